@@ -1,0 +1,51 @@
+// Runs a TypeScript entry point of this repository on Node 24, installing the dependencies first where they are missing
+// or older than the lockfile. Plain JavaScript that Node 20 understands, and no dependency: it runs before anything is
+// installed.
+import { spawnSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+function installIsCurrent() {
+  const installed = join(root, "node_modules", ".package-lock.json");
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
+}
+
+function install() {
+  console.error("Installing dependencies (npm ci) ...");
+  const npm = process.env.npm_execpath;
+  const [command, args] = npm ? [process.execPath, [npm]] : ["npm", []];
+  const result = spawnSync(command, [...args, "ci", "--no-audit", "--no-fund"], { cwd: root, stdio: "inherit" });
+  if (result.status !== 0) {
+    console.error("npm ci failed; the lines above say why. Nothing was run.");
+    process.exit(result.status ?? 1);
+  }
+}
+
+function node24() {
+  const bundled = join(root, "node_modules", ".bin", "node");
+  if (existsSync(bundled)) return bundled;
+  if (Number(process.versions.node.split(".")[0]) >= 24) return process.execPath;
+  console.error(
+    `Fjord runs on Node 24. This machine has ${process.versions.node}, and no bundled Node 24 exists for ` +
+      `${process.platform}-${process.arch}: install Node 24 and run the command again.`,
+  );
+  process.exit(1);
+}
+
+if (!installIsCurrent()) install();
+const [entry, ...args] = process.argv.slice(2);
+if (entry === undefined) {
+  console.error("usage: node tools/run.mjs ENTRY.ts [ARGUMENT...]");
+  process.exit(2);
+}
+// The child shares the terminal and gets Ctrl-C itself; it decides when to end, and its status is ours.
+process.on("SIGINT", () => {});
+const child = spawnSync(node24(), ["--disable-warning=ExperimentalWarning", join(root, entry), ...args], {
+  stdio: "inherit",
+  env: { ...process.env, PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH}` },
+});
+if (child.error) throw child.error;
+process.exit(child.status ?? 1);
