@@ -1,8 +1,9 @@
 // Runs a TypeScript entry point of this repository on Node 24, installing the dependencies first where they are missing
 // or older than the lockfile. Plain JavaScript that Node 20 understands, and no dependency: it runs before anything is
 // installed.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -41,11 +42,11 @@ if (entry === undefined) {
   console.error("usage: node tools/run.mjs ENTRY.ts [ARGUMENT...]");
   process.exit(2);
 }
-// The child shares the terminal and gets Ctrl-C itself; it decides when to end, and its status is ours.
-process.on("SIGINT", () => {});
-const child = spawnSync(node24(), ["--disable-warning=ExperimentalWarning", join(root, entry), ...args], {
+const child = spawn(node24(), [join(root, entry), ...args], {
   stdio: "inherit",
   env: { ...process.env, PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH}` },
 });
-if (child.error) throw child.error;
-process.exit(child.status ?? 1);
+// The child decides when to end, and its status is ours. Ctrl-C reaches it through the terminal; other signals do not.
+process.on("SIGINT", () => {});
+for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("exit", (status, signal) => process.exit(status ?? 128 + (constants.signals[signal] ?? 0)));

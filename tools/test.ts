@@ -1,0 +1,59 @@
+// `npm test [-- PATH-FRAGMENT...]`: unit tests first, side by side; then the tests that drive real Kubernetes, one file
+// at a time, because each starts control planes of its own on a machine that may have two cores.
+import { spawn } from "node:child_process";
+import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { dirname } from "node:path";
+
+const root = dirname(import.meta.dirname);
+const wanted = process.argv.slice(2);
+const required = process.env.FJORD_REQUIRE_KUBERNETES === "1";
+
+const files = globSync(["packages/*/src/**/*.test.ts", "tools/**/*.test.ts"], { cwd: root })
+  .filter((file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)))
+  .sort();
+const integration = files.filter((file) => file.endsWith(".integration.test.ts"));
+const unit = files.filter((file) => !integration.includes(file));
+
+if (files.length === 0) {
+  console.error(`No test file matches ${wanted.join(", ")}.`);
+  process.exit(1);
+}
+
+let status = 0;
+if (required && integration.length > 0) {
+  const sets = process.getuid?.() === 0 ? ["--nodes"] : [];
+  heading("Kubernetes binaries (FJORD_REQUIRE_KUBERNETES=1)");
+  status = await node(["packages/testbed/src/cli.ts", "binaries", "--all-minors", ...sets]);
+  if (status !== 0) {
+    console.error("Kubernetes is required (FJORD_REQUIRE_KUBERNETES=1) and could not be had: see above.");
+    process.exit(status);
+  }
+}
+if (unit.length > 0) {
+  heading(`Unit tests: ${unit.length} files`);
+  status ||= await node(["--test", `--test-concurrency=${availableParallelism()}`, "--test-timeout=120000", ...unit]);
+}
+if (integration.length > 0) {
+  heading(`Tests on real Kubernetes: ${integration.length} files`);
+  const result = await node(["--test", "--test-concurrency=1", "--test-timeout=600000", ...integration]);
+  status ||= result;
+}
+process.exit(status);
+
+function heading(text: string): void {
+  console.log(`\n== ${text}`);
+}
+
+function node(args: string[]): Promise<number> {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });
+  const forward = (signal: NodeJS.Signals) => child.kill(signal);
+  process.on("SIGINT", () => {});
+  process.on("SIGTERM", forward);
+  return new Promise((resolve) => {
+    child.on("exit", (code) => {
+      process.off("SIGTERM", forward);
+      resolve(code ?? 1);
+    });
+  });
+}
