@@ -1,0 +1,165 @@
+import { FjordError } from "@fjord/base";
+
+export { ConnectionError } from "../transport/errors.ts";
+
+/** What Kubernetes says beside the message: which object, which fields, when to come back. */
+export interface StatusDetails {
+  name?: string;
+  group?: string;
+  /** The resource's plural or its kind, as the server likes. */
+  kind?: string;
+  uid?: string;
+  causes?: StatusCause[];
+  retryAfterSeconds?: number;
+}
+
+export interface StatusCause {
+  reason?: string;
+  message?: string;
+  /** Path of the field that is wrong, such as `spec.replicas`. */
+  field?: string;
+}
+
+/** A `Status` object as in Kubernetes' meta/v1. */
+export interface Status {
+  apiVersion?: string;
+  kind?: "Status";
+  metadata?: { continue?: string };
+  status?: string;
+  message?: string;
+  reason?: string;
+  code?: number;
+  details?: StatusDetails;
+}
+
+export interface ApiErrorInit {
+  /** What was attempted, such as `get Pod default/web`. */
+  action: string;
+  statusCode: number;
+  /** Absent when whoever answered (a proxy, a load balancer) does not speak Kubernetes. */
+  status?: Status;
+  /** Used where there is no Status. */
+  text?: string;
+  /** From the Retry-After header, used where the Status names none. */
+  retryAfterSeconds?: number;
+}
+
+/** The API server's refusal: every answer that is not a success, and every ERROR event of a watch. */
+export class ApiError extends FjordError {
+  static readonly code = "KUBE_API";
+  static readonly template = "cannot {action}: {message} ({statusCode} {reason})";
+  static readonly advice =
+    "The API server understood the request and refused it, for the reason given. Look the reason up in Kubernetes' API conventions.";
+
+  readonly action: string;
+  readonly statusCode: number;
+  /** Kubernetes' word for what is wrong, such as `NotFound`; empty where the answer did not come from Kubernetes. */
+  readonly reason: string;
+  readonly details: StatusDetails;
+  /** The server's whole answer, where it was a Status. */
+  readonly status: Status | undefined;
+
+  constructor(init: ApiErrorInit) {
+    const reason = init.status?.reason ?? "";
+    const message = init.status?.message || init.text || "no message";
+    const code = `${init.statusCode}${reason === "" ? "" : ` ${reason}`}`;
+    super(ApiError.code, `cannot ${init.action}: ${message} (${code})`);
+    this.name = "ApiError";
+    this.action = init.action;
+    this.statusCode = init.statusCode;
+    this.reason = reason;
+    this.status = init.status;
+    this.details = { ...init.status?.details };
+    this.details.retryAfterSeconds ??= init.retryAfterSeconds;
+  }
+}
+
+/** Makes the error for an answer's body, whatever wrote it. */
+export function apiErrorFromBody(
+  action: string,
+  statusCode: number,
+  body: string,
+  retryAfterSeconds?: number,
+): ApiError {
+  const status = parseStatus(body);
+  if (status !== undefined) return new ApiError({ action, statusCode, status, retryAfterSeconds });
+  return new ApiError({ action, statusCode, text: plainText(body), retryAfterSeconds });
+}
+
+function parseStatus(body: string): Status | undefined {
+  if (!body.trimStart().startsWith("{")) return undefined;
+  try {
+    const parsed: Status = JSON.parse(body);
+    return parsed.kind === "Status" ? parsed : undefined;
+  } catch {
+    // Not JSON after all: the text itself becomes the message.
+    return undefined;
+  }
+}
+
+/** One readable line out of what may be a proxy's HTML page. */
+function plainText(body: string): string {
+  const text = body
+    .slice(0, 4096)
+    .replace(/<(style|script|title)[^>]*>[\s\S]*?<\/\1>/gi, " ")
+    .replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}
+
+function hasReason(thrown: unknown, statusCode: number, ...reasons: string[]): thrown is ApiError {
+  if (!(thrown instanceof ApiError)) return false;
+  return thrown.reason === "" ? thrown.statusCode === statusCode : reasons.includes(thrown.reason);
+}
+
+/** The object, or the kind itself, is not there. */
+export function isNotFound(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 404, "NotFound");
+}
+
+/** The server does not know the path at all: a kind that is not installed, unlike an object that does not exist. */
+export function isNotServed(thrown: unknown): thrown is ApiError {
+  return isNotFound(thrown) && thrown.details.name === undefined;
+}
+
+/** Someone changed the object in between, or manages the fields that were to be applied. */
+export function isConflict(thrown: unknown): thrown is ApiError {
+  return thrown instanceof ApiError && thrown.reason === "Conflict";
+}
+
+export function isAlreadyExists(thrown: unknown): thrown is ApiError {
+  return thrown instanceof ApiError && thrown.reason === "AlreadyExists";
+}
+
+/** The revision or continue token is too old: list again. */
+export function isGone(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 410, "Gone", "Expired");
+}
+
+export function isForbidden(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 403, "Forbidden");
+}
+
+export function isUnauthorized(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 401, "Unauthorized");
+}
+
+/** The object breaks a rule of its schema; `details.causes` name the fields. */
+export function isInvalid(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 422, "Invalid");
+}
+
+export function isTooManyRequests(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 429, "TooManyRequests");
+}
+
+/** The server gave up waiting; a write may have happened all the same. */
+export function isTimeout(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 504, "Timeout", "ServerTimeout");
+}
+
+/** The server is there but cannot answer now. */
+export function isUnavailable(thrown: unknown): thrown is ApiError {
+  return hasReason(thrown, 503, "ServiceUnavailable");
+}
