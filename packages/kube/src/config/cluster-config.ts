@@ -1,14 +1,14 @@
 /** How to reach one Kubernetes API, with everything looked up: what every way of configuring a client ends in. */
 export interface ClusterConfig {
-  /** Base URL; a path (an API behind a proxy) is kept. */
+  /** Base URL, without a slash at its end; a path (an API behind a proxy) is kept. */
   readonly server: string;
   /** Where requests go that name no namespace. */
   readonly namespace: string;
   readonly tls: TlsConfig;
   /** Absent where a client certificate, or nothing, is the credential. */
   readonly credentials?: Credentials;
-  /** Headers sent with every request, impersonation among them. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers sent with every request, impersonation among them; a header with several values is sent once for each. */
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   /** An HTTP proxy to go through. */
   readonly proxy?: string;
 }

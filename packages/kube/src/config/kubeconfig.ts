@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
+import { KubeconfigSyntax, KubeconfigUnreadable } from "./errors.ts";
+import { systemReason } from "./system-reason.ts";
+import { isMapping, Section } from "./section.ts";
+
+/** One kubeconfig file, or several merged: named entries, each knowing the file it came from. */
+export interface Kubeconfig {
+  readonly files: readonly string[];
+  readonly currentContext?: { readonly name: string; readonly file: string };
+  readonly clusters: ReadonlyMap<string, Section>;
+  readonly users: ReadonlyMap<string, Section>;
+  readonly contexts: ReadonlyMap<string, Section>;
+}
+
+/** Reads YAML or JSON. `file` is named in errors, and relative paths in the text start from its directory. */
+export function parseKubeconfig(text: string, file: string): Kubeconfig {
+  const root = new Section(file, "", parseMapping(text, file));
+  for (const [name, value] of [["apiVersion", "v1"], ["kind", "Config"]] as const) {
+    const found = root.string(name);
+    if (found !== undefined && found !== value) throw root.wrong(name, `expected ${value}, got ${found}`);
+  }
+  const current = root.string("current-context");
+  return {
+    files: [file],
+    ...(current === undefined ? {} : { currentContext: { name: current, file } }),
+    clusters: namedEntries(root, "clusters", "cluster"),
+    users: namedEntries(root, "users", "user"),
+    contexts: namedEntries(root, "contexts", "context"),
+  };
+}
+
+/** kubectl's rules: the first file that has an entry of a name, or sets current-context, wins; entries are never mixed. */
+export function mergeKubeconfigs(kubeconfigs: readonly Kubeconfig[]): Kubeconfig {
+  const current = kubeconfigs.find((one) => one.currentContext !== undefined)?.currentContext;
+  const merged = (entries: (one: Kubeconfig) => ReadonlyMap<string, Section>) =>
+    new Map(kubeconfigs.toReversed().flatMap((one) => [...entries(one)]));
+  return {
+    files: kubeconfigs.flatMap((one) => one.files),
+    ...(current === undefined ? {} : { currentContext: current }),
+    clusters: merged((one) => one.clusters),
+    users: merged((one) => one.users),
+    contexts: merged((one) => one.contexts),
+  };
+}
+
+/** Reads and merges files, the most important first. Missing ones are an error unless `ignoreMissing`. */
+export async function readKubeconfigs(
+  paths: readonly string[],
+  options: { ignoreMissing?: boolean } = {},
+): Promise<Kubeconfig> {
+  const kubeconfigs: Kubeconfig[] = [];
+  for (const path of paths) {
+    const text = await readText(path, options.ignoreMissing ?? false);
+    if (text !== undefined) kubeconfigs.push(parseKubeconfig(text, path));
+  }
+  return mergeKubeconfigs(kubeconfigs);
+}
+
+/** Nothing in it: what kubectl treats like no file at all. */
+export function isEmptyKubeconfig(kubeconfig: Kubeconfig): boolean {
+  const { currentContext, clusters, users, contexts } = kubeconfig;
+  return currentContext === undefined && clusters.size + users.size + contexts.size === 0;
+}
+
+async function readText(path: string, ignoreMissing: boolean): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (ignoreMissing && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new KubeconfigUnreadable({ file: path, reason: systemReason(error) }, { cause: error });
+  }
+}
+
+function parseMapping(text: string, file: string): Record<string, unknown> {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
+  const [error] = document.errors;
+  if (error !== undefined) throw syntaxError(file, error, lines);
+  const value = plainValue(document, file) ?? {};
+  if (isMapping(value)) return value;
+  throw new KubeconfigSyntax({ file, line: 1, column: 1, problem: "a kubeconfig is a mapping, this is something else" });
+}
+
+function plainValue(document: Document, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new KubeconfigSyntax({ file, line: 1, column: 1, problem }, { cause: error });
+  }
+}
+
+// The library's messages may quote the source, and so a secret: its codes say enough.
+function syntaxError(file: string, error: YAMLError, lines: LineCounter): Error {
+  const { line, col } = lines.linePos(error.pos[0]);
+  const problem = error.code.toLowerCase().replaceAll("_", " ");
+  return new KubeconfigSyntax({ file, line, column: col, problem });
+}
+
+function namedEntries(root: Section, list: string, entry: string): Map<string, Section> {
+  const entries = new Map<string, Section>();
+  for (const item of root.sections(list)) {
+    const name = item.string("name");
+    if (name === undefined) throw item.wrong("name", "missing");
+    if (entries.has(name)) throw item.wrong("name", `there is already an entry "${name}" in this list`);
+    entries.set(name, item.section(entry) ?? new Section(item.file, item.field(entry), {}));
+  }
+  return entries;
+}
