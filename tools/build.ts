@@ -1,0 +1,41 @@
+// `npm run build`: bundles every package into dist/, one file for each of its exports, for shipping. Packages of this
+// repository are bundled in; those of npm stay imports.
+import { globSync, readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { build } from "esbuild";
+
+const root = dirname(import.meta.dirname);
+const dist = join(root, "dist");
+rmSync(dist, { recursive: true, force: true });
+
+const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => ({
+  folder: dirname(path),
+  ...(JSON.parse(readFileSync(join(root, path), "utf8")) as {
+    exports: Record<string, string>;
+    dependencies?: Record<string, string>;
+  }),
+}));
+const external = manifests.flatMap(({ dependencies = {} }) =>
+  Object.keys(dependencies).filter((name) => !name.startsWith("@fjord/")),
+);
+for (const { folder, exports } of manifests) {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: Object.values(exports).map((source) => join(folder, source)),
+    outdir: join(dist, basename(folder)),
+    outbase: join(folder, "src"),
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    sourcemap: true,
+    metafile: true,
+    external: external.flatMap((name) => [name, `${name}/*`]),
+  });
+  const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
+  console.log(
+    `${basename(folder)}: ${Object.keys(exports).length} entries, ${(bytes / 1024).toFixed(0)} KB with source maps`,
+  );
+}
