@@ -1,0 +1,24 @@
+export { cacheDirectory, type Scrutiny } from "./cache.ts";
+export type { ReleaseSites } from "./download.ts";
+export { type EnsureOptions, ensureBinaries } from "./ensure.ts";
+export * from "./errors.ts";
+export {
+  type Attempt,
+  Binaries,
+  type Binary,
+  type Findings,
+  type FindOptions,
+  findBinaries,
+  type Missing,
+  type Source,
+} from "./find.ts";
+export type { Environment, Platform } from "./platform.ts";
+export { type BinariesEvent, describeProgress, type Progress } from "./progress.ts";
+export type { BinarySet, ComponentName } from "./recipes.ts";
+export {
+  DEFAULT_MINOR,
+  isKubernetesMinor,
+  KUBERNETES,
+  KUBERNETES_MINORS,
+  type KubernetesMinor,
+} from "./versions.ts";

@@ -1,0 +1,65 @@
+/** Every version the test bed depends on. Change one here and the next run fetches it; nothing else names a version. */
+
+/** The Kubernetes minors that a site can be asked for. */
+export type KubernetesMinor = "1.36" | "1.35";
+
+export const DEFAULT_MINOR: KubernetesMinor = "1.36";
+
+/** A version, and the oldest Go that its module compiles with. */
+export interface Pin {
+  readonly version: `v${string}`;
+  readonly go: string;
+}
+
+export const KUBERNETES: Readonly<Record<KubernetesMinor, Pin>> = {
+  "1.36": { version: "v1.36.3", go: "1.26.0" },
+  "1.35": { version: "v1.35.4", go: "1.25.0" },
+};
+
+export const KUBERNETES_MINORS = Object.keys(KUBERNETES) as readonly KubernetesMinor[];
+
+export const ETCD: Pin = { version: "v3.6.16", go: "1.26.0" };
+export const COREDNS: Pin = { version: "v1.15.0", go: "1.26.0" };
+export const KWOK: Pin = { version: "v0.8.0", go: "1.26.0" };
+
+/** From this release on, Go fetches a newer toolchain by itself when a module asks for one and GOTOOLCHAIN allows it. */
+export const GO_WITH_TOOLCHAINS = "1.21.0";
+
+/** What a real node needs from Debian. Debian's stable release fixes the versions, so only names stand here. */
+export const DEBIAN_PACKAGES = [
+  "containerd",
+  "runc",
+  "containernetworking-plugins",
+  "busybox-static",
+  "nftables",
+  "iptables",
+  "iproute2",
+  "util-linux",
+] as const;
+
+export type DebianPackage = (typeof DEBIAN_PACKAGES)[number];
+
+export function isKubernetesMinor(text: string): text is KubernetesMinor {
+  return Object.hasOwn(KUBERNETES, text);
+}
+
+/** Compares dotted numbers; a leading `v` or `go` and anything after the numbers are ignored. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [numbers(a), numbers(b)];
+  for (let i = 0; i < 3; i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return Math.sign(difference);
+  }
+  return 0;
+}
+
+/** Whether both are of one minor: v1.36.3 and v1.36.0 are. */
+export function sameMinor(a: string, b: string): boolean {
+  const [left, right] = [numbers(a), numbers(b)];
+  return left[0] === right[0] && left[1] === right[1];
+}
+
+function numbers(version: string): number[] {
+  const match = /\d+(?:\.\d+)*/.exec(version);
+  return match === null ? [] : match[0].split(".").map(Number);
+}
