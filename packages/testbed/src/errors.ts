@@ -1,0 +1,49 @@
+import { defineError } from "@fjord/base";
+
+export const ProcessStartError = defineError(
+  "TESTBED_PROCESS_START",
+  "cannot start {process} of {site} from {file}: {reason}",
+  "Check that the file exists and can be executed; `npm run testbed -- binaries` gets it again.",
+);
+
+export const ProcessEndedError = defineError(
+  "TESTBED_PROCESS_ENDED",
+  "{process} of {site} ended while the test bed waited for {what}; the last lines of {log}:\n{tail}",
+  "The log lines say why. A port taken by another program in between goes away with another try.",
+);
+
+export const NotReadyError = defineError(
+  "TESTBED_NOT_READY",
+  "{site}: {what} did not happen within {seconds} s (last answer: {last})",
+  "Look at the logs with `npm run testbed -- logs`; a busy machine may need `--timeout`.",
+);
+
+export const NoSuchSiteError = defineError(
+  "TESTBED_NO_SUCH_SITE",
+  "the test bed has no site {site}; its sites are {sites}",
+  "Name one of the sites that `npm run testbed -- status` lists.",
+);
+
+export const NoSuchProcessError = defineError(
+  "TESTBED_NO_SUCH_PROCESS",
+  "{site} has no process {process}; its processes are {processes}",
+  "Name one of the processes that `npm run testbed -- status` lists.",
+);
+
+export const NoFreePortError = defineError(
+  "TESTBED_NO_FREE_PORT",
+  "found no free port on {address} between {low} and {high}",
+  "End what listens on those ports; `ss -ltn` lists it.",
+);
+
+export const DirectoryInUseError = defineError(
+  "TESTBED_DIRECTORY_IN_USE",
+  "cannot start a test bed in {directory}: it holds other files",
+  "Name a directory that is empty or does not exist yet with --directory.",
+);
+
+export const RegistryError = defineError(
+  "TESTBED_REGISTRY",
+  "will not use {directory}, where test beds are registered: {reason}",
+  "The directory must belong to you and be closed to others (mode 0700): remove it or put TMPDIR elsewhere.",
+);

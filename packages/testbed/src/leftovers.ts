@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type Clock, describeError, type Logger, systemClock } from "@fjord/base";
+import { identify, isAlive, type ProcessIdentity, readProc, sendSignal } from "./process-identity.ts";
+import type { Resource } from "./process-record.ts";
+import type { Registration, Registry } from "./registry.ts";
+import { readState } from "./state.ts";
+import { waitFor } from "./wait.ts";
+
+const run = promisify(execFile);
+
+/** Every process of a bed carries this variable with the bed's id, and hands it to its children. */
+export const markVariable = "FJORD_TESTBED_ID";
+
+export interface RemoveOptions {
+  registry: Registry;
+  log: Logger;
+  clock?: Clock;
+}
+
+/** Ends and removes all there is of a bed, whoever started it and however it ended. Doing so twice does no harm. */
+export async function removeBed(bed: Registration, options: RemoveOptions): Promise<void> {
+  const state = readState(bed.directory);
+  const mine = state?.id === bed.id ? state : undefined;
+  const recorded = (mine?.processes ?? []).flatMap(({ identity }) => (identity === undefined ? [] : [identity]));
+  await endProcesses(() => [...recorded.filter(isAlive), ...markedProcesses(bed.id)], options);
+  for (const resource of [...(mine?.resources ?? [])].reverse()) {
+    await removeResource(resource, options).catch((error: unknown) =>
+      options.log.warn("cannot remove a resource of the test bed", { ...resource, error: describeError(error) }),
+    );
+  }
+  // The directory is removed only when it holds this bed: another may have been started there since.
+  if (mine !== undefined) await rm(bed.directory, { recursive: true, force: true, maxRetries: 5 });
+  options.registry.remove(bed.id);
+}
+
+/** Removes the beds of programs that have ended; gives their registrations. */
+export async function reapLeftovers(options: RemoveOptions): Promise<Registration[]> {
+  const leftovers = options.registry.leftovers();
+  for (const bed of leftovers) {
+    options.log.info("removing a test bed whose program has ended", { id: bed.id, directory: bed.directory });
+    await removeBed(bed, options);
+  }
+  return leftovers;
+}
+
+/** Live processes that carry the mark of a bed. */
+export function markedProcesses(id: string): ProcessIdentity[] {
+  const mark = `${markVariable}=${id}`;
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => readProc(`/proc/${pid}/environ`)?.split("\0").includes(mark))
+    .flatMap((pid) => identify(Number(pid)) ?? []);
+}
+
+/** Kills until none is left: a process may start another between the look and the signal. */
+async function endProcesses(find: () => ProcessIdentity[], options: RemoveOptions): Promise<void> {
+  const gone = await waitFor(
+    () => {
+      const left = find();
+      for (const identity of left) sendSignal(identity, "SIGKILL");
+      return left.length === 0;
+    },
+    { clock: options.clock ?? systemClock, timeout: 10_000, interval: 20 },
+  );
+  if (!gone) options.log.warn("processes of the test bed do not end", { pids: find().map(({ pid }) => pid) });
+}
+
+async function removeResource(resource: Resource, options: RemoveOptions): Promise<void> {
+  switch (resource.kind) {
+    case "netns":
+      if (existsSync(join("/run/netns", resource.id))) await run("ip", ["netns", "delete", resource.id]);
+      return;
+    case "link":
+      if (existsSync(join("/sys/class/net", resource.id))) await run("ip", ["link", "delete", resource.id]);
+      return;
+    case "cgroup":
+      return removeCgroup(resource.id, options);
+    case "mount":
+      return unmountBelow(resource.id);
+    case "directory":
+      await unmountBelow(resource.id);
+      return rm(resource.id, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function removeCgroup(directory: string, options: RemoveOptions): Promise<void> {
+  if (!existsSync(directory)) return;
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    if (entry.isDirectory()) await removeCgroup(join(directory, entry.name), options);
+  }
+  const members = () =>
+    (readProc(join(directory, "cgroup.procs")) ?? "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .flatMap((pid) => identify(Number(pid)) ?? []);
+  await endProcesses(members, options);
+  rmdirSync(directory);
+}
+
+async function unmountBelow(path: string): Promise<void> {
+  const mounts = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) =>
+      (line.split(" ")[1] ?? "").replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(parseInt(code, 8))),
+    )
+    .filter((mount) => mount === path || mount.startsWith(`${path}/`));
+  for (const mount of mounts.reverse()) await run("umount", ["--lazy", mount]);
+}

@@ -1,0 +1,75 @@
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { RegistryError } from "./errors.ts";
+import { isAlive, type ProcessIdentity } from "./process-identity.ts";
+
+/** What is known of a bed outside its run directory. */
+export interface Registration {
+  readonly id: string;
+  readonly directory: string;
+  /** The process that the bed belongs to: when that has ended, the bed is a leftover. */
+  readonly owner?: ProcessIdentity;
+}
+
+/** All beds of this user on this machine, wherever their run directories are. */
+export class Registry {
+  readonly directory: string;
+
+  constructor(directory: string = join(tmpdir(), `fjord-testbed-${userInfo().uid}`)) {
+    this.directory = directory;
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const stat = lstatSync(directory);
+    // Others can write to the parent. What stands in here is later removed, perhaps by root: it must be nobody else's.
+    const reason = !stat.isDirectory()
+      ? "it is not a directory"
+      : stat.uid !== userInfo().uid
+        ? "it belongs to another user"
+        : (stat.mode & 0o077) !== 0
+          ? "it is open to other users"
+          : undefined;
+    if (reason !== undefined) throw new RegistryError({ directory, reason });
+  }
+
+  /** A place of the bed's own with a short path. */
+  runtimeDirectory(id: string): string {
+    return join(this.directory, id);
+  }
+
+  put(registration: Registration): void {
+    const file = this.#file(registration.id);
+    writeFileSync(`${file}.new`, JSON.stringify(registration), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+
+  /** Forgets a bed, with its runtime directory. */
+  remove(id: string): void {
+    rmSync(this.runtimeDirectory(id), { recursive: true, force: true, maxRetries: 5 });
+    rmSync(this.#file(id), { force: true });
+  }
+
+  list(): Registration[] {
+    return readdirSync(this.directory)
+      .filter((name) => name.endsWith(".json"))
+      .flatMap((name) => this.#read(join(this.directory, name)));
+  }
+
+  /** Beds whose owner has ended without ending them. */
+  leftovers(): Registration[] {
+    return this.list().filter(({ owner }) => owner !== undefined && !isAlive(owner));
+  }
+
+  #file(id: string): string {
+    return join(this.directory, `${id}.json`);
+  }
+
+  #read(file: string): Registration[] {
+    try {
+      return [JSON.parse(readFileSync(file, "utf8")) as Registration];
+    } catch (error) {
+      // Another program may have removed it since it was listed.
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
+  }
+}

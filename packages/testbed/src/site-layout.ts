@@ -1,0 +1,96 @@
+import { join } from "node:path";
+import type { KubernetesMinor } from "./binaries/versions.ts";
+
+/** One site as planned: names, addresses, ports and places, all of them decided before anything starts. */
+export interface SiteLayout {
+  /** `site-1`, `site-2`, ... */
+  readonly name: string;
+  /** Counted from 1. */
+  readonly index: number;
+  readonly kubernetes: KubernetesMinor;
+  readonly directory: string;
+  /** Where the API server listens: loopback, or the address of the site's bridge when it has real nodes. */
+  readonly address: string;
+  readonly ports: SitePorts;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  /** The `kubernetes` service: the first address of the service range. */
+  readonly apiServiceAddress: string;
+  /** Where cluster DNS is to answer: the tenth address of the service range. */
+  readonly dnsServiceAddress: string;
+  /** Every address that this site's API server may be reached by: they are in its certificate. */
+  readonly certificateAddresses: readonly string[];
+  readonly components: SiteComponents;
+  /** Present when the site has real nodes. */
+  readonly nodeNetwork?: NodeNetwork;
+}
+
+/** "apiserver" is etcd and the API server alone; "all" adds the controller manager and the scheduler. */
+export type SiteComponents = "apiserver" | "all";
+
+export interface SitePorts {
+  readonly apiserver: number;
+  readonly etcd: number;
+  readonly etcdPeer: number;
+  readonly controllerManager: number;
+  readonly scheduler: number;
+}
+
+/** The network that joins a site's real nodes and the host. No two sites share one, whatever their pod ranges. */
+export interface NodeNetwork {
+  /** Name of the bridge interface on the host. */
+  readonly bridge: string;
+  /** Such as `198.18.7.0/24`. */
+  readonly cidr: string;
+  /** The host's address on the bridge, where the API server listens. */
+  readonly address: string;
+}
+
+/** The files of a site. Certificates come in pairs: `NAME.crt` and `NAME.key`. */
+export function siteFiles(layout: Pick<SiteLayout, "directory">) {
+  const pki = join(layout.directory, "pki");
+  const kubeconfig = (name: string) => join(layout.directory, `${name}.kubeconfig`);
+  return {
+    pki,
+    certificate: (name: string) => join(pki, `${name}.crt`),
+    key: (name: string) => join(pki, `${name}.key`),
+    serviceAccountPublicKey: join(pki, "service-account.pub"),
+    etcdData: join(layout.directory, "etcd"),
+    logs: join(layout.directory, "logs"),
+    log: (process: string) => join(layout.directory, "logs", `${process}.log`),
+    kubeconfig,
+    adminKubeconfig: kubeconfig("admin"),
+  };
+}
+
+/** Base URL of a site's API server. */
+export function siteServer(layout: Pick<SiteLayout, "address" | "ports">): string {
+  return `https://${layout.address}:${layout.ports.apiserver}`;
+}
+
+export interface SiteRanges {
+  podCidr: string;
+  serviceCidr: string;
+  apiServiceAddress: string;
+  dnsServiceAddress: string;
+}
+
+/** The most sites that a bed can have: from there on the ranges would meet. */
+export const maxSites = 70;
+
+/** The ranges of site `index`, counted from 1; with `overlap` every site has those of the first. */
+export function siteRanges(index: number, overlap: boolean): SiteRanges {
+  const offset = overlap ? 1 : index;
+  const services = `10.${180 + offset}`;
+  return {
+    podCidr: `10.${100 + offset}.0.0/16`,
+    serviceCidr: `${services}.0.0/16`,
+    apiServiceAddress: `${services}.0.1`,
+    dnsServiceAddress: `${services}.0.10`,
+  };
+}
+
+/** The loopback address on which `from` reaches `to`. */
+export function pathAddress(from: number, to: number): string {
+  return `127.77.${from}.${to}`;
+}

@@ -1,0 +1,58 @@
+import type { Logger } from "@fjord/base";
+import { type Bed, type BedOptions, startBed } from "./bed.ts";
+import { findBinaries, which } from "./binaries/find.ts";
+import type { KubernetesMinor } from "./binaries/versions.ts";
+import type { Site } from "./site.ts";
+
+export type { KubernetesMinor } from "./binaries/versions.ts";
+
+/**
+ * For node:test's `skip`: false where real Kubernetes can run, else why not and which command changes that. With
+ * FJORD_REQUIRE_KUBERNETES=1 it throws instead: there a skip would hide that nothing was tested.
+ */
+export function kubernetesSkip(version?: KubernetesMinor): string | false {
+  const { missing } = findBinaries({ env: process.env, ...(version && { minors: [version] }) });
+  if (missing.length === 0) return false;
+  const names = missing.map(({ component }) => component.name).join(", ");
+  const option = version === undefined ? "" : ` --kubernetes ${version}`;
+  const reason = `no ${names} on this machine: \`npm run testbed -- binaries${option}\` gets them`;
+  if (process.env.FJORD_REQUIRE_KUBERNETES === "1") throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
+  return reason;
+}
+
+export interface TestSiteOptions {
+  kubernetes?: KubernetesMinor;
+  /** "apiserver" starts sooner; "all" has a controller manager and a scheduler too. @default "apiserver" */
+  components?: "apiserver" | "all";
+  log?: Logger;
+}
+
+export interface TestSite extends AsyncDisposable {
+  /** Path of the administrator's kubeconfig file. */
+  readonly kubeconfig: string;
+  readonly config: Site["config"];
+  /** The site itself, to pause, kill and restart its processes. */
+  readonly site: Site;
+  stop(): Promise<void>;
+}
+
+/** One real Kubernetes API for a test. It ends with the test's process, however that ends. */
+export async function startTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
+  const bed = await startTestBed({ sites: 1, components: "apiserver", ...options });
+  const site = bed.sites[0] as Site;
+  return {
+    kubeconfig: site.kubeconfig,
+    config: site.config,
+    site,
+    stop: () => bed.stop(),
+    [Symbol.asyncDispose]: () => bed.stop(),
+  };
+}
+
+/** Several sites for a test, and the paths between them. They end with the test's process, however that ends. */
+export function startTestBed(options: Omit<BedOptions, "binaries" | "detached" | "setpriv"> = {}): Promise<Bed> {
+  const minors = options.kubernetes === undefined ? undefined : [options.kubernetes].flat();
+  const { binaries } = findBinaries({ env: process.env, ...(minors && { minors }) });
+  const setpriv = which("setpriv", process.env);
+  return startBed({ ...options, binaries, ...(setpriv && { setpriv }) });
+}
