@@ -69,8 +69,8 @@ export class ApiError extends FjordError {
     this.statusCode = init.statusCode;
     this.reason = reason;
     this.status = init.status;
-    this.details = { ...init.status?.details };
-    this.details.retryAfterSeconds ??= init.retryAfterSeconds;
+    const retryAfterSeconds = init.status?.details?.retryAfterSeconds ?? init.retryAfterSeconds;
+    this.details = { ...init.status?.details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
   }
 }
 

@@ -35,6 +35,9 @@ export interface WatchOptions extends RequestOptions {
   labelSelector?: string;
   fieldSelector?: string;
   resourceVersion?: string;
+  resourceVersionMatch?: "NotOlderThan";
+  /** Begins with an ADDED event for each object there is, then a bookmark: a list by watch. */
+  sendInitialEvents?: boolean;
   /** @default true */
   allowBookmarks?: boolean;
   /** Asks the server to end the watch cleanly after this time. */
@@ -67,6 +70,13 @@ export interface DeleteOptions extends RequestOptions {
   dryRun?: boolean;
 }
 
+/** The fields of an object that someone wants to own, however few; a list is given whole. */
+export type ApplyConfiguration<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]?: ApplyConfiguration<T[K]> }
+    : T;
+
 export type PatchType = "json" | "merge" | "strategic";
 
 /** Reading. Everything that only looks takes one of these. */
@@ -86,10 +96,10 @@ export interface ListWatcher extends Pick<Reader, "list"> {
 }
 
 export interface Writer {
-  create<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>;
+  create<T extends KubeObject>(kind: Kind<T>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
   /** Replaces the object; `metadata.resourceVersion`, where given, must still be the current one. */
-  update<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>;
-  updateStatus<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>;
+  update<T extends KubeObject>(kind: Kind<T>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
+  updateStatus<T extends KubeObject>(kind: Kind<T>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(
     kind: Kind<T>,
     key: ObjectKey,
@@ -100,7 +110,7 @@ export interface Writer {
   /** Server-side apply. */
   apply<T extends KubeObject>(
     kind: Kind<T>,
-    object: Partial<T>,
+    object: ApplyConfiguration<NoInfer<T>>,
     options: ApplyOptions & { subresource?: string },
   ): Promise<T>;
   /** Resolves when the server has accepted the deletion; finalizers may keep the object for longer. */

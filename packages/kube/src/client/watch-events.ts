@@ -1,0 +1,52 @@
+import type { Kind, KubeObject } from "@fjord/base";
+import { ConnectionError } from "../transport/errors.ts";
+import { ApiError, type Status } from "./api-error.ts";
+import type { WatchEvent, WatchOptions } from "./interfaces.ts";
+import { LineSplitter } from "./line-splitter.ts";
+import { watchQuery } from "./request-options.ts";
+import type { Requester } from "./requester.ts";
+import { collectionPath, describeTarget, queryString } from "./resource-path.ts";
+
+/** Opens a watch and decodes its events; see `ListWatcher.watch` for how it ends. */
+export async function* watchEvents<T extends KubeObject>(
+  requester: Requester,
+  kind: Kind<T>,
+  options: WatchOptions,
+): AsyncGenerator<WatchEvent<T>, void, void> {
+  const action = `watch ${describeTarget(kind, options)}`;
+  const broken = (reason: string, cause?: unknown) =>
+    new ConnectionError({ action, server: requester.transport.server, reason, cause, sent: true });
+  const stream = await requester.stream({
+    method: "GET",
+    path: collectionPath(kind, options.namespace) + queryString(watchQuery(options)),
+    action,
+    signal: options.signal,
+    // A server answers a watch at once, so a peer that is silent here is no better than one that is silent later.
+    headersTimeoutMs: options.idleTimeoutMs,
+    idleTimeoutMs: options.idleTimeoutMs,
+  });
+  const lines = new LineSplitter();
+  for await (const chunk of stream) {
+    for (const line of lines.push(chunk)) {
+      const event = parseEvent<T>(line, broken);
+      if (event.type === "ERROR") throw watchError(action, event.object);
+      yield event;
+    }
+  }
+  // Only a connection that broke unnoticed ends in the middle of an event.
+  if (lines.pending > 0) throw broken("the last event is cut short");
+}
+
+type AnyEvent<T> = WatchEvent<T> | { type: "ERROR"; object: Status };
+
+function parseEvent<T>(line: string, broken: (reason: string, cause: unknown) => Error): AnyEvent<T> {
+  try {
+    return JSON.parse(line) as AnyEvent<T>;
+  } catch (cause) {
+    throw broken("an event is not JSON", cause);
+  }
+}
+
+function watchError(action: string, status: Status): ApiError {
+  return new ApiError({ action, statusCode: status.code ?? 500, status });
+}

@@ -1,0 +1,185 @@
+import { type Clock, sleep, systemClock } from "@fjord/base";
+import type { Dispatcher } from "undici";
+import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
+import type { ByteStream } from "./byte-stream.ts";
+import { ClusterConnections, type ConnectionOptions, type Connections, GivenConnections } from "./connections.ts";
+import { ConnectionError, InvalidServerUrl, TransportClosed } from "./errors.ts";
+import { type ExchangeOptions, exchange, type StreamResponse, streamingExchange } from "./exchange.ts";
+import {
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  retryAfterSeconds,
+  type StreamRequest,
+} from "./http.ts";
+
+export interface TransportOptions extends ConnectionOptions {
+  /** Used instead of connections of our own, for instance to reach a cluster through a tunnel. Its owner closes it. */
+  dispatcher?: Dispatcher;
+  /** @default "fjord" */
+  userAgent?: string;
+  /** How long an answer may take to begin. @default 75000, a little more than an API server gives itself */
+  headersTimeoutMs?: number;
+  /** How long an answer may pause. @default 60000 */
+  bodyTimeoutMs?: number;
+  /** How long one request may wait in all because the server answered 429. @default 30000 */
+  tooManyRequestsBudgetMs?: number;
+  clock?: Clock;
+}
+
+const RESET_RETRIES = 2;
+const RESET_DELAY_MS = 100;
+
+/**
+ * HTTP to one API server: credentials, connections, and the repetitions that are always safe. A request the server did
+ * not process (429, 401 with a stale credential) is repeated, and so is a read whose connection broke; a write whose
+ * outcome is unknown never is.
+ */
+export class Transport {
+  /** The base URL, without a slash at its end. */
+  readonly server: string;
+  readonly #config: ClusterConfig;
+  readonly #connections: Connections;
+  readonly #origin: string;
+  readonly #basePath: string;
+  readonly #headers: HttpHeaders;
+  readonly #clock: Clock;
+  readonly #options: Required<Omit<TransportOptions, "dispatcher" | "clock" | keyof ConnectionOptions>>;
+  readonly #streams = new Set<() => void>();
+  #closing: Promise<void> | undefined;
+
+  constructor(config: ClusterConfig, options: TransportOptions = {}) {
+    const url = parseServer(config.server);
+    this.#config = config;
+    this.#origin = url.origin;
+    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.server = this.#origin + this.#basePath;
+    this.#clock = options.clock ?? systemClock;
+    this.#options = {
+      userAgent: options.userAgent ?? "fjord",
+      headersTimeoutMs: options.headersTimeoutMs ?? 75_000,
+      bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
+      tooManyRequestsBudgetMs: options.tooManyRequestsBudgetMs ?? 30_000,
+    };
+    this.#headers = { "user-agent": this.#options.userAgent, accept: "application/json", ...config.headers };
+    this.#connections =
+      options.dispatcher === undefined
+        ? new ClusterConnections(config, this.#origin, options)
+        : new GivenConnections(options.dispatcher);
+  }
+
+  /** Sends a request and gives whatever the server answered, refusals too. */
+  async request(request: HttpRequest): Promise<HttpResponse> {
+    for (let resets = 0; ; resets++) {
+      try {
+        return await this.#repeat(request, (credential) =>
+          exchange(this.#connections.pool(credential), request, this.#exchangeOptions(request, credential)),
+        );
+      } catch (error) {
+        if (resets === RESET_RETRIES || request.method !== "GET" || !isReset(error)) throw error;
+        if (resets > 0) await sleep(this.#clock, RESET_DELAY_MS, request.signal);
+      }
+    }
+  }
+
+  /** Like `request`, over a connection of its own and with the body as it arrives, if the server agrees. */
+  stream(request: StreamRequest): Promise<StreamResponse> {
+    return this.#repeat(request, async (credential) => {
+      const lane = this.#connections.streamLane(credential);
+      let stream: ByteStream | undefined;
+      const cut = () => {
+        stream?.abort(new TransportClosed({ action: request.action, server: this.server }));
+        lane.release();
+      };
+      const forget = () => {
+        this.#streams.delete(cut);
+        lane.release();
+      };
+      this.#streams.add(cut);
+      try {
+        const options = this.#exchangeOptions(request, credential);
+        options.headersTimeoutMs = request.headersTimeoutMs ?? options.headersTimeoutMs;
+        options.bodyTimeoutMs = 0;
+        const response = await streamingExchange(lane.dispatcher, request, options, this.#clock);
+        stream = response.stream;
+        return response;
+      } finally {
+        if (stream === undefined) forget();
+        else stream.onClose(forget);
+        if (this.#closing !== undefined) cut();
+      }
+    });
+  }
+
+  /** What someone needs who dials the server by other means, such as a WebSocket: headers to send now. */
+  async authorization(): Promise<{ headers: HttpHeaders; credential: Credential | undefined }> {
+    const credential = await this.#config.credentials?.current();
+    return { headers: this.#requestHeaders(undefined, credential), credential };
+  }
+
+  /** Cuts streams, refuses new requests, and resolves when those under way have ended. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const cut of this.#streams) cut();
+    await this.#connections.close();
+  }
+
+  async #repeat<R extends HttpResponse>(
+    request: HttpRequest,
+    send: (credential: Credential | undefined) => Promise<R>,
+  ): Promise<R> {
+    let rejected = false;
+    let waited = 0;
+    for (;;) {
+      request.signal?.throwIfAborted();
+      if (this.#closing !== undefined) throw new TransportClosed({ action: request.action, server: this.server });
+      const credential = await this.#config.credentials?.current();
+      const response = await send(credential);
+      if (response.statusCode === 401 && this.#config.credentials !== undefined && !rejected) {
+        this.#config.credentials.rejected();
+        rejected = true;
+      } else if (response.statusCode === 429 && request.retryTooManyRequests !== false) {
+        const ms = Math.max(100, (retryAfterSeconds(response.headers, this.#clock.now()) ?? 1) * 1000);
+        waited += ms;
+        if (waited > this.#options.tooManyRequestsBudgetMs) return response;
+        await sleep(this.#clock, ms, request.signal);
+      } else return response;
+    }
+  }
+
+  #exchangeOptions(request: HttpRequest, credential: Credential | undefined): ExchangeOptions {
+    return {
+      origin: this.#origin,
+      path: this.#basePath + request.path,
+      headers: this.#requestHeaders(request.headers, credential),
+      headersTimeoutMs: this.#options.headersTimeoutMs,
+      bodyTimeoutMs: this.#options.bodyTimeoutMs,
+    };
+  }
+
+  #requestHeaders(own: HttpHeaders | undefined, credential: Credential | undefined): HttpHeaders {
+    const headers = { ...this.#headers, ...own };
+    if (credential?.authorization !== undefined) headers.authorization = credential.authorization;
+    return headers;
+  }
+}
+
+function parseServer(server: string): URL {
+  const url = URL.parse(server);
+  if (url === null) throw new InvalidServerUrl({ server, reason: "it is not a URL" });
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new InvalidServerUrl({ server, reason: `it begins with ${url.protocol}// instead of https:// or http://` });
+  }
+  return url;
+}
+
+/** The connection broke, as it does when a server restarts or closes an idle connection just as it is used again. */
+function isReset(error: unknown): boolean {
+  if (!(error instanceof ConnectionError)) return false;
+  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
+  return code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
+}
