@@ -1,15 +1,18 @@
 import { mkdir, readdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { networkInterfaces } from "node:os";
+import { resolve } from "node:path";
 import { type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
+import { freeNodeSubnets, planSites, portsPerSite } from "./bed-plan.ts";
 import type { Binaries } from "./binaries/find.ts";
 import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
-import { DirectoryInUseError, NoSuchSiteError } from "./errors.ts";
+import { DirectoryInUseError, NoSuchSiteError, SiteCountError } from "./errors.ts";
 import { markVariable, reapLeftovers, removeBed } from "./leftovers.ts";
+import type { NodeProvider } from "./node-provider.ts";
 import { freePorts } from "./ports.ts";
 import { identify } from "./process-identity.ts";
 import { Registry } from "./registry.ts";
-import { Site } from "./site.ts";
-import { pathAddress, type SiteComponents, type SiteLayout, siteRanges } from "./site-layout.ts";
+import { Site, type StartOptions } from "./site.ts";
+import { maxSites, type SiteComponents, type SiteLayout } from "./site-layout.ts";
 import { StateFile } from "./state.ts";
 
 export interface BedOptions {
@@ -25,6 +28,8 @@ export interface BedOptions {
   directory?: string;
   /** The bed stays when this process ends. @default false */
   detached?: boolean;
+  /** Real nodes for each site. */
+  nodes?: { count: number; provider: NodeProvider };
   binaries: Binaries;
   /** A `setpriv`, with which the kernel kills the bed's processes when this one ends. */
   setpriv?: string;
@@ -97,7 +102,7 @@ export async function startBed(options: BedOptions): Promise<Bed> {
   await claimDirectory(directory);
   registry.put({ id, directory, ...(owner && { owner }) });
   await mkdir(runtimeDirectory, { recursive: true, mode: 0o700 });
-  const layouts = await planSites(directory, options, random);
+  const layouts = await layOut(id, directory, options, random);
   const state = new StateFile({
     version: 1,
     id,
@@ -130,8 +135,11 @@ export async function startBed(options: BedOptions): Promise<Bed> {
 async function startSite(site: Site, options: BedOptions, log: Logger, clock: Clock): Promise<void> {
   const began = clock.now();
   const { timeout = 120_000, signal } = options;
+  const limits: StartOptions = { timeout, ...(signal && { signal }) };
   await site.prepare(options.binaries);
-  await site.start({ timeout, ...(signal && { signal }) });
+  await options.nodes?.provider.prepare(site);
+  await site.start(limits);
+  if (options.nodes) await options.nodes.provider.start(site, options.nodes.count, limits);
   log.info("site ready", { site: site.name, seconds: (clock.now() - began) / 1000, server: site.config.server });
 }
 
@@ -140,33 +148,20 @@ async function claimDirectory(directory: string): Promise<void> {
   if ((await readdir(directory)).length > 0) throw new DirectoryInUseError({ directory });
 }
 
-async function planSites(directory: string, options: BedOptions, random: Random): Promise<SiteLayout[]> {
-  const count = options.sites ?? 1;
-  const minors = [options.kubernetes ?? DEFAULT_MINOR].flat();
-  const ports = await freePorts(count * 5, "127.0.0.1", random);
-  return Array.from({ length: count }, (_, i) => {
-    const index = i + 1;
-    const name = `site-${index}`;
-    const [apiserver, etcd, etcdPeer, controllerManager, scheduler] = ports.slice(i * 5) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    const address = "127.0.0.1";
-    const ranges = siteRanges(index, options.overlap ?? false);
-    const others = Array.from({ length: count }, (_, from) => from + 1).filter((from) => from !== index);
-    return {
-      name,
-      index,
-      kubernetes: minors[i % minors.length] as KubernetesMinor,
-      directory: join(directory, name),
-      address,
-      ports: { apiserver, etcd, etcdPeer, controllerManager, scheduler },
-      ...ranges,
-      certificateAddresses: ["127.0.0.1", ranges.apiServiceAddress, ...others.map((from) => pathAddress(from, index))],
-      components: options.components ?? "all",
-    };
+async function layOut(id: string, directory: string, options: BedOptions, random: Random): Promise<SiteLayout[]> {
+  const sites = options.sites ?? 1;
+  if (!Number.isInteger(sites) || sites < 1 || sites > maxSites) throw new SiteCountError({ sites, maxSites });
+  const hostAddresses = Object.values(networkInterfaces()).flatMap((each) =>
+    (each ?? []).map(({ address }) => address),
+  );
+  return planSites({
+    id,
+    directory,
+    sites,
+    overlap: options.overlap ?? false,
+    kubernetes: [options.kubernetes ?? DEFAULT_MINOR].flat(),
+    components: options.components ?? "all",
+    ports: await freePorts(sites * portsPerSite, "127.0.0.1", random),
+    nodeSubnets: options.nodes ? freeNodeSubnets(sites, hostAddresses, Math.floor(random() * 256)) : [],
   });
 }

@@ -47,3 +47,9 @@ export const RegistryError = defineError(
   "will not use {directory}, where test beds are registered: {reason}",
   "The directory must belong to you and be closed to others (mode 0700): remove it or put TMPDIR elsewhere.",
 );
+
+export const SiteCountError = defineError(
+  "TESTBED_SITE_COUNT",
+  "cannot start {sites} sites: a test bed has 1 to {maxSites}",
+  "Ask for fewer sites.",
+);

@@ -33,6 +33,7 @@ export async function removeBed(bed: Registration, options: RemoveOptions): Prom
     );
   }
   // The directory is removed only when it holds this bed: another may have been started there since.
+  for (const directory of [bed.directory, options.registry.runtimeDirectory(bed.id)]) await unmountBelow(directory);
   if (mine !== undefined) await rm(bed.directory, { recursive: true, force: true, maxRetries: 5 });
   options.registry.remove(bed.id);
 }

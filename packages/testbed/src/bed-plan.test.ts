@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type BedPlan, freeNodeSubnets, planSites } from "./bed-plan.ts";
+
+function plan(change: Partial<BedPlan>): BedPlan {
+  const sites = change.sites ?? 3;
+  return {
+    id: "abc",
+    directory: "/bed",
+    sites,
+    overlap: false,
+    kubernetes: ["1.36"],
+    components: "all",
+    ports: Array.from({ length: sites * 5 }, (_, i) => 20_000 + i),
+    nodeSubnets: [],
+    ...change,
+  };
+}
+
+test("sites share no range, port or directory by default", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 70 }), (sites) => {
+      const layouts = planSites(plan({ sites }));
+      const ranges = layouts.flatMap(({ podCidr, serviceCidr }) => [podCidr, serviceCidr]);
+      const ports = layouts.flatMap((layout) => Object.values(layout.ports));
+      assert.equal(new Set(ranges).size, 2 * sites);
+      assert.equal(new Set(ports).size, 5 * sites);
+      assert.equal(new Set(layouts.map(({ directory }) => directory)).size, sites);
+      for (const range of ranges) assert.ok(Number(range.split(".")[1]) < 256, range);
+    }),
+  );
+});
+
+test("with overlap the ranges are equal and the ports are not", () => {
+  const [first, second] = planSites(plan({ sites: 2, overlap: true }));
+  assert.equal(first?.podCidr, second?.podCidr);
+  assert.equal(first?.serviceCidr, second?.serviceCidr);
+  assert.notEqual(first?.ports.apiserver, second?.ports.apiserver);
+});
+
+test("sites take the Kubernetes minors in turn", () => {
+  const minors = planSites(plan({ kubernetes: ["1.36", "1.35"] })).map(({ kubernetes }) => kubernetes);
+  assert.deepEqual(minors, ["1.36", "1.35", "1.36"]);
+});
+
+test("a site with real nodes listens on its bridge, which its certificate names", () => {
+  const [first, second] = planSites(plan({ sites: 2, nodeSubnets: [7, 9] }));
+  assert.equal(first?.address, "198.18.7.1");
+  assert.ok(first?.certificateAddresses.includes("198.18.7.1"));
+  assert.ok(second?.certificateAddresses.includes("198.18.7.1"), "site-1 reaches site-2 by a path on site-1's bridge");
+  assert.ok((first?.nodeNetwork?.bridge.length ?? 99) <= 15, "the kernel takes no longer interface names");
+});
+
+test("node networks avoid those that the host has", () => {
+  assert.deepEqual(freeNodeSubnets(3, ["198.18.254.1", "198.18.0.1", "10.0.0.1"], 253), [253, 255, 1]);
+});
