@@ -1,0 +1,43 @@
+import { defineError } from "@fjord/base";
+
+export const UnknownIndex = defineError(
+  "KUBE_UNKNOWN_INDEX",
+  "cannot look objects up by index {index}: the cache was made without it (it has: {known})",
+  "Name the index in the cache's `indexers`, where the cache is made.",
+);
+
+export const IndexTaken = defineError(
+  "KUBE_INDEX_TAKEN",
+  "cannot add index {index}: the cache has another one of that name",
+  "Choose another name, or share the indexer function itself.",
+);
+
+export const WatchContradiction = defineError(
+  "KUBE_WATCH_CONTRADICTION",
+  "the watch on {kind} sent {type} for {key}, which does not follow from what was sent before",
+  "Nothing to do: the cache lists again. Seen often, something between here and the API server loses events, or etcd was restored without raising its revision.",
+);
+
+export const ListTimedOut = defineError(
+  "KUBE_LIST_TIMED_OUT",
+  "listing {kind} gave no answer within {seconds} s",
+  "The cache tries again by itself. Check the network path and the load of the API server.",
+);
+
+export const CacheNotSynced = defineError(
+  "KUBE_CACHE_NOT_SYNCED",
+  "gave up waiting for the first list of {kind}: {reason}",
+  "Look at the reason: most often the API server cannot be reached or the account may not list this kind.",
+);
+
+export const WatchClosedEarly = defineError(
+  "KUBE_WATCH_CLOSED_EARLY",
+  "the API server closed the watch on {kind} after {ms} ms, before its time",
+  "The cache goes on by itself. Seen often, look for a proxy or load balancer that cuts long requests.",
+);
+
+export const RevisionWentBack = defineError(
+  "KUBE_REVISION_WENT_BACK",
+  "the watch on {kind} went back from resource version {from} to {to}",
+  "The cache lists again by itself. Find out whether etcd was restored from a backup.",
+);

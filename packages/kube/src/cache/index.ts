@@ -1,0 +1,10 @@
+export { Cache, type CacheOptions, type HandlerOptions } from "./cache.ts";
+export * from "./errors.ts";
+export type { CacheHandler } from "./handlers.ts";
+export { byLabel, byNamespace, byNode, byOwner, type Indexer } from "./indexers.ts";
+export { defaultTiming, type ReflectorHealth, type ReflectorTiming, type Scope } from "./reflector-options.ts";
+export { compareResourceVersions } from "./resource-version.ts";
+export { sameContent } from "./same-content.ts";
+export { type SharedCache, SharedCaches, type SharedCachesOptions } from "./shared-caches.ts";
+export { keyText, keyTextOf, type StoreReader } from "./store.ts";
+export { type Transform, trimManagedFields } from "./trim.ts";

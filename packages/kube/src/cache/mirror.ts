@@ -1,0 +1,122 @@
+import { apiVersionOf, type Kind, type KubeObject } from "@fjord/base";
+import type { HandlerSet } from "./handlers.ts";
+import { sameContent } from "./same-content.ts";
+import { keyTextOf, type Store } from "./store.ts";
+import type { Transform } from "./trim.ts";
+
+/** Brings a store in line with what a server lists and sends, and tells the handlers of each difference, once. */
+export class Mirror<T extends KubeObject> {
+  readonly #kind: Kind<T>;
+  readonly #store: Store<T>;
+  readonly #handlers: HandlerSet<T>;
+  readonly #transform: Transform<T>;
+  #complete = false;
+
+  constructor(kind: Kind<T>, store: Store<T>, handlers: HandlerSet<T>, transform: Transform<T> = (object) => object) {
+    this.#kind = kind;
+    this.#store = store;
+    this.#handlers = handlers;
+    this.#transform = transform;
+  }
+
+  /** Whether a whole list has been taken over. */
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  /**
+   * Takes a list over page by page. A list is the truth of its moment, older resource versions included: after a server
+   * was restored from a backup they go backwards.
+   */
+  beginList(): { page(items: readonly T[]): void; end(): void } {
+    const seen = new Set<string>();
+    return {
+      page: (items) => {
+        for (const item of items) {
+          const object = this.#prepare(item);
+          const key = keyTextOf(object);
+          seen.add(key);
+          this.#listed(key, object);
+        }
+      },
+      end: () => {
+        for (const key of [...this.#store.keys()]) if (!seen.has(key)) this.#remove(key, undefined);
+        this.#complete = true;
+      },
+    };
+  }
+
+  /** Takes an event over; false when it does not follow from what is stored, so that something must have been missed. */
+  apply(type: "ADDED" | "MODIFIED" | "DELETED", raw: T): boolean {
+    const object = this.#prepare(raw);
+    const key = keyTextOf(object);
+    const old = this.#store.at(key);
+    if (type === "DELETED") {
+      const known = old?.metadata.uid === object.metadata.uid;
+      this.#remove(key, known ? object : undefined);
+      return old !== undefined && known;
+    }
+    const follows = old === undefined ? type === "ADDED" : type === "MODIFIED" && sameIdentity(old, object);
+    if (old !== undefined && sameIdentity(old, object) && sameVersion(old, object)) return true;
+    this.#put(key, old, object);
+    return follows;
+  }
+
+  /**
+   * Compares with a list of the very revision that the store stands at, or with its first page. Revisions are taken
+   * again by other writes after a restore, hence the look at the content.
+   */
+  agrees(items: readonly T[], whole: boolean): boolean {
+    let last = "";
+    for (const item of items) {
+      const object = this.#prepare(item);
+      last = keyTextOf(object);
+      const stored = this.#store.at(last);
+      if (stored === undefined || !sameContent(stored, object)) return false;
+    }
+    if (whole) return items.length === this.#store.size;
+    let upToLast = 0;
+    for (const key of this.#store.keys()) if (key <= last) upToLast++;
+    return upToLast === items.length;
+  }
+
+  #listed(key: string, object: T): void {
+    const old = this.#store.at(key);
+    if (old !== undefined && sameVersion(old, object) && sameContent(old, object)) return;
+    this.#put(key, old, object);
+  }
+
+  #put(key: string, old: T | undefined, object: T): void {
+    if (old !== undefined && sameIdentity(old, object)) {
+      this.#store.set(key, object);
+      this.#handlers.updated(old, object);
+      return;
+    }
+    this.#remove(key, undefined);
+    this.#store.set(key, object);
+    this.#handlers.added(object, !this.#complete);
+  }
+
+  /** Without a final state, handlers get the last one known. */
+  #remove(key: string, final: T | undefined): void {
+    const old = this.#store.at(key);
+    if (old === undefined) return;
+    this.#store.delete(key);
+    this.#handlers.deleted(final ?? old, final === undefined);
+  }
+
+  #prepare(object: T): T {
+    // Items of a list come without the two: the list itself names them.
+    object.apiVersion ??= apiVersionOf(this.#kind);
+    object.kind ??= this.#kind.kind;
+    return this.#transform(object);
+  }
+}
+
+function sameIdentity(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.uid === b.metadata.uid;
+}
+
+function sameVersion(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.resourceVersion === b.metadata.resourceVersion;
+}

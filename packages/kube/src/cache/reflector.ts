@@ -1,0 +1,219 @@
+import { Backoff, describeError, type KubeObject, onAbort, sleep } from "@fjord/base";
+import { ApiError, isGone } from "../client/api-error.ts";
+import type { ListOptions, ObjectList, WatchEvent } from "../client/interfaces.ts";
+import { ListTimedOut, RevisionWentBack, WatchClosedEarly, WatchContradiction } from "./errors.ts";
+import type { Mirror } from "./mirror.ts";
+import {
+  defaultTiming,
+  type ReflectorHealth,
+  type ReflectorOptions,
+  type ReflectorTiming,
+} from "./reflector-options.ts";
+import { compareResourceVersions, isNotNewer } from "./resource-version.ts";
+import { keyTextOf } from "./store.ts";
+
+/**
+ * Keeps a mirror in line with the server: lists in pages, then watches from there, and after any break goes on where it
+ * stood. It lists again only when it must, and waits longer after each failure in a row, whatever its kind; only a watch
+ * that has held for a while makes the wait short again. docs/decisions/0003-reflector.md says why.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #timing: ReflectorTiming;
+  readonly #mirror: Mirror<T>;
+  readonly #backoff: Backoff;
+  /** The resource version that the mirror stands at; undefined: it has to be listed. */
+  #position: string | undefined;
+  /** False after a break, until the server has shown that it still has the history that led to `#position`. */
+  #trusted = false;
+  #expiredPages = 0;
+  #lastDelay = 0;
+  #lastError: ReflectorHealth["lastError"];
+
+  constructor(options: ReflectorOptions<T>, mirror: Mirror<T>) {
+    this.#options = options;
+    this.#timing = { ...defaultTiming, ...options.timing };
+    this.#mirror = mirror;
+    const { backoffInitialMs: initial, backoffMaxMs: max } = this.#timing;
+    this.#backoff = new Backoff({ initial, max, random: options.random });
+  }
+
+  get health(): ReflectorHealth {
+    return {
+      synced: this.#mirror.complete,
+      failures: this.#backoff.failures,
+      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+      ...(this.#position !== undefined && { resourceVersion: this.#position }),
+    };
+  }
+
+  /** Resolves once `signal` aborts. `onList` is called whenever a list has been taken over. */
+  async run(signal: AbortSignal, onList: () => void = () => {}): Promise<void> {
+    this.#trusted = false;
+    while (!signal.aborted) {
+      try {
+        await this.#catchUp(signal, onList);
+        await this.#watch(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        await sleep(this.#options.clock, this.#failed(error), signal);
+      }
+    }
+  }
+
+  async #catchUp(signal: AbortSignal, onList: () => void): Promise<void> {
+    if (this.#position !== undefined && !this.#trusted && !(await this.#verify(this.#position, signal)))
+      this.#position = undefined;
+    if (this.#position === undefined) {
+      this.#position = await this.#list(signal);
+      onList();
+    }
+    this.#trusted = true;
+  }
+
+  /**
+   * Reads the latest state, never a possibly stale one from a server's cache (resource version "0"): with several API
+   * servers that could take the mirror back in time. An expired page token starts the list anew; after the second time
+   * in a row the list is asked for in one piece, so that it ends at some point.
+   */
+  async #list(signal: AbortSignal): Promise<string> {
+    const limit = this.#expiredPages < 2 ? { limit: this.#timing.pageSize } : {};
+    const list = this.#mirror.beginList();
+    let token: string | undefined;
+    let version: string | undefined;
+    do {
+      const page: ObjectList<T> = await this.#page(
+        { ...limit, ...(token !== undefined && { continue: token }) },
+        signal,
+      ).catch((error) => {
+        if (token !== undefined && isGone(error)) this.#expiredPages++;
+        throw error;
+      });
+      list.page(page.items);
+      version ??= page.metadata.resourceVersion;
+      token = page.metadata.continue || undefined;
+    } while (token !== undefined);
+    list.end();
+    this.#expiredPages = 0;
+    return version ?? "0";
+  }
+
+  /**
+   * Whether the server's state at `position` is what the mirror holds. A server that was restored from a backup gives
+   * the same revisions to other writes: going on from `position` would silently skip some of them.
+   */
+  async #verify(position: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const page = await this.#page(
+        { resourceVersion: position, resourceVersionMatch: "Exact", limit: this.#timing.verifySize },
+        signal,
+      );
+      return this.#mirror.agrees(page.items, !page.metadata.continue);
+    } catch (error) {
+      if (isGone(error) || isTooLargeResourceVersion(error)) return false;
+      // A server that cannot list exact versions: its watch has to be trusted.
+      if (error instanceof ApiError && [400, 405, 501].includes(error.statusCode)) return true;
+      throw error;
+    }
+  }
+
+  async #page(options: ListOptions, signal: AbortSignal): Promise<ObjectList<T>> {
+    const { client, kind, scope, clock } = this.#options;
+    const { listTimeoutMs } = this.#timing;
+    const controller = new AbortController();
+    const release = onAbort(signal, () => controller.abort(signal.reason));
+    const cancel = clock.after(listTimeoutMs, () =>
+      controller.abort(new ListTimedOut({ kind: kind.kind, seconds: listTimeoutMs / 1000 })),
+    );
+    try {
+      return await client.list(kind, { ...scope, ...options, signal: controller.signal });
+    } catch (error) {
+      if (controller.signal.reason instanceof ListTimedOut) throw controller.signal.reason;
+      throw error;
+    } finally {
+      cancel();
+      release();
+    }
+  }
+
+  /** Watches until the time asked for is over; throws when the watch ends in any other way. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { client, kind, scope, clock, random } = this.#options;
+    const { watchTimeoutMs, idleTimeoutMs, stableMs } = this.#timing;
+    const timeoutSeconds = Math.ceil((watchTimeoutMs * (0.5 + random() / 2)) / 1000);
+    const opened = clock.now();
+    // Longer than the last wait, or a server that ends each watch after a few seconds would be asked for ever as fast.
+    const cancel = clock.after(Math.max(stableMs, this.#lastDelay), () => this.#settled());
+    try {
+      const events = client.watch(kind, {
+        ...scope,
+        resourceVersion: this.#position,
+        allowBookmarks: true,
+        timeoutSeconds,
+        idleTimeoutMs,
+        signal,
+      });
+      for await (const event of events) this.#take(event);
+    } finally {
+      cancel();
+    }
+    const lived = clock.now() - opened;
+    if (signal.aborted || lived >= timeoutSeconds * 1000 - 1000) return;
+    throw new WatchClosedEarly({ kind: kind.kind, ms: lived });
+  }
+
+  #take(event: WatchEvent<T>): void {
+    const version = event.object.metadata.resourceVersion ?? "";
+    const position = this.#position ?? "0";
+    if (event.type === "BOOKMARK") {
+      if ((compareResourceVersions(version, position) ?? 0) < 0)
+        throw new RevisionWentBack({ kind: this.#options.kind.kind, from: position, to: version });
+      this.#position = version;
+      return;
+    }
+    // Sent before: within one history a watch only goes forward.
+    if (isNotNewer(version, position)) return;
+    const follows = this.#mirror.apply(event.type, event.object);
+    this.#position = version;
+    if (!follows)
+      throw new WatchContradiction({
+        kind: this.#options.kind.kind,
+        type: event.type,
+        key: keyTextOf(event.object),
+      });
+  }
+
+  #settled(): void {
+    this.#backoff.reset();
+    this.#lastDelay = 0;
+    this.#lastError = undefined;
+  }
+
+  /** Notes a failure and gives the time to wait. */
+  #failed(error: unknown): number {
+    const { clock, logger, kind } = this.#options;
+    if (isGone(error) || isTooLargeResourceVersion(error)) this.#position = undefined;
+    if (error instanceof WatchContradiction || error instanceof RevisionWentBack) this.#position = undefined;
+    this.#trusted = false;
+    const known = this.#lastError !== undefined && describeError(this.#lastError.error) === describeError(error);
+    this.#lastError = { error, at: clock.now() };
+    const retryAfterMs = error instanceof ApiError ? (error.details.retryAfterSeconds ?? 0) * 1000 : 0;
+    this.#lastDelay = Math.max(this.#backoff.next(), retryAfterMs);
+    const fields = {
+      kind: kind.kind,
+      error: describeError(error),
+      failures: this.#backoff.failures,
+      retryInMs: Math.round(this.#lastDelay),
+    };
+    // The same failure again is no news.
+    if (known || error instanceof WatchClosedEarly) logger.debug("reflector interrupted", fields);
+    else logger.warn("reflector interrupted", fields);
+    return this.#lastDelay;
+  }
+}
+
+/** The server has not reached, or no longer has, the revision asked for. */
+function isTooLargeResourceVersion(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.details.causes?.some((cause) => cause.reason === "ResourceVersionTooLarge") ?? false;
+}

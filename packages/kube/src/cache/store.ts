@@ -1,0 +1,111 @@
+import type { KubeObject } from "@fjord/base";
+import type { ObjectKey } from "../client/interfaces.ts";
+import { IndexTaken, UnknownIndex } from "./errors.ts";
+import type { Indexer } from "./indexers.ts";
+
+/** What readers of a cache see. Objects are shared by all of them: treat each as read-only, and copy before changing it. */
+export interface StoreReader<T extends KubeObject> {
+  readonly size: number;
+  get(key: ObjectKey): T | undefined;
+  /** Every object, or those of one namespace. */
+  list(namespace?: string): T[];
+  /** The objects that an indexer gave this value for. */
+  byIndex(index: string, value: string): T[];
+}
+
+/** Objects by namespace and name, with indexes that are kept as objects come and go. */
+export class Store<T extends KubeObject> implements StoreReader<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #indexes = new Map<string, Index<T>>();
+
+  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}) {
+    for (const [name, indexer] of Object.entries(indexers)) this.addIndex(name, indexer);
+  }
+
+  /** Adds an index over what is there and what comes. */
+  addIndex(name: string, indexer: Indexer<T>): void {
+    const known = this.#indexes.get(name);
+    if (known?.indexer === indexer) return;
+    if (known !== undefined) throw new IndexTaken({ index: name });
+    const index: Index<T> = { indexer, entries: new Map() };
+    for (const [key, object] of this.#objects) enter(index, key, object);
+    this.#indexes.set(name, index);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#objects.get(keyText(key.namespace, key.name));
+  }
+
+  list(namespace?: string): T[] {
+    if (namespace === undefined) return [...this.#objects.values()];
+    return this.#objects
+      .values()
+      .filter((object) => object.metadata.namespace === namespace)
+      .toArray();
+  }
+
+  byIndex(index: string, value: string): T[] {
+    const found = this.#indexes.get(index);
+    if (found === undefined) throw new UnknownIndex({ index, known: [...this.#indexes.keys()].join(", ") || "none" });
+    return [...(found.entries.get(value)?.values() ?? [])];
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
+  at(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  set(key: string, object: T): void {
+    const old = this.#objects.get(key);
+    this.#objects.set(key, object);
+    for (const index of this.#indexes.values()) {
+      if (old !== undefined) leave(index, key, old);
+      enter(index, key, object);
+    }
+  }
+
+  delete(key: string): void {
+    const old = this.#objects.get(key);
+    if (old === undefined) return;
+    this.#objects.delete(key);
+    for (const index of this.#indexes.values()) leave(index, key, old);
+  }
+}
+
+interface Index<T extends KubeObject> {
+  readonly indexer: Indexer<T>;
+  readonly entries: Map<string, Map<string, T>>;
+}
+
+function enter<T extends KubeObject>({ indexer, entries }: Index<T>, key: string, object: T): void {
+  for (const value of indexer(object)) {
+    const entry = entries.get(value);
+    if (entry === undefined) entries.set(value, new Map([[key, object]]));
+    else entry.set(key, object);
+  }
+}
+
+function leave<T extends KubeObject>({ indexer, entries }: Index<T>, key: string, old: T): void {
+  for (const value of indexer(old)) {
+    const entry = entries.get(value);
+    entry?.delete(key);
+    // An empty entry is dropped, or values that come and go (owner uids) would pile up for ever.
+    if (entry?.size === 0) entries.delete(value);
+  }
+}
+
+/** `namespace/name`, or `name` alone. */
+export function keyText(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+export function keyTextOf(object: KubeObject): string {
+  return keyText(object.metadata.namespace, object.metadata.name ?? "");
+}
