@@ -1,7 +1,19 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readFileSync, readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { describeError } from "@fjord/base";
+import { CacheUnwritable } from "./errors.ts";
 import type { Environment } from "./platform.ts";
 import type { Recipe } from "./recipes.ts";
 
@@ -65,20 +77,26 @@ export function faultOf(folder: string, name: string, scrutiny: Scrutiny): strin
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return "recorded, but the file is gone";
   if (stat.size !== record.size) return `damaged (${stat.size} bytes instead of ${record.size})`;
-  // A restored or copied cache has new times; only its content tells.
-  if (scrutiny === "quick" && stat.mtimeMs === record.mtimeMs) return undefined;
-  return sha256Of(path) === record.sha256 ? undefined : "damaged (its SHA-256 has changed)";
+  if (scrutiny === "quick" && Math.abs(stat.mtimeMs - record.mtimeMs) < 1) return undefined;
+  if (sha256Of(path) !== record.sha256) return "damaged (its SHA-256 has changed)";
+  restoreTime(path, record.mtimeMs);
+  return undefined;
+}
+
+/** A restored or copied cache has new times, and only hashing showed it to be sound: next time a look shall do. */
+function restoreTime(path: string, mtimeMs: number): void {
+  try {
+    utimesSync(path, mtimeMs / 1000, mtimeMs / 1000);
+  } catch (error) {
+    // Someone else's or a read-only cache serves as well, only more slowly.
+    if (!["EPERM", "EACCES", "EROFS"].includes(`${(error as NodeJS.ErrnoException).code}`)) throw error;
+  }
 }
 
 /** A record of the file as it is now. */
 export function recordOf(path: string, version: string, origin: CacheRecord["origin"]): CacheRecord {
   const { size, mtimeMs } = statSync(path);
   return { sha256: sha256Of(path), size, mtimeMs, version, origin };
-}
-
-/** Forgets and removes one file. */
-export function removeFile(folder: string, name: string): void {
-  rmSync(join(folder, name), { force: true });
 }
 
 export function sha256Of(path: string): string {
@@ -93,6 +111,16 @@ export function sha256Of(path: string): string {
     closeSync(file);
   }
   return hash.digest("hex");
+}
+
+/** Makes the folders that getting a recipe's files needs. */
+export function prepareCache(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    mkdirSync(workshopDirectory(folder), { recursive: true });
+  } catch (error) {
+    throw new CacheUnwritable({ folder, reason: describeError(error) }, { cause: error });
+  }
 }
 
 /** Work in progress lives beside `bin`, on the same file system, so that a finished file moves into place at once. */

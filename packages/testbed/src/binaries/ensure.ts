@@ -9,6 +9,7 @@ import {
   cacheDirectory,
   cacheFolder,
   faultOf,
+  prepareCache,
   recordOf,
   workshopDirectory,
 } from "./cache.ts";
@@ -72,6 +73,7 @@ async function obtain(
   const { want } = first;
   const folder = resolve(cacheFolder(cacheDirectory(options.env), want.recipe));
   const { clock, progress, signal } = circumstances;
+  prepareCache(folder);
   const onWait = (pid: number, seconds: number) =>
     progress({ type: "waiting", title: title(want.recipe), pid, seconds });
   return withLock(`${folder}.lock`, { clock, signal, onWait }, async () => {
@@ -168,7 +170,6 @@ export function describeAttempts(attempts: readonly Attempt[]): string {
 /** A directory for one attempt, gone afterwards. Those of processes that died are removed on the way. */
 async function inWorkshop(folder: string, work: (workshop: string) => Promise<void>): Promise<void> {
   const parent = workshopDirectory(folder);
-  mkdirSync(parent, { recursive: true });
   for (const name of readdirSync(parent)) {
     if (!isAlive(Number.parseInt(name, 10))) rmSync(join(parent, name), { recursive: true, force: true });
   }
@@ -189,7 +190,6 @@ async function install(
   folder: string,
   origin: CacheRecord["origin"],
 ): Promise<void> {
-  mkdirSync(folder, { recursive: true });
   const records: Record<string, CacheRecord> = {};
   for (const { name, versionArguments } of components) {
     const made = join(workshop, name);

@@ -27,6 +27,12 @@ export const BinaryNotAsked = defineError(
   "Name the set that holds it, and the minor, when asking for binaries.",
 );
 
+export const CacheUnwritable = defineError(
+  "FJORD_CACHE_UNWRITABLE",
+  "cannot put programs into the cache folder {folder}: {reason}",
+  "Name a directory that you may write to in FJORD_CACHE.",
+);
+
 export const GoMissing = defineError(
   "FJORD_GO_MISSING",
   "no `go` in PATH; Go {minimum} or newer is needed",

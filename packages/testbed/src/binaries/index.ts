@@ -12,6 +12,17 @@ export {
   type Missing,
   type Source,
 } from "./find.ts";
+export {
+  CNI_PLUGINS,
+  type EnsureNodeOptions,
+  ensureNodePackages,
+  type FindNodeOptions,
+  findNodePackages,
+  type NodeHost,
+  type NodeObstacles,
+  type NodeProgram,
+  type NodeTools,
+} from "./node-packages.ts";
 export type { Environment, Platform } from "./platform.ts";
 export { type BinariesEvent, describeProgress, type Progress } from "./progress.ts";
 export type { BinarySet, ComponentName } from "./recipes.ts";
