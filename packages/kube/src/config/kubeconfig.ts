@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
 import { KubeconfigSyntax, KubeconfigUnreadable } from "./errors.ts";
-import { systemReason } from "./system-reason.ts";
 import { isMapping, Section } from "./section.ts";
+import { systemReason } from "./system-reason.ts";
 
 /** One kubeconfig file, or several merged: named entries, each knowing the file it came from. */
 export interface Kubeconfig {
@@ -16,7 +16,10 @@ export interface Kubeconfig {
 /** Reads YAML or JSON. `file` is named in errors, and relative paths in the text start from its directory. */
 export function parseKubeconfig(text: string, file: string): Kubeconfig {
   const root = new Section(file, "", parseMapping(text, file));
-  for (const [name, value] of [["apiVersion", "v1"], ["kind", "Config"]] as const) {
+  for (const [name, value] of [
+    ["apiVersion", "v1"],
+    ["kind", "Config"],
+  ] as const) {
     const found = root.string(name);
     if (found !== undefined && found !== value) throw root.wrong(name, `expected ${value}, got ${found}`);
   }
@@ -33,14 +36,12 @@ export function parseKubeconfig(text: string, file: string): Kubeconfig {
 /** kubectl's rules: the first file that has an entry of a name, or sets current-context, wins; entries are never mixed. */
 export function mergeKubeconfigs(kubeconfigs: readonly Kubeconfig[]): Kubeconfig {
   const current = kubeconfigs.find((one) => one.currentContext !== undefined)?.currentContext;
-  const merged = (entries: (one: Kubeconfig) => ReadonlyMap<string, Section>) =>
-    new Map(kubeconfigs.toReversed().flatMap((one) => [...entries(one)]));
   return {
     files: kubeconfigs.flatMap((one) => one.files),
     ...(current === undefined ? {} : { currentContext: current }),
-    clusters: merged((one) => one.clusters),
-    users: merged((one) => one.users),
-    contexts: merged((one) => one.contexts),
+    clusters: firstOfEachName(kubeconfigs.map((one) => one.clusters)),
+    users: firstOfEachName(kubeconfigs.map((one) => one.users)),
+    contexts: firstOfEachName(kubeconfigs.map((one) => one.contexts)),
   };
 }
 
@@ -63,6 +64,14 @@ export function isEmptyKubeconfig(kubeconfig: Kubeconfig): boolean {
   return currentContext === undefined && clusters.size + users.size + contexts.size === 0;
 }
 
+function firstOfEachName(maps: readonly ReadonlyMap<string, Section>[]): Map<string, Section> {
+  const first = new Map<string, Section>();
+  for (const [name, section] of maps.flatMap((map) => [...map])) {
+    if (!first.has(name)) first.set(name, section);
+  }
+  return first;
+}
+
 async function readText(path: string, ignoreMissing: boolean): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
@@ -79,22 +88,43 @@ function parseMapping(text: string, file: string): Record<string, unknown> {
   if (error !== undefined) throw syntaxError(file, error, lines);
   const value = plainValue(document, file) ?? {};
   if (isMapping(value)) return value;
-  throw new KubeconfigSyntax({ file, line: 1, column: 1, problem: "a kubeconfig is a mapping, this is something else" });
+  throw new KubeconfigSyntax({
+    file,
+    line: 1,
+    column: 1,
+    problem: "a kubeconfig is a mapping, this is something else",
+  });
 }
 
 function plainValue(document: Document, file: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new KubeconfigSyntax({ file, line: 1, column: 1, problem }, { cause: error });
+    throw new KubeconfigSyntax(
+      { file, line: 1, column: 1, problem: "too many or unresolved aliases" },
+      { cause: error },
+    );
   }
 }
 
-// The library's messages may quote the source, and so a secret: its codes say enough.
+const syntaxProblems: Partial<Record<YAMLError["code"], string>> = {
+  BAD_ALIAS: "an alias without its anchor",
+  BAD_DQ_ESCAPE: "a wrong escape in a quoted string",
+  BAD_INDENT: "wrong indentation, or a bracket that is not closed",
+  BAD_SCALAR_START: "a value starts with a character that must be quoted",
+  BLOCK_AS_IMPLICIT_KEY: "a mapping inside a value on one line (quote values that hold a colon)",
+  DUPLICATE_KEY: "the same key twice in one mapping",
+  MISSING_CHAR: "wrong indentation, or a quote, bracket, comma or colon is missing",
+  MULTILINE_IMPLICIT_KEY: "a line without its colon",
+  MULTIPLE_DOCS: "more than one document in the file",
+  TAB_AS_INDENT: "a tab in the indentation",
+  UNEXPECTED_TOKEN: "unexpected text",
+};
+
+// The library's own messages may quote the source, and so a secret.
 function syntaxError(file: string, error: YAMLError, lines: LineCounter): Error {
   const { line, col } = lines.linePos(error.pos[0]);
-  const problem = error.code.toLowerCase().replaceAll("_", " ");
+  const problem = syntaxProblems[error.code] ?? error.code.toLowerCase().replaceAll("_", " ");
   return new KubeconfigSyntax({ file, line, column: col, problem });
 }
 

@@ -45,7 +45,8 @@ export class Section {
     const items = this.#typed(name, "a list", (value): value is unknown[] => Array.isArray(value)) ?? [];
     return items.map((item, index) => {
       const path = `${this.field(name)}[${index}]`;
-      if (!isMapping(item)) throw new KubeconfigField({ file: this.file, field: path, problem: expected("a mapping", item) });
+      if (!isMapping(item))
+        throw new KubeconfigField({ file: this.file, field: path, problem: expected("a mapping", item) });
       return new Section(this.file, path, item);
     });
   }
@@ -95,5 +96,8 @@ function expected(what: string, value: unknown): string {
 function typeName(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
-  return { number: "a number", boolean: "a boolean", string: "a string", object: "a mapping" }[typeof value as string] ?? typeof value;
+  return (
+    { number: "a number", boolean: "a boolean", string: "a string", object: "a mapping" }[typeof value as string] ??
+    typeof value
+  );
 }
