@@ -1,0 +1,15 @@
+export type { ConditionFrom } from "./conditions.ts";
+export { apiVersion, category, group, version } from "./group.ts";
+export type {
+  ConditionOf,
+  DraftOf,
+  FjordKind,
+  ObjectOf,
+  PrinterColumn,
+  SpecDraftOf,
+  SpecOf,
+  StatusOf,
+} from "./kind.ts";
+export * from "./kinds/index.ts";
+export { newObject } from "./new-object.ts";
+export type { Quantity } from "./schema/index.ts";

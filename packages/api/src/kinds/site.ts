@@ -1,0 +1,173 @@
+import { conditions } from "../conditions.ts";
+import { enforcement } from "../fragments/enforcement.ts";
+import { location } from "../fragments/location.ts";
+import { reflectionRules } from "../fragments/reflection.ts";
+import { tier } from "../fragments/tier.ts";
+import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
+import {
+  array,
+  duration,
+  endpoint,
+  enumeration,
+  formatted,
+  labels,
+  object,
+  reportedResources,
+  resources,
+  siteId,
+  string,
+  time,
+} from "../schema/index.ts";
+
+const sharing = object({
+  resources: resources({ minProperties: 1 }).describe(
+    "Amounts that all contracts together may promise, by resource name.",
+  ),
+  perConsumer: resources()
+    .optional()
+    .describe(
+      "Amounts that one consumer's contracts together may promise; a resource left out has no limit of its own.",
+    ),
+  consumers: object({
+    accept: enumeration({
+      Paired: "every site that has redeemed a pairing token.",
+      Listed: "only the sites in `sites`, once paired.",
+    })
+      .default("Paired")
+      .describe("Who may ask for a contract."),
+    sites: array(siteId(), { maxItems: 1024, set: true })
+      .optional()
+      .describe("Ids of the sites that `Listed` accepts."),
+  })
+    .default({})
+    .describe("Which consumers are given contracts.")
+    .rule(
+      "(self.accept == 'Listed') == has(self.sites)",
+      "is needed with accept: Listed, and has no meaning with accept: Paired",
+      ".sites",
+    ),
+  contractLifetime: duration({ minimum: "10s" })
+    .default("24h")
+    .describe("How long a contract lasts before it must be renewed."),
+  enforcement: enforcement().default("None").describe("What pods must state, written into every contract."),
+}).rule(
+  "!has(self.perConsumer) || self.perConsumer.all(name, name in self.resources)",
+  "may limit only what resources shares: add the resource there, or take it out here",
+  ".perConsumer",
+);
+
+const published = object({
+  name: string({ maxLength: 63 }).optional().describe("The name that its owner gave it, such as lively-wave."),
+  tier: tier().optional().describe("What sort of place it is."),
+  location: location().optional().describe("Where it stands."),
+  properties: labels({ maxProperties: 64 }).optional().describe("What else its owner says of it."),
+  architectures: array(string({ maxLength: 32 }), { maxItems: 16, set: true })
+    .optional()
+    .describe("Processor architectures of its nodes, such as `arm64`."),
+  operatingSystems: array(string({ maxLength: 32 }), { maxItems: 16, set: true })
+    .optional()
+    .describe("Operating systems of its nodes, such as `linux`."),
+  version: string({ maxLength: 64 }).optional().describe("Version of its Fjord agent."),
+  kubernetesVersion: string({ maxLength: 64 }).optional().describe("Version of its Kubernetes API."),
+});
+
+export const Site = defineKind({
+  kind: "Site",
+  plural: "sites",
+  shortNames: ["st"],
+  namespaced: false,
+  purpose:
+    "One autonomous cluster with a Fjord agent: the own one, with what it shares, or another that this one knows of.",
+  writers: {
+    spec: "the owner of the cluster that holds the object; `fjord pair` on their behalf",
+    status: "the agent of that cluster",
+  },
+  columns: [
+    { name: "Role", path: ".status.role", description: "Self for the own site, Peer for another." },
+    { name: "Tier", path: ".status.published.tier", description: "What sort of place it is." },
+    { name: "Region", path: ".status.published.location.region", description: "Where it stands." },
+    conditionColumn("Ready", "Whether it can be used."),
+    reasonColumn("Ready", "Why it is ready or not."),
+    { name: "Id", path: ".status.id", wide: true, description: "The id that it has proven." },
+    { name: "Version", path: ".status.published.version", wide: true, description: "Version of its agent." },
+  ],
+  spec: object({
+    id: siteId()
+      .optional()
+      .immutable("another id is another site, so make another Site")
+      .describe("The id that the site must prove. Left out on the own site, whose agent knows it."),
+    name: string({ minLength: 1, maxLength: 63 })
+      .optional()
+      .describe("A name for people, such as lively-wave. On the own site it is told to peers."),
+    tier: tier().optional().describe("What sort of place the own site is."),
+    endpoints: array(endpoint(), { maxItems: 8 })
+      .optional()
+      .describe(
+        "Where its agent is reached, in order of preference. Empty where it cannot be dialled and dials out itself.",
+      ),
+    location: location().optional().describe("Where the own site stands."),
+    properties: labels({ maxProperties: 64 })
+      .optional()
+      .describe("What else is to be known of the own site. Becomes labels of virtual nodes at consumers."),
+    sharing: sharing
+      .optional()
+      .describe("On the own site: what it shares and with whom. Without it nothing is shared."),
+    reflection: reflectionRules()
+      .optional()
+      .describe("On the own site: which objects of offloaded namespaces have twins, kind by kind."),
+  })
+    .default({})
+    .describe("What the owner says."),
+  status: object({
+    id: siteId().optional().describe("The id that the site has proven."),
+    publicKey: formatted({
+      name: "public key",
+      maxLength: 44,
+      pattern: "^[A-Za-z0-9+/]{43}=$",
+      words: "must be the base64 of an Ed25519 public key: 44 characters",
+    })
+      .optional()
+      .describe("Its Ed25519 public key in base64, from which the id is derived."),
+    role: enumeration({ Self: "the own site.", Peer: "another one." }).optional().describe("Whose site it is."),
+    published: published.optional().describe("What the site says of itself."),
+    reachableSince: time().optional().describe("Since when it has answered without a break."),
+    shared: reportedResources().optional().describe("Amounts that it shares."),
+    free: reportedResources().optional().describe("Amounts of these that no contract promises yet."),
+    conditions: conditions({
+      Ready: {
+        meaning: "The site can be used.",
+        reasons: {
+          Serving: "The own site's agent runs.",
+          Starting: "The own site's agent is starting.",
+          Reachable: "The peer answers and has proven its id.",
+          Unreachable: "The peer does not answer.",
+          IdentityMismatch: "What answered has proven another id than spec.id.",
+          VersionUnsupported: "The peer's agent is too old or too new to talk to.",
+        },
+      },
+      Reachable: {
+        meaning: "The peer's agent answers.",
+        reasons: {
+          Dialled: "One of its endpoints answers.",
+          Tunnelled: "It has dialled out to this site and is served through that connection.",
+          NoEndpoint: "It has no endpoint and has not dialled out.",
+          ConnectionFailed: "No endpoint took a connection.",
+          TimedOut: "It took a connection and then fell silent.",
+          WrongKey: "The key that was shown does not give the expected id.",
+          Self: "It is the own site.",
+        },
+      },
+    }),
+  })
+    .optional()
+    .describe("What the agent knows."),
+  example: {
+    metadata: { name: "lively-wave" },
+    spec: {
+      tier: "edge",
+      endpoints: ["https://wave.example:7443"],
+      sharing: { resources: { cpu: 8, memory: "16Gi" } },
+    },
+  },
+});
+export type Site = ObjectOf<typeof Site>;

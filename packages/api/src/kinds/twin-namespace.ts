@@ -1,0 +1,61 @@
+import { conditions } from "../conditions.ts";
+import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
+import { labelName, object, siteId } from "../schema/index.ts";
+
+const fixed = "delete this TwinNamespace and make another";
+
+export const TwinNamespace = defineKind({
+  kind: "TwinNamespace",
+  plural: "twinnamespaces",
+  shortNames: ["tns"],
+  namespaced: false,
+  purpose:
+    "A consumer's request for a namespace at the provider, the counterpart of one of its own. It lasts while a contract between the two does.",
+  writers: { spec: "the consumer's agent, through the provider's API proxy", status: "the provider's agent" },
+  columns: [
+    { name: "Namespace", path: ".status.namespace", description: "The namespace given." },
+    { name: "Origin", path: ".spec.originNamespace", description: "The consumer's namespace." },
+    conditionColumn("Ready", "Whether it can be used."),
+    reasonColumn("Ready", "Why it is ready or not."),
+    { name: "Consumer", path: ".spec.consumer", wide: true, description: "Id of the consumer." },
+  ],
+  spec: object({
+    consumer: siteId().immutable(fixed).describe("Id of the site that asks; the proxy lets it give no other."),
+    originNamespace: labelName().immutable(fixed).describe("Name of the consumer's namespace."),
+    wantedName: labelName()
+      .immutable(fixed)
+      .describe("Name that the twin is to have. It is given as it is, or refused."),
+  }).describe("What the consumer asks for."),
+  status: object({
+    namespace: labelName().optional().describe("Name of the namespace that was made."),
+    conditions: conditions({
+      Ready: {
+        meaning: "The namespace exists, and the consumer may use it.",
+        reasons: {
+          NamespaceMade: "It does.",
+          NameTaken: "A namespace of that name exists and is not this one's.",
+          NameRefused: "The name is one that the provider keeps for itself.",
+          ContractNotActive: "There is no contract in force with the consumer.",
+          Removing: "The namespace is being removed.",
+        },
+      },
+    }),
+  })
+    .optional()
+    .describe("What the provider's agent answers."),
+  rules: [
+    {
+      rule: "self.metadata.name == self.spec.consumer + '-' + self.spec.originNamespace",
+      message: "metadata.name must be spec.consumer, a hyphen and spec.originNamespace, so that consumers never meet",
+    },
+  ],
+  example: {
+    metadata: { name: "mzxw6ytboi2dcmrtgq2tmnzyhe-shop" },
+    spec: {
+      consumer: "mzxw6ytboi2dcmrtgq2tmnzyhe",
+      originNamespace: "shop",
+      wantedName: "shop-mzxw6ytboi2dcmrtgq2tmnzyhe",
+    },
+  },
+});
+export type TwinNamespace = ObjectOf<typeof TwinNamespace>;

@@ -1,0 +1,116 @@
+import { map } from "./containers.ts";
+import { formatted, matches } from "./scalars.ts";
+import { Schema } from "./schema.ts";
+import type { StructuralSchema } from "./structural.ts";
+
+const dnsLabel = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const labelKey = `^(${dnsLabel}(\\.${dnsLabel})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`;
+
+/** An amount as Kubernetes writes it: `2`, `"500m"`, `"4Gi"`. */
+export type Quantity = string | number;
+
+const intOrString: StructuralSchema = {
+  anyOf: [{ type: "integer" }, { type: "string" }],
+  "x-kubernetes-int-or-string": true,
+  maxLength: 32,
+};
+
+/** An amount that is not negative. */
+export function quantity(): Schema<Quantity> {
+  return new Schema<Quantity>({ typeName: "quantity", node: intOrString }, "required").rule(
+    "type(self) == int ? self >= 0 : isQuantity(self) && !self.startsWith('-')",
+    "must be a quantity that is not negative, such as 2, 500m or 4Gi",
+  );
+}
+
+/** Amounts by resource name, as people write them. More names would exceed what a rule over quantities may cost. */
+export function resources(limits: { minProperties?: number } = {}) {
+  return map(quantity(), { ...limits, maxProperties: 12 }).rule(
+    `self.all(name, size(name) <= 317 && ${matches(labelKey, "name")})`,
+    "every resource must be named as Kubernetes names them, such as cpu or example.com/gpu",
+  );
+}
+
+/** Amounts by resource name, as an agent reports them: checked by a pattern, which costs less at every status update. */
+export function reportedResources() {
+  const pattern = "^[0-9]+(\\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$";
+  const node = { ...intOrString, pattern };
+  return map(new Schema<Quantity>({ typeName: "quantity", node }, "required"), { maxProperties: 12 });
+}
+
+/** A Go-style duration that is longer than nothing: `90s`, `1h30m`. */
+export function duration(limits: { minimum?: string } = {}): Schema<string> {
+  const pattern = "^([0-9]{1,6}(\\.[0-9]{1,3})?(ms|s|m|h))+$";
+  const { minimum = "1ms" } = limits;
+  return new Schema<string>({ typeName: "duration", node: { type: "string", maxLength: 16 } }, "required").rule(
+    `${matches(pattern)} && duration(self) >= duration('${minimum}')`,
+    `must be a duration of at least ${minimum}, such as 90s or 1h30m`,
+  );
+}
+
+/** A moment as RFC 3339 writes it. */
+export function time(): Schema<string> {
+  return new Schema({ typeName: "time", node: { type: "string", format: "date-time" } }, "required");
+}
+
+/** A site's id: the base32 of a hash of its public key. */
+export function siteId(): Schema<string> {
+  return formatted({
+    name: "site id",
+    maxLength: 26,
+    pattern: "^[a-z2-7]{26}$",
+    words: "must be a site id: 26 characters out of a-z and 2-7, as in status.id of a Site",
+  });
+}
+
+/** The name of a cluster-scoped or namespaced object. */
+export function objectName(): Schema<string> {
+  return formatted({
+    name: "object name",
+    maxLength: 253,
+    pattern: `^${dnsLabel}(\\.${dnsLabel})*$`,
+    words: "must be the name of an object: a-z, 0-9, '-' and '.', such as lively-wave",
+  });
+}
+
+/** A name without dots that fits a label, such as a namespace's. */
+export function labelName(): Schema<string> {
+  return formatted({
+    name: "name",
+    maxLength: 63,
+    pattern: `^${dnsLabel}$`,
+    words: "must be a name of at most 63 characters a-z, 0-9 and '-', such as shop-staging",
+  });
+}
+
+/** An object's uid. */
+export function uid(): Schema<string> {
+  return formatted({
+    name: "uid",
+    maxLength: 128,
+    pattern: "^[-a-zA-Z0-9]+$",
+    words: "must be the uid of an object, such as 4f9d0e5a-6a3c-4c1e-9d55-0b1f7f3f2a10",
+  });
+}
+
+/** Where an agent is reached. */
+export function endpoint(): Schema<string> {
+  return new Schema<string>({ typeName: "endpoint", node: { type: "string", maxLength: 256 } }, "required").rule(
+    "isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != ''",
+    "must be an https URL, such as https://site.example:7443",
+  );
+}
+
+/** Values that become labels of a node. */
+export function labels(limits: { maxProperties: number }) {
+  const value = formatted({
+    name: "label value",
+    maxLength: 63,
+    pattern: "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$",
+    words: "must be a label value: at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+  });
+  return map(value, limits).rule(
+    `self.all(key, size(key) <= 317 && ${matches(labelKey, "key")})`,
+    "every key must be a label key, such as gpu or example.com/gpu",
+  );
+}
