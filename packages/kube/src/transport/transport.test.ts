@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { ManualClock } from "@fjord/base/testing";
+import { Agent } from "undici";
+import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
+import { ConnectionError } from "./errors.ts";
+import type { HttpRequest } from "./http.ts";
+import { reply, testServer, until } from "./test-server.ts";
+import { Transport, type TransportOptions } from "./transport.ts";
+
+const get: HttpRequest = { method: "GET", path: "/api/v1/pods?limit=1", action: "list Pod" };
+const post: HttpRequest = { method: "POST", path: "/api/v1/pods", action: "create Pod", body: "{}" };
+
+function transportTo(server: string, config: Partial<ClusterConfig> = {}, options: TransportOptions = {}) {
+  const transport = new Transport({ server, namespace: "default", tls: {}, ...config }, options);
+  return Object.assign(transport, { [Symbol.asyncDispose]: () => transport.close() });
+}
+
+test("keeps the path of the base URL and sends the configured headers", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  const headers = { "Impersonate-User": "ann" };
+  await using transport = transportTo(`${server.url}/clusters/one/`, { headers }, { userAgent: "test/1" });
+  const response = await transport.request({ ...get, headers: { "Impersonate-Group": ["a", "b"] } });
+  assert.equal(response.statusCode, 200);
+  const [request] = server.requests;
+  assert.equal(request?.url, "/clusters/one/api/v1/pods?limit=1");
+  assert.equal(request?.headers["impersonate-user"], "ann");
+  assert.equal(request?.headers["user-agent"], "test/1");
+  assert.equal(request?.rawHeaders.filter((name) => name.toLowerCase() === "impersonate-group").length, 2);
+});
+
+test("refuses a server that is not an HTTP URL", () => {
+  for (const server of ["", "kubernetes:6443", "ftp://example.com"]) {
+    assert.throws(() => transportTo(server), { code: "KUBE_INVALID_SERVER_URL" });
+  }
+});
+
+test("asks for the credential with each request", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  let count = 0;
+  const credentials = { current: async () => ({ authorization: `Bearer ${++count}` }), rejected() {} };
+  await using transport = transportTo(server.url, { credentials });
+  await transport.request(get);
+  await transport.request(get);
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers.authorization),
+    ["Bearer 1", "Bearer 2"],
+  );
+});
+
+test("reports a rejected credential and tries once more, even for writes", async () => {
+  await using server = await testServer((request, response) =>
+    reply(response, request.headers.authorization === "Bearer new" ? 201 : 401, {}),
+  );
+  let token = "old";
+  const credentials = {
+    current: async (): Promise<Credential> => ({ authorization: `Bearer ${token}` }),
+    rejected() {
+      token = "new";
+    },
+  };
+  await using transport = transportTo(server.url, { credentials });
+  assert.equal((await transport.request(post)).statusCode, 201);
+  assert.equal(server.requests.length, 2);
+});
+
+test("gives up on a credential that is rejected twice", async () => {
+  await using server = await testServer((_, response) => reply(response, 401, {}));
+  let rejections = 0;
+  const credentials = { current: async () => ({ authorization: "Bearer x" }), rejected: () => void rejections++ };
+  await using transport = transportTo(server.url, { credentials });
+  assert.equal((await transport.request(get)).statusCode, 401);
+  assert.equal(server.requests.length, 2);
+  assert.equal(rejections, 1);
+});
+
+test("waits for as long as a 429 says, for writes too", async () => {
+  await using server = await testServer((_, response, index) =>
+    reply(response, index < 2 ? 429 : 201, {}, index < 2 ? { "retry-after": "3" } : {}),
+  );
+  const clock = new ManualClock();
+  await using transport = transportTo(server.url, {}, { clock });
+  const response = transport.request(post);
+  await until(() => clock.pending === 1);
+  await clock.advance(2_900);
+  assert.equal(server.requests.length, 1);
+  await clock.advance(100);
+  await until(() => server.requests.length === 2 && clock.pending === 1);
+  await clock.advance(3_000);
+  assert.equal((await response).statusCode, 201);
+});
+
+test("hands a 429 over once its waiting would exceed the budget", async () => {
+  await using server = await testServer((_, response) => reply(response, 429, {}, { "retry-after": "20" }));
+  const clock = new ManualClock();
+  await using transport = transportTo(server.url, {}, { clock, tooManyRequestsBudgetMs: 30_000 });
+  const response = transport.request(get);
+  await until(() => clock.pending === 1);
+  await clock.advance(20_000);
+  assert.equal((await response).statusCode, 429);
+  assert.equal(server.requests.length, 2);
+});
+
+test("stops waiting for a 429 when the signal aborts", async () => {
+  await using server = await testServer((_, response) => reply(response, 429, {}, { "retry-after": "20" }));
+  const clock = new ManualClock();
+  await using transport = transportTo(server.url, {}, { clock });
+  const stop = new AbortController();
+  const response = transport.request({ ...get, signal: stop.signal });
+  await until(() => clock.pending === 1);
+  stop.abort(new Error("enough"));
+  await assert.rejects(response, /enough/);
+});
+
+test("repeats a read whose connection was reset, before or within the answer", async () => {
+  await using server = await testServer((request, response, index) => {
+    if (index === 0) request.socket.resetAndDestroy();
+    else if (index === 1)
+      response.writeHead(200, { "content-length": "100" }).write("{", () => request.socket.destroy());
+    else reply(response, 200, { whole: true });
+  });
+  await using transport = transportTo(server.url);
+  assert.equal((await transport.request(get)).body.toString(), '{"whole":true}');
+});
+
+test("never repeats a write whose outcome is unknown", async () => {
+  await using server = await testServer((request) => void request.socket.resetAndDestroy());
+  await using transport = transportTo(server.url);
+  await assert.rejects(transport.request(post), (error: unknown) => {
+    assert.ok(error instanceof ConnectionError);
+    assert.equal(error.code, "KUBE_CONNECTION");
+    assert.equal(error.sent, true);
+    assert.match(error.message, /cannot create Pod at http:\/\/127\.0\.0\.1:\d+: /);
+    return true;
+  });
+  assert.equal(server.requests.length, 1);
+});
+
+test("says that a request was not sent when nobody listens", async () => {
+  const gone = await testServer(() => {});
+  await gone[Symbol.asyncDispose]();
+  await using transport = transportTo(gone.url);
+  await assert.rejects(transport.request(post), (error: unknown) => {
+    assert.ok(error instanceof ConnectionError);
+    assert.equal(error.sent, false);
+    assert.match(error.message, /ECONNREFUSED/);
+    return true;
+  });
+});
+
+test("fails a request that is never answered", async () => {
+  await using server = await testServer(() => {});
+  await using transport = transportTo(server.url, {}, { headersTimeoutMs: 50 });
+  await assert.rejects(transport.request(get), { name: "ConnectionError", message: /Timeout/ });
+});
+
+test("aborts a request under way, and one that has not begun", async () => {
+  await using server = await testServer(() => {});
+  await using transport = transportTo(server.url);
+  const stop = new AbortController();
+  const response = transport.request({ ...get, signal: stop.signal });
+  await until(() => server.requests.length === 1);
+  stop.abort();
+  await assert.rejects(response, { name: "AbortError" });
+  await assert.rejects(transport.request({ ...get, signal: stop.signal }), { name: "AbortError" });
+  assert.equal(server.requests.length, 1);
+  await until(() => server.sockets.every(({ destroyed }) => destroyed));
+});
+
+test("gives each stream a connection of its own, so that requests still pass", async () => {
+  await using server = await testServer((request, response) => {
+    if (request.url.includes("watch")) response.writeHead(200).write("x");
+    else reply(response, 200, {});
+  });
+  await using transport = transportTo(server.url, {}, { connections: 1 });
+  const streams = await Promise.all(
+    [1, 2, 3].map((n) => transport.stream({ ...get, path: `/watch/${n}`, action: "watch Pod" })),
+  );
+  assert.equal((await transport.request(get)).statusCode, 200);
+  assert.equal(server.sockets.length, 4);
+  for (const { stream } of streams) assert.equal((await stream?.next())?.value?.toString(), "x");
+  for (const { stream } of streams) await stream?.return();
+  await until(() => server.sockets.filter(({ destroyed }) => destroyed).length === 3);
+});
+
+test("close lets requests end, cuts streams and refuses what comes later", async () => {
+  let finish = () => {};
+  await using server = await testServer((request, response) => {
+    if (request.url.includes("watch")) response.writeHead(200).write("x");
+    else finish = () => reply(response, 200, { done: true });
+  });
+  const transport = transportTo(server.url);
+  const { stream } = await transport.stream({ ...get, path: "/watch", action: "watch Pod" });
+  assert.equal((await stream?.next())?.value?.toString(), "x");
+  const read = stream?.next();
+  const response = transport.request(get);
+  await until(() => server.requests.length === 2);
+  const closed = transport.close();
+  await assert.rejects(read ?? Promise.resolve(), { code: "KUBE_TRANSPORT_CLOSED" });
+  finish();
+  assert.equal((await response).body.toString(), '{"done":true}');
+  await closed;
+  await assert.rejects(transport.request(get), { code: "KUBE_TRANSPORT_CLOSED" });
+});
+
+test("goes through an injected dispatcher, and leaves it open", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  // Stands for a tunnel: whatever the host, it leads to the test's server.
+  const dispatcher = new Agent({
+    connect: (_, callback) => {
+      const socket = connect(server.port, "127.0.0.1");
+      socket.once("connect", () => callback(null, socket));
+    },
+  });
+  const transport = transportTo("http://far.example", {}, { dispatcher });
+  assert.equal((await transport.request(get)).statusCode, 200);
+  const { stream } = await transport.stream(get);
+  assert.equal((await stream?.next())?.value?.toString(), "{}");
+  await transport.close();
+  assert.equal(server.requests[0]?.headers.host, "far.example");
+  assert.equal(dispatcher.closed, false);
+  await dispatcher.close();
+});
+
+test("goes through an HTTP proxy", async () => {
+  await using proxy = await testServer((_, response) => reply(response, 200, { forwarded: true }));
+  await using transport = transportTo("http://far.example", { proxy: proxy.url });
+  assert.equal((await transport.request(get)).body.toString(), '{"forwarded":true}');
+  assert.equal(proxy.requests[0]?.url, "http://far.example/api/v1/pods?limit=1");
+});
+
+test("a silent stream fails after its idle timeout", async () => {
+  await using server = await testServer((_, response) => void response.writeHead(200).write("x"));
+  const clock = new ManualClock();
+  await using transport = transportTo(server.url, {}, { clock });
+  const { stream } = await transport.stream({ ...get, idleTimeoutMs: 10_000 });
+  await stream?.next();
+  const silent = stream?.next() ?? Promise.resolve();
+  const failed = assert.rejects(silent, { name: "ConnectionError", message: /nothing arrived for 10 s/ });
+  await clock.advance(20_000);
+  await failed;
+  await until(() => server.sockets[0]?.destroyed === true);
+});
+
+test("an aborted signal ends a stream with its reason", async () => {
+  await using server = await testServer((_, response) => void response.writeHead(200).write("x"));
+  await using transport = transportTo(server.url);
+  const stop = new AbortController();
+  const { stream } = await transport.stream({ ...get, signal: stop.signal });
+  await stream?.next();
+  const next = stream?.next() ?? Promise.resolve();
+  stop.abort(new Error("enough"));
+  await assert.rejects(next, /enough/);
+  const [socket] = server.sockets;
+  if (!socket?.destroyed) await once(socket as NonNullable<typeof socket>, "close");
+});
