@@ -53,3 +53,21 @@ export const SiteCountError = defineError(
   "cannot start {sites} sites: a test bed has 1 to {maxSites}",
   "Ask for fewer sites.",
 );
+
+export const RelayListenError = defineError(
+  "TESTBED_RELAY_LISTEN",
+  "cannot open the path between two sites on {address}: {reason}",
+  "End what listens on that address; `ss -ltnp` names it.",
+);
+
+export const NoSuchPathError = defineError(
+  "TESTBED_NO_SUCH_PATH",
+  "the test bed has no path from {from} to {to}; its sites are {sites}",
+  "Name two different sites that `npm run testbed -- status` lists.",
+);
+
+export const ControlError = defineError(
+  "TESTBED_NETWORK_CONTROL",
+  "cannot {operation} the network between sites through {socket}: {reason}",
+  "`npm run testbed -- status` shows whether the network process runs; `restart` starts it again.",
+);
