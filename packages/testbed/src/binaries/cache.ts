@@ -13,7 +13,7 @@ import {
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describeError } from "@fjord/base";
-import { CacheUnwritable } from "./errors.ts";
+import { CacheUnusable } from "./errors.ts";
 import type { Environment } from "./platform.ts";
 import type { Recipe } from "./recipes.ts";
 
@@ -53,8 +53,9 @@ export function readManifest(folder: string): Manifest {
       ? (parsed as Manifest)
       : EMPTY;
   } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
-    throw error;
+    if (error instanceof SyntaxError) return EMPTY;
+    if (["ENOENT", "ENOTDIR"].includes(`${(error as NodeJS.ErrnoException).code}`)) return EMPTY;
+    throw new CacheUnusable({ folder, reason: describeError(error) }, { cause: error });
   }
 }
 
@@ -119,7 +120,7 @@ export function prepareCache(folder: string): void {
     mkdirSync(folder, { recursive: true });
     mkdirSync(workshopDirectory(folder), { recursive: true });
   } catch (error) {
-    throw new CacheUnwritable({ folder, reason: describeError(error) }, { cause: error });
+    throw new CacheUnusable({ folder, reason: describeError(error) }, { cause: error });
   }
 }
 

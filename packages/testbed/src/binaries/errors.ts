@@ -27,10 +27,10 @@ export const BinaryNotAsked = defineError(
   "Name the set that holds it, and the minor, when asking for binaries.",
 );
 
-export const CacheUnwritable = defineError(
-  "FJORD_CACHE_UNWRITABLE",
-  "cannot put programs into the cache folder {folder}: {reason}",
-  "Name a directory that you may write to in FJORD_CACHE.",
+export const CacheUnusable = defineError(
+  "FJORD_CACHE_UNUSABLE",
+  "cannot use the cache folder {folder}: {reason}",
+  "Name a directory that you may read and write in FJORD_CACHE.",
 );
 
 export const GoMissing = defineError(
