@@ -1,4 +1,4 @@
-import type { Kind } from "@fjord/base";
+import { apiVersionOf, type Kind } from "@fjord/base";
 import { parseApiVersion } from "../kinds/typed.ts";
 
 /** A kind as the server describes it. */
@@ -15,8 +15,14 @@ export interface ApiResource {
 /** What a server was found to serve, in its own order of preference. */
 export interface ApiSurface {
   readonly resources: readonly ApiResource[];
-  /** Groups and versions whose server did not answer, such as `metrics.k8s.io/v1beta1`. */
-  readonly unanswered: readonly string[];
+  /** Groups whose own server, behind this one, did not answer. */
+  readonly unanswered: readonly Unanswered[];
+}
+
+export interface Unanswered {
+  /** Such as `metrics.k8s.io/v1beta1`. */
+  readonly groupVersion: string;
+  readonly reason: string;
 }
 
 /** `APIGroupDiscoveryList` of apidiscovery.k8s.io: everything in one answer. */
@@ -43,11 +49,14 @@ interface AggregatedVersion {
 
 export function aggregatedSurface(list: AggregatedList): ApiSurface {
   const resources: ApiResource[] = [];
-  const unanswered: string[] = [];
+  const unanswered: Unanswered[] = [];
   for (const item of list.items ?? []) {
     const group = item.metadata?.name ?? "";
     for (const { version, freshness, resources: served = [] } of item.versions ?? []) {
-      if (freshness === "Stale") unanswered.push(group === "" ? version : `${group}/${version}`);
+      if (freshness === "Stale") {
+        const groupVersion = apiVersionOf({ group, version });
+        unanswered.push({ groupVersion, reason: "the server calls what it knows of it stale" });
+      }
       for (const one of served) {
         const kind = one.responseKind?.kind;
         // A parent of subresources only, with no objects of its own.

@@ -54,8 +54,8 @@ export class Discovery {
       found = findResource(surface.resources, query);
     }
     if (found !== undefined) return found;
-    const { unanswered } = surface;
-    const hint = unanswered.length === 0 ? "" : ` (${unanswered.join(", ")} did not answer and may hold it)`;
+    const silent = surface.unanswered.map(({ groupVersion }) => groupVersion).join(", ");
+    const hint = silent === "" ? "" : ` (${silent} did not answer and may hold it)`;
     throw new KindNotServed({ server: this.#client.transport.server, wanted: describeQuery(query), hint });
   }
 
@@ -86,8 +86,8 @@ export class Discovery {
 
   async #fetch(): Promise<ApiSurface> {
     const surface = await fetchSurface(this.#client);
-    for (const groupVersion of surface.unanswered) {
-      this.#logger.warn("API group did not answer", { server: this.#client.transport.server, groupVersion });
+    for (const { groupVersion, reason } of surface.unanswered) {
+      this.#logger.warn("API group did not answer", { server: this.#client.transport.server, groupVersion, reason });
     }
     this.#known = { surface, at: this.#clock.now() };
     return surface;

@@ -1,3 +1,4 @@
+import { describeError } from "@fjord/base";
 import type { KubeClient } from "../client/client.ts";
 import {
   type AggregatedList,
@@ -6,6 +7,7 @@ import {
   aggregatedSurface,
   legacyResources,
   type ResourceList,
+  type Unanswered,
 } from "./api-resource.ts";
 
 type Client = Pick<KubeClient, "raw">;
@@ -46,18 +48,20 @@ export async function fetchSurface(client: Client): Promise<ApiSurface> {
 
 /** One group that fails, as an aggregated API does whose server is down, does not spoil the others. */
 async function legacySurface(client: Client, paths: string[]): Promise<ApiSurface> {
-  const results: (ApiResource[] | undefined)[] = new Array(paths.length);
+  const resources: ApiResource[][] = new Array(paths.length).fill([]);
+  const unanswered: Unanswered[] = [];
   const queue = paths.entries();
   const work = async () => {
     for (const [index, path] of queue) {
-      results[index] = await getJson<ResourceList>(client, path).then(legacyResources, () => undefined);
+      try {
+        resources[index] = legacyResources(await getJson<ResourceList>(client, path));
+      } catch (error) {
+        unanswered.push({ groupVersion: path.replace(/^\/apis?\//, ""), reason: describeError(error) });
+      }
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
-  return {
-    resources: results.flatMap((resources) => resources ?? []),
-    unanswered: paths.filter((_, index) => results[index] === undefined).map((path) => path.replace(/^\/apis?\//, "")),
-  };
+  return { resources: resources.flat(), unanswered };
 }
 
 function corePaths(list: VersionList): string[] {
