@@ -44,7 +44,9 @@ export function defineError<const Template extends string>(
 /** The message of anything that was thrown, with the messages of its causes. */
 export function describeError(thrown: unknown): string {
   const messages: string[] = [];
-  for (let error: unknown = thrown; error !== undefined && messages.length < 8; ) {
+  let error = thrown;
+  // Causes may go in circles.
+  for (let depth = 0; error !== undefined && depth < 8; depth++) {
     const message = error instanceof Error ? error.message || error.name : String(error);
     if (!messages.some((earlier) => earlier.includes(message))) messages.push(message);
     error = error instanceof Error ? error.cause : undefined;

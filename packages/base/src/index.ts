@@ -5,3 +5,5 @@ export * from "./errors.ts";
 export * from "./kube-object.ts";
 export * from "./logger.ts";
 export * from "./random.ts";
+export * from "./token-bucket.ts";
+export * from "./work-queue.ts";

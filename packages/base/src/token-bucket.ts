@@ -1,0 +1,46 @@
+import type { Clock } from "./clock.ts";
+
+export interface TokenBucketOptions {
+  /** How many may pass at once after a quiet time. */
+  burst: number;
+  /** How many more pass each second. */
+  perSecond: number;
+  clock: Pick<Clock, "now">;
+}
+
+/** Lets a burst through and then a steady rate. */
+export class TokenBucket {
+  readonly #options: TokenBucketOptions;
+  #tokens: number;
+  #filledAt: number;
+
+  constructor(options: TokenBucketOptions) {
+    this.#options = options;
+    this.#tokens = options.burst;
+    this.#filledAt = options.clock.now();
+  }
+
+  /** Takes a token if there is one. */
+  tryTake(): boolean {
+    this.#fill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** Takes a token, on credit if need be, and gives the milliseconds to wait until it is covered. */
+  reserve(): number {
+    this.#fill();
+    this.#tokens -= 1;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#options.perSecond) * 1000;
+  }
+
+  #fill(): void {
+    const { burst, perSecond, clock } = this.#options;
+    const now = clock.now();
+    // A clock set back must not drain the bucket.
+    const elapsed = Math.max(0, now - this.#filledAt);
+    this.#tokens = Math.min(burst, this.#tokens + (elapsed / 1000) * perSecond);
+    this.#filledAt = now;
+  }
+}
