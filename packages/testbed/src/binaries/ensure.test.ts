@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { describeError } from "@fjord/base";
 import { type EnsureOptions, ensureBinaries } from "./ensure.ts";
 import { eventually, temporaryDirectory, writeFakeGo, writeProgram } from "./fake-programs.ts";
 import type { BinariesEvent } from "./progress.ts";
@@ -127,6 +128,7 @@ test("when nothing works, the error tells for each place why, and what to do", a
     assert.match(error.message, /\n {2}- Go module registry: no `go` in PATH; Go 1\.26\.0 or newer is needed\n/);
     assert.match(error.message, /\n {2}- release site: .*no checksums/);
     assert.match(error.message, /Install Go .*FJORD_BINARIES\.$/);
+    assert.equal(describeError(error), error.message);
     return true;
   });
 });

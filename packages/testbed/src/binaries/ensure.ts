@@ -143,13 +143,14 @@ async function make(
       attempts.push(...components.map(({ name }) => ({ source, component: name, reason })));
     }
   }
+  const names = components.map(({ name }) => name).join(", ");
   throw new BinariesUnavailable(
     {
-      components: components.map(({ name }) => name).join(", "),
+      components: names,
       title: title(recipe),
       attempts: describeAttempts(attempts),
     },
-    { cause: new AggregateError(causes) },
+    { cause: new AggregateError(causes, `cannot get ${names}`) },
   );
 }
 
@@ -171,7 +172,10 @@ export function describeAttempts(attempts: readonly Attempt[]): string {
 async function inWorkshop(folder: string, work: (workshop: string) => Promise<void>): Promise<void> {
   const parent = workshopDirectory(folder);
   for (const name of readdirSync(parent)) {
-    if (!isAlive(Number.parseInt(name, 10))) rmSync(join(parent, name), { recursive: true, force: true });
+    if (!isAlive(Number.parseInt(name, 10))) {
+      // A compiler that outlived its killed parent may still be writing there for a moment.
+      rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 10 });
+    }
   }
   const workshop = join(parent, `${process.pid}-${randomUUID()}`);
   mkdirSync(workshop);
