@@ -1,69 +1,67 @@
-import { mkdir, readdir } from "node:fs/promises";
-import { networkInterfaces } from "node:os";
-import { resolve } from "node:path";
-import { type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
-import { freeNodeSubnets, planSites, portsPerSite } from "./bed-plan.ts";
-import type { Binaries } from "./binaries/find.ts";
-import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
-import { DirectoryInUseError, NoSuchSiteError, SiteCountError } from "./errors.ts";
-import { markVariable, reapLeftovers, removeBed } from "./leftovers.ts";
-import type { NodeProvider } from "./node-provider.ts";
-import { freePorts } from "./ports.ts";
-import { identify } from "./process-identity.ts";
-import { Registry } from "./registry.ts";
-import { Site, type StartOptions } from "./site.ts";
-import { maxSites, type SiteComponents, type SiteLayout } from "./site-layout.ts";
-import { StateFile } from "./state.ts";
+import { type Logger, silentLogger } from "@fjord/base";
+import type { ClusterConfig } from "@fjord/kube";
+import { NoSuchProcessError, NoSuchSiteError } from "./errors.ts";
+import { removeBed } from "./leftovers.ts";
+import type { ManagedProcess } from "./managed-process.ts";
+import { pathKubeconfig, pathServer } from "./network/bed-network.ts";
+import type { LaneShape } from "./network/lane.ts";
+import type { CutOptions, Direction, NetworkControl } from "./network/network.ts";
+import type { Endpoint } from "./network/relay.ts";
+import type { Registry } from "./registry.ts";
+import type { Site } from "./site.ts";
+import type { StateFile } from "./state.ts";
 
-export interface BedOptions {
-  /** How many. @default 1 */
-  sites?: number;
-  /** Every site has the same pod and service ranges. @default false */
-  overlap?: boolean;
-  /** One minor for all sites, or several that the sites take in turn. */
-  kubernetes?: KubernetesMinor | readonly KubernetesMinor[];
-  /** @default "all" */
-  components?: SiteComponents;
-  /** Where everything is kept; new or empty. @default a temporary one */
-  directory?: string;
-  /** The bed stays when this process ends. @default false */
-  detached?: boolean;
-  /** Real nodes for each site. */
-  nodes?: { count: number; provider: NodeProvider };
-  binaries: Binaries;
-  /** A `setpriv`, with which the kernel kills the bed's processes when this one ends. */
-  setpriv?: string;
-  registry?: Registry;
-  log?: Logger;
-  clock?: Clock;
-  random?: Random;
-  /** Milliseconds that the sites have to become ready. @default 120 000 */
-  timeout?: number;
-  /** Aborting ends the start, and removes what was begun. */
-  signal?: AbortSignal;
+/** How one site reaches another. */
+export interface SitePath {
+  readonly from: Site;
+  readonly to: Site;
+  /** Base URL of the API server of `to`, as `from` has to call it. */
+  readonly server: string;
+  /** Path of a kubeconfig file for the administrator of `to`, as seen from `from`. */
+  readonly kubeconfig: string;
+  readonly config: ClusterConfig;
+  /** Makes something else of `to` reachable for `from`, and gives the address to reach it by. */
+  expose(target: Endpoint): Promise<Endpoint>;
 }
 
-/** Several sites on one machine. */
+export interface BedParts {
+  sites: readonly Site[];
+  /** Processes that serve the whole bed. */
+  processes: readonly ManagedProcess[];
+  network: NetworkControl;
+  state: StateFile;
+  registry: Registry;
+  log?: Logger;
+}
+
+/** Several sites on one machine, and what lies between them. */
 export class Bed {
-  readonly sites: readonly Site[];
-  readonly #state: StateFile;
-  readonly #registry: Registry;
-  readonly #log: Logger;
+  readonly #parts: BedParts;
   #stopped: Promise<void> | undefined;
 
-  constructor(sites: readonly Site[], state: StateFile, registry: Registry, log: Logger) {
-    this.sites = sites;
-    this.#state = state;
-    this.#registry = registry;
-    this.#log = log;
+  constructor(parts: BedParts) {
+    this.#parts = parts;
   }
 
   get id(): string {
-    return this.#state.state.id;
+    return this.#parts.state.state.id;
   }
 
   get directory(): string {
-    return this.#state.state.directory;
+    return this.#parts.state.state.directory;
+  }
+
+  get sites(): readonly Site[] {
+    return this.#parts.sites;
+  }
+
+  get network(): NetworkControl {
+    return this.#parts.network;
+  }
+
+  /** Every process: those of the sites, then those that serve the whole bed. */
+  get processes(): readonly ManagedProcess[] {
+    return [...this.sites.flatMap((site) => site.processes), ...this.#parts.processes];
   }
 
   site(name: string): Site {
@@ -74,94 +72,56 @@ export class Bed {
     return site;
   }
 
+  /** A process that serves the whole bed. */
+  process(name: string): ManagedProcess {
+    const process = this.#parts.processes.find((candidate) => candidate.name === name);
+    if (process === undefined) {
+      const processes = this.#parts.processes.map((each) => each.name).join(", ");
+      throw new NoSuchProcessError({ site: "the test bed itself", process: name, processes });
+    }
+    return process;
+  }
+
+  path(from: string, to: string): SitePath {
+    const [source, target] = [this.site(from), this.site(to)];
+    const server = pathServer(source.layout, target.layout);
+    return {
+      from: source,
+      to: target,
+      server,
+      kubeconfig: pathKubeconfig(source.layout, target.layout),
+      config: { ...target.config, server },
+      expose: (endpoint) => this.network.expose(from, to, endpoint),
+    };
+  }
+
+  /** Stops all bytes between two sites, in both directions unless told otherwise. */
+  cut(from: string, to: string, options?: CutOptions): Promise<void> {
+    return this.network.cut(from, to, options);
+  }
+
+  heal(from: string, to: string, options?: Direction): Promise<void> {
+    return this.network.heal(from, to, options);
+  }
+
+  /** Changes latency (milliseconds each way), jitter or bandwidth (bytes a second each way). */
+  shape(from: string, to: string, shape: Partial<LaneShape>, options?: Direction): Promise<void> {
+    return this.network.shape(from, to, shape, options);
+  }
+
   /** Ends everything and leaves nothing behind. */
   stop(): Promise<void> {
-    this.#stopped ??= removeBed(
-      { id: this.id, directory: this.directory },
-      { registry: this.#registry, log: this.#log },
-    );
+    this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
-}
 
-/** Starts sites and waits until all are ready. When it fails or is aborted, nothing is left. */
-export async function startBed(options: BedOptions): Promise<Bed> {
-  const { log = silentLogger, clock = systemClock, random = Math.random } = options;
-  const registry = options.registry ?? new Registry();
-  await reapLeftovers({ registry, log, clock });
-  const id = Math.floor(random() * 2 ** 32)
-    .toString(36)
-    .padStart(7, "0");
-  const runtimeDirectory = registry.runtimeDirectory(id);
-  const directory = resolve(options.directory ?? runtimeDirectory);
-  const owner = identify(process.pid);
-  await claimDirectory(directory);
-  registry.put({ id, directory, ...(owner && { owner }) });
-  await mkdir(runtimeDirectory, { recursive: true, mode: 0o700 });
-  const layouts = await layOut(id, directory, options, random);
-  const state = new StateFile({
-    version: 1,
-    id,
-    directory,
-    runtimeDirectory,
-    ...(owner && { owner }),
-    startedAt: new Date(clock.now()).toISOString(),
-    ready: false,
-    sites: layouts,
-    processes: [],
-    resources: [],
-  });
-  const environment = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", [markVariable]: id };
-  const dieWithParent = options.detached ? undefined : options.setpriv;
-  const sites = layouts.map(
-    (layout) => new Site(layout, { state, environment, clock, ...(dieWithParent && { dieWithParent }) }),
-  );
-  const bed = new Bed(sites, state, registry, log);
-  try {
-    await Promise.all(sites.map((site) => startSite(site, options, log, clock)));
-    if (options.detached) registry.put({ id, directory });
-    state.update({ ready: true, ...(options.detached && { owner: undefined }) });
-    return bed;
-  } catch (error) {
-    await bed.stop();
-    throw error;
+  async #stop(): Promise<void> {
+    const { network, registry, log = silentLogger } = this.#parts;
+    await network.close();
+    await removeBed({ id: this.id, directory: this.directory }, { registry, log });
   }
-}
-
-async function startSite(site: Site, options: BedOptions, log: Logger, clock: Clock): Promise<void> {
-  const began = clock.now();
-  const { timeout = 120_000, signal } = options;
-  const limits: StartOptions = { timeout, ...(signal && { signal }) };
-  await site.prepare(options.binaries);
-  await options.nodes?.provider.prepare(site);
-  await site.start(limits);
-  if (options.nodes) await options.nodes.provider.start(site, options.nodes.count, limits);
-  log.info("site ready", { site: site.name, seconds: (clock.now() - began) / 1000, server: site.config.server });
-}
-
-async function claimDirectory(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  if ((await readdir(directory)).length > 0) throw new DirectoryInUseError({ directory });
-}
-
-async function layOut(id: string, directory: string, options: BedOptions, random: Random): Promise<SiteLayout[]> {
-  const sites = options.sites ?? 1;
-  if (!Number.isInteger(sites) || sites < 1 || sites > maxSites) throw new SiteCountError({ sites, maxSites });
-  const hostAddresses = Object.values(networkInterfaces()).flatMap((each) =>
-    (each ?? []).map(({ address }) => address),
-  );
-  return planSites({
-    id,
-    directory,
-    sites,
-    overlap: options.overlap ?? false,
-    kubernetes: [options.kubernetes ?? DEFAULT_MINOR].flat(),
-    components: options.components ?? "all",
-    ports: await freePorts(sites * portsPerSite, "127.0.0.1", random),
-    nodeSubnets: options.nodes ? freeNodeSubnets(sites, hostAddresses, Math.floor(random() * 256)) : [],
-  });
 }

@@ -71,3 +71,21 @@ export const ControlError = defineError(
   "cannot {operation} the network between sites through {socket}: {reason}",
   "`npm run testbed -- status` shows whether the network process runs; `restart` starts it again.",
 );
+
+export const NoBedError = defineError(
+  "TESTBED_NONE",
+  "there is no test bed in {directory}",
+  "Start one with `npm run testbed -- up`, or name its directory with --directory.",
+);
+
+export const BedBusyError = defineError(
+  "TESTBED_BUSY",
+  "another command (process {pid}) is starting the test bed in {directory}",
+  "Wait for it, or end it with Ctrl-C: it removes what it began.",
+);
+
+export const BedDiffersError = defineError(
+  "TESTBED_DIFFERS",
+  "a test bed of {running} site(s) runs in {directory}, not one of {asked}",
+  "End it with `npm run testbed -- down` first, or start the other one elsewhere with --directory.",
+);

@@ -1,8 +1,13 @@
-export { Bed, type BedOptions, startBed } from "./bed.ts";
+export { Bed, type SitePath } from "./bed.ts";
 export * from "./binaries/index.ts";
 export { Authority, type CertificateRequest, type KeyPair } from "./certificates.ts";
 export type { ManagedProcess } from "./managed-process.ts";
+export type { LaneShape } from "./network/lane.ts";
+export type { CutOptions, Direction, LaneStatus, NetworkControl } from "./network/network.ts";
+export type { NodeProvider } from "./node-provider.ts";
+export { openBed } from "./open-bed.ts";
 export type { ProcessRecord, Resource } from "./process-record.ts";
 export { Registry } from "./registry.ts";
 export { Site } from "./site.ts";
 export { type NodeNetwork, type SiteComponents, type SiteLayout, type SitePorts, siteFiles } from "./site-layout.ts";
+export { type BedOptions, startBed } from "./start-bed.ts";

@@ -13,7 +13,12 @@ import { waitFor } from "./wait.ts";
 const run = promisify(execFile);
 
 /** Every process of a bed carries this variable with the bed's id, and hands it to its children. */
-export const markVariable = "FJORD_TESTBED_ID";
+const markVariable = "FJORD_TESTBED_ID";
+
+/** The environment of each of a bed's processes. */
+export function bedEnvironment(id: string): Record<string, string> {
+  return { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", [markVariable]: id };
+}
 
 export interface RemoveOptions {
   registry: Registry;
@@ -99,7 +104,20 @@ async function removeCgroup(directory: string, options: RemoveOptions): Promise<
       .filter((line) => line !== "")
       .flatMap((pid) => identify(Number(pid)) ?? []);
   await endProcesses(members, options);
-  rmdirSync(directory);
+  // The last threads of an ended process may still be on their way out, and keep the group busy until then.
+  const clock = options.clock ?? systemClock;
+  const removed = await waitFor(() => removeFreeCgroup(directory), { clock, timeout: 5_000, interval: 10 });
+  if (!removed) rmdirSync(directory);
+}
+
+function removeFreeCgroup(directory: string): boolean {
+  try {
+    rmdirSync(directory);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EBUSY") return false;
+    throw error;
+  }
 }
 
 async function unmountBelow(path: string): Promise<void> {

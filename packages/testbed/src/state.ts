@@ -1,6 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessIdentity } from "./process-identity.ts";
 import type { ProcessRecord, Resource } from "./process-record.ts";
 import type { SiteLayout } from "./site-layout.ts";
 
@@ -11,8 +10,6 @@ export interface BedState {
   readonly directory: string;
   /** A directory with a short path, for sockets: their addresses may hold 107 bytes only. */
   readonly runtimeDirectory: string;
-  /** The process that the bed dies with; absent for a bed that outlives the command which started it. */
-  readonly owner?: ProcessIdentity;
   readonly startedAt: string;
   /** Whether every site had become ready. */
   readonly ready: boolean;

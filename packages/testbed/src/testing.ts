@@ -1,8 +1,9 @@
 import type { Logger } from "@fjord/base";
-import { type Bed, type BedOptions, startBed } from "./bed.ts";
+import type { Bed } from "./bed.ts";
 import { findBinaries, which } from "./binaries/find.ts";
 import type { KubernetesMinor } from "./binaries/versions.ts";
 import type { Site } from "./site.ts";
+import { type BedOptions, startBed } from "./start-bed.ts";
 
 export type { KubernetesMinor } from "./binaries/versions.ts";
 

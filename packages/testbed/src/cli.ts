@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describeError, type ErrorType, FjordError, type Logger } from "@fjord/base";
+import { Command, CommanderError } from "commander";
+import pc from "picocolors";
+import { addBinaries } from "./commands/binaries.ts";
+import type { CommandContext } from "./commands/context.ts";
+import { addDown } from "./commands/down.ts";
+import { addLogs } from "./commands/logs.ts";
+import { addNetwork } from "./commands/network.ts";
+import { addProcesses } from "./commands/processes.ts";
+import { addStatus } from "./commands/status.ts";
+import { addUp } from "./commands/up.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const interrupt = new AbortController();
+let exitCode = 0;
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const line = (message: string, fields: Record<string, unknown> = {}) =>
+  say(
+    `${message}${Object.entries(fields)
+      .map(([name, value]) => ` ${pc.dim(`${name}=`)}${value}`)
+      .join("")}`,
+  );
+const log: Logger = {
+  debug() {},
+  info: line,
+  warn: (message, fields) => line(pc.yellow(message), fields),
+  error: (message, fields) => line(pc.red(message), fields),
+};
+
+const context: CommandContext = {
+  env: process.env,
+  defaultDirectory: join(root, ".fjord", "testbed"),
+  signal: interrupt.signal,
+  log,
+  out: (text) => void process.stdout.write(`${text}\n`),
+  progress: say,
+  setExitCode(code) {
+    exitCode = code;
+  },
+};
+
+// A pipe that its reader has closed, as `| head` does, is no error.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  interrupt.abort();
+});
+
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const) {
+  process.on(signal, () => {
+    if (interrupt.signal.aborted) return;
+    exitCode = code;
+    interrupt.abort(new Error("interrupted"));
+  });
+}
+
+const program = new Command("testbed")
+  .description("Real Kubernetes sites on this machine, and the network between them.")
+  .option("--directory <path>", "where the test bed is kept", context.defaultDirectory)
+  .showSuggestionAfterError()
+  .showHelpAfterError("(--help lists what there is)")
+  .exitOverride();
+
+for (const add of [addUp, addStatus, addDown, addProcesses, addLogs, addNetwork, addBinaries]) add(program, context);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) exitCode = error.exitCode;
+  else if (interrupt.signal.aborted) say("Interrupted; what was begun has been removed");
+  else report(error);
+}
+process.exitCode = exitCode;
+
+/** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */
+function report(error: unknown): void {
+  exitCode = 1;
+  say(`${pc.red("error:")} ${describeError(error)}`);
+  if (error instanceof FjordError) {
+    const { advice } = error.constructor as Partial<ErrorType<string>>;
+    if (advice !== undefined) say(advice);
+  } else if (error instanceof Error && !("syscall" in error)) {
+    say(pc.dim(error.stack ?? ""));
+  }
+}

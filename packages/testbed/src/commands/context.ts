@@ -1,0 +1,25 @@
+import type { Logger } from "@fjord/base";
+import type { Environment } from "../binaries/index.ts";
+
+/** What a command may use of the world around it. */
+export interface CommandContext {
+  readonly env: Environment;
+  /** Run directory when none is named. */
+  readonly defaultDirectory: string;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** A result, on standard output. */
+  out(text: string): void;
+  /** What goes on, on standard error. */
+  progress(text: string): void;
+  /** The status to exit with when nothing is thrown. */
+  setExitCode(code: number): void;
+}
+
+/** Options that every command has. */
+export interface CommonOptions {
+  directory: string;
+}
+
+export type OutputFormat = "table" | "json";

@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import { reapLeftovers, removeBed } from "../leftovers.ts";
+import { isAlive } from "../process-identity.ts";
+import { type Registration, Registry } from "../registry.ts";
+import { readState } from "../state.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
+
+export function addDown(program: Command, context: CommandContext): void {
+  program
+    .command("down")
+    .description("end the sites and remove all there is of them")
+    .option("--all", "every test bed of this user that no running program owns, wherever it is", false)
+    .action(async (_, command: Command) => down(command.optsWithGlobals<CommonOptions & { all: boolean }>(), context));
+}
+
+async function down({ directory, all }: CommonOptions & { all: boolean }, context: CommandContext): Promise<void> {
+  const registry = new Registry();
+  const { log } = context;
+  const removed = await reapLeftovers({ registry, log });
+  for (const bed of bedsOf(directory, all, registry)) {
+    await removeBed(bed, { registry, log });
+    removed.push(bed);
+  }
+  if (removed.length === 0) context.progress(`There is no test bed in ${directory}: nothing to do`);
+  for (const bed of removed) context.progress(`Removed the test bed in ${bed.directory}`);
+}
+
+/** The bed whose state the directory holds, and those registered for it: the directory may have been deleted by hand. */
+function bedsOf(directory: string, all: boolean, registry: Registry): Registration[] {
+  const state = readState(directory);
+  const registered = registry
+    .list()
+    .filter((bed) => bed.directory === directory || (all && (bed.owner === undefined || !isAlive(bed.owner))));
+  if (state === undefined || registered.some(({ id }) => id === state.id)) return registered;
+  return [...registered, { id: state.id, directory }];
+}

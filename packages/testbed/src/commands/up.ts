@@ -1,0 +1,122 @@
+import { systemClock } from "@fjord/base";
+import type { Command } from "commander";
+import { InvalidArgumentError } from "commander";
+import type { Bed } from "../bed.ts";
+import {
+  type BinarySet,
+  DEFAULT_MINOR,
+  describeProgress,
+  ensureBinaries,
+  isKubernetesMinor,
+  KUBERNETES_MINORS,
+  type KubernetesMinor,
+} from "../binaries/index.ts";
+import { BedBusyError, BedDiffersError } from "../errors.ts";
+import { removeBed } from "../leftovers.ts";
+import { networkServes } from "../network/network-process.ts";
+import { openBed } from "../open-bed.ts";
+import { isAlive } from "../process-identity.ts";
+import { Registry } from "../registry.ts";
+import { type BedOptions, startBed } from "../start-bed.ts";
+import { type BedState, readState } from "../state.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
+import { parseCount } from "./quantities.ts";
+import { bedStatus, describeSites } from "./status.ts";
+
+interface UpOptions extends CommonOptions {
+  sites: number;
+  overlap: boolean;
+  kubernetes: KubernetesMinor[];
+  nodes: number;
+  timeout: number;
+}
+
+export function addUp(program: Command, context: CommandContext): void {
+  program
+    .command("up")
+    .description("start sites and return once all are ready; they run until `down`")
+    .option("-n, --sites <count>", "how many sites", parseCount(1), 1)
+    .option("--overlap", "give every site the same pod and service ranges", false)
+    .option("--kubernetes <minor>", minorDescription("several times: the sites take them in turn"), collectMinor, [])
+    .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0), 0)
+    .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
+    .action(async (_, command: Command) => up(command.optsWithGlobals<UpOptions>(), context));
+}
+
+export function minorDescription(more: string): string {
+  return `${KUBERNETES_MINORS.join(" or ")}; ${more} (default: ${DEFAULT_MINOR})`;
+}
+
+export function collectMinor(text: string, minors: KubernetesMinor[]): KubernetesMinor[] {
+  if (isKubernetesMinor(text)) return [...minors, text];
+  throw new InvalidArgumentError(`It must be ${KUBERNETES_MINORS.join(" or ")}.`);
+}
+
+async function up(options: UpOptions, context: CommandContext): Promise<void> {
+  const registry = new Registry();
+  const found = readState(options.directory);
+  if (found !== undefined && (await isToStay(found, registry, context))) {
+    return report(await resume(found, options, registry, context), "The test bed is up already", context);
+  }
+  const kubernetes = options.kubernetes.length === 0 ? [DEFAULT_MINOR] : options.kubernetes;
+  const sets: BinarySet[] = options.nodes > 0 ? ["control-plane", "nodes"] : ["control-plane"];
+  const { env, signal, log } = context;
+  const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
+  const binaries = await ensureBinaries({ minors: kubernetes, sets, env, progress, signal });
+  context.progress(`Starting ${options.sites} site(s) in ${options.directory}`);
+  const began = systemClock.now();
+  const nodes = options.nodes > 0 ? await nodesOf(options.nodes, context) : undefined;
+  const bed = await startBed({
+    sites: options.sites,
+    overlap: options.overlap,
+    kubernetes,
+    directory: options.directory,
+    detached: true,
+    binaries,
+    registry,
+    log,
+    signal,
+    timeout: options.timeout * 1000,
+    ...(nodes && { nodes }),
+  });
+  await report(bed, `Ready after ${((systemClock.now() - began) / 1000).toFixed(1)} s`, context);
+}
+
+/** Whether a bed found in the directory is one to go on with. What is left of one that no longer runs is removed. */
+async function isToStay(state: BedState, registry: Registry, { log, progress }: CommandContext): Promise<boolean> {
+  const { directory, id } = state;
+  const owner = registry.list().find((registration) => registration.id === id)?.owner;
+  if (owner !== undefined && isAlive(owner)) throw new BedBusyError({ directory, pid: owner.pid });
+  if (state.ready && state.processes.some(({ identity }) => identity !== undefined && isAlive(identity))) return true;
+  progress(`Removing what is left of a test bed in ${directory} that no longer runs`);
+  await removeBed({ id, directory }, { registry, log });
+  return false;
+}
+
+/** Starts what of a bed has ended since. */
+async function resume(state: BedState, options: UpOptions, registry: Registry, context: CommandContext): Promise<Bed> {
+  const { directory } = state;
+  if (state.sites.length !== options.sites) {
+    throw new BedDiffersError({ directory, running: state.sites.length, asked: options.sites });
+  }
+  const bed = await openBed(directory, { registry, log: context.log });
+  const limits = { timeout: options.timeout * 1000, signal: context.signal };
+  for (const process of bed.processes.filter(({ running }) => !running)) {
+    context.progress(`Starting ${process.name} ${process.record.site} again`);
+    await process.start();
+  }
+  await Promise.all(bed.sites.map((site) => site.start(limits)));
+  await networkServes(bed.process("network"), state, { ...limits, clock: systemClock });
+  return bed;
+}
+
+async function nodesOf(count: number, _context: CommandContext): Promise<NonNullable<BedOptions["nodes"]>> {
+  throw new Error(`cannot make ${count} real nodes: not there yet`);
+}
+
+async function report(bed: Bed, message: string, context: CommandContext): Promise<void> {
+  const { sites } = await bedStatus(bed);
+  context.progress(message);
+  context.out(describeSites(sites));
+  context.progress(`\nTry: kubectl --kubeconfig ${sites[0]?.kubeconfig} get namespaces`);
+}

@@ -1,0 +1,166 @@
+import { mkdir, readdir } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { resolve } from "node:path";
+import { type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
+import { Bed } from "./bed.ts";
+import { freeNodeSubnets, planSites, portsPerSite } from "./bed-plan.ts";
+import type { Binaries } from "./binaries/find.ts";
+import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
+import { DirectoryInUseError, SiteCountError } from "./errors.ts";
+import { bedEnvironment, reapLeftovers, removeBed } from "./leftovers.ts";
+import type { ManagedProcess } from "./managed-process.ts";
+import { openBedNetwork, writePathKubeconfigs } from "./network/bed-network.ts";
+import type { NetworkControl } from "./network/network.ts";
+import { networkProcess, networkServes } from "./network/network-process.ts";
+import type { NodeProvider } from "./node-provider.ts";
+import { freePorts } from "./ports.ts";
+import { identify } from "./process-identity.ts";
+import { Registry } from "./registry.ts";
+import { Site, type StartOptions } from "./site.ts";
+import { maxSites, type SiteComponents, type SiteLayout } from "./site-layout.ts";
+import { StateFile } from "./state.ts";
+
+export interface BedOptions {
+  /** How many. @default 1 */
+  sites?: number;
+  /** Every site has the same pod and service ranges. @default false */
+  overlap?: boolean;
+  /** One minor for all sites, or several that the sites take in turn. */
+  kubernetes?: KubernetesMinor | readonly KubernetesMinor[];
+  /** @default "all" */
+  components?: SiteComponents;
+  /** Where everything is kept; new or empty. @default a temporary one */
+  directory?: string;
+  /** The bed stays when this process ends. @default false */
+  detached?: boolean;
+  /** Real nodes for each site. */
+  nodes?: { count: number; provider: NodeProvider };
+  binaries: Binaries;
+  /** A `setpriv`, with which the kernel kills the bed's processes when this one ends. */
+  setpriv?: string;
+  registry?: Registry;
+  log?: Logger;
+  clock?: Clock;
+  random?: Random;
+  /** Milliseconds that the sites have to become ready. @default 120 000 */
+  timeout?: number;
+  /** Aborting ends the start, and removes what was begun. */
+  signal?: AbortSignal;
+}
+
+/** Starts sites and waits until all are ready. When it fails or is aborted, nothing is left. */
+export async function startBed(options: BedOptions): Promise<Bed> {
+  const { log = silentLogger, clock = systemClock, random = Math.random } = options;
+  const registry = options.registry ?? new Registry();
+  await reapLeftovers({ registry, log, clock });
+  const id = Math.floor(random() * 2 ** 32)
+    .toString(36)
+    .padStart(7, "0");
+  const runtimeDirectory = registry.runtimeDirectory(id);
+  const directory = resolve(options.directory ?? runtimeDirectory);
+  const sites = await layOut(id, directory, options, random);
+  await claimDirectory(directory);
+  const owner = identify(process.pid);
+  registry.put({ id, directory, ...(owner && { owner }) });
+  try {
+    await mkdir(runtimeDirectory, { recursive: true, mode: 0o700 });
+    const state = new StateFile({
+      version: 1,
+      id,
+      directory,
+      runtimeDirectory,
+      startedAt: new Date(clock.now()).toISOString(),
+      ready: false,
+      sites,
+      processes: [],
+      resources: [],
+    });
+    const bed = await start(state, { ...options, log, clock, random, registry });
+    if (options.detached) registry.put({ id, directory });
+    state.update({ ready: true });
+    return bed;
+  } catch (error) {
+    await removeBed({ id, directory }, { registry, log, clock });
+    throw error;
+  }
+}
+
+type Resolved = BedOptions & Required<Pick<BedOptions, "log" | "clock" | "random" | "registry">>;
+
+async function start(state: StateFile, options: Resolved): Promise<Bed> {
+  const { log, clock, registry, signal, timeout = 120_000 } = options;
+  const layouts = state.state.sites;
+  const environment = bedEnvironment(state.state.id);
+  const dieWithParent = options.detached ? undefined : options.setpriv;
+  const shared = { environment, clock, ...(dieWithParent && { dieWithParent }) };
+  const sites = layouts.map((layout) => new Site(layout, { state, ...shared }));
+  for (const site of sites) await prepareSite(site, options);
+  await writePathKubeconfigs(layouts);
+  const processes = options.detached ? [networkProcess(state, environment, clock)] : [];
+  // The first failure ends the others' starting, and all of them have to have ended before the clean-up begins.
+  const failed = new AbortController();
+  const limits: StartOptions = { timeout, signal: AbortSignal.any(signal ? [signal, failed.signal] : [failed.signal]) };
+  const guard = <T>(task: Promise<T>): Promise<T> =>
+    task.catch((error: unknown) => {
+      failed.abort(error);
+      throw error;
+    });
+  const [network, ...started] = await Promise.allSettled([
+    guard(startNetwork(state, processes, options, limits)),
+    ...sites.map((site) => guard(startSite(site, options, limits))),
+  ]);
+  if (network.status === "rejected") throw failed.signal.reason;
+  if (started.some(({ status }) => status === "rejected")) {
+    await network.value.close();
+    throw failed.signal.reason;
+  }
+  return new Bed({ sites, processes, network: network.value, state, registry, log });
+}
+
+async function prepareSite(site: Site, options: Resolved): Promise<void> {
+  options.signal?.throwIfAborted();
+  await site.prepare(options.binaries);
+  await options.nodes?.provider.prepare(site);
+}
+
+async function startSite(site: Site, { nodes, log, clock }: Resolved, limits: StartOptions): Promise<void> {
+  const began = clock.now();
+  await site.start(limits);
+  if (nodes) await nodes.provider.start(site, nodes.count, limits);
+  log.info("site ready", { site: site.name, seconds: (clock.now() - began) / 1000, server: site.config.server });
+}
+
+/** In this process, or in one of its own for a bed that stays. */
+async function startNetwork(
+  state: StateFile,
+  [process]: readonly ManagedProcess[],
+  { clock, random }: Resolved,
+  limits: StartOptions,
+): Promise<NetworkControl> {
+  if (process === undefined) return openBedNetwork(state.state.sites, clock, random);
+  await process.start();
+  return networkServes(process, state.state, { ...limits, clock });
+}
+
+async function layOut(id: string, directory: string, options: BedOptions, random: Random): Promise<SiteLayout[]> {
+  const sites = options.sites ?? 1;
+  if (!Number.isInteger(sites) || sites < 1 || sites > maxSites) throw new SiteCountError({ sites, maxSites });
+  const hostAddresses = Object.values(networkInterfaces()).flatMap((each) =>
+    (each ?? []).map(({ address }) => address),
+  );
+  return planSites({
+    id,
+    directory,
+    sites,
+    overlap: options.overlap ?? false,
+    kubernetes: [options.kubernetes ?? DEFAULT_MINOR].flat(),
+    components: options.components ?? "all",
+    ports: await freePorts(sites * portsPerSite, "127.0.0.1", random),
+    nodeSubnets: options.nodes ? freeNodeSubnets(sites, hostAddresses, Math.floor(random() * 256)) : [],
+  });
+}
+
+async function claimDirectory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if ((await readdir(directory)).length > 0) throw new DirectoryInUseError({ directory });
+}
