@@ -103,7 +103,7 @@ test("a download whose checksum differs is refused and leaves nothing behind", a
     [`${path}.sha256`]: sha256("something else"),
   });
   await assert.rejects(ensureBinaries({ ...withoutGo, sites, sets: ["nodes"] }), {
-    code: "FJORD_BINARIES_UNAVAILABLE",
+    code: "TESTBED_BINARIES_UNAVAILABLE",
     message: /coredns/,
   });
   writeProgram(join(withoutGo.env.HOME ?? "", "named/coredns"), COREDNS.version);
@@ -119,7 +119,7 @@ test("a download whose checksum differs is refused and leaves nothing behind", a
 test("when nothing works, the error tells for each place why, and what to do", async (t) => {
   const { withoutGo } = withGo(t);
   await assert.rejects(ensureBinaries({ ...withoutGo, sets: ["kwok"] }), (error: Error & { code?: string }) => {
-    assert.equal(error.code, "FJORD_BINARIES_UNAVAILABLE");
+    assert.equal(error.code, "TESTBED_BINARIES_UNAVAILABLE");
     assert.match(error.message, /^cannot get kwok, kwok-stages\.yaml \(kwok v0\.8\.0\); tried in this order:\n/);
     assert.match(
       error.message,
@@ -190,7 +190,7 @@ test("a cache that cannot be written to is told with the way out", async (t) => 
   const { ensure, root } = withGo(t);
   writeFileSync(join(root, "file"), "");
   const env = { ...ensure.env, FJORD_CACHE: join(root, "file/cache") };
-  await assert.rejects(ensureBinaries({ ...ensure, env }), { code: "FJORD_CACHE_UNUSABLE" });
+  await assert.rejects(ensureBinaries({ ...ensure, env }), { code: "TESTBED_CACHE_UNUSABLE" });
 });
 
 function archive(root: string, member: string, version: string): Buffer {

@@ -81,9 +81,10 @@ test("a directory named on purpose may hold another patch release, but not anoth
   const { env, root } = emptyEnvironment(t);
   const named = { ...env, FJORD_BINARIES: join(root, "named") };
   writeControlPlane(named.FJORD_BINARIES, "v1.36.99");
-  assert.equal(sources({ env: named }).kubectl, "FJORD_BINARIES");
+  const kubectl = findBinaries({ env: named }).binaries.all.find(({ component }) => component === "kubectl");
+  assert.deepEqual([kubectl?.source, kubectl?.version], ["FJORD_BINARIES", "v1.36.99"]);
   assert.throws(() => findBinaries({ env: named, minors: ["1.35"] }), {
-    code: "FJORD_BINARY_UNFIT",
+    code: "TESTBED_BINARY_UNFIT",
     message: new RegExp(
       `named/kube-apiserver, from the directory .* cannot serve as kube-apiserver ${V135}: it is v1\\.36\\.99`,
     ),
@@ -93,7 +94,7 @@ test("a directory named on purpose may hold another patch release, but not anoth
 test("a named directory that does not exist is a mistake that is told", (t) => {
   const { env, root } = emptyEnvironment(t);
   assert.throws(() => findBinaries({ env: { ...env, FJORD_BINARIES: join(root, "mistyped") } }), {
-    code: "FJORD_BINARIES_DIRECTORY_MISSING",
+    code: "TESTBED_BINARIES_DIRECTORY_MISSING",
   });
 });
 

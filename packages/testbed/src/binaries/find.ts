@@ -4,7 +4,7 @@ import { cacheDirectory, cacheFolder, faultOf, type Scrutiny } from "./cache.ts"
 import { BinariesDirectoryMissing, BinaryNotAsked, BinaryUnfit } from "./errors.ts";
 import type { Environment } from "./platform.ts";
 import { type BinarySet, type Component, type ComponentName, type Recipe, type Want, wanted } from "./recipes.ts";
-import { probeVersion } from "./version-probe.ts";
+import { type Probe, probeVersion } from "./version-probe.ts";
 import { DEFAULT_MINOR, type KubernetesMinor, sameMinor } from "./versions.ts";
 
 export type Source = "FJORD_BINARIES" | "PATH" | "cache" | "Go module registry" | "release site";
@@ -104,18 +104,20 @@ function fromDirectory(want: Want, component: Component, env: Environment, miss:
   const { version } = want.recipe.pin;
   const path = [join(directory, version, component.name), join(directory, component.name)].find(isFile);
   if (path === undefined) return void miss(source, `not in ${directory}, nor in ${join(directory, version)}`);
-  const reason = unfitness(path, component, want.recipe);
-  if (reason !== undefined) throw new BinaryUnfit({ path, component: component.name, version, reason });
-  return binaryOf(want, component, path, source);
+  const fitness = fitnessOf(path, component, want.recipe);
+  if ("problem" in fitness) {
+    throw new BinaryUnfit({ path, component: component.name, version, reason: `it ${fitness.problem}` });
+  }
+  return { ...binaryOf(want, component, path, source), version: fitness.version };
 }
 
 /** A directory named on purpose may hold another patch release, but not another minor. */
-function unfitness(path: string, { versionArguments }: Component, { pin }: Recipe): string | undefined {
-  if (versionArguments === undefined) return undefined;
-  if (!isExecutable(path)) return "it is not executable";
+function fitnessOf(path: string, { versionArguments }: Component, { pin }: Recipe): Probe {
+  if (versionArguments === undefined) return pin;
+  if (!isExecutable(path)) return { problem: "is not executable" };
   const probe = probeVersion(path, versionArguments);
-  if ("problem" in probe) return `it ${probe.problem}`;
-  return sameMinor(probe.version, pin.version) ? undefined : `it is ${probe.version}`;
+  if ("problem" in probe || sameMinor(probe.version, pin.version)) return probe;
+  return { problem: `is ${probe.version}` };
 }
 
 function fromPath(want: Want, component: Component, env: Environment, miss: Miss): Binary | undefined {

@@ -63,7 +63,7 @@ test("a machine that lacks everything is told everything at once", (t) => {
 test("other systems than Linux are refused at once", async (t) => {
   const { options } = machine(t, { platform: "darwin" });
   await assert.rejects(ensureNodePackages(options), {
-    code: "FJORD_NODE_PACKAGES_UNAVAILABLE",
+    code: "TESTBED_NODE_PACKAGES_UNAVAILABLE",
     message: /real nodes need Linux, and this is darwin/,
   });
 });

@@ -35,8 +35,13 @@ export function describeProgress(event: BinariesEvent): string {
   switch (event.type) {
     case "building":
       return `building ${event.components.join(", ")} (${event.title}) from the Go module registry (about ${plural(event.minutes, "minute")} on 2 cores)`;
-    case "still-building":
-      return `building ${event.title}: ${duration(event.seconds)}, ${plural(event.modules, "module")} downloaded, ${plural(event.packages, "package")} compiled`;
+    case "still-building": {
+      const counts = [
+        event.modules > 0 ? `, ${plural(event.modules, "module")} downloaded` : "",
+        event.packages > 0 ? `, ${plural(event.packages, "package")} compiled` : "",
+      ];
+      return `building ${event.title}: ${duration(event.seconds)}${counts.join("")}`;
+    }
     case "downloading":
       return `downloading ${event.url}`;
     case "still-downloading":
