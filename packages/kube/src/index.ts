@@ -1,0 +1,6 @@
+export * from "./cache/index.ts";
+export * from "./client/index.ts";
+export * from "./config/index.ts";
+export * from "./discovery/index.ts";
+export * from "./kinds/index.ts";
+export * from "./transport/index.ts";
