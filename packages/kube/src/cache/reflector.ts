@@ -61,26 +61,29 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
+  /** Makes the mirror stand at a resource version from which a watch gives all that follows. */
   async #catchUp(signal: AbortSignal, onList: () => void): Promise<void> {
-    if (this.#position !== undefined && !this.#trusted && !(await this.#verify(this.#position, signal)))
-      this.#position = undefined;
-    if (this.#position === undefined) {
-      this.#position = await this.#list(signal);
-      onList();
+    while (this.#position === undefined || !this.#trusted) {
+      if (this.#position === undefined) {
+        await this.#list(signal);
+        onList();
+      } else if (await this.#verify(this.#position, signal)) this.#trusted = true;
+      else this.#position = undefined;
     }
-    this.#trusted = true;
   }
 
   /**
    * Reads the latest state, never a possibly stale one from a server's cache (resource version "0"): with several API
    * servers that could take the mirror back in time. An expired page token starts the list anew; after the second time
-   * in a row the list is asked for in one piece, so that it ends at some point.
+   * in a row the list is asked for in one piece, so that it ends at some point. Pages are not trusted as one list before
+   * they are verified: between two of them the server may have been replaced.
    */
-  async #list(signal: AbortSignal): Promise<string> {
+  async #list(signal: AbortSignal): Promise<void> {
     const limit = this.#expiredPages < 2 ? { limit: this.#timing.pageSize } : {};
     const list = this.#mirror.beginList();
     let token: string | undefined;
     let version: string | undefined;
+    let pages = 0;
     do {
       const page: ObjectList<T> = await this.#page(
         { ...limit, ...(token !== undefined && { continue: token }) },
@@ -90,12 +93,14 @@ export class Reflector<T extends KubeObject> {
         throw error;
       });
       list.page(page.items);
+      pages++;
       version ??= page.metadata.resourceVersion;
       token = page.metadata.continue || undefined;
     } while (token !== undefined);
     list.end();
     this.#expiredPages = 0;
-    return version ?? "0";
+    this.#position = version ?? "0";
+    this.#trusted = pages === 1;
   }
 
   /**

@@ -175,7 +175,7 @@ export class FaultServer implements AsyncDisposable {
   /** Does what the faults ask for before an answer; true when there is to be none. */
   async #misbehave(record: RequestRecord, faults: readonly Fault[], response: ServerResponse): Promise<boolean> {
     for (const fault of faults) {
-      if (fault.type === "delay") await sleep(this.#clock, fault.ms);
+      if (fault.type === "delay" && (await this.#delay(fault.ms, response))) return true;
       if (fault.type === "expire-continue") this.#tokensFrom = this.store.revision + 1;
       if (fault.type === "status") throw statusOf(fault.status, fault.message, fault.retryAfterSeconds);
       if (record.verb === "watch") continue;
@@ -187,6 +187,14 @@ export class FaultServer implements AsyncDisposable {
       }
     }
     return false;
+  }
+
+  /** Waits; true when the client has left in the meantime. */
+  async #delay(ms: number, response: ServerResponse): Promise<boolean> {
+    const left = new AbortController();
+    response.once("close", () => left.abort());
+    await sleep(this.#clock, ms, left.signal);
+    return left.signal.aborted;
   }
 
   #watch(
