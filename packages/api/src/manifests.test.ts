@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import { kinds } from "./index.ts";
 import { customResourceDefinitions } from "./manifests.ts";
 import type { AnySchema, ConditionCatalogue, StructuralSchema } from "./schema/index.ts";
+import { refusals } from "./testing/refused/index.ts";
 
 const directory = join(import.meta.dirname, "../manifests");
 const manifest = (name: string) => join(directory, `${name}.yaml`);
@@ -51,6 +52,19 @@ describe("every definition", () => {
     const rules = customResourceDefinitions().flatMap((definition) => rulesOf(definition));
     assert.ok(rules.length > 100);
     for (const { message } of rules) assert.match(message, /^[a-zA-Z].{14,}[^.]$/);
+  });
+});
+
+describe("the refusals that are tried on real API servers", () => {
+  it("leave out no rule of any spec", () => {
+    for (const kind of kinds) {
+      const rules = [...rulesOf(kind.spec.node), ...(kind.rules ?? [])];
+      const tried = refusals.filter((refusal) => refusal.kind === kind);
+      const missing = new Set(
+        rules.map(({ message }) => message).filter((message) => !tried.some(({ words }) => message.includes(words))),
+      );
+      assert.deepEqual([...missing], [], kind.kind);
+    }
   });
 });
 

@@ -130,7 +130,7 @@ describe("a schema", () => {
 });
 
 describe("filling defaults", () => {
-  const plain = { requiredKeys: [], noNullPrototype: true } as const;
+  const plain = { requiredKeys: [] as [], noNullPrototype: true };
   const tags = fc.dictionary(fc.string(), fc.string(), { noNullPrototype: true });
   const items = fc.array(fc.record({ amount: fc.string() }, { noNullPrototype: true }));
   const nested = fc.record({ on: fc.boolean(), tags }, plain);
