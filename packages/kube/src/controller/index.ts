@@ -1,0 +1,18 @@
+export { getCondition, isConditionTrue, type NewCondition, removeCondition, setCondition } from "./conditions.ts";
+export * from "./controller.ts";
+export * from "./controller-metrics.ts";
+export * from "./errors.ts";
+export type { EventNote } from "./event-correlator.ts";
+export * from "./event-recorder.ts";
+export * from "./finalizers.ts";
+export * from "./health.ts";
+export * from "./health-handler.ts";
+export * from "./leader-election.ts";
+export * from "./manager.ts";
+export * from "./predicates.ts";
+export * from "./prometheus-metrics.ts";
+export * from "./request.ts";
+export * from "./result.ts";
+export * from "./runnable.ts";
+export * from "./source.ts";
+export * from "./until-signal.ts";
