@@ -74,6 +74,7 @@ export class RealNode {
     add(
       "kubelet",
       this.#enter,
+      ...onceContainerdServes(tools.programs.ctr),
       inside.program("kubelet"),
       `--config=${etc("kubelet.yaml")}`,
       `--kubeconfig=${etc("kubelet.kubeconfig")}`,
@@ -176,6 +177,12 @@ const usualFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bi
 
 function processName(plan: NodePlan, name: NodeProcess): string {
   return `node-${plan.index}-${name}`;
+}
+
+/** Put before the kubelet's command: it gives up at once where containerd does not answer, as while both start again. */
+function onceContainerdServes(ctr: string): string[] {
+  const script = 'until "$0" --timeout 2s version > /dev/null 2>&1; do sleep 0.1; done; exec "$@"';
+  return ["sh", "-c", script, ctr];
 }
 
 /** A file of the node's `etc`, as the node sees it. */
