@@ -19,7 +19,6 @@ export const Offloading = defineKind({
     { name: "Naming", path: ".spec.naming.strategy", description: "How twins are named." },
     conditionColumn("Ready", "Whether all twins exist."),
     reasonColumn("Ready", "Why it is ready or not."),
-    { name: "Twins", path: ".status.sites[*].twin", wide: true, description: "Names of the twin namespaces." },
   ],
   spec: object({
     ...offloadingFields,
