@@ -81,7 +81,8 @@ function rootSchema(kind: FjordKind): StructuralSchema {
     properties: {
       apiVersion: { type: "string", description: "The group and version of the kind." },
       kind: { type: "string", description: "The name of the kind." },
-      metadata: { type: "object" },
+      // Named so that rules can point at it.
+      metadata: { type: "object", properties: { name: { type: "string" } } },
       spec: spec.node,
       status: status.node,
     },

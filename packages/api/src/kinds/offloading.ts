@@ -68,7 +68,8 @@ export const Offloading = defineKind({
   rules: [
     {
       rule: "self.metadata.name == 'offloading'",
-      message: "metadata.name must be offloading: a namespace has one Offloading, and that is its name",
+      message: "must be offloading: a namespace has one Offloading, and that is its name",
+      fieldPath: ".metadata.name",
     },
   ],
   example: { metadata: { name: "offloading", namespace: "default" } },

@@ -46,7 +46,8 @@ export const TwinNamespace = defineKind({
   rules: [
     {
       rule: "self.metadata.name == self.spec.consumer + '-' + self.spec.originNamespace",
-      message: "metadata.name must be spec.consumer, a hyphen and spec.originNamespace, so that consumers never meet",
+      message: "must be spec.consumer, a hyphen and spec.originNamespace, so that consumers never meet",
+      fieldPath: ".metadata.name",
     },
   ],
   example: {

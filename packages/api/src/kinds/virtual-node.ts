@@ -50,7 +50,8 @@ export const VirtualNode = defineKind({
   rules: [
     {
       rule: "size(self.metadata.name) <= 63",
-      message: "metadata.name must have at most 63 characters: it is also the Node's kubernetes.io/hostname label",
+      message: "must have at most 63 characters: it is also the Node's kubernetes.io/hostname label",
+      fieldPath: ".metadata.name",
     },
   ],
   example: { metadata: { name: "lively-wave" }, spec: { contract: "c-7f3kq2" } },

@@ -10,8 +10,8 @@ export const refusedTwinNamespaces: readonly Refusal[] = [
     [
       "a name that another consumer could have",
       { metadata: { name: "shop" } },
-      "<nil>",
-      "metadata.name must be spec.consumer, a hyphen and spec.originNamespace, so that consumers never meet",
+      "metadata.name",
+      "must be spec.consumer, a hyphen and spec.originNamespace, so that consumers never meet",
     ],
     ["a consumer that is no id", { spec: { consumer: "lively-wave" } }, "spec.consumer", notASiteId],
     ["a wanted name that is none", { spec: { wantedName: "-shop" } }, "spec.wantedName", notAName],

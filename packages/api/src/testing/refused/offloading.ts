@@ -9,8 +9,8 @@ export const refusedOffloadings: readonly Refusal[] = [
     [
       "a second one in a namespace",
       { metadata: { name: "other" } },
-      "<nil>",
-      "metadata.name must be offloading: a namespace has one Offloading, and that is its name",
+      "metadata.name",
+      "must be offloading: a namespace has one Offloading, and that is its name",
     ],
     ...offloadings("spec"),
   ]),

@@ -45,8 +45,8 @@ export const refusedVirtualNodes: readonly Refusal[] = refuses(VirtualNode, [
   [
     "a name that is no label",
     { metadata: { name: "a".repeat(64) } },
-    "<nil>",
-    "metadata.name must have at most 63 characters: it is also the Node's kubernetes.io/hostname label",
+    "metadata.name",
+    "must have at most 63 characters: it is also the Node's kubernetes.io/hostname label",
   ],
   ...virtualNodes("spec"),
 ]);
