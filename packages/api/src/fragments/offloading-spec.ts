@@ -4,7 +4,7 @@ import { labelSelector } from "./selector.ts";
 
 const naming = object({
   strategy: enumeration({
-    Suffixed: "the name here, followed by this site's id.",
+    Suffixed: "the name here with a suffix made of this site's id.",
     Same: "the name here.",
     Chosen: "the name in `name`.",
   })
