@@ -21,6 +21,19 @@ cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0
   ]);
 });
 
+test("in version 2 every controller is passed on to the node's pods", async (t) => {
+  const mount = await mkdtemp(join(tmpdir(), "cgroups-"));
+  t.after(() => rm(mount, { recursive: true }));
+  for (const path of ["bed/node-1", "bed", "."]) {
+    await mkdir(join(mount, path), { recursive: true });
+    await writeFile(join(mount, path, "cgroup.controllers"), "cpu memory pids\n");
+  }
+  await createCgroups({ mounts: [mount], path: "/bed/node-1" });
+  for (const path of ["bed/node-1", "bed", "."]) {
+    assert.equal(await readFile(join(mount, path, "cgroup.subtree_control"), "utf8"), "+cpu +memory +pids");
+  }
+});
+
 test("a machine without control groups is told so", () => {
   assert.throws(() => cgroupMounts("/dev/vda / ext4 rw 0 0\n"), { code: "TESTBED_NO_CGROUPS" });
 });

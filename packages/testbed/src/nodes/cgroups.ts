@@ -40,7 +40,17 @@ export async function createCgroups({ mounts, path }: NodeCgroup): Promise<void>
       await mkdir(directory, { recursive: true });
       await inheritCpuset(mount, directory);
     }
+    for (const each of ["/", dirname(path), path]) await passControllersOn(join(mount, each));
   }
+}
+
+/** In version 2 a group has the controllers that its parent passes on, and the kubelet looks for them. */
+async function passControllersOn(directory: string): Promise<void> {
+  const file = join(directory, "cgroup.controllers");
+  if (!existsSync(file)) return;
+  const controllers = (await readFile(file, "utf8")).split(/\s+/).filter((name) => name !== "");
+  if (controllers.length === 0) return;
+  await writeFile(join(directory, "cgroup.subtree_control"), controllers.map((name) => `+${name}`).join(" "));
 }
 
 /** A new group of version 1 has no processors and no memory nodes, and takes no process until it has. */

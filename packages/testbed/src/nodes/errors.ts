@@ -15,7 +15,7 @@ export const NodeCommandError = defineError(
 export const NodeEndedError = defineError(
   "TESTBED_NODE_ENDED",
   "{process} of {node} ended while the test bed waited for {what}; the last lines of {log}:\n{tail}",
-  "The log lines say why. docs/guides/testbed.md lists what real nodes ask of a machine.",
+  "The log lines say why. Real nodes need root, control groups and the right to make namespaces and mounts.",
 );
 
 export const NodeNotReadyError = defineError(
@@ -28,6 +28,12 @@ export const NoNodeNetworkError = defineError(
   "TESTBED_NO_NODE_NETWORK",
   "cannot start real nodes at {site}: it was started without a network for them",
   "Ask for the nodes when the site is started: its API server has to listen on their bridge.",
+);
+
+export const NoControllersError = defineError(
+  "TESTBED_NO_CONTROLLERS",
+  "cannot start real nodes at {site}: it has neither a controller manager nor a scheduler",
+  'Start the site with the components "all".',
 );
 
 export const NoCgroupsError = defineError(

@@ -78,7 +78,7 @@ mount --bind "$node/lib" /var/lib
 mount --bind "$node/log" /var/log
 mount --rbind "$node/run" /run
 mount --make-rshared /
-hostname ${node.name}
+echo ${node.name} > /proc/sys/kernel/hostname
 
 host() { nsenter --net=/proc/self/fd/9 -- "$@"; }
 # A node that starts again finds its old cable where its namespace has not quite gone.

@@ -10,7 +10,7 @@ import { type NodeNetwork, siteFiles } from "../site-layout.ts";
 import { cgroupDirectories, cgroupMounts } from "./cgroups.ts";
 import { runCommand } from "./command.ts";
 import { coreDns } from "./core-dns.ts";
-import { NoNodeNetworkError } from "./errors.ts";
+import { NoControllersError, NoNodeNetworkError } from "./errors.ts";
 import type { ImageRequest } from "./images.ts";
 import { type NodePlan, planNodes, prefixLength } from "./network-plan.ts";
 import { RealNode } from "./node.ts";
@@ -39,6 +39,8 @@ export class RealNodes implements NodeProvider {
   readonly #clock: Clock;
   readonly #images: ImageMaker;
   readonly #nodes = new Map<string, readonly RealNode[]>();
+  /** Sites by pod range. */
+  readonly #ranges = new Map<string, Set<string>>();
 
   constructor(options: RealNodesOptions) {
     this.#options = options;
@@ -54,6 +56,9 @@ export class RealNodes implements NodeProvider {
 
   async prepare(site: Site): Promise<void> {
     const { bridge, address, cidr } = networkOf(site);
+    const { podCidr, components } = site.layout;
+    if (components !== "all") throw new NoControllersError({ site: site.name });
+    this.#ranges.set(podCidr, (this.#ranges.get(podCidr) ?? new Set()).add(site.name));
     site.addResource({ kind: "link", id: bridge });
     await this.#ip(`make the bridge of ${site.name}`, [
       `link add ${bridge} type bridge`,
@@ -132,10 +137,11 @@ export class RealNodes implements NodeProvider {
   }
 
   /**
-   * The host's way to the pods, which the API server takes to webhooks and aggregated APIs. Of sites with equal ranges
-   * only one can have it; the others are told.
+   * The host's way to the pods, which the API server takes to webhooks and aggregated APIs. Sites with equal ranges have
+   * none: it would lead them to each other's pods.
    */
   async #addRoutes(site: Site, nodes: readonly RealNode[]): Promise<void> {
+    if ((this.#ranges.get(site.layout.podCidr)?.size ?? 0) > 1) return;
     const { bridge } = networkOf(site);
     const routes = nodes.map(({ plan }) => `route add ${plan.podCidr} via ${plan.address} dev ${bridge}`);
     await this.#ip(`lead to the pods of ${site.name}`, routes).catch((error: unknown) =>
