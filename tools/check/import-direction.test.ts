@@ -31,9 +31,10 @@ test("kube does not know Fjord's kinds although api stands below it", () => {
   ]);
 });
 
-test("tests may import the test bed, sources may not", () => {
+test("tests and benchmarks may import the test bed, sources may not", () => {
   const text = 'import { startTestSite } from "@fjord/testbed/testing";';
   assert.deepEqual(messages("packages/kube/src/a.integration.test.ts", text), []);
+  assert.deepEqual(messages("packages/kube/bench/subjects/a.ts", text), []);
   assert.equal(messages("packages/kube/src/a.ts", text).length, 1);
 });
 

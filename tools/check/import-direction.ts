@@ -57,7 +57,7 @@ export function findViolations(files: readonly SourceFile[], manifests: readonly
 }
 
 function judge(path: string, owner: string, specifier: string, declared: ReadonlySet<string>): string | undefined {
-  const test = /\.(test|bench)\.ts$/.test(path);
+  const test = path.endsWith(".test.ts") || path.startsWith(`packages/${owner}/bench/`);
   if (specifier.startsWith(".")) return judgeRelative(path, owner, specifier);
   if (specifier.startsWith("node:")) {
     const allowed = PURE[owner];

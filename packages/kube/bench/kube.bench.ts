@@ -3,6 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Benchmark, type BenchmarkSession, inFreshProcess } from "@fjord/testbed/bench";
+import { startTestSite } from "@fjord/testbed/testing";
+import { build } from "esbuild";
 import {
   clusterConfig,
   KubeClient,
@@ -11,10 +14,7 @@ import {
   Namespace,
   Pod,
   ServiceAccount,
-} from "@fjord/kube";
-import { type Benchmark, type BenchmarkSession, inFreshProcess } from "@fjord/testbed/bench";
-import { startTestSite } from "@fjord/testbed/testing";
-import { build } from "esbuild";
+} from "../src/index.ts";
 import * as workload from "./workload.ts";
 
 const OFFICIAL = "@kubernetes/client-node";

@@ -16,7 +16,7 @@ const [work, kubeconfig = "", tag = ""] = process.argv.slice(2) as [Work, string
 
 const importing = performance.now();
 const { Cache, ConfigMap, KubeClient, loadClusterConfig, Namespace, Pod, trimManagedFields } = await import(
-  "@fjord/kube"
+  "../../src/index.ts"
 );
 const imported = performance.now() - importing;
 if (work === "import") finish({ milliseconds: imported, residentMegabytes: residentMegabytes(), count: 1 });
