@@ -35,7 +35,7 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
     kind: Kind<T>,
     options: api.ListOptions = {},
   ): Promise<api.ObjectList<T>> {
-    const list = await this.requester.json<api.ObjectList<T>>({
+    const list = await this.requester.list<api.ObjectList<T>>({
       method: "GET",
       path: collectionPath(kind, options.namespace) + queryString(listQuery(options)),
       action: `list ${describeTarget(kind, options)}`,

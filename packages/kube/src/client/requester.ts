@@ -9,6 +9,7 @@ import {
 } from "../transport/http.ts";
 import type { Transport } from "../transport/transport.ts";
 import { apiErrorFromBody } from "./api-error.ts";
+import { ListDecoder } from "./list-decoder.ts";
 
 export interface RequesterOptions {
   /** Sent with every request, over the transport's own. */
@@ -30,12 +31,13 @@ export class Requester {
   /** The answer's JSON. */
   async json<T>(request: HttpRequest): Promise<T> {
     const { body } = await this.bytes(request);
-    try {
-      return JSON.parse(body.toString("utf8")) as T;
-    } catch (cause) {
-      const reason = "the answer is not JSON: is this a Kubernetes API?";
-      throw new ConnectionError({ action: request.action, server: this.transport.server, reason, cause, sent: true });
-    }
+    return this.#parse(request, () => JSON.parse(body.toString("utf8")) as T);
+  }
+
+  /** The answer's JSON, parsed while it arrives. */
+  async list<T extends { items?: unknown[] | null }>(request: HttpRequest): Promise<T> {
+    const { collector } = await this.bytes({ ...request, collector: () => new ListDecoder<T>() });
+    return this.#parse(request, () => (collector as ListDecoder<T>).end());
   }
 
   async bytes(request: HttpRequest): Promise<HttpResponse> {
@@ -51,6 +53,15 @@ export class Requester {
       throw apiErrorFromBody(request.action, response.statusCode, response.body.toString("utf8"));
     }
     return response.stream;
+  }
+
+  #parse<T>({ action }: HttpRequest, parse: () => T): T {
+    try {
+      return parse();
+    } catch (cause) {
+      const reason = "the answer is not JSON: is this a Kubernetes API?";
+      throw new ConnectionError({ action, server: this.transport.server, reason, cause, sent: true });
+    }
   }
 
   #prepare<R extends HttpRequest>(request: R): R {

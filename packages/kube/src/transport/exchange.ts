@@ -2,7 +2,7 @@ import type { Clock } from "@fjord/base";
 import type { Dispatcher } from "undici";
 import { ByteStream } from "./byte-stream.ts";
 import { ConnectionError } from "./errors.ts";
-import type { HttpHeaders, HttpRequest, HttpResponse, StreamRequest } from "./http.ts";
+import type { BodyCollector, HttpHeaders, HttpRequest, HttpResponse, StreamRequest } from "./http.ts";
 
 export interface ExchangeOptions {
   origin: string;
@@ -74,6 +74,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   protected statusCode = 0;
   protected headers: HttpHeaders = {};
   #chunks: Buffer[] = [];
+  #collector: BodyCollector | undefined;
   #sent = false;
 
   constructor(
@@ -102,17 +103,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: HttpHeaders): void {
     this.statusCode = statusCode;
     this.headers = headers;
+    if (isSuccess(statusCode)) this.#collector = this.request.collector?.();
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk);
+    if (this.#collector === undefined) this.#chunks.push(chunk);
+    else this.#collector.push(chunk);
   }
 
   onResponseEnd(): void {
     this.detach();
     const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     this.#chunks = [];
-    this.resolve({ statusCode: this.statusCode, headers: this.headers, body });
+    this.resolve({ statusCode: this.statusCode, headers: this.headers, body, collector: this.#collector });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -154,7 +157,7 @@ class StreamingExchange extends Exchange {
 
   override onResponseStart(controller: Dispatcher.DispatchController, statusCode: number, headers: HttpHeaders): void {
     super.onResponseStart(controller, statusCode, headers);
-    if (statusCode < 200 || statusCode > 299) return;
+    if (!isSuccess(statusCode)) return;
     this.#stream = new ByteStream({
       source: {
         pause: () => controller.pause(),
@@ -188,6 +191,10 @@ class StreamingExchange extends Exchange {
     super.fail(error);
     this.#stream?.fail(this.describe(error) as Error);
   }
+}
+
+function isSuccess(statusCode: number): boolean {
+  return statusCode >= 200 && statusCode < 300;
 }
 
 const noBytes = Buffer.alloc(0);

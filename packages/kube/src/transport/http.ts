@@ -13,12 +13,21 @@ export interface HttpRequest {
   action: string;
   /** Waits out answers of 429. @default true */
   retryTooManyRequests?: boolean;
+  /** Makes what takes the body of a success as it arrives, anew for each attempt; `body` is then empty. */
+  collector?: () => BodyCollector;
+}
+
+export interface BodyCollector {
+  /** Must not throw. */
+  push(chunk: Buffer): void;
 }
 
 export interface HttpResponse {
   readonly statusCode: number;
   readonly headers: HttpHeaders;
   readonly body: Buffer;
+  /** The one that the request asked for, if the server agreed. */
+  readonly collector?: BodyCollector;
 }
 
 export interface StreamRequest extends HttpRequest {
