@@ -86,6 +86,6 @@ export const BedBusyError = defineError(
 
 export const BedDiffersError = defineError(
   "TESTBED_DIFFERS",
-  "a test bed of {running} site(s) runs in {directory}, not one of {asked}",
+  "a test bed of {running} runs in {directory}, not one of {asked}",
   "End it with `npm run testbed -- down` first, or start the other one elsewhere with --directory.",
 );

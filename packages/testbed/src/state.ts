@@ -42,8 +42,9 @@ export class StateFile {
 
   /** Adds a process, or replaces the record that has its site and name. */
   putProcess(record: ProcessRecord): void {
-    const others = this.#state.processes.filter((other) => other.site !== record.site || other.name !== record.name);
-    this.update({ processes: [...others, record] });
+    const { processes } = this.#state;
+    const index = processes.findIndex((other) => other.site === record.site && other.name === record.name);
+    this.update({ processes: index < 0 ? [...processes, record] : processes.with(index, record) });
   }
 
   removeProcess(site: string, name: string): void {

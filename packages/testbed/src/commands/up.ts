@@ -96,9 +96,8 @@ async function isToStay(state: BedState, registry: Registry, { log, progress }: 
 /** Starts what of a bed has ended since. */
 async function resume(state: BedState, options: UpOptions, registry: Registry, context: CommandContext): Promise<Bed> {
   const { directory } = state;
-  if (state.sites.length !== options.sites) {
-    throw new BedDiffersError({ directory, running: state.sites.length, asked: options.sites });
-  }
+  const [running, asked] = [describeBed(state), describeAsked(options)];
+  if (running !== asked) throw new BedDiffersError({ directory, running, asked });
   const bed = await openBed(directory, { registry, log: context.log });
   const limits = { timeout: options.timeout * 1000, signal: context.signal };
   for (const process of bed.processes.filter(({ running }) => !running)) {
@@ -108,6 +107,28 @@ async function resume(state: BedState, options: UpOptions, registry: Registry, c
   await Promise.all(bed.sites.map((site) => site.start(limits)));
   await networkServes(bed.process("network"), state, { ...limits, clock: systemClock });
   return bed;
+}
+
+function describeBed({ sites }: BedState): string {
+  return describe({
+    sites: sites.length,
+    overlap: sites.length > 1 && sites[0]?.podCidr === sites[1]?.podCidr,
+    kubernetes: sites.map(({ kubernetes }) => kubernetes),
+  });
+}
+
+function describeAsked({ sites, overlap, kubernetes }: UpOptions): string {
+  const minors = kubernetes.length === 0 ? [DEFAULT_MINOR] : kubernetes;
+  return describe({
+    sites,
+    overlap: overlap && sites > 1,
+    kubernetes: Array.from({ length: sites }, (_, i) => minors[i % minors.length] as KubernetesMinor),
+  });
+}
+
+function describe(bed: { sites: number; overlap: boolean; kubernetes: readonly KubernetesMinor[] }): string {
+  const minors = [...new Set(bed.kubernetes)].join(", ");
+  return `${bed.sites} ${bed.sites === 1 ? "site" : "sites"} of ${minors}${bed.overlap ? " with equal ranges" : ""}`;
 }
 
 async function nodesOf(count: number, _context: CommandContext): Promise<NonNullable<BedOptions["nodes"]>> {
