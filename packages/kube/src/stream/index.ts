@@ -1,0 +1,7 @@
+export type { Dial } from "./dial.ts";
+export * from "./errors.ts";
+export { type AttachOptions, attach, type ContainerTarget, type ExecOptions, exec } from "./exec.ts";
+export type { StreamOptions } from "./open-socket.ts";
+export { type PortForwardOptions, portForward } from "./port-forward.ts";
+export { type ListenOptions, listenPortForward, type PortForwardListener } from "./port-forward-listener.ts";
+export type { CommandResult, CommandStreams, TerminalSize } from "./remote-command.ts";

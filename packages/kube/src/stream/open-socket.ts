@@ -1,0 +1,141 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type Clock, describeError, systemClock } from "@fjord/base";
+import { WebSocket } from "ws";
+import { apiErrorFromBody } from "../client/api-error.ts";
+import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
+import { ConnectionError } from "../transport/errors.ts";
+import { retryAfterSeconds } from "../transport/http.ts";
+import { type Dial, dialCluster } from "./dial.ts";
+import { StreamProtocol } from "./errors.ts";
+
+export interface StreamOptions {
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  /** How long the server may take to agree. @default 30000 */
+  readonly handshakeTimeoutMs?: number;
+  /** How often the server is asked for a sign of life. @default 15000 */
+  readonly pingIntervalMs?: number;
+  /** Opens connections instead of plain TCP, for instance through a tunnel; TLS is still made here. */
+  readonly dial?: Dial;
+}
+
+export interface OpenRequest extends StreamOptions {
+  /** Below the server's base URL, with the query. */
+  readonly path: string;
+  readonly protocols: readonly string[];
+  /** What errors say was attempted. */
+  readonly action: string;
+}
+
+const bodyLimit = 64 * 1024;
+
+/** Opens a WebSocket to the API server. It is paused, so that nothing is missed before somebody listens. */
+export async function openSocket(config: ClusterConfig, request: OpenRequest): Promise<WebSocket> {
+  for (let refused = false; ; refused = true) {
+    request.signal?.throwIfAborted();
+    const credential = await config.credentials?.current();
+    const outcome = await handshake(config, credential, request);
+    if (outcome instanceof WebSocket) return outcome;
+    if (outcome.statusCode !== 401 || refused || config.credentials === undefined) throw refusal(request, outcome);
+    config.credentials.rejected();
+  }
+}
+
+interface Refusal {
+  statusCode: number;
+  headers: IncomingMessage["headers"];
+  body: string;
+}
+
+function handshake(
+  config: ClusterConfig,
+  credential: Credential | undefined,
+  request: OpenRequest,
+): Promise<WebSocket | Refusal> {
+  const { action, signal, clock = systemClock, handshakeTimeoutMs = 30_000 } = request;
+  const { server } = config;
+  return new Promise((resolve, reject) => {
+    const cancel = new AbortController();
+    const socket = new WebSocket(`${server}${request.path}`, [...request.protocols], {
+      headers: { ...config.headers, ...authorization(credential) },
+      perMessageDeflate: false,
+      createConnection: connector(config, credential, cancel.signal, request.dial),
+    });
+    const settle = <T>(how: (value: T) => void, value: T) => {
+      stopTimer();
+      signal?.removeEventListener("abort", onAbort);
+      how(value);
+    };
+    const fail = (reason: unknown) => {
+      settle(reject, reason);
+      cancel.abort(reason);
+      socket.terminate();
+    };
+    const onAbort = () => fail(signal?.reason);
+    const stopTimer = clock.after(handshakeTimeoutMs, () => {
+      const reason = `the server did not agree within ${handshakeTimeoutMs / 1000} s`;
+      fail(new ConnectionError({ action, server, reason, sent: true }));
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+    socket.on("open", () => {
+      socket.pause();
+      settle(resolve, socket);
+    });
+    socket.on("unexpected-response", (_, response) => {
+      readBody(response).then(
+        (body) => {
+          settle(resolve, { statusCode: response.statusCode ?? 0, headers: response.headers, body });
+          socket.terminate();
+        },
+        (cause) => fail(new ConnectionError({ action, server, cause, sent: true })),
+      );
+    });
+    socket.on("error", (cause) => settle(reject, handshakeError(action, server, cause)));
+  });
+}
+
+function handshakeError(action: string, server: string, cause: Error): Error {
+  if (/subprotocol|Sec-WebSocket|Upgrade header/i.test(cause.message)) {
+    return new StreamProtocol({ action, server, problem: describeError(cause) }, { cause });
+  }
+  return new ConnectionError({ action, server, cause, sent: false });
+}
+
+function refusal(request: OpenRequest, { statusCode, headers, body }: Refusal): Error {
+  const { action, clock = systemClock } = request;
+  return apiErrorFromBody(action, statusCode, body, retryAfterSeconds(headers, clock.now()));
+}
+
+function authorization(credential: Credential | undefined): Record<string, string> {
+  return credential?.authorization === undefined ? {} : { authorization: credential.authorization };
+}
+
+type Connected = (error: Error | null, connection?: Duplex) => void;
+
+// Node takes a connection that comes later from a callback, which its types do not tell for this option.
+function connector(
+  config: ClusterConfig,
+  credential: Credential | undefined,
+  signal: AbortSignal,
+  dial: Dial | undefined,
+): () => never {
+  const connect = (_: unknown, connected: Connected): undefined => {
+    dialCluster(config, credential, signal, dial).then(
+      (connection) => connected(null, connection),
+      (error) => connected(error),
+    );
+  };
+  return connect as unknown as () => never;
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= bodyLimit) break;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
