@@ -33,6 +33,7 @@ sandbox_image = ${quoted(imageNames.pause)}
 restrict_oom_score_adj = true
 netns_mounts_under_state_dir = true
 stream_server_address = "127.0.0.1"
+stream_server_port = "${streamPort}"
 
 [${cri}.containerd]
 snapshotter = ${quoted(options.snapshotter)}
@@ -45,6 +46,9 @@ bin_dir = ${quoted(options.cniPlugins)}
 conf_dir = ${quoted(options.cniConfiguration)}
 `;
 }
+
+/** containerd listens here, on loopback, from the moment on at which it takes the kubelet's calls. */
+export const streamPort = 10010;
 
 export const containerdSocket = "/run/containerd/containerd.sock";
 

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { NodeNetwork, SiteLayout } from "../site-layout.ts";
 import { type NodePlan, prefixLength } from "./network-plan.ts";
 
@@ -37,7 +38,10 @@ const kernelSettings: Readonly<Record<string, string>> = {
  * group, so that ending that group's processes removes the node.
  */
 export function startScript(options: Pick<NodeScriptOptions, "directory" | "processFiles">): string {
+  const groups = options.processFiles.map((file) => dirname(dirname(file)));
   return `set -eu
+${startEmpty(groups)}
+rm -f ${quote(`${options.directory}/pid`)}
 ${joinCgroup(options.processFiles)}
 # Descriptor 9 leads back to the host's network.
 exec 9< /proc/self/ns/net
@@ -45,14 +49,24 @@ exec unshare --mount --net --uts --propagation private -- sh -eu ${quote(`${opti
 `;
 }
 
+export interface EnterScriptOptions extends Pick<NodeScriptOptions, "directory" | "processFiles"> {
+  /** Seconds to wait for a node that is still on its way. @default 10 */
+  patience?: number;
+}
+
 /** Runs a command in the node: `sh enter.sh COMMAND...`. It becomes the command, so that signals reach that. */
-export function enterScript(options: Pick<NodeScriptOptions, "directory" | "processFiles">): string {
-  const [members = ""] = options.processFiles;
+export function enterScript({ directory, processFiles, patience = 10 }: EnterScriptOptions): string {
+  const [members = ""] = processFiles;
   return `set -eu
-pid=$(cat ${quote(`${options.directory}/pid`)})
 # Another process may have the number by now, and its namespaces are not to be touched.
-if ! grep -qx "$pid" ${quote(members)}; then echo "the node is not running" >&2; exit 1; fi
-${joinCgroup(options.processFiles)}
+is_there() { pid=$(cat ${quote(`${directory}/pid`)} 2> /dev/null) && grep -qx "$pid" ${quote(members)}; }
+tries=${patience * 10}
+until is_there; do
+  if [ $tries -le 0 ]; then echo "the node is not running" >&2; exit 1; fi
+  tries=$((tries - 1))
+  sleep 0.1
+done
+${joinCgroup(processFiles)}
 exec nsenter --target "$pid" --mount --net --uts -- "$@"
 `;
 }
@@ -107,6 +121,19 @@ echo $$ > "$node/pid.new"
 mv "$node/pid.new" "$node/pid"
 exec sleep infinity
 `;
+}
+
+/** A node that starts again is as empty as a machine that does: no pods run, and none have left their groups. */
+function startEmpty(groups: readonly string[]): string {
+  return `members() { find ${quote(groups[0] ?? "")} -name cgroup.procs -exec cat {} +; }
+remove_pods() {
+  for pid in $(members); do kill -KILL "$pid" 2> /dev/null || true; done
+  for pods in ${groups.map((group) => quote(`${group}/kubepods`)).join(" ")}; do
+    if [ -d "$pods" ]; then find "$pods" -depth -type d -exec rmdir {} + 2> /dev/null || return 1; fi
+  done
+}
+tries=100
+until remove_pods || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.1; done`;
 }
 
 function joinCgroup(processFiles: readonly string[]): string {

@@ -10,7 +10,7 @@ import type { Site } from "../site.ts";
 import { type NodeNetwork, siteServer } from "../site-layout.ts";
 import { createCgroups, daemonProcessFiles, type NodeCgroup } from "./cgroups.ts";
 import { runCommand } from "./command.ts";
-import { cniConfig, containerdConfig } from "./containerd-config.ts";
+import { cniConfig, containerdConfig, streamPort } from "./containerd-config.ts";
 import { kubeProxyConfig } from "./kube-proxy-config.ts";
 import { kubeletConfig } from "./kubelet-config.ts";
 import type { NodePlan } from "./network-plan.ts";
@@ -33,7 +33,9 @@ export interface NodeDependencies {
 }
 
 /** The processes of a node, in the order in which they start. The first holds its namespaces. */
-export type NodeProcess = "namespaces" | "containerd" | "kubelet" | "kube-proxy";
+export type NodeProcess = (typeof nodeProcesses)[number];
+
+const nodeProcesses = ["namespaces", "containerd", "kubelet", "kube-proxy"] as const;
 
 /** One real node: what of it is on the host. */
 export class RealNode {
@@ -74,7 +76,7 @@ export class RealNode {
     add(
       "kubelet",
       this.#enter,
-      ...onceContainerdServes(tools.programs.ctr),
+      ...onceContainerdServes(),
       inside.program("kubelet"),
       `--config=${etc("kubelet.yaml")}`,
       `--kubeconfig=${etc("kubelet.kubeconfig")}`,
@@ -88,6 +90,12 @@ export class RealNode {
   async startNamespaces(): Promise<void> {
     await rm(join(this.directory, "pid"), { force: true });
     await this.process("namespaces").start();
+  }
+
+  /** As a power cut and a new start would: its pods are gone at once, and the kubelet starts them again. */
+  async restart(): Promise<void> {
+    for (const name of nodeProcesses.toReversed()) await this.process(name).kill();
+    for (const name of nodeProcesses) await this.process(name).start();
   }
 
   /** Whether the namespaces are there to be entered. */
@@ -179,10 +187,10 @@ function processName(plan: NodePlan, name: NodeProcess): string {
   return `node-${plan.index}-${name}`;
 }
 
-/** Put before the kubelet's command: it gives up at once where containerd does not answer, as while both start again. */
-function onceContainerdServes(ctr: string): string[] {
-  const script = 'until "$0" --timeout 2s version > /dev/null 2>&1; do sleep 0.1; done; exec "$@"';
-  return ["sh", "-c", script, ctr];
+/** Put before the kubelet's command: it gives up where containerd does not serve yet, as while both start again. */
+function onceContainerdServes(): string[] {
+  const listening = ` 0100007F:${streamPort.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A `;
+  return ["sh", "-c", 'until grep -q "$0" /proc/net/tcp; do sleep 0.1; done; exec "$@"', listening];
 }
 
 /** A file of the node's `etc`, as the node sees it. */

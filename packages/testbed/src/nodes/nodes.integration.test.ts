@@ -172,6 +172,16 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     assert.equal(again, before);
   });
 
+  test("a node that is switched off and on runs its pods again", async () => {
+    const node = provider.nodes(site)[1];
+    assert.ok(node);
+    const { name } = await webPodOn(node);
+    const before = await kubectl("exec", name, "--", "cat", "/etc/started");
+    await node.restart();
+    const isAnother = async () => (await kubectl("exec", name, "--", "cat", "/etc/started")) !== before;
+    assert.ok(await waitFor(() => isAnother().catch(() => false), { clock: systemClock, timeout: 40_000 }));
+  });
+
   test("nothing is left when it stops, and the machine's settings are as before", async () => {
     const bridge = site.layout.nodeNetwork?.bridge ?? "none";
     assert.ok(!empty(await traces(bed, bridge)), "the test does not see a bed that is there");
