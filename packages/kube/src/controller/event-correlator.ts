@@ -20,8 +20,10 @@ export interface EventSeries {
   count: number;
   readonly first: number;
   last: number;
-  /** Name of the event object, once there is one. */
-  written?: string;
+  /** Name of the event object, once one was sent. */
+  name?: string | undefined;
+  /** Whether that object is there, as far as is known. */
+  written?: boolean;
 }
 
 export interface EventCorrelatorOptions {

@@ -8,7 +8,7 @@ import {
   type Random,
   sleep,
 } from "@fjord/base";
-import { ApiError, isNotFound, isTooManyRequests } from "../client/api-error.ts";
+import { ApiError, isAlreadyExists, isNotFound, isTooManyRequests } from "../client/api-error.ts";
 import type { Writer } from "../client/interfaces.ts";
 import { CoreEvent } from "../kinds/core.ts";
 import { type Metrics, noMetrics } from "./controller-metrics.ts";
@@ -135,19 +135,26 @@ export class EventRecorder implements EventSink, Runnable {
   async #send({ object, series }: Waiting, signal: AbortSignal): Promise<void> {
     const { client, clock, random } = this.#options;
     const namespace = eventNamespace(object);
-    if (series.written !== undefined) {
-      try {
-        const key = { name: series.written, namespace };
+    try {
+      if (series.written && series.name !== undefined) {
+        const key = { name: series.name, namespace };
         await client.patch(CoreEvent, key, "merge", eventProgress(series), { signal });
         return;
-      } catch (error) {
-        // Servers forget events after a while: begin a new one.
-        if (!isNotFound(error)) throw error;
       }
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // Servers forget events after a while: begin a new one.
+      series.name = undefined;
+      series.written = false;
     }
-    const name = eventName(object, clock.now(), random);
-    await client.create(CoreEvent, eventObject(object, name, series, this.#options), { signal });
-    series.written = name;
+    // The name stays from try to try, so that a create whose answer was lost does not make two events.
+    series.name ??= eventName(object, clock.now(), random);
+    try {
+      await client.create(CoreEvent, eventObject(object, series.name, series, this.#options), { signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    series.written = true;
   }
 }
 

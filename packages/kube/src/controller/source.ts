@@ -1,7 +1,7 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import type { CacheHandler } from "../cache/handlers.ts";
 import { parseApiVersion } from "../kinds/typed.ts";
-import { type Request, requestFor } from "./request.ts";
+import { formatRequest, type Request, requestFor } from "./request.ts";
 
 /** Where changes come from; every `Cache` is one. */
 export interface Source<T extends KubeObject> {
@@ -45,8 +45,12 @@ export function watches<T extends KubeObject>(
     subscribe(enqueue) {
       const tell = (change: Change<T>) => {
         if (!when(change)) return;
-        if (change.type === "update") for (const request of map(change.old)) enqueue(request);
-        for (const request of map(change.object)) enqueue(request);
+        // Each once: a worker may take the first at the very moment it is added, and would do it all again for the second.
+        const requests = new Map<string, Request>();
+        const objects = change.type === "update" ? [change.old, change.object] : [change.object];
+        for (const request of objects.flatMap((object) => [...map(object)]))
+          requests.set(formatRequest(request), request);
+        for (const request of requests.values()) enqueue(request);
       };
       return source.addHandler({
         onAdd: (object, { initial }) => tell({ type: "add", object, initial }),
