@@ -57,10 +57,16 @@ function handshake(
   const { server } = config;
   return new Promise((resolve, reject) => {
     const cancel = new AbortController();
+    let connected = false;
     const socket = new WebSocket(`${server}${request.path}`, [...request.protocols], {
       headers: { ...config.headers, ...authorization(credential) },
       perMessageDeflate: false,
-      createConnection: connector(config, credential, cancel.signal, request.dial),
+      createConnection: connector(
+        () => dialCluster(config, credential, cancel.signal, request.dial),
+        () => {
+          connected = true;
+        },
+      ),
     });
     const settle = <T>(how: (value: T) => void, value: T) => {
       stopTimer();
@@ -91,15 +97,17 @@ function handshake(
         (cause) => fail(new ConnectionError({ action, server, cause, sent: true })),
       );
     });
-    socket.on("error", (cause) => settle(reject, handshakeError(action, server, cause)));
+    socket.on("error", (cause) => settle(reject, handshakeError(action, server, cause, connected)));
   });
 }
 
-function handshakeError(action: string, server: string, cause: Error): Error {
+function handshakeError(action: string, server: string, cause: Error, sent: boolean): Error {
   if (/subprotocol|Sec-WebSocket|Upgrade header/i.test(cause.message)) {
     return new StreamProtocol({ action, server, problem: describeError(cause) }, { cause });
   }
-  return new ConnectionError({ action, server, cause, sent: false });
+  // OpenSSL's own message is a line of numbers around this.
+  const reason = "library" in cause && "reason" in cause ? String(cause.reason) : undefined;
+  return new ConnectionError({ action, server, reason, cause, sent });
 }
 
 function refusal(request: OpenRequest, { statusCode, headers, body }: Refusal): Error {
@@ -114,17 +122,12 @@ function authorization(credential: Credential | undefined): Record<string, strin
 type Connected = (error: Error | null, connection?: Duplex) => void;
 
 // Node takes a connection that comes later from a callback, which its types do not tell for this option.
-function connector(
-  config: ClusterConfig,
-  credential: Credential | undefined,
-  signal: AbortSignal,
-  dial: Dial | undefined,
-): () => never {
+function connector(dial: () => Promise<Duplex>, onConnected: () => void): () => never {
   const connect = (_: unknown, connected: Connected): undefined => {
-    dialCluster(config, credential, signal, dial).then(
-      (connection) => connected(null, connection),
-      (error) => connected(error),
-    );
+    dial().then((connection) => {
+      onConnected();
+      connected(null, connection);
+    }, connected);
   };
   return connect as unknown as () => never;
 }

@@ -43,10 +43,13 @@ function exitStatus(exitCode: number): unknown {
   };
 }
 
+// A client certificate is welcome and not needed, as for an API server.
+const tlsOptions = { ca: caPem, cert: serverCertPem, key: serverKeyPem, requestCert: true, rejectUnauthorized: false };
+
 export interface StreamServerOptions {
   /** The subprotocols that the server knows. @default both */
   protocols?: string[];
-  /** With a client certificate asked for. @default false */
+  /** @default false */
   tls?: boolean;
   serve?: (stream: ServedStream) => void;
   /** Answers an upgrade by plain HTTP instead. */
@@ -63,9 +66,7 @@ export async function startStreamServer(options: StreamServerOptions) {
     handleProtocols: (offered) => known.find((protocol) => offered.has(protocol)) ?? false,
   });
   const plain: RequestListener = (_, response) => response.writeHead(404).end();
-  const server = options.tls
-    ? createHttpsServer({ ca: caPem, cert: serverCertPem, key: serverKeyPem, requestCert: true }, plain)
-    : createHttpServer(plain);
+  const server = options.tls ? createHttpsServer(tlsOptions, plain) : createHttpServer(plain);
   const connections = new Set<Duplex>();
   server.on("connection", (connection: Duplex) => {
     connections.add(connection);
