@@ -75,7 +75,12 @@ export class Requester {
       for (const text of warningTexts(headers.warning)) this.options.onWarning(text, action);
     }
     if (statusCode >= 200 && statusCode < 300) return;
-    throw apiErrorFromBody(action, statusCode, body.toString("utf8"), retryAfterSeconds(headers, Date.now()));
+    throw apiErrorFromBody(
+      action,
+      statusCode,
+      body.toString("utf8"),
+      retryAfterSeconds(headers, this.transport.clock.now()),
+    );
   }
 }
 

@@ -52,7 +52,7 @@ export class ClusterConnections implements Connections {
 
   async close(): Promise<void> {
     if (this.#current !== undefined) this.#track(this.#current.pool.close());
-    await Promise.all(this.#closing);
+    await Promise.allSettled(this.#closing);
   }
 
   #lanes(credential: Credential | undefined): Lanes {

@@ -1,8 +1,16 @@
+import { createGunzip, type Gunzip } from "node:zlib";
 import type { Clock } from "@fjord/base";
 import type { Dispatcher } from "undici";
 import { ByteStream } from "./byte-stream.ts";
 import { ConnectionError } from "./errors.ts";
-import type { BodyCollector, HttpHeaders, HttpRequest, HttpResponse, StreamRequest } from "./http.ts";
+import {
+  type BodyCollector,
+  type HttpHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  headerValue,
+  type StreamRequest,
+} from "./http.ts";
 
 export interface ExchangeOptions {
   origin: string;
@@ -75,6 +83,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   protected headers: HttpHeaders = {};
   #chunks: Buffer[] = [];
   #collector: BodyCollector | undefined;
+  #gunzip: Gunzip | undefined;
   #sent = false;
 
   constructor(
@@ -104,18 +113,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.statusCode = statusCode;
     this.headers = headers;
     if (isSuccess(statusCode)) this.#collector = this.request.collector?.();
+    if (headerValue(headers, "content-encoding") === "gzip") this.#unzip();
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#collector === undefined) this.#chunks.push(chunk);
-    else this.#collector.push(chunk);
+    if (this.#gunzip === undefined) this.#take(chunk);
+    else this.#gunzip.write(chunk);
   }
 
   onResponseEnd(): void {
-    this.detach();
-    const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    this.resolve({ statusCode: this.statusCode, headers: this.headers, body, collector: this.#collector });
+    if (this.#gunzip === undefined) this.#finish();
+    else this.#gunzip.end();
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -124,7 +132,27 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   fail(error: unknown): void {
     this.detach();
+    this.#gunzip?.destroy();
     this.reject(this.describe(error));
+  }
+
+  #unzip(): void {
+    this.#gunzip = createGunzip()
+      .on("data", (chunk: Buffer) => this.#take(chunk))
+      .on("end", () => this.#finish())
+      .on("error", (error) => this.fail(error));
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#collector === undefined) this.#chunks.push(chunk);
+    else this.#collector.push(chunk);
+  }
+
+  #finish(): void {
+    this.detach();
+    const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.resolve({ statusCode: this.statusCode, headers: this.headers, body, collector: this.#collector });
   }
 
   protected detach(): void {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { ManualClock } from "@fjord/base/testing";
 import { Agent } from "undici";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
@@ -242,6 +243,20 @@ test("a silent stream fails after its idle timeout", async () => {
   await clock.advance(20_000);
   await failed;
   await until(() => server.sockets[0]?.destroyed === true);
+});
+
+test("reads compressed answers, and asks for none when told so", async () => {
+  const body = gzipSync(JSON.stringify({ text: "x".repeat(100_000) }));
+  await using server = await testServer((request, response) => {
+    const zipped = request.headers["accept-encoding"] === "gzip";
+    const whole = request.method === "GET" ? body : body.subarray(0, body.length / 2);
+    response.writeHead(200, zipped ? { "content-encoding": "gzip" } : {}).end(zipped ? whole : "{}");
+  });
+  await using plain = transportTo(server.url, {}, { compress: false });
+  assert.equal((await plain.request(get)).body.toString(), "{}");
+  await using transport = transportTo(server.url);
+  assert.equal(JSON.parse((await transport.request(get)).body.toString()).text.length, 100_000);
+  await assert.rejects(transport.request(post), { name: "ConnectionError", message: /unexpected end of file/ });
 });
 
 test("an aborted signal ends a stream with its reason", async () => {
