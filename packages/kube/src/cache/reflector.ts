@@ -15,7 +15,7 @@ import { keyTextOf } from "./store.ts";
 /**
  * Keeps a mirror in line with the server: lists in pages, then watches from there, and after any break goes on where it
  * stood. It lists again only when it must, and waits longer after each failure in a row, whatever its kind; only a watch
- * that has held for a while makes the wait short again. docs/decisions/0003-reflector.md says why.
+ * that has held for a while makes the wait short again. The reasons are in README.md beside this file.
  */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
