@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Clock } from "@fjord/base";
 import type { Lane } from "./lane.ts";
+import { reset } from "./reset.ts";
 
 /** Bytes that one connection may have on its way in one direction: enough for 600 MB/s at 50 ms. */
 const window = 32 * 1024 * 1024;
@@ -101,7 +102,7 @@ export class Pipe {
     } else if (parcel.end === "finish") {
       this.#target.end();
     } else {
-      this.#target.resetAndDestroy();
+      reset(this.#target);
     }
   }
 

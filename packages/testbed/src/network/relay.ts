@@ -4,6 +4,7 @@ import { type Clock, sleep } from "@fjord/base";
 import { RelayListenError } from "../errors.ts";
 import type { Lane } from "./lane.ts";
 import { Pipe } from "./pipe.ts";
+import { reset } from "./reset.ts";
 
 export interface Endpoint {
   readonly host: string;
@@ -104,7 +105,7 @@ export class Relay {
 
 function dieWith(signal: AbortSignal, socket: Socket): void {
   socket.on("error", () => {});
-  signal.addEventListener("abort", () => socket.resetAndDestroy(), { once: true });
+  signal.addEventListener("abort", () => reset(socket), { once: true });
 }
 
 function closed(socket: Socket): Promise<void> {
