@@ -174,6 +174,23 @@ test("a watch fails when its peer falls silent, before or after the answer begin
   }
 });
 
+test("an aborted watch gives no event more, even one that has arrived", async () => {
+  const added = { type: "ADDED", object: pod("a") };
+  await using t = await setUp((_, response) => lines(response, added, added, added));
+  const stop = new AbortController();
+  const seen: string[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const { type } of t.client.watch(Pod, { signal: stop.signal })) {
+        seen.push(type);
+        stop.abort();
+      }
+    },
+    { name: "AbortError" },
+  );
+  assert.deepEqual(seen, ["ADDED"]);
+});
+
 test("leaving a watch ends its connection", async () => {
   await using t = await setUp((_, response) => lines(response, { type: "ADDED", object: pod("a") }));
   for await (const event of t.client.watch(Pod)) {

@@ -32,7 +32,7 @@ export interface RawOptions extends api.RequestOptions {
  * Reads and writes objects of any kind, and what hangs on them. Every call throws `ApiError` for a refusal,
  * `ConnectionError` when no whole answer came, and the signal's reason when it aborts.
  */
-export class KubeClient extends ObjectClient {
+export class KubeClient extends ObjectClient implements AsyncDisposable {
   readonly transport: Transport;
   readonly #config: ClusterConfig;
   readonly #options: KubeClientOptions;
@@ -152,6 +152,10 @@ export class KubeClient extends ObjectClient {
   /** Cuts watches and streams, and resolves when the requests under way have ended. */
   close(): Promise<void> {
     return this.transport.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 }
 

@@ -31,6 +31,7 @@ export async function* watchEvents<T extends KubeObject>(
       const event = parseEvent<T>(line, broken);
       if (event.type === "ERROR") throw watchError(action, event.object);
       yield event;
+      options.signal?.throwIfAborted();
     }
   }
   // Only a connection that broke unnoticed ends in the middle of an event.

@@ -66,6 +66,14 @@ test("fails after what was received before the failure", async () => {
   assert.equal((await stream.next()).done, true);
 });
 
+test("gives nothing more once it was aborted", async () => {
+  const { stream, calls } = setUp();
+  stream.push(Buffer.from("a"));
+  stream.abort(new Error("enough"));
+  await assert.rejects(stream.next(), /enough/);
+  assert.deepEqual(calls, ["cancel"]);
+});
+
 test("ends its source when the reader leaves early, and not when it reads to the end", async () => {
   const left = setUp();
   left.stream.push(Buffer.from("a"));

@@ -69,8 +69,9 @@ export class ByteStream implements AsyncIterableIterator<Buffer> {
     this.#finish(error);
   }
 
-  /** Fails the stream from this side, and ends its connection. */
+  /** Fails the stream from this side and ends its connection; nothing that was received before is read any more. */
   abort(error: Error): void {
+    this.#discard();
     if (this.#done) return;
     this.fail(error);
     this.#options.source.cancel();
@@ -98,8 +99,7 @@ export class ByteStream implements AsyncIterableIterator<Buffer> {
   return(): Promise<IteratorResult<Buffer>> {
     if (!this.#done) this.#options.source.cancel();
     this.#finish(undefined);
-    this.#chunks = [];
-    this.#head = 0;
+    this.#discard();
     this.#error = undefined;
     return Promise.resolve({ value: undefined, done: true });
   }
@@ -125,6 +125,12 @@ export class ByteStream implements AsyncIterableIterator<Buffer> {
     return chunk;
   }
 
+  #discard(): void {
+    this.#chunks = [];
+    this.#head = 0;
+    this.#bytes = 0;
+  }
+
   #finish(error: Error | undefined): void {
     if (this.#done) return;
     this.#done = true;
@@ -147,7 +153,10 @@ export class ByteStream implements AsyncIterableIterator<Buffer> {
       const silentFor = this.#options.clock.now() - this.#lastActivity;
       if (this.#paused) this.#armTimer(idleMs);
       else if (silentFor < idleMs) this.#armTimer(idleMs, idleMs - silentFor);
-      else this.abort(this.#options.idleError(idleMs));
+      else {
+        this.fail(this.#options.idleError(idleMs));
+        this.#options.source.cancel();
+      }
     });
   }
 }

@@ -217,7 +217,9 @@ class StreamingExchange extends Exchange {
 
   override fail(error: unknown): void {
     super.fail(error);
-    this.#stream?.fail(this.describe(error) as Error);
+    const reason = this.describe(error) as Error;
+    if (this.request.signal?.aborted) this.#stream?.abort(reason);
+    else this.#stream?.fail(reason);
   }
 }
 

@@ -36,8 +36,7 @@ after(async () => {
 });
 
 function transportTo(tls: ClusterConfig["tls"], config: Partial<ClusterConfig> = {}) {
-  const transport = new Transport({ server: server.url, namespace: "default", tls, ...config });
-  return Object.assign(transport, { [Symbol.asyncDispose]: () => transport.close() });
+  return new Transport({ server: server.url, namespace: "default", tls, ...config });
 }
 
 async function ask(transport: Transport): Promise<{ user: string; name: string | false; protocol: string }> {

@@ -15,8 +15,7 @@ const get: HttpRequest = { method: "GET", path: "/api/v1/pods?limit=1", action: 
 const post: HttpRequest = { method: "POST", path: "/api/v1/pods", action: "create Pod", body: "{}" };
 
 function transportTo(server: string, config: Partial<ClusterConfig> = {}, options: TransportOptions = {}) {
-  const transport = new Transport({ server, namespace: "default", tls: {}, ...config }, options);
-  return Object.assign(transport, { [Symbol.asyncDispose]: () => transport.close() });
+  return new Transport({ server, namespace: "default", tls: {}, ...config }, options);
 }
 
 test("keeps the path of the base URL and sends the configured headers", async () => {

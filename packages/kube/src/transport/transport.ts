@@ -40,7 +40,7 @@ const RESET_DELAY_MS = 100;
  * not process (429, 401 with a stale credential) is repeated, and so is a read whose connection broke; a write whose
  * outcome is unknown never is.
  */
-export class Transport {
+export class Transport implements AsyncDisposable {
   /** The base URL, without a slash at its end. */
   readonly server: string;
   readonly #config: ClusterConfig;
@@ -123,6 +123,10 @@ export class Transport {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async #close(): Promise<void> {

@@ -1,0 +1,32 @@
+const NEWLINE = 0x0a;
+/**
+ * Cuts chunks of bytes into lines of text. Lines and characters may span chunks, and a line may be longer than many; it
+ * is copied once.
+ */
+export class LineSplitter {
+    #partial = [];
+    /** The lines that this chunk completes, without empty ones. */
+    push(chunk) {
+        const lines = [];
+        let start = 0;
+        for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+            const line = this.#partial.length === 0 ? chunk.toString("utf8", start, end) : this.#complete(chunk, end);
+            if (line.length > 0)
+                lines.push(line);
+            start = end + 1;
+        }
+        if (start < chunk.length)
+            this.#partial.push(start === 0 ? chunk : chunk.subarray(start));
+        return lines;
+    }
+    /** Bytes of a line that has not ended. */
+    get pending() {
+        return this.#partial.reduce((sum, part) => sum + part.length, 0);
+    }
+    #complete(chunk, end) {
+        this.#partial.push(chunk.subarray(0, end));
+        const line = Buffer.concat(this.#partial).toString("utf8");
+        this.#partial = [];
+        return line;
+    }
+}

@@ -1,0 +1,4 @@
+export function logQuery(options) {
+    const { signal: _, ...query } = options;
+    return { ...query };
+}

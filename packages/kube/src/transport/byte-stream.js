@@ -1,0 +1,142 @@
+const HIGH_WATER = 1024 * 1024;
+const LOW_WATER = 256 * 1024;
+/**
+ * A body as it arrives. One reader; it holds at most about a megabyte that was not read yet. Leaving a `for await` loop
+ * ends the connection.
+ */
+export class ByteStream {
+    #options;
+    #chunks = [];
+    #head = 0;
+    #bytes = 0;
+    #paused = false;
+    #done = false;
+    #error;
+    #waiting;
+    #lastActivity;
+    #stopTimer;
+    #onClose;
+    constructor(options) {
+        this.#options = options;
+        this.#lastActivity = options.clock.now();
+        if (options.idleTimeoutMs !== undefined)
+            this.#armTimer(options.idleTimeoutMs);
+    }
+    push(chunk) {
+        if (this.#done)
+            return;
+        this.#lastActivity = this.#options.clock.now();
+        const waiting = this.#waiting;
+        if (waiting !== undefined) {
+            this.#waiting = undefined;
+            waiting.resolve({ value: chunk, done: false });
+            return;
+        }
+        this.#chunks.push(chunk);
+        this.#bytes += chunk.length;
+        if (!this.#paused && this.#bytes > HIGH_WATER) {
+            this.#paused = true;
+            this.#options.source.pause();
+        }
+    }
+    end() {
+        this.#finish(undefined);
+    }
+    /** What was received before the failure is still read first. */
+    fail(error) {
+        this.#finish(error);
+    }
+    /** Fails the stream from this side and ends its connection; nothing that was received before is read any more. */
+    abort(error) {
+        this.#discard();
+        if (this.#done)
+            return;
+        this.fail(error);
+        this.#options.source.cancel();
+    }
+    /** Calls `callback` when the connection is no longer needed: at the end, on a failure, or when the reader leaves. */
+    onClose(callback) {
+        if (this.#done)
+            callback();
+        else
+            this.#onClose = callback;
+    }
+    next() {
+        const chunk = this.#take();
+        if (chunk !== undefined)
+            return Promise.resolve({ value: chunk, done: false });
+        if (this.#done) {
+            const error = this.#error;
+            this.#error = undefined;
+            return error === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(error);
+        }
+        return new Promise((resolve, reject) => {
+            this.#waiting = { resolve, reject };
+        });
+    }
+    return() {
+        if (!this.#done)
+            this.#options.source.cancel();
+        this.#finish(undefined);
+        this.#discard();
+        this.#error = undefined;
+        return Promise.resolve({ value: undefined, done: true });
+    }
+    [Symbol.asyncIterator]() {
+        return this;
+    }
+    #take() {
+        const chunk = this.#chunks[this.#head];
+        if (chunk === undefined)
+            return undefined;
+        this.#head++;
+        this.#bytes -= chunk.length;
+        if (this.#head === this.#chunks.length) {
+            this.#chunks = [];
+            this.#head = 0;
+        }
+        if (this.#paused && this.#bytes < LOW_WATER) {
+            this.#paused = false;
+            this.#lastActivity = this.#options.clock.now();
+            this.#options.source.resume();
+        }
+        return chunk;
+    }
+    #discard() {
+        this.#chunks = [];
+        this.#head = 0;
+        this.#bytes = 0;
+    }
+    #finish(error) {
+        if (this.#done)
+            return;
+        this.#done = true;
+        this.#error = error;
+        this.#stopTimer?.();
+        this.#onClose?.();
+        const waiting = this.#waiting;
+        this.#waiting = undefined;
+        if (waiting === undefined)
+            return;
+        if (error === undefined)
+            waiting.resolve({ value: undefined, done: true });
+        else {
+            this.#error = undefined;
+            waiting.reject(error);
+        }
+    }
+    // One timer that looks at the time of the last chunk: re-arming it for each chunk would cost more than the chunk.
+    #armTimer(idleMs, delay = idleMs) {
+        this.#stopTimer = this.#options.clock.after(delay, () => {
+            const silentFor = this.#options.clock.now() - this.#lastActivity;
+            if (this.#paused)
+                this.#armTimer(idleMs);
+            else if (silentFor < idleMs)
+                this.#armTimer(idleMs, idleMs - silentFor);
+            else {
+                this.fail(this.#options.idleError(idleMs));
+                this.#options.source.cancel();
+            }
+        });
+    }
+}
