@@ -1,0 +1,16 @@
+/** The configuration of kube-proxy in a network namespace of its own. */
+export function kubeProxyConfig(options) {
+    return {
+        apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
+        kind: "KubeProxyConfiguration",
+        mode: "nftables",
+        hostnameOverride: options.node,
+        clusterCIDR: options.podCidr,
+        clientConnection: { kubeconfig: options.kubeconfig },
+        bindAddress: "0.0.0.0",
+        // A second, the default, is how long a new endpoint may stay unknown.
+        nftables: { minSyncPeriod: "100ms" },
+        // These limits are the machine's, and outside its first network namespace they cannot be set.
+        conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
+    };
+}

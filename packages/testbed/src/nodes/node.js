@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { stringify } from "yaml";
+import { forgeKubeconfig } from "../kubeconfig.ts";
+import { siteServer } from "../site-layout.ts";
+import { createCgroups, daemonProcessFiles } from "./cgroups.ts";
+import { runCommand } from "./command.ts";
+import { cniConfig, containerdConfig, streamPort } from "./containerd-config.ts";
+import { kubeProxyConfig } from "./kube-proxy-config.ts";
+import { kubeletConfig } from "./kubelet-config.ts";
+import { enterScript, inside, insideScript, startScript } from "./node-scripts.ts";
+const nodeProcesses = ["namespaces", "containerd", "kubelet", "kube-proxy"];
+/** One real node: what of it is on the host. */
+export class RealNode {
+    plan;
+    directory;
+    #dependencies;
+    constructor(plan, dependencies) {
+        this.plan = plan;
+        this.directory = join(dependencies.site.layout.directory, "nodes", plan.name);
+        this.#dependencies = dependencies;
+    }
+    get name() {
+        return this.plan.name;
+    }
+    /** One of its processes, to pause, kill and restart. */
+    process(name) {
+        return this.#dependencies.site.process(processName(this.plan, name));
+    }
+    /** Writes everything that the node's processes read, makes its control groups and records the processes. */
+    async prepare() {
+        const { cgroup, site, tools } = this.#dependencies;
+        for (const folder of ["run", "lib", "log", "etc/cni"]) {
+            await mkdir(join(this.directory, folder), { recursive: true, mode: 0o700 });
+        }
+        for (const [file, text] of Object.entries(await this.#files())) {
+            await writeFile(join(this.directory, file), text, { mode: 0o600 });
+        }
+        await createCgroups(cgroup);
+        const path = [...new Set([...Object.values(tools.programs).map(dirname), ...usualFolders])].join(":");
+        const add = (name, ...args) => site.addProcess({ name: processName(this.plan, name), file: "/bin/sh", args, env: { PATH: path } });
+        add("namespaces", join(this.directory, "start.sh"));
+        add("containerd", this.#enter, tools.programs.containerd, "--config", etc("containerd.toml"));
+        add("kubelet", this.#enter, ...onceContainerdServes(), inside.program("kubelet"), `--config=${etc("kubelet.yaml")}`, `--kubeconfig=${etc("kubelet.kubeconfig")}`, `--hostname-override=${this.name}`, `--node-ip=${this.plan.address}`);
+        add("kube-proxy", this.#enter, inside.program("kube-proxy"), `--config=${etc("kube-proxy.yaml")}`);
+    }
+    /** Starts the process that holds the namespaces; the node is there once it has written its pid. */
+    async startNamespaces() {
+        await rm(join(this.directory, "pid"), { force: true });
+        await this.process("namespaces").start();
+    }
+    /** As a power cut and a new start would: its pods are gone at once, and the kubelet starts them again. */
+    async restart() {
+        for (const name of nodeProcesses.toReversed())
+            await this.process(name).kill();
+        for (const name of nodeProcesses)
+            await this.process(name).start();
+    }
+    /** Whether the namespaces are there to be entered. */
+    get hasNamespaces() {
+        return existsSync(join(this.directory, "pid"));
+    }
+    /** Runs a command in the node's namespaces. */
+    run(command, what, options = {}) {
+        return runCommand("/bin/sh", [this.#enter, ...command], { what: `${what} on ${this.name}`, ...options });
+    }
+    /** Gives an image to the node's containerd. */
+    async loadImage(image, signal) {
+        const { tools, snapshotter } = this.#dependencies;
+        await this.run([tools.programs.ctr, "--namespace", "k8s.io", "images", "import", "--snapshotter", snapshotter, "-"], `load the image ${image.names.join(", ")}`, { input: image.archive, ...(signal && { signal }) });
+    }
+    get #enter() {
+        return join(this.directory, "enter.sh");
+    }
+    async #files() {
+        const { site, network, plans, tools, programs, snapshotter, cgroup } = this.#dependencies;
+        const { layout } = site;
+        const processFiles = daemonProcessFiles(cgroup);
+        const scripts = {
+            directory: this.directory,
+            node: this.plan,
+            nodes: plans,
+            network,
+            layout,
+            programs,
+            processFiles,
+        };
+        const serving = { dnsNames: [this.name], addresses: [this.plan.address], usages: ["server"] };
+        const certificate = await this.#issue({ commonName: this.name, ...serving });
+        return {
+            "start.sh": startScript(scripts),
+            "inside.sh": insideScript(scripts),
+            "enter.sh": enterScript(scripts),
+            "etc/ca.crt": this.#dependencies.authority.certificate,
+            "etc/kubelet.crt": certificate.certificate,
+            "etc/kubelet.key": certificate.key,
+            "etc/kubelet.kubeconfig": await this.#kubeconfig(`system:node:${this.name}`, ["system:nodes"]),
+            "etc/kube-proxy.kubeconfig": await this.#kubeconfig("system:kube-proxy", []),
+            "etc/containerd.toml": containerdConfig({ cniPlugins: tools.cni, cniConfiguration: etc("cni"), snapshotter }),
+            "etc/cni/10-fjord.conflist": cniConfig(this.plan.podCidr),
+            "etc/kubelet.yaml": stringify(kubeletConfig({
+                address: this.plan.address,
+                cgroupRoot: cgroup.path,
+                dnsServiceAddress: layout.dnsServiceAddress,
+                clientCa: etc("ca.crt"),
+                certificate: etc("kubelet.crt"),
+                key: etc("kubelet.key"),
+            })),
+            "etc/kube-proxy.yaml": stringify(kubeProxyConfig({ node: this.name, podCidr: layout.podCidr, kubeconfig: etc("kube-proxy.kubeconfig") })),
+        };
+    }
+    async #kubeconfig(commonName, organizations) {
+        const { authority, site } = this.#dependencies;
+        const pair = await this.#issue({ commonName, organizations, usages: ["client"] });
+        return forgeKubeconfig({
+            name: site.name,
+            server: siteServer(site.layout),
+            ca: authority.certificate,
+            cert: pair.certificate,
+            key: pair.key,
+        });
+    }
+    #issue(request) {
+        return this.#dependencies.authority.issue(request, this.#dependencies.now);
+    }
+}
+const usualFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+function processName(plan, name) {
+    return `node-${plan.index}-${name}`;
+}
+/** Put before the kubelet's command: it gives up where containerd does not serve yet, as while both start again. */
+function onceContainerdServes() {
+    const listening = ` 0100007F:${streamPort.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A `;
+    return ["sh", "-c", 'until grep -q "$0" /proc/net/tcp; do sleep 0.1; done; exec "$@"', listening];
+}
+/** A file of the node's `etc`, as the node sees it. */
+function etc(file) {
+    return `${inside.directory}/etc/${file}`;
+}

@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { networkInterfaces } from "node:os";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { systemClock } from "@fjord/base";
+import { findBinaries } from "../binaries/find.ts";
+import { startTestBed } from "../testing.ts";
+import { waitFor } from "../wait.ts";
+import { realNodesSkip, testNodes } from "./testing.ts";
+const run = promisify(execFile);
+describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240000 }, () => {
+    let provider;
+    let bed;
+    let site;
+    let kubectlFile;
+    let settings;
+    before(async () => {
+        settings = machineSettings();
+        provider = testNodes();
+        kubectlFile = findBinaries({ env: process.env }).binaries.path("kubectl");
+        bed = await startTestBed({ sites: 1, nodes: { count: 2, provider } });
+        site = bed.site("site-1");
+        await kubectlWith(JSON.stringify(web), "apply", "--filename=-");
+        await kubectl("rollout", "status", "deployment/web", "--timeout=60s");
+    });
+    after(() => bed?.stop());
+    function kubectl(...args) {
+        return kubectlWith(undefined, ...args);
+    }
+    async function kubectlWith(input, ...args) {
+        const running = run(kubectlFile, ["--kubeconfig", site.kubeconfig, ...args]);
+        if (input !== undefined)
+            running.child.stdin?.write(input);
+        running.child.stdin?.end();
+        return (await running).stdout;
+    }
+    async function webPods() {
+        const line = '{range .items[*]}{.metadata.name} {.status.podIP} {.spec.nodeName}{"\\n"}{end}';
+        const text = await kubectl("get", "pods", "--selector=app=web", `--output=jsonpath=${line}`);
+        return text
+            .trim()
+            .split("\n")
+            .map((each) => each.split(" "))
+            .map(([name = "", ip = "", node = ""]) => ({ name, ip, node }));
+    }
+    async function webPodOn(node) {
+        const pod = (await webPods()).find((each) => each.node === node?.name);
+        assert.ok(pod, `no pod on ${node?.name}`);
+        return pod;
+    }
+    test("the pods of a deployment run on both nodes, with addresses of their node", async () => {
+        const pods = await webPods();
+        assert.equal(pods.length, 3);
+        assert.deepEqual([...new Set(pods.map(({ node }) => node))].sort(), ["site-1-node-1", "site-1-node-2"]);
+        for (const { ip, node } of pods) {
+            const plan = provider.nodes(site).find(({ name }) => name === node)?.plan;
+            assert.equal(ip.split(".").slice(0, 3).join("."), plan?.podCidr.split(".").slice(0, 3).join("."));
+        }
+    });
+    test("logs and exec reach a container through the API server", async () => {
+        const { name } = await webPodOn(provider.nodes(site)[1]);
+        assert.equal(await kubectl("logs", name), "serving\n");
+        assert.equal(await kubectl("exec", name, "--", "hostname"), `${name}\n`);
+    });
+    test("port-forward carries a request to a pod", async (t) => {
+        const { name } = await webPodOn(provider.nodes(site)[0]);
+        const forward = spawn(kubectlFile, ["--kubeconfig", site.kubeconfig, "port-forward", name, ":8080"]);
+        t.after(() => forward.kill());
+        const port = await forwardedPort(forward);
+        const response = await fetch(`http://127.0.0.1:${port}/hostname`);
+        assert.equal(await response.text(), `${name}\n`);
+    });
+    test("a pod reaches a pod on the other node", async () => {
+        const [one, two] = provider.nodes(site);
+        const [from, to] = [await webPodOn(one), await webPodOn(two)];
+        assert.equal(await get(from.name, `http://${to.ip}:8080/hostname`), `${to.name}\n`);
+    });
+    test("a pod reaches a service by its name, and every pod behind it", async () => {
+        const names = (await webPods()).map(({ name }) => `${name}\n`).sort();
+        for (const node of provider.nodes(site)) {
+            const { name } = await webPodOn(node);
+            const answered = new Set();
+            for (let i = 0; i < 60 && answered.size < 3; i++)
+                answered.add(await get(name, "http://web/hostname"));
+            assert.deepEqual([...answered].sort(), names);
+        }
+    });
+    test("a pod finds the API server by name", async () => {
+        const { name } = await webPodOn(provider.nodes(site)[0]);
+        const answer = await kubectl("exec", name, "--", "nslookup", "kubernetes.default.svc.cluster.local");
+        assert.ok(answer.includes(site.layout.apiServiceAddress), answer);
+    });
+    test("a name outside the cluster is refused at once", async () => {
+        const { name } = await webPodOn(provider.nodes(site)[0]);
+        const began = Date.now();
+        await assert.rejects(get(name, "http://example.com/"), /bad address/);
+        assert.ok(Date.now() - began < 4000, "the answer took as long as silence would");
+    });
+    test("a pod reaches the host on its bridge and nowhere else", async (t) => {
+        const elsewhere = otherHostAddress(site.layout.nodeNetwork?.address);
+        if (elsewhere === undefined)
+            return t.skip("the machine has no other address");
+        const server = createServer((_, response) => response.end("host\n")).listen(0, "0.0.0.0");
+        await once(server, "listening");
+        t.after(() => server.close());
+        const { port } = server.address();
+        const { name } = await webPodOn(provider.nodes(site)[0]);
+        assert.equal(await get(name, `http://${site.layout.nodeNetwork?.address}:${port}/`), "host\n");
+        await assert.rejects(get(name, `http://${elsewhere}:${port}/`), /Network is unreachable|exit code 143/);
+    });
+    test("the host reaches pods, as the API server does for webhooks", async () => {
+        const { ip, name } = await webPodOn(provider.nodes(site)[1]);
+        const response = await fetch(`http://${ip}:8080/hostname`);
+        assert.equal(await response.text(), `${name}\n`);
+    });
+    test("a pod runs an image that the test made", async () => {
+        const script = "#!/bin/sh\necho made on the spot\n";
+        await provider.loadImage(site, {
+            name: "shop/greeter:1",
+            files: [{ path: "opt/greet", content: Buffer.from(script), mode: 0o755 }],
+            entrypoint: ["/opt/greet"],
+        });
+        await kubectl("run", "greeter", "--image=shop/greeter:1", "--restart=Never");
+        await kubectl("wait", "pod/greeter", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s");
+        assert.equal(await kubectl("logs", "greeter"), "made on the spot\n");
+    });
+    test("a deleted pod hears of it first, and says its last words", async () => {
+        const script = 'trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 1 & wait $!; done';
+        await kubectl("run", "polite", "--image=busybox:1", "--restart=Never", "--", "sh", "-c", script);
+        await kubectl("wait", "pod/polite", "--for=condition=Ready", "--timeout=30s");
+        const log = kubectl("logs", "polite", "--follow");
+        await kubectl("delete", "pod", "polite", "--timeout=25s");
+        assert.equal(await log, "ready\nbye\n");
+    });
+    test("containers outlive their kubelet and containerd, and obey the next ones", async () => {
+        const node = provider.nodes(site)[0];
+        assert.ok(node);
+        const { name } = await webPodOn(node);
+        const before = await kubectl("exec", name, "--", "cat", "/etc/started");
+        await Promise.all([node.process("kubelet").kill(), node.process("containerd").kill()]);
+        await node.process("containerd").start();
+        await node.process("kubelet").start();
+        const again = await waitFor(() => kubectl("exec", name, "--", "cat", "/etc/started").catch(() => undefined), {
+            clock: systemClock,
+            timeout: 30000,
+        });
+        assert.equal(again, before);
+    });
+    test("a node that is switched off and on runs its pods again", async () => {
+        const node = provider.nodes(site)[1];
+        assert.ok(node);
+        const { name } = await webPodOn(node);
+        const before = await kubectl("exec", name, "--", "cat", "/etc/started");
+        await node.restart();
+        const isAnother = async () => (await kubectl("exec", name, "--", "cat", "/etc/started")) !== before;
+        assert.ok(await waitFor(() => isAnother().catch(() => false), { clock: systemClock, timeout: 40000 }));
+    });
+    test("nothing is left when it stops, and the machine's settings are as before", async () => {
+        const bridge = site.layout.nodeNetwork?.bridge ?? "none";
+        assert.ok(!empty(await traces(bed, bridge)), "the test does not see a bed that is there");
+        await bed.stop();
+        const left = await waitFor(async () => empty(await traces(bed, bridge)), {
+            clock: systemClock,
+            timeout: 5000,
+        });
+        assert.ok(left, JSON.stringify(await traces(bed, bridge)));
+        assert.deepEqual(machineSettings(), settings);
+    });
+    async function get(pod, url) {
+        // Debian's static busybox crashes in wget's own -T.
+        return kubectl("exec", pod, "--", "timeout", "3", "wget", "-q", "-O", "-", url);
+    }
+});
+const labels = { app: "web" };
+const web = {
+    apiVersion: "v1",
+    kind: "List",
+    items: [
+        {
+            apiVersion: "apps/v1",
+            kind: "Deployment",
+            metadata: { name: "web" },
+            spec: {
+                replicas: 3,
+                selector: { matchLabels: labels },
+                template: {
+                    metadata: { labels },
+                    spec: {
+                        terminationGracePeriodSeconds: 0,
+                        topologySpreadConstraints: [
+                            {
+                                maxSkew: 1,
+                                topologyKey: "kubernetes.io/hostname",
+                                whenUnsatisfiable: "DoNotSchedule",
+                                labelSelector: { matchLabels: labels },
+                            },
+                        ],
+                        containers: [
+                            {
+                                name: "web",
+                                image: "busybox:1",
+                                command: [
+                                    "sh",
+                                    "-c",
+                                    "echo serving; cat /proc/sys/kernel/random/uuid > /etc/started; exec httpd -f -p 8080 -h /etc",
+                                ],
+                                readinessProbe: { httpGet: { path: "/hostname", port: 8080 }, periodSeconds: 1 },
+                            },
+                        ],
+                    },
+                },
+            },
+        },
+        {
+            apiVersion: "v1",
+            kind: "Service",
+            metadata: { name: "web" },
+            spec: { selector: labels, ports: [{ port: 80, targetPort: 8080 }] },
+        },
+    ],
+};
+/** What there is of a bed on the machine. */
+async function traces({ id, directory }, bridge) {
+    const prefix = bridge.replace(/-\d+$/, "");
+    const groups = readFileSync("/proc/mounts", "utf8")
+        .split("\n")
+        .map((line) => line.split(" "))
+        .filter((fields) => fields[2]?.startsWith("cgroup"))
+        .map((fields) => fields[1]);
+    const { stdout } = await run("ps", ["-eo", "pid,stat,args"]);
+    const cgroupMember = (pid) => {
+        try {
+            return readFileSync(`/proc/${pid}/cgroup`, "utf8").includes(`/${prefix}`);
+        }
+        catch {
+            return false;
+        }
+    };
+    return {
+        links: readdirSync("/sys/class/net").filter((name) => name.startsWith(prefix)),
+        cgroups: groups.flatMap((mount) => readdirSync(mount).filter((name) => name.startsWith(prefix))),
+        mounts: readFileSync("/proc/mounts", "utf8")
+            .split("\n")
+            .filter((line) => line.includes(`/${id}/`)),
+        processes: stdout
+            .trim()
+            .split("\n")
+            .slice(1)
+            .map((line) => line.trim().split(/\s+/))
+            .filter(([pid = "", state = "", ...args]) => {
+            if (state.startsWith("Z") || args[0] === "ps")
+                return false;
+            return args.join(" ").includes(`/${id}/`) || cgroupMember(pid);
+        })
+            .map((fields) => fields.join(" ")),
+        directories: existsSync(directory) ? [directory] : [],
+    };
+}
+/** What a kubelet or a network plugin would change for everyone. */
+function machineSettings() {
+    const names = ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "net/ipv4/ip_forward"];
+    return names.map((name) => readFileSync(`/proc/sys/${name}`, "utf8"));
+}
+function empty(found) {
+    return Object.values(found).every((each) => each.length === 0);
+}
+function forwardedPort(forward) {
+    return new Promise((resolve, reject) => {
+        let text = "";
+        const note = (chunk) => {
+            text += chunk;
+            const match = /127\.0\.0\.1:(\d+) ->/.exec(text);
+            if (match?.[1])
+                resolve(match[1]);
+        };
+        forward.stdout?.on("data", note);
+        forward.stderr?.on("data", note);
+        forward.once("exit", () => reject(new Error(`kubectl port-forward ended: ${text}`)));
+    });
+}
+function otherHostAddress(bridgeAddress) {
+    return Object.values(networkInterfaces())
+        .flatMap((addresses) => addresses ?? [])
+        .find(({ family, internal, address }) => family === "IPv4" && !internal && !address.startsWith("198.18.") && address !== bridgeAddress)?.address;
+}

@@ -1,0 +1,157 @@
+import { readFile } from "node:fs/promises";
+import { describeError, silentLogger, systemClock } from "@fjord/base";
+import { KubeClient, Node } from "@fjord/kube";
+import { Authority } from "../certificates.ts";
+import { siteFiles } from "../site-layout.ts";
+import { cgroupDirectories, cgroupMounts } from "./cgroups.ts";
+import { runCommand } from "./command.ts";
+import { coreDns } from "./core-dns.ts";
+import { NoControllersError, NoNodeNetworkError } from "./errors.ts";
+import { planNodes, prefixLength } from "./network-plan.ts";
+import { RealNode } from "./node.ts";
+import { NodeWait } from "./node-wait.ts";
+import { availableSnapshotter } from "./snapshotter.ts";
+import { ImageMaker } from "./standard-images.ts";
+const fieldManager = "fjord-testbed";
+/**
+ * Gives sites real nodes: a kubelet, containerd and kube-proxy for each, in namespaces of its own that are joined to the
+ * site's bridge, and cluster DNS in a pod.
+ */
+export class RealNodes {
+    #options;
+    #log;
+    #clock;
+    #images;
+    #nodes = new Map();
+    /** Sites by pod range. */
+    #ranges = new Map();
+    constructor(options) {
+        this.#options = options;
+        this.#log = options.log ?? silentLogger;
+        this.#clock = options.clock ?? systemClock;
+        this.#images = new ImageMaker(options.tools.programs.busybox, options.binaries.path("coredns"));
+    }
+    /** The nodes that `start` gave a site. */
+    nodes(site) {
+        return this.#nodes.get(site.name) ?? [];
+    }
+    async prepare(site) {
+        const { bridge, address, cidr } = networkOf(site);
+        const { podCidr, components } = site.layout;
+        if (components !== "all")
+            throw new NoControllersError({ site: site.name });
+        this.#ranges.set(podCidr, (this.#ranges.get(podCidr) ?? new Set()).add(site.name));
+        site.addResource({ kind: "link", id: bridge });
+        await this.#ip(`make the bridge of ${site.name}`, [
+            `link add ${bridge} type bridge`,
+            `address add ${address}/${prefixLength(cidr)} dev ${bridge}`,
+            `link set dev ${bridge} up`,
+        ]);
+    }
+    async start(site, count, options) {
+        const began = this.#clock.now();
+        const nodes = await this.#plan(site, count);
+        this.#nodes.set(site.name, nodes);
+        const wait = new NodeWait(site, this.#clock, options);
+        const client = new KubeClient(site.config);
+        try {
+            await allOrFirstFailure(nodes.map((node) => this.#startNode(node, client, wait)));
+            await this.#addRoutes(site, nodes);
+            for (const { kind, object } of coreDns(site.layout.dnsServiceAddress)) {
+                await client.apply(kind, object, { fieldManager, force: true });
+            }
+            for (const node of nodes)
+                await wait.ready(node);
+            if (nodes.length > 0)
+                await wait.dnsAnswers(nodes, this.#options.tools.programs.busybox);
+        }
+        finally {
+            await client.close();
+        }
+        this.#log.info("nodes ready", { site: site.name, nodes: count, seconds: (this.#clock.now() - began) / 1000 });
+    }
+    /** Makes an image and gives it to every node of a site: pods can then name it. */
+    async loadImage(site, request, signal) {
+        const image = await this.#images.make(request);
+        await Promise.all(this.nodes(site).map((node) => node.loadImage(image, signal)));
+    }
+    async #plan(site, count) {
+        const network = networkOf(site);
+        const { binaries, tools } = this.#options;
+        const { kubernetes, directory } = site.layout;
+        const plans = planNodes(site.layout, network, count);
+        const [authority, snapshotter, mounts] = await Promise.all([
+            Authority.load(siteFiles(site.layout).pki, "ca"),
+            availableSnapshotter(directory),
+            readFile("/proc/mounts", "utf8").then(cgroupMounts),
+        ]);
+        const shared = {
+            site,
+            network,
+            plans,
+            authority,
+            tools,
+            programs: {
+                kubelet: binaries.path("kubelet", kubernetes),
+                "kube-proxy": binaries.path("kube-proxy", kubernetes),
+            },
+            snapshotter,
+            now: this.#clock.now(),
+        };
+        return plans.map((plan) => {
+            const cgroup = { mounts, path: `/${network.bridge}/${plan.name}` };
+            for (const id of cgroupDirectories(cgroup))
+                site.addResource({ kind: "cgroup", id });
+            return new RealNode(plan, { ...shared, cgroup });
+        });
+    }
+    async #startNode(node, client, wait) {
+        await node.prepare();
+        await node.startNamespaces();
+        await wait.namespaces(node);
+        await node.process("containerd").start();
+        await client.apply(Node, nodeObject(node.plan), { fieldManager, force: true });
+        await wait.containerd(node, this.#options.tools.programs.ctr);
+        // Before the kubelet, so that no pod meets a node without them.
+        for (const image of await this.#images.standard())
+            await node.loadImage(image, wait.signal);
+        await node.process("kubelet").start();
+        await node.process("kube-proxy").start();
+    }
+    /**
+     * The host's way to the pods, which the API server takes to webhooks and aggregated APIs. Sites with equal ranges have
+     * none: it would lead them to each other's pods.
+     */
+    async #addRoutes(site, nodes) {
+        if ((this.#ranges.get(site.layout.podCidr)?.size ?? 0) > 1)
+            return;
+        const { bridge } = networkOf(site);
+        const routes = nodes.map(({ plan }) => `route add ${plan.podCidr} via ${plan.address} dev ${bridge}`);
+        await this.#ip(`lead to the pods of ${site.name}`, routes).catch((error) => this.#log.warn("the host cannot reach the pods of a site", { site: site.name, error: describeError(error) }));
+    }
+    async #ip(what, commands) {
+        await runCommand(this.#options.tools.programs.ip, ["-batch", "-"], { what, input: `${commands.join("\n")}\n` });
+    }
+}
+/** Waits for all of them even when one fails: none may go on starting processes while the others are cleaned up. */
+async function allOrFirstFailure(tasks) {
+    const settled = await Promise.allSettled(tasks);
+    const failure = settled.find((result) => result.status === "rejected");
+    if (failure !== undefined)
+        throw failure.reason;
+}
+function networkOf(site) {
+    const network = site.layout.nodeNetwork;
+    if (network === undefined)
+        throw new NoNodeNetworkError({ site: site.name });
+    return network;
+}
+/** Made before the kubelet registers, so that the range is the planned one and not the next that is free. */
+function nodeObject(plan) {
+    return {
+        apiVersion: "v1",
+        kind: "Node",
+        metadata: { name: plan.name },
+        spec: { podCIDR: plan.podCidr, podCIDRs: [plan.podCidr] },
+    };
+}

@@ -1,0 +1,39 @@
+import { findBinaries } from "../binaries/find.ts";
+import { findNodePackages } from "../binaries/node-packages.ts";
+import { RealNodes } from "./real-nodes.ts";
+/**
+ * For node:test's `skip`: false where real nodes can run, else why not. With FJORD_REQUIRE_KUBERNETES=1 root hears it as
+ * an error: there a skip would hide that nothing was tested.
+ */
+export function realNodesSkip(kubernetes) {
+    const reasons = obstacles(kubernetes);
+    if (reasons.length === 0)
+        return false;
+    const reason = `no real nodes here: ${reasons.join("; ")}`;
+    if (process.env.FJORD_REQUIRE_KUBERNETES === "1" && process.getuid?.() === 0) {
+        throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
+    }
+    return reason;
+}
+/** Real nodes for `startTestBed({ nodes: { count, provider } })`. */
+export function testNodes(options = {}) {
+    const { kubernetes, ...rest } = options;
+    const tools = findNodePackages({ env: process.env });
+    if ("reasons" in tools)
+        throw new Error(tools.reasons.join("; "));
+    return new RealNodes({ binaries: nodeBinaries(kubernetes).binaries, tools, ...rest });
+}
+function obstacles(kubernetes) {
+    const packages = findNodePackages({ env: process.env });
+    if ("reasons" in packages)
+        return [...packages.reasons];
+    const names = nodeBinaries(kubernetes).missing.map(({ component }) => component.name);
+    return names.length === 0 ? [] : [`no ${names.join(", ")}: \`npm run testbed -- binaries\` gets them`];
+}
+function nodeBinaries(kubernetes) {
+    return findBinaries({
+        env: process.env,
+        sets: ["control-plane", "nodes"],
+        ...(kubernetes && { minors: [kubernetes] }),
+    });
+}
