@@ -1,4 +1,0 @@
-export function logQuery(options) {
-    const { signal: _, ...query } = options;
-    return { ...query };
-}
