@@ -3,10 +3,12 @@ import type { Command } from "commander";
 import { InvalidArgumentError } from "commander";
 import type { Bed } from "../bed.ts";
 import {
+  type Binaries,
   type BinarySet,
   DEFAULT_MINOR,
   describeProgress,
   ensureBinaries,
+  ensureNodePackages,
   isKubernetesMinor,
   KUBERNETES_MINORS,
   type KubernetesMinor,
@@ -65,7 +67,7 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   const binaries = await ensureBinaries({ minors: kubernetes, sets, env, progress, signal });
   context.progress(`Starting ${options.sites} site(s) in ${options.directory}`);
   const began = systemClock.now();
-  const nodes = options.nodes > 0 ? await nodesOf(options.nodes, context) : undefined;
+  const nodes = options.nodes > 0 ? await nodesOf(options.nodes, binaries, context) : undefined;
   const bed = await startBed({
     sites: options.sites,
     overlap: options.overlap,
@@ -131,8 +133,15 @@ function describe(bed: { sites: number; overlap: boolean; kubernetes: readonly K
   return `${bed.sites} ${bed.sites === 1 ? "site" : "sites"} of ${minors}${bed.overlap ? " with equal ranges" : ""}`;
 }
 
-async function nodesOf(count: number, _context: CommandContext): Promise<NonNullable<BedOptions["nodes"]>> {
-  throw new Error(`cannot make ${count} real nodes: not there yet`);
+/** Loaded on demand: sites without nodes have no use for it. */
+async function nodesOf(
+  count: number,
+  binaries: Binaries,
+  { env, log, signal, progress }: CommandContext,
+): Promise<NonNullable<BedOptions["nodes"]>> {
+  const tools = await ensureNodePackages({ env, signal, progress: (event) => progress(describeProgress(event)) });
+  const { RealNodes } = await import("../nodes/index.ts");
+  return { count, provider: new RealNodes({ binaries, tools, log }) };
 }
 
 async function report(bed: Bed, message: string, context: CommandContext): Promise<void> {
