@@ -8,6 +8,7 @@ export * from "./finalizers.ts";
 export * from "./health.ts";
 export * from "./health-handler.ts";
 export * from "./leader-election.ts";
+export type { LeaseTiming } from "./lease-timing.ts";
 export * from "./manager.ts";
 export * from "./predicates.ts";
 export * from "./prometheus-metrics.ts";

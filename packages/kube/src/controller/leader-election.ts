@@ -3,23 +3,18 @@ import { isAlreadyExists, isConflict, isNotFound } from "../client/api-error.ts"
 import type { Reader, Writer } from "../client/interfaces.ts";
 import { Lease } from "../kinds/coordination.ts";
 import { type Metrics, noMetrics } from "./controller-metrics.ts";
-import { InvalidLeaseTiming, LeadershipLost } from "./errors.ts";
+import { LeadershipLost } from "./errors.ts";
 import { claimedSpec, leaseMove, leasePulse, releasedSpec } from "./lease-record.ts";
+import { checkLeaseTiming, type LeaseTiming, Tenure } from "./lease-timing.ts";
 import { scopedLogger } from "./scoped-logger.ts";
 
-export interface LeaderElectionOptions {
+export interface LeaderElectionOptions extends Partial<LeaseTiming> {
   client: Pick<Reader, "get"> & Pick<Writer, "create" | "update">;
   namespace: string;
   /** Name of the lease that the candidates share. */
   name: string;
   /** Unique among candidates, also between two runs of the same one: host name and something random. */
   identity: string;
-  /** How long others wait for a leader that has gone silent; whole seconds, rounded up. @default 15_000 */
-  leaseDurationMs?: number;
-  /** How long a leader that cannot renew goes on; the rest of the lease is its time to stop. @default 10_000 */
-  renewDeadlineMs?: number;
-  /** @default 2_000 */
-  retryPeriodMs?: number;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -29,15 +24,13 @@ export interface LeaderElectionOptions {
 /** What is done while leading: until `stop` aborts, and at once dropped when leadership is lost (`abandon`). */
 export type Lead = (stop: AbortSignal, abandon: AbortSignal) => Promise<void>;
 
-type Timing = Required<Pick<LeaderElectionOptions, "leaseDurationMs" | "renewDeadlineMs" | "retryPeriodMs">>;
-
 /**
  * One candidate for the leadership that a Lease stands for. Safe whatever the candidates' clocks say, as long as they
  * run at about the same speed: durations are measured by timers from what was seen here, never from written times.
  */
 export class LeaderElector {
   readonly #options: LeaderElectionOptions;
-  readonly #timing: Timing;
+  readonly #timing: LeaseTiming;
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #lease: string;
@@ -45,6 +38,7 @@ export class LeaderElector {
   #expired = false;
   #forgetExpiry: () => void = () => {};
   #leading = false;
+  #tenure: Tenure | undefined;
 
   constructor(options: LeaderElectionOptions) {
     const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
@@ -53,11 +47,15 @@ export class LeaderElector {
     this.#lease = `${options.namespace}/${options.name}`;
     this.#metrics = options.metrics ?? noMetrics;
     this.#log = scopedLogger(options.logger, { lease: this.#lease, identity: options.identity });
-    checkTiming(this.#lease, this.#timing);
+    checkLeaseTiming(this.#lease, this.#timing);
   }
 
+  /**
+   * Whether this candidate may act as the leader now. Unlike the signals it also knows after the whole process was
+   * frozen for a while: worth a look right before a step that must not happen twice.
+   */
   get leading(): boolean {
-    return this.#leading;
+    return this.#leading && !this.#tenure?.isOver;
   }
 
   /** Who holds the lease, as far as was seen. */
@@ -119,6 +117,7 @@ export class LeaderElector {
   async #renew(first: Tenure, lost: AbortController, finished: AbortSignal): Promise<void> {
     const { clock, identity } = this.#options;
     let tenure = first;
+    this.#tenure = first;
     const lose = (reason: string) => lost.abort(new LeadershipLost({ identity, lease: this.#lease, reason }));
     const watch = () =>
       onAbort(tenure.over, () => lose(`it was not renewed within ${this.#timing.renewDeadlineMs} ms`));
@@ -132,6 +131,7 @@ export class LeaderElector {
         unwatch();
         tenure.end();
         tenure = next;
+        this.#tenure = next;
         unwatch = watch();
         continue;
       }
@@ -235,36 +235,5 @@ export class LeaderElector {
     this.#leading = leading;
     this.#metrics.leading(this.#options.name, leading);
     this.#log.info(leading ? "leadership acquired" : "leadership ended");
-  }
-}
-
-/** The time for which one successful claim gives the right to lead, counted from before it was sent. */
-class Tenure {
-  readonly #over = new AbortController();
-  readonly #cancel: () => void;
-
-  constructor(clock: Clock, ms: number) {
-    this.#cancel = clock.after(ms, () => this.#over.abort());
-  }
-
-  get over(): AbortSignal {
-    return this.#over.signal;
-  }
-
-  /** Another takes its place: it will not be over. */
-  end(): void {
-    this.#cancel();
-  }
-}
-
-function checkTiming(lease: string, timing: Timing): void {
-  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timing;
-  const refuse = (reason: string) => new InvalidLeaseTiming({ lease, reason });
-  if (!(retryPeriodMs > 0)) throw refuse(`a retry period of ${retryPeriodMs} ms is no time`);
-  if (renewDeadlineMs <= retryPeriodMs * 1.2) {
-    throw refuse(`a renew deadline of ${renewDeadlineMs} ms leaves no retry with a period of ${retryPeriodMs} ms`);
-  }
-  if (leaseDurationMs <= renewDeadlineMs) {
-    throw refuse(`a lease of ${leaseDurationMs} ms would end before the renew deadline of ${renewDeadlineMs} ms`);
   }
 }
