@@ -1,6 +1,8 @@
-import { createSecureContext, type SecureContext } from "node:tls";
-import { buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from "undici";
+import type { SecureContext } from "node:tls";
+import { describeError } from "@fjord/base";
+import type { Dispatcher } from "undici";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
+import { UnusableCertificate } from "./errors.ts";
 
 export interface ConnectionOptions {
   /** Connections that requests share; watches and streams have their own. @default 32 */
@@ -18,8 +20,8 @@ export interface StreamLane {
 /** Where requests go: a pool for the short ones and a connection for each stream, under the current certificate. */
 export interface Connections {
   /** For short requests; watches never hold one of its connections. */
-  pool(credential: Credential | undefined): Dispatcher;
-  streamLane(credential: Credential | undefined): StreamLane;
+  pool(credential: Credential | undefined): Promise<Dispatcher>;
+  streamLane(credential: Credential | undefined): Promise<StreamLane>;
   /** Lets requests that were sent end; streams are the caller's to end. */
   close(): Promise<void>;
 }
@@ -32,7 +34,7 @@ export class ClusterConnections implements Connections {
   readonly #config: ClusterConfig;
   readonly #origin: string;
   readonly #options: Required<ConnectionOptions>;
-  #current: Lanes | undefined;
+  #current: { cert: string | undefined; key: string | undefined; lanes: Promise<Lanes> } | undefined;
   readonly #closing = new Set<Promise<void>>();
 
   constructor(config: ClusterConfig, origin: string, options: ConnectionOptions) {
@@ -41,28 +43,44 @@ export class ClusterConnections implements Connections {
     this.#options = { connections: options.connections ?? 32, connectTimeoutMs: options.connectTimeoutMs ?? 10_000 };
   }
 
-  pool(credential: Credential | undefined): Dispatcher {
-    return this.#lanes(credential).pool;
+  async pool(credential: Credential | undefined): Promise<Dispatcher> {
+    return (await this.#lanes(credential)).pool;
   }
 
-  streamLane(credential: Credential | undefined): StreamLane {
-    const dispatcher = this.#lanes(credential).openStream();
+  async streamLane(credential: Credential | undefined): Promise<StreamLane> {
+    const dispatcher = (await this.#lanes(credential)).openStream();
     return { dispatcher, release: () => this.#track(dispatcher.destroy()) };
   }
 
   async close(): Promise<void> {
-    if (this.#current !== undefined) this.#track(this.#current.pool.close());
+    this.#retire();
     await Promise.allSettled(this.#closing);
   }
 
-  #lanes(credential: Credential | undefined): Lanes {
+  #lanes(credential: Credential | undefined): Promise<Lanes> {
     const cert = credential?.cert ?? this.#config.tls.cert;
     const key = credential?.key ?? this.#config.tls.key;
-    const current = this.#current;
-    if (current !== undefined && current.cert === cert && current.key === key) return current;
-    if (current !== undefined) this.#track(current.pool.close());
+    if (this.#current?.cert !== cert || this.#current?.key !== key) this.#retire();
+    this.#current ??= { cert, key, lanes: this.#open(cert, key) };
+    return this.#current.lanes;
+  }
+
+  /** Lets the requests under way end with the certificate that they began with. */
+  #retire(): void {
+    if (this.#current !== undefined) this.#track(this.#current.lanes.then(({ pool }) => closeSoon(pool)));
+    this.#current = undefined;
+  }
+
+  async #open(cert: string | undefined, key: string | undefined): Promise<Lanes> {
     const { ca, serverName, insecureSkipVerify } = this.#config.tls;
-    const secureContext = this.#origin.startsWith("https:") ? createSecureContext({ ca, cert, key }) : undefined;
+    // Loaded with the first request: whoever only imports this package pays for neither.
+    const [{ createSecureContext }, undici] = await Promise.all([import("node:tls"), import("undici")]);
+    let secureContext: SecureContext | undefined;
+    try {
+      if (this.#origin.startsWith("https:")) secureContext = createSecureContext({ ca, cert, key });
+    } catch (cause) {
+      throw new UnusableCertificate({ server: this.#config.server, reason: describeError(cause) }, { cause });
+    }
     const tls: TlsOptions = {
       secureContext,
       servername: serverName,
@@ -70,12 +88,11 @@ export class ClusterConnections implements Connections {
       timeout: this.#options.connectTimeoutMs,
       allowH2: false,
     };
-    const lanes = this.#config.proxy === undefined ? this.#direct(tls) : this.#proxied(tls, this.#config.proxy);
-    this.#current = { cert, key, ...lanes };
-    return this.#current;
+    const { proxy } = this.#config;
+    return proxy === undefined ? this.#direct(undici, tls) : this.#proxied(undici, tls, proxy);
   }
 
-  #direct(tls: TlsOptions): Pick<Lanes, "pool" | "openStream"> {
+  #direct({ buildConnector, Client, Pool }: Undici, tls: TlsOptions): Lanes {
     // Shared, so that a new watch resumes the TLS session of the last connection.
     const connect = buildConnector(tls);
     const options = { connect, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS };
@@ -85,7 +102,7 @@ export class ClusterConnections implements Connections {
     };
   }
 
-  #proxied(tls: TlsOptions, uri: string): Pick<Lanes, "pool" | "openStream"> {
+  #proxied({ ProxyAgent }: Undici, tls: TlsOptions, uri: string): Lanes {
     const options = { uri, requestTls: tls, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS };
     return {
       pool: new ProxyAgent({ ...options, connections: this.#options.connections }),
@@ -100,6 +117,12 @@ export class ClusterConnections implements Connections {
   }
 }
 
+/** Whoever was handed the pool a moment ago still gets its request in. */
+async function closeSoon(pool: Dispatcher): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  await pool.close();
+}
+
 /** Everything goes through one dispatcher that someone else made, and will close. */
 export class GivenConnections implements Connections {
   readonly #dispatcher: Dispatcher;
@@ -108,20 +131,20 @@ export class GivenConnections implements Connections {
     this.#dispatcher = dispatcher;
   }
 
-  pool(): Dispatcher {
+  async pool(): Promise<Dispatcher> {
     return this.#dispatcher;
   }
 
-  streamLane(): StreamLane {
+  async streamLane(): Promise<StreamLane> {
     return { dispatcher: this.#dispatcher, release() {} };
   }
 
   async close(): Promise<void> {}
 }
 
+type Undici = typeof import("undici");
+
 interface Lanes {
-  cert: string | undefined;
-  key: string | undefined;
   pool: Dispatcher;
   openStream(): Dispatcher;
 }

@@ -40,3 +40,9 @@ export const InvalidServerUrl = defineError(
   "cannot connect to {server}: {reason}",
   "Give the server as a URL such as https://example.com:6443 or https://example.com/path.",
 );
+
+export const UnusableCertificate = defineError(
+  "KUBE_UNUSABLE_CERTIFICATE",
+  "cannot connect to {server}: its certificate authority, or the client's certificate or key, cannot be used: {reason}",
+  "All three are PEM texts, and the key must be the one that the certificate was made for. A credential plugin may have given them.",
+);

@@ -84,6 +84,33 @@ test("follows a plugin's client certificate when it changes", async () => {
   assert.equal(server.sockets.length, before + 1);
 });
 
+test("requests under way keep the certificate that they began with", async () => {
+  const pairs = await Promise.all(["a", "b", "c", "d"].map(client));
+  let calls = 0;
+  const credentials = {
+    async current() {
+      const pair = pairs[calls++ % pairs.length];
+      return { cert: pair?.certificate, key: pair?.key };
+    },
+    rejected() {},
+  };
+  await using transport = transportTo({ ca: authority.certificate }, { credentials });
+  const answers = await Promise.all(Array.from({ length: 12 }, () => ask(transport)));
+  assert.deepEqual(answers.map(({ user }) => user).join(""), "abcdabcdabcd");
+});
+
+test("says so when a certificate or key cannot be used", async () => {
+  const [one, other] = [await client("one"), await client("other")];
+  for (const pair of [
+    { cert: "nonsense", key: one.key },
+    { cert: one.certificate, key: other.key },
+  ]) {
+    const credentials = { current: async () => pair, rejected() {} };
+    await using transport = transportTo({ ca: authority.certificate }, { credentials });
+    await assert.rejects(ask(transport), { code: "KUBE_UNUSABLE_CERTIFICATE" });
+  }
+});
+
 test("tunnels through a proxy, with the server's certificate still checked", async () => {
   const asked: string[] = [];
   await using proxy = await testServer((_, response) => reply(response, 500, {}));

@@ -78,10 +78,10 @@ export class Transport implements AsyncDisposable {
   async request(request: HttpRequest): Promise<HttpResponse> {
     for (let resets = 0; ; resets++) {
       try {
-        return await this.#repeat(request, (credential) => {
+        return await this.#repeat(request, async (credential) => {
           const options = this.#exchangeOptions(request, credential);
           if (this.#options.compress) options.headers["accept-encoding"] = "gzip";
-          return exchange(this.#connections.pool(credential), request, options);
+          return await exchange(await this.#connections.pool(credential), request, options);
         });
       } catch (error) {
         if (resets === RESET_RETRIES || request.method !== "GET" || !isReset(error)) throw error;
@@ -93,7 +93,7 @@ export class Transport implements AsyncDisposable {
   /** Like `request`, over a connection of its own and with the body as it arrives, if the server agrees. */
   stream(request: StreamRequest): Promise<StreamResponse> {
     return this.#repeat(request, async (credential) => {
-      const lane = this.#connections.streamLane(credential);
+      const lane = await this.#connections.streamLane(credential);
       let stream: ByteStream | undefined;
       const cut = () => {
         stream?.abort(new TransportClosed({ action: request.action, server: this.server }));
