@@ -73,7 +73,7 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) exitCode = error.exitCode;
-  else if (interrupt.signal.aborted) say("Interrupted; what was begun has been removed");
+  else if (interrupt.signal.aborted) say("Interrupted");
   else report(error);
 }
 process.exitCode = exitCode;

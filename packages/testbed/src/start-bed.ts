@@ -81,6 +81,7 @@ export async function startBed(options: BedOptions): Promise<Bed> {
     return bed;
   } catch (error) {
     await removeBed({ id, directory }, { registry, log, clock });
+    log.info("removed what was begun", { directory });
     throw error;
   }
 }

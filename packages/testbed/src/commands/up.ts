@@ -111,26 +111,40 @@ async function resume(state: BedState, options: UpOptions, registry: Registry, c
   return bed;
 }
 
-function describeBed({ sites }: BedState): string {
+function describeBed({ sites, processes }: BedState): string {
+  const kubelets = processes.filter(({ name }) => name.endsWith("-kubelet"));
   return describe({
     sites: sites.length,
+    nodes: kubelets.length / sites.length,
     overlap: sites.length > 1 && sites[0]?.podCidr === sites[1]?.podCidr,
     kubernetes: sites.map(({ kubernetes }) => kubernetes),
   });
 }
 
-function describeAsked({ sites, overlap, kubernetes }: UpOptions): string {
+function describeAsked({ sites, nodes, overlap, kubernetes }: UpOptions): string {
   const minors = kubernetes.length === 0 ? [DEFAULT_MINOR] : kubernetes;
   return describe({
     sites,
+    nodes,
     overlap: overlap && sites > 1,
     kubernetes: Array.from({ length: sites }, (_, i) => minors[i % minors.length] as KubernetesMinor),
   });
 }
 
-function describe(bed: { sites: number; overlap: boolean; kubernetes: readonly KubernetesMinor[] }): string {
-  const minors = [...new Set(bed.kubernetes)].join(", ");
-  return `${bed.sites} ${bed.sites === 1 ? "site" : "sites"} of ${minors}${bed.overlap ? " with equal ranges" : ""}`;
+interface Described {
+  sites: number;
+  nodes: number;
+  overlap: boolean;
+  kubernetes: readonly KubernetesMinor[];
+}
+
+function describe({ sites, nodes, overlap, kubernetes }: Described): string {
+  const minors = [...new Set(kubernetes)].join(", ");
+  const features = [nodes > 0 && `${nodes} real nodes each`, overlap && "equal ranges"].filter(
+    (each) => each !== false,
+  );
+  const more = features.length === 0 ? "" : ` with ${features.join(" and ")}`;
+  return `${sites} ${sites === 1 ? "site" : "sites"} of ${minors}${more}`;
 }
 
 /** Loaded on demand: sites without nodes have no use for it. */
