@@ -83,6 +83,9 @@ describe("streams of real pods", { skip: realNodesSkip(), timeout: 180_000 }, ()
 
   it("exec gives output, errors and the exit code", async () => {
     assert.deepEqual(await shell("echo out; echo err >&2; exit 7"), { exitCode: 7, output: "out\n", errors: "err\n" });
+    assert.deepEqual(await exec(config, { pod: "web", container: "web", command: ["sh", "-c", "echo x; exit 3"] }), {
+      exitCode: 3,
+    });
     assert.deepEqual(await shell("true"), { exitCode: 0, output: "", errors: "" });
   });
 

@@ -35,14 +35,11 @@ const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as cons
 const protocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 const goodbyeMs = 5_000;
 
-/** The part of the query that says which streams there are. */
+/** The part of the query that says which streams there are. The server insists on one. */
 export function streamsQuery({ stdin, stdout, stderr, tty = false }: CommandStreams): [string, string][] {
-  const wanted = {
-    stdin: stdin !== undefined,
-    stdout: stdout !== undefined,
-    stderr: stderr !== undefined && !tty,
-    tty,
-  };
+  const errors = stderr !== undefined && !tty;
+  const output = stdout !== undefined || (stdin === undefined && !errors);
+  const wanted = { stdin: stdin !== undefined, stdout: output, stderr: errors, tty };
   return Object.entries(wanted).flatMap(([name, value]): [string, string][] => (value ? [[name, "true"]] : []));
 }
 
