@@ -163,6 +163,16 @@ test("a watch that breaks, or ends within an event, fails with a connection erro
   }
 });
 
+test("a watch fails rather than fill the memory with an event that never ends", async () => {
+  const text = "x".repeat(1024 * 1024);
+  await using t = await setUp((_, response) => {
+    const more = () => void (response.destroyed || response.write(text, more));
+    more();
+  });
+  const { error } = await watched(t.client.watch(Pod));
+  assert.match(String(error), /an event is larger than/);
+});
+
 test("a watch fails when its peer falls silent, before or after the answer begins", async () => {
   for (const speaks of [false, true]) {
     await using t = await setUp((_, response) => {

@@ -6,6 +6,7 @@ const NEWLINE = 0x0a;
  */
 export class LineSplitter {
   #partial: Buffer[] = [];
+  #pending = 0;
 
   /** The lines that this chunk completes, without empty ones. */
   push(chunk: Buffer): string[] {
@@ -16,19 +17,23 @@ export class LineSplitter {
       if (line.length > 0) lines.push(line);
       start = end + 1;
     }
-    if (start < chunk.length) this.#partial.push(start === 0 ? chunk : chunk.subarray(start));
+    if (start < chunk.length) {
+      this.#partial.push(start === 0 ? chunk : chunk.subarray(start));
+      this.#pending += chunk.length - start;
+    }
     return lines;
   }
 
   /** Bytes of a line that has not ended. */
   get pending(): number {
-    return this.#partial.reduce((sum, part) => sum + part.length, 0);
+    return this.#pending;
   }
 
   #complete(chunk: Buffer, end: number): string {
     this.#partial.push(chunk.subarray(0, end));
     const line = Buffer.concat(this.#partial).toString("utf8");
     this.#partial = [];
+    this.#pending = 0;
     return line;
   }
 }

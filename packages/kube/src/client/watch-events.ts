@@ -7,6 +7,9 @@ import { watchQuery } from "./request-options.ts";
 import type { Requester } from "./requester.ts";
 import { collectionPath, describeTarget, queryString } from "./resource-path.ts";
 
+/** No object that a Kubernetes store takes comes near this; what does is a peer that means harm or has lost its mind. */
+const LARGEST_EVENT = 64 * 1024 * 1024;
+
 /** Opens a watch and decodes its events; see `ListWatcher.watch` for how it ends. */
 export async function* watchEvents<T extends KubeObject>(
   requester: Requester,
@@ -33,6 +36,7 @@ export async function* watchEvents<T extends KubeObject>(
       yield event;
       options.signal?.throwIfAborted();
     }
+    if (lines.pending > LARGEST_EVENT) throw broken(`an event is larger than ${LARGEST_EVENT} bytes`);
   }
   // Only a connection that broke unnoticed ends in the middle of an event.
   if (lines.pending > 0) throw broken("the last event is cut short");

@@ -19,6 +19,7 @@ export interface ExchangeOptions {
   headers: HttpHeaders;
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
+  maxBodyBytes: number;
 }
 
 export interface StreamResponse extends HttpResponse {
@@ -84,6 +85,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #collector: BodyCollector | undefined;
   #gunzip: Gunzip | undefined;
+  #bytesLeft: number;
   #sent = false;
 
   constructor(
@@ -94,6 +96,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   ) {
     this.request = request;
     this.server = options.origin;
+    this.#bytesLeft = options.maxBodyBytes;
     this.resolve = resolve;
     this.reject = reject;
   }
@@ -144,6 +147,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #take(chunk: Buffer): void {
+    this.#bytesLeft -= chunk.length;
+    if (this.#bytesLeft < 0) {
+      this.fail(new Error("the answer is larger than is allowed"));
+      this.controller?.abort(abortError);
+      return;
+    }
     if (this.#collector === undefined) this.#chunks.push(chunk);
     else this.#collector.push(chunk);
   }

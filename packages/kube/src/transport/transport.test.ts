@@ -258,6 +258,20 @@ test("reads compressed answers, and asks for none when told so", async () => {
   await assert.rejects(transport.request(post), { name: "ConnectionError", message: /unexpected end of file/ });
 });
 
+test("refuses an answer that is larger than allowed, packed or not", async () => {
+  const body = gzipSync("x".repeat(1_000_000));
+  await using server = await testServer((request, response) => {
+    if (request.method === "GET") response.writeHead(200, { "content-encoding": "gzip" }).end(body);
+    else response.writeHead(200).end("x".repeat(1_000_000));
+  });
+  await using transport = transportTo(server.url, {}, { maxBodyBytes: 999_999 });
+  for (const request of [get, post]) {
+    await assert.rejects(transport.request(request), { name: "ConnectionError", message: /larger than is allowed/ });
+  }
+  await using larger = transportTo(server.url, {}, { maxBodyBytes: 1_000_000 });
+  assert.equal((await larger.request(get)).body.length, 1_000_000);
+});
+
 test("an aborted signal ends a stream with its reason", async () => {
   await using server = await testServer((_, response) => void response.writeHead(200).write("x"));
   await using transport = transportTo(server.url);

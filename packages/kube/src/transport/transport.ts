@@ -27,6 +27,8 @@ export interface TransportOptions extends ConnectionOptions {
    * on one machine. @default true
    */
   compress?: boolean;
+  /** How large an answer may be once it is unpacked; streams are not limited. @default 1 GiB */
+  maxBodyBytes?: number;
   /** How long one request may wait in all because the server answered 429. @default 30000 */
   tooManyRequestsBudgetMs?: number;
   clock?: Clock;
@@ -63,6 +65,7 @@ export class Transport implements AsyncDisposable {
     this.#options = {
       userAgent: options.userAgent ?? "fjord",
       compress: options.compress ?? true,
+      maxBodyBytes: options.maxBodyBytes ?? 1024 ** 3,
       headersTimeoutMs: options.headersTimeoutMs ?? 75_000,
       bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
       tooManyRequestsBudgetMs: options.tooManyRequestsBudgetMs ?? 30_000,
@@ -164,6 +167,7 @@ export class Transport implements AsyncDisposable {
       headers: this.#requestHeaders(request.headers, credential),
       headersTimeoutMs: this.#options.headersTimeoutMs,
       bodyTimeoutMs: this.#options.bodyTimeoutMs,
+      maxBodyBytes: this.#options.maxBodyBytes,
     };
   }
 
