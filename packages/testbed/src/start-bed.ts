@@ -35,6 +35,8 @@ export interface BedOptions {
   detached?: boolean;
   /** Real nodes for each site. */
   nodes?: { count: number; provider: NodeProvider };
+  /** Nodes for each site that kwok plays; needs its binaries. */
+  simulatedNodes?: number;
   binaries: Binaries;
   /** A `setpriv`, with which the kernel kills the bed's processes when this one ends. */
   setpriv?: string;
@@ -124,10 +126,16 @@ async function prepareSite(site: Site, options: Resolved): Promise<void> {
   await options.nodes?.provider.prepare(site);
 }
 
-async function startSite(site: Site, { nodes, log, clock }: Resolved, limits: StartOptions): Promise<void> {
+async function startSite(site: Site, options: Resolved, limits: StartOptions): Promise<void> {
+  const { nodes, simulatedNodes = 0, binaries, log, clock } = options;
   const began = clock.now();
   await site.start(limits);
   if (nodes) await nodes.provider.start(site, nodes.count, limits);
+  if (simulatedNodes > 0) {
+    // Loaded on demand: it brings a client along that starting sites has no use for.
+    const { startSimulatedNodes } = await import("./simulated-nodes.ts");
+    await startSimulatedNodes(site, simulatedNodes, binaries, { ...limits, clock });
+  }
   log.info("site ready", { site: site.name, seconds: (clock.now() - began) / 1000, server: site.config.server });
 }
 

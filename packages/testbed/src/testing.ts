@@ -1,7 +1,8 @@
 import type { Logger } from "@fjord/base";
 import type { Bed } from "./bed.ts";
 import { findBinaries, which } from "./binaries/find.ts";
-import type { KubernetesMinor } from "./binaries/versions.ts";
+import type { BinarySet } from "./binaries/recipes.ts";
+import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
 import type { Site } from "./site.ts";
 import { type BedOptions, startBed } from "./start-bed.ts";
 
@@ -52,8 +53,9 @@ export async function startTestSite(options: TestSiteOptions = {}): Promise<Test
 
 /** Several sites for a test, and the paths between them. They end with the test's process, however that ends. */
 export function startTestBed(options: Omit<BedOptions, "binaries" | "detached" | "setpriv"> = {}): Promise<Bed> {
-  const minors = options.kubernetes === undefined ? undefined : [options.kubernetes].flat();
-  const { binaries } = findBinaries({ env: process.env, ...(minors && { minors }) });
+  const minors = [options.kubernetes ?? DEFAULT_MINOR].flat();
+  const sets: BinarySet[] = options.simulatedNodes ? ["control-plane", "kwok"] : ["control-plane"];
+  const { binaries } = findBinaries({ env: process.env, minors, sets });
   const setpriv = which("setpriv", process.env);
   return startBed({ ...options, binaries, ...(setpriv && { setpriv }) });
 }

@@ -30,6 +30,7 @@ interface UpOptions extends CommonOptions {
   overlap: boolean;
   kubernetes: KubernetesMinor[];
   nodes: number;
+  simulatedNodes: number;
   timeout: number;
 }
 
@@ -41,6 +42,7 @@ export function addUp(program: Command, context: CommandContext): void {
     .option("--overlap", "give every site the same pod and service ranges", false)
     .option("--kubernetes <minor>", minorDescription("several times: the sites take them in turn"), collectMinor, [])
     .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0), 0)
+    .option("--simulated-nodes <count>", "nodes for each site that kwok plays: no container runs", parseCount(0), 0)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
     .action(async (_, command: Command) => up(command.optsWithGlobals<UpOptions>(), context));
 }
@@ -61,7 +63,9 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
     return report(await resume(found, options, registry, context), "The test bed is up already", context);
   }
   const kubernetes = options.kubernetes.length === 0 ? [DEFAULT_MINOR] : options.kubernetes;
-  const sets: BinarySet[] = options.nodes > 0 ? ["control-plane", "nodes"] : ["control-plane"];
+  const sets: BinarySet[] = ["control-plane"];
+  if (options.nodes > 0) sets.push("nodes");
+  if (options.simulatedNodes > 0) sets.push("kwok");
   const { env, signal, log } = context;
   const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
   const binaries = await ensureBinaries({ minors: kubernetes, sets, env, progress, signal });
@@ -79,6 +83,7 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
     log,
     signal,
     timeout: options.timeout * 1000,
+    simulatedNodes: options.simulatedNodes,
     ...(nodes && { nodes }),
   });
   await report(bed, `Ready after ${((systemClock.now() - began) / 1000).toFixed(1)} s`, context);
