@@ -1,9 +1,10 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError, type ErrorType, FjordError, type Logger } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import pc from "picocolors";
 import { addBinaries } from "./commands/binaries.ts";
+import { addCompletion } from "./commands/completion.ts";
 import type { CommandContext } from "./commands/context.ts";
 import { addDown } from "./commands/down.ts";
 import { addLogs } from "./commands/logs.ts";
@@ -60,14 +61,18 @@ for (const [signal, code] of [
   });
 }
 
+/** npm changes to the repository's root; a path is meant from where the user stands. */
+const fromHere = (path: string) => resolve(process.env.INIT_CWD ?? process.cwd(), path);
+
 const program = new Command("testbed")
   .description("Real Kubernetes sites on this machine, and the network between them.")
-  .option("--directory <path>", "where the test bed is kept", context.defaultDirectory)
+  .option("--directory <path>", "where the test bed is kept", fromHere, context.defaultDirectory)
   .showSuggestionAfterError()
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride();
 
-for (const add of [addUp, addStatus, addDown, addProcesses, addLogs, addNetwork, addBinaries]) add(program, context);
+for (const add of [addUp, addStatus, addDown, addProcesses, addLogs, addNetwork, addBinaries, addCompletion])
+  add(program, context);
 
 try {
   await program.parseAsync();

@@ -6,12 +6,12 @@ import {
   ensureBinaries,
   type KubernetesMinor,
 } from "../binaries/index.ts";
-import type { CommandContext, OutputFormat } from "./context.ts";
+import { type CommandContext, type OutputFormat, outputOption } from "./context.ts";
 import { table } from "./table.ts";
 import { collectMinor, minorDescription } from "./up.ts";
 
 interface BinariesOptions {
-  kubernetes: KubernetesMinor[];
+  kubernetes?: KubernetesMinor[];
   nodes: boolean;
   kwok: boolean;
   verify: boolean;
@@ -22,17 +22,17 @@ export function addBinaries(program: Command, context: CommandContext): void {
   program
     .command("binaries")
     .description("find, build or download the programs that sites are made of, and print where they are")
-    .option("--kubernetes <minor>", minorDescription("several times for several"), collectMinor, [])
+    .option("--kubernetes <minor>", minorDescription("several times for several"), collectMinor)
     .option("--nodes", "also those of real nodes", false)
     .option("--kwok", "also kwok, for simulated nodes", false)
     .option("--verify", "compare every cached file with its checksum", false)
-    .option("-o, --output <format>", "table or json", "table")
+    .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
       const sets: BinarySet[] = ["control-plane"];
       if (options.nodes) sets.push("nodes");
       if (options.kwok) sets.push("kwok");
       const binaries = await ensureBinaries({
-        minors: options.kubernetes.length === 0 ? [DEFAULT_MINOR] : options.kubernetes,
+        minors: options.kubernetes ?? [DEFAULT_MINOR],
         sets,
         env: context.env,
         signal: context.signal,

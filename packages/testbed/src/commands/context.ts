@@ -1,4 +1,5 @@
 import type { Logger } from "@fjord/base";
+import { Option } from "commander";
 import type { Environment } from "../binaries/index.ts";
 
 /** What a command may use of the world around it. */
@@ -23,3 +24,7 @@ export interface CommonOptions {
 }
 
 export type OutputFormat = "table" | "json";
+
+export function outputOption(): Option {
+  return new Option("-o, --output <format>", "how to print it").choices(["table", "json"]).default("table");
+}

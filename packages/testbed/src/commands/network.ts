@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { NetworkControl } from "../network/network.ts";
 import { openBed } from "../open-bed.ts";
-import type { CommandContext, CommonOptions, OutputFormat } from "./context.ts";
+import { type CommandContext, type CommonOptions, type OutputFormat, outputOption } from "./context.ts";
 import { formatRate, parseDuration, parseRate } from "./quantities.ts";
 import { megabytes, table } from "./table.ts";
 
@@ -61,7 +61,7 @@ export function addNetwork(program: Command, context: CommandContext): void {
   program
     .command("paths")
     .description("show what lies between the sites")
-    .option("-o, --output <format>", "table or json", "table")
+    .addOption(outputOption())
     .option("--reset", "first take back every cut, delay and limit")
     .action(async (options: { output: OutputFormat; reset?: boolean }, command: Command) => {
       const control = await network(command);

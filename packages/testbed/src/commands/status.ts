@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { Bed } from "../bed.ts";
 import { openBed } from "../open-bed.ts";
-import type { CommandContext, CommonOptions, OutputFormat } from "./context.ts";
+import { type CommandContext, type CommonOptions, type OutputFormat, outputOption } from "./context.ts";
 import { megabytes, table } from "./table.ts";
 
 export function addStatus(program: Command, context: CommandContext): void {
   program
     .command("status")
     .description("show the sites, their processes and what they take; exits with 1 unless all is well")
-    .option("-o, --output <format>", "table or json", "table")
+    .addOption(outputOption())
     .action(async (options: { output: OutputFormat }, command: Command) => {
       const { directory } = command.optsWithGlobals<CommonOptions>();
       const status = await bedStatus(await openBed(directory));

@@ -28,7 +28,7 @@ import { bedStatus, describeSites } from "./status.ts";
 interface UpOptions extends CommonOptions {
   sites: number;
   overlap: boolean;
-  kubernetes: KubernetesMinor[];
+  kubernetes?: KubernetesMinor[];
   nodes: number;
   simulatedNodes: number;
   timeout: number;
@@ -40,7 +40,7 @@ export function addUp(program: Command, context: CommandContext): void {
     .description("start sites and return once all are ready; they run until `down`")
     .option("-n, --sites <count>", "how many sites", parseCount(1), 1)
     .option("--overlap", "give every site the same pod and service ranges", false)
-    .option("--kubernetes <minor>", minorDescription("several times: the sites take them in turn"), collectMinor, [])
+    .option("--kubernetes <minor>", minorDescription("several times: the sites take them in turn"), collectMinor)
     .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0), 0)
     .option("--simulated-nodes <count>", "nodes for each site that kwok plays: no container runs", parseCount(0), 0)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
@@ -51,7 +51,7 @@ export function minorDescription(more: string): string {
   return `${KUBERNETES_MINORS.join(" or ")}; ${more} (default: ${DEFAULT_MINOR})`;
 }
 
-export function collectMinor(text: string, minors: KubernetesMinor[]): KubernetesMinor[] {
+export function collectMinor(text: string, minors: KubernetesMinor[] = []): KubernetesMinor[] {
   if (isKubernetesMinor(text)) return [...minors, text];
   throw new InvalidArgumentError(`It must be ${KUBERNETES_MINORS.join(" or ")}.`);
 }
@@ -62,7 +62,7 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   if (found !== undefined && (await isToStay(found, registry, context))) {
     return report(await resume(found, options, registry, context), "The test bed is up already", context);
   }
-  const kubernetes = options.kubernetes.length === 0 ? [DEFAULT_MINOR] : options.kubernetes;
+  const kubernetes = options.kubernetes ?? [DEFAULT_MINOR];
   const sets: BinarySet[] = ["control-plane"];
   if (options.nodes > 0) sets.push("nodes");
   if (options.simulatedNodes > 0) sets.push("kwok");
@@ -126,8 +126,7 @@ function describeBed({ sites, processes }: BedState): string {
   });
 }
 
-function describeAsked({ sites, nodes, overlap, kubernetes }: UpOptions): string {
-  const minors = kubernetes.length === 0 ? [DEFAULT_MINOR] : kubernetes;
+function describeAsked({ sites, nodes, overlap, kubernetes: minors = [DEFAULT_MINOR] }: UpOptions): string {
   return describe({
     sites,
     nodes,

@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import type { CommandContext } from "./context.ts";
+
+export function addCompletion(program: Command, context: CommandContext): void {
+  program
+    .command("completion")
+    .description("print a script that completes commands, options and site names in bash")
+    .argument("<shell>", "bash")
+    .action((shell: string, _, command: Command) => {
+      if (shell !== "bash") command.error(`error: there is no completion for ${shell}, only for bash`);
+      context.out(bashCompletion(program));
+    });
+}
+
+/** For a `testbed` that is an alias or a function: bash completes those by name, too. */
+export function bashCompletion(program: Command): string {
+  const common = program.options.flatMap(({ long }) => long ?? []);
+  const cases = program.commands.map((command) => {
+    const options = command.options.flatMap(({ long }) => long ?? []);
+    // Where a command takes a site, the sites of a bed in the current directory's repository are offered.
+    const sites = command.registeredArguments.some((argument) => ["site", "from", "to"].includes(argument.name()));
+    return `    ${command.name()}) words="${[...options, ...common].join(" ")}${sites ? " $(cd .fjord/testbed 2>/dev/null && echo site-*)" : ""}" ;;`;
+  });
+  return `# alias testbed='npm run --silent testbed --'; source <(testbed completion bash)
+_testbed() {
+  local words
+  case "\${COMP_WORDS[1]}" in
+${cases.join("\n")}
+    *) words="${[...program.commands.map((command) => command.name()), ...common].join(" ")}" ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -F _testbed testbed`;
+}
