@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { type KubeObject, seededRandom, silentLogger, sleep } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import { CoreEvent } from "../kinds/core.ts";
+import { noMetrics } from "./controller-metrics.ts";
 import type { EventNote } from "./event-correlator.ts";
 import { EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
 import { refusal, TestApi } from "./test-api.ts";
@@ -28,8 +29,7 @@ function start(options: Partial<EventRecorderOptions> = {}) {
     random: seededRandom(1),
     logger: silentLogger,
     metrics: {
-      controller: () => assert.fail(),
-      leading() {},
+      ...noMetrics,
       event: (outcome) => {
         outcomes[outcome]++;
       },

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { aborted, silentLogger, sleep } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
+import { Cache } from "../cache/cache.ts";
+import { SharedCaches } from "../cache/shared-caches.ts";
+import { ConfigMap } from "../kinds/core.ts";
 import { LeaderElector } from "./leader-election.ts";
 import { Manager, type ManagerOptions } from "./manager.ts";
 import type { Runnable } from "./runnable.ts";
@@ -189,6 +192,13 @@ describe("Manager", () => {
     await world.clock.advance(10);
     world.stop.abort();
     await run;
+  });
+
+  test("caches and shared caches can be managed as they are", () => {
+    const { manager, clock } = new World();
+    const client = { list: () => assert.fail(), watch: () => assert.fail() };
+    const common = { client, clock, random: () => 0, logger: silentLogger };
+    manager.addCache(new Cache({ ...common, kind: ConfigMap })).addCache(new SharedCaches(common));
   });
 
   test("takes nothing more once started", async () => {

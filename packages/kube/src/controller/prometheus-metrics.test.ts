@@ -37,8 +37,12 @@ test("a controller's life shows under the names that dashboards know", async () 
   await clock.advance(4_000);
   metrics.leading("agent", true);
   metrics.event("written");
+  metrics.cache({ kind: { kind: "Pod" }, size: 7, health: { synced: false, failures: 3 } });
   const text = await registry.metrics();
   const expected = [
+    'cache_objects{kind="Pod"} 7',
+    'cache_unsynced{kind="Pod"} 1',
+    'cache_failures{kind="Pod"} 3',
     'workqueue_depth{name="mirror",controller="mirror"} 1',
     'workqueue_adds_total{name="mirror",controller="mirror"} 5',
     'workqueue_retries_total{name="mirror",controller="mirror"} 1',
