@@ -45,7 +45,7 @@ test("three sites: each its own cluster, its processes in the hand of the test",
     await site.process("kube-apiserver").kill();
     assert.equal((await site.get("/readyz")).status, 0);
     await site.process("kube-apiserver").start();
-    await site.ready(limits);
+    await site.ready();
     assert.match(await kubectl(site.kubeconfig, "get", "namespace", "kept", "-o", "name"), /kept/);
   });
 
@@ -55,7 +55,7 @@ test("three sites: each its own cluster, its processes in the hand of the test",
     const { status, text } = await probe(`${site.config.server}/readyz`, site.config.tls, 300);
     assert.deepEqual([status, text], [0, "no answer within 300 ms"]);
     await site.process("kube-apiserver").resume();
-    await site.ready(limits);
+    await site.ready();
   });
 
   await t.test("a site reaches another one by its path alone, until that is cut", async () => {
@@ -106,8 +106,7 @@ test("with overlap the sites have equal ranges", { skip }, async (t) => {
 test("a start that is aborted or fails leaves nothing", { skip }, async (t) => {
   const { registry } = await place(t);
   const abort = new AbortController();
-  const log = { ...silentLogger };
-  const starting = startTestBed({ sites: 1, registry, signal: abort.signal, log });
+  const starting = startTestBed({ sites: 1, registry, signal: abort.signal });
   await waitFor(() => registry.list().some(({ id }) => markedProcesses(id).length > 0), {
     ...limits,
     clock: systemClock,

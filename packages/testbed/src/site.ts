@@ -136,7 +136,7 @@ export class Site {
   }
 
   /** Waits until the API server is ready and, with a controller manager, pods could be created. */
-  async ready(options: StartOptions): Promise<void> {
+  async ready(options: StartOptions = { timeout: 60_000 }): Promise<void> {
     const deadline = this.#clock.now() + options.timeout;
     await this.#until("the API server is ready", () => this.#apiserverReady(), options);
     if (this.layout.components === "apiserver") return;
