@@ -1,6 +1,7 @@
 import { apiVersionOf, type Kind, type KubeObject } from "@fjord/base";
 import type { HandlerSet } from "./handlers.ts";
 import { sameContent } from "./same-content.ts";
+import { SharedStrings } from "./shared-strings.ts";
 import { keyTextOf, type Store } from "./store.ts";
 import type { Transform } from "./trim.ts";
 
@@ -10,6 +11,7 @@ export class Mirror<T extends KubeObject> {
   readonly #store: Store<T>;
   readonly #handlers: HandlerSet<T>;
   readonly #transform: Transform<T>;
+  readonly #strings = new SharedStrings();
   #complete = false;
 
   constructor(kind: Kind<T>, store: Store<T>, handlers: HandlerSet<T>, transform: Transform<T> = (object) => object) {
@@ -109,7 +111,9 @@ export class Mirror<T extends KubeObject> {
     // Items of a list come without the two: the list itself names them.
     object.apiVersion ??= apiVersionOf(this.#kind);
     object.kind ??= this.#kind.kind;
-    return this.#transform(object);
+    const kept = this.#transform(object);
+    this.#strings.share(kept);
+    return kept;
   }
 }
 
