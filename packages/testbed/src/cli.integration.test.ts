@@ -23,7 +23,6 @@ test("a bed stays after `up`, obeys other commands, and `down` leaves nothing", 
   const { testbed, directory, registry } = await place(t);
   await testbed("up", "--sites", "2");
   const id = readState(directory)?.id ?? "";
-  t.after(() => testbed("down"));
 
   const status = JSON.parse((await testbed("status", "-o", "json")).out) as BedStatus;
   assert.equal(status.ready, true);
@@ -110,7 +109,6 @@ interface Ended {
 
 async function place(t: TestContext) {
   const base = await mkdtemp(join(tmpdir(), "fjord-cli-"));
-  t.after(() => rm(base, { recursive: true, force: true }));
   const directory = join(base, "bed");
   const start = (...args: string[]): { child: ChildProcess; ended: Promise<Ended> } => {
     const child = spawn(process.execPath, [cli, "--directory", directory, ...args], {
@@ -123,6 +121,10 @@ async function place(t: TestContext) {
     return { child, ended };
   };
   const testbed = (...args: string[]) => start(...args).ended;
+  t.after(async () => {
+    await testbed("down");
+    await rm(base, { recursive: true, force: true });
+  });
   return { start, testbed, directory, registry: join(base, `fjord-testbed-${process.getuid?.()}`) };
 }
 
