@@ -67,10 +67,20 @@ describe("where a configuration comes from", () => {
     }
   });
 
+  it("is never the pod for whoever names a context", async () => {
+    const options = { env: pod, home: "/nowhere", serviceAccountDirectory: serviceAccount, context: "prod" };
+    await assert.rejects(loadClusterConfig(options), {
+      message: 'there is no context "prod" in /nowhere/.kube/config; known contexts: none',
+    });
+  });
+
   it("is nowhere, and the error lists where it was looked for", async () => {
     await assert.rejects(loadClusterConfig({ env: {}, home: "/nowhere" }), {
       code: "KUBE_NO_CONFIG",
       message: "found no Kubernetes cluster to talk to; looked at /nowhere/.kube/config, the environment of a pod",
+    });
+    await assert.rejects(loadClusterConfig({ env: { KUBECONFIG: "/nowhere/a" }, home }), {
+      message: "found no Kubernetes cluster to talk to; looked at KUBECONFIG (/nowhere/a), the environment of a pod",
     });
   });
 });

@@ -3,7 +3,7 @@ import { silentLogger, systemClock } from "@fjord/base";
 import type { ClusterConfig } from "./cluster-config.ts";
 import { type ContextChoice, chooseContext } from "./context.ts";
 import type { CredentialSources } from "./credentials.ts";
-import { NoClusterConfig } from "./errors.ts";
+import { ContextUnknown, NoClusterConfig } from "./errors.ts";
 import { type InClusterOptions, inClusterConfig, isInCluster } from "./in-cluster.ts";
 import { isEmptyKubeconfig, type Kubeconfig, readKubeconfigs } from "./kubeconfig.ts";
 import { proxyFromEnvironment } from "./proxy-environment.ts";
@@ -34,6 +34,11 @@ async function findConfig(options: LoadOptions): Promise<ClusterConfig> {
   const kubeconfig = await findKubeconfig(options);
   if (kubeconfig !== undefined)
     return resolveContext(chooseContext(kubeconfig, options), { ...options, clock, logger });
+  // Whoever names a context does not want the pod's own cluster instead.
+  if (options.context !== undefined) {
+    const files = usualPlaces(options).join(", ") || "any kubeconfig";
+    throw new ContextUnknown({ context: options.context, files, suggestion: "", known: "none" });
+  }
   if (isInCluster(env)) {
     const config = await inClusterConfig(options);
     return options.namespace === undefined ? config : { ...config, namespace: options.namespace };

@@ -177,6 +177,31 @@ describe("exec", () => {
     assert.equal(got.digest("hex"), sent.digest("hex"));
   });
 
+  it("is not over before the output has taken everything", async () => {
+    await using server = await startStreamServer({
+      serve(stream) {
+        stream.send(1, "last words");
+        stream.exit(0);
+      },
+    });
+    let take: (() => void) | undefined;
+    const stdout = new Writable({
+      write(_, __, done) {
+        take = done;
+      },
+    });
+    let over = false;
+    const running = exec(clusterConfig({ server: server.url }), { ...target, stdout }).then((result) => {
+      over = true;
+      return result;
+    });
+    while (take === undefined || server.connections > 0) await setImmediate();
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    assert.equal(over, false);
+    take();
+    assert.deepEqual(await running, { exitCode: 0 });
+  });
+
   it("reads no more than the output takes", async () => {
     let unsent = 0;
     const total = 256 * 1024 * 1024;
