@@ -22,9 +22,9 @@ if (files.length === 0) {
 
 let status = 0;
 if (required && integration.length > 0) {
-  const sets = process.getuid?.() === 0 ? ["--nodes"] : [];
+  const sets = process.getuid?.() === 0 ? ["--kwok", "--nodes"] : ["--kwok"];
   heading("Kubernetes binaries (FJORD_REQUIRE_KUBERNETES=1)");
-  status = await node(["packages/testbed/src/cli.ts", "binaries", "--all-minors", ...sets]);
+  status = await node(["packages/testbed/src/cli.ts", "binaries", ...sets]);
   if (status !== 0) {
     console.error("Kubernetes is required (FJORD_REQUIRE_KUBERNETES=1) and could not be had: see above.");
     process.exit(status);

@@ -5,6 +5,7 @@ export type { ManagedProcess } from "./managed-process.ts";
 export type { LaneShape } from "./network/lane.ts";
 export type { CutOptions, Direction, LaneStatus, NetworkControl } from "./network/network.ts";
 export type { NodeProvider } from "./node-provider.ts";
+export * from "./nodes/index.ts";
 export { openBed } from "./open-bed.ts";
 export type { ProcessRecord, Resource } from "./process-record.ts";
 export { Registry } from "./registry.ts";

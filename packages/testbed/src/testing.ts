@@ -7,6 +7,7 @@ import type { Site } from "./site.ts";
 import { type BedOptions, startBed } from "./start-bed.ts";
 
 export type { KubernetesMinor } from "./binaries/versions.ts";
+export { realNodesSkip, testNodes } from "./nodes/testing.ts";
 
 /**
  * For node:test's `skip`: false where real Kubernetes can run, else why not and which command changes that. With
@@ -16,8 +17,7 @@ export function kubernetesSkip(version?: KubernetesMinor): string | false {
   const { missing } = findBinaries({ env: process.env, ...(version && { minors: [version] }) });
   if (missing.length === 0) return false;
   const names = missing.map(({ component }) => component.name).join(", ");
-  const option = version === undefined ? "" : ` --kubernetes ${version}`;
-  const reason = `no ${names} on this machine: \`npm run testbed -- binaries${option}\` gets them`;
+  const reason = `no ${names} on this machine: \`npm run testbed -- binaries\` gets them`;
   if (process.env.FJORD_REQUIRE_KUBERNETES === "1") throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
   return reason;
 }

@@ -66,7 +66,7 @@ const PACKAGE_OF: Readonly<Record<NodeProgram, DebianPackage>> = {
   mount: "util-linux",
 };
 
-export const CNI_PLUGINS = ["bridge", "host-local", "loopback", "portmap"] as const;
+export const CNI_PLUGINS = ["ptp", "host-local", "loopback", "portmap"] as const;
 
 export interface FindNodeOptions {
   readonly env: Environment;

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import {
   type BinarySet,
-  DEFAULT_MINOR,
   describeProgress,
   ensureBinaries,
+  ensureNodePackages,
+  KUBERNETES_MINORS,
   type KubernetesMinor,
 } from "../binaries/index.ts";
 import { type CommandContext, type OutputFormat, outputOption } from "./context.ts";
@@ -22,7 +23,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
   program
     .command("binaries")
     .description("find, build or download the programs that sites are made of, and print where they are")
-    .option("--kubernetes <minor>", minorDescription("several times for several"), collectMinor)
+    .option("--kubernetes <minor>", minorDescription("several times for several", "all of them"), collectMinor)
     .option("--nodes", "also those of real nodes", false)
     .option("--kwok", "also kwok, for simulated nodes", false)
     .option("--verify", "compare every cached file with its checksum", false)
@@ -31,14 +32,16 @@ export function addBinaries(program: Command, context: CommandContext): void {
       const sets: BinarySet[] = ["control-plane"];
       if (options.nodes) sets.push("nodes");
       if (options.kwok) sets.push("kwok");
+      const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
       const binaries = await ensureBinaries({
-        minors: options.kubernetes ?? [DEFAULT_MINOR],
+        minors: options.kubernetes ?? KUBERNETES_MINORS,
         sets,
         env: context.env,
         signal: context.signal,
-        progress: (event) => context.progress(describeProgress(event)),
+        progress,
         ...(options.verify && { scrutiny: "full" as const }),
       });
+      if (options.nodes) await ensureNodePackages({ env: context.env, signal: context.signal, progress });
       if (options.output === "json") return context.out(JSON.stringify(binaries.all, undefined, 2));
       context.out(
         table(

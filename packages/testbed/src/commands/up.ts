@@ -40,15 +40,19 @@ export function addUp(program: Command, context: CommandContext): void {
     .description("start sites and return once all are ready; they run until `down`")
     .option("-n, --sites <count>", "how many sites", parseCount(1), 1)
     .option("--overlap", "give every site the same pod and service ranges", false)
-    .option("--kubernetes <minor>", minorDescription("several times: the sites take them in turn"), collectMinor)
+    .option(
+      "--kubernetes <minor>",
+      minorDescription("several times: the sites take them in turn", DEFAULT_MINOR),
+      collectMinor,
+    )
     .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0), 0)
     .option("--simulated-nodes <count>", "nodes for each site that kwok plays: no container runs", parseCount(0), 0)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
     .action(async (_, command: Command) => up(command.optsWithGlobals<UpOptions>(), context));
 }
 
-export function minorDescription(more: string): string {
-  return `${KUBERNETES_MINORS.join(" or ")}; ${more} (default: ${DEFAULT_MINOR})`;
+export function minorDescription(more: string, otherwise: string): string {
+  return `${KUBERNETES_MINORS.join(" or ")}; ${more} (default: ${otherwise})`;
 }
 
 export function collectMinor(text: string, minors: KubernetesMinor[] = []): KubernetesMinor[] {

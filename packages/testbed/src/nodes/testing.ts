@@ -30,7 +30,7 @@ function obstacles(kubernetes?: KubernetesMinor): string[] {
   const packages = findNodePackages({ env: process.env });
   if ("reasons" in packages) return [...packages.reasons];
   const names = nodeBinaries(kubernetes).missing.map(({ component }) => component.name);
-  return names.length === 0 ? [] : [`no ${names.join(", ")}: \`npm run testbed -- binaries\` gets them`];
+  return names.length === 0 ? [] : [`no ${names.join(", ")}: \`npm run testbed -- binaries --nodes\` gets them`];
 }
 
 function nodeBinaries(kubernetes?: KubernetesMinor) {
