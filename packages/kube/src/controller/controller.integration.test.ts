@@ -80,13 +80,21 @@ function tests(kubernetes: KubernetesMinor): void {
       metrics,
       backoff,
     });
-    const manager = new Manager(common).addCache(configMaps).addCache(secrets).add(events).add(controller);
+    const manager = new Manager({ ...common, gracePeriodMs: 5_000 })
+      .addCache(configMaps)
+      .addCache(secrets)
+      .add(events)
+      .add(controller);
     const stop = new AbortController();
     const run = manager.run(stop.signal);
     run.catch(() => {});
     await eventually("the manager is ready", async () => (await manager.ready.report()).ok);
     const put = (name: string, value: string) => client.apply(ConfigMap, mapOf(namespace, name, value), applyOptions);
-    return { namespace, registry, stop, run, put };
+    const end = async () => {
+      stop.abort();
+      await run;
+    };
+    return { namespace, registry, stop, run, put, [Symbol.asyncDispose]: end };
   }
 
   async function contents(namespace: string): Promise<{ maps: unknown; secrets: unknown }> {
@@ -102,7 +110,8 @@ function tests(kubernetes: KubernetesMinor): void {
   }
 
   test("the world becomes as wanted under churn, whoever changes what", async () => {
-    const { namespace, registry, stop, run, put } = await startMirror();
+    await using mirror = await startMirror();
+    const { namespace, registry, put } = mirror;
     const random = seededRandom(count);
     const names = Array.from({ length: 12 }, (_, index) => `map-${index}`);
     for (let step = 0; step < 120; step++) {
@@ -123,19 +132,18 @@ function tests(kubernetes: KubernetesMinor): void {
     assert.equal((maps as Record<string, string>)["map-0"], "last");
     const text = await registry.metrics();
     assert.match(text, /controller_runtime_reconcile_total\{controller="mirror",result="success"\} [1-9]/);
-    stop.abort();
-    await run;
   });
 
   test("a deletion waits until the finalizer's work is done", async () => {
     const finalized: string[] = [];
     const allowed = Promise.withResolvers<void>();
-    const { namespace, stop, run, put } = await startMirror({
+    await using mirror = await startMirror({
       finalize: async ({ metadata }) => {
         await allowed.promise;
         finalized.push(metadata.name ?? "");
       },
     });
+    const { namespace, put } = mirror;
     await put("kept", "x");
     const key = { name: "kept", namespace };
     const has = async () => (await client.get(ConfigMap, key)).metadata.finalizers?.includes(finalizer) ?? false;
@@ -146,13 +154,13 @@ function tests(kubernetes: KubernetesMinor): void {
     allowed.resolve();
     const gone = async () => (await client.list(ConfigMap, { namespace })).items.length === 0;
     await eventually("the config map is gone", gone);
-    assert.deepEqual(finalized, ["kept"]);
-    stop.abort();
-    await run;
+    // Possibly more than once: a cache that lags behind shows the object again. Finalizing must bear that.
+    assert.deepEqual([...new Set(finalized)], ["kept"]);
   });
 
   test("repeated events are one event with a count, which kubectl describe shows", async () => {
-    const { namespace, stop, run, put } = await startMirror();
+    await using mirror = await startMirror();
+    const { namespace, put } = mirror;
     const events = async () => (await client.list(CoreEvent, { namespace })).items;
     for (let turn = 1; turn <= 4; turn++) {
       await put("told", `value-${turn}`);
@@ -163,20 +171,19 @@ function tests(kubernetes: KubernetesMinor): void {
     const args = ["--kubeconfig", site.kubeconfig, "-n", namespace, "describe", "configmap", "told"];
     const { stdout } = await promisify(execFile)(binaries.path("kubectl", kubernetes), args);
     assert.match(stdout, /Normal +Mirrored +\S+ \(x\d+ over .*\) +mirror +The secret is as the config map/);
-    stop.abort();
-    await run;
   });
 
   test("a stop finishes the work in hand, tells its event, and begins nothing new", async () => {
     const begun: string[] = [];
     const finish = Promise.withResolvers<void>();
-    const { namespace, stop, run, put } = await startMirror({
+    await using mirror = await startMirror({
       before: async ({ name }) => {
         begun.push(name);
         await finish.promise;
         return done();
       },
     });
+    const { namespace, put, stop, run } = mirror;
     for (let index = 0; index < 6; index++) await put(`map-${index}`, "x");
     await eventually("all four workers are busy", () => begun.length === 4);
     stop.abort();

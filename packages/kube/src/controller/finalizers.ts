@@ -38,7 +38,8 @@ export async function addFinalizer<T extends KubeObject>(
 
 /**
  * Makes sure that the object no longer has the finalizer. Gives undefined where the object is gone by now, which may
- * well be the consequence.
+ * well be the consequence. A cache may show the object once more after that: what a finalizer stands for must bear
+ * being done twice.
  */
 export function removeFinalizer<T extends KubeObject>(
   client: Client,
