@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Random, seededRandom, sleep, systemClock } from "@fjord/base";
+import { describeError, type Random, seededRandom, sleep, systemClock } from "@fjord/base";
 import { type Break, type Fault, FaultServer, type Snapshot } from "@fjord/testbed/fault-server";
-import { type ConfigMap, configMaps, type RunOptions, runCache, until } from "./cache-harness.ts";
+import {
+  type ConfigMap,
+  configMaps,
+  type RunningCache,
+  type RunOptions,
+  runCache,
+  until,
+  versionOf,
+} from "./cache-harness.ts";
 import type { CacheHandler } from "./handlers.ts";
 import type { Scope } from "./reflector-options.ts";
 import { sameContent } from "./same-content.ts";
@@ -229,20 +237,22 @@ async function runSchedule(seed: number) {
   for (let step = 0; step < steps; step++) {
     await schedule.step();
     await schedule.breathe();
-    if (schedule.restores === 0 && standsAtTruth()) assert.ok(equal(cache.list()), "not what its revision holds");
+    if (schedule.restores === 0 && standsAtTruth()) assert.ok(equal(cache.list()), situation(server, running));
     if (step !== 10) continue;
     late = schedule.follow();
     late.late = true;
     cache.addHandler(late);
   }
   server.heal();
-  await until("the cache equals the truth", () => cache.hasSynced && equal(cache.list()));
+  await until("the cache equals the truth", () => cache.hasSynced && equal(cache.list())).catch((cause) => {
+    throw new Error(situation(server, running), { cause });
+  });
   // In health again, every kind of event has to tell: what stands at the revision of the truth is the truth at once.
   for (let write = 0; write < 3; write++) {
     schedule.burst();
     server.bookmark();
     await until("the cache stands at the last revision", standsAtTruth);
-    assert.ok(equal(cache.list()), "not what its revision holds");
+    assert.ok(equal(cache.list()), situation(server, running));
   }
   for (const follower of [first, late]) {
     if (follower === undefined) continue;
@@ -253,6 +263,20 @@ async function runSchedule(seed: number) {
   const bound = (schedule.interruptions + 2) * 20;
   assert.ok(server.requests.count() <= bound, `${server.requests.count()} requests, at most ${bound} expected`);
   return { steps, requests: server.requests.count(), calls: first.calls, restores: schedule.restores };
+}
+
+/** What a person wants to see who looks for the reason of a failure. */
+function situation(server: FaultServer, { cache }: RunningCache): string {
+  const recent = [...server.requests].slice(-8).map(({ at, verb, query }) => `${at % 100_000} ${verb} ${query}`);
+  const { lastError, ...health } = cache.health;
+  const described = { ...health, lastError: describeError(lastError?.error), openWatches: server.openWatches };
+  const versions = (objects: readonly ConfigMap[]) => objects.toSorted(byKey).map(versionOf).join(" ");
+  return [
+    JSON.stringify(described),
+    `cache: ${versions(cache.list())}`,
+    `truth: ${versions(server.list(configMaps))} of ${server.store.revision}`,
+    ...recent,
+  ].join("\n");
 }
 
 function optionsFor(random: Random): RunOptions & { scope: Scope } {

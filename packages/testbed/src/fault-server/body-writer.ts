@@ -5,9 +5,10 @@ import type { Fault } from "./fault.ts";
 /** Writes a response body whole, in pieces or byte by byte, keeping the order whatever the pace. */
 export class BodyWriter {
   readonly #response: ServerResponse;
-  readonly #pace: { bytes: () => number; ms: number } | undefined;
+  #pace: { bytes: () => number; ms: number } | undefined;
   readonly #clock: Clock;
   #tail: Promise<void> = Promise.resolve();
+  #pending = 0;
   #stopped = false;
 
   constructor(response: ServerResponse, faults: readonly Fault[], clock: Clock, random: Random) {
@@ -20,15 +21,25 @@ export class BodyWriter {
   }
 
   write(text: string): void {
-    if (this.#stopped) return;
-    if (this.#pace === undefined) this.#response.write(text);
-    else this.#tail = this.#tail.then(() => this.#writeSlowly(Buffer.from(text)));
+    this.#inOrder(
+      () => this.#writeSlowly(Buffer.from(text)),
+      () => void this.#response.write(text),
+    );
   }
 
   end(): void {
-    if (this.#stopped) return;
-    if (this.#pace === undefined) this.#response.end();
-    else this.#tail = this.#tail.then(() => void this.#response.end());
+    const end = () => void this.#response.end();
+    this.#inOrder(async () => end(), end);
+  }
+
+  /** Whether something is still being written. */
+  get busy(): boolean {
+    return this.#pending > 0;
+  }
+
+  /** Writes at full speed from here on. */
+  hurry(): void {
+    this.#pace = undefined;
   }
 
   /** Nothing more is written. */
@@ -36,10 +47,19 @@ export class BodyWriter {
     this.#stopped = true;
   }
 
+  #inOrder(slowly: () => Promise<void>, atOnce: () => void): void {
+    if (this.#stopped) return;
+    if (this.#pace === undefined && !this.busy) {
+      atOnce();
+      return;
+    }
+    this.#pending++;
+    this.#tail = this.#tail.then(slowly).finally(() => this.#pending--);
+  }
+
   async #writeSlowly(bytes: Buffer): Promise<void> {
-    const pace = this.#pace;
-    if (pace === undefined) return;
     for (let at = 0; at < bytes.length && this.#open; ) {
+      const pace = this.#pace ?? { bytes: () => bytes.length, ms: 0 };
       const size = pace.bytes();
       this.#response.write(bytes.subarray(at, at + size));
       at += size;

@@ -198,6 +198,9 @@ test("a watch is cut, doubled or ended after so many events", async () => {
   assert.deepEqual(await events(server, "resourceVersion=1", 3), ["ADDED a@2", "ADDED b@3", "ADDED c@4"]);
   server.fault({ type: "reset", afterEvents: 1 }, watch);
   await assert.rejects(events(server, "resourceVersion=1"));
+  server.store.compact(3);
+  server.fault({ type: "duplicate" }, watch);
+  assert.deepEqual(await events(server, "resourceVersion=2"), ["ERROR 410"]);
 });
 
 test("a restart with a backup takes objects and revisions back", async () => {

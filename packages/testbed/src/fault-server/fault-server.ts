@@ -40,6 +40,7 @@ export class FaultServer implements AsyncDisposable {
   readonly #plan = new FaultPlan();
   readonly #watches = new Set<WatchConnection>();
   readonly #server: Server;
+  #host = "127.0.0.1";
   #port = 0;
   #tokensFrom = 0;
   #stopBookmarks = () => {};
@@ -55,16 +56,16 @@ export class FaultServer implements AsyncDisposable {
     this.#server = createServer((request, response) => void this.#handle(request, response));
   }
 
-  /** Listens on a free port of the loopback interface. */
+  /** Listens on the loopback interface; `url` says where. */
   static async start(options: FaultServerOptions = {}): Promise<FaultServer> {
     const server = new FaultServer(options);
-    await server.up();
+    await server.#firstUp();
     server.#scheduleBookmarks();
     return server;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://${this.#host}:${this.#port}`;
   }
 
   /** How many watches are open and not broken. */
@@ -77,9 +78,10 @@ export class FaultServer implements AsyncDisposable {
     return this.#plan.add(fault, options);
   }
 
-  /** Takes back every fault that was set. Broken connections stay broken. */
+  /** Takes back every fault that was set; slow watches are slow no more. Broken connections stay broken. */
   heal(): void {
     this.#plan.clear();
+    for (const watch of this.#watches) watch.hurry();
   }
 
   /** Breaks the watches that are open now. */
@@ -105,7 +107,7 @@ export class FaultServer implements AsyncDisposable {
   async up(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(this.#port, "127.0.0.1", () => {
+      this.#server.listen(this.#port, this.#host, () => {
         this.#server.off("error", reject);
         resolve();
       });
@@ -140,6 +142,19 @@ export class FaultServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopBookmarks();
     if (this.#server.listening) await this.down();
+  }
+
+  /** Has a loopback address of its own where the system allows, so that nobody takes its port while it is down. */
+  async #firstUp(): Promise<void> {
+    const part = () => 1 + Math.floor(Math.random() * 254);
+    this.#host = `127.${part()}.${part()}.${part()}`;
+    try {
+      await this.up();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRNOTAVAIL") throw error;
+      this.#host = "127.0.0.1";
+      await this.up();
+    }
   }
 
   #scheduleBookmarks(): void {
@@ -236,7 +251,7 @@ export class FaultServer implements AsyncDisposable {
           watch.change({ revision, resource: path.resource, type: "ADDED", object }, true);
       }
       const again = faults.some((fault) => fault.type === "duplicate");
-      const from = again ? Math.max(this.store.compacted, after - 20) : after;
+      const from = again ? Math.min(after, Math.max(this.store.compacted, after - 20)) : after;
       for (const change of this.store.changesSince(path.resource, from)) watch.change(change, again);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;

@@ -62,9 +62,15 @@ export class WatchConnection {
   }
 
   bookmark(revision: number): void {
-    if (!this.request.bookmarks || revision < this.request.after) return;
+    // One that is slow to write gets none, or they would pile up.
+    if (!this.request.bookmarks || revision < this.request.after || this.#body.busy) return;
     const { apiVersion, kind } = this.request;
     this.#line({ type: "BOOKMARK", object: { apiVersion, kind, metadata: { resourceVersion: String(revision) } } });
+  }
+
+  /** Sends at full speed from here on. */
+  hurry(): void {
+    this.#body.hurry();
   }
 
   error(status: StatusBody): void {
