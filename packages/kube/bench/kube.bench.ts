@@ -68,7 +68,7 @@ async function measureWatch(session: BenchmarkSession, ours: Run, official: Run,
   try {
     const [url] = (await once(server.stdout.setEncoding("utf8"), "data")) as [string];
     const kubeconfig = join(directory, "replay.kubeconfig");
-    const plain = kubeconfigOf(clusterConfig({ server: url.trim() }), "replay");
+    const plain = await kubeconfigOf(clusterConfig({ server: url.trim() }), "replay");
     // The official client takes a server without TLS only where certificates are not to be checked.
     await writeFile(kubeconfig, plain.replace(/^( *)server:.*$/m, "$&\n$1insecure-skip-tls-verify: true"));
     const rate = (run: Run) => async () => perSecond(await run("watch", kubeconfig));

@@ -7,7 +7,8 @@ import { type Site, siteFiles } from "@fjord/testbed";
 import { type KubernetesMinor, kubernetesSkip, startTestSite } from "@fjord/testbed/testing";
 import { KubeClient } from "../client/client.ts";
 import { Cache } from "./cache.ts";
-import { type ConfigMap, configMaps, RecordingHandler, until } from "./cache-harness.ts";
+import { type ConfigMap, configMaps, until } from "./cache-harness.ts";
+import { Follower } from "./follower.ts";
 import { sameContent } from "./same-content.ts";
 import { keyTextOf } from "./store.ts";
 
@@ -29,7 +30,7 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
       logger: silentLogger,
       timing: { pageSize: 7, backoffInitialMs: 50, backoffMaxMs: 500, idleTimeoutMs: 3_000, listTimeoutMs: 5_000 },
     });
-    const told = new Told();
+    const told = new Follower<ConfigMap>();
     cache.addHandler(told);
     const stop = new AbortController();
     const running = cache.run(stop.signal);
@@ -90,10 +91,10 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
         await equalsTruth();
         const before = Number(cache.health.resourceVersion);
         await halt(site);
+        told.historyChanged();
         await rm(data, { recursive: true });
         await cp(`${data}-backup`, data, { recursive: true });
         await site.start(limits);
-        told.historyChanged();
         const { metadata } = await client.list(configMaps, { namespace: "default" });
         assert.ok(Number(metadata.resourceVersion) < before, "the revision did not go back");
         await equalsTruth();
@@ -106,38 +107,6 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
       await client.close();
     }
   });
-}
-
-/** Keeps what it is told, and notes what it is told twice. */
-class Told extends RecordingHandler<ConfigMap> {
-  readonly state = new Map<string, ConfigMap>();
-  readonly complaints: string[] = [];
-  #versions = new Set<string>();
-
-  override onAdd(object: ConfigMap): void {
-    if (this.state.has(keyTextOf(object))) this.complaints.push(`added twice: ${keyTextOf(object)}`);
-    this.#tell(object);
-  }
-
-  override onUpdate(old: ConfigMap, object: ConfigMap): void {
-    if (this.state.get(keyTextOf(old)) !== old) this.complaints.push(`not what was there: ${keyTextOf(old)}`);
-    this.#tell(object);
-  }
-
-  override onDelete(last: ConfigMap): void {
-    if (!this.state.delete(keyTextOf(last))) this.complaints.push(`deleted twice: ${keyTextOf(last)}`);
-  }
-
-  historyChanged(): void {
-    this.#versions = new Set();
-  }
-
-  #tell(object: ConfigMap): void {
-    const version = `${object.metadata.uid}@${object.metadata.resourceVersion}`;
-    if (this.#versions.has(version)) this.complaints.push(`told twice: ${version}`);
-    this.#versions.add(version);
-    this.state.set(keyTextOf(object), object);
-  }
 }
 
 /** Random writes that take every failure of the server as it comes. */

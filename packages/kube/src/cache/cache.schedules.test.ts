@@ -11,7 +11,7 @@ import {
   until,
   versionOf,
 } from "./cache-harness.ts";
-import type { CacheHandler } from "./handlers.ts";
+import { Follower } from "./follower.ts";
 import type { Scope } from "./reflector-options.ts";
 import { sameContent } from "./same-content.ts";
 import { keyTextOf } from "./store.ts";
@@ -39,61 +39,11 @@ test(`a cache equals the truth after any schedule of faults (${schedules} schedu
   t.diagnostic(JSON.stringify({ schedules, firstSeed, ...totals }));
 });
 
-/** What a handler would believe in that keeps only what it is told, and finds fault with anything told twice. */
-class Follower implements CacheHandler<ConfigMap> {
-  readonly state = new Map<string, ConfigMap>();
-  readonly complaints: string[] = [];
-  calls = 0;
-  late = false;
-  /** Versions told since the last restore: within one history none comes twice, nor after a newer one. */
-  #versions = new Map<string, number>();
-
-  onAdd(object: ConfigMap, { initial }: { initial: boolean }): void {
-    const key = keyTextOf(object);
-    if (this.state.has(key)) this.complaints.push(`added twice: ${key}`);
-    // What a late handler finds there may be of a history that is over, without the cache knowing it yet.
-    if (!initial || !this.late) this.#told(object);
-    this.state.set(key, object);
-  }
-
-  onUpdate(old: ConfigMap, object: ConfigMap): void {
-    const key = keyTextOf(object);
-    if (this.state.get(key) !== old) this.complaints.push(`update of what was not there: ${key}`);
-    if (old.metadata.uid !== object.metadata.uid) this.complaints.push(`update to another object: ${key}`);
-    if (sameContent(old, object)) this.complaints.push(`update without a change: ${key}`);
-    this.#told(object);
-    this.state.set(key, object);
-  }
-
-  onDelete(last: ConfigMap, { unknownFinalState }: { unknownFinalState: boolean }): void {
-    const key = keyTextOf(last);
-    const known = this.state.get(key);
-    if (known === undefined) this.complaints.push(`deleted twice: ${key}`);
-    else if (known.metadata.uid !== last.metadata.uid) this.complaints.push(`deletion of another object: ${key}`);
-    else if (unknownFinalState && known !== last) this.complaints.push(`deletion with an unknown last state: ${key}`);
-    this.calls++;
-    this.state.delete(key);
-  }
-
-  /** The server's history begins anew, so versions may come again. */
-  historyChanged(): void {
-    this.#versions = new Map();
-  }
-
-  #told({ metadata: { uid = "", resourceVersion } }: ConfigMap): void {
-    this.calls++;
-    const version = Number(resourceVersion);
-    const before = this.#versions.get(uid);
-    if (before !== undefined && before >= version) this.complaints.push(`${uid} told at ${before}, then at ${version}`);
-    this.#versions.set(uid, version);
-  }
-}
-
 /** One random schedule: writes and faults in any order, then health; throws where the cache or a handler is wrong. */
 class Schedule {
   readonly #random: Random;
   readonly #server: FaultServer;
-  readonly #followers: Follower[] = [];
+  readonly #followers: Follower<ConfigMap>[] = [];
   readonly #backups: Snapshot[] = [];
   restores = 0;
   /** How often something was broken: what excuses a request. */
@@ -104,8 +54,8 @@ class Schedule {
     this.#server = server;
   }
 
-  follow(): Follower {
-    const follower = new Follower();
+  follow(): Follower<ConfigMap> {
+    const follower = new Follower<ConfigMap>();
     this.#followers.push(follower);
     return follower;
   }
@@ -233,7 +183,7 @@ async function runSchedule(seed: number) {
   const truth = () => server.list(configMaps).filter(inScope(options.scope));
   const equal = (objects: readonly ConfigMap[]) => sameContent(objects.toSorted(byKey), truth().toSorted(byKey));
   const standsAtTruth = () => cache.health.resourceVersion === String(server.store.revision);
-  let late: Follower | undefined;
+  let late: Follower<ConfigMap> | undefined;
   for (let step = 0; step < steps; step++) {
     await schedule.step();
     await schedule.breathe();

@@ -1,6 +1,11 @@
+import type { Duplex } from "node:stream";
 import type { Kind, KubeObject } from "@fjord/base";
 import type { ClusterConfig } from "../config/cluster-config.ts";
 import { type Impersonation, impersonationHeaders } from "../config/impersonation.ts";
+import { type AttachOptions, attach, type ExecOptions, exec } from "../stream/exec.ts";
+import { type PortForwardOptions, portForward } from "../stream/port-forward.ts";
+import { type ListenOptions, listenPortForward, type PortForwardListener } from "../stream/port-forward-listener.ts";
+import type { CommandResult } from "../stream/remote-command.ts";
 import type { ByteStream } from "../transport/byte-stream.ts";
 import type { HttpHeaders, HttpMethod, HttpRequest, HttpResponse } from "../transport/http.ts";
 import { Transport, type TransportOptions } from "../transport/transport.ts";
@@ -16,7 +21,7 @@ export interface KubeClientOptions extends TransportOptions {
   /** Shared with other clients; its own options then hold, and closing any of them closes it. */
   transport?: Transport;
   /** Sent with every request. */
-  headers?: HttpHeaders;
+  headers?: ClusterConfig["headers"];
   /** Told of each warning that the server adds to an answer. */
   onWarning?: (warning: string, action: string) => void;
 }
@@ -27,6 +32,9 @@ export interface RawOptions extends api.RequestOptions {
   /** Text and bytes are sent as they are, all else as JSON. */
   body?: unknown;
 }
+
+/** What is left to say once the pod is named. */
+type OfPod<Options> = Omit<Options, "pod" | "namespace">;
 
 /**
  * Reads and writes objects of any kind, and what hangs on them. Every call throws `ApiError` for a refusal,
@@ -133,6 +141,26 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
     });
   }
 
+  /** Runs a command in a container; resolves with its exit code when it has ended and all its output is written. */
+  exec(key: api.ObjectKey, options: OfPod<ExecOptions>): Promise<CommandResult> {
+    return exec(this.#streamConfig(), this.#ofPod(key, options));
+  }
+
+  /** Joins the streams of a container's own process. */
+  attach(key: api.ObjectKey, options: OfPod<AttachOptions>): Promise<CommandResult> {
+    return attach(this.#streamConfig(), this.#ofPod(key, options));
+  }
+
+  /** One connection to a port of a pod. */
+  portForward(key: api.ObjectKey, options: OfPod<PortForwardOptions>): Promise<Duplex> {
+    return portForward(this.#streamConfig(), this.#ofPod(key, options));
+  }
+
+  /** A local port that leads to a port of a pod. */
+  listenPortForward(key: api.ObjectKey, options: OfPod<ListenOptions>): Promise<PortForwardListener> {
+    return listenPortForward(this.#streamConfig(), this.#ofPod(key, options));
+  }
+
   /** Any request: `path` begins with a slash and is below the server's base URL. */
   raw(method: HttpMethod, path: string, options: RawOptions = {}): Promise<HttpResponse> {
     return this.requester.bytes(rawRequest(method, path, options));
@@ -152,6 +180,18 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
   /** Cuts watches and streams, and resolves when the requests under way have ended. */
   close(): Promise<void> {
     return this.transport.close();
+  }
+
+  /** WebSockets do not go through the transport, but act as the same user. */
+  #streamConfig(): ClusterConfig {
+    return { ...this.#config, headers: { ...this.#config.headers, ...this.#options.headers } };
+  }
+
+  #ofPod<Options extends api.RequestOptions>(key: api.ObjectKey, options: Options) {
+    const { name: pod, namespace } = this.key(pods, key);
+    const { closed } = this.transport;
+    const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
+    return { ...options, pod, namespace, signal };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

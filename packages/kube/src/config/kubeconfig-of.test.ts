@@ -15,7 +15,7 @@ after(() => rmSync(directory, { recursive: true }));
 
 async function writeAndLoad(config: ClusterConfig, name: string): Promise<ClusterConfig> {
   const path = join(directory, "config");
-  writeFileSync(path, kubeconfigOf(config, name));
+  writeFileSync(path, await kubeconfigOf(config, name));
   return loadClusterConfig({ env: {}, kubeconfig: path, context: name });
 }
 
@@ -91,16 +91,16 @@ describe("a configuration written as a kubeconfig", () => {
     );
     const config = await loadClusterConfig({ env: {}, kubeconfig: path });
     const again = await writeAndLoad(config, "a");
-    assert.equal(kubeconfigOf(again, "a"), kubeconfigOf(config, "a"));
-    assert.match(kubeconfigOf(config, "a"), /command: \/opt\/plugin/);
+    assert.equal(await kubeconfigOf(again, "a"), await kubeconfigOf(config, "a"));
+    assert.match(await kubeconfigOf(config, "a"), /command: \/opt\/plugin/);
   });
 
-  it("is refused where a kubeconfig cannot say it", () => {
+  it("is refused where a kubeconfig cannot say it", async () => {
     const credentials = { current: async () => ({}), rejected() {} };
-    assert.throws(() => kubeconfigOf(clusterConfig({ server: "https://a", credentials }), "a"), {
+    await assert.rejects(kubeconfigOf(clusterConfig({ server: "https://a", credentials }), "a"), {
       message: "cannot write the configuration of https://a as a kubeconfig: its credentials are made by the program",
     });
-    assert.throws(() => kubeconfigOf(clusterConfig({ server: "https://a", headers: { "X-Tenant": "t" } }), "a"), {
+    await assert.rejects(kubeconfigOf(clusterConfig({ server: "https://a", headers: { "X-Tenant": "t" } }), "a"), {
       message: "cannot write the configuration of https://a as a kubeconfig: it sends the headers X-Tenant",
     });
   });

@@ -1,11 +1,11 @@
-import { stringify } from "yaml";
 import type { ClusterConfig } from "./cluster-config.ts";
 import { isWritable } from "./credentials.ts";
 import { KubeconfigNotWritable } from "./errors.ts";
 import { impersonationOf } from "./impersonation.ts";
 
 /** A kubeconfig with one context called `name` that leads to the same cluster. It holds secrets: write it with mode 0600. */
-export function kubeconfigOf(config: ClusterConfig, name: string): string {
+export async function kubeconfigOf(config: ClusterConfig, name: string): Promise<string> {
+  const { stringify } = await import("yaml");
   return stringify(
     {
       apiVersion: "v1",

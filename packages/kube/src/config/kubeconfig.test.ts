@@ -11,8 +11,12 @@ const content = fc.record({
   current: fc.option(fc.constantFrom("a", "b")),
 });
 
-const kubeconfigs = fc.array(content, { maxLength: 4 }).map((all) =>
-  all.map(({ clusters, users, contexts, current }, index) => {
+const contents = fc.array(content, { maxLength: 4 });
+
+type Contents = typeof contents extends fc.Arbitrary<infer T> ? T : never;
+
+function parseAll(all: Contents): Promise<Kubeconfig[]> {
+  const parsed = all.map(({ clusters, users, contexts, current }, index) => {
     const named = (name: string) => ({ name });
     const text = {
       clusters: clusters.map(named),
@@ -21,8 +25,9 @@ const kubeconfigs = fc.array(content, { maxLength: 4 }).map((all) =>
       "current-context": current,
     };
     return parseKubeconfig(JSON.stringify(text), `file-${index}`);
-  }),
-);
+  });
+  return Promise.all(parsed);
+}
 
 /** Each entry with the file that it is from. */
 function origins(kubeconfig: Kubeconfig) {
@@ -32,9 +37,10 @@ function origins(kubeconfig: Kubeconfig) {
 }
 
 describe("merging kubeconfigs", () => {
-  it("takes each name from the first file that has it, and the first current-context", () => {
-    fc.assert(
-      fc.property(kubeconfigs, (all) => {
+  it("takes each name from the first file that has it, and the first current-context", async () => {
+    await fc.assert(
+      fc.asyncProperty(contents, async (given) => {
+        const all = await parseAll(given);
         const merged = mergeKubeconfigs(all);
         for (const entries of ["clusters", "users", "contexts"] as const) {
           for (const name of ["a", "b", "c", "d"]) {
@@ -47,28 +53,29 @@ describe("merging kubeconfigs", () => {
     );
   });
 
-  it("does not depend on what is merged first", () => {
-    fc.assert(
-      fc.property(kubeconfigs, fc.nat(4), (all, split) => {
+  it("does not depend on what is merged first", async () => {
+    await fc.assert(
+      fc.asyncProperty(contents, fc.nat(4), async (given, split) => {
+        const all = await parseAll(given);
         const halves = [mergeKubeconfigs(all.slice(0, split)), mergeKubeconfigs(all.slice(split))];
         assert.deepEqual(origins(mergeKubeconfigs(halves)), origins(mergeKubeconfigs(all)));
       }),
     );
   });
 
-  it("of nothing, and of files without content, is empty", () => {
+  it("of nothing, and of files without content, is empty", async () => {
     assert.ok(isEmptyKubeconfig(mergeKubeconfigs([])));
     for (const text of ["", "\n# a comment\n", "---\n", "{}", "apiVersion: v1\nkind: Config\nusers: null\n"]) {
-      assert.ok(isEmptyKubeconfig(parseKubeconfig(text, "file")), JSON.stringify(text));
+      assert.ok(isEmptyKubeconfig(await parseKubeconfig(text, "file")), JSON.stringify(text));
     }
-    assert.ok(!isEmptyKubeconfig(parseKubeconfig("current-context: a", "file")));
+    assert.ok(!isEmptyKubeconfig(await parseKubeconfig("current-context: a", "file")));
   });
 
-  it("never throws anything but an error of ours, whatever the text", () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+  it("never throws anything but an error of ours, whatever the text", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (text) => {
         try {
-          parseKubeconfig(text, "file");
+          await parseKubeconfig(text, "file");
         } catch (error) {
           assert.match(String((error as { code?: string }).code), /^KUBE_CONFIG_/);
         }

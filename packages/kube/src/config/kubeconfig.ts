@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { type Document, LineCounter, parseDocument, type YAMLError } from "yaml";
+import type { Document, LineCounter, YAMLError } from "yaml";
 import { KubeconfigSyntax, KubeconfigUnreadable } from "./errors.ts";
 import { isMapping, Section } from "./section.ts";
 import { systemReason } from "./system-reason.ts";
@@ -14,8 +14,8 @@ export interface Kubeconfig {
 }
 
 /** Reads YAML or JSON. `file` is named in errors, and relative paths in the text start from its directory. */
-export function parseKubeconfig(text: string, file: string): Kubeconfig {
-  const root = new Section(file, "", parseMapping(text, file));
+export async function parseKubeconfig(text: string, file: string): Promise<Kubeconfig> {
+  const root = new Section(file, "", await parseMapping(text, file));
   for (const [name, value] of [
     ["apiVersion", "v1"],
     ["kind", "Config"],
@@ -53,7 +53,7 @@ export async function readKubeconfigs(
   const kubeconfigs: Kubeconfig[] = [];
   for (const path of paths) {
     const text = await readText(path, options.ignoreMissing ?? false);
-    if (text !== undefined) kubeconfigs.push(parseKubeconfig(text, path));
+    if (text !== undefined) kubeconfigs.push(await parseKubeconfig(text, path));
   }
   return mergeKubeconfigs(kubeconfigs);
 }
@@ -81,7 +81,9 @@ async function readText(path: string, ignoreMissing: boolean): Promise<string | 
   }
 }
 
-function parseMapping(text: string, file: string): Record<string, unknown> {
+async function parseMapping(text: string, file: string): Promise<Record<string, unknown>> {
+  // Loaded here and not before: it takes 13 MB, and a process in a cluster never needs it.
+  const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   const [error] = document.errors;

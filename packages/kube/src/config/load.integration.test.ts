@@ -41,9 +41,9 @@ for (const kubernetes of ["1.36", "1.35"] as const) {
     });
 
     /** Writes the configuration down and loads it again. */
-    function reload(config: ClusterConfig): Promise<ClusterConfig> {
+    async function reload(config: ClusterConfig): Promise<ClusterConfig> {
       const path = join(directory, "config");
-      writeFileSync(path, kubeconfigOf(config, "test"), { mode: 0o600 });
+      writeFileSync(path, await kubeconfigOf(config, "test"), { mode: 0o600 });
       return loadClusterConfig({ env: process.env, kubeconfig: path });
     }
 

@@ -5,20 +5,12 @@ import { connect } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import type { NodeProvider } from "@fjord/testbed";
-import { startTestBed } from "@fjord/testbed/testing";
+import { realNodesSkip, startTestBed, testNodes } from "@fjord/testbed/testing";
 import { KubeClient } from "../client/client.ts";
 import type { ClusterConfig } from "../config/cluster-config.ts";
 import { attach, exec } from "./exec.ts";
 import { portForward } from "./port-forward.ts";
 import { listenPortForward } from "./port-forward-listener.ts";
-
-// The package does not export this module by name yet.
-const nodesTesting = new URL("nodes/testing.ts", import.meta.resolve("@fjord/testbed/testing"));
-const { realNodesSkip, testNodes } = (await import(nodesTesting.href)) as {
-  realNodesSkip(): string | false;
-  testNodes(): NodeProvider;
-};
 
 const pods = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true } as const;
 const web = {
@@ -143,6 +135,20 @@ describe("streams of real pods", { skip: realNodesSkip(), timeout: 180_000 }, ()
     await once(stdout, "data");
     abort.abort(new Error("enough"));
     assert.equal(String(await outcome), "Error: enough");
+  });
+
+  it("a client runs commands as its user, and cuts them when it is closed", async () => {
+    const client = new KubeClient(config);
+    const key = { name: "web", namespace: "default" };
+    const command = ["sh", "-c", "echo on; sleep 600"];
+    assert.deepEqual(await client.exec(key, { container: "web", command: ["sh", "-c", "exit 4"] }), { exitCode: 4 });
+    const nobody = client.impersonating({ user: "nobody" });
+    await assert.rejects(nobody.exec(key, { container: "web", command }), { reason: "Forbidden" });
+    const stdout = new PassThrough();
+    const outcome = client.exec(key, { container: "web", command, stdout }).catch((error: unknown) => error);
+    await once(stdout, "data");
+    await client.close();
+    assert.match(String(await outcome), /the client was closed/);
   });
 
   it("attach talks to the container's own process", async () => {

@@ -6,7 +6,7 @@ import type { ClusterConfig } from "../config/cluster-config.ts";
 import { ConnectionError } from "../transport/errors.ts";
 import { ChannelSocket } from "./channel-socket.ts";
 import { PortForwardFailed, StreamProtocol } from "./errors.ts";
-import { openSocket, type StreamOptions } from "./open-socket.ts";
+import type { StreamOptions } from "./open-socket.ts";
 
 const pods = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true } as const;
 const channels = { data: 0, error: 1 } as const;
@@ -29,6 +29,7 @@ export async function portForward(config: ClusterConfig, options: PortForwardOpt
     throw new PortForwardFailed({ action, reason: "a port is a whole number from 1 to 65535" });
   }
   const path = `${objectPath(pods, key, "portforward")}?ports=${port}`;
+  const { openSocket } = await import("./open-socket.ts");
   const socket = await openSocket(config, { ...options, path, action, protocols: ["v4.channel.k8s.io"] });
   return new ForwardedConnection(socket, { ...options, action, server: config.server });
 }

@@ -1,12 +1,13 @@
 import type { Readable, Writable } from "node:stream";
 import { onAbort, systemClock } from "@fjord/base";
+import type { WebSocket } from "ws";
 import type { ClusterConfig } from "../config/cluster-config.ts";
 import { ConnectionError } from "../transport/errors.ts";
 import { ChannelSocket } from "./channel-socket.ts";
 import { OutputClosed } from "./errors.ts";
 import { exitCodeOf } from "./exit-status.ts";
 import { sendInput } from "./input.ts";
-import { openSocket, type StreamOptions } from "./open-socket.ts";
+import type { StreamOptions } from "./open-socket.ts";
 import { Output } from "./output.ts";
 
 export interface TerminalSize {
@@ -50,6 +51,8 @@ export interface CommandRequest extends CommandStreams, StreamOptions {
 
 /** Runs a command over the channel protocol until the server has told how it ended and everything is written. */
 export async function runCommand(config: ClusterConfig, request: CommandRequest): Promise<CommandResult> {
+  // Loaded here and not before: WebSockets take 15 MB, and few processes open one.
+  const { openSocket } = await import("./open-socket.ts");
   const socket = await openSocket(config, { ...request, protocols });
   return new Command(config.server, request).run(socket);
 }
@@ -67,7 +70,7 @@ class Command {
     this.#request = request;
   }
 
-  async run(webSocket: Awaited<ReturnType<typeof openSocket>>): Promise<CommandResult> {
+  async run(webSocket: WebSocket): Promise<CommandResult> {
     const { clock, pingIntervalMs, signal, stdin, resize, action } = this.#request;
     const socket: ChannelSocket = new ChannelSocket(webSocket, {
       clock,

@@ -54,6 +54,7 @@ export class Transport implements AsyncDisposable {
   readonly #options: Required<Omit<TransportOptions, "dispatcher" | "clock" | keyof ConnectionOptions>>;
   readonly #streams = new Set<() => void>();
   #closing: Promise<void> | undefined;
+  readonly #closed = new AbortController();
 
   constructor(config: ClusterConfig, options: TransportOptions = {}) {
     const url = parseServer(config.server);
@@ -122,6 +123,11 @@ export class Transport implements AsyncDisposable {
     });
   }
 
+  /** Aborts when the transport is closed. */
+  get closed(): AbortSignal {
+    return this.#closed.signal;
+  }
+
   /** Cuts streams, refuses new requests, and resolves when those under way have ended. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -133,6 +139,7 @@ export class Transport implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#closed.abort(new TransportClosed({ action: "go on", server: this.server }));
     for (const cut of this.#streams) cut();
     await this.#connections.close();
   }
