@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
+import { clusterConfig, kubeconfigOf } from "@fjord/kube";
 import { Authority, createSigningKey } from "./certificates.ts";
-import { forgeKubeconfig } from "./kubeconfig.ts";
 import { type SiteLayout, siteFiles, siteServer } from "./site-layout.ts";
 
 /** Who speaks to the API server, and as whom. */
@@ -25,14 +25,9 @@ export async function createCredentials(layout: SiteLayout, now: number): Promis
   const loopback = { dnsNames: ["localhost"], addresses: ["127.0.0.1"] };
   const issued = Object.entries(clients).map(async ([name, subject]) => {
     const pair = await ca.issueTo(pki, name, { ...subject, ...loopback }, now);
-    const text = forgeKubeconfig({
-      name: layout.name,
-      server: siteServer(layout),
-      ca: ca.certificate,
-      cert: pair.certificate,
-      key: pair.key,
-    });
-    await writeFile(files.kubeconfig(name), text, { mode: 0o600 });
+    const server = siteServer(layout);
+    const config = clusterConfig({ server, ca: ca.certificate, cert: pair.certificate, key: pair.key });
+    await writeFile(files.kubeconfig(name), await kubeconfigOf(config, layout.name), { mode: 0o600 });
   });
   await Promise.all([
     ...issued,

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock, Random } from "@fjord/base";
-import { forgeKubeconfig } from "../kubeconfig.ts";
+import { clusterConfig, kubeconfigOf } from "@fjord/kube";
 import { pathAddress, type SiteLayout, siteFiles } from "../site-layout.ts";
 import { Network } from "./network.ts";
 
@@ -47,8 +47,8 @@ export async function writePathKubeconfigs(layouts: readonly SiteLayout[]): Prom
     );
     const file = pathKubeconfig(from, to);
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const text = forgeKubeconfig({ name: to.name, server: pathServer(from, to), ca, cert, key });
-    await writeFile(file, text, { mode: 0o600 });
+    const config = clusterConfig({ server: pathServer(from, to), ca, cert, key });
+    await writeFile(file, await kubeconfigOf(config, to.name), { mode: 0o600 });
   }
 }
 

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { clusterConfig, kubeconfigOf } from "@fjord/kube";
 import { stringify } from "yaml";
 import type { NodeTools } from "../binaries/node-packages.ts";
 import type { Authority } from "../certificates.ts";
-import { forgeKubeconfig } from "../kubeconfig.ts";
 import type { ManagedProcess } from "../managed-process.ts";
 import type { Site } from "../site.ts";
 import { type NodeNetwork, siteServer } from "../site-layout.ts";
@@ -167,13 +167,9 @@ export class RealNode {
   async #kubeconfig(commonName: string, organizations: readonly string[]): Promise<string> {
     const { authority, site } = this.#dependencies;
     const pair = await this.#issue({ commonName, organizations, usages: ["client"] });
-    return forgeKubeconfig({
-      name: site.name,
-      server: siteServer(site.layout),
-      ca: authority.certificate,
-      cert: pair.certificate,
-      key: pair.key,
-    });
+    const server = siteServer(site.layout);
+    const config = clusterConfig({ server, ca: authority.certificate, cert: pair.certificate, key: pair.key });
+    return kubeconfigOf(config, site.name);
   }
 
   #issue(request: Parameters<Authority["issue"]>[0]) {
