@@ -29,14 +29,16 @@ if (work === "list") {
   const { items } = await client.list(Pod, { namespace: LIST_NAMESPACE });
   const milliseconds = performance.now() - start;
   finish({ milliseconds, residentMegabytes: residentMegabytes(), count: items.length });
-} else if (work === "informer") {
+} else if (work === "request") {
+  finish({ milliseconds: 0, residentMegabytes: residentMegabytes(), count: 1 });
+} else if (work === "informer" || work === "untrimmed informer") {
   const cache = new Cache({
     kind: Pod,
     client,
     clock: systemClock,
     random: Math.random,
     logger: silentLogger,
-    transform: trimManagedFields,
+    ...(work === "informer" && { transform: trimManagedFields }),
   });
   void cache.run(new AbortController().signal);
   await cache.waitForSync();
