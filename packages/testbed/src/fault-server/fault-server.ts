@@ -5,7 +5,7 @@ import { type ApiPath, parseApiPath, resourceOf } from "./api-path.ts";
 import { BodyWriter } from "./body-writer.ts";
 import { type ActiveFault, type Fault, type FaultOptions, FaultPlan } from "./fault.ts";
 import { listPage } from "./list-page.ts";
-import { RequestLog, type RequestRecord, type Verb } from "./request-log.ts";
+import { RequestLog, type RequestRecord, recordOf } from "./request-log.ts";
 import { keyOf, RevisionStore, type Snapshot } from "./revision-store.ts";
 import { parseSelector } from "./selector.ts";
 import { notFound, StatusError, statusOf } from "./status.ts";
@@ -300,20 +300,6 @@ function selectorOf(record: RequestRecord) {
 
 function kindIn(store: RevisionStore, resource: string): string {
   return store.list(resource)[0]?.[1].kind ?? "Object";
-}
-
-function recordOf(method: string, url: URL, path: ApiPath | undefined, at: number): RequestRecord {
-  return { at, method, path: url.pathname, query: url.searchParams, ...path, verb: verbOf(method, url, path) };
-}
-
-function verbOf(method: string, url: URL, path: ApiPath | undefined): Verb {
-  if (path === undefined || path.subresource !== undefined) return "other";
-  if (method === "POST") return "create";
-  if (method === "PUT") return "update";
-  if (method === "PATCH") return "patch";
-  if (method === "DELETE") return "delete";
-  if (path.name !== undefined) return "get";
-  return url.searchParams.get("watch") === "true" || url.searchParams.get("watch") === "1" ? "watch" : "list";
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -1,3 +1,4 @@
+import type { ApiPath } from "./api-path.ts";
 import { matches, type RequestMatch } from "./fault.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "other";
@@ -38,4 +39,19 @@ export class RequestLog implements Iterable<RequestRecord> {
   [Symbol.iterator](): Iterator<RequestRecord> {
     return this.#records[Symbol.iterator]();
   }
+}
+
+/** What came in, in the words of the Kubernetes API. */
+export function recordOf(method: string, url: URL, path: ApiPath | undefined, at: number): RequestRecord {
+  return { at, method, path: url.pathname, query: url.searchParams, ...path, verb: verbOf(method, url, path) };
+}
+
+function verbOf(method: string, url: URL, path: ApiPath | undefined): Verb {
+  if (path === undefined || path.subresource !== undefined) return "other";
+  if (method === "POST") return "create";
+  if (method === "PUT") return "update";
+  if (method === "PATCH") return "patch";
+  if (method === "DELETE") return "delete";
+  if (path.name !== undefined) return "get";
+  return url.searchParams.get("watch") === "true" || url.searchParams.get("watch") === "1" ? "watch" : "list";
 }
