@@ -58,6 +58,11 @@ export class SharedCaches {
     };
   }
 
+  /** Resolves when each cache that is open now has synced; rejects if `signal` aborts before. */
+  async waitForSync(signal?: AbortSignal): Promise<void> {
+    await Promise.all(this.#entries.values().map(({ cache }) => cache.waitForSync(signal)));
+  }
+
   /** Runs what is open, and what will be, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     this.#running = true;
