@@ -26,8 +26,16 @@ export interface CustomResourceDefinitionVersion {
   served: boolean;
   storage: boolean;
   subresources: { status: Record<string, never> };
-  additionalPrinterColumns: Record<string, string | number>[];
+  additionalPrinterColumns: CustomResourceColumn[];
   schema: { openAPIV3Schema: StructuralSchema };
+}
+
+export interface CustomResourceColumn {
+  name: string;
+  jsonPath: string;
+  type: string;
+  description: string;
+  priority?: number;
 }
 
 /** The manifest that teaches an API server a kind. */
@@ -68,7 +76,7 @@ const age: PrinterColumn = {
   description: "How long ago it was made.",
 };
 
-function printerColumn(column: PrinterColumn): Record<string, string | number> {
+function printerColumn(column: PrinterColumn): CustomResourceColumn {
   const { name, path, type = "string", wide = false, description } = column;
   return { name, jsonPath: path, type, description, ...(wide ? { priority: 1 } : {}) };
 }

@@ -40,6 +40,8 @@ function etcdArguments(layout: SiteLayout): string[] {
     "peer-key-file": files.key("etcd"),
     // The data lives no longer than the machine is up; waiting for its disk would only slow tests down.
     "unsafe-no-fsync": "true",
+    // Without it the API server has no bookmarks to send for kinds that do not change.
+    "watch-progress-notify-interval": "5s",
     "log-level": "warn",
   });
 }

@@ -13,7 +13,9 @@ export function identify(pid: number): ProcessIdentity | undefined {
   if (stat === undefined) return undefined;
   // The command name, in parentheses, may itself hold spaces and parentheses: everything after the last one is fields.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  if (fields[0] === "Z" || fields[0] === "X") return undefined;
+  // The first thread may have ended while others, killed at the same moment, still hold ports and files.
+  const ended = fields[0] === "X" || (fields[0] === "Z" && Number(fields[17]) <= 1);
+  if (ended) return undefined;
   return { pid, started: `${bootId()}/${fields[19]}` };
 }
 

@@ -55,7 +55,7 @@ export class Schema<Out, In = Out, P extends Presence = "required"> {
    * so the defaults below are put into it here.
    */
   default(value: In): Schema<Out, In, "defaulted"> {
-    const node = { ...this.node, default: fillDefaults(this.node, value) };
+    const node = { ...this.node, default: fillDefaults(this.node, value) as NonNullable<unknown> };
     return new Schema({ ...this.parts, node }, "defaulted");
   }
 

@@ -8,7 +8,7 @@ export interface StructuralSchema {
   additionalProperties?: StructuralSchema;
   items?: StructuralSchema;
   enum?: string[];
-  default?: unknown;
+  default?: NonNullable<unknown>;
   pattern?: string;
   minLength?: number;
   maxLength?: number;

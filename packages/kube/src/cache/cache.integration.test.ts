@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { cp, readFile, rm } from "node:fs/promises";
 import { request } from "node:https";
-import { createServer } from "node:net";
 import { test } from "node:test";
 import { type Random, seededRandom, silentLogger, sleep, systemClock } from "@fjord/base";
 import { type Site, siteFiles } from "@fjord/testbed";
@@ -54,7 +53,7 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
         for (let round = 0; round < 2; round++) {
           const writing = churn.write(120);
           await sleep(systemClock, 100);
-          await killApiServer(site);
+          await site.process("kube-apiserver").kill();
           await site.process("kube-apiserver").start();
           await site.ready(limits);
           await writing;
@@ -75,7 +74,7 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
       await t.test("a revision that was compacted while the API server was away", async () => {
         await churn.write(10);
         await equalsTruth();
-        await killApiServer(site);
+        await site.process("kube-apiserver").kill();
         await compactEverything(site);
         await site.process("kube-apiserver").start();
         await site.ready(limits);
@@ -139,20 +138,8 @@ class Churn {
   }
 }
 
-/** Kills it, and waits until its port is free: the threads of a process may outlive its first one for a moment. */
-async function killApiServer(site: Site): Promise<void> {
-  await site.process("kube-apiserver").kill();
-  const { port, hostname } = new URL(site.config.server);
-  const free = () =>
-    new Promise<boolean>((resolve) => {
-      const server = createServer().once("error", () => resolve(false));
-      server.listen(Number(port), hostname, () => server.close(() => resolve(true)));
-    });
-  while (!(await free())) await sleep(systemClock, 10);
-}
-
 async function halt(site: Site): Promise<void> {
-  await killApiServer(site);
+  await site.process("kube-apiserver").kill();
   await site.process("etcd").stop();
 }
 

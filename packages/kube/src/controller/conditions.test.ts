@@ -23,7 +23,7 @@ test("the transition time moves with the status alone", () => {
 });
 
 test("no change gives the very same array, and never touches what it was given", () => {
-  const before = Object.freeze(setCondition([], ready, noon).conditions.map((each) => Object.freeze(each)));
+  const before = Object.freeze(setCondition(undefined, ready, noon).conditions.map((each) => Object.freeze(each)));
   const again = setCondition(before, { ...ready }, noon + 5_000);
   assert.equal(again.changed, false);
   assert.equal(again.conditions, before);
@@ -31,7 +31,7 @@ test("no change gives the very same array, and never touches what it was given",
 });
 
 test("a message is cut to what servers accept, at a whole character", () => {
-  const { conditions } = setCondition([], { ...ready, message: `${"x".repeat(32_766)}😀😀` }, noon);
+  const { conditions } = setCondition(undefined, { ...ready, message: `${"x".repeat(32_766)}😀😀` }, noon);
   const message = conditions[0]?.message ?? "";
   assert.ok(message.length <= 32_768);
   assert.equal(message.isWellFormed(), true);
@@ -39,7 +39,7 @@ test("a message is cut to what servers accept, at a whole character", () => {
 });
 
 test("a condition is true only of a generation that was seen", () => {
-  const { conditions } = setCondition([], ready, noon);
+  const { conditions } = setCondition(undefined, ready, noon);
   assert.equal(isConditionTrue(conditions, "Ready"), true);
   assert.equal(isConditionTrue(conditions, "Ready", 1), true);
   assert.equal(isConditionTrue(conditions, "Ready", 2), false);
@@ -48,7 +48,7 @@ test("a condition is true only of a generation that was seen", () => {
 });
 
 test("a condition can be taken away", () => {
-  const { conditions } = setCondition([], ready, noon);
+  const { conditions } = setCondition(undefined, ready, noon);
   assert.deepEqual(removeCondition(conditions, "Ready"), { conditions: [], changed: true });
   assert.equal(removeCondition(conditions, "Missing").conditions, conditions);
 });
