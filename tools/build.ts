@@ -1,11 +1,11 @@
-// `npm run build`: bundles every package into dist/, one file for each of its exports, for shipping. Packages of this
+// `npm run build [-- FOLDER]`: bundles every package into dist/, one file for each of its exports, for shipping. Packages of this
 // repository are bundled in; those of npm stay imports.
 import { globSync, readFileSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 
 const root = dirname(import.meta.dirname);
-const dist = join(root, "dist");
+const dist = resolve(root, process.argv[2] ?? "dist");
 rmSync(dist, { recursive: true, force: true });
 
 const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => ({
