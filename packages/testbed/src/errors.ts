@@ -89,3 +89,9 @@ export const BedDiffersError = defineError(
   "a test bed of {running} runs in {directory}, not one of {asked}",
   "End it with `npm run testbed -- down` first, or start the other one elsewhere with --directory.",
 );
+
+export const BedNotRemovedError = defineError(
+  "TESTBED_NOT_REMOVED",
+  "some of the test bed in {directory} could not be removed: {what}",
+  "Mend what stands in the way and run `npm run testbed -- down` again: it goes on from there.",
+);

@@ -45,6 +45,21 @@ test("removing a bed spares a directory in which another one was started since",
   assert.equal(existsSync(join(directory, "bed.json")), true);
 });
 
+test("what cannot be removed is named, and stays on record until it can be", async (t) => {
+  const { registry, directory, base } = await place(t);
+  const group = join(base, "group");
+  mkdirSync(join(group, "child"), { recursive: true });
+  await writeFile(join(group, "child", "file"), "");
+  registry.put({ id: "x3", directory });
+  makeState(registry, "x3", directory).addResource({ kind: "cgroup", id: group });
+  const remove = () => removeBed({ id: "x3", directory }, { registry, log: silentLogger });
+  await assert.rejects(remove(), { code: "TESTBED_NOT_REMOVED", message: /cgroup .*group/ });
+  assert.deepEqual([existsSync(directory), registry.list().length], [true, 1]);
+  await rm(join(group, "child", "file"));
+  await remove();
+  assert.deepEqual([existsSync(directory), existsSync(group), registry.list().length], [false, false, 0]);
+});
+
 test("resources outside the run directory go too, and a missing one is no obstacle", async (t) => {
   const { registry, directory, base } = await place(t);
   const outside = join(base, "outside");

@@ -4,6 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Clock, describeError, type Logger, systemClock } from "@fjord/base";
+import { BedNotRemovedError } from "./errors.ts";
 import { identify, isAlive, type ProcessIdentity, readProc, sendSignal } from "./process-identity.ts";
 import type { Resource } from "./process-record.ts";
 import type { Registration, Registry } from "./registry.ts";
@@ -26,17 +27,22 @@ export interface RemoveOptions {
   clock?: Clock;
 }
 
-/** Ends and removes all there is of a bed, whoever started it and however it ended. Doing so twice does no harm. */
+/**
+ * Ends and removes all there is of a bed, whoever started it and however it ended. Doing so twice does no harm; what
+ * cannot be removed stays on record for the next time.
+ */
 export async function removeBed(bed: Registration, options: RemoveOptions): Promise<void> {
   const state = readState(bed.directory);
   const mine = state?.id === bed.id ? state : undefined;
   const recorded = (mine?.processes ?? []).flatMap(({ identity }) => (identity === undefined ? [] : [identity]));
   await endProcesses(() => [...recorded.filter(isAlive), ...markedProcesses(bed.id)], options);
+  const stuck: string[] = [];
   for (const resource of [...(mine?.resources ?? [])].reverse()) {
     await removeResource(resource, options).catch((error: unknown) =>
-      options.log.warn("cannot remove a resource of the test bed", { ...resource, error: describeError(error) }),
+      stuck.push(`${resource.kind} ${resource.id} (${describeError(error)})`),
     );
   }
+  if (stuck.length > 0) throw new BedNotRemovedError({ directory: bed.directory, what: stuck.join(", ") });
   // The directory is removed only when it holds this bed: another may have been started there since.
   for (const directory of [bed.directory, options.registry.runtimeDirectory(bed.id)]) await unmountBelow(directory);
   if (mine !== undefined) await rm(bed.directory, { recursive: true, force: true, maxRetries: 5 });
@@ -45,12 +51,18 @@ export async function removeBed(bed: Registration, options: RemoveOptions): Prom
 
 /** Removes the beds of programs that have ended; gives their registrations. */
 export async function reapLeftovers(options: RemoveOptions): Promise<Registration[]> {
-  const leftovers = options.registry.leftovers();
-  for (const bed of leftovers) {
+  const removed: Registration[] = [];
+  for (const bed of options.registry.leftovers()) {
     options.log.info("removing a test bed whose program has ended", { id: bed.id, directory: bed.directory });
-    await removeBed(bed, options);
+    try {
+      await removeBed(bed, options);
+      removed.push(bed);
+    } catch (error) {
+      // Another's leftovers must not keep a bed from starting.
+      options.log.warn("a test bed whose program has ended is still there", { error: describeError(error) });
+    }
   }
-  return leftovers;
+  return removed;
 }
 
 /** Live processes that carry the mark of a bed. */
