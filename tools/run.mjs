@@ -18,7 +18,10 @@ function install() {
   console.error("Installing dependencies (npm ci) ...");
   const npm = process.env.npm_execpath;
   const [command, args] = npm ? [process.execPath, [npm]] : ["npm", []];
-  const result = spawnSync(command, [...args, "ci", "--no-audit", "--no-fund"], { cwd: root, stdio: "inherit" });
+  const result = spawnSync(command, [...args, "ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: root,
+    stdio: "inherit",
+  });
   if (result.status !== 0) {
     console.error("npm ci failed; the lines above say why. Nothing was run.");
     process.exit(result.status ?? 1);

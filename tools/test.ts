@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
+import { kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
 
 const root = dirname(import.meta.dirname);
 const wanted = process.argv.slice(2);
@@ -31,14 +32,16 @@ if (required && integration.length > 0) {
   }
 }
 if (unit.length > 0) {
-  heading(`Unit tests: ${unit.length} files`);
+  heading(`Unit tests (files: ${unit.length})`);
   status ||= await node(["--test", `--test-concurrency=${availableParallelism()}`, "--test-timeout=120000", ...unit]);
 }
 if (integration.length > 0) {
-  heading(`Tests on real Kubernetes: ${integration.length} files`);
+  heading(`Tests on real Kubernetes (files: ${integration.length})`);
   const result = await node(["--test", "--test-concurrency=1", "--test-timeout=600000", ...integration]);
   status ||= result;
 }
+const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
+for (const reason of skipped) if (reason !== false) console.log(`Some tests were skipped: ${reason}`);
 process.exit(status);
 
 function heading(text: string): void {

@@ -11,6 +11,8 @@ Fjord keeps everything in Kubernetes objects of the group \`fjord.dev\`, version
 \`kubectl explain site.spec.sharing\` says on the command line what this page says. It is written by \`npm run generate\` from
 the sources in \`packages/api/src/kinds\`.
 
+\`kubectl apply --server-side -f packages/api/manifests\` teaches a cluster all of them.
+
 ${table(["Kind", "Short name", "Scope", "What it is"], kinds.map(overviewRow))}
 
 ## Types

@@ -144,7 +144,7 @@ async function fill(session: BenchmarkSession, kubeconfig: string): Promise<void
     { namespace: workload.CREATE_NAMESPACE, pods: 0 },
   ];
   for (const { namespace, pods } of filling) {
-    session.progress(`making ${pods.toLocaleString("en")} pods in ${namespace}`);
+    if (pods > 0) session.progress(`making ${pods.toLocaleString("en")} pods in ${namespace}`);
     await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
     await client.create(ServiceAccount, {
       apiVersion: "v1",

@@ -3,7 +3,7 @@
 //
 //   KUBECONFIG=... npx node packages/kube/examples/namespace-notes.ts
 import { hostname } from "node:os";
-import { silentLogger, systemClock } from "@fjord/base";
+import { type Logger, systemClock } from "@fjord/base";
 import {
   Cache,
   ConfigMap,
@@ -18,11 +18,8 @@ import {
   watches,
 } from "../src/index.ts";
 
-const means = {
-  clock: systemClock,
-  random: Math.random,
-  logger: { ...silentLogger, info: console.log, warn: console.warn },
-};
+const logger: Logger = { debug() {}, info: console.log, warn: console.warn, error: console.error };
+const means = { clock: systemClock, random: Math.random, logger };
 const client = new KubeClient(await loadClusterConfig({ env: process.env, home: process.env.HOME }));
 const namespaces = new Cache({ ...means, kind: Namespace, client, scope: { labelSelector: "notes=wanted" } });
 const configMaps = new Cache({ ...means, kind: ConfigMap, client, scope: { fieldSelector: "metadata.name=notes" } });

@@ -13,7 +13,7 @@ export const TwinNamespace = defineKind({
     "A consumer's request for a namespace at the provider, the counterpart of one of its own. It lasts while a contract between the two does.",
   writers: { spec: "the consumer's agent, through the provider's API proxy", status: "the provider's agent" },
   columns: [
-    { name: "Namespace", path: ".status.namespace", description: "The namespace given." },
+    { name: "Twin", path: ".status.namespace", description: "The namespace given." },
     { name: "Origin", path: ".spec.originNamespace", description: "The consumer's namespace." },
     conditionColumn("Ready", "Whether it can be used."),
     reasonColumn("Ready", "Why it is ready or not."),

@@ -95,6 +95,32 @@ test("a healthy server is asked for a new watch every five to ten minutes, and f
   assert.deepEqual(running.handler.take(), ["initial a@2"]);
 });
 
+test("a revision that is gone after a restart is listed anew at once, whatever the wait has grown to", async () => {
+  const clock = new ManualClock();
+  await using server = await FaultServer.start({ clock });
+  write(server, "a");
+  await using running = runCache(server, { clock, timing: {} });
+  await running.cache.waitForSync();
+  await until("a watch is open", () => server.openWatches === 1);
+  await minutes(clock, 1, () => {});
+  server.fault({ type: "status", status: 503 }, { times: forEver });
+  server.breakWatches("reset");
+  await until("failures have piled up", () => {
+    void clock.advance(1000);
+    return running.cache.health.failures >= 4;
+  });
+  server.heal();
+  server.requests.clear();
+  server.fault({ type: "status", status: 410 }, { on: { verb: "watch" } });
+  write(server, "b");
+  await until("the next attempt is made", () => {
+    void clock.advance(1000);
+    return server.requests.count({ verb: "watch" }) === 1;
+  });
+  // Time stands still from here on: a wait would never end.
+  await until("what was missed is there", () => running.cache.size === 2);
+});
+
 function write(server: FaultServer, name: string): void {
   const object = { metadata: { name, namespace: "default" } };
   if (server.store.get("configmaps", `default/${name}`) === undefined) server.create(configMaps, object);

@@ -27,6 +27,8 @@ export class Reflector<T extends KubeObject> {
   /** False after a break, until the server has shown that it still has the history that led to `#position`. */
   #trusted = false;
   #expiredPages = 0;
+  /** Whether the mirror was listed since a watch held last: the next reason to list again has to wait. */
+  #listed = false;
   #lastDelay = 0;
   #lastError: ReflectorHealth["lastError"];
 
@@ -99,6 +101,7 @@ export class Reflector<T extends KubeObject> {
     } while (token !== undefined);
     list.end();
     this.#expiredPages = 0;
+    this.#listed = true;
     this.#position = version ?? "0";
     this.#trusted = pages === 1;
   }
@@ -191,15 +194,19 @@ export class Reflector<T extends KubeObject> {
   #settled(): void {
     this.#backoff.reset();
     this.#lastDelay = 0;
+    this.#listed = false;
     this.#lastError = undefined;
   }
 
   /** Notes a failure and gives the time to wait. */
   #failed(error: unknown): number {
     const { clock, logger, kind } = this.#options;
-    if (isGone(error) || isTooLargeResourceVersion(error)) this.#position = undefined;
-    if (error instanceof WatchContradiction || error instanceof RevisionWentBack) this.#position = undefined;
     this.#trusted = false;
+    if (isOutOfDate(error)) this.#position = undefined;
+    if (isOutOfDate(error) && !this.#listed) {
+      logger.debug("reflector lists again", { kind: kind.kind, error: describeError(error) });
+      return 0;
+    }
     const known = this.#lastError !== undefined && describeError(this.#lastError.error) === describeError(error);
     this.#lastError = { error, at: clock.now() };
     const retryAfterMs = error instanceof ApiError ? (error.details.retryAfterSeconds ?? 0) * 1000 : 0;
@@ -215,6 +222,12 @@ export class Reflector<T extends KubeObject> {
     else logger.warn("reflector interrupted", fields);
     return this.#lastDelay;
   }
+}
+
+/** Only a list can help: the server has forgotten the position, or has another history. */
+function isOutOfDate(error: unknown): boolean {
+  if (error instanceof WatchContradiction || error instanceof RevisionWentBack) return true;
+  return isGone(error) || isTooLargeResourceVersion(error);
 }
 
 /** The server has not reached, or no longer has, the revision asked for. */

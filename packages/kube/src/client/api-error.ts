@@ -74,6 +74,9 @@ export class ApiError extends FjordError {
   }
 }
 
+/** Kubernetes itself answers so where a kind is not known; anybody else, where there is no Kubernetes. */
+const NO_SUCH_PATH = "the server does not have this path: the kind is not installed there, or the base URL is wrong";
+
 /** Makes the error for an answer's body, whatever wrote it. */
 export function apiErrorFromBody(
   action: string,
@@ -83,7 +86,8 @@ export function apiErrorFromBody(
 ): ApiError {
   const status = parseStatus(body);
   if (status !== undefined) return new ApiError({ action, statusCode, status, retryAfterSeconds });
-  return new ApiError({ action, statusCode, text: plainText(body), retryAfterSeconds });
+  const text = statusCode === 404 ? NO_SUCH_PATH : plainText(body);
+  return new ApiError({ action, statusCode, text, retryAfterSeconds });
 }
 
 function parseStatus(body: string): Status | undefined {

@@ -1,6 +1,8 @@
 import {
   type Clock,
   describeError,
+  FjordError,
+  type LogFields,
   type Logger,
   onAbort,
   type Random,
@@ -131,13 +133,13 @@ export class Controller implements Runnable {
       const result = await this.#options.reconcile(request, { signal: deadline.signal, log, failures });
       this.#queue.forget(key);
       if (result.type === "again") this.#queue.addAfter(key, result.afterMs);
-      if (result.type === "terminal") log.error("reconciling failed for good", { error: describeError(result.error) });
+      if (result.type === "terminal") log.error("reconciling failed for good", failure(result.error));
       end(result.type === "done" ? "success" : result.type === "again" ? "requeue_after" : "terminal");
     } catch (error) {
       if (abandon.aborted) {
         log.debug("reconciling was abandoned", { error: describeError(error) });
       } else {
-        log.warn("reconciling failed", { error: describeError(error), failures: this.#queue.failures(key) + 1 });
+        log.warn("reconciling failed", { ...failure(error), failures: this.#queue.failures(key) + 1 });
         this.#queue.addRateLimited(key);
       }
       end("error");
@@ -165,4 +167,10 @@ export class Controller implements Runnable {
       },
     };
   }
+}
+
+/** Where an error comes from matters only when nobody foresaw it. */
+function failure(error: unknown): LogFields {
+  const unforeseen = error instanceof Error && !(error instanceof FjordError);
+  return { error: describeError(error), ...(unforeseen && { stack: error.stack }) };
 }
