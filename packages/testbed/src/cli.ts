@@ -7,6 +7,7 @@ import { addBinaries } from "./commands/binaries.ts";
 import { addCompletion } from "./commands/completion.ts";
 import type { CommandContext } from "./commands/context.ts";
 import { addDown } from "./commands/down.ts";
+import { addLoadImage } from "./commands/load-image.ts";
 import { addLogs } from "./commands/logs.ts";
 import { addNetwork } from "./commands/network.ts";
 import { addProcesses } from "./commands/processes.ts";
@@ -49,6 +50,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   interrupt.abort();
 });
 
+// Without a reader there is nobody to tell; the command's work is wanted all the same.
+process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 143],
@@ -71,8 +77,18 @@ const program = new Command("testbed")
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride();
 
-for (const add of [addUp, addStatus, addDown, addProcesses, addLogs, addNetwork, addBinaries, addCompletion])
-  add(program, context);
+const commands = [
+  addUp,
+  addStatus,
+  addDown,
+  addProcesses,
+  addLogs,
+  addNetwork,
+  addLoadImage,
+  addBinaries,
+  addCompletion,
+];
+for (const add of commands) add(program, context);
 
 try {
   await program.parseAsync();

@@ -14,7 +14,7 @@ export const ProcessEndedError = defineError(
 
 export const NotReadyError = defineError(
   "TESTBED_NOT_READY",
-  "{site}: {what} did not happen within {seconds} s (last answer: {last})",
+  "{site}: waited {seconds} s in vain for {what} (last answer: {last})",
   "Look at the logs with `npm run testbed -- logs`; a busy machine may need `--timeout`.",
 );
 
@@ -68,8 +68,14 @@ export const NoSuchPathError = defineError(
 
 export const ControlError = defineError(
   "TESTBED_NETWORK_CONTROL",
-  "cannot {operation} the network between sites through {socket}: {reason}",
+  "cannot {task} through {socket}: {reason}",
   "`npm run testbed -- status` shows whether the network process runs; `restart` starts it again.",
+);
+
+export const NotExposedError = defineError(
+  "TESTBED_NOT_EXPOSED",
+  "nothing is exposed from {from} to {to} that leads to {target}; there is {exposed}",
+  "Name one of the targets that `npm run testbed -- paths` lists.",
 );
 
 export const NoBedError = defineError(
@@ -94,4 +100,16 @@ export const BedNotRemovedError = defineError(
   "TESTBED_NOT_REMOVED",
   "some of the test bed in {directory} could not be removed: {what}",
   "Mend what stands in the way and run `npm run testbed -- down` again: it goes on from there.",
+);
+
+export const BedRemovedError = defineError(
+  "TESTBED_REMOVED",
+  "the test bed in {directory} was removed by another command while it started",
+  "Run `npm run testbed -- up` again once no `down` runs.",
+);
+
+export const PausedError = defineError(
+  "TESTBED_PAUSED",
+  "{paused}",
+  "A site is not ready while a process of it is paused.",
 );

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
-import { bedEnvironment, markedProcesses, reapLeftovers, removeBed } from "./leftovers.ts";
+import { bedEnvironment, markedProcesses, reapLeftovers, removeBed, removeIfEmpty } from "./leftovers.ts";
 import { identify } from "./process-identity.ts";
 import { Registry } from "./registry.ts";
 import { StateFile } from "./state.ts";
@@ -35,6 +35,28 @@ test("a bed whose owner has ended is reaped: processes that nobody recorded, chi
   );
   assert.deepEqual(markedProcesses("x1"), []);
   assert.deepEqual([existsSync(directory), registry.list().length], [false, 0]);
+});
+
+test("whoever starts a bed can see who removes it", async (t) => {
+  const { registry, directory, base } = await place(t);
+  const group = join(base, "group");
+  mkdirSync(group);
+  await writeFile(join(group, "file"), "");
+  const owner = identify(process.pid);
+  assert.ok(owner !== undefined);
+  registry.put({ id: "x4", directory, owner });
+  makeState(registry, "x4", directory).addResource({ kind: "cgroup", id: group });
+  await assert.rejects(removeBed({ id: "x4", directory }, { registry, log: silentLogger }));
+  assert.deepEqual(registry.find("x4"), { id: "x4", directory, owner, remover: owner });
+});
+
+test("only a directory with nothing in it is removed for being empty", async (t) => {
+  const { base } = await place(t);
+  mkdirSync(join(base, "parent", "child"), { recursive: true });
+  removeIfEmpty(join(base, "parent"));
+  assert.equal(existsSync(join(base, "parent", "child")), true);
+  for (const path of ["parent/child", "parent", "parent"]) removeIfEmpty(join(base, path));
+  assert.equal(existsSync(join(base, "parent")), false);
 });
 
 test("removing a bed spares a directory in which another one was started since", async (t) => {

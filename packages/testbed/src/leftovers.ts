@@ -32,6 +32,9 @@ export interface RemoveOptions {
  * cannot be removed stays on record for the next time.
  */
 export async function removeBed(bed: Registration, options: RemoveOptions): Promise<void> {
+  const registered = options.registry.find(bed.id);
+  const remover = identify(process.pid);
+  if (registered !== undefined && remover !== undefined) options.registry.put({ ...registered, remover });
   const state = readState(bed.directory);
   const mine = state?.id === bed.id ? state : undefined;
   const recorded = (mine?.processes ?? []).flatMap(({ identity }) => (identity === undefined ? [] : [identity]));
@@ -47,6 +50,15 @@ export async function removeBed(bed: Registration, options: RemoveOptions): Prom
   for (const directory of [bed.directory, options.registry.runtimeDirectory(bed.id)]) await unmountBelow(directory);
   if (mine !== undefined) await rm(bed.directory, { recursive: true, force: true, maxRetries: 5 });
   options.registry.remove(bed.id);
+}
+
+/** Removes a directory in which nothing is left. */
+export function removeIfEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch (error) {
+    if (!["ENOENT", "ENOTEMPTY"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
 }
 
 /** Removes the beds of programs that have ended; gives their registrations. */

@@ -10,6 +10,8 @@ export interface Registration {
   readonly directory: string;
   /** The process that the bed belongs to: when that has ended, the bed is a leftover. */
   readonly owner?: ProcessIdentity;
+  /** The process that is removing the bed, so that the one that is starting it knows why its processes end. */
+  readonly remover?: ProcessIdentity;
 }
 
 /** All beds of this user on this machine, wherever their run directories are. */
@@ -46,6 +48,10 @@ export class Registry {
   remove(id: string): void {
     rmSync(this.runtimeDirectory(id), { recursive: true, force: true, maxRetries: 5 });
     rmSync(this.#file(id), { force: true });
+  }
+
+  find(id: string): Registration | undefined {
+    return this.#read(this.#file(id))[0];
   }
 
   list(): Registration[] {

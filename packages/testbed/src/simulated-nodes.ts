@@ -45,7 +45,7 @@ export async function startSimulatedNodes(
       },
       { ...options, clock: options.clock ?? systemClock, interval: 200 },
     );
-    const what = `${count} simulated nodes are Ready`;
+    const what = `${count} simulated nodes to be Ready`;
     const seconds = Math.round(options.timeout / 1000);
     if (!ready) throw new NotReadyError({ site: site.name, what, seconds, last: process.logTail(1) });
   } finally {

@@ -128,9 +128,9 @@ export class Site {
     const left = (): StartOptions => ({ ...options, timeout: Math.max(1, deadline - this.#clock.now()) });
     await this.process("etcd").start();
     // The API server looks for etcd once a second: waiting here instead saves most of one.
-    await this.#until("etcd serves", () => this.#etcdServes(), left());
+    await this.#until("etcd to serve", () => this.#etcdServes(), left());
     await this.process("kube-apiserver").start();
-    await this.#until("the API server is ready", () => this.#apiserverReady(), left());
+    await this.#until("the API server to be ready", () => this.#apiserverReady(), left());
     for (const name of siteComponents(this.layout).slice(2)) await this.process(name).start();
     await this.ready(left());
   }
@@ -138,9 +138,9 @@ export class Site {
   /** Waits until the API server is ready and, with a controller manager, pods could be created. */
   async ready(options: StartOptions = { timeout: 60_000 }): Promise<void> {
     const deadline = this.#clock.now() + options.timeout;
-    await this.#until("the API server is ready", () => this.#apiserverReady(), options);
+    await this.#until("the API server to be ready", () => this.#apiserverReady(), options);
     if (this.layout.components === "apiserver") return;
-    await this.#until("the default service account exists", () => this.#serviceAccountExists(), {
+    await this.#until("the default service account to exist", () => this.#serviceAccountExists(), {
       ...options,
       timeout: Math.max(1, deadline - this.#clock.now()),
     });

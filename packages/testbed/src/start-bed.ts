@@ -6,19 +6,22 @@ import { Bed } from "./bed.ts";
 import { freeNodeSubnets, planSites, portsPerSite } from "./bed-plan.ts";
 import type { Binaries } from "./binaries/find.ts";
 import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
-import { DirectoryInUseError, SiteCountError } from "./errors.ts";
+import { BedRemovedError, DirectoryInUseError, SiteCountError } from "./errors.ts";
 import { bedEnvironment, reapLeftovers, removeBed } from "./leftovers.ts";
 import type { ManagedProcess } from "./managed-process.ts";
 import { openBedNetwork, writePathKubeconfigs } from "./network/bed-network.ts";
 import type { NetworkControl } from "./network/network.ts";
 import { networkProcess, networkServes } from "./network/network-process.ts";
 import type { NodeProvider } from "./node-provider.ts";
+import { TooManyNodesError } from "./nodes/errors.ts";
+import { maxNodes } from "./nodes/network-plan.ts";
 import { freePorts } from "./ports.ts";
-import { identify } from "./process-identity.ts";
+import { identify, isAlive } from "./process-identity.ts";
 import { Registry } from "./registry.ts";
 import { Site, type StartOptions } from "./site.ts";
 import { maxSites, type SiteComponents, type SiteLayout } from "./site-layout.ts";
 import { StateFile } from "./state.ts";
+import { waitFor } from "./wait.ts";
 
 export interface BedOptions {
   /** How many. @default 1 */
@@ -74,18 +77,32 @@ export async function startBed(options: BedOptions): Promise<Bed> {
       startedAt: new Date(clock.now()).toISOString(),
       ready: false,
       sites,
+      simulatedNodes: options.simulatedNodes ?? 0,
       processes: [],
       resources: [],
     });
     const bed = await start(state, { ...options, log, clock, random, registry });
+    if (registry.find(id) === undefined) throw new BedRemovedError({ directory });
     if (options.detached) registry.put({ id, directory });
     state.update({ ready: true });
     return bed;
   } catch (error) {
+    const removed = await isRemovedByAnother(id, registry, clock);
     await removeBed({ id, directory }, { registry, log, clock });
     log.info("removed what was begun", { directory });
-    throw error;
+    // What went wrong here was then only that, and would put the reader on a wrong track as a cause.
+    throw removed ? new BedRemovedError({ directory }) : error;
   }
+}
+
+/** Whether another program has removed the bed. One that is still at it is given the time to end. */
+async function isRemovedByAnother(id: string, registry: Registry, clock: Clock): Promise<boolean> {
+  const registration = registry.find(id);
+  if (registration === undefined) return true;
+  const { remover } = registration;
+  if (remover === undefined || remover.pid === process.pid) return false;
+  await waitFor(() => registry.find(id) === undefined || !isAlive(remover), { clock, timeout: 30_000 });
+  return true;
 }
 
 type Resolved = BedOptions & Required<Pick<BedOptions, "log" | "clock" | "random" | "registry">>;
@@ -154,6 +171,8 @@ async function startNetwork(
 async function layOut(id: string, directory: string, options: BedOptions, random: Random): Promise<SiteLayout[]> {
   const sites = options.sites ?? 1;
   if (!Number.isInteger(sites) || sites < 1 || sites > maxSites) throw new SiteCountError({ sites, maxSites });
+  const count = options.nodes?.count ?? 0;
+  if (count > maxNodes) throw new TooManyNodesError({ site: "each site", count, max: maxNodes });
   const hostAddresses = Object.values(networkInterfaces()).flatMap((each) =>
     (each ?? []).map(({ address }) => address),
   );

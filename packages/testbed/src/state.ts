@@ -14,6 +14,8 @@ export interface BedState {
   /** Whether every site had become ready. */
   readonly ready: boolean;
   readonly sites: readonly SiteLayout[];
+  /** How many each site has. @default 0 */
+  readonly simulatedNodes?: number;
   readonly processes: readonly ProcessRecord[];
   readonly resources: readonly Resource[];
 }

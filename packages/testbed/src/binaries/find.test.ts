@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { appendFileSync, cpSync, mkdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { addRecords, cacheDirectory, recordOf } from "./cache.ts";
@@ -44,6 +54,19 @@ test("with nothing anywhere, each place is named with its reason", (t) => {
     { source: "PATH", component: "etcd", reason: "not there" },
     { source: "cache", component: "etcd", reason: `${root}/cache/bin/etcd-${ETCD.version}/etcd: not there` },
   ]);
+});
+
+test("an entry of PATH that cannot be looked into does not hide the others", (t) => {
+  const { env, root } = emptyEnvironment(t);
+  writeProgram(join(env.PATH, "etcd"), ETCD.version);
+  const closed = join(root, "closed");
+  mkdirSync(closed);
+  // Root may look into every directory, but not round in a circle.
+  symlinkSync("etcd", join(closed, "etcd"));
+  chmodSync(closed, 0);
+  const found = sources({ env: { ...env, PATH: `${closed}:${env.PATH}` } });
+  chmodSync(closed, 0o700);
+  assert.equal(found.etcd, "PATH");
 });
 
 test("the named directory goes before PATH, and PATH before the cache", (t) => {

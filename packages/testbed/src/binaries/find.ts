@@ -154,8 +154,13 @@ export function which(name: string, env: Environment, more: readonly string[] = 
   return directories.map((directory) => resolve(directory, name)).find((path) => isFile(path) && isExecutable(path));
 }
 
+/** What cannot be looked at, as in a directory of PATH that is closed to us, is not there for us. */
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function isExecutable(path: string): boolean {

@@ -9,7 +9,7 @@ import {
 } from "../binaries/index.ts";
 import { type CommandContext, type OutputFormat, outputOption } from "./context.ts";
 import { table } from "./table.ts";
-import { collectMinor, minorDescription } from "./up.ts";
+import { minorOption } from "./up.ts";
 
 interface BinariesOptions {
   kubernetes?: KubernetesMinor[];
@@ -23,7 +23,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
   program
     .command("binaries")
     .description("find, build or download the programs that sites are made of, and print where they are")
-    .option("--kubernetes <minor>", minorDescription("several times for several", "all of them"), collectMinor)
+    .addOption(minorOption("several times for several", "all of them"))
     .option("--nodes", "also those of real nodes", false)
     .option("--kwok", "also kwok, for simulated nodes", false)
     .option("--verify", "compare every cached file with its checksum", false)

@@ -17,16 +17,29 @@ export function bashCompletion(program: Command): string {
   const common = program.options.flatMap(({ long }) => long ?? []);
   const cases = program.commands.map((command) => {
     const options = command.options.flatMap(({ long }) => long ?? []);
-    // Where a command takes a site, the sites of a bed in the current directory's repository are offered.
-    const sites = command.registeredArguments.some((argument) => ["site", "from", "to"].includes(argument.name()));
-    return `    ${command.name()}) words="${[...options, ...common].join(" ")}${sites ? " $(cd .fjord/testbed 2>/dev/null && echo site-*)" : ""}" ;;`;
+    const takes = (...names: string[]) => command.registeredArguments.some((each) => names.includes(each.name()));
+    // Of a bed in the current directory's repository.
+    const sites = takes("site", "from", "to") ? " $(cd .fjord/testbed 2>/dev/null && echo site-*)" : "";
+    const processes = takes("process") ? " $(cd .fjord/testbed/$previous/logs 2>/dev/null && basename -s .log *)" : "";
+    return `    ${command.name()}) words="${[...options, ...common].join(" ")}${sites}${processes}" ;;`;
   });
+  const choices = new Map(
+    program.commands
+      .flatMap((command) => command.options)
+      .flatMap(({ short, long, argChoices }) =>
+        argChoices === undefined ? [] : [[[short, long].filter(Boolean).join("|"), argChoices.join(" ")] as const],
+      ),
+  );
+  const values = [...choices].map(([flags, words]) => `    ${flags}) words="${words}" ;;`);
   return `# alias testbed='npm run --silent testbed --'; source <(testbed completion bash)
 _testbed() {
-  local words
+  local words previous="\${COMP_WORDS[COMP_CWORD-1]}"
   case "\${COMP_WORDS[1]}" in
 ${cases.join("\n")}
     *) words="${[...program.commands.map((command) => command.name()), ...common].join(" ")}" ;;
+  esac
+  case "$previous" in
+${values.join("\n")}
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }

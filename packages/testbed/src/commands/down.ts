@@ -1,5 +1,6 @@
+import { dirname } from "node:path";
 import type { Command } from "commander";
-import { reapLeftovers, removeBed } from "../leftovers.ts";
+import { reapLeftovers, removeBed, removeIfEmpty } from "../leftovers.ts";
 import { isAlive } from "../process-identity.ts";
 import { type Registration, Registry } from "../registry.ts";
 import { readState } from "../state.ts";
@@ -21,6 +22,7 @@ async function down({ directory, all }: CommonOptions & { all: boolean }, contex
     await removeBed(bed, { registry, log });
     removed.push(bed);
   }
+  removeEmptyParent(directory, context);
   if (removed.length === 0) context.progress(`There is no test bed in ${directory}: nothing to do`);
   for (const bed of removed) context.progress(`Removed the test bed in ${bed.directory}`);
 }
@@ -33,4 +35,9 @@ function bedsOf(directory: string, all: boolean, registry: Registry): Registrati
     .filter((bed) => bed.directory === directory || (all && (bed.owner === undefined || !isAlive(bed.owner))));
   if (state === undefined || registered.some(({ id }) => id === state.id)) return registered;
   return [...registered, { id: state.id, directory }];
+}
+
+/** The parent of the directory that nobody had to name was made along with it, and has no other use. */
+export function removeEmptyParent(directory: string, { defaultDirectory }: CommandContext): void {
+  if (directory === defaultDirectory) removeIfEmpty(dirname(directory));
 }

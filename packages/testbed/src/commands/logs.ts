@@ -7,6 +7,7 @@ import { openBed } from "../open-bed.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 import { select } from "./processes.ts";
 import { parseCount } from "./quantities.ts";
+import { label } from "./start-again.ts";
 
 export function addLogs(program: Command, context: CommandContext): void {
   program
@@ -25,8 +26,7 @@ export function addLogs(program: Command, context: CommandContext): void {
       ) => {
         const bed = await openBed(command.optsWithGlobals<CommonOptions>().directory);
         const processes = select(bed, site, name);
-        const prefix = (process: ManagedProcess) =>
-          processes.length === 1 ? "" : `${[process.record.site, process.name].filter(Boolean).join("/")} | `;
+        const prefix = (process: ManagedProcess) => (processes.length === 1 ? "" : `${label(process)} | `);
         const ends = new Map<ManagedProcess, number>();
         for (const process of processes) {
           ends.set(process, await printFrom(process.record.log, 0, prefix(process), context, options.tail));

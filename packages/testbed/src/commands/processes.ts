@@ -1,11 +1,10 @@
 import type { Command } from "commander";
 import type { Bed } from "../bed.ts";
 import type { ManagedProcess } from "../managed-process.ts";
+import { withWholeNodes } from "../nodes/node-processes.ts";
 import { openBed } from "../open-bed.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
-
-/** The site that stands for what serves the whole bed, in arguments. */
-export const wholeBed = "-";
+import { label, refusePaused, startAgain, wholeBed } from "./start-again.ts";
 
 export function addProcesses(program: Command, context: CommandContext): void {
   const limits = { timeout: 120_000, signal: context.signal };
@@ -17,12 +16,12 @@ export function addProcesses(program: Command, context: CommandContext): void {
     .argument("[process]", "such as kube-apiserver; without it all of the site's")
     .action(async (site: string | undefined, name: string | undefined, _, command: Command) => {
       const bed = await open(command);
-      const processes = select(bed, site, name);
+      const processes = withWholeNodes(select(bed, site, name), bed.processes);
+      const sites = new Set(processes.map((process) => process.record.site));
+      refusePaused(bed.processes.filter((each) => sites.has(each.record.site) && !processes.includes(each)));
       // Those that depend on others are stopped before them, and started after them.
       for (const process of [...processes].reverse()) await process.stop();
-      for (const process of processes) await process.start();
-      const names = new Set(processes.map((process) => process.record.site));
-      await Promise.all(bed.sites.filter((each) => names.has(each.name)).map((each) => each.start(limits)));
+      await startAgain(bed, processes, limits);
       context.progress(`Restarted ${processes.map(label).join(", ")}`);
     });
   const each = (name: string, description: string, done: string, act: (process: ManagedProcess) => Promise<void>) =>
@@ -51,8 +50,4 @@ export function select(bed: Bed, site: string | undefined, name: string | undefi
 
 function open(command: Command): Promise<Bed> {
   return openBed(command.optsWithGlobals<CommonOptions>().directory);
-}
-
-function label(process: ManagedProcess): string {
-  return process.record.site === "" ? process.name : `${process.record.site}/${process.name}`;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatRate, parseCount, parseDuration, parseRate } from "./quantities.ts";
+import { formatBytes, formatRate, parseCount, parseDuration, parseRate } from "./quantities.ts";
 
 test("durations and rates are read with their units", () => {
   assert.equal(parseDuration("50ms"), 50);
@@ -20,4 +20,15 @@ test("what is no quantity is refused with an example", () => {
   assert.throws(() => parseRate("0"), /at least one byte/);
   assert.throws(() => parseCount(1)("0"), /from 1 up/);
   assert.throws(() => parseCount(1)("2.5"), /from 1 up/);
+  assert.throws(() => parseCount(0, 99)("100"), /from 0 to 99/);
+});
+
+test("a number without a unit is refused with the units there are", () => {
+  assert.throws(() => parseDuration("100"), /no unit: .* the units are ms, s\./);
+  assert.throws(() => parseRate("10"), /no unit: .* the units are B, kB, MB, GB, bit, kbit, Mbit, Gbit\./);
+});
+
+test("bytes are told in the unit of their size", () => {
+  const told = [0, 999, 1000, 36_191, 510e6, 1.25e9].map(formatBytes);
+  assert.deepEqual(told, ["0 B", "999 B", "1 kB", "36.2 kB", "510 MB", "1.3 GB"]);
 });

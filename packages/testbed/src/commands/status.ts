@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import type { Bed } from "../bed.ts";
 import { openBed } from "../open-bed.ts";
 import { type CommandContext, type CommonOptions, type OutputFormat, outputOption } from "./context.ts";
-import { megabytes, table } from "./table.ts";
+import { formatBytes } from "./quantities.ts";
+import { table } from "./table.ts";
 
 export function addStatus(program: Command, context: CommandContext): void {
   program
@@ -85,7 +86,7 @@ export function describeSites(sites: readonly SiteStatus[]): string {
       site.name,
       site.kubernetes,
       site.ready ? "yes" : "no",
-      megabytes(site.memory),
+      formatBytes(site.memory),
       site.podCidr,
       site.serviceCidr,
       site.server,
@@ -100,7 +101,7 @@ function describeStatus(status: BedStatus): string {
     process.name,
     process.state,
     process.pid === undefined ? "-" : `${process.pid}`,
-    megabytes(process.memory),
+    formatBytes(process.memory),
   ];
   const rows = [
     ...status.sites.flatMap((site) => site.processes.map(row(site.name))),

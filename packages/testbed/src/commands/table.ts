@@ -11,8 +11,3 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     )
     .join("\n");
 }
-
-/** `512 MB`, in units of a thousand. */
-export function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1e6)} MB`;
-}

@@ -1,6 +1,6 @@
 import { systemClock } from "@fjord/base";
 import type { Command } from "commander";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import type { Bed } from "../bed.ts";
 import {
   type Binaries,
@@ -15,22 +15,22 @@ import {
 } from "../binaries/index.ts";
 import { BedBusyError, BedDiffersError } from "../errors.ts";
 import { removeBed } from "../leftovers.ts";
-import { networkServes } from "../network/network-process.ts";
+import { maxNodes } from "../nodes/network-plan.ts";
+import { withWholeNodes } from "../nodes/node-processes.ts";
 import { openBed } from "../open-bed.ts";
 import { isAlive } from "../process-identity.ts";
 import { Registry } from "../registry.ts";
+import { maxSites } from "../site-layout.ts";
 import { type BedOptions, startBed } from "../start-bed.ts";
 import { type BedState, readState } from "../state.ts";
+import { type BedMake, describeAsked, describeBed, plural } from "./bed-description.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
+import { removeEmptyParent } from "./down.ts";
 import { parseCount } from "./quantities.ts";
+import { label, refusePaused, startAgain } from "./start-again.ts";
 import { bedStatus, describeSites } from "./status.ts";
 
-interface UpOptions extends CommonOptions {
-  sites: number;
-  overlap: boolean;
-  kubernetes?: KubernetesMinor[];
-  nodes: number;
-  simulatedNodes: number;
+interface UpOptions extends CommonOptions, BedMake {
   timeout: number;
 }
 
@@ -38,24 +38,31 @@ export function addUp(program: Command, context: CommandContext): void {
   program
     .command("up")
     .description("start sites and return once all are ready; they run until `down`")
-    .option("-n, --sites <count>", "how many sites", parseCount(1), 1)
+    .option("-n, --sites <count>", "how many sites", parseCount(1, maxSites), 1)
     .option("--overlap", "give every site the same pod and service ranges", false)
-    .option(
-      "--kubernetes <minor>",
-      minorDescription("several times: the sites take them in turn", DEFAULT_MINOR),
-      collectMinor,
-    )
-    .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0), 0)
+    .addOption(minorOption("several times: the sites take them in turn", DEFAULT_MINOR))
+    .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0, maxNodes), 0)
     .option("--simulated-nodes <count>", "nodes for each site that kwok plays: no container runs", parseCount(0), 0)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
-    .action(async (_, command: Command) => up(command.optsWithGlobals<UpOptions>(), context));
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<UpOptions>();
+      try {
+        await up(options, context);
+      } catch (error) {
+        removeEmptyParent(options.directory, context);
+        throw error;
+      }
+    });
 }
 
-export function minorDescription(more: string, otherwise: string): string {
-  return `${KUBERNETES_MINORS.join(" or ")}; ${more} (default: ${otherwise})`;
+/** A minor that may be given several times. */
+export function minorOption(more: string, otherwise: string): Option {
+  return new Option("--kubernetes <minor>", `${more} (default: ${otherwise})`)
+    .choices(KUBERNETES_MINORS)
+    .argParser(collectMinor);
 }
 
-export function collectMinor(text: string, minors: KubernetesMinor[] = []): KubernetesMinor[] {
+function collectMinor(text: string, minors: KubernetesMinor[] = []): KubernetesMinor[] {
   if (isKubernetesMinor(text)) return [...minors, text];
   throw new InvalidArgumentError(`It must be ${KUBERNETES_MINORS.join(" or ")}.`);
 }
@@ -64,7 +71,7 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   const registry = new Registry();
   const found = readState(options.directory);
   if (found !== undefined && (await isToStay(found, registry, context))) {
-    return report(await resume(found, options, registry, context), "The test bed is up already", context);
+    return resume(found, options, registry, context);
   }
   const kubernetes = options.kubernetes ?? [DEFAULT_MINOR];
   const sets: BinarySet[] = ["control-plane"];
@@ -73,7 +80,7 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   const { env, signal, log } = context;
   const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
   const binaries = await ensureBinaries({ minors: kubernetes, sets, env, progress, signal });
-  context.progress(`Starting ${options.sites} site(s) in ${options.directory}`);
+  context.progress(`Starting ${plural(options.sites, "site")} in ${options.directory}`);
   const began = systemClock.now();
   const nodes = options.nodes > 0 ? await nodesOf(options.nodes, binaries, context) : undefined;
   const bed = await startBed({
@@ -105,54 +112,22 @@ async function isToStay(state: BedState, registry: Registry, { log, progress }: 
 }
 
 /** Starts what of a bed has ended since. */
-async function resume(state: BedState, options: UpOptions, registry: Registry, context: CommandContext): Promise<Bed> {
+async function resume(state: BedState, options: UpOptions, registry: Registry, context: CommandContext): Promise<void> {
   const { directory } = state;
   const [running, asked] = [describeBed(state), describeAsked(options)];
   if (running !== asked) throw new BedDiffersError({ directory, running, asked });
   const bed = await openBed(directory, { registry, log: context.log });
-  const limits = { timeout: options.timeout * 1000, signal: context.signal };
-  for (const process of bed.processes.filter(({ running }) => !running)) {
-    context.progress(`Starting ${process.name} ${process.record.site} again`);
-    await process.start();
-  }
-  await Promise.all(bed.sites.map((site) => site.start(limits)));
-  await networkServes(bed.process("network"), state, { ...limits, clock: systemClock });
-  return bed;
-}
-
-function describeBed({ sites, processes }: BedState): string {
-  const kubelets = processes.filter(({ name }) => name.endsWith("-kubelet"));
-  return describe({
-    sites: sites.length,
-    nodes: kubelets.length / sites.length,
-    overlap: sites.length > 1 && sites[0]?.podCidr === sites[1]?.podCidr,
-    kubernetes: sites.map(({ kubernetes }) => kubernetes),
-  });
-}
-
-function describeAsked({ sites, nodes, overlap, kubernetes: minors = [DEFAULT_MINOR] }: UpOptions): string {
-  return describe({
-    sites,
-    nodes,
-    overlap: overlap && sites > 1,
-    kubernetes: Array.from({ length: sites }, (_, i) => minors[i % minors.length] as KubernetesMinor),
-  });
-}
-
-interface Described {
-  sites: number;
-  nodes: number;
-  overlap: boolean;
-  kubernetes: readonly KubernetesMinor[];
-}
-
-function describe({ sites, nodes, overlap, kubernetes }: Described): string {
-  const minors = [...new Set(kubernetes)].join(", ");
-  const features = [nodes > 0 && `${nodes} real nodes each`, overlap && "equal ranges"].filter(
-    (each) => each !== false,
+  refusePaused(bed.processes);
+  const ended = withWholeNodes(
+    bed.processes.filter(({ running }) => !running),
+    bed.processes,
   );
-  const more = features.length === 0 ? "" : ` with ${features.join(" and ")}`;
-  return `${sites} ${sites === 1 ? "site" : "sites"} of ${minors}${more}`;
+  for (const process of ended.toReversed()) await process.stop();
+  for (const process of ended) context.progress(`Starting ${label(process)} again`);
+  const limits = { timeout: options.timeout * 1000, signal: context.signal };
+  await startAgain(bed, ended, limits);
+  await Promise.all(bed.sites.map((site) => site.ready(limits)));
+  await report(bed, `The test bed is up ${ended.length === 0 ? "already" : "again"}`, context);
 }
 
 /** Loaded on demand: sites without nodes have no use for it. */

@@ -5,8 +5,16 @@ import { clusterConfig, kubeconfigOf } from "@fjord/kube";
 import { pathAddress, type SiteLayout, siteFiles } from "../site-layout.ts";
 import { Network } from "./network.ts";
 
-/** A network between the sites of a bed, with a path from each site to the API server of each other one. */
-export async function openBedNetwork(layouts: readonly SiteLayout[], clock: Clock, random: Random): Promise<Network> {
+/**
+ * A network between the sites of a bed, with a path from each site to the API server of each other one. `restore` is
+ * called before the first of them opens, so that what was cut is cut from the beginning.
+ */
+export async function openBedNetwork(
+  layouts: readonly SiteLayout[],
+  clock: Clock,
+  random: Random,
+  restore: (network: Network) => Promise<void> = async () => {},
+): Promise<Network> {
   const byName = new Map(layouts.map((layout) => [layout.name, layout]));
   const network = new Network({
     sites: [...byName.keys()],
@@ -15,6 +23,7 @@ export async function openBedNetwork(layouts: readonly SiteLayout[], clock: Cloc
     random,
   });
   try {
+    await restore(network);
     for (const { from, to } of network.paths) {
       const { address, ports } = byName.get(to) as SiteLayout;
       // The same port as the API server's own: nobody else has it, and it stays when the network is started again.

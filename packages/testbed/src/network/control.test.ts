@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { systemClock } from "@fjord/base";
+import { FjordError, silentLogger, systemClock } from "@fjord/base";
+import { NoSuchPathError } from "../errors.ts";
 import { controlServer, NetworkClient } from "./control.ts";
 import { Network } from "./network.ts";
+import { NetworkSettings } from "./settings.ts";
 
 test("another process drives a network through its socket", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "fjord-control-"));
@@ -16,7 +19,10 @@ test("another process drives a network through its socket", async (t) => {
   t.after(() => network.close());
   const socket = join(directory, "s");
   const client = new NetworkClient(socket);
-  await assert.rejects(client.status(), { code: "TESTBED_NETWORK_CONTROL" });
+  await assert.rejects(client.status(), {
+    code: "TESTBED_NETWORK_CONTROL",
+    message: /^cannot look at the network between sites through /,
+  });
   const server = controlServer(network).listen(socket);
   await once(server, "listening");
   t.after(() => server.close());
@@ -36,5 +42,44 @@ test("another process drives a network through its socket", async (t) => {
   assert.equal((await network.status())[0]?.state, "open");
   const address = await client.expose("a", "b", { host: "127.0.0.1", port: 9 });
   assert.equal(address.host, "127.77.201.1");
-  await assert.rejects(client.cut("a", "x"), { code: "TESTBED_NO_SUCH_PATH", message: /no path from a to x/ });
+  await client.unexpose("a", "b", { host: "127.0.0.1", port: 9 });
+  assert.deepEqual((await network.status())[0]?.exposed, []);
+  await assert.rejects(client.cut("a", "x"), (error) => {
+    assert.ok(error instanceof NoSuchPathError && error instanceof FjordError, "it is what the network threw");
+    assert.equal((error.constructor as typeof NoSuchPathError).advice, NoSuchPathError.advice);
+    assert.deepEqual(
+      [error.code, error.message.slice(0, 41)],
+      ["TESTBED_NO_SUCH_PATH", "the test bed has no path from a to x; its"],
+    );
+    return true;
+  });
 });
+
+test("a network that is started again is as it was left", async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), "fjord-settings-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const settings = new NetworkSettings(directory);
+  const make = () => new Network({ sites: ["a", "b", "c"], address: () => "127.77.202.1", ...noise });
+  const before = make();
+  await settings.restore(before, silentLogger);
+  await before.shape("a", "b", { latency: 7, bandwidth: 1000 }, { oneWay: true });
+  await before.cut("b", "c", { oneWay: true });
+  await before.cut("a", "c", { reset: true });
+  for (const to of ["b", "c"]) await before.expose("a", to, { host: "127.0.0.1", port: 9 });
+  await Promise.all([settings.save(before), settings.save(before)]);
+  const left = await before.status();
+  await before.close();
+
+  const after = make();
+  t.after(() => after.close());
+  await settings.restore(after, silentLogger);
+  assert.deepEqual(await after.status(), left);
+  assert.deepEqual(await readdir(directory), ["network.json"]);
+  await after.heal("a", "c");
+  const { address } = left[1]?.exposed[0] ?? assert.fail("nothing is exposed");
+  const socket = connect(address);
+  t.after(() => socket.destroy());
+  await once(socket, "connect");
+});
+
+const noise = { clock: systemClock, random: Math.random };

@@ -1,15 +1,32 @@
 import { createServer, request, type Server } from "node:http";
 import { describeError, FjordError } from "@fjord/base";
-import { ControlError } from "../errors.ts";
+import { ControlError, NoSuchPathError, NotExposedError, RelayListenError } from "../errors.ts";
+import { decode, encode } from "./encoding.ts";
 import type { LaneShape } from "./lane.ts";
 import type { CutOptions, Direction, LaneStatus, NetworkControl } from "./network.ts";
 import type { Endpoint } from "./relay.ts";
 
-const operations = ["cut", "heal", "shape", "reset", "expose", "status"] as const;
-type Operation = (typeof operations)[number];
+/** What each operation is for, as in "cannot ...". */
+const tasks = {
+  cut: "cut the network between sites",
+  heal: "heal the network between sites",
+  shape: "change the network between sites",
+  reset: "reset the network between sites",
+  expose: "expose an address to another site",
+  unexpose: "take back what was exposed to another site",
+  status: "look at the network between sites",
+} as const;
+type Operation = keyof typeof tasks;
+const operations = Object.keys(tasks) as Operation[];
 
-/** Serves a network's operations on a unix socket: POST /OPERATION with the arguments as a JSON array. */
-export function controlServer(network: NetworkControl): Server {
+/** The errors that an operation is known to throw, so that a caller in another process meets them as they are. */
+const thrown = [NoSuchPathError, NotExposedError, RelayListenError];
+
+/**
+ * Serves a network's operations on a unix socket: POST /OPERATION with the arguments as a JSON array. `changed` is called
+ * after each of them that may have changed something, before it is answered.
+ */
+export function controlServer(network: NetworkControl, changed: () => Promise<void> = async () => {}): Server {
   return createServer(async (incoming, outgoing) => {
     let body = "";
     for await (const chunk of incoming) body += chunk;
@@ -20,7 +37,9 @@ export function controlServer(network: NetworkControl): Server {
     if (operation === undefined) return answer(404, { message: `no such operation: ${incoming.url}` });
     try {
       const call = network[operation] as (...args: unknown[]) => Promise<unknown>;
-      answer(200, { result: await call.apply(network, decode(body) as unknown[]) });
+      const result = await call.apply(network, decode(body) as unknown[]);
+      if (operation !== "status") await changed();
+      answer(200, { result });
     } catch (error) {
       answer(400, { message: describeError(error), ...(error instanceof FjordError && { code: error.code }) });
     }
@@ -55,6 +74,10 @@ export class NetworkClient implements NetworkControl {
     return (await this.#call("expose", from, to, target, port)) as Endpoint;
   }
 
+  async unexpose(from: string, to: string, target: Endpoint): Promise<void> {
+    await this.#call("unexpose", from, to, target);
+  }
+
   async status(): Promise<LaneStatus[]> {
     return (await this.#call("status")) as LaneStatus[];
   }
@@ -63,13 +86,22 @@ export class NetworkClient implements NetworkControl {
   async close(): Promise<void> {}
 
   async #call(operation: Operation, ...args: unknown[]): Promise<unknown> {
+    const values = { task: tasks[operation], socket: this.#socket };
     const { status, text } = await post(this.#socket, `/${operation}`, encode(args)).catch((error: Error) => {
-      throw new ControlError({ operation, socket: this.#socket, reason: error.message }, { cause: error });
+      throw new ControlError({ ...values, reason: error.message }, { cause: error });
     });
     const answer = decode(text) as { result?: unknown; message?: string; code?: string };
     if (status === 200) return answer.result;
-    throw new FjordError(answer.code ?? ControlError.code, answer.message ?? text);
+    const { code, message = text } = answer;
+    throw code === undefined ? new ControlError({ ...values, reason: message }) : revived(code, message);
   }
+}
+
+/** An error of the class that the other process threw: callers look for it, and it has the advice. */
+function revived(code: string, message: string): FjordError {
+  const error = new FjordError(code, message);
+  const type = thrown.find((each) => each.code === code);
+  return type === undefined ? error : Object.setPrototypeOf(error, type.prototype);
 }
 
 function post(socketPath: string, path: string, body: string): Promise<{ status: number; text: string }> {
@@ -87,13 +119,4 @@ function post(socketPath: string, path: string, body: string): Promise<{ status:
     outgoing.on("error", reject);
     outgoing.end(body);
   });
-}
-
-// JSON has no infinity, which stands for a bandwidth without limit.
-function encode(value: unknown): string {
-  return JSON.stringify(value, (_, each) => (each === Number.POSITIVE_INFINITY ? "Infinity" : each));
-}
-
-function decode(text: string): unknown {
-  return JSON.parse(text, (_, each) => (each === "Infinity" ? Number.POSITIVE_INFINITY : each));
 }

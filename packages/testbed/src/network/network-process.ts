@@ -26,7 +26,7 @@ export async function networkServes(
   options: WaitOptions,
 ): Promise<NetworkClient> {
   const client = new NetworkClient(networkSocket(state));
-  const what = "the network between sites takes commands";
+  const what = "the network between sites to take commands";
   let last = "none";
   const serves = await waitFor(async () => {
     try {

@@ -88,6 +88,43 @@ test("a cut with reset ends connections at once and refuses new ones on the same
   await roundTrip(await dial(t, address), "after");
 });
 
+test("a later cut takes the place of the earlier one, for the directions that it concerns", async (t) => {
+  const { network, address } = await echoBehindPath(t);
+  const states = async () => (await network.status()).map(({ state }) => state);
+  await network.cut("a", "b", { oneWay: true });
+  await network.cut("a", "b", { reset: true });
+  assert.deepEqual(await states(), ["refusing", "refusing"]);
+  await assert.rejects(dial(t, address), { code: "ECONNREFUSED" });
+  await network.cut("a", "b", { oneWay: true });
+  assert.deepEqual(await states(), ["cut", "refusing"]);
+  const socket = await dial(t, address);
+  socket.write("kept");
+  assert.equal(await arrivesWithin(socket, 100), false);
+  await network.heal("a", "b", { oneWay: true });
+  assert.deepEqual(await states(), ["open", "refusing"]);
+  await network.cut("b", "a");
+  assert.deepEqual(await states(), ["cut", "cut"]);
+  await network.heal("a", "b");
+  assert.equal(await read(socket, 4), "kept");
+});
+
+test("what is no longer exposed resets its connections and refuses new ones", async (t) => {
+  const { network, address } = await echoBehindPath(t);
+  const [there] = await network.status();
+  const target = there?.exposed[0]?.target ?? assert.fail("nothing is exposed");
+  assert.deepEqual(there?.exposed, [{ target, address }]);
+  const socket = await dial(t, address);
+  await roundTrip(socket, "before");
+  const ended = once(socket, "error");
+  await network.unexpose("a", "b", target);
+  assert.equal(((await ended)[0] as NodeJS.ErrnoException).code, "ECONNRESET");
+  await assert.rejects(dial(t, address), { code: "ECONNREFUSED" });
+  await assert.rejects(network.unexpose("a", "b", target), {
+    code: "TESTBED_NOT_EXPOSED",
+    message: /there is nothing$/,
+  });
+});
+
 test("half-closing passes through: what the other side still sends arrives", async (t) => {
   const { network } = await echoBehindPath(t);
   await network.shape("a", "b", { latency: 20 });

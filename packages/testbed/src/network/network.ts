@@ -14,7 +14,10 @@ export interface NetworkOptions {
 
 /** What can be done to a network, by the program that holds it or from another one. */
 export interface NetworkControl {
-  /** Stops all bytes between two sites; connections stay open, and what was sent arrives after `heal`. */
+  /**
+   * Stops all bytes between two sites; connections stay open, and what was sent arrives after `heal`. It takes the place
+   * of whatever an earlier cut did to the directions that it concerns, and leaves the others as they are.
+   */
   cut(from: string, to: string, options?: CutOptions): Promise<void>;
   /** Takes back what `cut` did. Latency and bandwidth stay. */
   heal(from: string, to: string, options?: Direction): Promise<void>;
@@ -24,6 +27,8 @@ export interface NetworkControl {
   reset(): Promise<void>;
   /** Makes a target of `to` reachable for `from`, and gives the address to reach it by. */
   expose(from: string, to: string, target: Endpoint, port?: number): Promise<Endpoint>;
+  /** Takes back what `expose` did, and resets the connections made through it. */
+  unexpose(from: string, to: string, target: Endpoint): Promise<void>;
   status(): Promise<LaneStatus[]>;
   close(): Promise<void>;
 }
@@ -50,6 +55,14 @@ export interface LaneStatus extends LaneShape {
   readonly delivered: number;
   /** Open connections that `from` made. */
   readonly connections: number;
+  /** What of `to` there is for `from` to call. */
+  readonly exposed: readonly Exposure[];
+}
+
+export interface Exposure {
+  readonly target: Endpoint;
+  /** Where `from` reaches it. */
+  readonly address: Endpoint;
 }
 
 /** Everything between the sites of a bed. */
@@ -90,9 +103,14 @@ export class Network implements NetworkControl {
   }
 
   async cut(from: string, to: string, options: CutOptions = {}): Promise<void> {
-    for (const [a, b] of this.#directions(from, to, options)) {
-      if (options.reset) await this.path(a, b).refuse();
-      else this.#lane(a, b).setCut(true);
+    const directions = this.#directions(from, to, options);
+    // The new cut begins before the old one ends: nothing passes in between.
+    if (options.reset) {
+      for (const [a, b] of directions) await this.path(a, b).refuse();
+      for (const [a, b] of directions) this.#lane(a, b).setCut(false);
+    } else {
+      for (const [a, b] of directions) this.#lane(a, b).setCut(true);
+      for (const [a, b] of directions) await this.path(a, b).accept();
     }
   }
 
@@ -118,6 +136,10 @@ export class Network implements NetworkControl {
     return this.path(from, to).expose(target, port);
   }
 
+  async unexpose(from: string, to: string, target: Endpoint): Promise<void> {
+    await this.path(from, to).unexpose(target);
+  }
+
   async status(): Promise<LaneStatus[]> {
     return this.paths.map((path) => ({
       from: path.from,
@@ -126,6 +148,7 @@ export class Network implements NetworkControl {
       state: path.forth.cut ? "cut" : path.refusing ? "refusing" : "open",
       delivered: path.forth.delivered,
       connections: path.relays.reduce((sum, relay) => sum + relay.connections.open, 0),
+      exposed: path.relays.map(({ target, address }) => ({ target, address })),
     }));
   }
 

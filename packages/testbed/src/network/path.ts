@@ -1,4 +1,5 @@
 import type { Clock } from "@fjord/base";
+import { NotExposedError } from "../errors.ts";
 import type { Lane } from "./lane.ts";
 import { type Endpoint, Relay } from "./relay.ts";
 
@@ -49,16 +50,27 @@ export class Path {
 
   /** Makes a target of `to` reachable for `from`, and gives the address to reach it by. Twice gives the same one. */
   async expose(target: Endpoint, port = 0): Promise<Endpoint> {
-    const key = `${target.host}:${target.port}`;
-    let relay = this.#relays.get(key);
+    let relay = this.#relays.get(nameOf(target));
     if (relay === undefined) {
       const { address, forth, back, clock } = this.#options;
       relay = new Relay({ listen: { host: address, port }, target, forth, back, clock });
-      await relay.open();
-      this.#relays.set(key, relay);
+      // Without a port of its own it has to listen once to get one.
+      if (!this.#refusing || port === 0) await relay.open();
+      this.#relays.set(nameOf(target), relay);
       if (this.#refusing) await relay.refuse();
     }
     return relay.address;
+  }
+
+  /** Takes back what `expose` did. */
+  async unexpose(target: Endpoint): Promise<void> {
+    const relay = this.#relays.get(nameOf(target));
+    if (relay === undefined) {
+      const exposed = [...this.#relays.keys()].join(", ") || "nothing";
+      throw new NotExposedError({ from: this.from, to: this.to, target: nameOf(target), exposed });
+    }
+    this.#relays.delete(nameOf(target));
+    await relay.refuse();
   }
 
   /** Resets every connection, and refuses new ones until `accept`. */
@@ -76,4 +88,8 @@ export class Path {
     await Promise.all(this.relays.map((relay) => relay.refuse()));
     this.#relays.clear();
   }
+}
+
+function nameOf({ host, port }: Endpoint): string {
+  return `${host}:${port}`;
 }

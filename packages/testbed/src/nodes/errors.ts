@@ -20,7 +20,7 @@ export const NodeEndedError = defineError(
 
 export const NodeNotReadyError = defineError(
   "TESTBED_NODE_NOT_READY",
-  "{node}: {what} did not happen within {seconds} s (last seen: {last})",
+  "{node}: waited {seconds} s in vain for {what} (last seen: {last})",
   "Look at the logs of its kubelet and containerd; a busy machine may need a longer timeout.",
 );
 

@@ -1,7 +1,10 @@
 import { type ImageContents, type OciImage, ociImage } from "./oci-image.ts";
 import type { TarEntry } from "./tar.ts";
 
-/** The images that every node holds. There is no registry: a pod that asks for another stays in `ErrImageNeverPull`. */
+/**
+ * The images that every node holds. There is no registry: a pod that asks for another ends in `ErrImagePull`, because no
+ * name outside the cluster exists.
+ */
 export const imageNames = {
   busybox: "docker.io/library/busybox:1",
   pause: "fjord.test/pause:1",

@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { NodeNetwork, SiteLayout } from "../site-layout.ts";
 import { type NodePlan, prefixLength } from "./network-plan.ts";
 
@@ -47,6 +47,11 @@ ${joinCgroup(options.processFiles)}
 exec 9< /proc/self/ns/net
 exec unshare --mount --net --uts --propagation private -- sh -eu ${quote(`${options.directory}/inside.sh`)}
 `;
+}
+
+/** The script that `enterScript` gives, in a node's directory. */
+export function enterFile(directory: string): string {
+  return join(directory, "enter.sh");
 }
 
 export interface EnterScriptOptions extends Pick<NodeScriptOptions, "directory" | "processFiles"> {

@@ -2,7 +2,9 @@ import type { Clock } from "@fjord/base";
 import type { Site, StartOptions } from "../site.ts";
 import { waitFor } from "../wait.ts";
 import { NodeEndedError, NodeNotReadyError } from "./errors.ts";
-import type { NodeProcess, RealNode } from "./node.ts";
+import type { RealNode } from "./node.ts";
+import type { NodeProcess } from "./node-processes.ts";
+import { readyCondition } from "./node-ready.ts";
 
 /** What was looked for, or what was seen instead. */
 type Look = { done: true } | { done: false; seen: string };
@@ -26,26 +28,23 @@ export class NodeWait {
   }
 
   async namespaces(node: RealNode): Promise<void> {
-    await this.#until(node, "its namespaces are there", ["namespaces"], () =>
+    await this.#until(node, "its namespaces to be there", ["namespaces"], () =>
       Promise.resolve(node.hasNamespaces ? { done: true } : { done: false, seen: "nothing" }),
     );
   }
 
   async containerd(node: RealNode, ctr: string): Promise<void> {
-    await this.#until(node, "containerd answers", ["containerd"], () =>
+    await this.#until(node, "containerd to answer", ["containerd"], () =>
       attempt(() => node.run([ctr, "--timeout", "2s", "version"], "ask containerd", this.#abort())),
     );
   }
 
   /** Until the kubelet has reported that pods can run, and kube-proxy has not given up. */
   async ready(node: RealNode): Promise<void> {
-    await this.#until(node, "the node is Ready", ["containerd", "kubelet", "kube-proxy"], async () => {
-      const { status, text } = await this.#site.get(`/api/v1/nodes/${node.name}`);
-      if (status !== 200) return { done: false, seen: text.slice(0, 200) };
-      const conditions = (JSON.parse(text) as { status?: { conditions?: Condition[] } }).status?.conditions ?? [];
-      const ready = conditions.find(({ type }) => type === "Ready");
-      if (ready?.status === "True") return { done: true };
-      return { done: false, seen: ready?.message ?? "no condition Ready" };
+    await this.#until(node, "the node to be Ready", ["containerd", "kubelet", "kube-proxy"], async () => {
+      const ready = await readyCondition(this.#site, node.name);
+      if (typeof ready === "string") return { done: false, seen: ready };
+      return ready.status === "True" ? { done: true } : { done: false, seen: ready.message };
     });
   }
 
@@ -54,7 +53,7 @@ export class NodeWait {
     const question = ["nslookup", "kubernetes.default.svc.cluster.local", this.#site.layout.dnsServiceAddress];
     await Promise.all(
       nodes.map((node) =>
-        this.#until(node, "cluster DNS answers", ["containerd", "kubelet", "kube-proxy"], () =>
+        this.#until(node, "cluster DNS to answer", ["containerd", "kubelet", "kube-proxy"], () =>
           attempt(() => node.run(["timeout", "2", busybox, ...question], "ask cluster DNS", this.#abort())),
         ),
       ),
@@ -81,12 +80,6 @@ export class NodeWait {
     const { signal } = this.#options;
     return signal === undefined ? {} : { signal };
   }
-}
-
-interface Condition {
-  type: string;
-  status: string;
-  message: string;
 }
 
 async function attempt(action: () => Promise<unknown>): Promise<Look> {

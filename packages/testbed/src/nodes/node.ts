@@ -11,10 +11,12 @@ import { type NodeNetwork, siteServer } from "../site-layout.ts";
 import { createCgroups, daemonProcessFiles, type NodeCgroup } from "./cgroups.ts";
 import { runCommand } from "./command.ts";
 import { cniConfig, containerdConfig, streamPort } from "./containerd-config.ts";
+import { importCommand } from "./image-archive.ts";
 import { kubeProxyConfig } from "./kube-proxy-config.ts";
 import { kubeletConfig } from "./kubelet-config.ts";
 import type { NodePlan } from "./network-plan.ts";
-import { enterScript, inside, insideScript, startScript } from "./node-scripts.ts";
+import { type NodeProcess, nodeDirectory, nodeProcesses, nodeProcessName } from "./node-processes.ts";
+import { enterFile, enterScript, inside, insideScript, startScript } from "./node-scripts.ts";
 import type { OciImage } from "./oci-image.ts";
 
 export interface NodeDependencies {
@@ -32,11 +34,6 @@ export interface NodeDependencies {
   readonly now: number;
 }
 
-/** The processes of a node, in the order in which they start. The first holds its namespaces. */
-export type NodeProcess = (typeof nodeProcesses)[number];
-
-const nodeProcesses = ["namespaces", "containerd", "kubelet", "kube-proxy"] as const;
-
 /** One real node: what of it is on the host. */
 export class RealNode {
   readonly plan: NodePlan;
@@ -45,7 +42,7 @@ export class RealNode {
 
   constructor(plan: NodePlan, dependencies: NodeDependencies) {
     this.plan = plan;
-    this.directory = join(dependencies.site.layout.directory, "nodes", plan.name);
+    this.directory = nodeDirectory(dependencies.site.layout, plan.name);
     this.#dependencies = dependencies;
   }
 
@@ -55,7 +52,7 @@ export class RealNode {
 
   /** One of its processes, to pause, kill and restart. */
   process(name: NodeProcess): ManagedProcess {
-    return this.#dependencies.site.process(processName(this.plan, name));
+    return this.#dependencies.site.process(nodeProcessName(this.plan.index, name));
   }
 
   /** Writes everything that the node's processes read, makes its control groups and records the processes. */
@@ -70,7 +67,7 @@ export class RealNode {
     await createCgroups(cgroup);
     const path = [...new Set([...Object.values(tools.programs).map(dirname), ...usualFolders])].join(":");
     const add = (name: NodeProcess, ...args: string[]) =>
-      site.addProcess({ name: processName(this.plan, name), file: "/bin/sh", args, env: { PATH: path } });
+      site.addProcess({ name: nodeProcessName(this.plan.index, name), file: "/bin/sh", args, env: { PATH: path } });
     add("namespaces", join(this.directory, "start.sh"));
     add("containerd", this.#enter, tools.programs.containerd, "--config", etc("containerd.toml"));
     add(
@@ -111,15 +108,14 @@ export class RealNode {
   /** Gives an image to the node's containerd. */
   async loadImage(image: OciImage, signal?: AbortSignal): Promise<void> {
     const { tools, snapshotter } = this.#dependencies;
-    await this.run(
-      [tools.programs.ctr, "--namespace", "k8s.io", "images", "import", "--snapshotter", snapshotter, "-"],
-      `load the image ${image.names.join(", ")}`,
-      { input: image.archive, ...(signal && { signal }) },
-    );
+    await this.run(importCommand(tools.programs.ctr, snapshotter), `load the image ${image.names.join(", ")}`, {
+      input: image.archive,
+      ...(signal && { signal }),
+    });
   }
 
   get #enter(): string {
-    return join(this.directory, "enter.sh");
+    return enterFile(this.directory);
   }
 
   async #files(): Promise<Record<string, string>> {
@@ -178,10 +174,6 @@ export class RealNode {
 }
 
 const usualFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
-function processName(plan: NodePlan, name: NodeProcess): string {
-  return `node-${plan.index}-${name}`;
-}
 
 /** Put before the kubelet's command: it gives up where containerd does not serve yet, as while both start again. */
 function onceContainerdServes(): string[] {
