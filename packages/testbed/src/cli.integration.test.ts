@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -11,8 +11,9 @@ import { systemClock } from "@fjord/base";
 import type { BedStatus } from "./commands/status.ts";
 import { markedProcesses } from "./leftovers.ts";
 import type { LaneStatus } from "./network/network.ts";
+import { ociImage } from "./nodes/oci-image.ts";
 import { readState } from "./state.ts";
-import { kubernetesSkip } from "./testing.ts";
+import { kubernetesSkip, realNodesSkip } from "./testing.ts";
 import { waitFor } from "./wait.ts";
 
 const skip = kubernetesSkip();
@@ -37,6 +38,16 @@ test("a bed stays after `up`, obeys other commands, and `down` leaves nothing", 
   assert.equal(other.code, 1);
   assert.match(other.err, /a test bed of 2 sites of 1.36 runs in .*, not one of 3 sites of 1.36\n.*testbed -- down/);
 
+  const simulated = await testbed("up", "--sites", "2", "--simulated-nodes", "5");
+  assert.equal(simulated.code, 1);
+  assert.match(simulated.err, /a test bed of 2 sites of 1.36 runs in .*, not one of .* with 5 simulated nodes each\n/);
+
+  await testbed("pause", "site-2", "etcd");
+  const paused = await testbed("up", "--sites", "2");
+  assert.equal(paused.code, 1);
+  assert.match(paused.err, /^error: site-2\/etcd is paused: `npm run testbed -- resume site-2 etcd`\n/);
+  await testbed("resume", "site-2", "etcd");
+
   await testbed("kill", "site-1", "kube-scheduler");
   const wounded = await testbed("status");
   assert.deepEqual([wounded.code, /site-1 +kube-scheduler +ended/.test(wounded.out)], [1, true]);
@@ -44,9 +55,21 @@ test("a bed stays after `up`, obeys other commands, and `down` leaves nothing", 
   assert.equal((await testbed("status")).code, 0);
   assert.match((await testbed("logs", "site-1", "kube-scheduler", "--tail", "1")).out, /^[A-Z]\d+ .*\n$/);
 
-  await testbed("latency", "site-1", "site-2", "20ms", "--one-way");
+  const slowed = await testbed("latency", "site-1", "site-2", "20ms", "--one-way");
+  assert.deepEqual([slowed.out, slowed.err], ["", "The latency from site-1 to site-2 is 20 ms\n"]);
   await testbed("cut", "site-2", "site-1", "--one-way");
+  const address = (await testbed("expose", "site-1", "site-2", "127.0.0.1:9")).out.trim();
+  await testbed("kill", "-", "network");
+  const again = await testbed("up", "--sites", "2");
+  assert.match(again.err, /^Starting network again\nThe test bed is up again\n/);
+  const { out: shown } = await testbed("paths");
+  assert.ok(/0 B/.test(shown) && new RegExp(`site-2 +${address} +127.0.0.1:9\n`).test(shown), shown);
+  await testbed("unexpose", "site-1", "site-2", "127.0.0.1:9");
   const lanes = JSON.parse((await testbed("paths", "-o", "json")).out) as LaneStatus[];
+  assert.deepEqual(
+    lanes.map(({ exposed }) => exposed.length),
+    [1, 1],
+  );
   assert.deepEqual(
     lanes.map(({ from, latency, state }) => [from, latency, state]),
     [
@@ -57,7 +80,11 @@ test("a bed stays after `up`, obeys other commands, and `down` leaves nothing", 
   const wrong = await testbed("cut", "site-1", "site-9");
   assert.deepEqual(
     [wrong.code, wrong.err],
-    [1, "error: the test bed has no path from site-1 to site-9; its sites are site-1, site-2\n"],
+    [
+      1,
+      "error: the test bed has no path from site-1 to site-9; its sites are site-1, site-2\n" +
+        "Name two different sites that `npm run testbed -- status` lists.\n",
+    ],
   );
 
   assert.equal((await testbed("down")).code, 0);
@@ -90,6 +117,43 @@ test("what a killed `up` leaves is cleaned by `down`, even after its directory w
   await rm(directory, { recursive: true });
   assert.equal((await testbed("down")).code, 0);
   assert.deepEqual([markedProcesses(id), readdirSync(registry)], [[], []]);
+});
+
+test("`up` says that `down` removed the bed while it started", { skip }, async (t) => {
+  const { start, testbed, directory, registry } = await place(t);
+  const up = start("up", "--sites", "1");
+  const id = await begun(directory);
+  assert.equal((await testbed("down")).code, 0);
+  const { code, err } = await up.ended;
+  assert.equal(code, 1);
+  assert.match(err, /\nerror: the test bed in .* was removed by another command while it started\nRun `npm run/);
+  assert.deepEqual([markedProcesses(id), existsSync(directory), readdirSync(registry)], [[], false, []]);
+});
+
+test("a bed starts whether or not anybody reads what is said meanwhile", { skip }, async (t) => {
+  const { start, testbed } = await place(t);
+  const up = start("up", "--sites", "1");
+  up.child.stderr?.destroy();
+  const [code] = await once(up.child, "exit");
+  assert.deepEqual([code, (await testbed("status")).code], [0, 0]);
+});
+
+test("a site with a real node is restarted, and its node takes images", {
+  skip: skip || realNodesSkip(),
+}, async (t) => {
+  const { testbed, directory } = await place(t);
+  assert.equal((await testbed("up", "--nodes", "1")).code, 0);
+  const restarted = await testbed("restart", "site-1");
+  assert.deepEqual([restarted.code, (await testbed("status")).code], [0, 0], restarted.err);
+  await testbed("kill", "site-1", "node-1-namespaces");
+  const again = await testbed("up", "--nodes", "1");
+  assert.match(again.err, /^Starting site-1\/node-1-namespaces again\n(.*\n){3}The test bed is up again\n/);
+  assert.equal((await testbed("status")).code, 0);
+  const archive = join(directory, "image.tar");
+  const layers = [[{ path: "file", content: Buffer.from("x") }]];
+  await writeFile(archive, ociImage({ names: ["docker.io/shop/web:1"], layers }).archive);
+  const loaded = await testbed("load-image", archive);
+  assert.deepEqual([loaded.code, loaded.err], [0, "Loaded docker.io/shop/web:1 on site-1-node-1\n"]);
 });
 
 /** The id of a bed, once a process of it runs. */
@@ -128,8 +192,10 @@ async function place(t: TestContext) {
   return { start, testbed, directory, registry: join(base, `fjord-testbed-${process.getuid?.()}`) };
 }
 
-async function text(stream: NodeJS.ReadableStream): Promise<string> {
+function text(stream: NodeJS.ReadableStream): Promise<string> {
   let all = "";
-  for await (const chunk of stream) all += chunk;
-  return all;
+  stream.on("data", (chunk: Buffer) => {
+    all += chunk;
+  });
+  return new Promise((resolve) => stream.once("close", () => resolve(all)));
 }
