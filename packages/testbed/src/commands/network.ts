@@ -17,9 +17,7 @@ export function addNetwork(program: Command, context: CommandContext): void {
       .argument("<to>", "another site")
       .option(...oneWay);
   const say = (what: string, from: string, to: string, options: { oneWay?: boolean }, state: string) =>
-    context.progress(
-      options.oneWay ? `${what} from ${from} to ${to} ${state}` : `${what} between ${from} and ${to} ${state} each way`,
-    );
+    context.progress(`${what} ${options.oneWay ? `from ${from} to` : `between ${from} and`} ${to} ${state}`);
 
   between("cut", "let no byte pass between two sites; connections stay open and silent")
     .option("--reset", "reset connections and refuse new ones instead")
@@ -46,14 +44,20 @@ export function addNetwork(program: Command, context: CommandContext): void {
       ) => {
         const { jitter = 0 } = options;
         await (await network(command)).shape(from, to, { latency, jitter }, options);
-        say("The latency", from, to, options, `is ${latency} ms${jitter > 0 ? ` and up to ${jitter} ms more` : ""}`);
+        say(
+          "The latency",
+          from,
+          to,
+          options,
+          `is ${latency} ms${jitter > 0 ? ` and up to ${jitter} ms more` : ""}${options.oneWay ? "" : " each way"}`,
+        );
       },
     );
   between("bandwidth", "limit how much passes between two sites, each way")
     .argument("<rate>", "a second, such as 10Mbit, 500kB or unlimited", parseRate)
     .action(async (from: string, to: string, bandwidth: number, options: { oneWay?: boolean }, command: Command) => {
       await (await network(command)).shape(from, to, { bandwidth }, options);
-      say("The bandwidth", from, to, options, `is ${formatRate(bandwidth)}`);
+      say("The bandwidth", from, to, options, `is ${formatRate(bandwidth)}${options.oneWay ? "" : " each way"}`);
     });
   program
     .command("expose")
