@@ -13,6 +13,40 @@ test("the system clock calls back after the time, and not once cancelled", async
   assert.ok(Math.abs(systemClock.now() - Date.now()) < 1000);
 });
 
+test("the system clock waits longer than a single timer can, and calls back once", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const longest = 2 ** 31 - 1;
+  let calls = 0;
+  systemClock.after(3e9, () => calls++);
+  const cancel = systemClock.after(3e9, () => assert.fail("cancelled"));
+  systemClock.after(Number.POSITIVE_INFINITY, () => assert.fail("for ever"));
+  t.mock.timers.tick(longest);
+  assert.equal(calls, 0);
+  cancel();
+  t.mock.timers.tick(3e9 - longest - 1);
+  assert.equal(calls, 0);
+  t.mock.timers.tick(1);
+  assert.equal(calls, 1);
+  t.mock.timers.tick(longest);
+  assert.equal(calls, 1);
+});
+
+test("less than nothing is nothing, and what is no number is refused", async () => {
+  for (const clock of [systemClock, new ManualClock()]) {
+    for (const ms of [Number.NaN, undefined, "1"]) {
+      assert.throws(() => clock.after(ms as number, () => assert.fail()), { code: "INVALID_DELAY" });
+    }
+  }
+  await new Promise<void>((resolve) => systemClock.after(Number.NEGATIVE_INFINITY, resolve));
+  const clock = new ManualClock();
+  let called = false;
+  clock.after(-5, () => {
+    called = true;
+  });
+  await clock.advance(0);
+  assert.equal(called, true);
+});
+
 test("sleep ends when its time has come", async () => {
   const clock = new ManualClock();
   let awake = false;

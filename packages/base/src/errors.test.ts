@@ -40,3 +40,35 @@ test("describing ends for causes that go in circles", () => {
   for (let i = 1; i < 100; i++) deep = new Error(`<${i}>`, { cause: deep });
   assert.equal(describeError(deep).split(": ").length, 8);
 });
+
+test("describes whatever is thrown, and never throws", () => {
+  const fail = () => {
+    throw new Error("not even this");
+  };
+  const traps = Object.fromEntries(Reflect.ownKeys(Reflect).map((trap) => [trap, fail]));
+  const unreadable = Object.defineProperty(new Error(), "message", { get: fail });
+  const badCause = Object.defineProperty(new Error("outer"), "cause", { get: fail });
+  const oddMessage = Object.assign(new Error(), { message: Symbol("m") });
+  const things: unknown[] = [
+    Object.create(null),
+    { toString: fail, [Symbol.toPrimitive]: fail },
+    new Proxy({}, traps),
+    new Proxy(() => {}, traps),
+    unreadable,
+    badCause,
+    oddMessage,
+    new Error("outer", { cause: Object.create(null) }),
+    Symbol("s"),
+    undefined,
+    null,
+    0n,
+  ];
+  for (const thing of things) {
+    const text = describeError(thing);
+    assert.ok(typeof text === "string" && text !== "");
+    assert.match(new FileUnreadable({ file: thing, why: "x" }).message, /^cannot read .+: x$/);
+  }
+  assert.equal(describeError(undefined), "undefined");
+  assert.equal(describeError(Symbol("s")), "Symbol(s)");
+  assert.equal(describeError(Object.create(null)), "something that cannot be described");
+});

@@ -41,19 +41,40 @@ export function defineError<const Template extends string>(
   };
 }
 
-/** The message of anything that was thrown, with the messages of its causes. */
+/** The message of anything that was thrown, with the messages of its causes. Never throws itself. */
 export function describeError(thrown: unknown): string {
   const messages: string[] = [];
   let error = thrown;
   // Causes may go in circles.
-  for (let depth = 0; error !== undefined && depth < 8; depth++) {
-    const message = error instanceof Error ? error.message || error.name : String(error);
+  for (let depth = 0; depth === 0 || (error !== undefined && depth < 8); depth++) {
+    const { message, cause } = look(error);
     if (!messages.some((earlier) => earlier.includes(message))) messages.push(message);
-    error = error instanceof Error ? error.cause : undefined;
+    error = cause;
   }
   return messages.join(": ");
 }
 
+/** Anything can be thrown: objects without a text, proxies, errors whose fields throw when read. */
+function look(error: unknown): { message: string; cause: unknown } {
+  try {
+    if (!(error instanceof Error)) return { message: textOf(error), cause: undefined };
+    return { message: textOf(error.message || error.name), cause: error.cause };
+  } catch {
+    return { message: NO_TEXT, cause: undefined };
+  }
+}
+
+const NO_TEXT = "something that cannot be described";
+
+/** As `String`, which throws for objects that cannot be turned into text. */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return NO_TEXT;
+  }
+}
+
 function fill(template: string, values: Record<string, unknown>): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => textOf(values[name]));
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import { type Clock, checkedDelay } from "./clock.ts";
 
 /** A clock that moves only when told to. */
 export class ManualClock implements Clock {
@@ -14,7 +14,7 @@ export class ManualClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    const timer = { due: this.#now + Math.max(0, ms), callback };
+    const timer = { due: this.#now + checkedDelay(ms), callback };
     this.#timers.add(timer);
     return () => this.#timers.delete(timer);
   }

@@ -6,9 +6,6 @@ interface Delay {
   index: number;
 }
 
-/** The longest time that a JavaScript timer can be set to; beyond it the timer would fire at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
 /** Keys that fall due later, each once, at the earliest time asked for: a heap with a single armed timer. */
 export class WorkQueueDelays {
   readonly #clock: Clock;
@@ -57,8 +54,7 @@ export class WorkQueueDelays {
       this.#disarm = () => {};
       return;
     }
-    const ms = Math.max(0, first - this.#clock.now());
-    this.#disarm = this.#clock.after(Math.min(ms, LONGEST_TIMER), () => this.#fire(ms > LONGEST_TIMER ? 0 : first));
+    this.#disarm = this.#clock.after(first - this.#clock.now(), () => this.#fire(first));
   }
 
   /** `reached` is the time that the timer stood for: timers may run a little ahead of the clock. */
