@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -65,7 +65,11 @@ test("a network that is started again is as it was left", async (t) => {
   await before.shape("a", "b", { latency: 7, bandwidth: 1000 }, { oneWay: true });
   await before.cut("b", "c", { oneWay: true });
   await before.cut("a", "c", { reset: true });
-  for (const to of ["b", "c"]) await before.expose("a", to, { host: "127.0.0.1", port: 9 });
+  const server = createServer((socket) => socket.end("up")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const to of ["b", "c"]) await before.expose("a", to, { host: "127.0.0.1", port });
   await Promise.all([settings.save(before), settings.save(before)]);
   const left = await before.status();
   await before.close();
@@ -77,9 +81,8 @@ test("a network that is started again is as it was left", async (t) => {
   assert.deepEqual(await readdir(directory), ["network.json"]);
   await after.heal("a", "c");
   const { address } = left[1]?.exposed[0] ?? assert.fail("nothing is exposed");
-  const socket = connect(address);
-  t.after(() => socket.destroy());
-  await once(socket, "connect");
+  const [greeting] = await once(connect(address), "data");
+  assert.equal(String(greeting), "up");
 });
 
 const noise = { clock: systemClock, random: Math.random };
