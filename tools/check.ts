@@ -35,7 +35,7 @@ if (failed.some(({ name }) => name === "lint and format")) console.error("\n`npm
 process.exit(failed.length === 0 ? 0 : 1);
 
 function importDirection(): string[] {
-  const files = globSync("packages/*/{src,bench}/**/*.ts", { cwd: root }).map(source);
+  const files = globSync("packages/*/{src,bench,examples}/**/*.ts", { cwd: root }).map(source);
   const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => {
     const { dependencies = {} } = JSON.parse(source(path).text) as { dependencies?: Record<string, string> };
     return { package: path.split("/")[1] ?? "", dependencies: Object.keys(dependencies) };
@@ -44,9 +44,15 @@ function importDirection(): string[] {
 }
 
 function documentLinks(): string[] {
-  const documents = globSync(["*.md", "docs/**/*.md", "packages/*/*.md"], { cwd: root }).map(source);
+  const documents = globSync(["*.md", "docs/**/*.md", "packages/**/*.md"], { cwd: root, exclude: isInstalled }).map(
+    source,
+  );
   const broken = findBrokenLinks(documents, (path) => existsSync(join(root, path)));
   return broken.map(({ path, line, target, why }) => `${path}:${line}: ${target}: ${why}`);
+}
+
+function isInstalled(path: string): boolean {
+  return path.includes("node_modules");
 }
 
 function source(path: string): { path: string; text: string } {

@@ -25,7 +25,7 @@ let status = 0;
 if (required && integration.length > 0) {
   const sets = process.getuid?.() === 0 ? ["--kwok", "--nodes"] : ["--kwok"];
   heading("Kubernetes binaries (FJORD_REQUIRE_KUBERNETES=1)");
-  status = await node(["packages/testbed/src/cli.ts", "binaries", ...sets]);
+  status = await node(["packages/testbed/src/cli.ts", "binaries", ...sets], 75);
   if (status !== 0) {
     console.error("Kubernetes is required (FJORD_REQUIRE_KUBERNETES=1) and could not be had: see above.");
     process.exit(status);
@@ -33,11 +33,14 @@ if (required && integration.length > 0) {
 }
 if (unit.length > 0) {
   heading(`Unit tests (files: ${unit.length})`);
-  status ||= await node(["--test", `--test-concurrency=${availableParallelism()}`, "--test-timeout=120000", ...unit]);
+  status ||= await node(
+    ["--test", `--test-concurrency=${availableParallelism()}`, "--test-timeout=120000", ...unit],
+    10,
+  );
 }
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
-  const result = await node(["--test", "--test-concurrency=1", "--test-timeout=600000", ...integration]);
+  const result = await node(["--test", "--test-concurrency=1", "--test-timeout=600000", ...integration], 30);
   status ||= result;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
@@ -48,14 +51,20 @@ function heading(text: string): void {
   console.log(`\n== ${text}`);
 }
 
-function node(args: string[]): Promise<number> {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });
-  const forward = (signal: NodeJS.Signals) => child.kill(signal);
-  process.on("SIGINT", () => {});
-  process.on("SIGTERM", forward);
+/** Runs node in a process group of its own, so that a test file that hangs is ended with all that it started. */
+function node(args: string[], minutes: number): Promise<number> {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit", detached: true });
+  const send = (signal: NodeJS.Signals) => process.kill(-(child.pid as number), signal);
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, send);
+  const watchdog = setTimeout(() => {
+    console.error(`\nNo end after ${minutes} minutes: a test file hangs. The lines above say which ones have ended.`);
+    send("SIGKILL");
+  }, minutes * 60_000);
   return new Promise((resolve) => {
     child.on("exit", (code) => {
-      process.off("SIGTERM", forward);
+      clearTimeout(watchdog);
+      for (const signal of signals) process.off(signal, send);
       resolve(code ?? 1);
     });
   });

@@ -31,6 +31,14 @@ test("an anchor must be a heading of the page it names", () => {
   assert.deepEqual(broken("# Here\n[a](#here) [b](#there)"), ["2 #there: docs/page.md has no heading for #there"]);
 });
 
+test("every form of link counts", () => {
+  const nowhere = (text: string) => assert.match(broken(text).join(), /there is no docs\/nowhere.md/, text);
+  nowhere("[a][r]\n\n[r]: nowhere.md");
+  nowhere('<a class="x" href="nowhere.md">a</a>');
+  nowhere('![a](nowhere.md "title")');
+  assert.deepEqual(broken("[a](%ZZ.md)"), ["1 %ZZ.md: its escapes cannot be decoded"]);
+});
+
 test("code is not prose", () => {
   assert.deepEqual(broken("`[a](nowhere.md)`\n```\n[b](nowhere.md)\n```\n"), []);
 });

@@ -32,7 +32,9 @@ function judge(
 ): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return undefined;
   const [file = "", anchor] = target.split("#", 2);
-  const path = file === "" ? from : resolvePath(from, decodeURIComponent(file));
+  const decoded = decode(file);
+  if (decoded === undefined) return "its escapes cannot be decoded";
+  const path = decoded === "" ? from : resolvePath(from, decoded);
   if (path === undefined) return "leaves the repository";
   if (!exists(path)) return `there is no ${path}`;
   if (anchor === undefined || !path.endsWith(".md")) return undefined;
@@ -41,10 +43,27 @@ function judge(
 
 export function linksOf(text: string): { target: string; line: number }[] {
   const prose = withoutCode(text);
-  return [...prose.matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)/g)].map((match) => ({
-    target: match[1] ?? "",
-    line: prose.slice(0, match.index).split("\n").length,
-  }));
+  return LINKS.flatMap((form) =>
+    [...prose.matchAll(form)].map((match) => ({
+      target: match[1] ?? "",
+      line: prose.slice(0, match.index).split("\n").length,
+    })),
+  );
+}
+
+/** `[text](target)`, `[name]: target`, and HTML. */
+const LINKS = [
+  /\]\(\s*<?([^)\s>]+)>?[^)]*\)/g,
+  /^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)>?/gm,
+  /<(?:a|img)\b[^>]*?\b(?:href|src)="([^"]*)"/g,
+];
+
+function decode(target: string): string | undefined {
+  try {
+    return decodeURIComponent(target);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The anchors that GitHub makes of a document's headings. */

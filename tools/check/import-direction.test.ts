@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findViolations, importsOf } from "./import-direction.ts";
+import { findViolations } from "./import-direction.ts";
 
 const manifests = [
   { package: "base", dependencies: [] },
@@ -68,22 +68,4 @@ test("a domain may import a sibling's index but not its inside", () => {
 
 test("an unknown package has to be put in its place first", () => {
   assert.match(messages("packages/kube/src/a.ts", 'import "@fjord/colour";')[0] ?? "", /not in the list of packages/);
-});
-
-test("multi-line, re-exporting, side-effect and dynamic imports are seen, with their lines; comments are not", () => {
-  const text = [
-    'import {\n  a,\n  b,\n} from "one";',
-    'export * from "two";',
-    'import "three";',
-    'const four = await import("four");',
-    '// import "five";',
-    '/* import "six"; */',
-    'const text = "import seven";',
-  ].join("\n");
-  assert.deepEqual(importsOf(text), [
-    { specifier: "one", line: 1 },
-    { specifier: "two", line: 5 },
-    { specifier: "three", line: 6 },
-    { specifier: "four", line: 7 },
-  ]);
 });

@@ -1,5 +1,7 @@
 // The direction of dependencies, as ARCHITECTURE.md draws it. Pure: takes file names and texts, gives violations.
 
+import { importsOf } from "./import-specifiers.ts";
+
 /** The packages from the ground up. A package may import only those before it. */
 export const LAYERS = [
   "base",
@@ -57,7 +59,7 @@ export function findViolations(files: readonly SourceFile[], manifests: readonly
 }
 
 function judge(path: string, owner: string, specifier: string, declared: ReadonlySet<string>): string | undefined {
-  const test = path.endsWith(".test.ts") || path.startsWith(`packages/${owner}/bench/`);
+  const test = path.endsWith(".test.ts") || new RegExp(`^packages/${owner}/(bench|examples)/`).test(path);
   if (specifier.startsWith(".")) return judgeRelative(path, owner, specifier);
   if (specifier.startsWith("node:")) {
     const allowed = PURE[owner];
@@ -119,15 +121,4 @@ function resolvePath(from: string, specifier: string): string {
     else if (part !== ".") parts.push(part);
   }
   return parts.join("/");
-}
-
-// Statements at the start of a line, their ends on later lines, and dynamic imports. Comment lines do not count.
-const IMPORT = /^[ \t]*(?:import|export)\b(?:[^"'`;]*?\bfrom)?\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/gm;
-
-export function importsOf(text: string): { specifier: string; line: number }[] {
-  const code = text.replace(/\/\*[\s\S]*?\*\/|^[ \t]*\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, " "));
-  return [...code.matchAll(IMPORT)].map((match) => ({
-    specifier: match[1] ?? match[2] ?? "",
-    line: code.slice(0, match.index).split("\n").length,
-  }));
 }

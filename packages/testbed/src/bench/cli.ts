@@ -1,6 +1,6 @@
 // `npm run bench -- NAME`: runs the benchmark that packages/*/bench/NAME.bench.ts exports.
 import { globSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { open, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { describeError } from "@fjord/base";
 import { Command, InvalidArgumentError } from "commander";
@@ -34,6 +34,8 @@ async function run(name: string | undefined, options: Options): Promise<void> {
       `${name === undefined ? "Name a benchmark" : `There is no benchmark ${name}`}: ${[...files.keys()].sort().join(", ")}`,
     );
   }
+  // Found out before the work and not after it.
+  if (options.json) await (await open(resolve(options.json), "a")).close();
   const { benchmark } = (await import(file)) as { benchmark: Benchmark };
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort(new Error("interrupted")));
