@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Kind, KubeObject } from "@fjord/base";
 import type { ClusterConfig } from "../config/cluster-config.ts";
+import { mergeHeaders } from "../config/headers.ts";
 import { type Impersonation, impersonationHeaders } from "../config/impersonation.ts";
 import { type AttachOptions, attach, type ExecOptions, exec } from "../stream/exec.ts";
 import { type PortForwardOptions, portForward } from "../stream/port-forward.ts";
@@ -171,9 +172,9 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
     return this.requester.stream(rawRequest(method, path, options));
   }
 
-  /** A client that acts as someone else over the same connections. */
+  /** A client that acts as someone else, and as no one whom this one acts as, over the same connections. */
   impersonating(who: Impersonation): KubeClient {
-    const headers = { ...this.#options.headers, ...impersonationHeaders(who) };
+    const headers = mergeHeaders(this.#options.headers, impersonationHeaders(who));
     return new KubeClient(this.#config, { ...this.#options, transport: this.transport, headers });
   }
 
@@ -184,7 +185,7 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
 
   /** WebSockets do not go through the transport, but act as the same user. */
   #streamConfig(): ClusterConfig {
-    return { ...this.#config, headers: { ...this.#config.headers, ...this.#options.headers } };
+    return { ...this.#config, headers: mergeHeaders(this.#config.headers, this.#options.headers) };
   }
 
   #ofPod<Options extends api.RequestOptions>(key: api.ObjectKey, options: Options) {

@@ -1,3 +1,4 @@
+import { mergeHeaders } from "../config/headers.ts";
 import type { ByteStream } from "../transport/byte-stream.ts";
 import { ConnectionError } from "../transport/errors.ts";
 import {
@@ -66,7 +67,7 @@ export class Requester {
 
   #prepare<R extends HttpRequest>(request: R): R {
     if (this.options.headers === undefined) return request;
-    return { ...request, headers: { ...request.headers, ...this.options.headers } };
+    return { ...request, headers: mergeHeaders(request.headers, this.options.headers) };
   }
 
   #check(action: string, response: HttpResponse): void {

@@ -2,6 +2,7 @@ import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base"
 import type { ClusterConfig, Credentials, TlsConfig } from "./cluster-config.ts";
 import { basicAuthentication, bearerToken } from "./credentials.ts";
 import { ClusterConfigInvalid } from "./errors.ts";
+import { isImpersonation, mergeHeaders } from "./headers.ts";
 import { type Impersonation, impersonationHeaders, isHeaderSafe } from "./impersonation.ts";
 import { certificateProblem, keyProblem, pairProblem } from "./pem.ts";
 import { checkProxyUrl, checkServerUrl, type UrlCheck } from "./server-url.ts";
@@ -28,7 +29,7 @@ export interface DirectOptions extends TlsConfig {
 export function clusterConfig(options: DirectOptions): ClusterConfig {
   const tls = checkedTls(options);
   const credentials = credentialsOf(options);
-  const headers = { ...(options.impersonate && impersonationHeaders(options.impersonate)), ...options.headers };
+  const headers = headersOf(options);
   return {
     server: accepted("server", checkServerUrl(options.server, Object.keys(tls).length > 0)),
     namespace: options.namespace ?? "default",
@@ -37,6 +38,12 @@ export function clusterConfig(options: DirectOptions): ClusterConfig {
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(options.proxy === undefined ? {} : { proxy: accepted("proxy", checkProxyUrl(options.proxy)) }),
   };
+}
+
+function headersOf({ impersonate, headers }: DirectOptions): NonNullable<ClusterConfig["headers"]> {
+  const own = impersonate === undefined ? undefined : Object.keys(headers ?? {}).find(isImpersonation);
+  refuse("headers", own === undefined ? undefined : `${own} cannot stand together with impersonate: name one identity`);
+  return mergeHeaders(impersonate && impersonationHeaders(impersonate), headers);
 }
 
 function checkedTls(options: DirectOptions): TlsConfig {

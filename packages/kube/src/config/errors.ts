@@ -66,6 +66,12 @@ export const ClusterConfigInvalid = defineError(
   "Correct that option of clusterConfig().",
 );
 
+export const ImpersonationInvalid = defineError(
+  "KUBE_IMPERSONATION",
+  "cannot act as someone else: {field}: {problem}",
+  "Name a user, and groups, a UID and extra values as the server knows them: not empty, without spaces around them and without control characters.",
+);
+
 export const ExecPluginNotFound = defineError(
   "KUBE_EXEC_PLUGIN_NOT_FOUND",
   "{where}: cannot run the credential plugin {command}: {reason}{hint}",

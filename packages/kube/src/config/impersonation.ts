@@ -1,3 +1,5 @@
+import { ImpersonationInvalid } from "./errors.ts";
+
 /** Whom to act as; the server must allow it. */
 export interface Impersonation {
   readonly user: string;
@@ -11,8 +13,18 @@ const groupHeader = "Impersonate-Group";
 const uidHeader = "Impersonate-Uid";
 const extraPrefix = "Impersonate-Extra-";
 
-/** Each group and each extra value goes into a header line of its own. */
+/**
+ * Each group and each extra value goes into a header line of its own. What a server would read as someone else, or as
+ * nobody (and so as the caller itself), is refused.
+ */
 export function impersonationHeaders(who: Impersonation): Record<string, string | string[]> {
+  refuse("user", identityProblem(who.user));
+  for (const group of who.groups ?? []) refuse("groups", identityProblem(group));
+  if (who.uid !== undefined) refuse("uid", identityProblem(who.uid));
+  for (const [key, values] of Object.entries(who.extra ?? {})) {
+    refuse("extra", key === "" ? "a key is empty" : textProblem(key));
+    for (const value of values) refuse(`extra.${JSON.stringify(key)}`, textProblem(value));
+  }
   const headers: Record<string, string | string[]> = { [userHeader]: headerValue(who.user) };
   if (who.groups?.length) headers[groupHeader] = who.groups.map(headerValue);
   if (who.uid !== undefined) headers[uidHeader] = headerValue(who.uid);
@@ -50,6 +62,24 @@ export function impersonationOf(headers: Readonly<Record<string, string | string
     ...(Object.keys(extra).length > 0 ? { extra } : {}),
   };
   return { impersonation, others };
+}
+
+/** Why this cannot be the name of a user or a group, or a UID; undefined where it can. */
+export function identityProblem(text: unknown): string | undefined {
+  if (text === "" || text === undefined || text === null) return "it is empty";
+  return typeof text === "string" && text.trim() === "" ? "it is blank" : textProblem(text);
+}
+
+function textProblem(text: unknown): string | undefined {
+  if (typeof text !== "string") return "it is not a string";
+  if (!isHeaderSafe(text)) return "holds a line break or another control character";
+  if (!text.isWellFormed()) return "holds half a character";
+  // Whatever reads a header cuts these off, and has another name.
+  return text.trim() === text ? undefined : "begins or ends with a space";
+}
+
+function refuse(field: string, problem: string | undefined): void {
+  if (problem !== undefined) throw new ImpersonationInvalid({ field, problem });
 }
 
 /** A line break or another control character could smuggle a header in. */

@@ -20,15 +20,20 @@ async function writeAndLoad(config: ClusterConfig, name: string): Promise<Cluste
 }
 
 const text = fc.string({ minLength: 1, maxLength: 20, unit: "grapheme" }).filter((s) => !/\p{Cc}/u.test(s));
+const identity = text.filter((s) => s.trim() === s);
 const impersonation = fc.record(
   {
-    user: text,
-    groups: fc.array(text, { minLength: 1, maxLength: 3 }),
-    uid: text,
-    extra: fc.dictionary(fc.stringMatching(/^[a-z0-9./%:-]{1,12}$/), fc.array(text, { minLength: 1, maxLength: 2 }), {
-      minKeys: 1,
-      maxKeys: 2,
-    }),
+    user: identity,
+    groups: fc.array(identity, { minLength: 1, maxLength: 3 }),
+    uid: identity,
+    extra: fc.dictionary(
+      fc.stringMatching(/^[a-z0-9./%:-]{1,12}$/),
+      fc.array(identity, { minLength: 1, maxLength: 2 }),
+      {
+        minKeys: 1,
+        maxKeys: 2,
+      },
+    ),
   },
   { requiredKeys: ["user"] },
 );

@@ -2,7 +2,7 @@ import type { TlsConfig } from "./cluster-config.ts";
 import { basicAuthentication, bearerToken, type CredentialSources, type WritableCredentials } from "./credentials.ts";
 import type { ExecCluster } from "./exec-credential.ts";
 import { execPluginOf } from "./exec-section.ts";
-import { type Impersonation, isHeaderSafe } from "./impersonation.ts";
+import { type Impersonation, identityProblem, isHeaderSafe } from "./impersonation.ts";
 import { pairProblem } from "./pem.ts";
 import { readPemField } from "./pem-field.ts";
 import type { Section } from "./section.ts";
@@ -103,13 +103,15 @@ function resolveImpersonation(section: Section): Impersonation | undefined {
   }
   const keys = Object.keys((section.raw("as-user-extra") as Record<string, unknown> | undefined) ?? {});
   const extra = Object.fromEntries(keys.map((key) => [key, extraSection?.strings(key) ?? []]));
-  for (const [name, value] of [
-    ["as", user],
-    ["as-uid", uid ?? ""],
-    ["as-groups", groups.join()],
-    ["as-user-extra", Object.values(extra).flat().join()],
+  for (const [name, values] of [
+    ["as", [user]],
+    ["as-uid", uid === undefined ? [] : [uid]],
+    ["as-groups", groups],
   ] as const) {
-    if (!isHeaderSafe(value)) throw section.wrong(name, "holds a line break or another control character");
+    const problem = values.map(identityProblem).find((one) => one !== undefined);
+    if (problem !== undefined) throw section.wrong(name, problem);
   }
+  if (!Object.values(extra).flat().every(isHeaderSafe))
+    throw section.wrong("as-user-extra", "holds a line break or another control character");
   return { user, groups, ...(uid === undefined ? {} : { uid }), extra };
 }

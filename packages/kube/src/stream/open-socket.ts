@@ -4,6 +4,7 @@ import { type Clock, describeError, systemClock } from "@fjord/base";
 import { WebSocket } from "ws";
 import { apiErrorFromBody } from "../client/api-error.ts";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
+import { mergeHeaders } from "../config/headers.ts";
 import { ConnectionError } from "../transport/errors.ts";
 import { retryAfterSeconds } from "../transport/http.ts";
 import { type Dial, dialCluster } from "./dial.ts";
@@ -59,7 +60,7 @@ function handshake(
     const cancel = new AbortController();
     let connected = false;
     const socket = new WebSocket(`${server}${request.path}`, [...request.protocols], {
-      headers: { ...config.headers, ...authorization(credential) },
+      headers: mergeHeaders(config.headers, { authorization: credential?.authorization }),
       perMessageDeflate: false,
       createConnection: connector(
         () => dialCluster(config, credential, cancel.signal, request.dial),
@@ -113,10 +114,6 @@ function handshakeError(action: string, server: string, cause: Error, sent: bool
 function refusal(request: OpenRequest, { statusCode, headers, body }: Refusal): Error {
   const { action, clock = systemClock } = request;
   return apiErrorFromBody(action, statusCode, body, retryAfterSeconds(headers, clock.now()));
-}
-
-function authorization(credential: Credential | undefined): Record<string, string> {
-  return credential?.authorization === undefined ? {} : { authorization: credential.authorization };
 }
 
 type Connected = (error: Error | null, connection?: Duplex) => void;

@@ -20,15 +20,15 @@ function transportTo(server: string, config: Partial<ClusterConfig> = {}, option
 
 test("keeps the path of the base URL and sends the configured headers", async () => {
   await using server = await testServer((_, response) => reply(response, 200, {}));
-  const headers = { "Impersonate-User": "ann" };
+  const headers = { "X-Who": "ann" };
   await using transport = transportTo(`${server.url}/clusters/one/`, { headers }, { userAgent: "test/1" });
-  const response = await transport.request({ ...get, headers: { "Impersonate-Group": ["a", "b"] } });
+  const response = await transport.request({ ...get, headers: { "X-Group": ["a", "b"] } });
   assert.equal(response.statusCode, 200);
   const [request] = server.requests;
   assert.equal(request?.url, "/clusters/one/api/v1/pods?limit=1");
-  assert.equal(request?.headers["impersonate-user"], "ann");
+  assert.equal(request?.headers["x-who"], "ann");
   assert.equal(request?.headers["user-agent"], "test/1");
-  assert.equal(request?.rawHeaders.filter((name) => name.toLowerCase() === "impersonate-group").length, 2);
+  assert.equal(request?.rawHeaders.filter((name) => name.toLowerCase() === "x-group").length, 2);
 });
 
 test("refuses a server that is not an HTTP URL", () => {

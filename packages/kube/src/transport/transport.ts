@@ -1,6 +1,7 @@
 import { type Clock, sleep, systemClock } from "@fjord/base";
 import type { Dispatcher } from "undici";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
+import { mergeHeaders } from "../config/headers.ts";
 import type { ByteStream } from "./byte-stream.ts";
 import { ClusterConnections, type ConnectionOptions, type Connections, GivenConnections } from "./connections.ts";
 import { ConnectionError, InvalidServerUrl, TransportClosed } from "./errors.ts";
@@ -71,7 +72,8 @@ export class Transport implements AsyncDisposable {
       bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
       tooManyRequestsBudgetMs: options.tooManyRequestsBudgetMs ?? 30_000,
     };
-    this.#headers = { "user-agent": this.#options.userAgent, accept: "application/json", ...config.headers };
+    const defaults = { "user-agent": this.#options.userAgent, accept: "application/json" };
+    this.#headers = mergeHeaders(defaults, config.headers);
     this.#connections =
       options.dispatcher === undefined
         ? new ClusterConnections(config, this.#origin, options)
@@ -179,9 +181,7 @@ export class Transport implements AsyncDisposable {
   }
 
   #requestHeaders(own: HttpHeaders | undefined, credential: Credential | undefined): HttpHeaders {
-    const headers = { ...this.#headers, ...own };
-    if (credential?.authorization !== undefined) headers.authorization = credential.authorization;
-    return headers;
+    return mergeHeaders(this.#headers, own, { authorization: credential?.authorization });
   }
 }
 
