@@ -34,3 +34,9 @@ test("objects that are alike take less memory shared", () => {
   const strings = new SharedStrings();
   assert.ok(heapOf((object) => strings.share(object)) < 0.6 * heapOf(() => {}));
 });
+
+test("an object of any depth is taken", () => {
+  const levels = 50_000;
+  const object = JSON.parse(`${'{"a":'.repeat(levels)}"a text to be shared"${"}".repeat(levels)}`) as object;
+  new SharedStrings().share(object);
+});

@@ -2,6 +2,8 @@
 const shortest = 11;
 const longest = 256;
 const capacity = 4096;
+/** Deeper than any kind of Kubernetes goes. Servers take objects ten thousand levels deep, which would end the stack. */
+const deepest = 64;
 
 /**
  * Makes equal strings of many objects one string: image names, node names, labels and dates are most of what a pod
@@ -11,8 +13,12 @@ export class SharedStrings {
   /** Emptied when full: what is frequent is soon back, and what is unique does not pile up. */
   readonly #known = new Map<string, string>();
 
-  /** Replaces strings anywhere in a JSON value, in place. */
+  /** Replaces strings in a JSON value, in place; what lies very deep stays as it is. */
   share(value: object): void {
+    this.#share(value, 0);
+  }
+
+  #share(value: object, depth: number): void {
     const fields = value as Record<string, unknown>;
     for (const name in fields) {
       const field = fields[name];
@@ -21,7 +27,7 @@ export class SharedStrings {
         const known = this.#known.get(field);
         if (known !== undefined) fields[name] = known;
         else this.#remember(field);
-      } else if (typeof field === "object" && field !== null) this.share(field);
+      } else if (typeof field === "object" && field !== null && depth < deepest) this.#share(field, depth + 1);
     }
   }
 
