@@ -113,3 +113,15 @@ export const PausedError = defineError(
   "{paused}",
   "A site is not ready while a process of it is paused.",
 );
+
+export const StateUnreadableError = defineError(
+  "TESTBED_STATE",
+  "cannot read the state of the test bed in {file}: {reason}",
+  "`npm run testbed -- down` ends and removes the test bed all the same.",
+);
+
+export const ForeignStateError = defineError(
+  "TESTBED_FOREIGN_STATE",
+  "{file} is not the state of a test bed in that directory: {reason}",
+  "It was copied, moved or edited, and nothing was touched. Delete the directory by hand.",
+);

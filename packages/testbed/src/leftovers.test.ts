@@ -39,7 +39,7 @@ test("a bed whose owner has ended is reaped: processes that nobody recorded, chi
 
 test("whoever starts a bed can see who removes it", async (t) => {
   const { registry, directory, base } = await place(t);
-  const group = join(base, "group");
+  const group = join(base, "fjx4");
   mkdirSync(group);
   await writeFile(join(group, "file"), "");
   const owner = identify(process.pid);
@@ -69,13 +69,13 @@ test("removing a bed spares a directory in which another one was started since",
 
 test("what cannot be removed is named, and stays on record until it can be", async (t) => {
   const { registry, directory, base } = await place(t);
-  const group = join(base, "group");
+  const group = join(base, "fjx3");
   mkdirSync(join(group, "child"), { recursive: true });
   await writeFile(join(group, "child", "file"), "");
   registry.put({ id: "x3", directory });
   makeState(registry, "x3", directory).addResource({ kind: "cgroup", id: group });
   const remove = () => removeBed({ id: "x3", directory }, { registry, log: silentLogger });
-  await assert.rejects(remove(), { code: "TESTBED_NOT_REMOVED", message: /cgroup .*group/ });
+  await assert.rejects(remove(), { code: "TESTBED_NOT_REMOVED", message: /cgroup .*fjx3/ });
   assert.deepEqual([existsSync(directory), registry.list().length], [true, 1]);
   await rm(join(group, "child", "file"));
   await remove();
@@ -84,16 +84,60 @@ test("what cannot be removed is named, and stays on record until it can be", asy
 
 test("resources outside the run directory go too, and a missing one is no obstacle", async (t) => {
   const { registry, directory, base } = await place(t);
-  const outside = join(base, "outside");
+  const outside = join(base, "fjx2");
   mkdirSync(outside);
-  await writeFile(join(outside, "file"), "");
   const state = makeState(registry, "x2", directory);
-  state.addResource({ kind: "directory", id: outside });
-  state.addResource({ kind: "netns", id: "fjord-never-made" });
-  state.addResource({ kind: "link", id: "fj-never-made" });
-  state.addResource({ kind: "cgroup", id: join(base, "no-such-cgroup") });
+  state.addResource({ kind: "cgroup", id: outside });
+  state.addResource({ kind: "link", id: "fjx2-no" });
+  state.addResource({ kind: "cgroup", id: join(base, "fjx2-no") });
   await removeBed({ id: "x2", directory }, { registry, log: silentLogger });
   assert.deepEqual([existsSync(outside), existsSync(directory)], [false, false]);
+});
+
+test("what was deleted or spoilt by hand is known from the registry", async (t) => {
+  for (const spoil of [
+    (directory: string) => rm(directory, { recursive: true }),
+    (directory: string) => writeFile(join(directory, "bed.json"), "{"),
+  ]) {
+    const { registry, directory, base } = await place(t);
+    const group = join(base, "fjx5");
+    mkdirSync(group);
+    registry.put({ id: "x5", directory });
+    makeState(registry, "x5", directory).addResource({ kind: "cgroup", id: group });
+    await spoil(directory);
+    await removeBed({ id: "x5", directory }, { registry, log: silentLogger });
+    assert.deepEqual([existsSync(directory), existsSync(group), registry.list().length], [false, false, 0]);
+  }
+});
+
+test("nothing is removed that does not bear the bed's name, nor files that took its place", async (t) => {
+  const { registry, directory, base } = await place(t);
+  const foreign = join(base, "precious");
+  mkdirSync(foreign);
+  makeState(registry, "x6", directory).addResource({ kind: "cgroup", id: foreign });
+  await assert.rejects(removeBed({ id: "x6", directory }, { registry, log: silentLogger }), /not of this bed/);
+  assert.equal(existsSync(foreign), true);
+  makeState(registry, "x7", join(base, "registry"));
+  await rm(join(base, "registry", "bed.json"));
+  await writeFile(join(base, "registry", "mine.txt"), "");
+  await removeBed({ id: "x7", directory: join(base, "registry") }, { registry, log: silentLogger });
+  assert.equal(existsSync(join(base, "registry", "mine.txt")), true);
+});
+
+test("of two beds that are started in one directory at once, one is refused", async (t) => {
+  const { registry, directory } = await place(t);
+  makeState(registry, "x8", directory);
+  assert.throws(() => makeState(registry, "x9", directory), { code: "TESTBED_DIRECTORY_IN_USE" });
+});
+
+test("a registration beyond reading blocks nothing, and can be removed", async (t) => {
+  const { registry, base } = await place(t);
+  await writeFile(join(base, "registry", "spoilt.json"), "null");
+  assert.deepEqual(registry.leftovers(), []);
+  const [bed] = registry.list();
+  assert.equal(bed?.id, "spoilt");
+  await removeBed(bed, { registry, log: silentLogger });
+  assert.deepEqual(registry.list(), []);
 });
 
 test("a registry that others could write to is refused", async (t) => {
@@ -118,7 +162,8 @@ async function place(t: TestContext) {
 function makeState(registry: Registry, id: string, directory: string): StateFile {
   const runtimeDirectory = registry.runtimeDirectory(id);
   const startedAt = new Date(0).toISOString();
-  return new StateFile({
+  mkdirSync(runtimeDirectory, { recursive: true });
+  return StateFile.create({
     version: 1,
     id,
     directory,

@@ -1,14 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Clock, describeError, type Logger, systemClock } from "@fjord/base";
-import { BedNotRemovedError } from "./errors.ts";
+import { BedNotRemovedError, StateUnreadableError } from "./errors.ts";
 import { identify, isAlive, type ProcessIdentity, readProc, sendSignal } from "./process-identity.ts";
 import type { Resource } from "./process-record.ts";
 import type { Registration, Registry } from "./registry.ts";
-import { readState } from "./state.ts";
+import { type BedState, readState, removeRunDirectory } from "./state.ts";
 import { waitFor } from "./wait.ts";
 
 const run = promisify(execFile);
@@ -35,21 +34,43 @@ export async function removeBed(bed: Registration, options: RemoveOptions): Prom
   const registered = options.registry.find(bed.id);
   const remover = identify(process.pid);
   if (registered !== undefined && remover !== undefined) options.registry.put({ ...registered, remover });
-  const state = readState(bed.directory);
-  const mine = state?.id === bed.id ? state : undefined;
+  const mine = recordedState(bed, options);
   const recorded = (mine?.processes ?? []).flatMap(({ identity }) => (identity === undefined ? [] : [identity]));
   await endProcesses(() => [...recorded.filter(isAlive), ...markedProcesses(bed.id)], options);
   const stuck: string[] = [];
   for (const resource of [...(mine?.resources ?? [])].reverse()) {
-    await removeResource(resource, options).catch((error: unknown) =>
+    await removeResource(resource, bed, options).catch((error: unknown) =>
       stuck.push(`${resource.kind} ${resource.id} (${describeError(error)})`),
     );
   }
   if (stuck.length > 0) throw new BedNotRemovedError({ directory: bed.directory, what: stuck.join(", ") });
-  // The directory is removed only when it holds this bed: another may have been started there since.
-  for (const directory of [bed.directory, options.registry.runtimeDirectory(bed.id)]) await unmountBelow(directory);
-  if (mine !== undefined) await rm(bed.directory, { recursive: true, force: true, maxRetries: 5 });
+  if (isStillOf(bed)) await removeRunDirectory(bed.directory);
   options.registry.remove(bed.id);
+}
+
+/** What the bed is made of, by the registry's copy, or by the run directory's where there is none. */
+function recordedState(bed: Registration, { registry, log }: RemoveOptions): BedState | undefined {
+  for (const directory of [registry.runtimeDirectory(bed.id), bed.directory]) {
+    try {
+      const state = readState(directory);
+      if (state?.id === bed.id) return state;
+    } catch (error) {
+      log.warn("what the test bed is made of cannot be read; its processes are found by their mark", {
+        error: describeError(error),
+      });
+    }
+  }
+  return undefined;
+}
+
+/** Whether the run directory is still this bed's: another, or files of the user's, may have taken its place. */
+function isStillOf({ id, directory }: Registration): boolean {
+  try {
+    return readState(directory)?.id === id;
+  } catch (error) {
+    // It is beyond reading, but the registry says whose it is.
+    return error instanceof StateUnreadableError;
+  }
 }
 
 /** Removes a directory in which nothing is left. */
@@ -99,22 +120,11 @@ async function endProcesses(find: () => ProcessIdentity[], options: RemoveOption
   if (!gone) options.log.warn("processes of the test bed do not end", { pids: find().map(({ pid }) => pid) });
 }
 
-async function removeResource(resource: Resource, options: RemoveOptions): Promise<void> {
-  switch (resource.kind) {
-    case "netns":
-      if (existsSync(join("/run/netns", resource.id))) await run("ip", ["netns", "delete", resource.id]);
-      return;
-    case "link":
-      if (existsSync(join("/sys/class/net", resource.id))) await run("ip", ["link", "delete", resource.id]);
-      return;
-    case "cgroup":
-      return removeCgroup(resource.id, options);
-    case "mount":
-      return unmountBelow(resource.id);
-    case "directory":
-      await unmountBelow(resource.id);
-      return rm(resource.id, { recursive: true, force: true, maxRetries: 5 });
-  }
+async function removeResource(resource: Resource, bed: Registration, options: RemoveOptions): Promise<void> {
+  // Whatever the file says: nothing is removed that does not bear the bed's name.
+  if (!resource.id.split("/").some((part) => part.startsWith(`fj${bed.id}`))) throw new Error("it is not of this bed");
+  if (resource.kind === "cgroup") return removeCgroup(resource.id, options);
+  if (existsSync(join("/sys/class/net", resource.id))) await run("ip", ["link", "delete", resource.id]);
 }
 
 async function removeCgroup(directory: string, options: RemoveOptions): Promise<void> {
@@ -142,14 +152,4 @@ function removeFreeCgroup(directory: string): boolean {
     if ((error as NodeJS.ErrnoException).code === "EBUSY") return false;
     throw error;
   }
-}
-
-async function unmountBelow(path: string): Promise<void> {
-  const mounts = readFileSync("/proc/self/mounts", "utf8")
-    .split("\n")
-    .map((line) =>
-      (line.split(" ")[1] ?? "").replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(parseInt(code, 8))),
-    )
-    .filter((mount) => mount === path || mount.startsWith(`${path}/`));
-  for (const mount of mounts.reverse()) await run("umount", ["--lazy", mount]);
 }

@@ -15,15 +15,12 @@ export interface ProcessRecord {
   readonly identity?: ProcessIdentity;
 }
 
-/** Something outside the run directory that a bed made and that has to go with it. Recorded before it is made. */
+/**
+ * Something outside the run directory that a bed made and that has to go with it. Recorded before it is made. Its name
+ * begins with `fj` and the id of the bed.
+ */
 export type Resource =
-  /** A network namespace made by `ip netns add`. */
-  | { readonly kind: "netns"; readonly id: string }
   /** A network interface of the host's. */
   | { readonly kind: "link"; readonly id: string }
   /** A control group, as its directory: whatever runs in it is killed. */
-  | { readonly kind: "cgroup"; readonly id: string }
-  /** A mount point; unmounted lazily. Paths below it are unmounted first. */
-  | { readonly kind: "mount"; readonly id: string }
-  /** A file or directory tree outside the run directory. */
-  | { readonly kind: "directory"; readonly id: string };
+  | { readonly kind: "cgroup"; readonly id: string };

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { RegistryError } from "./errors.ts";
 import { isAlive, type ProcessIdentity } from "./process-identity.ts";
 
@@ -66,16 +66,21 @@ export class Registry {
   }
 
   #file(id: string): string {
+    if (!/^[0-9a-z]+$/.test(id)) throw new RegistryError({ directory: this.directory, reason: `${id} is no id` });
     return join(this.directory, `${id}.json`);
   }
 
   #read(file: string): Registration[] {
+    const id = basename(file, ".json");
     try {
-      return [JSON.parse(readFileSync(file, "utf8")) as Registration];
+      const registration = JSON.parse(readFileSync(file, "utf8")) as Registration | null;
+      if (registration?.id === id && typeof registration.directory === "string") return [registration];
     } catch (error) {
       // Another program may have removed it since it was listed.
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw error;
+      if (!(error instanceof SyntaxError)) throw error;
     }
+    // Beyond reading: a bed of which only the id is known, that `down --all` removes.
+    return [{ id, directory: this.runtimeDirectory(id) }];
   }
 }

@@ -69,7 +69,7 @@ export async function startBed(options: BedOptions): Promise<Bed> {
   registry.put({ id, directory, ...(owner && { owner }) });
   try {
     await mkdir(runtimeDirectory, { recursive: true, mode: 0o700 });
-    const state = new StateFile({
+    const state = StateFile.create({
       version: 1,
       id,
       directory,

@@ -1,5 +1,7 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { DirectoryInUseError, StateUnreadableError } from "./errors.ts";
 import type { ProcessRecord, Resource } from "./process-record.ts";
 import type { SiteLayout } from "./site-layout.ts";
 
@@ -22,13 +24,28 @@ export interface BedState {
 
 const fileName = "bed.json";
 
-/** A bed's state, written whole to its file on each change: a reader never sees half of one. */
+/**
+ * A bed's state, written whole on each change: a reader never sees half of one. It is kept twice, in the run directory
+ * for whoever looks there, and in the registry's, where nobody deletes or edits it by hand.
+ */
 export class StateFile {
   #state: BedState;
 
   constructor(state: BedState) {
     this.#state = state;
-    this.update({});
+  }
+
+  /** For a new bed. Of two that are started in one directory at the same moment, one is refused. */
+  static create(state: BedState): StateFile {
+    try {
+      writeFileSync(join(state.directory, fileName), "", { flag: "wx", mode: 0o600 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      throw new DirectoryInUseError({ directory: state.directory }, { cause: error });
+    }
+    const created = new StateFile(state);
+    created.update({});
+    return created;
   }
 
   get state(): BedState {
@@ -37,9 +54,13 @@ export class StateFile {
 
   update(change: Partial<BedState>): void {
     this.#state = { ...this.#state, ...change };
-    const file = join(this.#state.directory, fileName);
-    writeFileSync(`${file}.new`, `${JSON.stringify(this.#state, undefined, 2)}\n`, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    const text = `${JSON.stringify(this.#state, undefined, 2)}\n`;
+    const { directory, runtimeDirectory } = this.#state;
+    for (const each of new Set([runtimeDirectory, directory])) {
+      const file = join(each, fileName);
+      writeFileSync(`${file}.new`, text, { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+    }
   }
 
   /** Adds a process, or replaces the record that has its site and name. */
@@ -69,10 +90,28 @@ export class StateFile {
 
 /** The state in a run directory; undefined when there is no bed. */
 export function readState(directory: string): BedState | undefined {
+  const file = join(directory, fileName);
   try {
-    return JSON.parse(readFileSync(join(directory, fileName), "utf8")) as BedState;
+    const state = JSON.parse(readFileSync(file, "utf8")) as BedState | null;
+    if (state?.version === 1) return state;
+    throw new SyntaxError("it is not the state of a test bed");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof SyntaxError) throw new StateUnreadableError({ file, reason: error.message }, { cause: error });
     throw error;
+  }
+}
+
+/** Removes a run directory. The state goes last: whoever comes after a crash still finds what is left. */
+export async function removeRunDirectory(directory: string): Promise<void> {
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  for (const name of [...names.filter((each) => each !== fileName), fileName]) {
+    await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 });
+  }
+  try {
+    rmdirSync(directory);
+  } catch (error) {
+    // A mount point of the user's stays; so does a directory in which something was put just now.
+    if (!["ENOENT", "EBUSY", "ENOTEMPTY"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }

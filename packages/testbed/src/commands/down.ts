@@ -1,5 +1,6 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { Command } from "commander";
+import { ForeignStateError } from "../errors.ts";
 import { reapLeftovers, removeBed, removeIfEmpty } from "../leftovers.ts";
 import { isAlive } from "../process-identity.ts";
 import { type Registration, Registry } from "../registry.ts";
@@ -29,12 +30,22 @@ async function down({ directory, all }: CommonOptions & { all: boolean }, contex
 
 /** The bed whose state the directory holds, and those registered for it: the directory may have been deleted by hand. */
 function bedsOf(directory: string, all: boolean, registry: Registry): Registration[] {
-  const state = readState(directory);
   const registered = registry
     .list()
     .filter((bed) => bed.directory === directory || (all && (bed.owner === undefined || !isAlive(bed.owner))));
-  if (state === undefined || registered.some(({ id }) => id === state.id)) return registered;
-  return [...registered, { id: state.id, directory }];
+  if (registered.some((bed) => bed.directory === directory)) return registered;
+  const unregistered = unregisteredBed(directory);
+  return unregistered === undefined ? registered : [...registered, unregistered];
+}
+
+/** A bed of before the registry was emptied, by a restart of the machine for instance. Its state is not taken on trust. */
+function unregisteredBed(directory: string): Registration | undefined {
+  const state = readState(directory);
+  if (state === undefined) return undefined;
+  const file = join(directory, "bed.json");
+  if (!/^[0-9a-z]{7}$/.test(state.id)) throw new ForeignStateError({ file, reason: "it has no id" });
+  if (state.directory === directory) return { id: state.id, directory };
+  throw new ForeignStateError({ file, reason: `it is that of the test bed in ${state.directory}` });
 }
 
 /** The parent of the directory that nobody had to name was made along with it, and has no other use. */
