@@ -3,6 +3,8 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 /** Bytes to gather before they are parsed: enough that cutting costs nothing, few enough to be done in a moment. */
 const BATCH = 256 * 1024;
+/** Beyond this, trying several places to cut would block the process for long. */
+const MANY_ATTEMPTS_BELOW = 16 * 1024 * 1024;
 /** Most lists fit in this. */
 const FIRST = 64 * 1024;
 const noBytes = Buffer.alloc(0);
@@ -36,7 +38,7 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
     if (this.#length >= this.#threshold) this.#parseBatch();
   }
 
-  /** The whole list; throws `SyntaxError` if it is none. */
+  /** The whole list; throws `SyntaxError` if it is none, and whatever Node throws if it is too long. */
   end(): T {
     const rest = this.#buffer.toString("utf8", 0, this.#length);
     this.#buffer = noBytes;
@@ -68,7 +70,7 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
     const start = /"items":\[(\{"\w+":)/.exec(this.#buffer.toString("latin1", 0, Math.min(this.#length, 65_536)));
     if (start === null) return;
     const bracket = start.index + '"items":'.length;
-    const head = tryParse<T>(`${this.#buffer.toString("utf8", 0, bracket)}[]}`);
+    const head = tryParse<T>(() => `${this.#buffer.toString("utf8", 0, bracket)}[]}`);
     if (head === undefined) return;
     this.#head = head;
     this.#separator = Buffer.from(`},${start[1]}`);
@@ -79,11 +81,12 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
   #parseItems(separator: Buffer): void {
     const buffer = this.#buffer;
     let brace = buffer.lastIndexOf(separator, this.#length - separator.length);
-    for (let attempts = 0; brace !== -1 && attempts < 8; attempts++) {
+    const attempts = this.#length < MANY_ATTEMPTS_BELOW ? 8 : 1;
+    for (let attempt = 0; brace !== -1 && attempt < attempts; attempt++) {
       const comma = brace + 1;
       // The comma makes room for the bracket that ends this array, then for the one that begins the next.
       buffer[comma] = CLOSE_BRACKET;
-      const items = tryParse<unknown[]>(buffer.toString("utf8", 0, comma + 1));
+      const items = tryParse<unknown[]>(() => buffer.toString("utf8", 0, comma + 1));
       if (items !== undefined) {
         for (const item of items) this.#items.push(item);
         buffer[comma] = OPEN_BRACKET;
@@ -101,10 +104,10 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
   }
 }
 
-/** Undefined where the text was cut at the wrong place. */
-function tryParse<T>(text: string): T | undefined {
+/** Undefined where the text was cut at the wrong place, or is longer than a string can be. */
+function tryParse<T>(text: () => string): T | undefined {
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text()) as T;
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@ import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
 import { mergeHeaders } from "../config/headers.ts";
 import { ConnectionError } from "../transport/errors.ts";
 import { retryAfterSeconds } from "../transport/http.ts";
+import { redact } from "../transport/redaction.ts";
 import { type Dial, dialCluster } from "./dial.ts";
 import { StreamProtocol } from "./errors.ts";
 
@@ -36,9 +37,11 @@ export async function openSocket(config: ClusterConfig, request: OpenRequest): P
   for (let refused = false; ; refused = true) {
     request.signal?.throwIfAborted();
     const credential = await config.credentials?.current();
-    const outcome = await handshake(config, credential, request);
+    const headers = mergeHeaders(config.headers, { authorization: credential?.authorization });
+    const outcome = await handshake(config, credential, headers, request);
     if (outcome instanceof WebSocket) return outcome;
-    if (outcome.statusCode !== 401 || refused || config.credentials === undefined) throw refusal(request, outcome);
+    if (outcome.statusCode !== 401 || refused || config.credentials === undefined)
+      throw refusal(request, { ...outcome, body: redact(outcome.body, headers) });
     config.credentials.rejected();
   }
 }
@@ -52,6 +55,7 @@ interface Refusal {
 function handshake(
   config: ClusterConfig,
   credential: Credential | undefined,
+  headers: Record<string, string | string[]>,
   request: OpenRequest,
 ): Promise<WebSocket | Refusal> {
   const { action, signal, clock = systemClock, handshakeTimeoutMs = 30_000 } = request;
@@ -60,7 +64,7 @@ function handshake(
     const cancel = new AbortController();
     let connected = false;
     const socket = new WebSocket(`${server}${request.path}`, [...request.protocols], {
-      headers: mergeHeaders(config.headers, { authorization: credential?.authorization }),
+      headers,
       perMessageDeflate: false,
       createConnection: connector(
         () => dialCluster(config, credential, cancel.signal, request.dial),

@@ -24,6 +24,8 @@ export interface Connections {
   streamLane(credential: Credential | undefined): Promise<StreamLane>;
   /** Lets requests that were sent end; streams are the caller's to end. */
   close(): Promise<void>;
+  /** Ends those that are left at once. */
+  destroy(reason: Error): void;
 }
 
 // An API server keeps idle connections for 90 s; giving them up well before that avoids writing to a dying one.
@@ -36,6 +38,8 @@ export class ClusterConnections implements Connections {
   readonly #options: Required<ConnectionOptions>;
   #current: { cert: string | undefined; key: string | undefined; lanes: Promise<Lanes> } | undefined;
   readonly #closing = new Set<Promise<void>>();
+  /** Open ones, those that only end what they began among them. */
+  readonly #pools = new Set<Dispatcher>();
 
   constructor(config: ClusterConfig, origin: string, options: ConnectionOptions) {
     this.#config = config;
@@ -57,6 +61,10 @@ export class ClusterConnections implements Connections {
     await Promise.allSettled(this.#closing);
   }
 
+  destroy(reason: Error): void {
+    for (const pool of this.#pools) this.#track(pool.destroy(reason));
+  }
+
   #lanes(credential: Credential | undefined): Promise<Lanes> {
     const cert = credential?.cert ?? this.#config.tls.cert;
     const key = credential?.key ?? this.#config.tls.key;
@@ -67,7 +75,7 @@ export class ClusterConnections implements Connections {
 
   /** Lets the requests under way end with the certificate that they began with. */
   #retire(): void {
-    if (this.#current !== undefined) this.#track(this.#current.lanes.then(({ pool }) => closeSoon(pool)));
+    if (this.#current !== undefined) this.#track(this.#current.lanes.then(({ pool }) => this.#closeSoon(pool)));
     this.#current = undefined;
   }
 
@@ -89,7 +97,9 @@ export class ClusterConnections implements Connections {
       allowH2: false,
     };
     const { proxy } = this.#config;
-    return proxy === undefined ? this.#direct(undici, tls) : this.#proxied(undici, tls, proxy);
+    const lanes = proxy === undefined ? this.#direct(undici, tls) : this.#proxied(undici, tls, proxy);
+    this.#pools.add(lanes.pool);
+    return lanes;
   }
 
   #direct({ buildConnector, Client, Pool }: Undici, tls: TlsOptions): Lanes {
@@ -110,17 +120,18 @@ export class ClusterConnections implements Connections {
     };
   }
 
+  /** Whoever was handed the pool a moment ago still gets its request in. */
+  async #closeSoon(pool: Dispatcher): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    await pool.close();
+    this.#pools.delete(pool);
+  }
+
   #track(closing: Promise<void>): void {
     this.#closing.add(closing);
     const done = () => this.#closing.delete(closing);
     closing.then(done, done);
   }
-}
-
-/** Whoever was handed the pool a moment ago still gets its request in. */
-async function closeSoon(pool: Dispatcher): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-  await pool.close();
 }
 
 /** Everything goes through one dispatcher that someone else made, and will close. */
@@ -140,6 +151,8 @@ export class GivenConnections implements Connections {
   }
 
   async close(): Promise<void> {}
+
+  destroy(): void {}
 }
 
 type Undici = typeof import("undici");

@@ -11,6 +11,7 @@ import {
   headerValue,
   type StreamRequest,
 } from "./http.ts";
+import { redactBytes } from "./redaction.ts";
 
 export interface ExchangeOptions {
   origin: string;
@@ -20,6 +21,9 @@ export interface ExchangeOptions {
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
   maxBodyBytes: number;
+  /** How long all of it may take, however busy the server keeps us; a stream only until it is open. 0: for ever. */
+  deadlineMs: number;
+  clock: Clock;
 }
 
 export interface StreamResponse extends HttpResponse {
@@ -43,10 +47,9 @@ export function streamingExchange(
   dispatcher: Dispatcher,
   request: StreamRequest,
   options: ExchangeOptions,
-  clock: Clock,
 ): Promise<StreamResponse> {
   return new Promise((resolve, reject) => {
-    start(dispatcher, request, options, new StreamingExchange(request, options, resolve, reject, clock));
+    start(dispatcher, request, options, new StreamingExchange(request, options, resolve, reject));
   });
 }
 
@@ -56,6 +59,7 @@ function start(dispatcher: Dispatcher, request: HttpRequest, options: ExchangeOp
     return;
   }
   request.signal?.addEventListener("abort", handler.onAbort, { once: true });
+  handler.startDeadline(options.deadlineMs);
   try {
     dispatcher.dispatch(
       {
@@ -76,7 +80,7 @@ function start(dispatcher: Dispatcher, request: HttpRequest, options: ExchangeOp
 
 class Exchange implements Dispatcher.DispatchHandler {
   protected readonly request: HttpRequest;
-  protected readonly server: string;
+  protected readonly options: ExchangeOptions;
   protected readonly resolve: (response: StreamResponse) => void;
   protected readonly reject: (reason: unknown) => void;
   protected controller: Dispatcher.DispatchController | undefined;
@@ -87,6 +91,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   #gunzip: Gunzip | undefined;
   #bytesLeft: number;
   #sent = false;
+  #done = false;
+  #ended = false;
+  #stopDeadline: (() => void) | undefined;
 
   constructor(
     request: HttpRequest,
@@ -95,20 +102,26 @@ class Exchange implements Dispatcher.DispatchHandler {
     reject: (reason: unknown) => void,
   ) {
     this.request = request;
-    this.server = options.origin;
+    this.options = options;
     this.#bytesLeft = options.maxBodyBytes;
     this.resolve = resolve;
     this.reject = reject;
   }
 
-  readonly onAbort = (): void => {
-    this.fail(this.request.signal?.reason);
-    this.controller?.abort(abortError);
-  };
+  readonly onAbort = (): void => this.giveUp(this.request.signal?.reason);
+
+  startDeadline(ms: number): void {
+    this.#stopDeadline?.();
+    this.#stopDeadline = undefined;
+    if (ms === 0) return;
+    this.#stopDeadline = this.options.clock.after(ms, () => {
+      this.giveUp(new Error(`there was no whole answer within ${ms / 1000} s`));
+    });
+  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    if (this.request.signal?.aborted) controller.abort(abortError);
+    if (this.#done) controller.abort(abortError);
     else this.#sent = true;
   }
 
@@ -120,11 +133,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#done) return;
     if (this.#gunzip === undefined) this.#take(chunk);
     else this.#gunzip.write(chunk);
   }
 
   onResponseEnd(): void {
+    this.#ended = true;
+    if (this.#done) return;
     if (this.#gunzip === undefined) this.#finish();
     else this.#gunzip.end();
   }
@@ -135,48 +151,71 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   fail(error: unknown): void {
     this.detach();
+    this.#done = true;
     this.#gunzip?.destroy();
     this.reject(this.describe(error));
+  }
+
+  /** Fails, and ends the connection: whatever else comes over it, nobody reads. */
+  protected giveUp(error: unknown): void {
+    this.fail(error);
+    this.controller?.abort(abortError);
   }
 
   #unzip(): void {
     this.#gunzip = createGunzip()
       .on("data", (chunk: Buffer) => this.#take(chunk))
-      .on("end", () => this.#finish())
-      .on("error", (error) => this.fail(error));
+      .on("end", () => {
+        if (this.#ended) this.#finish();
+        else this.giveUp(new Error("the answer goes on after its compressed content has ended"));
+      })
+      .on("error", (error) => this.giveUp(error));
   }
 
   #take(chunk: Buffer): void {
+    if (this.#done) return;
     this.#bytesLeft -= chunk.length;
     if (this.#bytesLeft < 0) {
-      this.fail(new Error("the answer is larger than is allowed"));
-      this.controller?.abort(abortError);
+      this.giveUp(new Error("the answer is larger than is allowed"));
       return;
     }
-    if (this.#collector === undefined) this.#chunks.push(chunk);
-    else this.#collector.push(chunk);
+    try {
+      if (this.#collector === undefined) this.#chunks.push(chunk);
+      else this.#collector.push(chunk);
+    } catch (error) {
+      // Thrown on, it would end the process: nobody stands around a stream's events.
+      this.giveUp(error);
+    }
   }
 
   #finish(): void {
-    this.detach();
-    const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    this.resolve({ statusCode: this.statusCode, headers: this.headers, body, collector: this.#collector });
+    if (this.#done) return;
+    try {
+      const { statusCode, headers } = this;
+      const body = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+      this.#chunks = [];
+      const shown = isSuccess(statusCode) ? body : redactBytes(body, this.options.headers);
+      this.detach();
+      this.#done = true;
+      this.resolve({ statusCode, headers, body: shown, collector: this.#collector });
+    } catch (error) {
+      this.giveUp(error);
+    }
   }
 
   protected detach(): void {
+    this.#stopDeadline?.();
     this.request.signal?.removeEventListener("abort", this.onAbort);
   }
 
   /** The signal's own reason for an abort, a `ConnectionError` for all else. */
   protected describe(cause: unknown): unknown {
     if (this.request.signal?.aborted) return this.request.signal.reason;
-    return new ConnectionError({ action: this.request.action, server: this.server, cause, sent: this.#sent });
+    return new ConnectionError({ action: this.request.action, server: this.options.origin, cause, sent: this.#sent });
   }
 }
 
 class StreamingExchange extends Exchange {
-  readonly #clock: Clock;
   readonly #idleTimeoutMs: number | undefined;
   #stream: ByteStream | undefined;
 
@@ -185,15 +224,15 @@ class StreamingExchange extends Exchange {
     options: ExchangeOptions,
     resolve: (response: StreamResponse) => void,
     reject: (reason: unknown) => void,
-    clock: Clock,
   ) {
     super(request, options, resolve, reject);
-    this.#clock = clock;
     this.#idleTimeoutMs = request.idleTimeoutMs;
   }
 
   override onResponseStart(controller: Dispatcher.DispatchController, statusCode: number, headers: HttpHeaders): void {
     super.onResponseStart(controller, statusCode, headers);
+    // Without this, the words of a refusal could come for ever.
+    this.startDeadline(isSuccess(statusCode) ? 0 : REFUSAL_MS);
     if (!isSuccess(statusCode)) return;
     this.#stream = new ByteStream({
       source: {
@@ -204,7 +243,7 @@ class StreamingExchange extends Exchange {
           controller.abort(abortError);
         },
       },
-      clock: this.#clock,
+      clock: this.options.clock,
       idleTimeoutMs: this.#idleTimeoutMs,
       idleError: (ms) => this.describe(new Error(`nothing arrived for ${ms / 1000} s`)) as Error,
     });
@@ -236,6 +275,7 @@ function isSuccess(statusCode: number): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
+const REFUSAL_MS = 60_000;
 const noBytes = Buffer.alloc(0);
 // undici wants an error to end a connection with; nobody sees this one.
 const abortError = Object.assign(new Error("the request was given up"), { name: "AbortError" });

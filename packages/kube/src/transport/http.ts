@@ -18,7 +18,7 @@ export interface HttpRequest {
 }
 
 export interface BodyCollector {
-  /** Must not throw. */
+  /** What it throws becomes the request's failure. */
   push(chunk: Buffer): void;
 }
 
@@ -43,12 +43,15 @@ export function headerValue(headers: HttpHeaders, name: string): string | undefi
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Seconds to wait by a Retry-After header, which holds seconds or a date. */
+/** The longest that we let a server send us away for. */
+export const LONGEST_RETRY_AFTER_SECONDS = 3600;
+
+/** Seconds to wait by a Retry-After header, which holds seconds or a date. Nonsense is left out, an age cut to an hour. */
 export function retryAfterSeconds(headers: HttpHeaders, now: number): number | undefined {
   const value = headerValue(headers, "retry-after");
   if (value === undefined) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000);
+  if (/^\d+(\.\d+)?$/.test(value)) return Math.min(Number(value), LONGEST_RETRY_AFTER_SECONDS);
+  // A date has the name of its month in it; Date.parse makes one of almost any number.
+  const date = /[a-z]{3}/i.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, (date - now) / 1000), LONGEST_RETRY_AFTER_SECONDS);
 }

@@ -28,13 +28,19 @@ export interface TransportOptions extends ConnectionOptions {
    * on one machine. @default true
    */
   compress?: boolean;
-  /** How large an answer may be once it is unpacked; streams are not limited. @default 1 GiB */
+  /** How large an answer may be once it is unpacked; streams are not limited. @default 500 MiB */
   maxBodyBytes?: number;
+  /** How long a request may take in all, each attempt on its own, to the answer's end. @default 600000 */
+  requestTimeoutMs?: number;
+  /** How long `close()` waits for requests under way before it cuts them. @default 30000 */
+  closeGraceMs?: number;
   /** How long one request may wait in all because the server answered 429. @default 30000 */
   tooManyRequestsBudgetMs?: number;
   clock?: Clock;
 }
 
+/** A little less than the longest string there can be, so that whatever was taken can also be parsed. */
+const MAX_BODY_BYTES = 500 * 1024 ** 2;
 const RESET_RETRIES = 2;
 const RESET_DELAY_MS = 100;
 
@@ -67,7 +73,9 @@ export class Transport implements AsyncDisposable {
     this.#options = {
       userAgent: options.userAgent ?? "fjord",
       compress: options.compress ?? true,
-      maxBodyBytes: options.maxBodyBytes ?? 1024 ** 3,
+      maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+      requestTimeoutMs: options.requestTimeoutMs ?? 600_000,
+      closeGraceMs: options.closeGraceMs ?? 30_000,
       headersTimeoutMs: options.headersTimeoutMs ?? 75_000,
       bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
       tooManyRequestsBudgetMs: options.tooManyRequestsBudgetMs ?? 30_000,
@@ -114,7 +122,8 @@ export class Transport implements AsyncDisposable {
         const options = this.#exchangeOptions(request, credential);
         options.headersTimeoutMs = request.headersTimeoutMs ?? options.headersTimeoutMs;
         options.bodyTimeoutMs = 0;
-        const response = await streamingExchange(lane.dispatcher, request, options, this.clock);
+        options.deadlineMs = streamDeadline(options.headersTimeoutMs);
+        const response = await streamingExchange(lane.dispatcher, request, options);
         stream = response.stream;
         return response;
       } finally {
@@ -130,7 +139,7 @@ export class Transport implements AsyncDisposable {
     return this.#closed.signal;
   }
 
-  /** Cuts streams, refuses new requests, and resolves when those under way have ended. */
+  /** Cuts streams, refuses new requests, and resolves when those under way have ended, or have had their time. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -143,7 +152,10 @@ export class Transport implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#closed.abort(new TransportClosed({ action: "go on", server: this.server }));
     for (const cut of this.#streams) cut();
-    await this.#connections.close();
+    const stop = this.clock.after(this.#options.closeGraceMs, () => {
+      this.#connections.destroy(new TransportClosed({ action: "go on", server: this.server }));
+    });
+    await this.#connections.close().finally(stop);
   }
 
   async #repeat<R extends HttpResponse>(
@@ -177,12 +189,19 @@ export class Transport implements AsyncDisposable {
       headersTimeoutMs: this.#options.headersTimeoutMs,
       bodyTimeoutMs: this.#options.bodyTimeoutMs,
       maxBodyBytes: this.#options.maxBodyBytes,
+      deadlineMs: this.#options.requestTimeoutMs,
+      clock: this.clock,
     };
   }
 
   #requestHeaders(own: HttpHeaders | undefined, credential: Credential | undefined): HttpHeaders {
     return mergeHeaders(this.#headers, own, { authorization: credential?.authorization });
   }
+}
+
+/** For a server that stays busy without ever answering; one that is silent is found out before. */
+function streamDeadline(headersTimeoutMs: number): number {
+  return headersTimeoutMs === 0 ? 0 : headersTimeoutMs * 2 + 30_000;
 }
 
 function parseServer(server: string): URL {
