@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, rmdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Clock, describeError, type Logger, systemClock } from "@fjord/base";
@@ -7,7 +8,7 @@ import { BedNotRemovedError, StateUnreadableError } from "./errors.ts";
 import { identify, isAlive, type ProcessIdentity, readProc, sendSignal } from "./process-identity.ts";
 import type { Resource } from "./process-record.ts";
 import type { Registration, Registry } from "./registry.ts";
-import { type BedState, readState, removeRunDirectory } from "./state.ts";
+import { type BedState, readState, removeRunDirectory, stateFile } from "./state.ts";
 import { waitFor } from "./wait.ts";
 
 const run = promisify(execFile);
@@ -45,6 +46,7 @@ export async function removeBed(bed: Registration, options: RemoveOptions): Prom
   }
   if (stuck.length > 0) throw new BedNotRemovedError({ directory: bed.directory, what: stuck.join(", ") });
   if (isStillOf(bed)) await removeRunDirectory(bed.directory);
+  else if (mine !== undefined && !existsSync(join(bed.directory, stateFile))) await removeSites(mine);
   options.registry.remove(bed.id);
 }
 
@@ -61,6 +63,12 @@ function recordedState(bed: Registration, { registry, log }: RemoveOptions): Bed
     }
   }
   return undefined;
+}
+
+/** What is left of a run directory whose state somebody has deleted: nothing but what the bed made is touched. */
+async function removeSites({ sites, directory }: BedState): Promise<void> {
+  for (const site of sites) await rm(site.directory, { recursive: true, force: true, maxRetries: 5 });
+  removeIfEmpty(directory);
 }
 
 /** Whether the run directory is still this bed's: another, or files of the user's, may have taken its place. */

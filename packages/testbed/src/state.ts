@@ -22,7 +22,8 @@ export interface BedState {
   readonly resources: readonly Resource[];
 }
 
-const fileName = "bed.json";
+/** Its name in a run directory. */
+export const stateFile = "bed.json";
 
 /**
  * A bed's state, written whole on each change: a reader never sees half of one. It is kept twice, in the run directory
@@ -38,7 +39,7 @@ export class StateFile {
   /** For a new bed. Of two that are started in one directory at the same moment, one is refused. */
   static create(state: BedState): StateFile {
     try {
-      writeFileSync(join(state.directory, fileName), "", { flag: "wx", mode: 0o600 });
+      writeFileSync(join(state.directory, stateFile), "", { flag: "wx", mode: 0o600 });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       throw new DirectoryInUseError({ directory: state.directory }, { cause: error });
@@ -57,7 +58,7 @@ export class StateFile {
     const text = `${JSON.stringify(this.#state, undefined, 2)}\n`;
     const { directory, runtimeDirectory } = this.#state;
     for (const each of new Set([runtimeDirectory, directory])) {
-      const file = join(each, fileName);
+      const file = join(each, stateFile);
       writeFileSync(`${file}.new`, text, { mode: 0o600 });
       renameSync(`${file}.new`, file);
     }
@@ -90,7 +91,7 @@ export class StateFile {
 
 /** The state in a run directory; undefined when there is no bed. */
 export function readState(directory: string): BedState | undefined {
-  const file = join(directory, fileName);
+  const file = join(directory, stateFile);
   try {
     const state = JSON.parse(readFileSync(file, "utf8")) as BedState | null;
     if (state?.version === 1) return state;
@@ -105,7 +106,7 @@ export function readState(directory: string): BedState | undefined {
 /** Removes a run directory. The state goes last: whoever comes after a crash still finds what is left. */
 export async function removeRunDirectory(directory: string): Promise<void> {
   const names = existsSync(directory) ? readdirSync(directory) : [];
-  for (const name of [...names.filter((each) => each !== fileName), fileName]) {
+  for (const name of [...names.filter((each) => each !== stateFile), stateFile]) {
     await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 });
   }
   try {

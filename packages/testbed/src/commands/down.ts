@@ -4,7 +4,7 @@ import { ForeignStateError } from "../errors.ts";
 import { reapLeftovers, removeBed, removeIfEmpty } from "../leftovers.ts";
 import { isAlive } from "../process-identity.ts";
 import { type Registration, Registry } from "../registry.ts";
-import { readState } from "../state.ts";
+import { readState, stateFile } from "../state.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
 export function addDown(program: Command, context: CommandContext): void {
@@ -42,7 +42,7 @@ function bedsOf(directory: string, all: boolean, registry: Registry): Registrati
 function unregisteredBed(directory: string): Registration | undefined {
   const state = readState(directory);
   if (state === undefined) return undefined;
-  const file = join(directory, "bed.json");
+  const file = join(directory, stateFile);
   if (!/^[0-9a-z]{7}$/.test(state.id)) throw new ForeignStateError({ file, reason: "it has no id" });
   if (state.directory === directory) return { id: state.id, directory };
   throw new ForeignStateError({ file, reason: `it is that of the test bed in ${state.directory}` });
