@@ -1,43 +1,16 @@
 import { FjordError } from "@fjord/base";
+import { LONGEST_RETRY_AFTER_SECONDS } from "../transport/http.ts";
+import { normalStatus, type Status, type StatusDetails } from "./status.ts";
 
 export { ConnectionError } from "../transport/errors.ts";
-
-/** What Kubernetes says beside the message: which object, which fields, when to come back. */
-export interface StatusDetails {
-  name?: string;
-  group?: string;
-  /** The resource's plural or its kind, as the server likes. */
-  kind?: string;
-  uid?: string;
-  causes?: StatusCause[];
-  retryAfterSeconds?: number;
-}
-
-export interface StatusCause {
-  reason?: string;
-  message?: string;
-  /** Path of the field that is wrong, such as `spec.replicas`. */
-  field?: string;
-}
-
-/** A `Status` object as in Kubernetes' meta/v1. */
-export interface Status {
-  apiVersion?: string;
-  kind?: "Status";
-  metadata?: { continue?: string };
-  status?: string;
-  message?: string;
-  reason?: string;
-  code?: number;
-  details?: StatusDetails;
-}
+export type { Status, StatusCause, StatusDetails } from "./status.ts";
 
 export interface ApiErrorInit {
   /** What was attempted, such as `get Pod default/web`. */
   action: string;
   statusCode: number;
-  /** Absent when whoever answered (a proxy, a load balancer) does not speak Kubernetes. */
-  status?: Status;
+  /** As it came, of whatever shape. Absent when whoever answered (a proxy, a load balancer) speaks no Kubernetes. */
+  status?: unknown;
   /** Used where there is no Status. */
   text?: string;
   /** From the Retry-After header, used where the Status names none. */
@@ -56,21 +29,23 @@ export class ApiError extends FjordError {
   /** Kubernetes' word for what is wrong, such as `NotFound`; empty where the answer did not come from Kubernetes. */
   readonly reason: string;
   readonly details: StatusDetails;
-  /** The server's whole answer, where it was a Status. */
+  /** The server's whole answer, where it was a Status, without what has the wrong shape in it. */
   readonly status: Status | undefined;
 
   constructor(init: ApiErrorInit) {
-    const reason = init.status?.reason ?? "";
-    const message = init.status?.message || init.text || "no message";
+    const status = init.status === undefined ? undefined : normalStatus(init.status);
+    const reason = status?.reason ?? "";
+    const message = status?.message || init.text || "no message";
     const code = `${init.statusCode}${reason === "" ? "" : ` ${reason}`}`;
     super(ApiError.code, `cannot ${init.action}: ${message} (${code})`);
     this.name = "ApiError";
     this.action = init.action;
     this.statusCode = init.statusCode;
     this.reason = reason;
-    this.status = init.status;
-    const retryAfterSeconds = init.status?.details?.retryAfterSeconds ?? init.retryAfterSeconds;
-    this.details = { ...init.status?.details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+    this.status = status;
+    const seconds = status?.details?.retryAfterSeconds ?? init.retryAfterSeconds;
+    const retryAfterSeconds = seconds === undefined ? undefined : Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS);
+    this.details = { ...status?.details, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
   }
 }
 
@@ -93,8 +68,8 @@ export function apiErrorFromBody(
 function parseStatus(body: string): Status | undefined {
   if (!body.trimStart().startsWith("{")) return undefined;
   try {
-    const parsed: Status = JSON.parse(body);
-    return parsed.kind === "Status" ? parsed : undefined;
+    const status = normalStatus(JSON.parse(body));
+    return status.kind === "Status" ? status : undefined;
   } catch {
     // Not JSON after all: the text itself becomes the message.
     return undefined;

@@ -51,7 +51,7 @@ export class Requester {
     const response = await this.transport.stream(this.#prepare(request));
     this.#check(request.action, response);
     if (response.stream === undefined) {
-      throw apiErrorFromBody(request.action, response.statusCode, response.body.toString("utf8"));
+      throw apiErrorFromBody(request.action, response.statusCode, textOf(response.body));
     }
     return response.stream;
   }
@@ -60,7 +60,7 @@ export class Requester {
     try {
       return parse();
     } catch (cause) {
-      const reason = "the answer is not JSON: is this a Kubernetes API?";
+      const reason = cause instanceof SyntaxError ? "the answer is not JSON: is this a Kubernetes API?" : undefined;
       throw new ConnectionError({ action, server: this.transport.server, reason, cause, sent: true });
     }
   }
@@ -76,13 +76,13 @@ export class Requester {
       for (const text of warningTexts(headers.warning)) this.options.onWarning(text, action);
     }
     if (statusCode >= 200 && statusCode < 300) return;
-    throw apiErrorFromBody(
-      action,
-      statusCode,
-      body.toString("utf8"),
-      retryAfterSeconds(headers, this.transport.clock.now()),
-    );
+    throw apiErrorFromBody(action, statusCode, textOf(body), retryAfterSeconds(headers, this.transport.clock.now()));
   }
+}
+
+/** The words of a refusal; no Status is longer than this. */
+function textOf(body: Buffer): string {
+  return body.toString("utf8", 0, Math.min(body.length, 4 * 1024 * 1024));
 }
 
 /** The texts of `Warning: 299 - "text"` headers. */

@@ -1,11 +1,12 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import { ConnectionError } from "../transport/errors.ts";
-import { ApiError, type Status } from "./api-error.ts";
+import { ApiError } from "./api-error.ts";
 import type { WatchEvent, WatchOptions } from "./interfaces.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { watchQuery } from "./request-options.ts";
 import type { Requester } from "./requester.ts";
 import { collectionPath, describeTarget, queryString } from "./resource-path.ts";
+import { normalStatus } from "./status.ts";
 
 /** No object that a Kubernetes store takes comes near this; what does is a peer that means harm or has lost its mind. */
 const LARGEST_EVENT = 64 * 1024 * 1024;
@@ -42,7 +43,7 @@ export async function* watchEvents<T extends KubeObject>(
   if (lines.pending > 0) throw broken("the last event is cut short");
 }
 
-type AnyEvent<T> = WatchEvent<T> | { type: "ERROR"; object: Status };
+type AnyEvent<T> = WatchEvent<T> | { type: "ERROR"; object: unknown };
 
 function parseEvent<T>(line: string, broken: (reason: string, cause: unknown) => Error): AnyEvent<T> {
   try {
@@ -52,6 +53,7 @@ function parseEvent<T>(line: string, broken: (reason: string, cause: unknown) =>
   }
 }
 
-function watchError(action: string, status: Status): ApiError {
+function watchError(action: string, object: unknown): ApiError {
+  const status = normalStatus(object);
   return new ApiError({ action, statusCode: status.code ?? 500, status });
 }
