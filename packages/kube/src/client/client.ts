@@ -118,13 +118,15 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
       expirationSeconds: options.expirationSeconds,
       boundObjectRef: options.boundObject,
     };
-    const { status } = await this.requester.json<{ status: IssuedToken }>({
+    const action = `get a token of ${describeTarget(serviceAccounts, target)}`;
+    const { status } = await this.requester.json<{ status?: IssuedToken }>({
       method: "POST",
       path: objectPath(serviceAccounts, target, "token"),
-      action: `get a token of ${describeTarget(serviceAccounts, target)}`,
+      action,
       signal: options.signal,
       ...jsonBody({ apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", metadata: {}, spec }),
     });
+    if (typeof status?.token !== "string") throw this.requester.strange(action);
     return status;
   }
 

@@ -1,6 +1,6 @@
 export * from "./api-error.ts";
 export { KubeClient, type KubeClientOptions, type RawOptions } from "./client.ts";
-export { InvalidAddress } from "./errors.ts";
+export { EndlessList, InvalidAddress } from "./errors.ts";
 export type * from "./interfaces.ts";
 export { listPages } from "./list-pages.ts";
 export type { SubresourceOptions } from "./object-client.ts";

@@ -1,13 +1,17 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import { isGone } from "./api-error.ts";
+import { EndlessList } from "./errors.ts";
 import type { ListOptions, ObjectList, Reader } from "./interfaces.ts";
 
 /** Objects per page where the caller names no number: what kubectl and client-go ask for. */
 const PAGE_SIZE = 500;
+/** A server looks on until a page is full, so that even one that is empty is rare. */
+const MAX_EMPTY_PAGES = 100;
 
 /**
  * The pages of a list, one after another. All show one moment, unless reading takes so long that the server forgets it:
- * then the rest is read from a newer one. Each object comes at most once either way.
+ * then the rest is read from a newer one. Each object comes at most once either way. Throws `EndlessList` where the
+ * pages go in circles.
  */
 export async function* listPages<T extends KubeObject>(
   reader: Pick<Reader, "list">,
@@ -15,6 +19,17 @@ export async function* listPages<T extends KubeObject>(
   options: ListOptions,
 ): AsyncGenerator<ObjectList<T>, void, void> {
   let request: ListOptions = { ...options, limit: options.limit ?? PAGE_SIZE };
+  const seen = new Set<string>();
+  let empty = 0;
+  const goOn = (token: string, gotItems: boolean) => {
+    empty = gotItems ? 0 : empty + 1;
+    if (seen.has(token)) throw new EndlessList({ kind: kind.kind, reason: "a page leads back to an earlier one" });
+    if (empty > MAX_EMPTY_PAGES) {
+      throw new EndlessList({ kind: kind.kind, reason: `${empty} pages in a row were empty` });
+    }
+    seen.add(token);
+    return token;
+  };
   for (;;) {
     let page: ObjectList<T>;
     try {
@@ -22,13 +37,13 @@ export async function* listPages<T extends KubeObject>(
     } catch (error) {
       const next = isGone(error) ? error.status?.metadata?.continue : undefined;
       if (next === undefined || next === request.continue) throw error;
-      request = { ...request, continue: next };
+      request = { ...request, continue: goOn(next, false) };
       continue;
     }
     yield page;
     if (!page.metadata.continue) return;
     // The token says which revision it belongs to; a server refuses both.
     const { resourceVersion: _, resourceVersionMatch: __, ...rest } = request;
-    request = { ...rest, continue: page.metadata.continue };
+    request = { ...rest, continue: goOn(page.metadata.continue, page.items.length > 0) };
   }
 }

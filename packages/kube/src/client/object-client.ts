@@ -1,5 +1,6 @@
 import { apiVersionOf, type Kind, type KubeObject } from "@fjord/base";
 import type { HttpMethod, HttpRequest } from "../transport/http.ts";
+import { InvalidAddress } from "./errors.ts";
 import type * as api from "./interfaces.ts";
 import { listPages } from "./list-pages.ts";
 import { deleteBody, jsonBody, listQuery, patchContentTypes, writeQuery } from "./request-options.ts";
@@ -119,15 +120,20 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
     });
   }
 
-  /** Deletes all that a list with the same options would show. */
+  /** Deletes all that a list with the same options would show, in one namespace: the configured one if none is named. */
   async deleteCollection<T extends KubeObject>(
     kind: Kind<T>,
     options: api.DeleteOptions & Pick<api.ListOptions, "namespace" | "labelSelector" | "fieldSelector"> = {},
   ): Promise<void> {
+    const namespace = options.namespace ?? (kind.namespaced ? this.namespace : undefined);
+    // A variable that was never set must not mean every namespace there is.
+    if (namespace === "") {
+      throw new InvalidAddress({ target: `all ${kind.kind} objects to delete`, reason: "the namespace is empty" });
+    }
     await this.requester.bytes({
       method: "DELETE",
-      path: collectionPath(kind, options.namespace) + queryString(listQuery(options)),
-      action: `delete all ${describeTarget(kind, options)}`,
+      path: collectionPath(kind, namespace) + queryString(listQuery(options)),
+      action: `delete all ${describeTarget(kind, { namespace })}`,
       signal: options.signal,
       ...jsonBody(deleteBody(options)),
     });
@@ -162,6 +168,7 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
 
 // A real server leaves the types of built-in kinds out of a list's items, where everyone expects them.
 function withTypes<T extends KubeObject>(list: api.ObjectList<T>, kind: Kind<T>): api.ObjectList<T> {
+  list.metadata ??= {};
   list.items ??= [];
   const apiVersion = apiVersionOf(kind);
   for (const item of list.items) {

@@ -1,3 +1,4 @@
+import { describeError } from "@fjord/base";
 import { mergeHeaders } from "../config/headers.ts";
 import type { ByteStream } from "../transport/byte-stream.ts";
 import { ConnectionError } from "../transport/errors.ts";
@@ -29,16 +30,26 @@ export class Requester {
     this.options = options;
   }
 
-  /** The answer's JSON. */
+  /** The answer's JSON, which is an object. */
   async json<T>(request: HttpRequest): Promise<T> {
     const { body } = await this.bytes(request);
-    return this.#parse(request, () => JSON.parse(body.toString("utf8")) as T);
+    const value = this.#parse(request, () => JSON.parse(body.toString("utf8")) as T);
+    if (!isObject(value)) throw this.strange(request.action);
+    return value;
   }
 
   /** The answer's JSON, parsed while it arrives. */
   async list<T extends { items?: unknown[] | null }>(request: HttpRequest): Promise<T> {
     const { collector } = await this.bytes({ ...request, collector: () => new ListDecoder<T>() });
-    return this.#parse(request, () => (collector as ListDecoder<T>).end());
+    const list = this.#parse(request, () => (collector as ListDecoder<T>).end());
+    if (!isList(list)) throw this.strange(request.action);
+    return list;
+  }
+
+  /** For an answer that is JSON, and nothing that was asked for. */
+  strange(action: string): ConnectionError {
+    const reason = "the answer is not what a Kubernetes API gives";
+    return new ConnectionError({ action, server: this.transport.server, reason, sent: true });
   }
 
   async bytes(request: HttpRequest): Promise<HttpResponse> {
@@ -70,14 +81,41 @@ export class Requester {
     return { ...request, headers: mergeHeaders(request.headers, this.options.headers) };
   }
 
+  // The server has done what it was asked: a listener's own mistake must not tell the caller otherwise.
+  #warn(text: string, action: string): void {
+    try {
+      this.options.onWarning?.(text, action);
+    } catch (error) {
+      process.emitWarning(`onWarning threw for the warning "${text}": ${describeError(error)}`);
+    }
+  }
+
   #check(action: string, response: HttpResponse): void {
     const { statusCode, headers, body } = response;
     if (this.options.onWarning !== undefined && headers.warning !== undefined) {
-      for (const text of warningTexts(headers.warning)) this.options.onWarning(text, action);
+      for (const text of warningTexts(headers.warning)) this.#warn(text, action);
     }
     if (statusCode >= 200 && statusCode < 300) return;
     throw apiErrorFromBody(action, statusCode, textOf(body), retryAfterSeconds(headers, this.transport.clock.now()));
   }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Items may be absent; what is there are objects with metadata. */
+function isList(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { metadata, items } = value;
+  if (metadata !== undefined && metadata !== null && !isObject(metadata)) return false;
+  if (!isText(metadata?.resourceVersion) || !isText(metadata?.continue)) return false;
+  if (items === undefined || items === null) return true;
+  return Array.isArray(items) && items.every((item) => isObject(item) && isObject(item.metadata));
+}
+
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
 }
 
 /** The words of a refusal; no Status is longer than this. */

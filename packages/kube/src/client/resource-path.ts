@@ -4,17 +4,19 @@ import type { ObjectKey } from "./interfaces.ts";
 
 /** `/api/v1` or `/apis/apps/v1`. */
 export function groupVersionPath(kind: Pick<Kind, "group" | "version">): string {
-  return kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
+  const version = segment("a kind", "version", kind.version);
+  return kind.group === "" ? `/api/${version}` : `/apis/${segment("a kind", "group", kind.group)}/${version}`;
 }
 
 /** Where the objects of a kind are: in one namespace, or everywhere when `namespace` is absent. */
 export function collectionPath(kind: Kind, namespace: string | undefined): string {
   const base = groupVersionPath(kind);
-  if (namespace === undefined || namespace === "") return `${base}/${kind.plural}`;
+  const plural = segment(kind.kind, "plural", kind.plural);
+  if (namespace === undefined || namespace === "") return `${base}/${plural}`;
   if (!kind.namespaced) {
     throw new InvalidAddress({ target: `${kind.kind} in ${namespace}`, reason: "the kind is not namespaced" });
   }
-  return `${base}/namespaces/${segment(kind, "namespace", namespace)}/${kind.plural}`;
+  return `${base}/namespaces/${segment(kind.kind, "namespace", namespace)}/${plural}`;
 }
 
 /** Where one object is, or a subresource of it such as `status`. */
@@ -25,8 +27,8 @@ export function objectPath(kind: Kind, key: ObjectKey, subresource?: string): st
       reason: "the kind is namespaced and none was given",
     });
   }
-  const path = `${collectionPath(kind, key.namespace)}/${segment(kind, "name", key.name)}`;
-  return subresource === undefined ? path : `${path}/${subresource}`;
+  const path = `${collectionPath(kind, key.namespace)}/${segment(kind.kind, "name", key.name)}`;
+  return subresource === undefined ? path : `${path}/${segment(kind.kind, "subresource", subresource)}`;
 }
 
 /** `Pod default/web`, as errors name it. */
@@ -44,15 +46,20 @@ export function queryString(parameters: Record<string, QueryValue>): string {
   for (const name in parameters) {
     const value = parameters[name];
     if (value === undefined) continue;
+    if (typeof value === "string" && !value.isWellFormed()) {
+      throw new InvalidAddress({ target: `objects by ${name}`, reason: "it holds half a character" });
+    }
     query += `${query === "" ? "?" : "&"}${name}=${encodeURIComponent(value)}`;
   }
   return query;
 }
 
 // A server resolves `..` and empty segments, and would act on another object than the one that was meant.
-function segment(kind: Kind, what: "name" | "namespace", value: string): string {
-  const target = `${kind.kind} ${JSON.stringify(value)}`;
+// Kinds come from servers too, and are trusted no more than names.
+function segment(kind: string, what: string, value: string): string {
+  const target = `${kind} ${JSON.stringify(value)}`;
   if (typeof value !== "string" || value === "") throw new InvalidAddress({ target, reason: `its ${what} is empty` });
+  if (!value.isWellFormed()) throw new InvalidAddress({ target, reason: `its ${what} holds half a character` });
   if (value === "." || value === "..") throw new InvalidAddress({ target, reason: `${value} is no ${what}` });
   if (/[/%]/.test(value))
     throw new InvalidAddress({ target, reason: `a ${what} holds neither a slash nor a percent sign` });

@@ -4,7 +4,7 @@ import { ApiError } from "./api-error.ts";
 import type { WatchEvent, WatchOptions } from "./interfaces.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { watchQuery } from "./request-options.ts";
-import type { Requester } from "./requester.ts";
+import { isObject, type Requester } from "./requester.ts";
 import { collectionPath, describeTarget, queryString } from "./resource-path.ts";
 import { normalStatus } from "./status.ts";
 
@@ -33,7 +33,8 @@ export async function* watchEvents<T extends KubeObject>(
   for await (const chunk of stream) {
     for (const line of lines.push(chunk)) {
       const event = parseEvent<T>(line, broken);
-      if (event.type === "ERROR") throw watchError(action, event.object);
+      if (event?.type === "ERROR") throw watchError(action, event.object);
+      if (!isEvent(event)) throw requester.strange(action);
       yield event;
       options.signal?.throwIfAborted();
     }
@@ -44,6 +45,13 @@ export async function* watchEvents<T extends KubeObject>(
 }
 
 type AnyEvent<T> = WatchEvent<T> | { type: "ERROR"; object: unknown };
+
+function isEvent(value: unknown): boolean {
+  if (!isObject(value) || !isObject(value.object) || !isObject(value.object.metadata)) return false;
+  return eventTypes.has(value.type);
+}
+
+const eventTypes = new Set<unknown>(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
 
 function parseEvent<T>(line: string, broken: (reason: string, cause: unknown) => Error): AnyEvent<T> {
   try {

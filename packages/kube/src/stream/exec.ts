@@ -33,7 +33,7 @@ export function attach(config: ClusterConfig, options: AttachOptions): Promise<C
   return command(config, "attach", "attach to", options, []);
 }
 
-function command(
+async function command(
   config: ClusterConfig,
   subresource: "exec" | "attach",
   verb: string,
@@ -44,7 +44,7 @@ function command(
   const query = new URLSearchParams(words.map((word): [string, string] => ["command", word]));
   if (options.container !== undefined) query.append("container", options.container);
   for (const [name, value] of streamsQuery(options)) query.append(name, value);
-  return runCommand(config, {
+  return await runCommand(config, {
     ...options,
     path: `${objectPath(pods, key, subresource)}?${query}`,
     action: `${verb} ${describeTarget(pods, key)}`,
