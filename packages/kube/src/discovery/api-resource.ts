@@ -1,5 +1,6 @@
 import { apiVersionOf, type Kind } from "@fjord/base";
 import { parseApiVersion } from "../kinds/typed.ts";
+import { type Answer, isPathPart, objectOf, objectsOf, textOf, textsOf } from "./answer.ts";
 
 /** A kind as the server describes it. */
 export interface ApiResource {
@@ -25,49 +26,32 @@ export interface Unanswered {
   readonly reason: string;
 }
 
-/** `APIGroupDiscoveryList` of apidiscovery.k8s.io: everything in one answer. */
-export interface AggregatedList {
-  kind: "APIGroupDiscoveryList";
-  items?: { metadata?: { name?: string }; versions?: AggregatedVersion[] }[];
-}
-
-interface AggregatedVersion {
-  version: string;
-  /** `Stale` where an aggregated server was out of reach when the answer was made. */
-  freshness?: string;
-  resources?: {
-    resource: string;
-    responseKind?: { kind?: string };
-    scope?: string;
-    singularResource?: string;
-    shortNames?: string[];
-    categories?: string[];
-    verbs?: string[];
-    subresources?: { subresource: string }[];
-  }[];
-}
-
-export function aggregatedSurface(list: AggregatedList): ApiSurface {
+/** Reads an `APIGroupDiscoveryList` of apidiscovery.k8s.io: everything in one answer. What makes no sense is left out. */
+export function aggregatedSurface(list: Answer): ApiSurface {
   const resources: ApiResource[] = [];
   const unanswered: Unanswered[] = [];
-  for (const item of list.items ?? []) {
-    const group = item.metadata?.name ?? "";
-    for (const { version, freshness, resources: served = [] } of item.versions ?? []) {
-      if (freshness === "Stale") {
+  for (const item of objectsOf(list.items)) {
+    const group = textOf(objectOf(item.metadata).name);
+    if (group !== "" && !isPathPart(group)) continue;
+    for (const served of objectsOf(item.versions)) {
+      const version = textOf(served.version);
+      if (!isPathPart(version)) continue;
+      // So it calls one whose server was out of reach when the answer was made.
+      if (served.freshness === "Stale") {
         const groupVersion = apiVersionOf({ group, version });
         unanswered.push({ groupVersion, reason: "the server calls what it knows of it stale" });
       }
-      for (const one of served) {
-        const kind = one.responseKind?.kind;
-        // A parent of subresources only, with no objects of its own.
-        if (!kind) continue;
+      for (const one of objectsOf(served.resources)) {
+        const kind = textOf(objectOf(one.responseKind).kind);
+        const plural = textOf(one.resource);
+        // Without a kind: a parent of subresources only, with no objects of its own.
+        if (kind === "" || !isPathPart(plural)) continue;
         resources.push({
-          kind: { group, version, kind, plural: one.resource, namespaced: one.scope === "Namespaced" },
-          singular: one.singularResource ?? "",
-          shortNames: one.shortNames ?? [],
-          categories: one.categories ?? [],
-          verbs: one.verbs ?? [],
-          subresources: (one.subresources ?? []).map(({ subresource }) => subresource),
+          kind: { group, version, kind, plural, namespaced: one.scope === "Namespaced" },
+          ...namesOf(one, textOf(one.singularResource)),
+          subresources: objectsOf(one.subresources)
+            .map(({ subresource }) => textOf(subresource))
+            .filter(isPathPart),
         });
       }
     }
@@ -75,33 +59,27 @@ export function aggregatedSurface(list: AggregatedList): ApiSurface {
   return { resources, unanswered };
 }
 
-/** `APIResourceList`: one group and version of servers that know no better, subresources among the resources. */
-export interface ResourceList {
-  groupVersion: string;
-  resources?: {
-    name: string;
-    kind: string;
-    namespaced: boolean;
-    singularName?: string;
-    shortNames?: string[];
-    categories?: string[];
-    verbs?: string[];
-  }[];
-}
-
-export function legacyResources(list: ResourceList): ApiResource[] {
-  const { group, version } = parseApiVersion(list.groupVersion);
-  const served = list.resources ?? [];
+/** Reads an `APIResourceList`: one group and version of servers that know no better, subresources among the resources. */
+export function legacyResources(list: Answer): ApiResource[] {
+  const { group, version } = parseApiVersion(textOf(list.groupVersion));
+  if ((group !== "" && !isPathPart(group)) || !isPathPart(version)) return [];
+  const served = objectsOf(list.resources).map((one) => ({ ...one, name: textOf(one.name), kind: textOf(one.kind) }));
   return served
-    .filter(({ name }) => !name.includes("/"))
-    .map((one) => ({
-      kind: { group, version, kind: one.kind, plural: one.name, namespaced: one.namespaced },
-      singular: one.singularName ?? "",
-      shortNames: one.shortNames ?? [],
-      categories: one.categories ?? [],
-      verbs: one.verbs ?? [],
+    .filter(({ name, kind }) => isPathPart(name) && kind !== "")
+    .map((one: Answer & { name: string; kind: string }) => ({
+      kind: { group, version, kind: one.kind, plural: one.name, namespaced: one.namespaced === true },
+      ...namesOf(one, textOf(one.singularName)),
       subresources: served
         .filter(({ name }) => name.startsWith(`${one.name}/`))
         .map(({ name }) => name.slice(one.name.length + 1)),
     }));
+}
+
+function namesOf(one: Answer, singular: string): Omit<ApiResource, "kind" | "subresources"> {
+  return {
+    singular,
+    shortNames: textsOf(one.shortNames),
+    categories: textsOf(one.categories),
+    verbs: textsOf(one.verbs),
+  };
 }

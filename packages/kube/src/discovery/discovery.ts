@@ -1,6 +1,7 @@
 import { type Clock, type Kind, type KubeObject, type Logger, silentLogger, systemClock } from "@fjord/base";
 import type { KubeClient } from "../client/client.ts";
 import type { DynamicObject } from "../kinds/typed.ts";
+import { getAnswer, textOf } from "./answer.ts";
 import type { ApiResource, ApiSurface } from "./api-resource.ts";
 import { KindNotServed } from "./errors.ts";
 import { fetchSurface } from "./fetch-surface.ts";
@@ -69,8 +70,13 @@ export class Discovery {
   }
 
   async serverVersion(): Promise<ServerVersion> {
-    const { body } = await this.#client.raw("GET", "/version");
-    return JSON.parse(body.toString("utf8")) as ServerVersion;
+    const { major, minor, gitVersion, platform } = await getAnswer(this.#client, "/version");
+    return {
+      major: textOf(major),
+      minor: textOf(minor),
+      gitVersion: textOf(gitVersion),
+      ...(typeof platform === "string" ? { platform } : {}),
+    };
   }
 
   #age(): number {

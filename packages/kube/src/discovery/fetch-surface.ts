@@ -1,26 +1,15 @@
 import { describeError } from "@fjord/base";
 import type { KubeClient } from "../client/client.ts";
+import { type Answer, getAnswer, isPathPart, objectOf, objectsOf, textOf, textsOf } from "./answer.ts";
 import {
-  type AggregatedList,
   type ApiResource,
   type ApiSurface,
   aggregatedSurface,
   legacyResources,
-  type ResourceList,
   type Unanswered,
 } from "./api-resource.ts";
 
-type Client = Pick<KubeClient, "raw">;
-
-interface VersionList {
-  kind: "APIVersions";
-  versions?: string[];
-}
-
-interface GroupList {
-  kind: "APIGroupList";
-  groups?: { versions: { groupVersion: string }[]; preferredVersion?: { groupVersion: string } }[];
-}
+type Client = Pick<KubeClient, "raw" | "transport">;
 
 // Servers pick the first that they know; the last is understood by all.
 const accept = ["v2", "v2beta1"]
@@ -33,8 +22,8 @@ const PARALLEL = 8;
 /** Asks a server for all it serves: two requests where it can, one per group and version where it is older. */
 export async function fetchSurface(client: Client): Promise<ApiSurface> {
   const [core, groups] = await Promise.all([
-    getJson<AggregatedList | VersionList>(client, "/api"),
-    getJson<AggregatedList | GroupList>(client, "/apis"),
+    getAnswer(client, "/api", { accept }),
+    getAnswer(client, "/apis", { accept }),
   ]);
   const surfaces = await Promise.all([
     core.kind === "APIGroupDiscoveryList" ? aggregatedSurface(core) : legacySurface(client, corePaths(core)),
@@ -54,7 +43,7 @@ async function legacySurface(client: Client, paths: string[]): Promise<ApiSurfac
   const work = async () => {
     for (const [index, path] of queue) {
       try {
-        resources[index] = legacyResources(await getJson<ResourceList>(client, path));
+        resources[index] = legacyResources(await getAnswer(client, path, { accept }));
       } catch (error) {
         unanswered.push({ groupVersion: path.replace(/^\/apis?\//, ""), reason: describeError(error) });
       }
@@ -64,21 +53,20 @@ async function legacySurface(client: Client, paths: string[]): Promise<ApiSurfac
   return { resources: resources.flat(), unanswered };
 }
 
-function corePaths(list: VersionList): string[] {
-  return (list.versions ?? []).map((version) => `/api/${version}`);
+function corePaths(list: Answer): string[] {
+  return textsOf(list.versions)
+    .filter(isPathPart)
+    .map((version) => `/api/${version}`);
 }
 
-function groupPaths(list: GroupList): string[] {
-  return (list.groups ?? []).flatMap(({ versions, preferredVersion }) => {
-    const preferred = preferredVersion?.groupVersion;
-    const names = versions.map(({ groupVersion }) => groupVersion);
+function groupPaths(list: Answer): string[] {
+  return objectsOf(list.groups).flatMap(({ versions, preferredVersion }) => {
+    const preferred = objectOf(preferredVersion).groupVersion;
+    const names = objectsOf(versions)
+      .map(({ groupVersion }) => textOf(groupVersion))
+      .filter((name) => name.split("/").length === 2 && name.split("/").every(isPathPart));
     return [...names.filter((name) => name === preferred), ...names.filter((name) => name !== preferred)].map(
       (name) => `/apis/${name}`,
     );
   });
-}
-
-async function getJson<T>(client: Client, path: string): Promise<T> {
-  const { body } = await client.raw("GET", path, { headers: { accept } });
-  return JSON.parse(body.toString("utf8")) as T;
 }
