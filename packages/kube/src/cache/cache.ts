@@ -9,7 +9,7 @@ import {
   type Random,
 } from "@fjord/base";
 import type { ObjectKey } from "../client/interfaces.ts";
-import { CacheNotSynced } from "./errors.ts";
+import { CacheNotSynced, CacheRunning } from "./errors.ts";
 import { type CacheHandler, HandlerSet } from "./handlers.ts";
 import type { Indexer } from "./indexers.ts";
 import { Mirror } from "./mirror.ts";
@@ -52,9 +52,9 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     this.#clock = options.clock;
     this.#random = options.random;
     this.#logger = options.logger;
-    this.#store = new Store(options.indexers);
+    this.#store = new Store(options.indexers, options.logger);
     this.#handlers = new HandlerSet(options.logger);
-    this.#mirror = new Mirror(options.kind, this.#store, this.#handlers, options.transform);
+    this.#mirror = new Mirror(options.kind, this.#store, this.#handlers, options.logger, options.transform);
     this.#reflector = new Reflector(options, this.#mirror);
   }
 
@@ -119,8 +119,12 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     };
   }
 
-  /** Keeps the content current until `signal` aborts. The content stays; running again goes on from there. */
+  /**
+   * Keeps the content current until `signal` aborts, whatever the server does. The content stays; running again goes on
+   * from there. It runs once at a time.
+   */
   async run(signal: AbortSignal): Promise<void> {
+    if (this.#running) throw new CacheRunning({ cache: `the cache of ${this.kind.kind}` });
     this.#running = true;
     for (const resync of this.#resyncs) this.#scheduleResync(resync);
     try {

@@ -41,3 +41,27 @@ export const RevisionWentBack = defineError(
   "the watch on {kind} went back from resource version {from} to {to}",
   "The cache lists again by itself. Find out whether etcd was restored from a backup.",
 );
+
+export const TransformLostObject = defineError(
+  "KUBE_TRANSFORM_LOST_OBJECT",
+  "the transform of {kind} gave back something else than {key}",
+  "A transform has to return an object of the same name and namespace, and to return it at once, not as a promise.",
+);
+
+export const ListWithoutEnd = defineError(
+  "KUBE_LIST_WITHOUT_END",
+  "listing {kind} came to no end: {reason}",
+  "The cache tries again by itself, at last without pages. Look for a proxy that drops `continue` from requests, or caches answers.",
+);
+
+export const VersionMissing = defineError(
+  "KUBE_VERSION_MISSING",
+  "the watch on {kind} sent {type} for {key} without a resource version",
+  "The cache lists again by itself. Find out what serves this kind: Kubernetes always gives one.",
+);
+
+export const CacheRunning = defineError(
+  "KUBE_CACHE_RUNNING",
+  "cannot run {cache}: it runs already",
+  "Run it once, and share it: any number of readers and handlers can use the same one.",
+);

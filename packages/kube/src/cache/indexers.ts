@@ -1,6 +1,9 @@
 import type { KubeObject } from "@fjord/base";
 
-/** The values under which an object is found in one index; none, one or several. */
+/**
+ * The values under which an object is found in one index; none, one or several, and always the same for the same object.
+ * When it throws, that is logged, and the object is in the cache without being in this index.
+ */
 export type Indexer<T extends KubeObject> = (object: T) => readonly string[];
 
 export function byNamespace(object: KubeObject): readonly string[] {

@@ -12,7 +12,7 @@ function make() {
   const store = new Store<ConfigMap>({ owner: byOwner, run: byLabel("run") });
   const handlers = new HandlerSet<ConfigMap>(silentLogger);
   const handler = new RecordingHandler<ConfigMap>();
-  return { store, handler, handlers, mirror: new Mirror(configMaps, store, handlers) };
+  return { store, handler, handlers, mirror: new Mirror(configMaps, store, handlers, silentLogger) };
 }
 
 function object(name: string, version: number, uid = `uid-of-${name}`): ConfigMap {

@@ -1,4 +1,5 @@
-import { apiVersionOf, type Kind, type KubeObject } from "@fjord/base";
+import { apiVersionOf, describeError, type Kind, type KubeObject, type Logger } from "@fjord/base";
+import { TransformLostObject } from "./errors.ts";
 import type { HandlerSet } from "./handlers.ts";
 import { sameContent } from "./same-content.ts";
 import { SharedStrings } from "./shared-strings.ts";
@@ -11,14 +12,29 @@ export class Mirror<T extends KubeObject> {
   readonly #store: Store<T>;
   readonly #handlers: HandlerSet<T>;
   readonly #transform: Transform<T>;
+  readonly #logger: Logger;
   readonly #strings = new SharedStrings();
+  /** What the store holds as it came, because the transform failed. */
+  readonly #untransformed = new Set<string>();
   #complete = false;
 
-  constructor(kind: Kind<T>, store: Store<T>, handlers: HandlerSet<T>, transform: Transform<T> = (object) => object) {
+  constructor(
+    kind: Kind<T>,
+    store: Store<T>,
+    handlers: HandlerSet<T>,
+    logger: Logger,
+    transform: Transform<T> = (object) => object,
+  ) {
     this.#kind = kind;
     this.#store = store;
     this.#handlers = handlers;
+    this.#logger = logger;
     this.#transform = transform;
+  }
+
+  /** How many objects are held as they came, because the transform failed. */
+  get untransformed(): number {
+    return this.#untransformed.size;
   }
 
   /** Whether a whole list has been taken over. */
@@ -30,19 +46,22 @@ export class Mirror<T extends KubeObject> {
    * Takes a list over page by page. A list is the truth of its moment, older resource versions included: after a server
    * was restored from a backup they go backwards.
    */
-  beginList(): { page(items: readonly T[]): void; end(): void } {
+  beginList(): { page(items: readonly T[]): { fresh: number }; end(): void } {
     const seen = new Set<string>();
     return {
       page: (items) => {
+        const before = seen.size;
         for (const item of items) {
           const object = this.#prepare(item);
           const key = keyTextOf(object);
           seen.add(key);
           this.#listed(key, object);
         }
+        return { fresh: seen.size - before };
       },
       end: () => {
         for (const key of [...this.#store.keys()]) if (!seen.has(key)) this.#remove(key, undefined);
+        for (const key of this.#untransformed) if (!seen.has(key)) this.#untransformed.delete(key);
         this.#complete = true;
       },
     };
@@ -56,6 +75,7 @@ export class Mirror<T extends KubeObject> {
     if (type === "DELETED") {
       const known = old?.metadata.uid === object.metadata.uid;
       this.#remove(key, known ? object : undefined);
+      this.#untransformed.delete(key);
       return old !== undefined && known;
     }
     const follows = old === undefined ? type === "ADDED" : type === "MODIFIED" && sameIdentity(old, object);
@@ -107,13 +127,24 @@ export class Mirror<T extends KubeObject> {
     this.#handlers.deleted(final ?? old, final === undefined);
   }
 
+  /** One object that the transform cannot take must not keep all the others back. */
   #prepare(object: T): T {
     // Items of a list come without the two: the list itself names them.
     object.apiVersion ??= apiVersionOf(this.#kind);
     object.kind ??= this.#kind.kind;
-    const kept = this.#transform(object);
-    this.#strings.share(kept);
-    return kept;
+    const key = keyTextOf(object);
+    try {
+      const kept = this.#transform(object);
+      if (keyTextOf(kept) !== key) throw new TransformLostObject({ kind: this.#kind.kind, key });
+      this.#strings.share(kept);
+      this.#untransformed.delete(key);
+      return kept;
+    } catch (error) {
+      const fields = { kind: this.#kind.kind, key, error: describeError(error) };
+      if (!this.#untransformed.has(key)) this.#logger.error("cannot transform an object: it is kept as it is", fields);
+      this.#untransformed.add(key);
+      return object;
+    }
   }
 }
 

@@ -50,6 +50,12 @@ export interface ReflectorOptions<T extends KubeObject> {
   logger: Logger;
 }
 
+/** No server's wish makes a reflector wait for longer than this: five minutes. */
+export const longestRetryAfterMs = 300_000;
+
+/** So many pages in a row may hold nothing new: a server may leave out what a selector does not match. */
+export const mostIdlePages = 100;
+
 /** How a reflector fares. */
 export interface ReflectorHealth {
   /** Whether the content was complete once; it stays readable through later failures. */
@@ -58,6 +64,8 @@ export interface ReflectorHealth {
   readonly failures: number;
   /** What went wrong last, until a watch holds again. */
   readonly lastError?: { readonly error: unknown; readonly at: number };
+  /** How many objects are held as they came, because the transform failed. */
+  readonly untransformed: number;
   /** Where the content stands. */
   readonly resourceVersion?: string;
 }

@@ -1,10 +1,19 @@
-import { Backoff, describeError, type KubeObject, onAbort, sleep } from "@fjord/base";
+import { Backoff, describeError, type FjordError, type KubeObject, onAbort, sleep } from "@fjord/base";
 import { ApiError, isGone } from "../client/api-error.ts";
 import type { ListOptions, ObjectList, WatchEvent } from "../client/interfaces.ts";
-import { ListTimedOut, RevisionWentBack, WatchClosedEarly, WatchContradiction } from "./errors.ts";
+import {
+  ListTimedOut,
+  ListWithoutEnd,
+  RevisionWentBack,
+  VersionMissing,
+  WatchClosedEarly,
+  WatchContradiction,
+} from "./errors.ts";
 import type { Mirror } from "./mirror.ts";
 import {
   defaultTiming,
+  longestRetryAfterMs,
+  mostIdlePages,
   type ReflectorHealth,
   type ReflectorOptions,
   type ReflectorTiming,
@@ -43,6 +52,7 @@ export class Reflector<T extends KubeObject> {
   get health(): ReflectorHealth {
     return {
       synced: this.#mirror.complete,
+      untransformed: this.#mirror.untransformed,
       failures: this.#backoff.failures,
       ...(this.#lastError !== undefined && { lastError: this.#lastError }),
       ...(this.#position !== undefined && { resourceVersion: this.#position }),
@@ -78,14 +88,17 @@ export class Reflector<T extends KubeObject> {
    * Reads the latest state, never a possibly stale one from a server's cache (resource version "0"): with several API
    * servers that could take the mirror back in time. An expired page token starts the list anew; after the second time
    * in a row the list is asked for in one piece, so that it ends at some point. Pages are not trusted as one list before
-   * they are verified: between two of them the server may have been replaced.
+   * they are verified: between two of them the server may have been replaced. Pages that come to no end are treated as
+   * an expired token is.
    */
   async #list(signal: AbortSignal): Promise<void> {
     const limit = this.#expiredPages < 2 ? { limit: this.#timing.pageSize } : {};
     const list = this.#mirror.beginList();
+    const tokens = new Set<string>();
     let token: string | undefined;
     let version: string | undefined;
     let pages = 0;
+    let idlePages = 0;
     do {
       const page: ObjectList<T> = await this.#page(
         { ...limit, ...(token !== undefined && { continue: token }) },
@@ -94,16 +107,25 @@ export class Reflector<T extends KubeObject> {
         if (token !== undefined && isGone(error)) this.#expiredPages++;
         throw error;
       });
-      list.page(page.items);
+      idlePages = list.page(page.items).fresh > 0 ? 0 : idlePages + 1;
       pages++;
-      version ??= page.metadata.resourceVersion;
+      version ||= page.metadata.resourceVersion;
       token = page.metadata.continue || undefined;
+      if (token === undefined) break;
+      if (tokens.has(token)) throw this.#endless("a page token came twice");
+      if (idlePages > mostIdlePages) throw this.#endless(`${idlePages} pages in a row held nothing new`);
+      tokens.add(token);
     } while (token !== undefined);
     list.end();
     this.#expiredPages = 0;
     this.#listed = true;
-    this.#position = version ?? "0";
+    this.#position = version || "0";
     this.#trusted = pages === 1;
+  }
+
+  #endless(reason: string): FjordError {
+    this.#expiredPages++;
+    return new ListWithoutEnd({ kind: this.#options.kind.kind, reason });
   }
 
   /**
@@ -173,22 +195,20 @@ export class Reflector<T extends KubeObject> {
   #take(event: WatchEvent<T>): void {
     const version = event.object.metadata.resourceVersion ?? "";
     const position = this.#position ?? "0";
+    const { kind } = this.#options.kind;
     if (event.type === "BOOKMARK") {
+      if (version === "") return;
       if ((compareResourceVersions(version, position) ?? 0) < 0)
-        throw new RevisionWentBack({ kind: this.#options.kind.kind, from: position, to: version });
+        throw new RevisionWentBack({ kind, from: position, to: version });
       this.#position = version;
       return;
     }
+    if (version === "") throw new VersionMissing({ kind, type: event.type, key: keyTextOf(event.object) });
     // Sent before: within one history a watch only goes forward.
     if (isNotNewer(version, position)) return;
     const follows = this.#mirror.apply(event.type, event.object);
     this.#position = version;
-    if (!follows)
-      throw new WatchContradiction({
-        kind: this.#options.kind.kind,
-        type: event.type,
-        key: keyTextOf(event.object),
-      });
+    if (!follows) throw new WatchContradiction({ kind, type: event.type, key: keyTextOf(event.object) });
   }
 
   #settled(): void {
@@ -198,8 +218,19 @@ export class Reflector<T extends KubeObject> {
     this.#lastError = undefined;
   }
 
-  /** Notes a failure and gives the time to wait. */
+  /** Notes a failure and gives the time to wait. Whatever was thrown, even what throws when looked at, ends nothing. */
   #failed(error: unknown): number {
+    try {
+      return this.#note(error);
+    } catch (fault) {
+      this.#lastError = { error: fault, at: this.#options.clock.now() };
+      this.#position = undefined;
+      this.#lastDelay = this.#backoff.next();
+      return this.#lastDelay;
+    }
+  }
+
+  #note(error: unknown): number {
     const { clock, logger, kind } = this.#options;
     this.#trusted = false;
     if (isOutOfDate(error)) this.#position = undefined;
@@ -209,8 +240,7 @@ export class Reflector<T extends KubeObject> {
     }
     const known = this.#lastError !== undefined && describeError(this.#lastError.error) === describeError(error);
     this.#lastError = { error, at: clock.now() };
-    const retryAfterMs = error instanceof ApiError ? (error.details.retryAfterSeconds ?? 0) * 1000 : 0;
-    this.#lastDelay = Math.max(this.#backoff.next(), retryAfterMs);
+    this.#lastDelay = Math.max(this.#backoff.next(), retryAfterMs(error));
     const fields = {
       kind: kind.kind,
       error: describeError(error),
@@ -226,12 +256,22 @@ export class Reflector<T extends KubeObject> {
 
 /** Only a list can help: the server has forgotten the position, or has another history. */
 function isOutOfDate(error: unknown): boolean {
-  if (error instanceof WatchContradiction || error instanceof RevisionWentBack) return true;
+  if (error instanceof WatchContradiction || error instanceof RevisionWentBack || error instanceof VersionMissing)
+    return true;
   return isGone(error) || isTooLargeResourceVersion(error);
 }
 
 /** The server has not reached, or no longer has, the revision asked for. */
 function isTooLargeResourceVersion(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
-  return error.details.causes?.some((cause) => cause.reason === "ResourceVersionTooLarge") ?? false;
+  // Whoever answered wrote this: it may be anything.
+  const causes: unknown = error.details?.causes;
+  return Array.isArray(causes) && causes.some((cause) => cause?.reason === "ResourceVersionTooLarge");
+}
+
+/** How long the server asks to be left alone, within reason. */
+function retryAfterMs(error: unknown): number {
+  const seconds: unknown = error instanceof ApiError ? error.details?.retryAfterSeconds : undefined;
+  if (typeof seconds !== "number" || !(seconds > 0)) return 0;
+  return Math.min(seconds * 1000, longestRetryAfterMs);
 }

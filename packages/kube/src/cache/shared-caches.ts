@@ -1,6 +1,7 @@
 import { aborted, type Clock, type Kind, type KubeObject, type Logger, type Random } from "@fjord/base";
 import type { ListWatcher } from "../client/interfaces.ts";
 import { Cache } from "./cache.ts";
+import { CacheRunning } from "./errors.ts";
 import type { ReflectorTiming, Scope } from "./reflector-options.ts";
 import { type Transform, trimManagedFields } from "./trim.ts";
 
@@ -65,6 +66,7 @@ export class SharedCaches {
 
   /** Runs what is open, and what will be, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    if (this.#running) throw new CacheRunning({ cache: "the shared caches" });
     this.#running = true;
     for (const entry of this.#entries.values()) this.#start(entry);
     await aborted(signal);

@@ -1,4 +1,4 @@
-import type { KubeObject } from "@fjord/base";
+import { describeError, type KubeObject, type Logger, silentLogger } from "@fjord/base";
 import type { ObjectKey } from "../client/interfaces.ts";
 import { IndexTaken, UnknownIndex } from "./errors.ts";
 import type { Indexer } from "./indexers.ts";
@@ -17,8 +17,10 @@ export interface StoreReader<T extends KubeObject> {
 export class Store<T extends KubeObject> implements StoreReader<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
+  readonly #logger: Logger;
 
-  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}) {
+  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, logger: Logger = silentLogger) {
+    this.#logger = logger;
     for (const [name, indexer] of Object.entries(indexers)) this.addIndex(name, indexer);
   }
 
@@ -27,8 +29,8 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     const known = this.#indexes.get(name);
     if (known?.indexer === indexer) return;
     if (known !== undefined) throw new IndexTaken({ index: name });
-    const index: Index<T> = { indexer, entries: new Map() };
-    for (const [key, object] of this.#objects) enter(index, key, object);
+    const index: Index<T> = { name, indexer, entries: new Map() };
+    for (const [key, object] of this.#objects) enter(index, key, object, this.#values(index, key, object) ?? []);
     this.#indexes.set(name, index);
   }
 
@@ -63,37 +65,51 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   }
 
   set(key: string, object: T): void {
-    const old = this.#objects.get(key);
+    this.#leaveIndexes(key);
     this.#objects.set(key, object);
-    for (const index of this.#indexes.values()) {
-      if (old !== undefined) leave(index, key, old);
-      enter(index, key, object);
-    }
+    for (const index of this.#indexes.values()) enter(index, key, object, this.#values(index, key, object) ?? []);
   }
 
   delete(key: string): void {
+    this.#leaveIndexes(key);
+    this.#objects.delete(key);
+  }
+
+  #leaveIndexes(key: string): void {
     const old = this.#objects.get(key);
     if (old === undefined) return;
-    this.#objects.delete(key);
-    for (const index of this.#indexes.values()) leave(index, key, old);
+    // An indexer that throws now may not have thrown before: then every entry is looked at.
+    for (const index of this.#indexes.values())
+      leave(index, key, this.#values(index, key, old) ?? index.entries.keys());
+  }
+
+  /** Undefined when the indexer throws or gives nonsense: such an object is in the store, and in no entry of the index. */
+  #values(index: Index<T>, key: string, object: T): readonly string[] | undefined {
+    try {
+      return Array.from(index.indexer(object));
+    } catch (error) {
+      this.#logger.error("cannot index an object", { index: index.name, key, error: describeError(error) });
+      return undefined;
+    }
   }
 }
 
 interface Index<T extends KubeObject> {
+  readonly name: string;
   readonly indexer: Indexer<T>;
   readonly entries: Map<string, Map<string, T>>;
 }
 
-function enter<T extends KubeObject>({ indexer, entries }: Index<T>, key: string, object: T): void {
-  for (const value of indexer(object)) {
+function enter<T extends KubeObject>({ entries }: Index<T>, key: string, object: T, values: readonly string[]): void {
+  for (const value of values) {
     const entry = entries.get(value);
     if (entry === undefined) entries.set(value, new Map([[key, object]]));
     else entry.set(key, object);
   }
 }
 
-function leave<T extends KubeObject>({ indexer, entries }: Index<T>, key: string, old: T): void {
-  for (const value of indexer(old)) {
+function leave<T extends KubeObject>({ entries }: Index<T>, key: string, values: Iterable<string>): void {
+  for (const value of values) {
     const entry = entries.get(value);
     entry?.delete(key);
     // An empty entry is dropped, or values that come and go (owner uids) would pile up for ever.
