@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type KubeObject, type Logger, silentLogger } from "@fjord/base";
+import { type KubeObject, type Logger, silentLogger, systemClock } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import { Cache } from "../cache/cache.ts";
 import { ConfigMap, Secret } from "../kinds/core.ts";
@@ -133,6 +133,119 @@ describe("Controller", () => {
     await clock.advance(2999);
     assert.deepEqual(calls, ["again", "broken", "again", "again"]);
     assert.deepEqual(errors, [["reconciling failed for good", "spec makes no sense"]]);
+    stop.abort();
+    await run;
+  });
+
+  test("takes what is no result as a failure, with growing delays", async () => {
+    for (const nonsense of [
+      undefined,
+      null,
+      {},
+      "done",
+      againAfter(Number.NaN),
+      againAfter("5" as unknown as number),
+    ]) {
+      const at: number[] = [];
+      const warnings: unknown[] = [];
+      const { clock, stop, run } = start({
+        sources: [watches(new TestSource([configMap("a")]))],
+        logger: { ...silentLogger, warn: (_, fields) => warnings.push(fields?.error) },
+        reconcile: async () => {
+          at.push(clock.now());
+          return nonsense as ReturnType<typeof done>;
+        },
+      });
+      const began = clock.now();
+      await clock.advance(750);
+      assert.deepEqual(
+        at.map((time) => time - began),
+        [0, 100, 300, 700],
+      );
+      assert.match(String(warnings[0]), /for default\/a, which is no result$/);
+      stop.abort();
+      await run;
+    }
+  });
+
+  test("goes on whatever is thrown, even what cannot be described", async () => {
+    const fail = () => {
+      throw new Error("evil");
+    };
+    const traps = Object.fromEntries(Reflect.ownKeys(Reflect).map((trap) => [trap, fail]));
+    const noStack = Object.defineProperty(new Error("no stack"), "stack", { get: fail });
+    const thrown = [
+      undefined,
+      null,
+      Symbol("x"),
+      Object.create(null),
+      { toString: fail },
+      new Proxy({}, traps),
+      noStack,
+    ];
+    let calls = 0;
+    const { clock, stop, run } = start({
+      sources: [watches(new TestSource([configMap("a")]))],
+      backoff: { initial: 100, max: 100, jitter: 0 },
+      reconcile: async () => {
+        if (calls < thrown.length) throw thrown[calls++];
+        calls++;
+        return done();
+      },
+    });
+    await clock.advance(100 * thrown.length);
+    assert.equal(calls, thrown.length + 1);
+    stop.abort();
+    await run;
+  });
+
+  test("lets timers run while reconcilers without I/O ask for themselves again at once", async () => {
+    for (const ask of ["result 0", "result -1", "enqueue"]) {
+      let calls = 0;
+      const stop = new AbortController();
+      const controller: Controller = new Controller({
+        name: "busy",
+        sources: [],
+        clock: systemClock,
+        random: () => 0,
+        logger: silentLogger,
+        reconcile: async (request) => {
+          // Far more than can be done before the timer, so that a test that fails does end.
+          if (++calls > 1e6) return done();
+          if (ask !== "enqueue") return againAfter(Number(ask.slice(7)));
+          controller.enqueue(request);
+          return done();
+        },
+      });
+      const run = controller.run(stop.signal);
+      controller.enqueue({ name: "a" });
+      setTimeout(() => stop.abort(), 20);
+      await run;
+      assert.ok(calls > 1 && calls < 1e6, `${ask}: ${calls} calls`);
+    }
+  });
+
+  test("says so while work goes on after its time, and goes on when it ends", async () => {
+    const stuck = Promise.withResolvers<void>();
+    const errors: unknown[] = [];
+    const { clock, stop, run } = start({
+      sources: [watches(new TestSource([configMap("a")]))],
+      timeoutMs: 1000,
+      logger: { ...silentLogger, error: (message, fields) => errors.push([message, fields?.overrunMs]) },
+      reconcile: async () => {
+        await stuck.promise;
+        return done();
+      },
+    });
+    await clock.advance(3000);
+    const line = "a reconciliation ignores its signal, and keeps a worker";
+    assert.deepEqual(errors, [
+      [line, 1000],
+      [line, 2000],
+    ]);
+    stuck.resolve();
+    await clock.advance(5000);
+    assert.equal(errors.length, 2);
     stop.abort();
     await run;
   });

@@ -6,11 +6,12 @@ import {
   type Logger,
   onAbort,
   type Random,
+  sleep,
   WorkQueue,
   type WorkQueueOptions,
 } from "@fjord/base";
 import { type ControllerMetrics, type Metrics, noMetrics } from "./controller-metrics.ts";
-import { ReconcileTimedOut, SourceNotSynced } from "./errors.ts";
+import { InvalidResult, ReconcileTimedOut, SourceNotSynced } from "./errors.ts";
 import { formatRequest, parseRequest, type Request } from "./request.ts";
 import type { Result } from "./result.ts";
 import type { Runnable } from "./runnable.ts";
@@ -41,7 +42,10 @@ export interface ControllerOptions {
   concurrency?: number;
   /** @default true */
   needsLeaderElection?: boolean;
-  /** How long one reconciliation may take. @default no bound */
+  /**
+   * How long one reconciliation may take: its signal aborts then, and the object is tried again once it returns. One that
+   * ignores its signal cannot be stopped: it keeps its worker, which is logged. @default no bound
+   */
   timeoutMs?: number;
   /** How long the sources may take to sync. @default 120_000 */
   syncTimeoutMs?: number;
@@ -111,11 +115,17 @@ export class Controller implements Runnable {
   }
 
   async #work(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    let turned = clock.now();
     for (;;) {
       const key = await this.#queue.next(stop);
       if (key === undefined) return;
       await this.#reconcile(key, abandon);
       this.#queue.done(key);
+      if (clock.now() - turned < TURN_MS) continue;
+      // Reconcilers without I/O would otherwise keep timers and sockets from having a turn for as long as keys are ready.
+      await sleep(clock, 0, stop);
+      turned = clock.now();
     }
   }
 
@@ -130,9 +140,11 @@ export class Controller implements Runnable {
       this.#metrics.reconcileEnded(outcome, (clock.now() - started) / 1000);
     try {
       const failures = this.#queue.failures(key);
-      const result = await this.#options.reconcile(request, { signal: deadline.signal, log, failures });
+      const given = await this.#options.reconcile(request, { signal: deadline.signal, log, failures });
+      const result = checkedResult(given, this.name, key);
       this.#queue.forget(key);
-      if (result.type === "again") this.#queue.addAfter(key, result.afterMs);
+      // At least by a timer: a key that is ready at once would never let go of the process.
+      if (result.type === "again") this.#queue.addAfter(key, Math.max(1, result.afterMs));
       if (result.type === "terminal") log.error("reconciling failed for good", failure(result.error));
       end(result.type === "done" ? "success" : result.type === "again" ? "requeue_after" : "terminal");
     } catch (error) {
@@ -148,17 +160,34 @@ export class Controller implements Runnable {
     }
   }
 
+  /** Says so for as long as work goes on after its signal aborted: it keeps a worker, and nothing can take it away. */
+  #watchOverrun(values: LogFields, everyMs: number): () => void {
+    let overrunMs = 0;
+    let cancel = () => {};
+    const wait = () => {
+      cancel = this.#options.clock.after(everyMs, () => {
+        overrunMs += everyMs;
+        this.#log.error("a reconciliation ignores its signal, and keeps a worker", { ...values, overrunMs });
+        wait();
+      });
+    };
+    wait();
+    return () => cancel();
+  }
+
   #deadline(key: string, abandon: AbortSignal): { signal: AbortSignal; cancel: () => void } {
     const { clock, timeoutMs } = this.#options;
     // A signal of its own for each reconciliation: listeners that work leaves behind go with it.
     const own = new AbortController();
     const stopListening = onAbort(abandon, () => own.abort(abandon.reason));
-    const cancelTimer =
+    let cancelTimer =
       timeoutMs === undefined
         ? () => {}
-        : clock.after(timeoutMs, () =>
-            own.abort(new ReconcileTimedOut({ controller: this.name, object: key, seconds: timeoutMs / 1000 })),
-          );
+        : clock.after(timeoutMs, () => {
+            const values = { controller: this.name, object: key, seconds: timeoutMs / 1000 };
+            own.abort(new ReconcileTimedOut(values));
+            cancelTimer = this.#watchOverrun(values, timeoutMs);
+          });
     return {
       signal: own.signal,
       cancel: () => {
@@ -169,8 +198,26 @@ export class Controller implements Runnable {
   }
 }
 
+/** How long a worker goes on before it lets everything else in the process have a turn. */
+const TURN_MS = 50;
+
+/** What a reconciler returned, if it is a result: the compiler cannot see through every cast and every plain JavaScript. */
+function checkedResult(given: Result | undefined, controller: string, object: string): Result {
+  const isResult =
+    given?.type === "done" ||
+    given?.type === "terminal" ||
+    (given?.type === "again" && typeof given.afterMs === "number" && !Number.isNaN(given.afterMs));
+  if (isResult) return given;
+  throw new InvalidResult({ controller, object, result: JSON.stringify(given) ?? typeof given });
+}
+
 /** Where an error comes from matters only when nobody foresaw it. */
 function failure(error: unknown): LogFields {
-  const unforeseen = error instanceof Error && !(error instanceof FjordError);
-  return { error: describeError(error), ...(unforeseen && { stack: error.stack }) };
+  try {
+    const unforeseen = error instanceof Error && !(error instanceof FjordError);
+    return { error: describeError(error), ...(unforeseen && { stack: error.stack }) };
+  } catch {
+    // An error that cannot even be looked at: what can be said of it is in its description.
+    return { error: describeError(error) };
+  }
 }

@@ -18,6 +18,12 @@ export const ReconcileTimedOut = defineError(
   "It will be tried again. If it happens often, raise the controller's timeout or look for a call that ignores its signal.",
 );
 
+export const InvalidResult = defineError(
+  "KUBE_INVALID_RESULT",
+  "controller {controller} was given {result} for {object}, which is no result",
+  "Return done(), againAfter(ms) with a number, or terminal(error) from the reconciler. The object is tried again with growing delays.",
+);
+
 export const LeadershipLost = defineError(
   "KUBE_LEADERSHIP_LOST",
   "{identity} lost the leadership held by lease {lease}: {reason}",

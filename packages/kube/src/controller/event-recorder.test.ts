@@ -41,6 +41,27 @@ function start(options: Partial<EventRecorderOptions> = {}) {
 }
 
 describe("EventRecorder", () => {
+  test("never throws, whatever it is given, and goes on", async () => {
+    const { recorder, clock, events, outcomes } = start();
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const nonsense = [
+      [pod, { ...started, message: Object.create(null) }],
+      [pod, undefined],
+      [undefined, started],
+      [{ kind: "Pod" }, started],
+      [{ ...pod, kind: circle }, started],
+    ];
+    for (const [object, note] of nonsense) recorder.event(object as KubeObject, note as EventNote);
+    assert.equal(outcomes.dropped, nonsense.length);
+    recorder.event(pod, { ...started, message: undefined as unknown as string });
+    await clock.advance(0);
+    assert.deepEqual(
+      events().map(({ message }) => message),
+      ["undefined"],
+    );
+  });
+
   test("writes an event beside its object, as kubectl describe shows it", async () => {
     const { recorder, clock, events } = start();
     recorder.event(pod, { ...started, action: "Starting" });

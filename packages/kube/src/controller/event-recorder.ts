@@ -62,7 +62,16 @@ export class EventRecorder implements EventSink, Runnable {
   }
 
   event(object: KubeObject, note: EventNote): void {
-    const message = redact(note.message).slice(0, LONGEST_MESSAGE).toWellFormed();
+    try {
+      this.#queue(object, note);
+    } catch (error) {
+      this.#metrics.event("dropped");
+      this.#options.logger.error("cannot record an event", { error: describeError(error) });
+    }
+  }
+
+  #queue(object: KubeObject, note: EventNote): void {
+    const message = redact(String(note.message)).slice(0, LONGEST_MESSAGE).toWellFormed();
     const about = identityOf(object);
     const series = this.#correlator.count(about, { ...note, message });
     if (this.#waiting.has(series.key)) return;

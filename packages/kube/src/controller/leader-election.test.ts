@@ -78,6 +78,20 @@ class Election {
 }
 
 describe("LeaderElector", () => {
+  test("never takes a lease early, however long it was taken for", async () => {
+    for (const leaseDurationSeconds of [3_000_000, 2 ** 31 - 1]) {
+      const election = new Election();
+      const spec = { holderIdentity: "ghost", leaseDurationSeconds, renewTime: "2030-01-01T00:00:00.000000Z" };
+      const metadata = { name: "agent", namespace: "default" };
+      election.api.put(Lease, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec });
+      const { stop, run } = election.join("a");
+      for (let minute = 0; minute < 3; minute++) await election.clock.advance(60_000);
+      assert.equal(election.lease?.holderIdentity, "ghost");
+      stop.abort();
+      await run;
+    }
+  });
+
   test("the first candidate leads at once; another follows at once when it stops and frees the lease", async () => {
     const election = new Election();
     const first = election.join("first");

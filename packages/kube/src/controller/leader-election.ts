@@ -138,7 +138,7 @@ export class LeaderElector {
       next.end();
       const { holder } = this;
       if (!lost.signal.aborted && !finished.aborted && holder !== identity) {
-        lose(holder === undefined ? "somebody freed it" : `${holder} holds it`);
+        lose(holder ? `${holder} holds it` : "somebody freed it");
       }
     }
     unwatch();
@@ -209,7 +209,8 @@ export class LeaderElector {
     this.#forgetExpiry = () => {};
     this.#expired = false;
     if (lease === undefined) return;
-    const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || this.#timing.leaseDurationMs;
+    const seconds = lease.spec?.leaseDurationSeconds;
+    const durationMs = seconds !== undefined && seconds > 0 ? seconds * 1000 : this.#timing.leaseDurationMs;
     this.#forgetExpiry = clock.after(durationMs, () => {
       this.#expired = true;
     });

@@ -9,7 +9,7 @@ export function done(): Result {
   return { type: "done" };
 }
 
-/** As wanted for now; look again after `ms` even if nothing changes. */
+/** As wanted for now; look again after `ms` (at least one) even if nothing changes. */
 export function againAfter(ms: number): Result {
   return { type: "again", afterMs: ms };
 }
