@@ -1,4 +1,4 @@
-import { array, enumeration, labels, object, string } from "../schema/index.ts";
+import { array, enumeration, labelKey, labels, labelValue, object } from "../schema/index.ts";
 
 /** Kubernetes' own label selector, with its rules said in words. */
 export function labelSelector() {
@@ -12,16 +12,14 @@ export function labelSelector() {
 }
 
 const requirement = object({
-  key: string({ minLength: 1, maxLength: 317 }).describe("The label that is looked at."),
+  key: labelKey().describe("The label that is looked at."),
   operator: enumeration({
     In: "its value is one of `values`.",
     NotIn: "it is missing or its value is none of `values`.",
     Exists: "it is there.",
     DoesNotExist: "it is missing.",
   }).describe("What must hold."),
-  values: array(string({ maxLength: 63 }), { maxItems: 64 })
-    .optional()
-    .describe("Values for `In` and `NotIn`."),
+  values: array(labelValue(), { maxItems: 64 }).optional().describe("Values for `In` and `NotIn`."),
 }).rule(
   "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
   "In and NotIn need at least one of values; Exists and DoesNotExist take none",

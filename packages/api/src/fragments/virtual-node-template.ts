@@ -1,4 +1,4 @@
-import { array, duration, enumeration, labels, object, opaque, string } from "../schema/index.ts";
+import { array, duration, enumeration, labelKey, labels, labelValue, object, opaque } from "../schema/index.ts";
 
 /** What an owner may say about a virtual node; in a Peering and in the VirtualNode made from it. */
 export const virtualNodeTemplate = {
@@ -7,8 +7,8 @@ export const virtualNodeTemplate = {
     .describe("Labels of the Node beside those that the provider's properties give it."),
   taints: array(
     object({
-      key: string({ minLength: 1, maxLength: 317 }).describe("The taint's name, such as `example.com/metered`."),
-      value: string({ maxLength: 63 }).optional().describe("The taint's value."),
+      key: labelKey().describe("The taint's name, such as `example.com/metered`."),
+      value: labelValue().optional().describe("The taint's value."),
       effect: enumeration({
         NoSchedule: "pods that do not tolerate it are not placed.",
         PreferNoSchedule: "the scheduler avoids it where it can.",

@@ -1,11 +1,12 @@
 import { conditions } from "../conditions.ts";
 import { conditionColumn, defineKind, type ObjectOf } from "../kind.ts";
 import {
+  annotations,
   array,
   enumeration,
   integer,
   labelName,
-  map,
+  labels,
   object,
   objectName,
   opaque,
@@ -15,12 +16,8 @@ import {
 
 const pod = object({
   metadata: object({
-    labels: map(string({ maxLength: 63 }), { maxProperties: 256 })
-      .optional()
-      .describe("Labels of the pod."),
-    annotations: map(string({ maxLength: 262144 }), { maxProperties: 256 })
-      .optional()
-      .describe("Annotations of the pod."),
+    labels: labels({ maxProperties: 256 }).optional().describe("Labels of the pod."),
+    annotations: annotations({ maxProperties: 256 }).optional().describe("Annotations of the pod."),
   })
     .optional()
     .describe("What the pod carries beside its name."),

@@ -1,10 +1,17 @@
 import { map } from "./containers.ts";
-import { formatted, matches } from "./scalars.ts";
+import { formatted, matches, string } from "./scalars.ts";
 import { Schema } from "./schema.ts";
 import type { StructuralSchema } from "./structural.ts";
 
 const dnsLabel = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const labelKey = `^(${dnsLabel}(\\.${dnsLabel})*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`;
+const keyName = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+const labelKeyPattern = `^(${dnsLabel}(\\.${dnsLabel})*/)?${keyName}$`;
+const labelValuePattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$";
+
+/** The CEL expression for a label key, whose prefix may have up to 253 characters. */
+function isLabelKey(operand: string, pattern = labelKeyPattern): string {
+  return `size(${operand}) <= 317 && ${operand}.indexOf('/') <= 253 && ${matches(pattern, operand)}`;
+}
 
 /** An amount as Kubernetes writes it: `2`, `"500m"`, `"4Gi"`. */
 export type Quantity = string | number;
@@ -18,7 +25,8 @@ const intOrString: StructuralSchema = {
 /** An amount that is not negative. */
 export function quantity(): Schema<Quantity> {
   return new Schema<Quantity>({ typeName: "quantity", node: intOrString }, "required").rule(
-    "type(self) == int ? self >= 0 : isQuantity(self) && !self.startsWith('-')",
+    // Kubernetes takes any exponent; one of more than two digits is no amount of anything.
+    `type(self) == int ? self >= 0 : isQuantity(self) && ${matches("^[+]?[0-9.]+([a-zA-Z]{0,2}|[eE][-+]?[0-9]{1,2})$")}`,
     "must be a quantity that is not negative, such as 2, 500m or 4Gi",
   );
 }
@@ -26,14 +34,14 @@ export function quantity(): Schema<Quantity> {
 /** Amounts by resource name, as people write them. More names would exceed what a rule over quantities may cost. */
 export function resources(limits: { minProperties?: number } = {}) {
   return map(quantity(), { ...limits, maxProperties: 12 }).rule(
-    `self.all(name, size(name) <= 317 && ${matches(labelKey, "name")})`,
+    `self.all(name, ${isLabelKey("name")})`,
     "every resource must be named as Kubernetes names them, such as cpu or example.com/gpu",
   );
 }
 
 /** Amounts by resource name, as an agent reports them: checked by a pattern, which costs less at every status update. */
 export function reportedResources() {
-  const pattern = "^[0-9]+(\\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?$";
+  const pattern = "^[0-9]+(\\.[0-9]+)?([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$";
   const node = { ...intOrString, pattern };
   return map(new Schema<Quantity>({ typeName: "quantity", node }, "required"), { maxProperties: 12 });
 }
@@ -50,7 +58,9 @@ export function duration(limits: { minimum?: string } = {}): Schema<string> {
 
 /** A moment as RFC 3339 writes it. */
 export function time(): Schema<string> {
-  return new Schema({ typeName: "time", node: { type: "string", format: "date-time" } }, "required");
+  // The format alone also takes what other readers do not, such as a comma before the fraction.
+  const pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?(Z|[-+][0-9]{2}:[0-9]{2})$";
+  return new Schema({ typeName: "time", node: { type: "string", format: "date-time", pattern } }, "required");
 }
 
 /** A site's id: the base32 of a hash of its public key. */
@@ -95,22 +105,45 @@ export function uid(): Schema<string> {
 
 /** Where an agent is reached. */
 export function endpoint(): Schema<string> {
+  const host = "([^:/?#@\\[\\]\\s]+|\\[[0-9a-fA-F:.]+\\])";
+  const pattern = `^https://${host}(:[1-9][0-9]{0,4})?(/[^?#\\s]*)?$`;
   return new Schema<string>({ typeName: "endpoint", node: { type: "string", maxLength: 256 } }, "required").rule(
-    "isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != ''",
-    "must be an https URL, such as https://site.example:7443",
+    `isURL(self) && ${matches(pattern)} && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535)`,
+    "must be an https URL of a host, and if need be a port and a path, such as https://site.example:7443",
   );
 }
 
-/** Values that become labels of a node. */
-export function labels(limits: { maxProperties: number }) {
-  const value = formatted({
+/** The key of a label or a taint. */
+export function labelKey(): Schema<string> {
+  return new Schema<string>({ typeName: "label key", node: { type: "string", maxLength: 317 } }, "required").rule(
+    isLabelKey("self"),
+    "must be a label key, such as gpu or example.com/gpu",
+  );
+}
+
+/** The value of a label or a taint. */
+export function labelValue(): Schema<string> {
+  return formatted({
     name: "label value",
     maxLength: 63,
-    pattern: "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$",
+    pattern: labelValuePattern,
     words: "must be a label value: at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends",
   });
-  return map(value, limits).rule(
-    `self.all(key, size(key) <= 317 && ${matches(labelKey, "key")})`,
+}
+
+/** Labels of an object. */
+export function labels(limits: { maxProperties: number }) {
+  return map(labelValue(), limits).rule(
+    `self.all(key, ${isLabelKey("key")})`,
     "every key must be a label key, such as gpu or example.com/gpu",
+  );
+}
+
+/** Annotations of an object. Unlike a label's, the prefix of a key may have capitals. */
+export function annotations(limits: { maxProperties: number }) {
+  const label = "[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?";
+  return map(string({ maxLength: 262144 }), limits).rule(
+    `self.all(key, ${isLabelKey("key", `^(${label}(\\.${label})*/)?${keyName}$`)})`,
+    "every key must be an annotation key, such as note or example.com/note",
   );
 }

@@ -18,9 +18,14 @@ const site: DraftOf<typeof Site> = {
     id: consumer,
     name: "Lively wave, Bergen",
     tier: "cloud",
-    endpoints: ["https://wave.example", "https://10.0.0.1:7443/agent", "https://[2001:db8::1]:7443"],
+    endpoints: ["https://wave.example", "https://10.0.0.1:7443/agent", "https://[2001:db8::1]:65535"],
     location: { region: "eu-north-1", zone: "a", latitude: 60.39, longitude: -5.32 },
-    properties: { "example.com/gpu": "A100", empty: "", "Mixed.Case_key": "v1.2_3-x" },
+    properties: {
+      [`${"a.".repeat(126)}b/gpu`]: "x",
+      "example.com/gpu": "A100",
+      empty: "",
+      "Mixed.Case_key": "v1.2_3-x",
+    },
     sharing: {
       resources: { cpu: "7500m", memory: "16Gi", pods: 110, "nvidia.com/gpu": "0", "ephemeral-storage": "1e12" },
       perConsumer: { memory: "0.5Gi" },
@@ -135,7 +140,10 @@ export const acceptedObjects = [
         contract: "7",
         originUid: "4F9D0E5A",
         pod: {
-          metadata: { labels: { app: "web" }, annotations: { "example.com/note": "any text: at all" } },
+          metadata: {
+            labels: { app: "web" },
+            annotations: { "example.com/note": "any text: at all", "Example.COM/Note": "" },
+          },
           spec: {
             containers: [{ name: "web", image: "web:1", ports: [{ containerPort: 80 }] }],
             volumes: [],

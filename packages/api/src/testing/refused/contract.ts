@@ -44,6 +44,12 @@ export const refusedContracts: readonly Refusal[] = [
       "spec.terms.notAfter",
       "must be of type date-time",
     ],
+    [
+      "a time with a comma",
+      terms({ notAfter: "2030-01-02T00:00:00,5Z" }),
+      "spec.terms.notAfter",
+      "should match '^[0-9]{4}-[0-9]{2}-[0-9]{2}T",
+    ],
     ["no enforcement", terms({ enforcement: null }), "spec.terms.enforcement", "Required value"],
     ["itself superseded", terms({ supersedes: "c-7f3kq2" }), "spec.terms.supersedes", "must be another contract"],
     ["an unknown standing", { spec: { standing: "Paused" } }, "spec.standing", "Unsupported value"],

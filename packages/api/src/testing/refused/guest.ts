@@ -1,6 +1,6 @@
 import { ShadowPod, TwinNamespace } from "../../kinds/index.ts";
 import { type Refusal, refuses, refusesChanges } from "./refusal.ts";
-import { aSiteId, notAName, notASiteId } from "./shared.ts";
+import { aSiteId, labels, notAName, notASiteId } from "./shared.ts";
 
 const pod = (spec: object) => ({ spec: { pod: { spec } } });
 const twinStays = "cannot be changed: delete this TwinNamespace and make another";
@@ -34,6 +34,13 @@ export const refusedShadowPods: readonly Refusal[] = [
       pod({ nodeName: "node-1" }),
       "spec.pod.spec.nodeName",
       "must be left out: the provider chooses the node",
+    ],
+    ...labels("spec.pod.metadata.labels"),
+    [
+      "an annotation key with a space",
+      { spec: { pod: { metadata: { annotations: { "two words": "x" } } } } },
+      "spec.pod.metadata.annotations",
+      "every key must be an annotation key, such as note or example.com/note",
     ],
     [
       "an origin that is no uid",

@@ -3,6 +3,9 @@ import type { Row } from "./refusal.ts";
 export const aSiteId = "abcdefghijklmnopqrstuvwxyz";
 export const notASiteId = "must be a site id: 26 characters out of a-z and 2-7, as in status.id of a Site";
 export const notAName = "must be a name of at most 63 characters a-z, 0-9 and '-', such as shop-staging";
+const notALabelKey = "must be a label key, such as gpu or example.com/gpu";
+const notALabelValue =
+  "must be a label value: at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
 const notAQuantity = "must be a quantity that is not negative, such as 2, 500m or 4Gi";
 
 /** The spec with a value at a path such as `spec.sharing.resources`. */
@@ -23,6 +26,13 @@ export function amounts(path: string): Row[] {
       path,
       "every resource must be named as Kubernetes names them, such as cpu or example.com/gpu",
     ],
+    ["an amount beyond all bounds", at(path, { memory: "1e9999999999" }), `${path}[memory]`, notAQuantity],
+    [
+      "a resource with a prefix that is too long",
+      at(path, { [`${"a".repeat(254)}/gpu`]: 1 }),
+      path,
+      "every resource must be named as Kubernetes names them, such as cpu or example.com/gpu",
+    ],
     [
       "too many resources",
       at(path, Object.fromEntries(Array.from({ length: 13 }, (_, i) => [`example.com/r${i}`, 1]))),
@@ -35,11 +45,12 @@ export function amounts(path: string): Row[] {
 /** What no labels at `path` may be. */
 export function labels(path: string): Row[] {
   return [
+    ["a label value with a space", at(path, { gpu: "yes, two" }), `${path}[gpu]`, notALabelValue],
     [
-      "a label value with a space",
-      at(path, { gpu: "yes, two" }),
-      `${path}[gpu]`,
-      "must be a label value: at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+      "a label key with a prefix that is too long",
+      at(path, { [`${"a".repeat(254)}/gpu`]: "x" }),
+      path,
+      "every key must be a label key, such as gpu or example.com/gpu",
     ],
     [
       "a label key with a space",
@@ -57,6 +68,20 @@ export function selectors(path: string): Row[] {
   const field = `${path}.matchExpressions[0]`;
   return [
     ...labels(`${path}.matchLabels`),
+    ["a key that is no label's", expression({ key: "bad key!\nü", operator: "Exists" }), `${field}.key`, notALabelKey],
+    ["an empty key", expression({ key: "", operator: "Exists" }), `${field}.key`, notALabelKey],
+    [
+      "a key with a prefix that is too long",
+      expression({ key: `${"a".repeat(254)}/gpu`, operator: "Exists" }),
+      `${field}.key`,
+      notALabelKey,
+    ],
+    [
+      "a value that no label can have",
+      expression({ operator: "In", values: ["edge", "bad value!\nü"] }),
+      `${field}.values[1]`,
+      notALabelValue,
+    ],
     ["In without values", expression({ operator: "In" }), field, words],
     ["NotIn with no value", expression({ operator: "NotIn", values: [] }), field, words],
     ["Exists with values", expression({ operator: "Exists", values: ["edge"] }), field, words],
@@ -132,6 +157,18 @@ export function virtualNodes(path: string): Row[] {
       at(path, { taints: [{ key: "metered", effect: "NoWay" }] }),
       `${path}.taints[0].effect`,
       'supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+    ],
+    [
+      "a taint with a strange key",
+      at(path, { taints: [{ key: "bad key!", effect: "NoExecute" }] }),
+      `${path}.taints[0].key`,
+      notALabelKey,
+    ],
+    [
+      "a taint with a strange value",
+      at(path, { taints: [{ key: "metered", value: "ü", effect: "NoExecute" }] }),
+      `${path}.taints[0].value`,
+      notALabelValue,
     ],
     [
       "a taint twice",

@@ -2,7 +2,8 @@ import { Site } from "../../kinds/index.ts";
 import { type Refusal, refuses, refusesChanges } from "./refusal.ts";
 import { amounts, aSiteId, labels, notAName, notASiteId, reflections } from "./shared.ts";
 
-const notAnEndpoint = "must be an https URL, such as https://site.example:7443";
+const notAnEndpoint =
+  "must be an https URL of a host, and if need be a port and a path, such as https://site.example:7443";
 const notALifetime = "must be a duration of at least 10s, such as 90s or 1h30m";
 const idStays = "cannot be changed once set: another id is another site, so make another Site";
 const sharing = (change: object) => ({ spec: { sharing: change } });
@@ -19,6 +20,12 @@ export const refusedSites: readonly Refusal[] = [
     ["an endpoint without TLS", endpoints("http://wave.example:7443"), "spec.endpoints[0]", notAnEndpoint],
     ["an endpoint that is no URL", endpoints("wave.example:7443"), "spec.endpoints[0]", notAnEndpoint],
     ["an endpoint without a host", endpoints("https:///kube"), "spec.endpoints[0]", notAnEndpoint],
+    ["an endpoint with a password", endpoints("https://me:secret@wave.example"), "spec.endpoints[0]", notAnEndpoint],
+    ["an endpoint at port 0", endpoints("https://wave.example:0"), "spec.endpoints[0]", notAnEndpoint],
+    ["an endpoint at port 99999", endpoints("https://wave.example:99999"), "spec.endpoints[0]", notAnEndpoint],
+    ["an endpoint with a query", endpoints("https://wave.example/?a=b"), "spec.endpoints[0]", notAnEndpoint],
+    ["an endpoint with a fragment", endpoints("https://wave.example/#a"), "spec.endpoints[0]", notAnEndpoint],
+    ["an endpoint with a space", endpoints("https://wave.example/a b"), "spec.endpoints[0]", notAnEndpoint],
     [
       "too many endpoints",
       endpoints(...Array(9).fill("https://a.example")),
