@@ -94,7 +94,8 @@ function tests(kubernetes: KubernetesMinor): void {
     assert.ok(gap > leaseMs - 1_000, `after ${gap} ms: too soon, the lease was not over`);
     assert.ok(gap < leaseMs + 5_000, `after ${gap} ms: too late`);
     const lease = await client.get(Lease, { name: "candidates", namespace: "default" });
-    assert.deepEqual([lease.spec?.holderIdentity, lease.spec?.leaseTransitions], ["two", 1]);
+    assert.match(lease.spec?.holderIdentity ?? "", /^two_/);
+    assert.equal(lease.spec?.leaseTransitions, 1);
   });
 
   test("a leader that is asked to stop is followed at once", async () => {

@@ -13,7 +13,7 @@ export interface LeaderElectionOptions extends Partial<LeaseTiming> {
   namespace: string;
   /** Name of the lease that the candidates share. */
   name: string;
-  /** Unique among candidates, also between two runs of the same one: host name and something random. */
+  /** Names the candidate to people, such as by its host; each run adds something random, so that no two are the same. */
   identity: string;
   clock: Clock;
   random: Random;
@@ -34,6 +34,8 @@ export class LeaderElector {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #lease: string;
+  /** Of this run: were it the same for two candidates, each would take the other's lease for its own, and both lead. */
+  #identity = "";
   #seen: Lease | undefined;
   #expired = false;
   #forgetExpiry: () => void = () => {};
@@ -58,7 +60,7 @@ export class LeaderElector {
     return this.#leading && !this.#tenure?.isOver;
   }
 
-  /** Who holds the lease, as far as was seen. */
+  /** Who holds the lease, as far as was seen: an identity with what its run added to it. */
   get holder(): string | undefined {
     return this.#seen?.spec?.holderIdentity;
   }
@@ -73,6 +75,10 @@ export class LeaderElector {
    * rejects with `LeadershipLost`, or with what `lead` rejects with.
    */
   async run(stop: AbortSignal, lead: Lead): Promise<void> {
+    const { identity, random } = this.#options;
+    this.#identity = `${identity}_${Math.floor(random() * 2 ** 48)
+      .toString(16)
+      .padStart(12, "0")}`;
     try {
       const heldSince = await this.#acquire(stop);
       if (heldSince !== undefined) await this.#lead(heldSince, stop, lead);
@@ -115,7 +121,8 @@ export class LeaderElector {
 
   /** Renews until `finished`, which comes after the work has ended: nobody may lead while that winds down. */
   async #renew(first: Tenure, lost: AbortController, finished: AbortSignal): Promise<void> {
-    const { clock, identity } = this.#options;
+    const { clock } = this.#options;
+    const identity = this.#identity;
     let tenure = first;
     this.#tenure = first;
     const lose = (reason: string) => lost.abort(new LeadershipLost({ identity, lease: this.#lease, reason }));
@@ -165,7 +172,7 @@ export class LeaderElector {
   async #lookAgain(signal: AbortSignal): Promise<boolean> {
     try {
       this.#observe(await this.#get(signal));
-      return this.#leading && (this.#seen === undefined || this.holder === this.#options.identity)
+      return this.#leading && (this.#seen === undefined || this.holder === this.#identity)
         ? await this.#claim(signal)
         : false;
     } catch (error) {
@@ -185,7 +192,8 @@ export class LeaderElector {
   }
 
   async #claim(signal: AbortSignal): Promise<boolean> {
-    const { client, clock, identity, name, namespace } = this.#options;
+    const { client, clock, name, namespace } = this.#options;
+    const identity = this.#identity;
     const move = leaseMove(this.#seen, identity, this.#expired);
     if (move === "wait") return false;
     const durationMs = this.#timing.leaseDurationMs;
