@@ -165,6 +165,7 @@ const strange: [string, unknown][] = [
   ["a wait of 30 years", refusal({ retryAfterSeconds: 1e9 })],
   ["a wait into the past", refusal({ retryAfterSeconds: -1e9 })],
   ["a wait of NaN", refusal({ retryAfterSeconds: Number.NaN })],
+  ["the word that it is out of date", new ApiError({ action: "list", statusCode: 410, status: { reason: "Expired" } })],
   ["nothing", undefined],
   ["a symbol", Symbol("x")],
   ["an object without a text", Object.create(null)],

@@ -36,7 +36,7 @@ export class Reflector<T extends KubeObject> {
   /** False after a break, until the server has shown that it still has the history that led to `#position`. */
   #trusted = false;
   #expiredPages = 0;
-  /** Whether the mirror was listed since a watch held last: the next reason to list again has to wait. */
+  /** Whether a list was made or begun at once since a watch held last: the next reason to list again has to wait. */
   #listed = false;
   #lastDelay = 0;
   #lastError: ReflectorHealth["lastError"];
@@ -235,6 +235,8 @@ export class Reflector<T extends KubeObject> {
     this.#trusted = false;
     if (isOutOfDate(error)) this.#position = undefined;
     if (isOutOfDate(error) && !this.#listed) {
+      // At once, but once: a server may answer this to each list too.
+      this.#listed = true;
       logger.debug("reflector lists again", { kind: kind.kind, error: describeError(error) });
       return 0;
     }
