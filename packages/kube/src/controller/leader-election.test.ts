@@ -119,6 +119,7 @@ describe("LeaderElector", () => {
     const second = election.join("twin", { seed: 2 });
     await election.clock.advance(60_000);
     assert.deepEqual(election.history, ["twin"]);
+    assert.deepEqual([...election.outcomes], [], "the other neither led nor ended");
     for (const { stop, run } of [first, second]) {
       stop.abort();
       await run;
