@@ -6,6 +6,7 @@ const closeChannel = 255;
 const frameLimit = 32 * 1024;
 const bufferLimit = 256 * 1024;
 const silentPings = 4;
+const goodbyeMs = 5_000;
 
 export interface ChannelSocketOptions {
   clock?: Clock;
@@ -30,6 +31,7 @@ export class ChannelSocket {
   #pauses = 0;
   #missed = 0;
   #stopPing: () => void = () => {};
+  #stopGoodbye: () => void = () => {};
   /** Resolves when the connection is gone; never rejects. */
   readonly ended: Promise<Ending>;
 
@@ -41,9 +43,12 @@ export class ChannelSocket {
       let cause: Error | undefined;
       socket.on("error", (error) => {
         cause ??= error;
+        // Nothing that comes after a breach of the protocol means anything, a goodbye neither.
+        socket.terminate();
       });
       socket.on("close", (code, reason) => {
         this.#stopPing();
+        this.#stopGoodbye();
         this.#wake();
         resolve(ending(code, reason.toString("utf8"), this.#silent, cause));
       });
@@ -55,6 +60,10 @@ export class ChannelSocket {
     });
     socket.on("pong", () => {
       this.#missed = 0;
+    });
+    socket.on("ping", (data) => {
+      // A peer that asks and does not read the answers would have us keep them all.
+      if (socket.readyState === socket.OPEN && socket.bufferedAmount <= bufferLimit) socket.pong(data);
     });
     this.#schedulePing();
     socket.resume();
@@ -99,14 +108,24 @@ export class ChannelSocket {
     };
   }
 
-  /** Says goodbye and lets what is under way arrive. */
+  /** Says goodbye and lets what is under way arrive, within reason. */
   close(): void {
     this.#socket.close(1000);
+    this.#cutLater();
   }
 
   /** Cuts the connection. */
   terminate(): void {
     this.#socket.terminate();
+  }
+
+  #cutLater(): void {
+    this.#stopGoodbye();
+    if (this.#socket.readyState === this.#socket.CLOSED) return;
+    this.#stopGoodbye = this.#clock.after(goodbyeMs, () => {
+      if (this.isPaused) this.#cutLater();
+      else this.terminate();
+    });
   }
 
   #sendFrame(channel: number, data: Uint8Array): void {

@@ -31,6 +31,8 @@ export interface OpenRequest extends StreamOptions {
 }
 
 const bodyLimit = 64 * 1024;
+/** Kubernetes sends frames of some 32 KiB. */
+const frameLimit = 16 * 1024 * 1024;
 
 /** Opens a WebSocket to the API server. It is paused, so that nothing is missed before somebody listens. */
 export async function openSocket(config: ClusterConfig, request: OpenRequest): Promise<WebSocket> {
@@ -66,6 +68,9 @@ function handshake(
     const socket = new WebSocket(`${server}${request.path}`, [...request.protocols], {
       headers,
       perMessageDeflate: false,
+      maxPayload: frameLimit,
+      // Answered by whoever takes the socket over, as far as the other side reads the answers.
+      autoPong: false,
       createConnection: connector(
         () => dialCluster(config, credential, cancel.signal, request.dial),
         () => {

@@ -10,6 +10,8 @@ import type { StreamOptions } from "./open-socket.ts";
 
 const pods = { group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true } as const;
 const channels = { data: 0, error: 1 } as const;
+/** The words of an error are a line or two. */
+const errorLimit = 64 * 1024;
 
 export interface PortForwardOptions extends StreamOptions {
   /** @default the configuration's */
@@ -46,7 +48,8 @@ class ForwardedConnection extends Duplex {
   readonly #stopListening: () => void;
   /** What is left of the port number that begins each channel. */
   readonly #preludes: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)];
-  #errorText = "";
+  readonly #error: Buffer[] = [];
+  #errorLength = 0;
   #resume: (() => void) | undefined;
   #stopLinger: () => void = () => {};
 
@@ -100,11 +103,23 @@ class ForwardedConnection extends Duplex {
     if (channel !== channels.data && channel !== channels.error) return;
     const data = this.#afterPrelude(channel, frame);
     if (data.length === 0 || this.destroyed) return;
-    if (channel === channels.error) this.#errorText += data.toString("utf8");
+    if (channel === channels.error) this.#takeError(data);
     else {
       if (this.writableEnded) this.#linger();
       if (!this.push(data)) this.#resume ??= this.#socket.pause();
     }
+  }
+
+  #takeError(data: Buffer): void {
+    const kept = data.subarray(0, errorLimit - this.#errorLength);
+    this.#error.push(kept);
+    this.#errorLength += kept.length;
+    if (kept.length < data.length) this.destroy(this.#failure());
+  }
+
+  #failure(): Error {
+    const reason = Buffer.concat(this.#error).toString("utf8").trim();
+    return new PortForwardFailed({ action: this.#options.action, reason });
   }
 
   #afterPrelude(channel: 0 | 1, frame: Buffer): Buffer {
@@ -124,7 +139,7 @@ class ForwardedConnection extends Duplex {
   #ended(problem: string | undefined, cause: Error | undefined): void {
     if (this.destroyed) return;
     const { action, server } = this.#options;
-    if (this.#errorText !== "") this.destroy(new PortForwardFailed({ action, reason: this.#errorText.trim() }));
+    if (this.#errorLength > 0) this.destroy(this.#failure());
     else if (problem !== undefined)
       this.destroy(new ConnectionError({ action, server, reason: problem, cause, sent: true }));
     else {

@@ -4,7 +4,7 @@ import type { WebSocket } from "ws";
 import type { ClusterConfig } from "../config/cluster-config.ts";
 import { ConnectionError } from "../transport/errors.ts";
 import { ChannelSocket } from "./channel-socket.ts";
-import { OutputClosed } from "./errors.ts";
+import { OutputClosed, StreamProtocol } from "./errors.ts";
 import { exitCodeOf } from "./exit-status.ts";
 import { sendInput } from "./input.ts";
 import type { StreamOptions } from "./open-socket.ts";
@@ -35,6 +35,8 @@ export interface CommandResult {
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 const protocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 const goodbyeMs = 5_000;
+/** A status is a few hundred bytes. */
+const statusLimit = 64 * 1024;
 
 /** The part of the query that says which streams there are. The server insists on one. */
 export function streamsQuery({ stdin, stdout, stderr, tty = false }: CommandStreams): [string, string][] {
@@ -62,7 +64,8 @@ class Command {
   readonly #request: CommandRequest;
   readonly #outputs = new Map<number, Output>();
   readonly #cleanups: (() => void)[] = [];
-  #status = "";
+  readonly #status: Buffer[] = [];
+  #statusLength = 0;
   #failure: { readonly reason: unknown } | undefined;
 
   constructor(server: string, request: CommandRequest) {
@@ -75,7 +78,7 @@ class Command {
     const socket: ChannelSocket = new ChannelSocket(webSocket, {
       clock,
       pingIntervalMs,
-      onFrame: (channel, data) => this.#receive(socket, channel, data),
+      onFrame: (channel, data) => this.#receive(socket, channel, data, fail),
     });
     const fail = (reason: unknown) => {
       this.#failure ??= { reason };
@@ -90,7 +93,7 @@ class Command {
       const { problem, cause } = await socket.ended;
       if (this.#failure === undefined) await Promise.all([...this.#outputs.values()].map((output) => output.flush()));
       if (this.#failure !== undefined) throw this.#failure.reason;
-      if (this.#status !== "") return { exitCode: exitCodeOf(this.#status, action) };
+      if (this.#statusLength > 0) return { exitCode: exitCodeOf(Buffer.concat(this.#status).toString("utf8"), action) };
       const reason = `${problem ?? "the server closed the stream"} before it told how the command ended`;
       throw new ConnectionError({ action, server: this.#server, reason, cause, sent: true });
     } finally {
@@ -108,11 +111,18 @@ class Command {
     this.#cleanups.push(() => output.release());
   }
 
-  #receive(socket: ChannelSocket, channel: number, data: Buffer): void {
+  #receive(socket: ChannelSocket, channel: number, data: Buffer, fail: (reason: unknown) => void): void {
+    // What is still read from a connection that was given up.
+    if (this.#failure !== undefined) return;
     this.#outputs.get(channel)?.write(data, socket);
     if (channel !== channels.error) return;
-    if (this.#status === "") this.#closeLater(socket);
-    this.#status += data.toString("utf8");
+    if (this.#statusLength === 0) this.#closeLater(socket);
+    this.#statusLength += data.length;
+    if (this.#statusLength <= statusLimit) this.#status.push(data);
+    else {
+      const problem = `its word on how the command ended is longer than ${statusLimit} bytes`;
+      fail(new StreamProtocol({ action: this.#request.action, server: this.#server, problem }));
+    }
   }
 
   // The server closes when all has been sent; one that forgets to must not keep the caller.

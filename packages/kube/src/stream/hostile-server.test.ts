@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { ManualClock } from "@fjord/base/testing";
+import { clusterConfig } from "../config/direct-config.ts";
+import { exec } from "./exec.ts";
+import { portForward } from "./port-forward.ts";
+import { startStreamServer } from "./test-stream-server.ts";
+
+const target = { namespace: "ns", pod: "web", command: ["cat"] };
+const success = JSON.stringify({ status: "Success" });
+
+describe("a server that means harm", () => {
+  const breaches = { "reserved bits": [0xf2, 1, 1], "a masked frame": [0x82, 0x81, 0, 0, 0, 0, 1], "a huge frame": [] };
+  for (const [what, bytes] of Object.entries(breaches)) {
+    it(`is left at once where it breaks the protocol: ${what}`, { timeout: 5_000 }, async () => {
+      const huge = Buffer.from([0x82, 127, 0, 0, 0, 0, 6, 0, 0, 0]);
+      await using server = await startStreamServer({
+        serve(stream) {
+          stream.socket.pause();
+          stream.request.socket.write(bytes.length > 0 ? Buffer.from(bytes) : huge);
+        },
+      });
+      await assert.rejects(exec(clusterConfig({ server: server.url }), target), { name: "ConnectionError" });
+    });
+  }
+
+  it("cannot fill the memory with its word on how a command ended", async () => {
+    await using server = await startStreamServer({
+      serve(stream) {
+        for (let sent = 0; sent < 10; sent++) stream.send(3, "a".repeat(10_000));
+      },
+    });
+    await assert.rejects(exec(clusterConfig({ server: server.url }), target), {
+      code: "KUBE_STREAM_PROTOCOL",
+      message: /longer than 65536 bytes/,
+    });
+  });
+
+  it("cannot fill the memory with the words of a port's error", async () => {
+    await using server = await startStreamServer({
+      serve(stream) {
+        const port = Buffer.alloc(2);
+        port.writeUInt16LE(80);
+        stream.send(0, port);
+        stream.send(1, port);
+        for (let sent = 0; sent < 10; sent++) stream.send(1, "a".repeat(10_000));
+      },
+    });
+    const stream = await portForward(clusterConfig({ server: server.url }), { ...target, port: 80 });
+    const [error] = await once(stream.resume(), "error");
+    assert.equal(error.code, "KUBE_PORT_FORWARD");
+    assert.ok(error.message.length < 66_000);
+  });
+
+  it("cannot keep a caller by ignoring the goodbye", { timeout: 5_000 }, async () => {
+    const clock = new ManualClock();
+    await using server = await startStreamServer({
+      serve(stream) {
+        stream.socket.pause();
+        stream.send(3, success);
+        stream.send(1, "done");
+      },
+    });
+    const stdout = new PassThrough();
+    const running = exec(clusterConfig({ server: server.url }), { ...target, stdout, clock, pingIntervalMs: 60_000 });
+    await once(stdout, "data");
+    await clock.advance(5_000);
+    await setImmediate();
+    await clock.advance(5_000);
+    assert.deepEqual(await running, { exitCode: 0 });
+  });
+});
