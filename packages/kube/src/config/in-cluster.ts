@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import { join } from "node:path";
 import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base";
 import type { ClusterConfig } from "./cluster-config.ts";
 import { InClusterUnusable } from "./errors.ts";
 import { certificateProblem } from "./pem.ts";
+import { readTextFile } from "./read-text-file.ts";
 import { checkServerUrl } from "./server-url.ts";
 import { systemReason } from "./system-reason.ts";
 import { TokenFile } from "./token-file.ts";
@@ -35,7 +35,7 @@ export async function inClusterConfig(options: InClusterOptions): Promise<Cluste
   });
   await credentials.current();
   const ca = await readCa(join(directory, "ca.crt"));
-  const namespace = await readFile(join(directory, "namespace"), "utf8").catch((error: unknown) => {
+  const namespace = await readTextFile(join(directory, "namespace")).catch((error: unknown) => {
     logger.debug("no namespace file beside the service account token", { reason: systemReason(error) });
     return "";
   });
@@ -57,7 +57,7 @@ function serviceUrl(env: InClusterOptions["env"]): string {
 }
 
 async function readCa(path: string): Promise<string> {
-  const ca = await readFile(path, "utf8").catch((error: unknown) => {
+  const ca = await readTextFile(path).catch((error: unknown) => {
     throw new InClusterUnusable({ reason: `cannot read ${path}: ${systemReason(error)}` }, { cause: error });
   });
   const problem = certificateProblem(ca);

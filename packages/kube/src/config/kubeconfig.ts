@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { Document, LineCounter, YAMLError } from "yaml";
 import { KubeconfigSyntax, KubeconfigUnreadable } from "./errors.ts";
+import { readTextFile } from "./read-text-file.ts";
 import { isMapping, Section } from "./section.ts";
 import { systemReason } from "./system-reason.ts";
 
@@ -74,7 +74,7 @@ function firstOfEachName(maps: readonly ReadonlyMap<string, Section>[]): Map<str
 
 async function readText(path: string, ignoreMissing: boolean): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
+    return await readTextFile(path);
   } catch (error) {
     if (ignoreMissing && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new KubeconfigUnreadable({ file: path, reason: systemReason(error) }, { cause: error });

@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { certificateProblem, decodeBase64, keyProblem } from "./pem.ts";
+import { readTextFile } from "./read-text-file.ts";
 import type { Section } from "./section.ts";
 import { systemReason } from "./system-reason.ts";
 
@@ -16,7 +16,7 @@ export async function readPemField(section: Section, name: string): Promise<PemF
   if (data !== undefined) return { pem: decodePem(section, dataName, data), name: dataName };
   const path = section.filePath(name);
   if (path === undefined) return undefined;
-  const pem = await readFile(path, "utf8").catch((error: unknown) => {
+  const pem = await readTextFile(path).catch((error: unknown) => {
     throw section.wrong(name, `cannot read ${path}: ${systemReason(error)}`, { cause: error });
   });
   const problem = pemProblem(name, pem);

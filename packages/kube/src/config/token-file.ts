@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { type Clock, describeError, type Logger } from "@fjord/base";
 import type { Credential } from "./cluster-config.ts";
 import type { WritableCredentials } from "./credentials.ts";
 import { TokenFileUnusable } from "./errors.ts";
 import { isHeaderSafe } from "./impersonation.ts";
+import { readTextFile } from "./read-text-file.ts";
 import { systemReason } from "./system-reason.ts";
 
 const rereadAfterMs = 60_000;
@@ -65,7 +65,7 @@ export class TokenFile implements WritableCredentials {
 }
 
 async function readToken(path: string, where: string): Promise<string> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
+  const text = await readTextFile(path).catch((error: unknown) => {
     throw new TokenFileUnusable({ where, path, reason: systemReason(error) }, { cause: error });
   });
   const token = text.trim();

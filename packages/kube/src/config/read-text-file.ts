@@ -1,0 +1,18 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+
+/**
+ * Reads a file that is one, or a link to one. A pipe or a device may have no end, or keep whoever opens it waiting for
+ * ever, so it is opened without waiting and refused.
+ */
+export async function readTextFile(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stat = await file.stat();
+    // A directory fails with the system's own words.
+    if (!stat.isFile() && !stat.isDirectory()) throw new Error("it is not a regular file");
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
