@@ -7,7 +7,7 @@ import { ManualClock } from "@fjord/base/testing";
 import { clusterConfig } from "../config/direct-config.ts";
 import { exec } from "./exec.ts";
 import { portForward } from "./port-forward.ts";
-import { startStreamServer } from "./test-stream-server.ts";
+import { type ServedStream, startStreamServer } from "./test-stream-server.ts";
 
 const target = { namespace: "ns", pod: "web", command: ["cat"] };
 const success = JSON.stringify({ status: "Success" });
@@ -53,6 +53,32 @@ describe("a server that means harm", () => {
     const [error] = await once(stream.resume(), "error");
     assert.equal(error.code, "KUBE_PORT_FORWARD");
     assert.ok(error.message.length < 66_000);
+  });
+
+  it("gets no more answers to its pings than it reads", { timeout: 20_000 }, async () => {
+    const pings = 200_000;
+    let served: ServedStream | undefined;
+    await using server = await startStreamServer({
+      async serve(stream) {
+        served = stream;
+        stream.socket.pause();
+        const connection = stream.request.socket;
+        const frame = Buffer.concat([Buffer.from([0x89, 125]), Buffer.alloc(125)]);
+        const batch = Buffer.concat(new Array(1_000).fill(frame));
+        for (let sent = 0; sent < pings; sent += 1_000) if (!connection.write(batch)) await once(connection, "drain");
+        stream.send(1, "done");
+      },
+    });
+    const stdout = new PassThrough();
+    const running = exec(clusterConfig({ server: server.url }), { ...target, stdout });
+    await once(stdout, "data");
+    let pongs = 0;
+    served?.socket.on("pong", () => pongs++);
+    served?.socket.on("message", () => {});
+    served?.exit(0);
+    served?.socket.resume();
+    assert.deepEqual(await running, { exitCode: 0 });
+    assert.ok(pongs < pings * 0.8, `${pongs} answers were kept`);
   });
 
   it("cannot keep a caller by ignoring the goodbye", { timeout: 5_000 }, async () => {
