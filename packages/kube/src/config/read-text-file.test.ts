@@ -17,6 +17,7 @@ test("reads files and links to files", async () => {
   symlinkSync("file", join(directory, "link"));
   assert.equal(await readTextFile(join(directory, "file")), "text");
   assert.equal(await readTextFile(join(directory, "link")), "text");
+  assert.equal(await readTextFile("/dev/null"), "");
 });
 
 test("refuses pipes and devices at once", { timeout: 5_000 }, async () => {
