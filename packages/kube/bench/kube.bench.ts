@@ -99,6 +99,15 @@ async function measureOnRealServer(session: BenchmarkSession, ours: Run, officia
     expected: { of: "ratio", atMost: 0.5 },
     notShown: REAL_SERVER,
   });
+  const cpu = (run: Run) => async () => (await run("list", kubeconfig)).cpuMilliseconds ?? Number.NaN;
+  await session.measure({
+    name: `processor time of the client for that list`,
+    unit: "ms",
+    subject: cpu(ours),
+    baseline: { name: OFFICIAL, measure: cpu(official) },
+    notShown:
+      "The API server's work, which is about 300 ms of both clients' time above. All threads of the client, collection of garbage included.",
+  });
   const memory = (run: Run, work: workload.Work) => async () => (await run(work, kubeconfig)).residentMegabytes;
   await session.measure({
     name: "resident memory after a first request",

@@ -12,6 +12,8 @@ export interface Outcome {
   residentMegabytes: number;
   /** Objects or events handled. */
   count: number;
+  /** Processor time of the client for the work. */
+  cpuMilliseconds?: number;
 }
 
 export const LIST_NAMESPACE = "bench-list";
@@ -69,6 +71,12 @@ export function benchConfigMap(name: string) {
 export function residentMegabytes(): number {
   for (let round = 0; round < 3; round++) globalThis.gc?.();
   return process.memoryUsage().rss / 1e6;
+}
+
+/** Processor time since `start`. */
+export function cpuMilliseconds(start: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1000;
 }
 
 /** Prints the outcome as the last line and ends the process, whatever is still open. */

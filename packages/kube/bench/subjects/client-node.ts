@@ -5,6 +5,7 @@ import {
   CREATE_CONCURRENCY,
   CREATE_NAMESPACE,
   CREATED,
+  cpuMilliseconds,
   finish,
   inParallel,
   LIST_NAMESPACE,
@@ -26,10 +27,12 @@ const api = config.makeApiClient(CoreV1Api);
 await api.listNamespace();
 
 const start = performance.now();
+const startCpu = process.cpuUsage();
 if (work === "list") {
   const { items } = await api.listNamespacedPod({ namespace: LIST_NAMESPACE });
   const milliseconds = performance.now() - start;
-  finish({ milliseconds, residentMegabytes: residentMegabytes(), count: items.length });
+  const cpu = cpuMilliseconds(startCpu);
+  finish({ milliseconds, residentMegabytes: residentMegabytes(), count: items.length, cpuMilliseconds: cpu });
 } else if (work === "request") {
   finish({ milliseconds: 0, residentMegabytes: residentMegabytes(), count: 1 });
 } else if (work === "informer" || work === "untrimmed informer") {

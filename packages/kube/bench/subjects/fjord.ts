@@ -4,6 +4,7 @@ import {
   benchConfigMap,
   CREATE_CONCURRENCY,
   CREATED,
+  cpuMilliseconds,
   finish,
   inParallel,
   LIST_NAMESPACE,
@@ -25,10 +26,12 @@ const client = new KubeClient(await loadClusterConfig({ kubeconfig, env: {} }));
 if (work !== "watch") await client.list(Namespace);
 
 const start = performance.now();
+const startCpu = process.cpuUsage();
 if (work === "list") {
   const { items } = await client.list(Pod, { namespace: LIST_NAMESPACE });
   const milliseconds = performance.now() - start;
-  finish({ milliseconds, residentMegabytes: residentMegabytes(), count: items.length });
+  const cpu = cpuMilliseconds(startCpu);
+  finish({ milliseconds, residentMegabytes: residentMegabytes(), count: items.length, cpuMilliseconds: cpu });
 } else if (work === "request") {
   finish({ milliseconds: 0, residentMegabytes: residentMegabytes(), count: 1 });
 } else if (work === "informer" || work === "untrimmed informer") {
