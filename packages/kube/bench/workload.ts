@@ -2,7 +2,15 @@
 import { writeSync } from "node:fs";
 
 /** The work that a subject is asked for, as its first argument. */
-export type Work = "import" | "request" | "list" | "informer" | "untrimmed informer" | "watch" | "create";
+export type Work =
+  | "import"
+  | "request"
+  | "list"
+  | "whole list"
+  | "informer"
+  | "untrimmed informer"
+  | "watch"
+  | "create";
 
 /** What a subject prints. */
 export interface Outcome {

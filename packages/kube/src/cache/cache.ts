@@ -16,7 +16,7 @@ import { Mirror } from "./mirror.ts";
 import { Reflector } from "./reflector.ts";
 import type { ReflectorHealth, ReflectorOptions } from "./reflector-options.ts";
 import { Store, type StoreReader } from "./store.ts";
-import type { Transform } from "./trim.ts";
+import { type Transform, trimManagedFields } from "./trim.ts";
 
 export interface CacheOptions<T extends KubeObject> extends ReflectorOptions<T> {
   /** Indexes by name, for `byIndex`. */
@@ -55,7 +55,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     this.#store = new Store(options.indexers, options.logger);
     this.#handlers = new HandlerSet(options.logger);
     this.#mirror = new Mirror(options.kind, this.#store, this.#handlers, options.logger, options.transform);
-    this.#reflector = new Reflector(options, this.#mirror);
+    const omitManagedFields = (options.transform as unknown) === trimManagedFields;
+    this.#reflector = new Reflector({ omitManagedFields, ...options }, this.#mirror);
   }
 
   get size(): number {

@@ -45,6 +45,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   kind: Kind<T>;
   scope?: Scope;
   timing?: Partial<ReflectorTiming>;
+  /** For caches that trim them anyway: lists make no objects of them. @default false */
+  omitManagedFields?: boolean;
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -148,7 +148,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #page(options: ListOptions, signal: AbortSignal): Promise<ObjectList<T>> {
-    const { client, kind, scope, clock } = this.#options;
+    const { client, kind, scope, clock, omitManagedFields } = this.#options;
     const { listTimeoutMs } = this.#timing;
     const controller = new AbortController();
     const release = onAbort(signal, () => controller.abort(signal.reason));
@@ -156,7 +156,7 @@ export class Reflector<T extends KubeObject> {
       controller.abort(new ListTimedOut({ kind: kind.kind, seconds: listTimeoutMs / 1000 })),
     );
     try {
-      return await client.list(kind, { ...scope, ...options, signal: controller.signal });
+      return await client.list(kind, { ...scope, ...options, omitManagedFields, signal: controller.signal });
     } catch (error) {
       if (controller.signal.reason instanceof ListTimedOut) throw controller.signal.reason;
       throw error;

@@ -6,7 +6,7 @@ import { ListDecoder } from "./list-decoder.ts";
 type List = { items?: unknown[] | null };
 
 function decode(text: string, chunkBytes: number, batchBytes: number): List {
-  const decoder = new ListDecoder<List>(batchBytes);
+  const decoder = new ListDecoder<List>({ batchBytes });
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; start += chunkBytes)
     decoder.push(bytes.subarray(start, start + chunkBytes));

@@ -9,6 +9,9 @@ const MANY_ATTEMPTS_BELOW = 16 * 1024 * 1024;
 const FIRST = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 
+/** Takes something out of the text before it is parsed; one is made for each answer. */
+export type ListFilter = () => { push(chunk: Buffer): Buffer; end(): Buffer };
+
 /**
  * Parses a list while it arrives: the server makes the rest meanwhile, only a batch of bytes is held instead of several
  * copies of all, and the process is never blocked for long.
@@ -25,13 +28,19 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
   #head: T | undefined;
   #separator: Buffer | undefined;
   readonly #items: unknown[] = [];
+  readonly #filter: ReturnType<ListFilter> | undefined;
 
-  constructor(batchBytes: number = BATCH) {
+  constructor({ batchBytes = BATCH, filter }: { batchBytes?: number; filter?: ListFilter } = {}) {
     this.#batch = batchBytes;
     this.#threshold = batchBytes;
+    this.#filter = filter?.();
   }
 
   push(chunk: Buffer): void {
+    this.#take(this.#filter === undefined ? chunk : this.#filter.push(chunk));
+  }
+
+  #take(chunk: Buffer): void {
     this.#reserve(chunk.length);
     chunk.copy(this.#buffer, this.#length);
     this.#length += chunk.length;
@@ -40,6 +49,7 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
 
   /** The whole list; throws `SyntaxError` if it is none, and whatever Node throws if it is too long. */
   end(): T {
+    if (this.#filter !== undefined) this.#take(this.#filter.end());
     const rest = this.#buffer.toString("utf8", 0, this.#length);
     this.#buffer = noBytes;
     if (this.#head === undefined) return JSON.parse(rest) as T;

@@ -3,6 +3,7 @@ import type { HttpMethod, HttpRequest } from "../transport/http.ts";
 import { InvalidAddress } from "./errors.ts";
 import type * as api from "./interfaces.ts";
 import { listPages } from "./list-pages.ts";
+import { ManagedFieldsFilter } from "./managed-fields-filter.ts";
 import { deleteBody, jsonBody, listQuery, patchContentTypes, writeQuery } from "./request-options.ts";
 import type { Requester } from "./requester.ts";
 import { collectionPath, describeTarget, objectPath, type QueryValue, queryString } from "./resource-path.ts";
@@ -36,12 +37,14 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
     kind: Kind<T>,
     options: api.ListOptions = {},
   ): Promise<api.ObjectList<T>> {
-    const list = await this.requester.list<api.ObjectList<T>>({
+    const request: HttpRequest = {
       method: "GET",
       path: collectionPath(kind, options.namespace) + queryString(listQuery(options)),
       action: `list ${describeTarget(kind, options)}`,
       signal: options.signal,
-    });
+    };
+    const filter = options.omitManagedFields ? () => new ManagedFieldsFilter() : undefined;
+    const list = await this.requester.list<api.ObjectList<T>>(request, filter);
     return withTypes(list, kind);
   }
 
