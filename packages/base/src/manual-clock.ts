@@ -24,6 +24,12 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Milliseconds until the next timer fires. */
+  get untilNext(): number | undefined {
+    const next = this.#next(Number.POSITIVE_INFINITY);
+    return next === undefined ? undefined : next.due - this.#now;
+  }
+
   /** Moves time forward, firing what falls due in order, and letting promises settle between timers. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;

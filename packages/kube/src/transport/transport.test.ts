@@ -83,11 +83,11 @@ test("waits for as long as a 429 says, for writes too", async () => {
   const clock = new ManualClock();
   await using transport = transportTo(server.url, {}, { clock });
   const response = transport.request(post);
-  await until(() => clock.pending === 1);
+  await until(() => clock.untilNext === 3_000);
   await clock.advance(2_900);
   assert.equal(server.requests.length, 1);
   await clock.advance(100);
-  await until(() => server.requests.length === 2 && clock.pending === 1);
+  await until(() => server.requests.length === 2 && clock.untilNext === 3_000);
   await clock.advance(3_000);
   assert.equal((await response).statusCode, 201);
 });
@@ -97,7 +97,7 @@ test("hands a 429 over once its waiting would exceed the budget", async () => {
   const clock = new ManualClock();
   await using transport = transportTo(server.url, {}, { clock, tooManyRequestsBudgetMs: 30_000 });
   const response = transport.request(get);
-  await until(() => clock.pending === 1);
+  await until(() => clock.untilNext === 20_000);
   await clock.advance(20_000);
   assert.equal((await response).statusCode, 429);
   assert.equal(server.requests.length, 2);
@@ -109,7 +109,7 @@ test("stops waiting for a 429 when the signal aborts", async () => {
   await using transport = transportTo(server.url, {}, { clock });
   const stop = new AbortController();
   const response = transport.request({ ...get, signal: stop.signal });
-  await until(() => clock.pending === 1);
+  await until(() => clock.untilNext === 20_000);
   stop.abort(new Error("enough"));
   await assert.rejects(response, /enough/);
 });
