@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DirectoryInUseError, StateUnreadableError } from "./errors.ts";
@@ -38,11 +38,17 @@ export class StateFile {
 
   /** For a new bed. Of two that are started in one directory at the same moment, one is refused. */
   static create(state: BedState): StateFile {
+    const file = join(state.directory, stateFile);
+    const draft = `${file}.${state.id}`;
+    writeFileSync(draft, textOf(state), { mode: 0o600 });
     try {
-      writeFileSync(join(state.directory, stateFile), "", { flag: "wx", mode: 0o600 });
+      // Unlike a rename it does not replace, and unlike writing to a new file it shows no half of one.
+      linkSync(draft, file);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       throw new DirectoryInUseError({ directory: state.directory }, { cause: error });
+    } finally {
+      rmSync(draft, { force: true });
     }
     const created = new StateFile(state);
     created.update({});
@@ -55,7 +61,7 @@ export class StateFile {
 
   update(change: Partial<BedState>): void {
     this.#state = { ...this.#state, ...change };
-    const text = `${JSON.stringify(this.#state, undefined, 2)}\n`;
+    const text = textOf(this.#state);
     const { directory, runtimeDirectory } = this.#state;
     for (const each of new Set([runtimeDirectory, directory])) {
       const file = join(each, stateFile);
@@ -87,6 +93,10 @@ export class StateFile {
       resources: this.#state.resources.filter((other) => other.kind !== resource.kind || other.id !== resource.id),
     });
   }
+}
+
+function textOf(state: BedState): string {
+  return `${JSON.stringify(state, undefined, 2)}\n`;
 }
 
 /** The state in a run directory; undefined when there is no bed. */
