@@ -108,6 +108,7 @@ async function measureOnRealServer(session: BenchmarkSession, ours: Run, officia
     unit: "ms",
     subject: time(ours, "whole list"),
     baseline: { name: OFFICIAL, measure: time(official, "whole list") },
+    expected: { of: "ratio", atMost: 0.5 },
     notShown: `${REAL_SERVER} Both make objects of every field.`,
   });
   await session.measure({
@@ -141,6 +142,7 @@ async function measureOnRealServer(session: BenchmarkSession, ours: Run, officia
     unit: "MB",
     subject: memory(ours, "untrimmed informer"),
     baseline: { name: OFFICIAL, measure: memory(official, "untrimmed informer") },
+    expected: { of: "ratio", atMost: 0.5 },
     runs: 3,
     notShown: `${REAL_SERVER} Both keep every field.`,
   });
