@@ -132,7 +132,16 @@ async function removeResource(resource: Resource, bed: Registration, options: Re
   // Whatever the file says: nothing is removed that does not bear the bed's name.
   if (!resource.id.split("/").some((part) => part.startsWith(`fj${bed.id}`))) throw new Error("it is not of this bed");
   if (resource.kind === "cgroup") return removeCgroup(resource.id, options);
-  if (existsSync(join("/sys/class/net", resource.id))) await run("ip", ["link", "delete", resource.id]);
+  return removeLink(resource.id);
+}
+
+/** A cable may go by itself, with the namespace of its other end, between the look and the command. */
+async function removeLink(name: string): Promise<void> {
+  const isThere = () => existsSync(join("/sys/class/net", name));
+  if (!isThere()) return;
+  await run("ip", ["link", "delete", name]).catch((error: unknown) => {
+    if (isThere()) throw error;
+  });
 }
 
 async function removeCgroup(directory: string, options: RemoveOptions): Promise<void> {

@@ -119,6 +119,8 @@ export class RealNodes implements NodeProvider {
     return plans.map((plan) => {
       const cgroup = { mounts, path: `/${network.bridge}/${plan.name}` };
       for (const id of cgroupDirectories(cgroup)) site.addResource({ kind: "cgroup", id });
+      // It goes with the node's namespace too, but the kernel takes its time over that.
+      site.addResource({ kind: "link", id: plan.link });
       return new RealNode(plan, { ...shared, cgroup });
     });
   }
