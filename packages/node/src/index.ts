@@ -1,0 +1,1 @@
+export * from "./runtime/index.ts";

@@ -1,0 +1,7 @@
+import { defineError } from "@fjord/base";
+
+export const InvalidQuantity = defineError(
+  "INVALID_QUANTITY",
+  "{text} is not a quantity",
+  "Write a number with at most one suffix, as in 250m, 1.5, 64Mi or 2G.",
+);

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { formatBytes, formatProcessors, inThousandths, inUnits, parseQuantity } from "./quantity.ts";
+
+test("quantities are read with every suffix", () => {
+  const cases: [string | number, number][] = [
+    ["0", 0],
+    ["1", 1000],
+    [2, 2000],
+    ["250m", 250],
+    ["1.5", 1500],
+    [".5", 500],
+    ["1.", 1000],
+    ["100u", 1],
+    ["1n", 1],
+    ["1k", 1_000_000],
+    ["1Ki", 1_024_000],
+    ["1e3", 1_000_000],
+    ["1E2", 100_000],
+    ["25e-2", 250],
+    ["+3", 3000],
+  ];
+  for (const [text, thousandths] of cases) assert.equal(inThousandths(parseQuantity(text)), thousandths, String(text));
+  assert.equal(inUnits(parseQuantity("64Mi")), 64 * 1024 * 1024);
+  assert.equal(inUnits(parseQuantity("1Ei")), 2 ** 60);
+  assert.equal(inUnits(parseQuantity("1E")), 1e18);
+});
+
+test("what is no quantity is refused with its words", () => {
+  for (const text of ["", "m", ".", "1 Gi", "1ki", "1GiB", "0x10", "1e", "--1", "1.5.2", "NaN", "1Zi"]) {
+    assert.throws(() => parseQuantity(text), {
+      message: new RegExp(`${JSON.stringify(text).replaceAll(".", "\\.")} is not`),
+    });
+  }
+});
+
+test("rounding is up, as in Kubernetes", () => {
+  assert.equal(inUnits(parseQuantity("1001m")), 2);
+  assert.equal(inUnits(parseQuantity("1500Mi"), parseQuantity("1Gi")), 2);
+  assert.equal(inThousandths(parseQuantity("0.0001")), 1);
+});
+
+test("what is written reads as the same amount", () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 2 ** 31 - 1 }), (amount) => {
+      assert.equal(inThousandths(parseQuantity(formatProcessors(amount))), amount);
+      assert.equal(inUnits(parseQuantity(formatBytes(amount))), amount);
+    }),
+  );
+});

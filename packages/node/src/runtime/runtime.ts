@@ -1,0 +1,123 @@
+import type { Duplex } from "node:stream";
+import type { Pod } from "@fjord/kube";
+import type { CommandStreams } from "../stream/command-streams.ts";
+import type { ContainerConfig, SandboxConfig } from "./configuration.ts";
+import type { ImageStore } from "./images.ts";
+import type { ContainerResources } from "./resources.ts";
+import type { ContainerStats, SandboxStats } from "./stats.ts";
+
+/** Names a pod to a runtime. The uid alone identifies it: names are used again. */
+export interface PodIdentity {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * What runs pods on a machine. Sandboxes and containers outlive the node's process, and `list` finds them again: the
+ * runtime is the only truth about what runs. Every call may be repeated after a crash: stopping what has stopped and
+ * removing what is gone succeed.
+ */
+export interface Runtime {
+  /** For `status.nodeInfo.containerRuntimeVersion`: `containerd://1.6.20`. */
+  version(signal?: AbortSignal): Promise<RuntimeVersion>;
+
+  /** Whether pods can be started now. Throws where the runtime does not answer. */
+  health(signal?: AbortSignal): Promise<RuntimeHealth>;
+
+  /** What of the pod this runtime cannot honour, a sentence for each; the pod is refused unless this is empty. Pure. */
+  objections(pod: Pod): string[];
+
+  /** Every sandbox of this node, whatever its state, with its containers; the newest sandbox of a pod comes first. */
+  list(signal?: AbortSignal): Promise<RuntimeSandbox[]>;
+
+  /**
+   * Uids of pods of which something has changed, soon after the change. A hint: some may be missing, and the node lists
+   * now and then. Ends when the signal aborts; throws where the runtime goes away.
+   */
+  changes(signal: AbortSignal): AsyncIterable<string>;
+
+  /** Makes the pod's sandbox and its network; gives its id. */
+  runSandbox(config: SandboxConfig, signal?: AbortSignal): Promise<string>;
+  /** Kills whatever runs in it and gives its address back. */
+  stopSandbox(id: string, signal?: AbortSignal): Promise<void>;
+  /** Removes a stopped sandbox with its containers; their logs stay. */
+  removeSandbox(id: string, signal?: AbortSignal): Promise<void>;
+
+  createContainer(sandbox: string, config: ContainerConfig, pod: SandboxConfig, signal?: AbortSignal): Promise<string>;
+  startContainer(id: string, signal?: AbortSignal): Promise<void>;
+  /** Asks it to end (its stop signal), and kills it after `graceSeconds`. Resolves when it has ended. */
+  stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void>;
+  removeContainer(id: string, signal?: AbortSignal): Promise<void>;
+  /** Changes the limits of a running container. */
+  updateResources(id: string, resources: ContainerResources, signal?: AbortSignal): Promise<void>;
+
+  /** Runs a command in a running container; resolves with its exit code once all output is written. */
+  exec(id: string, command: readonly string[], streams: CommandStreams, signal?: AbortSignal): Promise<number>;
+  /** Joins the streams of a container's own process until it ends or the signal aborts. */
+  attach(id: string, streams: CommandStreams, signal?: AbortSignal): Promise<void>;
+  /** Joins a stream with a port on the pod's loopback; resolves when either side has ended. */
+  portForward(sandbox: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void>;
+
+  /** Asks the container's log to be written to a new file, after the old one was renamed. */
+  reopenLog(id: string): Promise<void>;
+
+  /** Usage of everything that runs. */
+  stats(signal?: AbortSignal): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }>;
+
+  /** Absent where containers need no images. */
+  readonly images?: ImageStore;
+}
+
+export interface RuntimeVersion {
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface RuntimeHealth {
+  readonly ready: boolean;
+  /** Why not, for the node's Ready condition. */
+  readonly message?: string;
+}
+
+export interface RuntimeSandbox {
+  readonly id: string;
+  readonly pod: PodIdentity;
+  /** Counts the sandboxes of one pod, from 0. */
+  readonly attempt: number;
+  /** "notReady" once anything of it has gone: its containers are to be stopped and a new sandbox made. */
+  readonly state: "ready" | "notReady";
+  /** Milliseconds since the epoch, as all times here. */
+  readonly createdAt: number;
+  /** The pod's addresses; empty on the host's network. */
+  readonly addresses: readonly string[];
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Newest first. */
+  readonly containers: readonly RuntimeContainer[];
+}
+
+export interface RuntimeContainer {
+  readonly id: string;
+  readonly sandbox: string;
+  readonly name: string;
+  /** Counts the containers of one name in a pod, from 0: the restart count. */
+  readonly attempt: number;
+  readonly state: "created" | "running" | "exited" | "unknown";
+  readonly createdAt: number;
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
+  readonly exitCode?: number;
+  /** Of an ended one: `Completed`, `Error`, `OOMKilled`, `ContainerCannotRun`. */
+  readonly reason?: string;
+  readonly message?: string;
+  /** As the pod's status gives them: the name that was asked for, and what it meant then. */
+  readonly image: string;
+  readonly imageId: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Absolute path, in the CRI log format. */
+  readonly logFile: string;
+  /** Effective user, where the runtime tells. */
+  readonly user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
+  /** Limits in force, where the runtime tells. */
+  readonly resources?: ContainerResources;
+}
