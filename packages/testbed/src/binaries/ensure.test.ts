@@ -54,6 +54,15 @@ test("a second minor, or a set asked for later, builds only what is new", async 
   assert.ok(later.some((call) => call.includes("cmd/kube-apiserver") && call.includes("gitMinor=35")));
 });
 
+test("the end-to-end suite is compiled as a program of its own, once for whatever minors are asked for", async (t) => {
+  const { go, cache, ensure } = withGo(t);
+  const binaries = await ensureBinaries({ ...ensure, minors: ["1.35", "1.36"], sets: ["conformance"] });
+  assert.equal(binaries.path("e2e.test"), join(cache, "bin", `conformance-${V136}`, "e2e.test"));
+  assert.match(execFileSync(binaries.path("e2e.test"), { encoding: "utf8" }), new RegExp(`tests ${V136}`));
+  assert.match(execFileSync(binaries.path("agnhost"), { encoding: "utf8" }), new RegExp(V136));
+  assert.equal(builds(go.calls()).length, 1);
+});
+
 test("a damaged cache file is built again", async (t) => {
   const { go, ensure } = withGo(t);
   const path = (await ensureBinaries(ensure)).path("kubectl");

@@ -31,7 +31,7 @@ export interface FakeGo {
 }
 
 /**
- * A `go` that knows the three commands the test bed uses. Its `build` writes programs that tell the version
+ * A `go` that knows the four commands the test bed uses. Its `build` and `test -c` write programs that tell the version
  * their module was required at in go.mod; `beforeBuild` is shell that runs first.
  */
 export function writeFakeGo(directory: string, options: { beforeBuild?: string; goVersion?: string } = {}): FakeGo {
@@ -69,6 +69,11 @@ build)
     chmod +x "$out$name"
     echo "$package" >&2
   done ;;
+test)
+  version=$(sed -n 's/^require .* \\(v.*\\)$/\\1/p' go.mod)
+  while [ "$1" != -o ]; do shift; done
+  printf '#!/bin/sh\\necho "Fake tests %s"\\n' "$version" > "$2"
+  chmod +x "$2" ;;
 esac`,
   );
   return { folder, calls: () => readFileSync(log, "utf8").trim().split("\n").filter(Boolean) };

@@ -65,11 +65,15 @@ async function compile(
   workshop: string,
   run: (...args: string[]) => Promise<string>,
 ): Promise<void> {
-  const packages = components.flatMap((component) => component.package ?? []);
-  if (packages.length === 0) return;
   const output = join(workshop, "out");
   await mkdir(output, { recursive: true });
-  await run("build", "-v", "-trimpath", "-ldflags", recipe.ldflags.join(" "), "-o", `${output}/`, ...packages);
+  const flags = ["-v", "-trimpath", "-ldflags", recipe.ldflags.join(" ")];
+  const packages = components.flatMap((component) => (component.tests ? [] : (component.package ?? [])));
+  if (packages.length > 0) await run("build", ...flags, "-o", `${output}/`, ...packages);
+  for (const { package: tested } of components.filter(({ tests }) => tests)) {
+    if (tested !== undefined)
+      await run("test", "-c", ...flags, "-vet=off", "-o", join(output, outputName(tested)), tested);
+  }
 }
 
 async function collect(component: Component, moduleDirectory: string, workshop: string): Promise<void> {

@@ -1,8 +1,20 @@
 import type { Platform } from "./platform.ts";
-import { COREDNS, ETCD, KUBERNETES, type KubernetesMinor, KWOK, type Pin } from "./versions.ts";
+import {
+  COREDNS,
+  DEFAULT_MINOR,
+  ETCD,
+  KUBERNETES,
+  type KubernetesMinor,
+  KWOK,
+  METRICS_SERVER,
+  type Pin,
+} from "./versions.ts";
 
-/** What a caller asks for: the programs of a control plane, those of real nodes, or kwok for simulated ones. */
-export type BinarySet = "control-plane" | "nodes" | "kwok";
+/**
+ * What a caller asks for: the programs of a control plane, those of real nodes, kwok for simulated ones, Kubernetes' own
+ * end-to-end suite with the programs of its images, or metrics-server.
+ */
+export type BinarySet = "control-plane" | "nodes" | "kwok" | "conformance" | "metrics-server";
 
 export type ComponentName =
   | "etcd"
@@ -14,13 +26,20 @@ export type ComponentName =
   | "kube-proxy"
   | "coredns"
   | "kwok"
-  | "kwok-stages.yaml";
+  | "kwok-stages.yaml"
+  | "e2e.test"
+  | "ginkgo"
+  | "agnhost"
+  | "nonewprivs"
+  | "metrics-server";
 
 /** One file that a recipe yields: a program compiled from `package`, or YAML documents of the module joined into one file. */
 export interface Component {
   readonly name: ComponentName;
   readonly set: BinarySet;
   readonly package?: string;
+  /** The program is the package's tests. */
+  readonly tests?: boolean;
   /** Folders of the module whose resources are joined. */
   readonly documents?: readonly string[];
   /** What makes the program print its version and leave. */
@@ -55,18 +74,12 @@ export interface Recipe {
 
 const STRIP = ["-s", "-w"];
 
-function kubernetes(pin: Pin): Recipe {
+/** What is common to all that is compiled from Kubernetes' own module. */
+function kubernetesModule(pin: Pin) {
   const [major, minor] = pin.version.slice(1).split(".");
   const stamp = (name: string, value: string) =>
     ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].map((path) => `-X ${path}.${name}=${value}`);
-  const program = (name: ComponentName, set: BinarySet, versionArguments = ["--version"]): Component => ({
-    name,
-    set,
-    package: `k8s.io/kubernetes/cmd/${name}`,
-    versionArguments,
-  });
   return {
-    name: "kubernetes",
     pin,
     module: "k8s.io/kubernetes",
     staging: true,
@@ -78,6 +91,19 @@ function kubernetes(pin: Pin): Recipe {
       ...stamp("gitMinor", `${minor}`),
       ...stamp("gitTreeState", "clean"),
     ],
+  };
+}
+
+function kubernetes(pin: Pin): Recipe {
+  const program = (name: ComponentName, set: BinarySet, versionArguments = ["--version"]): Component => ({
+    name,
+    set,
+    package: `k8s.io/kubernetes/cmd/${name}`,
+    versionArguments,
+  });
+  return {
+    name: "kubernetes",
+    ...kubernetesModule(pin),
     minutes: 6,
     components: [
       program("kube-apiserver", "control-plane"),
@@ -93,6 +119,41 @@ function kubernetes(pin: Pin): Recipe {
     },
   };
 }
+
+/** The end-to-end suite of one Kubernetes, what runs it side by side, and the programs of the images that it asks for. */
+const conformance: Recipe = {
+  name: "conformance",
+  ...kubernetesModule(KUBERNETES[DEFAULT_MINOR]),
+  minutes: 4,
+  components: [
+    {
+      name: "e2e.test",
+      set: "conformance",
+      package: "k8s.io/kubernetes/test/e2e",
+      tests: true,
+      versionArguments: ["--version"],
+    },
+    { name: "ginkgo", set: "conformance", package: "github.com/onsi/ginkgo/v2/ginkgo" },
+    { name: "agnhost", set: "conformance", package: "k8s.io/kubernetes/test/images/agnhost" },
+    { name: "nonewprivs", set: "conformance", package: "k8s.io/kubernetes/test/images/nonewprivs" },
+  ],
+};
+
+const metricsServer: Recipe = {
+  name: "metrics-server",
+  pin: METRICS_SERVER,
+  module: "sigs.k8s.io/metrics-server",
+  ldflags: [...STRIP, `-X k8s.io/client-go/pkg/version.gitVersion=${METRICS_SERVER.version}`],
+  minutes: 2,
+  components: [
+    {
+      name: "metrics-server",
+      set: "metrics-server",
+      package: "sigs.k8s.io/metrics-server/cmd/metrics-server",
+      versionArguments: ["--version"],
+    },
+  ],
+};
 
 const etcd: Recipe = {
   name: "etcd",
@@ -156,11 +217,13 @@ export interface Want {
 
 /** The recipes that together yield `sets` for each of `minors`, cheapest first. */
 export function wanted(minors: readonly KubernetesMinor[], sets: readonly BinarySet[]): Want[] {
-  const all: Want[] = [etcd, coredns, kwok].map((recipe) => ({ recipe, components: recipe.components }));
+  const all: Want[] = [etcd, coredns, kwok, metricsServer].map((recipe) => ({ recipe, components: recipe.components }));
   for (const minor of new Set(minors)) {
     const recipe = kubernetes(KUBERNETES[minor]);
     all.push({ recipe, components: recipe.components, minor });
   }
+  // After the Kubernetes whose packages it shares.
+  all.push({ recipe: conformance, components: conformance.components });
   return all
     .map((want) => ({ ...want, components: want.components.filter(({ set }) => sets.includes(set)) }))
     .filter(({ components }) => components.length > 0);
@@ -168,6 +231,10 @@ export function wanted(minors: readonly KubernetesMinor[], sets: readonly Binary
 
 /** What a reader calls it: `Kubernetes v1.36.3`. */
 export function title({ name, pin }: Recipe): string {
-  const names: Readonly<Record<string, string>> = { kubernetes: "Kubernetes", coredns: "CoreDNS" };
+  const names: Readonly<Record<string, string>> = {
+    kubernetes: "Kubernetes",
+    conformance: "the end-to-end suite of Kubernetes",
+    coredns: "CoreDNS",
+  };
   return `${names[name] ?? name} ${pin.version}`;
 }

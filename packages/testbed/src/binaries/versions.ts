@@ -21,6 +21,7 @@ export const KUBERNETES_MINORS = Object.keys(KUBERNETES) as readonly KubernetesM
 export const ETCD: Pin = { version: "v3.6.16", go: "1.26.0" };
 export const COREDNS: Pin = { version: "v1.15.0", go: "1.26.0" };
 export const KWOK: Pin = { version: "v0.8.0", go: "1.26.0" };
+export const METRICS_SERVER: Pin = { version: "v0.9.0", go: "1.26.4" };
 
 /** From this release on, Go fetches a newer toolchain by itself when a module asks for one and GOTOOLCHAIN allows it. */
 export const GO_WITH_TOOLCHAINS = "1.21.0";
@@ -31,6 +32,7 @@ export const DEBIAN_PACKAGES = [
   "runc",
   "containernetworking-plugins",
   "busybox-static",
+  "bash-static",
   "nftables",
   "iptables",
   "iproute2",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planSites } from "../bed-plan.ts";
 import type { KubernetesMinor } from "../binaries/index.ts";
+import { kubeletCommand } from "../nodes/kubelet-command.ts";
 import type { BedState } from "../state.ts";
 import { type BedMake, describeAsked, describeBed } from "./bed-description.ts";
 
@@ -13,6 +14,7 @@ test("a bed is described as the one that was asked for", () => {
     { ...plain, sites: 1, overlap: true },
     { ...plain, simulatedNodes: 5, overlap: true },
     { ...plain, nodes: 2, kubernetes: ["1.36", "1.35"] as const },
+    { ...plain, nodes: 2, kubelet: "fjord" as const },
   ])
     assert.equal(describeBed(bedOf(make)), describeAsked(make));
 });
@@ -22,6 +24,7 @@ test("beds that differ in anything are described in other words", () => {
     plain,
     { ...plain, sites: 2 },
     { ...plain, nodes: 1 },
+    { ...plain, nodes: 1, kubelet: "fjord" },
     { ...plain, simulatedNodes: 1 },
     { ...plain, simulatedNodes: 5 },
     { ...plain, overlap: true },
@@ -48,12 +51,13 @@ function bedOf(make: BedMake): BedState {
     ports: [],
     nodeSubnets: [],
   });
+  const kubelet = { node: "n", address: "", cgroupRoot: "/", dnsServiceAddress: "", etc: (file: string) => file };
   const processes = sites.flatMap(({ name }) =>
     Array.from({ length: make.nodes }, (_, i) => ({
       name: `node-${i + 1}-kubelet`,
       site: name,
       file: "",
-      args: [],
+      args: kubeletCommand(make.kubelet ?? "kubernetes", kubelet),
       log: "",
     })),
   );

@@ -1,4 +1,5 @@
 import { DEFAULT_MINOR, type KubernetesMinor } from "../binaries/index.ts";
+import { type Kubelet, kubeletOf } from "../nodes/kubelet-command.ts";
 import type { BedState } from "../state.ts";
 
 /** What a bed is made of, as far as `up` was told. */
@@ -6,6 +7,8 @@ export interface BedMake {
   sites: number;
   /** Of each site. */
   nodes: number;
+  /** What runs the pods of real nodes. @default "kubernetes" */
+  kubelet?: Kubelet;
   /** Of each site. */
   simulatedNodes: number;
   overlap: boolean;
@@ -19,6 +22,7 @@ export function describeBed({ sites, processes, simulatedNodes = 0 }: BedState):
   return describeAsked({
     sites: sites.length,
     nodes: kubelets.length / sites.length,
+    kubelet: kubeletOf(kubelets[0]?.args ?? []),
     simulatedNodes,
     overlap: sites.length > 1 && sites[0]?.podCidr === sites[1]?.podCidr,
     kubernetes: sites.map(({ kubernetes }) => kubernetes),
@@ -30,7 +34,7 @@ export function describeAsked(make: BedMake): string {
   const { sites, nodes, simulatedNodes, kubernetes = [DEFAULT_MINOR] } = make;
   const minors = Array.from({ length: sites }, (_, i) => kubernetes[i % kubernetes.length]);
   const features = [
-    nodes > 0 && `${plural(nodes, "real node")} each`,
+    nodes > 0 && `${plural(nodes, make.kubelet === "fjord" ? "Fjord node" : "real node")} each`,
     simulatedNodes > 0 && `${plural(simulatedNodes, "simulated node")} each`,
     make.overlap && sites > 1 && "equal ranges",
   ].filter((each) => each !== false);

@@ -15,6 +15,8 @@ interface BinariesOptions {
   kubernetes?: KubernetesMinor[];
   nodes: boolean;
   kwok: boolean;
+  conformance: boolean;
+  metricsServer: boolean;
   verify: boolean;
   output: OutputFormat;
 }
@@ -26,12 +28,16 @@ export function addBinaries(program: Command, context: CommandContext): void {
     .addOption(minorOption("several times for several", "all of them"))
     .option("--nodes", "also those of real nodes", false)
     .option("--kwok", "also kwok, for simulated nodes", false)
+    .option("--conformance", "also Kubernetes' own end-to-end suite, and the programs of its images", false)
+    .option("--metrics-server", "also metrics-server, for `kubectl top`", false)
     .option("--verify", "compare every cached file with its checksum", false)
     .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
       const sets: BinarySet[] = ["control-plane"];
       if (options.nodes) sets.push("nodes");
       if (options.kwok) sets.push("kwok");
+      if (options.conformance) sets.push("conformance");
+      if (options.metricsServer) sets.push("metrics-server");
       const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
       const binaries = await ensureBinaries({
         minors: options.kubernetes ?? KUBERNETES_MINORS,
@@ -41,7 +47,10 @@ export function addBinaries(program: Command, context: CommandContext): void {
         progress,
         ...(options.verify && { scrutiny: "full" as const }),
       });
-      if (options.nodes) await ensureNodePackages({ env: context.env, signal: context.signal, progress });
+      if (options.nodes) {
+        const { env, signal } = context;
+        await ensureNodePackages({ env, signal, progress, shell: options.conformance });
+      }
       if (options.output === "json") return context.out(JSON.stringify(binaries.all, undefined, 2));
       context.out(
         table(

@@ -15,6 +15,7 @@ import {
 } from "../binaries/index.ts";
 import { BedBusyError, BedDiffersError } from "../errors.ts";
 import { removeBed } from "../leftovers.ts";
+import { type Kubelet, kubelets } from "../nodes/kubelet-command.ts";
 import { maxNodes } from "../nodes/network-plan.ts";
 import { withWholeNodes } from "../nodes/node-processes.ts";
 import { openBed } from "../open-bed.ts";
@@ -31,6 +32,7 @@ import { label, refusePaused, startAgain } from "./start-again.ts";
 import { bedStatus, describeSites } from "./status.ts";
 
 interface UpOptions extends CommonOptions, BedMake {
+  kubelet: Kubelet;
   timeout: number;
 }
 
@@ -42,6 +44,9 @@ export function addUp(program: Command, context: CommandContext): void {
     .option("--overlap", "give every site the same pod and service ranges", false)
     .addOption(minorOption("several times: the sites take them in turn", DEFAULT_MINOR))
     .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0, maxNodes), 0)
+    .addOption(
+      new Option("--kubelet <name>", "what runs the pods of real nodes").choices(kubelets).default("kubernetes"),
+    )
     .option("--simulated-nodes <count>", "nodes for each site that kwok plays: no container runs", parseCount(0), 0)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
     .action(async (_, command: Command) => {
@@ -82,7 +87,7 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   const binaries = await ensureBinaries({ minors: kubernetes, sets, env, progress, signal });
   context.progress(`Starting ${plural(options.sites, "site")} in ${options.directory}`);
   const began = systemClock.now();
-  const nodes = options.nodes > 0 ? await nodesOf(options.nodes, binaries, context) : undefined;
+  const nodes = options.nodes > 0 ? await nodesOf(options, binaries, context) : undefined;
   const bed = await startBed({
     sites: options.sites,
     overlap: options.overlap,
@@ -132,13 +137,13 @@ async function resume(state: BedState, options: UpOptions, registry: Registry, c
 
 /** Loaded on demand: sites without nodes have no use for it. */
 async function nodesOf(
-  count: number,
+  { nodes: count, kubelet }: UpOptions,
   binaries: Binaries,
   { env, log, signal, progress }: CommandContext,
 ): Promise<NonNullable<BedOptions["nodes"]>> {
   const tools = await ensureNodePackages({ env, signal, progress: (event) => progress(describeProgress(event)) });
   const { RealNodes } = await import("../nodes/index.ts");
-  return { count, provider: new RealNodes({ binaries, tools, log }) };
+  return { count, provider: new RealNodes({ binaries, tools, kubelet, log }) };
 }
 
 async function report(bed: Bed, message: string, context: CommandContext): Promise<void> {

@@ -1,4 +1,5 @@
 export { type ImageRequest, imageNames } from "./images.ts";
+export { type Kubelet, kubelets } from "./kubelet-command.ts";
 export { maxNodes, type NodePlan } from "./network-plan.ts";
 export { RealNode } from "./node.ts";
 export type { NodeProcess } from "./node-processes.ts";

@@ -6,6 +6,7 @@ import { type NodePlan, prefixLength } from "./network-plan.ts";
 export const inside = {
   directory: "/run/node",
   program: (name: string) => `/run/programs/${name}`,
+  folder: (name: string) => `/run/folders/${name}`,
 } as const;
 
 export interface NodeScriptOptions {
@@ -18,6 +19,8 @@ export interface NodeScriptOptions {
   layout: Pick<SiteLayout, "podCidr" | "serviceCidr">;
   /** Files of programs that the node must see, by name. */
   programs: Readonly<Record<string, string>>;
+  /** Folders that the node must see, by name. */
+  folders?: Readonly<Record<string, string>>;
   /** From `daemonProcessFiles`. */
   processFiles: readonly string[];
 }
@@ -78,14 +81,16 @@ exec nsenter --target "$pid" --mount --net --uts -- "$@"
 
 /** What the first process of a node does. Its directory may lie below what it covers, so the order matters. */
 export function insideScript(options: NodeScriptOptions): string {
-  const { node, nodes, network, layout, programs } = options;
+  const { node, nodes, network, layout, programs, folders = {} } = options;
   const peers = nodes.filter((other) => other.name !== node.name);
   return `node=${quote(options.directory)}
 mount -t tmpfs -o mode=755 node "$node/run"
-mkdir -p "$node/run/node" "$node/run/programs" "$node/run/kernel"
+mkdir -p "$node/run/node" "$node/run/programs" "$node/run/folders" "$node/run/kernel"
 mount --bind "$node" "$node/run/node"
 program() { touch "$node/run/programs/$1"; mount --bind "$2" "$node/run/programs/$1"; }
 ${lines(Object.entries(programs), ([name, file]) => `program ${quote(name)} ${quote(file)}`)}
+folder() { mkdir "$node/run/folders/$1"; mount --bind "$2" "$node/run/folders/$1"; }
+${lines(Object.entries(folders), ([name, folder]) => `folder ${quote(name)} ${quote(folder)}`)}
 setting() {
   if [ -e "/proc/sys/$1" ]; then
     echo "$2" > "$node/run/kernel/\${1##*/}"

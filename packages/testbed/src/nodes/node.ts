@@ -13,6 +13,7 @@ import { runCommand } from "./command.ts";
 import { cniConfig, containerdConfig, streamPort } from "./containerd-config.ts";
 import { importCommand } from "./image-archive.ts";
 import { kubeProxyConfig } from "./kube-proxy-config.ts";
+import { type Kubelet, kubeletCommand, kubeletFiles } from "./kubelet-command.ts";
 import { kubeletConfig } from "./kubelet-config.ts";
 import type { NodePlan } from "./network-plan.ts";
 import { type NodeProcess, nodeDirectory, nodeProcesses, nodeProcessName } from "./node-processes.ts";
@@ -26,6 +27,7 @@ export interface NodeDependencies {
   readonly plans: readonly NodePlan[];
   readonly authority: Authority;
   readonly tools: NodeTools;
+  readonly kubelet: Kubelet;
   /** Files of kubelet and kube-proxy. */
   readonly programs: { readonly kubelet: string; readonly "kube-proxy": string };
   readonly snapshotter: "overlayfs" | "native";
@@ -74,11 +76,13 @@ export class RealNode {
       "kubelet",
       this.#enter,
       ...onceContainerdServes(),
-      inside.program("kubelet"),
-      `--config=${etc("kubelet.yaml")}`,
-      `--kubeconfig=${etc("kubelet.kubeconfig")}`,
-      `--hostname-override=${this.name}`,
-      `--node-ip=${this.plan.address}`,
+      ...kubeletCommand(this.#dependencies.kubelet, {
+        node: this.name,
+        address: this.plan.address,
+        cgroupRoot: cgroup.path,
+        dnsServiceAddress: site.layout.dnsServiceAddress,
+        etc,
+      }),
     );
     add("kube-proxy", this.#enter, inside.program("kube-proxy"), `--config=${etc("kube-proxy.yaml")}`);
   }
@@ -121,6 +125,7 @@ export class RealNode {
   async #files(): Promise<Record<string, string>> {
     const { site, network, plans, tools, programs, snapshotter, cgroup } = this.#dependencies;
     const { layout } = site;
+    const needed = kubeletFiles(this.#dependencies.kubelet, programs.kubelet);
     const processFiles = daemonProcessFiles(cgroup);
     const scripts = {
       directory: this.directory,
@@ -128,7 +133,8 @@ export class RealNode {
       nodes: plans,
       network,
       layout,
-      programs,
+      programs: { ...needed.programs, "kube-proxy": programs["kube-proxy"] },
+      folders: needed.folders,
       processFiles,
     };
     const serving = { dnsNames: [this.name], addresses: [this.plan.address], usages: ["server"] } as const;

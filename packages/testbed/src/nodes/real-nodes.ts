@@ -12,6 +12,7 @@ import { runCommand } from "./command.ts";
 import { coreDns } from "./core-dns.ts";
 import { NoControllersError, NoNodeNetworkError } from "./errors.ts";
 import type { ImageRequest } from "./images.ts";
+import type { Kubelet } from "./kubelet-command.ts";
 import { type NodePlan, planNodes, prefixLength } from "./network-plan.ts";
 import { RealNode } from "./node.ts";
 import { NodeWait } from "./node-wait.ts";
@@ -23,6 +24,8 @@ export interface RealNodesOptions {
   binaries: Binaries;
   /** From `ensureNodePackages`. */
   tools: NodeTools;
+  /** @default "kubernetes" */
+  kubelet?: Kubelet;
   log?: Logger;
   clock?: Clock;
 }
@@ -109,6 +112,7 @@ export class RealNodes implements NodeProvider {
       plans,
       authority,
       tools,
+      kubelet: this.#options.kubelet ?? "kubernetes",
       programs: {
         kubelet: binaries.path("kubelet", kubernetes),
         "kube-proxy": binaries.path("kube-proxy", kubernetes),

@@ -2,6 +2,7 @@ import type { Logger } from "@fjord/base";
 import { findBinaries } from "../binaries/find.ts";
 import { findNodePackages } from "../binaries/node-packages.ts";
 import type { KubernetesMinor } from "../binaries/versions.ts";
+import type { Kubelet } from "./kubelet-command.ts";
 import { RealNodes } from "./real-nodes.ts";
 
 /**
@@ -18,8 +19,15 @@ export function realNodesSkip(kubernetes?: KubernetesMinor): string | false {
   return reason;
 }
 
+export interface TestNodesOptions {
+  kubernetes?: KubernetesMinor;
+  /** What runs the pods. @default "kubernetes" */
+  kubelet?: Kubelet;
+  log?: Logger;
+}
+
 /** Real nodes for `startTestBed({ nodes: { count, provider } })`. */
-export function testNodes(options: { kubernetes?: KubernetesMinor; log?: Logger } = {}): RealNodes {
+export function testNodes(options: TestNodesOptions = {}): RealNodes {
   const { kubernetes, ...rest } = options;
   const tools = findNodePackages({ env: process.env });
   if ("reasons" in tools) throw new Error(tools.reasons.join("; "));
