@@ -1,0 +1,3 @@
+export * from "./errors.ts";
+export { NodeStore, type StoredKey } from "./node-store.ts";
+export type { DatabaseOptions } from "./open-database.ts";
