@@ -35,6 +35,14 @@ test("objects that are alike take less memory shared", () => {
   assert.ok(heapOf((object) => strings.share(object)) < 0.6 * heapOf(() => {}));
 });
 
+test("the frozen parts that a client shares are left alone", () => {
+  const object = { fieldsV1: Object.freeze({ text: "the same text twice" }), spec: { text: "the same text twice" } };
+  const before = structuredClone(object);
+  const strings = new SharedStrings();
+  for (let round = 0; round < 2; round++) strings.share(object);
+  assert.deepEqual(object, before);
+});
+
 test("an object of any depth is taken", () => {
   const levels = 50_000;
   const object = JSON.parse(`${'{"a":'.repeat(levels)}"a text to be shared"${"}".repeat(levels)}`) as object;

@@ -2,6 +2,8 @@
 const shortest = 11;
 const longest = 256;
 const capacity = 4096;
+/** Shared as a whole by the client, hence frozen; and there are no strings in it. */
+const shared = "fieldsV1";
 /** Deeper than any kind of Kubernetes goes. Servers take objects ten thousand levels deep, which would end the stack. */
 const deepest = 64;
 
@@ -27,7 +29,8 @@ export class SharedStrings {
         const known = this.#known.get(field);
         if (known !== undefined) fields[name] = known;
         else this.#remember(field);
-      } else if (typeof field === "object" && field !== null && depth < deepest) this.#share(field, depth + 1);
+      } else if (typeof field === "object" && field !== null && depth < deepest && name !== shared)
+        this.#share(field, depth + 1);
     }
   }
 

@@ -21,7 +21,10 @@ export interface ListOptions extends RequestOptions {
   limit?: number;
   /** Where the page before ended. */
   continue?: string;
-  /** Leaves `metadata.managedFields` out before objects are made of them: a third less time and memory. @default false */
+  /**
+   * Leaves `metadata.managedFields` out before objects are made of them. Where they are kept, equal `fieldsV1` of several
+   * objects are one frozen object. @default false
+   */
   omitManagedFields?: boolean;
 }
 

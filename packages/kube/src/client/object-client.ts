@@ -7,6 +7,7 @@ import { ManagedFieldsFilter } from "./managed-fields-filter.ts";
 import { deleteBody, jsonBody, listQuery, patchContentTypes, writeQuery } from "./request-options.ts";
 import type { Requester } from "./requester.ts";
 import { collectionPath, describeTarget, objectPath, type QueryValue, queryString } from "./resource-path.ts";
+import { SharedFieldSets } from "./shared-field-sets.ts";
 import { watchEvents } from "./watch-events.ts";
 
 /** Names a part of an object to act on, such as `status`. */
@@ -19,6 +20,8 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
   /** The namespace of objects of namespaced kinds that name none. */
   readonly namespace: string;
   protected readonly requester: Requester;
+  /** Of all lists, so that the pages of one share too. */
+  readonly #fieldSets = new SharedFieldSets();
 
   constructor(requester: Requester, namespace: string) {
     this.requester = requester;
@@ -43,8 +46,10 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
       action: `list ${describeTarget(kind, options)}`,
       signal: options.signal,
     };
-    const filter = options.omitManagedFields ? () => new ManagedFieldsFilter() : undefined;
-    const list = await this.requester.list<api.ObjectList<T>>(request, filter);
+    const decoding = options.omitManagedFields
+      ? { filter: () => new ManagedFieldsFilter() }
+      : { fieldSets: this.#fieldSets };
+    const list = await this.requester.list<api.ObjectList<T>>(request, decoding);
     return withTypes(list, kind);
   }
 

@@ -11,7 +11,7 @@ import {
 } from "../transport/http.ts";
 import type { Transport } from "../transport/transport.ts";
 import { apiErrorFromBody } from "./api-error.ts";
-import { ListDecoder, type ListFilter } from "./list-decoder.ts";
+import { ListDecoder, type ListDecoderOptions } from "./list-decoder.ts";
 
 export interface RequesterOptions {
   /** Sent with every request, over the transport's own. */
@@ -39,8 +39,8 @@ export class Requester {
   }
 
   /** The answer's JSON, parsed while it arrives. */
-  async list<T extends { items?: unknown[] | null }>(request: HttpRequest, filter?: ListFilter): Promise<T> {
-    const { collector } = await this.bytes({ ...request, collector: () => new ListDecoder<T>({ filter }) });
+  async list<T extends { items?: unknown[] | null }>(request: HttpRequest, options: ListDecoderOptions): Promise<T> {
+    const { collector } = await this.bytes({ ...request, collector: () => new ListDecoder<T>(options) });
     const list = this.#parse(request, () => (collector as ListDecoder<T>).end());
     if (!isList(list)) throw this.strange(request.action);
     return list;
