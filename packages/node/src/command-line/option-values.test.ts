@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  addressesOption,
+  countOption,
+  labelsOption,
+  nodeNameOption,
+  resourcesOption,
+  taintsOption,
+} from "./option-values.ts";
+
+test("options of several values are read, given once or several times", () => {
+  assert.deepEqual(labelsOption("--label", ["a=1,fjord.dev/zone=north", "empty="]), {
+    a: "1",
+    "fjord.dev/zone": "north",
+    empty: "",
+  });
+  assert.deepEqual(taintsOption("--taint", ["edge=true:NoSchedule", "gpu:NoExecute"]), [
+    { key: "edge", value: "true", effect: "NoSchedule" },
+    { key: "gpu", effect: "NoExecute" },
+  ]);
+  assert.deepEqual(resourcesOption("--capacity", ["cpu=1500m,memory=1Ki"]), {
+    cpu: 1_500_000_000n,
+    memory: 1024n * 1_000_000_000n,
+  });
+  assert.deepEqual(addressesOption("--node-ip", ["10.0.0.1,fd00::1"]), ["10.0.0.1", "fd00::1"]);
+  assert.equal(countOption("--port", "10250", 1, 65535), 10250);
+  assert.equal(nodeNameOption("--node-name", "Edge-1.Local"), "edge-1.local");
+});
+
+test("a wrong value is refused with the option, the value and the reason", () => {
+  const refusals: [() => unknown, RegExp][] = [
+    [() => labelsOption("--label", ["a"]), /--label a: a label is written NAME=VALUE/],
+    [() => labelsOption("--label", ["=1"]), /--label =1: nothing is not the name of a label/],
+    [() => labelsOption("--label", ["a=b=c"]), /its value is not one of a label/],
+    [() => labelsOption("--label", ["a=b c"]), /its value is not one of a label/],
+    [() => taintsOption("--taint", ["edge"]), /a taint is written KEY=VALUE:EFFECT/],
+    [() => taintsOption("--taint", ["edge:Never"]), /none of NoSchedule, PreferNoSchedule, NoExecute/],
+    [() => resourcesOption("--capacity", ["cpu"]), /--capacity cpu: "" is not a quantity/],
+    [() => resourcesOption("--capacity", ["cpu=-1"]), /not negative/],
+    [() => resourcesOption("--capacity", ["cpu=many"]), /"many" is not a quantity/],
+    [() => addressesOption("--node-ip", ["10.0.0.256"]), /--node-ip 10.0.0.256: is not an IP address/],
+    [() => countOption("--port", "x", 1, 10), /--port x: is not a number from 1 to 10/],
+    [() => countOption("--port", "11", 1, 10), /from 1 to 10/],
+    [() => nodeNameOption("--node-name", "a b"), /the name of a node/],
+  ];
+  for (const [refused, words] of refusals) assert.throws(refused, { message: words });
+});

@@ -1,0 +1,95 @@
+import { isIP } from "node:net";
+import { parseQuantity, type Quantity } from "../resources/quantity.ts";
+import { InvalidNodeOption } from "./errors.ts";
+
+export interface NodeTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+}
+
+const nameGrammar = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const valueGrammar = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+const effects: readonly string[] = ["NoSchedule", "PreferNoSchedule", "NoExecute"] satisfies NodeTaint["effect"][];
+
+/** Of `a=1,b=2`, given once or several times. */
+export function labelsOption(option: string, texts: readonly string[]): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (const text of items(texts)) {
+    const [name = "", value = "", ...more] = text.split("=");
+    if (!nameGrammar.test(name)) throw invalid(option, text, `${name || "nothing"} is not the name of a label`);
+    if (!text.includes("=")) throw invalid(option, text, "a label is written NAME=VALUE");
+    if (more.length > 0 || !valueGrammar.test(value)) throw invalid(option, text, "its value is not one of a label");
+    labels[name] = value;
+  }
+  return labels;
+}
+
+/** Of `key=value:NoSchedule` and `key:NoExecute`. */
+export function taintsOption(option: string, texts: readonly string[]): NodeTaint[] {
+  return items(texts).map((text) => {
+    const [, key = "", value, effect = ""] = /^([^=:]*)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
+    if (!nameGrammar.test(key)) throw invalid(option, text, "a taint is written KEY=VALUE:EFFECT or KEY:EFFECT");
+    if (value !== undefined && !valueGrammar.test(value))
+      throw invalid(option, text, "its value is not one of a taint");
+    if (!effects.includes(effect)) throw invalid(option, text, `its effect is none of ${effects.join(", ")}`);
+    return { key, ...(value && { value }), effect: effect as NodeTaint["effect"] };
+  });
+}
+
+/** Of `cpu=2,memory=4Gi,example.com/gpu=1`. */
+export function resourcesOption(option: string, texts: readonly string[]): Record<string, Quantity> {
+  const amounts: Record<string, Quantity> = {};
+  for (const text of items(texts)) {
+    const [name = "", amount = "", ...more] = text.split("=");
+    if (!nameGrammar.test(name) || more.length > 0) throw invalid(option, text, "write RESOURCE=AMOUNT");
+    const quantity = quantityOf(option, text, amount);
+    if (quantity < 0n) throw invalid(option, text, "an amount is not negative");
+    amounts[name] = quantity;
+  }
+  return amounts;
+}
+
+export function addressesOption(option: string, texts: readonly string[]): string[] {
+  const addresses = items(texts);
+  for (const text of addresses) if (isIP(text) === 0) throw invalid(option, text, "is not an IP address");
+  return addresses;
+}
+
+export function countOption(option: string, text: string, least: number, most: number): number {
+  const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(count >= least && count <= most)) throw invalid(option, text, `is not a number from ${least} to ${most}`);
+  return count;
+}
+
+/** Whatever the machine is called, as the name of a node. */
+export function nodeNameOption(option: string, text: string): string {
+  const name = text.toLowerCase();
+  if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) {
+    throw invalid(
+      option,
+      text,
+      "the name of a node has letters, digits, dots and hyphens, and begins and ends with a letter or digit",
+    );
+  }
+  return name;
+}
+
+function quantityOf(option: string, text: string, amount: string): Quantity {
+  try {
+    return parseQuantity(amount);
+  } catch {
+    throw invalid(option, text, `${JSON.stringify(amount)} is not a quantity`);
+  }
+}
+
+function items(texts: readonly string[]): string[] {
+  return texts
+    .flatMap((text) => text.split(","))
+    .map((text) => text.trim())
+    .filter((text) => text !== "");
+}
+
+function invalid(option: string, value: string, reason: string): Error {
+  return new InvalidNodeOption({ option, value, reason });
+}
