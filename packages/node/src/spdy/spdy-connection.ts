@@ -1,0 +1,425 @@
+import type { Duplex } from "node:stream";
+import { type Clock, describeError, systemClock } from "@fjord/base";
+import { SpdyConnectionClosed, SpdyProtocol } from "./errors.ts";
+import { FrameSplitter, isData } from "./frame-splitter.ts";
+import * as wire from "./frames.ts";
+import { HeaderDeflater, HeaderInflater } from "./header-compression.ts";
+import { decodeHeaders, encodeHeaders, type SpdyHeaders } from "./headers.ts";
+import { MAX_DATA, SpdyStream, type StreamLink } from "./spdy-stream.ts";
+
+const DEFAULT_WINDOW = 64 * 1024;
+const LARGEST_WINDOW = 2 ** 31 - 1;
+const SESSION_CREDIT = 8 * 1024 * 1024;
+/** Answers to a peer that does not read them are dropped beyond this. */
+const ANSWER_LIMIT = 256 * 1024;
+
+export interface SpdyOptions {
+  role: "client" | "server";
+  /** Told of each stream that the other end opens; it must accept or refuse it. @default all are refused */
+  onStream?: (stream: SpdyStream) => void;
+  /** Cuts the connection when no frame came or went for this long. @default never */
+  idleTimeoutMs?: number;
+  /** How long the other end may take to close after `close`. @default 5000 */
+  lingerMs?: number;
+  limits?: Partial<SpdyLimits>;
+  clock?: Clock;
+}
+
+export interface SpdyLimits {
+  /** Bytes of a control frame. @default 65536 */
+  controlFrame: number;
+  /** Bytes of a header block once decompressed. @default 65536 */
+  headerBlock: number;
+  /** Streams that the other end may have open at once. @default 1024 */
+  streams: number;
+  /** Bytes that a stream keeps for a reader. @default 262144 */
+  window: number;
+}
+
+const DEFAULT_LIMITS: SpdyLimits = { controlFrame: 65536, headerBlock: 65536, streams: 1024, window: 262144 };
+
+/**
+ * SPDY/3.1 over any byte stream. Programs written in Go neither announce windows nor heed them, so that a window
+ * limits what is sent only once the other end has spoken of one; and what arrives beyond ours stops the connection.
+ */
+export class SpdyConnection {
+  /** Resolves when the connection is gone, with what broke it if anything did; never rejects. */
+  readonly closed: Promise<Error | undefined>;
+  readonly #transport: Duplex;
+  readonly #options: SpdyOptions;
+  readonly #limits: SpdyLimits;
+  readonly #clock: Clock;
+  readonly #streams = new Map<number, SpdyStream>();
+  readonly #credits = new Map<number, number>();
+  readonly #deflater = new HeaderDeflater();
+  readonly #inflater: HeaderInflater;
+  readonly #link: StreamLink;
+  #nextId: number;
+  #lastRemoteId = 0;
+  #incoming = 0;
+  #peerWindows = false;
+  #peerSessionWindow = false;
+  #initialWindow = DEFAULT_WINDOW;
+  #sessionWindow = DEFAULT_WINDOW;
+  #sessionReceived = 0;
+  #goneAway = false;
+  #closing = false;
+  #failure: Error | undefined;
+  #lastFrame: number;
+  #nextPing: number;
+  #stopIdle: () => void = () => {};
+  #stopLinger: () => void = () => {};
+
+  constructor(transport: Duplex, options: SpdyOptions) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#inflater = new HeaderInflater(this.#limits.headerBlock);
+    this.#nextId = options.role === "client" ? 1 : 2;
+    this.#nextPing = this.#nextId;
+    this.#lastFrame = this.#clock.now();
+    this.#link = this.#makeLink();
+    this.closed = new Promise((resolve) => {
+      transport.on("error", (error) => {
+        if (!this.#closing) this.#failure ??= error;
+      });
+      transport.once("close", () => {
+        this.#lost();
+        resolve(this.#failure);
+      });
+    });
+    this.#write(wire.encodeSettings(new Map([[wire.INITIAL_WINDOW_SETTING, this.#limits.window]])));
+    this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, SESSION_CREDIT * 2)));
+    this.#watchIdle();
+    this.#run();
+  }
+
+  get streams(): readonly SpdyStream[] {
+    return [...this.#streams.values()];
+  }
+
+  /** Opens a stream; what is written to it is sent once the other end has accepted it. */
+  open(headers: SpdyHeaders): SpdyStream {
+    if (this.#closing || this.#goneAway || this.#transport.destroyed)
+      throw new SpdyConnectionClosed({ reason: "it was closed" });
+    const id = this.#nextId;
+    if (id > 0x7fffffff) throw new SpdyConnectionClosed({ reason: "it has no numbers left for streams" });
+    this.#nextId += 2;
+    const stream = new SpdyStream(this.#link, id, headers, false, this.#initialWindow);
+    this.#streams.set(id, stream);
+    const block = this.#deflater.deflate(encodeHeaders(headers));
+    const payload = [wire.numbers(id, 0), Buffer.alloc(2), block];
+    this.#write(wire.encodeControl(wire.frameType.synStream, 0, ...payload));
+    return stream;
+  }
+
+  /** Asks the other end for a sign of life; a connection that is gone is found out by that. */
+  ping(): void {
+    this.#write(wire.encodeControl(wire.frameType.ping, 0, wire.numbers(this.#nextPing)));
+    this.#nextPing = this.#nextPing > 0x7ffffff0 ? this.#nextPing % 2 || 2 : this.#nextPing + 2;
+  }
+
+  /** Gives up the streams that are open, says goodbye after all that was sent, and resolves when the connection is gone. */
+  async close(): Promise<void> {
+    this.#sayGoodbye(wire.goAwayStatus.ok);
+    await this.closed;
+  }
+
+  /** Cuts the connection. */
+  destroy(error?: Error): void {
+    this.#failure ??= error;
+    this.#transport.destroy();
+  }
+
+  async #run(): Promise<void> {
+    const splitter = new FrameSplitter(this.#limits.controlFrame);
+    try {
+      for await (const chunk of this.#transport.iterator({ destroyOnReturn: false })) {
+        this.#lastFrame = this.#clock.now();
+        for (const piece of splitter.push(chunk as Buffer)) {
+          if (isData(piece)) await this.#onData(piece.stream, piece.data, piece.fin);
+          else await this.#onControl(piece);
+        }
+      }
+    } catch (error) {
+      this.#onBreach(error instanceof Error ? error : new SpdyProtocol({ problem: describeError(error) }));
+    }
+    // The other end sends nothing more, and would not answer.
+    this.#failStreams();
+    this.#transport.end();
+    this.#linger();
+  }
+
+  #onBreach(error: Error): void {
+    if (!this.#closing) this.#failure ??= error;
+    if (this.#transport.destroyed) return;
+    this.#failStreams();
+    this.#sayGoodbye(wire.goAwayStatus.protocolError);
+    this.#transport.end(() => this.#transport.destroy());
+  }
+
+  async #onData(id: number, data: Buffer, fin: boolean): Promise<void> {
+    this.#creditSession(data.length);
+    // What comes after our goodbye is read only so that ours arrives.
+    if (this.#closing) return;
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return this.#onUnknown(id);
+    if (!stream.receive(data, fin)) {
+      this.#sendReset(id, wire.resetStatus.streamAlreadyClosed);
+      stream.failReset(wire.resetStatus.streamAlreadyClosed);
+      this.#forget(stream);
+    }
+    if (stream.isOverfull) await this.#waitFor(stream);
+  }
+
+  /** Nobody notices that the other end has gone while nothing is read, unless something is sent. */
+  async #waitFor(stream: SpdyStream): Promise<void> {
+    let stop = () => {};
+    const again = () => {
+      stop = this.#clock.after(5000, () => {
+        this.ping();
+        again();
+      });
+    };
+    again();
+    await Promise.race([stream.room(), this.closed]);
+    stop();
+    this.#lastFrame = this.#clock.now();
+  }
+
+  #onUnknown(id: number): void {
+    const ours = id % 2 === this.#nextId % 2;
+    const known = ours ? id < this.#nextId : id <= this.#lastRemoteId;
+    // Where we gave it up, what was under way then is no mistake.
+    if (!known) throw new SpdyProtocol({ problem: `data for stream ${id}, which was never opened` });
+  }
+
+  async #onControl(frame: wire.ControlFrame): Promise<void> {
+    switch (frame.type) {
+      case wire.frameType.synStream:
+        return this.#onSynStream(frame, await this.#headers(frame, 10));
+      case wire.frameType.synReply:
+      case wire.frameType.headers:
+        return this.#onReply(frame, await this.#headers(frame, 4));
+      case wire.frameType.rstStream:
+        return this.#onReset(wire.streamAt(frame), wire.numberAt(frame, 4));
+      case wire.frameType.settings:
+        return this.#onSettings(wire.decodeSettings(frame));
+      case wire.frameType.ping:
+        return this.#onPing(frame);
+      case wire.frameType.goAway:
+        return this.#onGoAway();
+      case wire.frameType.windowUpdate:
+        return this.#onWindowUpdate(wire.streamAt(frame), wire.streamAt(frame, 4));
+    }
+    // A frame of a kind that nobody knows is to be ignored.
+  }
+
+  async #headers(frame: wire.ControlFrame, offset: number): Promise<SpdyHeaders> {
+    if (frame.payload.length < offset)
+      throw new SpdyProtocol({ problem: `a frame of type ${frame.type} is too short` });
+    return decodeHeaders(await this.#inflater.inflate(frame.payload.subarray(offset)));
+  }
+
+  #onSynStream(frame: wire.ControlFrame, headers: SpdyHeaders): void {
+    const id = wire.streamAt(frame);
+    if (id === 0 || id % 2 === this.#nextId % 2 || id <= this.#lastRemoteId)
+      throw new SpdyProtocol({ problem: `stream ${id} cannot be opened` });
+    this.#lastRemoteId = id;
+    if (this.#closing) return;
+    const { onStream } = this.#options;
+    if (onStream === undefined || this.#incoming >= this.#limits.streams) {
+      this.#sendReset(id, wire.resetStatus.refusedStream);
+      return;
+    }
+    const stream = new SpdyStream(this.#link, id, headers, true, this.#initialWindow);
+    this.#streams.set(id, stream);
+    this.#incoming++;
+    if ((frame.flags & wire.flag.fin) !== 0) stream.receive(Buffer.alloc(0), true);
+    onStream(stream);
+  }
+
+  #onReply(frame: wire.ControlFrame, _headers: SpdyHeaders): void {
+    const id = wire.streamAt(frame);
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return;
+    if (frame.type === wire.frameType.synReply) {
+      if (id % 2 !== this.#nextId % 2) throw new SpdyProtocol({ problem: `a reply to its own stream ${id}` });
+      stream.opened();
+    }
+    if ((frame.flags & wire.flag.fin) !== 0) stream.receive(Buffer.alloc(0), true);
+  }
+
+  #onReset(id: number, status: number): void {
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return;
+    this.#forget(stream);
+    stream.failReset(status);
+  }
+
+  #onSettings(settings: ReadonlyMap<number, number>): void {
+    const window = settings.get(wire.INITIAL_WINDOW_SETTING);
+    if (window === undefined) return;
+    if (window > LARGEST_WINDOW) throw new SpdyProtocol({ problem: `a window of ${window} bytes` });
+    this.#peerWindows = true;
+    const change = window - this.#initialWindow;
+    this.#initialWindow = window;
+    for (const stream of this.#streams.values()) stream.sendWindow += change;
+    this.#pumpAll();
+  }
+
+  #onPing(frame: wire.ControlFrame): void {
+    const id = wire.numberAt(frame, 0);
+    const ours = id % 2 === this.#nextId % 2;
+    if (!ours && this.#transport.writableLength <= ANSWER_LIMIT)
+      this.#write(wire.encodeControl(wire.frameType.ping, 0, wire.numbers(id)));
+  }
+
+  #onGoAway(): void {
+    this.#goneAway = true;
+  }
+
+  #onWindowUpdate(id: number, delta: number): void {
+    this.#peerWindows = true;
+    if (id === 0) {
+      this.#peerSessionWindow = true;
+      this.#sessionWindow = Math.min(LARGEST_WINDOW, this.#sessionWindow + delta);
+      this.#pumpAll();
+      return;
+    }
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return;
+    stream.sendWindow += delta;
+    if (stream.sendWindow > LARGEST_WINDOW) {
+      this.#sendReset(id, wire.resetStatus.flowControlError);
+      this.#forget(stream);
+      stream.failReset(wire.resetStatus.flowControlError);
+      return;
+    }
+    stream.pump();
+  }
+
+  #pumpAll(): void {
+    for (const stream of [...this.#streams.values()]) stream.pump();
+  }
+
+  #creditSession(bytes: number): void {
+    this.#sessionReceived += bytes;
+    if (this.#sessionReceived < SESSION_CREDIT) return;
+    this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, this.#sessionReceived)));
+    this.#sessionReceived = 0;
+  }
+
+  #makeLink(): StreamLink {
+    return {
+      receiveWindow: this.#limits.window,
+      allowance: (stream) =>
+        Math.min(
+          this.#peerWindows ? stream.sendWindow : MAX_DATA,
+          this.#peerSessionWindow ? this.#sessionWindow : MAX_DATA,
+        ),
+      data: (stream, data, fin, done) => {
+        stream.sendWindow -= data.length;
+        this.#sessionWindow -= data.length;
+        this.#writeData(stream.id, data, fin, done);
+      },
+      reply: (stream, headers) => {
+        const block = this.#deflater.deflate(encodeHeaders(headers));
+        this.#write(wire.encodeControl(wire.frameType.synReply, 0, wire.numbers(stream.id), block));
+      },
+      reset: (stream, status) => this.#sendReset(stream.id, status),
+      consumed: (stream, bytes) => this.#credit(stream, bytes),
+      done: (stream) => this.#forget(stream),
+    };
+  }
+
+  #credit(stream: SpdyStream, bytes: number): void {
+    if (!this.#streams.has(stream.id)) return;
+    const credit = (this.#credits.get(stream.id) ?? 0) + bytes;
+    if (credit < this.#limits.window / 2) {
+      this.#credits.set(stream.id, credit);
+      return;
+    }
+    this.#credits.delete(stream.id);
+    this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(stream.id, credit)));
+  }
+
+  #forget(stream: SpdyStream): void {
+    this.#credits.delete(stream.id);
+    if (this.#streams.delete(stream.id) && stream.id % 2 !== this.#nextId % 2) this.#incoming--;
+  }
+
+  #sendReset(id: number, status: number): void {
+    if (this.#transport.writableLength <= ANSWER_LIMIT || this.#streams.has(id))
+      this.#write(wire.encodeControl(wire.frameType.rstStream, 0, wire.numbers(id, status)));
+  }
+
+  #write(frame: Buffer): void {
+    if (!this.#transport.writable) return;
+    this.#lastFrame = this.#clock.now();
+    this.#transport.write(frame);
+  }
+
+  #writeData(id: number, data: Buffer, fin: boolean, done: (error?: Error | null) => void): void {
+    if (!this.#transport.writable) {
+      done(new SpdyConnectionClosed({ reason: "it was closed" }));
+      return;
+    }
+    this.#lastFrame = this.#clock.now();
+    this.#transport.cork();
+    const header = wire.encodeDataHeader(id, data.length, fin);
+    if (data.length === 0) {
+      this.#transport.write(header, done);
+    } else {
+      this.#transport.write(header);
+      this.#transport.write(data, done);
+    }
+    this.#transport.uncork();
+  }
+
+  #sayGoodbye(status: number): void {
+    if (this.#closing) return;
+    for (const stream of this.streams) stream.destroy();
+    this.#closing = true;
+    this.#write(wire.encodeControl(wire.frameType.goAway, 0, wire.numbers(this.#lastRemoteId, status)));
+    this.#transport.end();
+    this.#linger();
+  }
+
+  /** Closing at once would make the kernel throw away what the other end has not read yet. */
+  #linger(): void {
+    this.#stopLinger();
+    if (this.#transport.destroyed) return;
+    this.#stopLinger = this.#clock.after(this.#options.lingerMs ?? 5000, () => this.#transport.destroy());
+    // Ours is sent and theirs has ended: nothing is left to wait for.
+    if (this.#transport.readableEnded && this.#transport.writableFinished) this.#transport.destroy();
+  }
+
+  #failStreams(): void {
+    const reason = this.#failure === undefined ? "the other end has closed it" : describeError(this.#failure);
+    for (const stream of this.streams) {
+      this.#forget(stream);
+      stream.fail(new SpdyConnectionClosed({ reason }, { cause: this.#failure }));
+    }
+  }
+
+  #lost(): void {
+    this.#closing = true;
+    this.#stopIdle();
+    this.#stopLinger();
+    this.#inflater.close();
+    this.#failStreams();
+  }
+
+  #watchIdle(): void {
+    const { idleTimeoutMs } = this.#options;
+    if (idleTimeoutMs === undefined) return;
+    const check = () => {
+      const left = this.#lastFrame + idleTimeoutMs - this.#clock.now();
+      if (left <= 0) this.destroy(new SpdyConnectionClosed({ reason: `nothing came or went for ${idleTimeoutMs} ms` }));
+      else this.#stopIdle = this.#clock.after(left, check);
+    };
+    this.#stopIdle = this.#clock.after(idleTimeoutMs, check);
+  }
+}
