@@ -1,0 +1,242 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base";
+import type { Pod } from "@fjord/kube";
+import type {
+  ContainerConfig,
+  ContainerResources,
+  ContainerStats,
+  Runtime,
+  RuntimeHealth,
+  RuntimeSandbox,
+  RuntimeVersion,
+  SandboxConfig,
+  SandboxStats,
+} from "../../runtime/index.ts";
+import type { CommandStreams } from "../../stream/command-streams.ts";
+import { cgroupDriverOf } from "./cgroup-driver.ts";
+import { type CgroupDriver, cgroupDirectory, cgroupParentName } from "./cgroup-parent.ts";
+import { ChangeWatch } from "./change-watch.ts";
+import { CriClient } from "./cri-client.ts";
+import { CriImages } from "./cri-images.ts";
+import { CriCallFailed } from "./errors.ts";
+import { grpcStatus } from "./grpc/grpc-status.ts";
+import { linuxResources } from "./linux-resources.ts";
+import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
+import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
+import { PodLister } from "./pod-lister.ts";
+import { RuntimeService } from "./proto/cri_pb.ts";
+
+export interface CriRuntimeOptions {
+  /** Path of the runtime's unix socket. */
+  readonly socket: string;
+  /** The machine's hierarchies of control groups: `cgroupMounts(text of /proc/mounts)`. */
+  readonly cgroups: readonly CgroupMount[];
+  /** Folder that seccomp profiles named by pods lie in. @default "/var/lib/kubelet/seccomp" */
+  readonly seccompDirectory?: string;
+  readonly cgroupDriver?: CgroupDriver;
+  readonly clock?: Clock;
+  readonly log?: Logger;
+}
+
+/** Where the pod's control group is recorded, so that it can be removed with the last sandbox. */
+const CGROUP_ANNOTATION = "node.fjord.dev/cgroup-parent";
+
+/** Runs pods by a container runtime that speaks CRI v1 on a unix socket: containerd, CRI-O. */
+export class CriRuntime implements Runtime {
+  readonly images: CriImages;
+  readonly #options: CriRuntimeOptions;
+  readonly #client: CriClient;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #lister: PodLister;
+  readonly #watch: ChangeWatch;
+  readonly #cgroups: PodCgroups;
+  #driver: CgroupDriver | undefined;
+
+  constructor(options: CriRuntimeOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = options.log ?? silentLogger;
+    this.#client = new CriClient({ socket: options.socket, clock: this.#clock });
+    this.#lister = new PodLister(this.#client);
+    this.#watch = new ChangeWatch(this.#lister, this.#clock);
+    this.#cgroups = new PodCgroups(options.cgroups, this.#clock);
+    this.images = new CriImages(this.#client);
+    this.#driver = options.cgroupDriver;
+  }
+
+  async version(signal?: AbortSignal): Promise<RuntimeVersion> {
+    const answer = await this.#call(RuntimeService.method.version, {}, "ask the runtime for its version", signal);
+    return { name: answer.runtimeName, version: answer.runtimeVersion };
+  }
+
+  async health(signal?: AbortSignal): Promise<RuntimeHealth> {
+    const { status } = await this.#call(RuntimeService.method.status, {}, "ask the runtime for its status", signal);
+    const failing = (status?.conditions ?? []).filter(
+      ({ type, status: holds }) => (type === "RuntimeReady" || type === "NetworkReady") && !holds,
+    );
+    if (failing.length === 0) return { ready: true };
+    const message = failing.map(({ type, reason, message }) => `${type}=false: ${reason}: ${message}`).join("; ");
+    return { ready: false, message: `container runtime is not ready: ${message}` };
+  }
+
+  objections(_pod: Pod): string[] {
+    return [];
+  }
+
+  list(signal?: AbortSignal): Promise<RuntimeSandbox[]> {
+    return this.#lister.list(signal);
+  }
+
+  changes(signal: AbortSignal): AsyncIterable<string> {
+    return this.#watch.changes(signal);
+  }
+
+  async runSandbox(config: SandboxConfig, signal?: AbortSignal): Promise<string> {
+    const machine = await this.#machine(signal);
+    const directory = cgroupDirectory(config.cgroupParent, machine.driver);
+    await mkdir(config.logDirectory, { recursive: true });
+    if (config.resources !== undefined) await this.#cgroups.prepare(directory, config.resources);
+    const recorded = { ...config, annotations: { ...config.annotations, [CGROUP_ANNOTATION]: directory } };
+    const { podSandboxId } = await this.#call(
+      RuntimeService.method.runPodSandbox,
+      { config: podSandboxConfig(recorded, machine), runtimeHandler: config.runtimeHandler },
+      `make a sandbox for pod ${config.pod.namespace}/${config.pod.name}`,
+      signal,
+    );
+    return podSandboxId;
+  }
+
+  async stopSandbox(id: string, signal?: AbortSignal): Promise<void> {
+    const { stopPodSandbox } = RuntimeService.method;
+    await unlessGone(this.#call(stopPodSandbox, { podSandboxId: id }, `stop the sandbox ${id}`, signal));
+  }
+
+  async removeSandbox(id: string, signal?: AbortSignal): Promise<void> {
+    const { sandboxes } = await this.#lister.listRaw(signal);
+    const sandbox = sandboxes.find((each) => each.id === id);
+    const { removePodSandbox } = RuntimeService.method;
+    await unlessGone(this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal));
+    const cgroup = sandbox?.annotations[CGROUP_ANNOTATION];
+    if (cgroup === undefined) return;
+    const { uid } = sandbox?.metadata ?? {};
+    if (sandboxes.some((other) => other.id !== id && other.metadata?.uid === uid)) return;
+    if (await this.#cgroups.remove(cgroup)) return;
+    this.#log.warn("a pod's control group still has processes in it", { cgroup });
+  }
+
+  async createContainer(
+    sandbox: string,
+    config: ContainerConfig,
+    pod: SandboxConfig,
+    signal?: AbortSignal,
+  ): Promise<string> {
+    const machine = await this.#machine(signal);
+    await mkdir(dirname(join(pod.logDirectory, config.logPath)), { recursive: true });
+    const { containerId } = await this.#call(
+      RuntimeService.method.createContainer,
+      {
+        podSandboxId: sandbox,
+        config: containerConfig(config, pod, machine),
+        sandboxConfig: podSandboxConfig(pod, machine),
+      },
+      `make the container ${config.name} of pod ${pod.pod.namespace}/${pod.pod.name}`,
+      signal,
+    );
+    return containerId;
+  }
+
+  async startContainer(id: string, signal?: AbortSignal): Promise<void> {
+    const { startContainer } = RuntimeService.method;
+    await this.#call(startContainer, { containerId: id }, `start the container ${id}`, signal);
+  }
+
+  async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
+    const timeout = Math.max(0, Math.ceil(graceSeconds));
+    const call = this.#client.call(
+      RuntimeService.method.stopContainer,
+      { containerId: id, timeout: BigInt(timeout) },
+      { action: `stop the container ${id}`, timeout: timeout * 1000 + KILL_TIMEOUT, ...(signal && { signal }) },
+    );
+    await unlessGone(call);
+  }
+
+  async removeContainer(id: string, signal?: AbortSignal): Promise<void> {
+    const { removeContainer } = RuntimeService.method;
+    await unlessGone(this.#call(removeContainer, { containerId: id }, `remove the container ${id}`, signal));
+  }
+
+  async updateResources(id: string, resources: ContainerResources, signal?: AbortSignal): Promise<void> {
+    const { updateContainerResources } = RuntimeService.method;
+    const linux = linuxResources(resources, this.#cgroups);
+    await this.#call(
+      updateContainerResources,
+      { containerId: id, linux },
+      `change the limits of container ${id}`,
+      signal,
+    );
+    this.#lister.forget(id);
+  }
+
+  exec(_id: string, _command: readonly string[], _streams: CommandStreams, _signal?: AbortSignal): Promise<number> {
+    throw new Error("not there yet");
+  }
+
+  attach(_id: string, _streams: CommandStreams, _signal?: AbortSignal): Promise<void> {
+    throw new Error("not there yet");
+  }
+
+  portForward(_sandbox: string, _port: number, _stream: Duplex, _signal?: AbortSignal): Promise<void> {
+    throw new Error("not there yet");
+  }
+
+  async reopenLog(id: string): Promise<void> {
+    const { reopenContainerLog } = RuntimeService.method;
+    await this.#call(reopenContainerLog, { containerId: id }, `open the log of container ${id} again`);
+  }
+
+  async stats(_signal?: AbortSignal): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }> {
+    return { sandboxes: [], containers: [] };
+  }
+
+  /** Cuts the connection. What runs goes on. */
+  close(): void {
+    this.#client.close();
+  }
+
+  #call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    action: string,
+    signal?: AbortSignal,
+  ): Promise<MessageShape<O>> {
+    return this.#client.call(method, request, { action, ...(signal && { signal }) });
+  }
+
+  async #machine(signal?: AbortSignal): Promise<MachineOptions & { driver: CgroupDriver }> {
+    this.#driver ??= await cgroupDriverOf(this.#client, signal);
+    const driver = this.#driver;
+    return {
+      driver,
+      unified: this.#cgroups.unified,
+      seccompDirectory: this.#options.seccompDirectory ?? "/var/lib/kubelet/seccomp",
+      cgroupParent: (path) => cgroupParentName(path, driver),
+    };
+  }
+}
+
+/** What a runtime may take to kill a container, on top of its grace. */
+const KILL_TIMEOUT = 2 * 60_000;
+
+/** Whatever is to be stopped or removed may be gone already. */
+async function unlessGone(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof CriCallFailed && error.status === grpcStatus.notFound) return;
+    throw error;
+  }
+}

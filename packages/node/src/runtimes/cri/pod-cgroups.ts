@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Clock, sleep } from "@fjord/base";
+import type { ContainerResources } from "../../runtime/index.ts";
+import { cpuQuota, cpuShares } from "./linux-resources.ts";
+
+/** A hierarchy of control groups. */
+export interface CgroupMount {
+  readonly directory: string;
+  readonly version: 1 | 2;
+}
+
+/** The hierarchies of a machine, from the text of /proc/mounts. */
+export function cgroupMounts(mounts: string): CgroupMount[] {
+  return mounts.split("\n").flatMap((line) => {
+    const [, directory = "", type] = line.split(" ");
+    if (type !== "cgroup" && type !== "cgroup2") return [];
+    return [{ directory, version: type === "cgroup" ? (1 as const) : (2 as const) }];
+  });
+}
+
+/** Whether the machine has version 2 alone: with both, version 1 has the controllers. */
+export function isUnified(mounts: readonly CgroupMount[]): boolean {
+  return mounts.length > 0 && mounts.every((mount) => mount.version === 2);
+}
+
+/** The weight of version 2 for shares of version 1, by the mapping that runtimes use. */
+export function cpuWeight(shares: number): number {
+  return 1 + Math.floor(((shares - 2) * 9999) / 262_142);
+}
+
+/** How often a group is tried to be removed whose processes have been killed but have not gone. */
+const TRIES = 40;
+const PAUSE = 50;
+
+/** The control groups that pods as a whole are in. */
+export class PodCgroups {
+  readonly #mounts: readonly CgroupMount[];
+  readonly #clock: Clock;
+
+  constructor(mounts: readonly CgroupMount[], clock: Clock) {
+    this.#mounts = mounts;
+    this.#clock = clock;
+  }
+
+  get unified(): boolean {
+    return isUnified(this.#mounts);
+  }
+
+  /** Makes a pod's group with its limits, before the runtime puts anything into it. */
+  async prepare(path: string, resources: ContainerResources): Promise<void> {
+    for (const mount of this.#mounts) {
+      await makeCgroup(mount, path);
+      const directory = join(mount.directory, path);
+      for (const [file, value] of limitsOf(resources, mount.version)) {
+        if (existsSync(join(directory, file))) await writeFile(join(directory, file), value);
+      }
+    }
+  }
+
+  /** Removes a pod's group under every controller; false where processes are still in it. */
+  async remove(path: string): Promise<boolean> {
+    for (let tries = TRIES; ; tries--) {
+      const left = await Promise.all(this.#mounts.map((mount) => removeTree(join(mount.directory, path))));
+      if (left.every((gone) => gone)) return true;
+      if (tries <= 0) return false;
+      await sleep(this.#clock, PAUSE);
+    }
+  }
+}
+
+function limitsOf(resources: ContainerResources, version: 1 | 2): [file: string, value: string][] {
+  const shares = cpuShares(resources.cpuRequest ?? resources.cpuLimit);
+  const quota = cpuQuota(resources.cpuLimit);
+  const memory = resources.memoryLimit;
+  if (version === 1) {
+    return [
+      ["cpu.shares", `${shares}`],
+      ["cpu.cfs_quota_us", quota > 0 ? `${quota}` : "-1"],
+      ["memory.limit_in_bytes", memory === undefined ? "-1" : `${memory}`],
+    ];
+  }
+  return [
+    ["cpu.weight", `${cpuWeight(shares)}`],
+    ["cpu.max", quota > 0 ? `${quota} 100000` : "max"],
+    ["memory.max", memory === undefined ? "max" : `${memory}`],
+  ];
+}
+
+/** Makes a group, and those that it is in, so that processes can be put into it. */
+export async function makeCgroup(mount: CgroupMount, path: string): Promise<void> {
+  let directory = mount.directory;
+  for (const part of path.split("/").filter((each) => each !== "")) {
+    if (mount.version === 2) await passControllersOn(directory);
+    directory = join(directory, part);
+    if (existsSync(directory)) continue;
+    await mkdir(directory, { recursive: true });
+    await inheritCpuset(directory);
+  }
+}
+
+/** A group of version 2 has the controllers that its parent passes on. */
+async function passControllersOn(directory: string): Promise<void> {
+  const controllers = await readFile(join(directory, "cgroup.controllers"), "utf8");
+  const passed = await readFile(join(directory, "cgroup.subtree_control"), "utf8");
+  const has = new Set(passed.trim().split(/\s+/));
+  const missing = controllers
+    .trim()
+    .split(/\s+/)
+    .filter((name) => name !== "" && !has.has(name));
+  if (missing.length === 0) return;
+  await writeFile(join(directory, "cgroup.subtree_control"), missing.map((name) => `+${name}`).join(" "));
+}
+
+/** A new group of version 1 has no processors and no memory nodes, and takes no process until it has. */
+async function inheritCpuset(directory: string): Promise<void> {
+  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+    const own = join(directory, file);
+    if (!existsSync(own) || (await readFile(own, "utf8")).trim() !== "") continue;
+    const inherited = await readFile(join(dirname(directory), file), "utf8");
+    if (inherited.trim() !== "") await writeFile(own, inherited);
+  }
+}
+
+/** True once the group and those in it are gone. One with processes in it cannot be removed, so none is lost. */
+async function removeTree(directory: string): Promise<boolean> {
+  try {
+    for (const entry of await readdir(directory, { withFileTypes: true })) {
+      if (entry.isDirectory()) await removeTree(join(directory, entry.name));
+    }
+    await rmdir(directory);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return true;
+    if (code === "EBUSY" || code === "ENOTEMPTY") return false;
+    throw error;
+  }
+}

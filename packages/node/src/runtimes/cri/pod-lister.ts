@@ -1,0 +1,117 @@
+import type { RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
+import type { CriClient } from "./cri-client.ts";
+import { CriCallFailed } from "./errors.ts";
+import { grpcStatus } from "./grpc/grpc-status.ts";
+import { runtimeContainer, runtimeSandbox } from "./listing.ts";
+import {
+  type Container,
+  type ContainerState,
+  type PodSandbox,
+  PodSandboxState,
+  RuntimeService,
+} from "./proto/cri_pb.ts";
+
+/**
+ * Lists what a runtime has. Two calls tell what there is; each container's status and each sandbox' address are asked
+ * for once, and again only when the state has changed.
+ */
+export class PodLister {
+  readonly #client: CriClient;
+  readonly #containers = new Map<string, { state: ContainerState; container: RuntimeContainer }>();
+  readonly #addresses = new Map<string, readonly string[]>();
+
+  constructor(client: CriClient) {
+    this.#client = client;
+  }
+
+  /** What is known of a container is to be asked for again. */
+  forget(container: string): void {
+    this.#containers.delete(container);
+  }
+
+  async list(signal?: AbortSignal): Promise<RuntimeSandbox[]> {
+    const { sandboxes, containers } = await this.listRaw(signal);
+    const detailed = await Promise.all(containers.map((container) => this.#container(container, signal)));
+    const bySandbox = Map.groupBy(
+      detailed.filter((container) => container !== undefined),
+      (container) => container.sandbox,
+    );
+    const all = await Promise.all(
+      sandboxes.map(async (sandbox) =>
+        runtimeSandbox(sandbox, await this.#addressesOf(sandbox, signal), bySandbox.get(sandbox.id) ?? []),
+      ),
+    );
+    this.#keepOnly(sandboxes, containers);
+    return all.toSorted((a, b) => b.createdAt - a.createdAt || b.attempt - a.attempt);
+  }
+
+  /** What the runtime tells without being asked for each. */
+  async listRaw(signal?: AbortSignal): Promise<{ sandboxes: PodSandbox[]; containers: Container[] }> {
+    const options = signal && { signal };
+    // Containers first: the sandbox of each that is listed is then there, unless it has been removed meanwhile.
+    const { containers } = await this.#client.call(
+      RuntimeService.method.listContainers,
+      {},
+      { action: "list containers", ...options },
+    );
+    const { items } = await this.#client.call(
+      RuntimeService.method.listPodSandbox,
+      {},
+      { action: "list sandboxes", ...options },
+    );
+    return { sandboxes: items, containers };
+  }
+
+  async #container(listed: Container, signal?: AbortSignal): Promise<RuntimeContainer | undefined> {
+    const known = this.#containers.get(listed.id);
+    if (known?.state === listed.state) return known.container;
+    const { status } = await this.#unlessGone(
+      this.#client.call(
+        RuntimeService.method.containerStatus,
+        { containerId: listed.id },
+        { action: `read the status of container ${listed.id}`, ...(signal && { signal }) },
+      ),
+    );
+    if (status === undefined) return undefined;
+    const container = runtimeContainer(listed, status);
+    this.#containers.set(listed.id, { state: status.state, container });
+    return container;
+  }
+
+  async #addressesOf(listed: PodSandbox, signal?: AbortSignal): Promise<readonly string[]> {
+    const known = this.#addresses.get(listed.id);
+    if (known !== undefined || listed.state !== PodSandboxState.SANDBOX_READY) return known ?? [];
+    const { status } = await this.#unlessGone(
+      this.#client.call(
+        RuntimeService.method.podSandboxStatus,
+        { podSandboxId: listed.id },
+        { action: `read the status of sandbox ${listed.id}`, ...(signal && { signal }) },
+      ),
+    );
+    if (status === undefined) return [];
+    const { ip = "", additionalIps = [] } = status.network ?? {};
+    const addresses = [ip, ...additionalIps.map((each) => each.ip)].filter((address) => address !== "");
+    this.#addresses.set(listed.id, addresses);
+    return addresses;
+  }
+
+  /** Between being listed and being asked for, things are removed. */
+  async #unlessGone<T extends { status?: unknown }>(answer: Promise<T>): Promise<T | { status?: undefined }> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof CriCallFailed && error.status === grpcStatus.notFound) return {};
+      throw error;
+    }
+  }
+
+  #keepOnly(sandboxes: readonly PodSandbox[], containers: readonly Container[]): void {
+    keep(this.#addresses, sandboxes);
+    keep(this.#containers, containers);
+  }
+}
+
+function keep(known: Map<string, unknown>, listed: readonly { id: string }[]): void {
+  const ids = new Set(listed.map(({ id }) => id));
+  for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+}

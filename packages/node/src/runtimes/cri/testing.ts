@@ -1,0 +1,195 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, delimiter, join } from "node:path";
+import { Duplex } from "node:stream";
+import { promisify } from "node:util";
+import { sleep, systemClock } from "@fjord/base";
+import { type CgroupMount, cgroupMounts, makeCgroup } from "./pod-cgroups.ts";
+import { testImages, writeImageArchive } from "./testing/busybox-image.ts";
+import { cniConfig, containerdConfig, guardianScript, joinScript, namespaceScript } from "./testing/scripts.ts";
+
+export { testImages } from "./testing/busybox-image.ts";
+
+const run = promisify(execFile);
+const PROGRAMS = ["containerd", "containerd-shim-runc-v2", "ctr", "runc", "busybox", "ip", "unshare", "nsenter", "tar"];
+const CNI_FOLDERS = ["/opt/cni/bin", "/usr/lib/cni"];
+/** In a network of its own, where nobody else can have it. */
+const STREAM_PORT = 10_010;
+
+/**
+ * For node:test's `skip`: false where a private containerd can run, else why not. With FJORD_REQUIRE_KUBERNETES=1 root
+ * hears it as an error: there a skip would hide that nothing was tested.
+ */
+export function containerdSkip(): string | false {
+  const reasons = PROGRAMS.filter((name) => which(name) === undefined).map((name) => `no ${name}`);
+  if (process.getuid?.() !== 0) reasons.push("containerd needs root");
+  if (cniFolder() === undefined) reasons.push(`no CNI plugins in ${CNI_FOLDERS.join(" or ")}`);
+  if (reasons.length === 0) return false;
+  const reason = `no containerd here: ${reasons.join("; ")}`;
+  if (process.env.FJORD_REQUIRE_KUBERNETES === "1" && process.getuid?.() === 0) {
+    throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
+  }
+  return reason;
+}
+
+/**
+ * A containerd for one test: its own directories, control groups and network. A guardian removes all of it when the test
+ * stops it or ends, however it ends.
+ */
+export class PrivateContainerd implements AsyncDisposable {
+  readonly directory: string;
+  readonly socket: string;
+  readonly cgroups: readonly CgroupMount[];
+  /** Control group that everything of it is below. */
+  readonly cgroup: string;
+  readonly #guardian: ChildProcess;
+  #holder: ChildProcess | undefined;
+  #daemon: ChildProcess | undefined;
+
+  private constructor(directory: string) {
+    this.directory = directory;
+    this.socket = join(directory, "containerd.sock");
+    this.cgroups = cgroupMounts(readFileSync("/proc/mounts", "utf8"));
+    this.cgroup = `/${basename(directory)}`;
+    const groups = this.cgroups.map((mount) => join(mount.directory, this.cgroup));
+    this.#guardian = spawn("/bin/sh", ["-c", guardianScript, "guardian", directory, ...groups], {
+      stdio: ["pipe", "ignore", "inherit"],
+      detached: true,
+    });
+  }
+
+  /** Starts it, with the images of `testImages`. */
+  static async start(): Promise<PrivateContainerd> {
+    const containerd = new PrivateContainerd(await mkdtemp(join(tmpdir(), "fjord-cri-")));
+    try {
+      await containerd.#prepare();
+      await containerd.startDaemon();
+      const archive = await writeImageArchive(program("busybox"), containerd.directory);
+      await containerd.ctr("images", "import", archive);
+      return containerd;
+    } catch (error) {
+      await containerd.stop();
+      throw error;
+    }
+  }
+
+  /** Runs containerd's own client on what pods use. */
+  async ctr(...args: string[]): Promise<string> {
+    const { stdout } = await run(program("ctr"), ["--address", this.socket, "--namespace", "k8s.io", ...args]);
+    return stdout;
+  }
+
+  /** Starts the daemon, also after it was killed; resolves when it takes calls. */
+  async startDaemon(): Promise<void> {
+    const config = join(this.directory, "containerd.toml");
+    this.#daemon = this.#spawnInside([program("containerd"), "--config", config], "containerd.log");
+    await this.#waitFor(() => accepts(this.socket), "containerd does not answer");
+    // The streaming server is the last of it that starts.
+    await this.#waitFor(async () => (await this.ctr("plugins", "ls").catch(() => "")).includes("cri"), "no cri");
+  }
+
+  /** As a crash would: containers go on. */
+  async killDaemon(): Promise<void> {
+    const daemon = this.#daemon;
+    if (daemon?.exitCode !== null || daemon.signalCode !== null) return;
+    daemon.kill("SIGKILL");
+    await once(daemon, "exit");
+  }
+
+  /** A connection inside of its network, where its streaming server is. */
+  readonly dial = (host: string, port: number): Duplex => {
+    const target = String(this.#holder?.pid);
+    const child = spawn(
+      program("nsenter"),
+      ["--target", target, "--net", "--", program("busybox"), "nc", host, `${port}`],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    child.stdin.on("error", () => {});
+    const duplex = Duplex.from({ readable: child.stdout, writable: child.stdin });
+    duplex.once("close", () => child.kill());
+    return duplex;
+  };
+
+  async stop(): Promise<void> {
+    if (this.#guardian.exitCode !== null) return;
+    const ended = once(this.#guardian, "exit");
+    this.#guardian.stdin?.end();
+    await ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #prepare(): Promise<void> {
+    const { directory } = this;
+    for (const mount of this.cgroups) await makeCgroup(mount, `${this.cgroup}/daemons`);
+    await mkdir(join(directory, "cni"));
+    await writeFile(join(directory, "cni/10-test.conflist"), cniConfig);
+    const options = { directory, cni: cniFolder() ?? "", pause: testImages.pause, streamPort: STREAM_PORT };
+    await writeFile(join(directory, "containerd.toml"), containerdConfig(options));
+    const command = [program("unshare"), "--mount", "--net", "--propagation", "private", "--", "/bin/sh", "-c"];
+    this.#holder = this.#join([...command, namespaceScript, "namespaces", directory], ["ignore", "pipe", "inherit"]);
+    if (this.#holder.stdout !== null) await once(this.#holder.stdout, "data");
+  }
+
+  #spawnInside(command: readonly string[], log: string): ChildProcess {
+    const target = String(this.#holder?.pid);
+    const logged = ["/bin/sh", "-c", 'log=$1; shift; exec "$@" >> "$log" 2>&1', "sh", join(this.directory, log)];
+    const enter = [program("nsenter"), "--target", target, "--mount", "--net", "--", ...logged, ...command];
+    return this.#join(enter, ["ignore", "ignore", "inherit"]);
+  }
+
+  #join(command: readonly string[], stdio: ("ignore" | "pipe" | "inherit")[]): ChildProcess {
+    const files = this.cgroups.map((mount) => join(mount.directory, this.cgroup, "daemons/cgroup.procs"));
+    return spawn("/bin/sh", ["-c", joinScript, "join", ...files, "--", ...command], { stdio });
+  }
+
+  async #waitFor(condition: () => Promise<boolean>, otherwise: string): Promise<void> {
+    for (let tries = 300; !(await condition()); tries--) {
+      if (tries === 0) throw new Error(`${otherwise}: see ${join(this.directory, "containerd.log")}`);
+      await sleep(systemClock, 50);
+    }
+  }
+}
+
+function accepts(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = createConnection(socket);
+    connection.once("connect", () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once("error", () => resolve(false));
+  });
+}
+
+function cniFolder(): string | undefined {
+  return CNI_FOLDERS.find((folder) => existsSync(join(folder, "ptp")));
+}
+
+function program(name: string): string {
+  const path = which(name);
+  if (path === undefined) throw new Error(`there is no ${name}`);
+  return path;
+}
+
+function which(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
