@@ -41,7 +41,9 @@ async function open(file: string): Promise<DatabaseSync> {
   try {
     // Secrets and tokens are in it; the files beside it take over its mode.
     await chmod(file, 0o600);
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA cache_size = -512; PRAGMA busy_timeout = 2000;");
+    database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA cache_size = -512; PRAGMA secure_delete = ON; PRAGMA busy_timeout = 2000;",
+    );
     const problem = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
     if (problem !== "ok") throw new StoreDamaged({ problem });
     migrate(database);

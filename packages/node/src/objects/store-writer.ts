@@ -1,0 +1,44 @@
+import type { KubeObject } from "@fjord/base";
+import { sameContent } from "@fjord/kube";
+import type { NodeStore, StoredKey } from "../store/node-store.ts";
+
+/** Takes what the API says of objects over into the store: all that comes in one go is one write to the disk. */
+export class StoreWriter {
+  readonly #store: NodeStore;
+  readonly #waiting = new Map<string, { key: StoredKey; object: KubeObject | undefined }>();
+  #scheduled = false;
+
+  constructor(store: NodeStore) {
+    this.#store = store;
+  }
+
+  put(key: StoredKey, object: KubeObject): void {
+    this.#add(key, object);
+  }
+
+  remove(key: StoredKey): void {
+    this.#add(key, undefined);
+  }
+
+  flush(): void {
+    this.#scheduled = false;
+    const changes = [...this.#waiting.values()].filter(
+      ({ key, object }) => !sameContent(this.#store.object(key), object),
+    );
+    this.#waiting.clear();
+    if (changes.length === 0) return;
+    this.#store.transaction(() => {
+      for (const { key, object } of changes) {
+        if (object === undefined) this.#store.removeObject(key);
+        else this.#store.putObject(object);
+      }
+    });
+  }
+
+  #add(key: StoredKey, object: KubeObject | undefined): void {
+    this.#waiting.set(`${key.kind}/${key.namespace}/${key.name}`, { key, object });
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.flush());
+  }
+}
