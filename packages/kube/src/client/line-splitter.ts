@@ -1,19 +1,16 @@
 const NEWLINE = 0x0a;
 
-/**
- * Cuts chunks of bytes into lines of text. Lines and characters may span chunks, and a line may be longer than many; it
- * is copied once.
- */
+/** Cuts chunks of bytes into lines. A line may span chunks, and be longer than many; then it is copied, once. */
 export class LineSplitter {
   #partial: Buffer[] = [];
   #pending = 0;
 
   /** The lines that this chunk completes, without empty ones. */
-  push(chunk: Buffer): string[] {
-    const lines: string[] = [];
+  push(chunk: Buffer): Buffer[] {
+    const lines: Buffer[] = [];
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      const line = this.#partial.length === 0 ? chunk.toString("utf8", start, end) : this.#complete(chunk, end);
+      const line = this.#partial.length === 0 ? chunk.subarray(start, end) : this.#complete(chunk, end);
       if (line.length > 0) lines.push(line);
       start = end + 1;
     }
@@ -29,9 +26,9 @@ export class LineSplitter {
     return this.#pending;
   }
 
-  #complete(chunk: Buffer, end: number): string {
+  #complete(chunk: Buffer, end: number): Buffer {
     this.#partial.push(chunk.subarray(0, end));
-    const line = Buffer.concat(this.#partial).toString("utf8");
+    const line = Buffer.concat(this.#partial);
     this.#partial = [];
     this.#pending = 0;
     return line;

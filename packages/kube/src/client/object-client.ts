@@ -20,7 +20,7 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
   /** The namespace of objects of namespaced kinds that name none. */
   readonly namespace: string;
   protected readonly requester: Requester;
-  /** Of all lists, so that the pages of one share too. */
+  /** Of all lists and watches, so that the pages of one share too. */
   readonly #fieldSets = new SharedFieldSets();
 
   constructor(requester: Requester, namespace: string) {
@@ -65,7 +65,7 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
     kind: Kind<T>,
     options: api.WatchOptions = {},
   ): AsyncIterable<api.WatchEvent<T>> {
-    return watchEvents(this.requester, kind, options);
+    return watchEvents(this.requester, kind, options, this.#fieldSets);
   }
 
   async create<T extends KubeObject>(kind: Kind<T>, object: NoInfer<T>, options: api.WriteOptions = {}): Promise<T> {

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
+import { Pod } from "../kinds/core.ts";
+import { KubeClient } from "./client.ts";
 import { ListDecoder } from "./list-decoder.ts";
 import { SharedFieldSets } from "./shared-field-sets.ts";
 
@@ -75,6 +80,24 @@ test("what lies elsewhere under the same name stays as it is, and can be changed
   assert.deepEqual(read, list);
   for (const { spec } of read.items) Object.assign((spec as Required<Entry>).fieldsV1, { added: 1 });
   assert.ok(read.items.every(({ metadata }) => metadata.managedFields[0]?.fieldsV1?.added === undefined));
+});
+
+test("what a watch brings is shared with what was listed, over a socket", async () => {
+  const { items } = pods(["f:x", "f:x"]);
+  const server = createServer((request, response) => {
+    const events = items.map((object) => `${JSON.stringify({ type: "ADDED", object })}\n`);
+    response.end(request.url?.includes("watch") ? events.join("") : JSON.stringify({ kind: "PodList", items }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await using client = new KubeClient({ server: `http://127.0.0.1:${port}`, namespace: "default", tls: {} });
+  const listed = (await client.list(Pod)).items;
+  const watched = await Array.fromAsync(client.watch(Pod), ({ object }) => object as Pod);
+  const entries = [...listed, ...watched].map(({ metadata }) => metadata.managedFields?.[0] as Entry | undefined);
+  const sets = entries.map((entry) => entry?.fieldsV1);
+  assert.deepEqual(sets, Array(4).fill(fields("f:x")));
+  assert.equal(new Set(sets).size, 1);
+  server.close();
 });
 
 test("refuses what is not JSON, or not whole", () => {

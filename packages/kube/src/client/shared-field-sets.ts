@@ -37,7 +37,9 @@ export class SharedFieldSets {
 
   /** What JSON.parse gives for `before` and the text; `itemsOf` tells where in it a list's items are. */
   parse<T>(before: string, text: Buffer, itemsOf: (value: T) => unknown): T {
-    const { parts, values, cuts } = this.#cut(text);
+    const first = text.indexOf(keyEnd);
+    if (first === -1) return JSON.parse(before + text.toString("utf8")) as T;
+    const { parts, values, cuts } = this.#cut(text, first);
     if (cuts > 0) {
       const value = JSON.parse(before + Buffer.concat(parts).toString("utf8")) as T;
       if (putBack(itemsOf(value), values) === cuts) return value;
@@ -50,12 +52,12 @@ export class SharedFieldSets {
    * Puts markers in the place of values. The key needs no look at what is around it: within a string its quotes would be
    * escaped, so what follows is always a value.
    */
-  #cut(text: Buffer): { parts: Buffer[]; values: Map<string, object>; cuts: number } {
+  #cut(text: Buffer, first: number): { parts: Buffer[]; values: Map<string, object>; cuts: number } {
     const parts: Buffer[] = [];
     const values = new Map<string, object>();
     let cuts = 0;
     let from = 0;
-    for (let at = text.indexOf(keyEnd); at !== -1; at = text.indexOf(keyEnd, at)) {
+    for (let at = first; at !== -1; at = text.indexOf(keyEnd, at)) {
       at += keyEnd.length;
       const set = isAt(text, at - key.length, key) ? this.#find(text, at) : undefined;
       if (set === undefined) continue;

@@ -6,6 +6,7 @@ import { LineSplitter } from "./line-splitter.ts";
 import { watchQuery } from "./request-options.ts";
 import { isObject, type Requester } from "./requester.ts";
 import { collectionPath, describeTarget, queryString } from "./resource-path.ts";
+import type { SharedFieldSets } from "./shared-field-sets.ts";
 import { normalStatus } from "./status.ts";
 
 /** No object that a Kubernetes store takes comes near this; what does is a peer that means harm or has lost its mind. */
@@ -16,6 +17,7 @@ export async function* watchEvents<T extends KubeObject>(
   requester: Requester,
   kind: Kind<T>,
   options: WatchOptions,
+  fieldSets: SharedFieldSets,
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const action = `watch ${describeTarget(kind, options)}`;
   const broken = (reason: string, cause?: unknown) =>
@@ -32,7 +34,7 @@ export async function* watchEvents<T extends KubeObject>(
   const lines = new LineSplitter();
   for await (const chunk of stream) {
     for (const line of lines.push(chunk)) {
-      const event = parseEvent<T>(line, broken);
+      const event = parseEvent<T>(line, fieldSets, broken);
       if (event?.type === "ERROR") throw watchError(action, event.object);
       if (!isEvent(event)) throw requester.strange(action);
       yield event;
@@ -53,9 +55,13 @@ function isEvent(value: unknown): boolean {
 
 const eventTypes = new Set<unknown>(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
 
-function parseEvent<T>(line: string, broken: (reason: string, cause: unknown) => Error): AnyEvent<T> {
+function parseEvent<T>(
+  line: Buffer,
+  fieldSets: SharedFieldSets,
+  broken: (reason: string, cause: unknown) => Error,
+): AnyEvent<T> {
   try {
-    return JSON.parse(line) as AnyEvent<T>;
+    return fieldSets.parse<AnyEvent<T>>("", line, (event) => [event?.object]);
   } catch (cause) {
     throw broken("an event is not JSON", cause);
   }
