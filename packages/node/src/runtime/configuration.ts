@@ -88,6 +88,8 @@ export interface Mount {
   readonly propagation?: "private" | "hostToContainer" | "bidirectional";
   /** Name of an image whose files are mounted instead of `hostPath`. */
   readonly image?: string;
+  /** The part of the image that is mounted, where it is not all of it. */
+  readonly imageSubPath?: string;
 }
 
 /** The pod's and the container's security contexts merged. Absent: the image's or the runtime's default. */

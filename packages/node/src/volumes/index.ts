@@ -1,0 +1,8 @@
+export * from "./errors.ts";
+export { hostNameOf } from "./hosts-file.ts";
+export * from "./local-volumes.ts";
+export { type Mounter, SystemMounter, systemMounter } from "./mounter.ts";
+export type { NodeIdentity } from "./node-affinity.ts";
+export type * from "./pod-volumes.ts";
+export { isLabel, volumeObjections } from "./volume-objections.ts";
+export { exceededLimits, type VolumeUsage } from "./volume-usage.ts";
