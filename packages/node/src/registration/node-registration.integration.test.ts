@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { seededRandom, silentLogger, sleep, systemClock } from "@fjord/base";
+import { clusterConfig, KubeClient, Lease, Node } from "@fjord/kube";
+import { Authority, siteFiles } from "@fjord/testbed";
+import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { healthyConditions, type NodeFacts, notReady } from "./node-facts.ts";
+import { LEASE_NAMESPACE } from "./node-lease.ts";
+import { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";
+
+for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
+  describe(`a node of Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes) }, () => tests(kubernetes));
+}
+
+function tests(kubernetes: KubernetesMinor): void {
+  let site: TestSite;
+  let admin: KubeClient;
+  let count = 0;
+  const clock = systemClock;
+
+  before(async () => {
+    site = await startTestSite({ kubernetes, components: "all" });
+    admin = new KubeClient(site.config);
+  });
+  after(async () => {
+    await admin?.close();
+    await site?.stop();
+  });
+
+  async function until<T>(condition: () => Promise<T | undefined | false>): Promise<T> {
+    for (const end = clock.now() + 15_000; ; await sleep(clock, 50)) {
+      const result = await condition().catch(() => undefined);
+      if (result) return result;
+      assert.ok(clock.now() < end, `not within 15 s: ${condition}`);
+    }
+  }
+
+  /** With a node's own rights, and no more. */
+  async function nodeClient(name: string): Promise<KubeClient> {
+    const ca = await Authority.load(siteFiles(site.site.layout).pki, "ca");
+    const request = { commonName: `system:node:${name}`, organizations: ["system:nodes"] };
+    const { certificate: cert, key } = await ca.issue(request, clock.now());
+    return new KubeClient(clusterConfig({ server: site.config.server, ca: site.config.tls.ca, cert, key }));
+  }
+
+  class Life implements AsyncDisposable {
+    readonly name: string;
+    facts: NodeFacts;
+    readonly registration: NodeRegistration;
+    readonly done: Promise<void>;
+    readonly #client: KubeClient;
+    readonly #stop = new AbortController();
+
+    constructor(client: KubeClient, name: string, options: Partial<NodeRegistrationOptions> = {}, machine = "m") {
+      this.#client = client;
+      this.name = name;
+      this.facts = facts(machine);
+      this.registration = new NodeRegistration({
+        client,
+        identity: { name, labels: { "kubernetes.io/hostname": name, "example.com/a": "1" }, machine },
+        facts: () => this.facts,
+        compareMs: 500,
+        leaseRenewMs: 300,
+        leaseSeconds: 2,
+        clock,
+        random: seededRandom(count),
+        logger: silentLogger,
+        ...options,
+      });
+      this.done = this.registration.run(this.#stop.signal);
+      this.done.catch(() => {});
+    }
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      this.#stop.abort();
+      await this.done.catch(() => {});
+      await this.#client.close();
+    }
+  }
+
+  function facts(machineID: string): NodeFacts {
+    return {
+      addresses: [
+        { type: "InternalIP", address: "10.1.2.3" },
+        { type: "InternalIP", address: "fd00::1" },
+        { type: "Hostname", address: "n" },
+      ],
+      capacity: { cpu: "2", memory: "1048576Ki", pods: "110" },
+      allocatable: { cpu: "1900m", memory: "1000000Ki", pods: "110" },
+      conditions: healthyConditions(),
+      nodeInfo: {
+        architecture: "amd64",
+        bootID: "b",
+        containerRuntimeVersion: "fjord://1",
+        kernelVersion: "6",
+        kubeProxyVersion: "",
+        kubeletVersion: "v1.36.0+fjord.0.1.0",
+        machineID,
+        operatingSystem: "linux",
+        osImage: "Linux",
+        systemUUID: "s",
+      },
+      kubeletPort: 10250,
+    };
+  }
+
+  const newName = () => `n${++count}`;
+  const find = (name: string) => admin.get(Node, { name });
+  const conditionOf = (node: Node, type: string) => node.status?.conditions?.find((each) => each.type === type);
+
+  test("registers with a node's rights, is Ready with a lease that moves, and gets a pod range", async () => {
+    const name = newName();
+    await using life = new Life(await nodeClient(name), name);
+    const node = await life.registration.registered;
+    assert.equal(conditionOf(node, "Ready")?.status, "True");
+    const renewal = async () =>
+      (await admin.get(Lease, { name, namespace: LEASE_NAMESPACE })).spec?.renewTime as string;
+    const first = await until(renewal);
+    await until(async () => (await renewal()) !== first);
+    const lease = await admin.get(Lease, { name, namespace: LEASE_NAMESPACE });
+    assert.equal(lease.metadata.ownerReferences?.[0]?.uid, node.metadata.uid);
+    assert.equal(lease.spec?.holderIdentity, name);
+    await until(async () => (await find(name)).spec?.podCIDR);
+    // The node lifecycle controller takes its taint away from a node that lives.
+    await until(async () => ((await find(name)).spec?.taints ?? []).length === 0);
+  });
+
+  test("says at once what changes, keeps what others wrote, and takes back what is its own", async () => {
+    const name = newName();
+    await using life = new Life(await nodeClient(name), name);
+    await life.registration.registered;
+    const patch = {
+      status: {
+        capacity: { "example.com/dongle": "5" },
+        conditions: [{ type: "Custom", status: "True", reason: "r", message: "m" }],
+      },
+    };
+    await admin.patch(Node, { name }, "strategic", patch, { subresource: "status" });
+    await admin.patch(Node, { name }, "merge", {
+      metadata: { labels: { "example.com/a": "2", "example.com/b": "1" } },
+    });
+    const node = await until(async () => {
+      const found = await find(name);
+      const allocatable = found.status?.allocatable?.["example.com/dongle"] !== undefined;
+      return allocatable && found.metadata.labels?.["example.com/a"] === "1" && found;
+    });
+    assert.equal(node.metadata.labels?.["example.com/b"], "1");
+    life.facts = { ...life.facts, conditions: [notReady("the runtime is away")] };
+    const asked = clock.now();
+    life.registration.changed();
+    const changed = await until(async () => {
+      const found = await find(name);
+      return conditionOf(found, "Ready")?.status === "False" && found;
+    });
+    assert.ok(clock.now() - asked < 400, "as soon as it changed");
+    assert.equal(conditionOf(changed, "Ready")?.message, "the runtime is away");
+    assert.equal(conditionOf(changed, "Custom")?.status, "True");
+    assert.equal(changed.status?.capacity?.["example.com/dongle"], "5");
+    assert.equal(changed.status?.addresses?.length, 3);
+  });
+
+  for (const observe of [true, false]) {
+    test(`registers again when it is deleted${observe ? "" : ", also where only the lease tells"}`, async () => {
+      const name = newName();
+      await using life = new Life(await nodeClient(name), name, { observe });
+      const { metadata } = await life.registration.registered;
+      await until(() => admin.get(Lease, { name, namespace: LEASE_NAMESPACE }));
+      await admin.delete(Node, { name });
+      const again = await until(async () => {
+        const node = await find(name);
+        return node.metadata.uid !== metadata.uid && node;
+      });
+      assert.equal(conditionOf(again, "Ready")?.status, "True");
+      await until(async () => {
+        const lease = await admin.get(Lease, { name, namespace: LEASE_NAMESPACE });
+        return lease.metadata.ownerReferences?.[0]?.uid === again.metadata.uid;
+      });
+    });
+  }
+
+  test("takes its Node over again after a restart, without touching its taints", async () => {
+    const name = newName();
+    const first = await (async () => {
+      await using life = new Life(await nodeClient(name), name);
+      return await life.registration.registered;
+    })();
+    const spec = { taints: [{ key: "keep", effect: "NoSchedule" }] };
+    await admin.patch(Node, { name }, "merge", { spec });
+    await using life = new Life(await nodeClient(name), name);
+    const again = await life.registration.registered;
+    assert.equal(again.metadata.uid, first.metadata.uid);
+    assert.ok(again.spec?.taints?.some(({ key }) => key === "keep"));
+    assert.equal(conditionOf(again, "Ready")?.lastTransitionTime, conditionOf(first, "Ready")?.lastTransitionTime);
+  });
+
+  test("refuses the name of another machine that lives, and takes that of one that is gone", async () => {
+    const name = newName();
+    await (async () => {
+      await using first = new Life(await nodeClient(name), name);
+      await first.registration.registered;
+      await until(() => admin.get(Lease, { name, namespace: LEASE_NAMESPACE }));
+      await using second = new Life(await nodeClient(name), name, {}, "another machine");
+      await assert.rejects(second.done, { code: "NODE_NAME_TAKEN" });
+    })();
+    await using heir = new Life(await nodeClient(name), name, {}, "another machine");
+    const node = await heir.registration.registered;
+    assert.equal(node.metadata.annotations?.["fjord.dev/machine"], "another machine");
+  });
+
+  test("goes on by itself after the API server was killed", async () => {
+    const name = newName();
+    await using life = new Life(await nodeClient(name), name);
+    await life.registration.registered;
+    await site.site.process("kube-apiserver").kill();
+    life.facts = { ...life.facts, conditions: [notReady("while it was away")] };
+    life.registration.changed();
+    await site.site.start({ timeout: 60_000 });
+    await until(async () => conditionOf(await find(name), "Ready")?.message === "while it was away");
+  });
+}
