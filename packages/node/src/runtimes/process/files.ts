@@ -1,0 +1,67 @@
+import { closeSync, openSync, readFileSync, readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+
+/** Runs `read`; undefined where the file is not there. */
+export function ifThere<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
+
+export function readText(path: string): string | undefined {
+  return ifThere(() => readFileSync(path, "utf8"));
+}
+
+/** Written whole or not at all, whenever the process is killed. */
+export function writeWhole(path: string, text: string, mode = 0o600): void {
+  const fresh = `${path}.new`;
+  writeFileSync(fresh, text, { mode });
+  renameSync(fresh, path);
+}
+
+/** Creates a file that must not be there yet; false where it is. */
+export function createOnce(path: string, text: string): boolean {
+  try {
+    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * What a shell has written by one `echo`, with the time of it; undefined until the line is whole: shells can not rename
+ * without starting a program.
+ */
+export function readLine(path: string): { line: string; time: number } | undefined {
+  const text = readText(path);
+  if (!text?.endsWith("\n")) return undefined;
+  const time = ifThere(() => statSync(path).mtimeMs);
+  return time === undefined ? undefined : { line: text.trimEnd(), time: Math.floor(time) };
+}
+
+/** Reads a file from `offset` to its end. */
+export function readFrom(path: string, offset: number): Buffer {
+  const descriptor = openSync(path, "r");
+  try {
+    const size = statSync(path).size;
+    const buffer = Buffer.alloc(Math.max(0, size - offset));
+    let read = 0;
+    while (read < buffer.length) {
+      const count = readSync(descriptor, buffer, read, buffer.length - read, offset + read);
+      if (count === 0) break;
+      read += count;
+    }
+    return buffer.subarray(0, read);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export function removeTree(path: string): void {
+  rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+}

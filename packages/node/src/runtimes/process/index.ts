@@ -1,0 +1,1 @@
+export { ProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";

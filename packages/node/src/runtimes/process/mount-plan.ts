@@ -1,0 +1,238 @@
+import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import type { Mount } from "../../runtime/configuration.ts";
+import { ProcessContainerUnfit } from "./errors.ts";
+import { ifThere } from "./files.ts";
+import { commandLine, quote } from "./shell.ts";
+
+/** A mount of the machine, as /proc/self/mountinfo tells. */
+export interface HostMount {
+  readonly path: string;
+  readonly options: readonly string[];
+  readonly type: string;
+}
+
+export interface MountPlanOptions {
+  readonly container: string;
+  readonly mounts: readonly Mount[];
+  /** An empty directory; a file system of the namespace's own is mounted there to build in. */
+  readonly stage: string;
+  readonly readOnlyRoot: boolean;
+  readonly hostMounts: readonly HostMount[];
+}
+
+/** How a view of the machine's files with the pod's volumes in it is made inside a mount namespace. */
+export interface MountPlan {
+  /** Directories and files to be made in the pod's own volumes, for mounts within mounts. */
+  readonly make: readonly { path: string; directory: boolean }[];
+  /** Shell commands, before `mount -a` is run on the table. */
+  readonly prepare: readonly string[];
+  /** In the format of fstab, in the order of mounting. */
+  readonly table: string;
+  /** Where the new root was built; absent where the old one stays. */
+  readonly root?: string;
+}
+
+/** Entries of one directory that needs an entry it does not have on the machine. */
+interface Skeleton {
+  readonly path: string;
+  readonly stage: string;
+  readonly directories: Set<string>;
+  readonly files: Set<string>;
+}
+
+/** More entries than this are too many to be mounted one by one. */
+const MOST_ENTRIES = 4096;
+/** Flags that a mount in a user namespace can not lose. */
+const LOCKED = new Set(["nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime"]);
+const KERNEL_TYPES = new Set(["proc", "sysfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "securityfs"]);
+
+/**
+ * Mount points that the machine has are mounted on. For those it lacks, the nearest directory that is there is built anew:
+ * an empty file system with everything of that directory mounted into it, and the mount point beside. The machine's own
+ * files never change.
+ */
+export function planMounts(options: MountPlanOptions): MountPlan {
+  const mounts = options.mounts
+    .map((mount) => ({ ...mount, containerPath: tidy(mount.containerPath) }))
+    .sort((one, other) => depth(one.containerPath) - depth(other.containerPath));
+  const make: { path: string; directory: boolean }[] = [];
+  const skeletons = new Map<string, Skeleton>();
+  const targets: { mount: Mount; path: string }[] = [];
+
+  for (const [index, mount] of mounts.entries()) {
+    const directory = isDirectory(mount.hostPath, options.container);
+    const outer = mounts.slice(0, index).findLast((other) => isBelow(mount.containerPath, other.containerPath));
+    if (outer) {
+      const inner = relative(outer.containerPath, mount.containerPath);
+      const path = join(outer.hostPath, inner);
+      if (!ifThere(() => statSync(path))) make.push({ path, directory });
+      targets.push({ mount, path: join(resolveTarget(outer.containerPath).full, inner) });
+      continue;
+    }
+    const target = resolveTarget(mount.containerPath);
+    targets.push({ mount, path: target.full });
+    if (target.missing.length === 0) {
+      if (isDirectory(target.full, options.container) !== directory) {
+        const reason = `${mount.containerPath} is a ${directory ? "file" : "directory"} on this machine, and what is to be mounted there is not`;
+        throw new ProcessContainerUnfit({ name: options.container, reason });
+      }
+      continue;
+    }
+    if (/^\/(proc|sys)(\/|$)/.test(target.existing)) {
+      const reason = `nothing can be mounted at ${mount.containerPath}, which ${target.existing} does not have`;
+      throw new ProcessContainerUnfit({ name: options.container, reason });
+    }
+    let skeleton = skeletons.get(target.existing);
+    if (!skeleton) {
+      const stage = join(options.stage, String(skeletons.size));
+      skeleton = { path: target.existing, stage, directories: new Set(), files: new Set() };
+      skeletons.set(target.existing, skeleton);
+    }
+    const leaf = join(skeleton.stage, ...target.missing);
+    if (directory) skeleton.directories.add(leaf);
+    else {
+      skeleton.directories.add(dirname(leaf));
+      skeleton.files.add(leaf);
+    }
+  }
+  return { make, ...writePlan(options, [...skeletons.values()], targets) };
+}
+
+function writePlan(
+  options: MountPlanOptions,
+  skeletons: readonly Skeleton[],
+  targets: readonly { mount: Mount; path: string }[],
+): Omit<MountPlan, "make"> {
+  const prepare: string[] = [];
+  const lines: string[] = [];
+  const root = skeletons.find((skeleton) => skeleton.path === "/")?.stage;
+  const inRoot = (path: string) => (root === undefined ? path : join(root, path));
+  const inOrder = [...skeletons].sort((one, other) => depth(one.path) - depth(other.path));
+
+  const directories = inOrder.flatMap((skeleton) => [skeleton.stage, ...skeleton.directories]);
+  const files = inOrder.flatMap((skeleton) => [...skeleton.files]);
+  if (root) lines.push(line(root, root, ["bind"]));
+  for (const skeleton of inOrder) {
+    const links: string[] = [];
+    const entries = readdirSync(skeleton.path, { withFileTypes: true });
+    if (entries.length > MOST_ENTRIES) {
+      const reason = `a mount point is missing in ${skeleton.path}, which has too many entries to be built anew`;
+      throw new ProcessContainerUnfit({ name: options.container, reason });
+    }
+    for (const entry of entries) {
+      const source = join(skeleton.path, entry.name);
+      const target = join(skeleton.stage, entry.name);
+      if (entry.isSymbolicLink()) links.push(source);
+      else {
+        (entry.isDirectory() ? directories : files).push(target);
+        lines.push(line(source, target, [entry.isDirectory() ? "rbind" : "bind"]));
+      }
+    }
+    if (links.length > 0) prepare.push(`"$cp" -P -- ${commandLine(links)} ${quote(`${skeleton.stage}/`)}`);
+    const mode = (lstatSync(skeleton.path).mode & 0o7777).toString(8);
+    if (mode !== "755") prepare.push(`"$chmod" ${mode} ${quote(skeleton.stage)}`);
+  }
+  for (const skeleton of inOrder) {
+    if (skeleton.path !== "/") lines.push(line(skeleton.stage, inRoot(skeleton.path), ["rbind"]));
+  }
+  for (const { mount, path } of targets) {
+    const kind = isDirectory(mount.hostPath, options.container) ? "rbind" : "bind";
+    const flags = mount.readOnly ? [kind, "ro", ...lockedFlags(mount.hostPath, options.hostMounts)] : [kind];
+    lines.push(line(mount.hostPath, inRoot(path), flags));
+  }
+  if (options.readOnlyRoot) lines.push(...readOnlyLines(options, root, inRoot, targets));
+
+  const first = skeletons.length > 0 ? [`"$mount" -t tmpfs -o mode=755 tmpfs ${quote(options.stage)}`] : [];
+  if (directories.length > 0) first.push(`"$mkdir" -p -- ${commandLine(directories)}`);
+  for (const file of files) first.push(`: >${quote(file)}`);
+  return { prepare: [...first, ...prepare], table: lines.join(""), ...(root === undefined ? {} : { root }) };
+}
+
+/** Remounts what the machine has mounted; the pod's own volumes, mounted before, stay as they are. */
+function readOnlyLines(
+  options: MountPlanOptions,
+  root: string | undefined,
+  inRoot: (path: string) => string,
+  targets: readonly { path: string }[],
+): string[] {
+  const taken = new Set(targets.map((target) => target.path));
+  const paths = options.hostMounts
+    .filter((mount) => !KERNEL_TYPES.has(mount.type) && !taken.has(mount.path) && mount.path !== "/dev/shm")
+    .filter((mount) => !targets.some((target) => isBelow(mount.path, target.path)))
+    .map((mount) => ({ path: inRoot(mount.path), flags: mount.options.filter((flag) => LOCKED.has(flag)) }));
+  if (root) {
+    // Directories of the machine's root are mounts of their own in the new one.
+    const flags = lockedFlags("/", options.hostMounts);
+    for (const entry of readdirSync("/", { withFileTypes: true })) {
+      const path = join("/", entry.name);
+      if (entry.isSymbolicLink() || options.hostMounts.some((mount) => mount.path === path) || taken.has(path))
+        continue;
+      paths.push({ path: inRoot(path), flags });
+    }
+  }
+  return paths.map(({ path, flags }) => line("none", path, ["remount", "bind", "ro", ...flags]));
+}
+
+/** The path with links resolved as far as it exists. */
+function resolveTarget(path: string): { existing: string; missing: string[]; full: string } {
+  const missing: string[] = [];
+  let at = path;
+  for (;;) {
+    const existing = ifThere(() => realpathSync(at));
+    if (existing !== undefined) return { existing, missing, full: join(existing, ...missing) };
+    missing.unshift(at.slice(at.lastIndexOf("/") + 1));
+    at = dirname(at);
+  }
+}
+
+function lockedFlags(path: string, mounts: readonly HostMount[]): string[] {
+  const real = ifThere(() => realpathSync(path)) ?? path;
+  let best: HostMount | undefined;
+  for (const mount of mounts) {
+    const inside = mount.path === "/" || real === mount.path || isBelow(real, mount.path);
+    if (inside && (!best || mount.path.length >= best.path.length)) best = mount;
+  }
+  return best?.options.filter((flag) => LOCKED.has(flag)) ?? [];
+}
+
+export function parseMountInfo(text: string): HostMount[] {
+  return text
+    .split("\n")
+    .filter((each) => each !== "")
+    .map((each) => {
+      const [before = "", after = ""] = each.split(" - ");
+      const fields = before.split(" ");
+      const path = (fields[4] ?? "").replace(/\\([0-7]{3})/g, (_, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 8)),
+      );
+      return { path, options: (fields[5] ?? "").split(","), type: after.split(" ")[0] ?? "" };
+    });
+}
+
+function line(source: string, target: string, flags: readonly string[]): string {
+  return `${escaped(source)} ${escaped(target)} none ${flags.join(",")} 0 0\n`;
+}
+
+function escaped(path: string): string {
+  return path.replace(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
+}
+
+function isDirectory(path: string, container: string): boolean {
+  const found = ifThere(() => statSync(path));
+  if (!found)
+    throw new ProcessContainerUnfit({ name: container, reason: `${path}, which is to be mounted, is not there` });
+  return found.isDirectory();
+}
+
+function tidy(path: string): string {
+  return join("/", path).replace(/(.)\/$/, "$1");
+}
+
+function depth(path: string): number {
+  return path === "/" ? 0 : path.split("/").length;
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path !== folder && path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import type { SecurityConfig } from "../../runtime/configuration.ts";
+import type { MountNamespace } from "./tools.ts";
+
+/** By their numbers in the kernel. */
+const CAPABILITIES = (
+  "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE " +
+  "NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN " +
+  "SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE " +
+  "MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE"
+).split(" ");
+
+/** What containers have unless they say otherwise. */
+const USUAL = new Set(
+  "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE".split(
+    " ",
+  ),
+);
+
+export interface Privileges {
+  /** Arguments of `setpriv`; empty where nothing changes. */
+  readonly words: readonly string[];
+  readonly user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
+}
+
+/** Capabilities that a container keeps. */
+export function keptCapabilities(security: SecurityConfig): Set<string> {
+  if (security.privileged) return new Set(CAPABILITIES);
+  const names = (list: readonly string[]) => list.map((name) => name.toUpperCase().replace(/^CAP_/, ""));
+  const add = names(security.addCapabilities);
+  const drop = names(security.dropCapabilities);
+  const kept = new Set(add.includes("ALL") ? CAPABILITIES : USUAL);
+  if (drop.includes("ALL")) kept.clear();
+  for (const name of drop) kept.delete(name);
+  for (const name of add) if (name !== "ALL") kept.add(name);
+  return kept;
+}
+
+/** How a process gives up what its pod is not to have. `bounding` is the set of capabilities that this process has. */
+export function privilegesOf(
+  security: SecurityConfig,
+  machine: { root: boolean; namespace: MountNamespace; bounding: bigint; gidOf: (uid: number) => number | undefined },
+): Privileges {
+  const words: string[] = [];
+  const noNew = security.noNewPrivileges && !security.privileged ? ["--no-new-privs"] : [];
+  if (!machine.root) {
+    if (machine.namespace === "user") words.push("--ambient-caps=-all", "--inh-caps=-all", "--bounding-set=-all");
+    return { words: [...words, ...noNew] };
+  }
+  const uid = security.runAsUser ?? 0;
+  const gid = security.runAsGroup ?? (uid === 0 ? 0 : (machine.gidOf(uid) ?? 0));
+  const groups = [...new Set(security.supplementalGroups)];
+  words.push(`--reuid=${uid}`, `--regid=${gid}`);
+  words.push(groups.length > 0 ? `--groups=${groups.join(",")}` : "--clear-groups");
+  const kept = keptCapabilities(security);
+  const dropped = CAPABILITIES.flatMap((name, index) =>
+    kept.has(name) || ((machine.bounding >> BigInt(index)) & 1n) === 0n ? [] : [`-cap_${index}`],
+  );
+  if (dropped.length > 0) words.push("--inh-caps=-all", `--bounding-set=${dropped.join(",")}`);
+  return { words: [...words, ...noNew], user: { uid, gid, supplementalGroups: groups } };
+}
+
+export function ownBoundingSet(): bigint {
+  const match = /^CapBnd:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"));
+  return BigInt(`0x${match?.[1] ?? "0"}`);
+}
+
+/** The group of a user, by the machine's list of users. */
+export function gidFromPasswd(uid: number): number | undefined {
+  for (const line of readFileSync("/etc/passwd", "utf8").split("\n")) {
+    const fields = line.split(":");
+    if (fields[2] === String(uid)) return Number(fields[3]);
+  }
+  return undefined;
+}

@@ -1,0 +1,289 @@
+import { spawn } from "node:child_process";
+import { closeSync, type FSWatcher, openSync, watch } from "node:fs";
+import { join } from "node:path";
+import { type Clock, type Logger, sleep } from "@fjord/base";
+import type { RuntimeContainer } from "../../runtime/runtime.ts";
+import type { Cgroups } from "./cgroups.ts";
+import { endOf } from "./container-end.ts";
+import { ProcessStartFailed } from "./errors.ts";
+import { createOnce, readLine, readText, writeWhole } from "./files.ts";
+import { LogCarrier } from "./log-carrier.ts";
+import {
+  bootId,
+  CONTAINER_MARK,
+  isAlive,
+  KEEPER_MARK,
+  POD_MARK,
+  type ProcessIdentity,
+  sendSignal,
+} from "./process-table.ts";
+import type { Reaper } from "./reaper.ts";
+import { type ContainerEnd, type ContainerRecord, readJson } from "./records.ts";
+
+/** How long output is waited for after the program has ended and everything it left was killed. */
+const DRAIN_PATIENCE = 2000;
+const START_PATIENCE = 30_000;
+
+export interface ProcessContainerOptions {
+  readonly record: ContainerRecord;
+  readonly sandbox: string;
+  readonly podUid: string;
+  readonly directory: string;
+  readonly shell: string;
+  readonly cgroups?: Cgroups;
+  readonly reaper: Reaper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly releaseRaw?: (file: string, end: number) => void;
+  readonly onChange: () => void;
+}
+
+/** One container: what its files say, its log, and the way to its end. */
+export class ProcessContainer {
+  record: ContainerRecord;
+  readonly options: ProcessContainerOptions;
+  readonly #log: LogCarrier;
+  readonly #waiting = new Set<() => void>();
+  #watch: FSWatcher | undefined;
+  #end: ContainerEnd | undefined;
+  #finishing: Promise<ContainerEnd> | undefined;
+  #closed = false;
+
+  constructor(options: ProcessContainerOptions) {
+    this.options = options;
+    this.record = options.record;
+    this.#end = readJson<ContainerEnd>(this.#file("end.json"));
+    this.#log = new LogCarrier({
+      directory: options.directory,
+      logFile: options.record.logFile,
+      ...(options.releaseRaw ? { release: options.releaseRaw } : {}),
+      onError: (error) =>
+        options.logger.error("cannot write the log of a container", { container: this.record.id, error }),
+    });
+    if (!this.#end) this.#observe();
+  }
+
+  get id(): string {
+    return this.record.id;
+  }
+
+  get directory(): string {
+    return this.options.directory;
+  }
+
+  /** The program itself, while it runs. */
+  main(): ProcessIdentity | undefined {
+    const [pid, started] = readLine(this.#file("main"))?.line.split(" ") ?? [];
+    if (pid === undefined || started === undefined) return undefined;
+    const identity = { pid: Number(pid), started };
+    return isAlive(identity) ? identity : undefined;
+  }
+
+  async status(): Promise<RuntimeContainer> {
+    const { record } = this;
+    const common = {
+      id: record.id,
+      sandbox: this.options.sandbox,
+      name: record.name,
+      attempt: record.attempt,
+      createdAt: record.createdAt,
+      image: record.image,
+      imageId: record.imageId,
+      annotations: record.annotations,
+      logFile: record.logFile,
+      resources: record.resources,
+      ...(record.user ? { user: record.user } : {}),
+    };
+    const end = await this.settle();
+    if (end) return { ...common, state: "exited", ...end };
+    const started = readLine(this.#file("main"));
+    if (!started) return { ...common, state: "created" };
+    return { ...common, state: "running", startedAt: started.time };
+  }
+
+  /** How it ended, with its log complete; undefined where it has not. */
+  async settle(): Promise<ContainerEnd | undefined> {
+    if (this.#end) return this.#end;
+    if (readLine(this.#file("exit"))) return this.#finish();
+    if (readText(this.#file("claim")) === undefined || this.#keeper()) return undefined;
+    // It may have noted the end just before it ended itself.
+    if (!readLine(this.#file("exit"))) {
+      if (!(await this.#claimIsOld())) return undefined;
+      await this.killPrograms();
+      createOnce(this.#file("exit"), "137 lost\n");
+    }
+    return this.#finish();
+  }
+
+  async start(): Promise<void> {
+    if (readText(this.#file("claim")) === undefined) this.#spawn();
+    const started = () => readLine(this.#file("main")) !== undefined || readLine(this.#file("exit")) !== undefined;
+    if (await this.#until(started, START_PATIENCE)) return this.options.onChange();
+    const reason = readText(this.#file("keeper.log"))?.trim() || "its keeper says nothing";
+    throw new ProcessStartFailed({ id: this.id, reason });
+  }
+
+  /** Resolves when it has ended; what never ran will not. */
+  async stop(graceSeconds: number, signal?: AbortSignal): Promise<void> {
+    if (await this.settle()) return;
+    if (createOnce(this.#file("claim"), `0 0 ${bootId()}\n`)) {
+      createOnce(this.#file("exit"), "137 unstarted\n");
+      await this.#finish();
+      return;
+    }
+    const ended = () => readLine(this.#file("exit")) !== undefined || !this.#keeper();
+    const main = this.main();
+    if (main && graceSeconds > 0) {
+      sendSignal(main, this.record.stopSignal as NodeJS.Signals);
+      await this.#until(ended, graceSeconds * 1000, signal);
+      signal?.throwIfAborted();
+    }
+    await this.killPrograms();
+    await this.#until(ended, DRAIN_PATIENCE, signal);
+    // Without a trace of its end the keeper itself is in the way.
+    if (!readLine(this.#file("exit"))) {
+      await this.options.reaper.kill({ matches: (each) => each.container === this.id });
+      createOnce(this.#file("exit"), "137 lost\n");
+    }
+    await this.settle();
+  }
+
+  /** Kills everything of the container except what keeps it. */
+  async killPrograms(): Promise<void> {
+    const { reaper } = this.options;
+    const { cgroup } = this.record;
+    const matches = (each: { container?: string; keeper: boolean }) => each.container === this.id && !each.keeper;
+    await reaper.kill({ matches, ...(cgroup === undefined ? {} : { cgroup }) });
+  }
+
+  /** Ends everything, the keeper too; afterwards nothing can start it. */
+  async remove(): Promise<void> {
+    await this.stop(0);
+    if (this.#keeper()) await this.#until(() => !this.#keeper(), DRAIN_PATIENCE);
+    if (this.#keeper()) await this.options.reaper.kill({ matches: (each) => each.container === this.id });
+    this.close();
+    if (this.options.cgroups && this.record.cgroup !== undefined) this.options.cgroups.remove(this.record.cgroup);
+  }
+
+  reopenLog(): void {
+    this.#log.reopen();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#watch?.close();
+    this.#watch = undefined;
+    this.#log.close();
+    this.#wake();
+  }
+
+  #spawn(): void {
+    const errors = openSync(this.#file("keeper.log"), "a", 0o600);
+    try {
+      const child = spawn(this.options.shell, [this.#file("keeper.sh")], {
+        cwd: this.directory,
+        detached: true,
+        stdio: ["ignore", errors, errors],
+        env: { [POD_MARK]: this.options.podUid, [CONTAINER_MARK]: this.id, [KEEPER_MARK]: "1" },
+      });
+      child.once("error", (error) => this.options.logger.error("cannot start a keeper", { container: this.id, error }));
+      child.once("exit", () => this.#changed());
+      child.unref();
+    } finally {
+      closeSync(errors);
+    }
+  }
+
+  /** The shell that stands by the container; undefined where it has ended, or not begun. */
+  #keeper(): ProcessIdentity | undefined {
+    const [pid, started, boot] = readLine(this.#file("claim"))?.line.split(" ") ?? [];
+    if (pid === undefined || started === undefined || boot !== bootId()) return undefined;
+    const identity = { pid: Number(pid), started };
+    return isAlive(identity) ? identity : undefined;
+  }
+
+  /** A claim without its line is one that is being written, unless it stays so. */
+  async #claimIsOld(): Promise<boolean> {
+    if (readLine(this.#file("claim"))) return true;
+    return !(await this.#until(() => readLine(this.#file("claim")) !== undefined, 1000));
+  }
+
+  #finish(): Promise<ContainerEnd> {
+    this.#finishing ??= this.#complete().finally(() => {
+      this.#finishing = undefined;
+    });
+    return this.#finishing;
+  }
+
+  async #complete(): Promise<ContainerEnd> {
+    await this.killPrograms();
+    const drained = () => readLine(this.#file("drained")) !== undefined || !this.#keeper();
+    await this.#until(drained, DRAIN_PATIENCE);
+    if (!this.#closed) this.#log.drain(true);
+    const { cgroups } = this.options;
+    const { cgroup } = this.record;
+    const end = endOf({
+      exit: readLine(this.#file("exit")) ?? { line: "137 lost", time: this.options.clock.now() },
+      ...optional("main", readLine(this.#file("main"))),
+      ...optional("problem", readText(this.#file("problem"))),
+      oomKills: cgroups && cgroup !== undefined ? cgroups.oomKills(cgroup) : 0,
+    });
+    if (this.#closed) return end;
+    writeWhole(this.#file("end.json"), JSON.stringify(end));
+    this.#end = end;
+    if (cgroups && cgroup !== undefined) cgroups.remove(cgroup);
+    this.close();
+    this.options.onChange();
+    return end;
+  }
+
+  #observe(): void {
+    this.#watch = watch(this.directory, { persistent: false }, (_, name) => {
+      if (name === "stdout.raw" || name === "stderr.raw") this.#log.poke();
+      else this.#changed();
+    });
+    this.#watch.on("error", (error) => {
+      if (!this.#closed) this.options.logger.warn("cannot watch a container", { container: this.id, error });
+    });
+    this.#log.poke();
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#wake();
+    if (this.#closed || this.#end || this.#finishing || !readLine(this.#file("exit"))) return;
+    this.#finish().catch((error: unknown) => {
+      if (!this.#closed) this.options.logger.error("cannot finish a container", { container: this.id, error });
+    });
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
+  /** Waits for something that the container's files tell; false where it does not come in time. */
+  async #until(condition: () => boolean, milliseconds: number, signal?: AbortSignal): Promise<boolean> {
+    const deadline = this.options.clock.now() + milliseconds;
+    while (!condition()) {
+      const left = deadline - this.options.clock.now();
+      if (left <= 0 || signal?.aborted) return false;
+      const woken = new AbortController();
+      const wake = () => woken.abort();
+      this.#waiting.add(wake);
+      signal?.addEventListener("abort", wake, { once: true });
+      // A hint may be missing, above all for the end of processes, which no file tells.
+      await sleep(this.options.clock, Math.min(left, 250), woken.signal);
+      signal?.removeEventListener("abort", wake);
+      this.#waiting.delete(wake);
+    }
+    return true;
+  }
+
+  #file(name: string): string {
+    return join(this.directory, name);
+  }
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}

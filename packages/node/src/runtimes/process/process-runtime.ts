@@ -1,0 +1,333 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base";
+import type { Pod } from "@fjord/kube";
+import type { ContainerConfig, SandboxConfig } from "../../runtime/configuration.ts";
+import type { ContainerResources } from "../../runtime/resources.ts";
+import type { Runtime, RuntimeHealth, RuntimeSandbox, RuntimeVersion } from "../../runtime/runtime.ts";
+import type { ContainerStats, SandboxStats } from "../../runtime/stats.ts";
+import type { CommandStreams } from "../../stream/command-streams.ts";
+import { Addresses } from "./addresses.ts";
+import { type Cgroups, openCgroups } from "./cgroups.ts";
+import { ChangeFeed } from "./change-feed.ts";
+import { type MachineAbilities, setUpContainer } from "./container-setup.ts";
+import { ProcessContainerMissing, ProcessSandboxMissing } from "./errors.ts";
+import { removeTree } from "./files.ts";
+import { objectionsTo } from "./objections.ts";
+import { ownBoundingSet } from "./privileges.ts";
+import { ProcessContainer } from "./process-container.ts";
+import { bootId } from "./process-table.ts";
+import { Reaper } from "./reaper.ts";
+import { type ContainerRecord, Records, type SandboxRecord } from "./records.ts";
+import { detectMountNamespace, type MountNamespace, tool } from "./tools.ts";
+
+export interface ProcessRuntimeOptions {
+  /** The node's; everything of this runtime is in `process/` below it. */
+  readonly stateDirectory: string;
+  /** Addresses for pods, inside 127.0.0.0/8. @default "127.88.0.0/16" */
+  readonly podRange?: string;
+  /** @default what the machine permits */
+  readonly mountNamespace?: MountNamespace;
+  /** False: no control groups, even where they are permitted. @default true */
+  readonly controlGroups?: boolean;
+  readonly version?: string;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  /** @default random */
+  readonly newId?: () => string;
+}
+
+interface Sandbox {
+  record: SandboxRecord;
+  readonly containers: Map<string, ProcessContainer>;
+}
+
+/** Runs pods as plain processes of this machine, as root or not. One process at a time may use a state directory. */
+export class ProcessRuntime implements Runtime {
+  readonly #options: ProcessRuntimeOptions;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #records: Records;
+  readonly #addresses: Addresses;
+  readonly #abilities: MachineAbilities;
+  readonly #cgroups: Cgroups | undefined;
+  readonly #withoutCgroups: string | undefined;
+  readonly #reaper: Reaper;
+  readonly #feed = new ChangeFeed();
+  readonly #sandboxes = new Map<string, Sandbox>();
+  readonly #containers = new Map<string, ProcessContainer>();
+  readonly #boot = bootId();
+
+  private constructor(options: ProcessRuntimeOptions, abilities: MachineAbilities) {
+    this.#options = options;
+    this.#logger = options.logger ?? silentLogger;
+    this.#clock = options.clock ?? systemClock;
+    this.#abilities = abilities;
+    this.#records = new Records(join(options.stateDirectory, "process"));
+    this.#addresses = new Addresses(options.podRange ?? "127.88.0.0/16");
+    const cgroups = options.controlGroups === false ? "control groups are turned off" : openCgroups();
+    this.#cgroups = typeof cgroups === "string" ? undefined : cgroups;
+    this.#withoutCgroups = typeof cgroups === "string" ? cgroups : undefined;
+    this.#reaper = new Reaper(this.#cgroups, this.#clock);
+  }
+
+  /** Finds out what the machine permits, and takes up what an earlier process has left running. */
+  static async open(options: ProcessRuntimeOptions): Promise<ProcessRuntime> {
+    const root = process.geteuid?.() === 0;
+    const namespace = options.mountNamespace ?? (await detectMountNamespace(root));
+    const runtime = new ProcessRuntime(options, { root, namespace, bounding: ownBoundingSet() });
+    await runtime.#load();
+    return runtime;
+  }
+
+  /** Stops watching when the signal aborts; pods go on. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    this.close();
+  }
+
+  close(): void {
+    for (const container of this.#containers.values()) container.close();
+  }
+
+  async version(): Promise<RuntimeVersion> {
+    return { name: "process", version: this.#options.version ?? "0.1.0" };
+  }
+
+  async health(): Promise<RuntimeHealth> {
+    try {
+      for (const name of ["sh", "cat", "mkfifo", "env", "sleep"]) tool(name, "run pods");
+      return { ready: true };
+    } catch (error) {
+      return { ready: false, message: (error as Error).message };
+    }
+  }
+
+  objections(pod: Pod): string[] {
+    return objectionsTo(pod, this.#abilities);
+  }
+
+  /** What of the pod is honoured less than asked for, a sentence for each; told to its owner as a warning. */
+  notes(pod: Pod): string[] {
+    if (this.#cgroups) return [];
+    const limited = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].filter(
+      (container) => Object.keys(container.resources?.limits ?? {}).length > 0,
+    );
+    if (limited.length === 0) return [];
+    const names = limited.map((container) => container.name).join(", ");
+    return [`The limits of ${names} are not enforced: ${this.#withoutCgroups}.`];
+  }
+
+  async list(): Promise<RuntimeSandbox[]> {
+    const result: RuntimeSandbox[] = [];
+    for (const sandbox of this.#sandboxes.values()) {
+      const { record } = sandbox;
+      const containers = await Promise.all([...sandbox.containers.values()].map((container) => container.status()));
+      result.push({
+        id: record.id,
+        pod: record.pod,
+        attempt: record.attempt,
+        state: record.stoppedAt === undefined && record.boot === this.#boot ? "ready" : "notReady",
+        createdAt: record.createdAt,
+        addresses: record.address === undefined ? [] : [record.address],
+        annotations: record.annotations,
+        containers: containers.sort((one, other) => other.createdAt - one.createdAt || other.attempt - one.attempt),
+      });
+    }
+    return result.sort((one, other) => other.createdAt - one.createdAt || other.attempt - one.attempt);
+  }
+
+  changes(signal: AbortSignal): AsyncIterable<string> {
+    return this.#feed.follow(signal);
+  }
+
+  async runSandbox(config: SandboxConfig): Promise<string> {
+    const id = this.#newId();
+    const address = config.namespaces.hostNetwork ? undefined : this.#addresses.allocate(id);
+    const cgroup = this.#cgroups && config.cgroupParent !== "" ? config.cgroupParent : undefined;
+    const record: SandboxRecord = {
+      id,
+      pod: config.pod,
+      attempt: config.attempt,
+      createdAt: this.#clock.now(),
+      boot: this.#boot,
+      ...(address === undefined ? {} : { address }),
+      annotations: config.annotations,
+      ...(cgroup === undefined ? {} : { cgroup }),
+    };
+    this.#records.writeSandbox(record);
+    this.#sandboxes.set(id, { record, containers: new Map() });
+    if (this.#cgroups && cgroup !== undefined) {
+      this.#warn(config, this.#cgroups.ensure(cgroup, config.resources ?? {}));
+      this.#cgroups.ensure(join(cgroup, "keepers"), {});
+    }
+    return id;
+  }
+
+  async stopSandbox(id: string): Promise<void> {
+    const sandbox = this.#sandboxes.get(id);
+    if (!sandbox) return;
+    await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
+    const own = new Set(sandbox.containers.keys());
+    await this.#reaper.kill({
+      matches: (each) => !each.keeper && each.container !== undefined && own.has(each.container),
+      thorough: true,
+    });
+    const { address, ...record } = sandbox.record;
+    sandbox.record = { ...record, stoppedAt: record.stoppedAt ?? this.#clock.now() };
+    this.#records.writeSandbox(sandbox.record);
+    if (address !== undefined) this.#addresses.release(address, id);
+    this.#feed.emit(record.pod.uid);
+  }
+
+  async removeSandbox(id: string): Promise<void> {
+    const sandbox = this.#sandboxes.get(id);
+    if (!sandbox) return;
+    await this.stopSandbox(id);
+    for (const container of [...sandbox.containers.values()]) await this.removeContainer(container.id);
+    const { cgroup, pod } = sandbox.record;
+    const shared = [...this.#sandboxes.values()].some((other) => other !== sandbox && other.record.cgroup === cgroup);
+    if (this.#cgroups && cgroup !== undefined && !shared) await this.#removeGroup(cgroup);
+    removeTree(this.#records.sandboxDirectory(id));
+    this.#sandboxes.delete(id);
+    this.#feed.emit(pod.uid);
+  }
+
+  async createContainer(sandboxId: string, config: ContainerConfig, pod: SandboxConfig): Promise<string> {
+    const sandbox = this.#sandboxes.get(sandboxId);
+    if (!sandbox) throw new ProcessSandboxMissing({ action: `create container ${config.name}`, id: sandboxId });
+    const id = this.#newId();
+    const directory = this.#records.containerDirectory(sandboxId, id);
+    mkdirSync(directory, { mode: 0o711 });
+    try {
+      const parent = sandbox.record.cgroup;
+      const cgroup = parent === undefined ? undefined : join(parent, id);
+      if (this.#cgroups && cgroup !== undefined) this.#warn(pod, this.#cgroups.ensure(cgroup, config.resources));
+      const { address } = sandbox.record;
+      const record = setUpContainer({
+        id,
+        createdAt: this.#clock.now(),
+        directory,
+        sandboxDirectory: this.#records.sandboxDirectory(sandboxId),
+        config,
+        pod,
+        ...(address === undefined ? {} : { address }),
+        ...(cgroup === undefined ? {} : { cgroup }),
+        keeperGroups: this.#entries(parent === undefined ? undefined : join(parent, "keepers")),
+        containerGroups: this.#entries(cgroup),
+        abilities: this.#abilities,
+      });
+      this.#records.writeContainer(sandboxId, record);
+      this.#add(sandbox, record);
+    } catch (error) {
+      removeTree(directory);
+      throw error;
+    }
+    return id;
+  }
+
+  async startContainer(id: string): Promise<void> {
+    await this.#container(id, "start it").start();
+  }
+
+  async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
+    await this.#containers.get(id)?.stop(graceSeconds, signal);
+  }
+
+  async removeContainer(id: string): Promise<void> {
+    const container = this.#containers.get(id);
+    if (!container) return;
+    await container.remove();
+    removeTree(container.directory);
+    this.#containers.delete(id);
+    this.#sandboxes.get(container.options.sandbox)?.containers.delete(id);
+  }
+
+  async updateResources(id: string, resources: ContainerResources): Promise<void> {
+    const container = this.#container(id, "change its resources");
+    const merged = { ...container.record.resources, ...resources };
+    container.record = { ...container.record, resources: merged };
+    this.#records.writeContainer(container.options.sandbox, container.record);
+    if (this.#cgroups && container.record.cgroup !== undefined) this.#cgroups.ensure(container.record.cgroup, merged);
+  }
+
+  async exec(_id: string, _command: readonly string[], _streams: CommandStreams): Promise<number> {
+    throw new Error("not yet");
+  }
+
+  async attach(_id: string, _streams: CommandStreams): Promise<void> {
+    throw new Error("not yet");
+  }
+
+  async portForward(_sandbox: string, _port: number, _stream: Duplex): Promise<void> {
+    throw new Error("not yet");
+  }
+
+  async reopenLog(id: string): Promise<void> {
+    this.#container(id, "reopen its log").reopenLog();
+  }
+
+  async stats(): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }> {
+    return { sandboxes: [], containers: [] };
+  }
+
+  /** Takes up all records. What a crash has left half made is removed, with whatever carries its mark. */
+  async #load(): Promise<void> {
+    const { sandboxes, stray } = this.#records.read();
+    for (const { record, containers } of sandboxes) {
+      const sandbox: Sandbox = { record, containers: new Map() };
+      this.#sandboxes.set(record.id, sandbox);
+      if (record.address !== undefined) this.#addresses.claim(record.address, record.id);
+      for (const container of containers) this.#add(sandbox, container);
+    }
+    if (stray.length === 0) return;
+    const names = new Set(stray.map((path) => path.slice(path.lastIndexOf("/") + 1)));
+    await this.#reaper.kill({ matches: (each) => each.container !== undefined && names.has(each.container) });
+    for (const path of stray) removeTree(path);
+  }
+
+  #add(sandbox: Sandbox, record: ContainerRecord): void {
+    const container = new ProcessContainer({
+      record,
+      sandbox: sandbox.record.id,
+      podUid: sandbox.record.pod.uid,
+      directory: this.#records.containerDirectory(sandbox.record.id, record.id),
+      shell: tool("sh", "start a container"),
+      ...(this.#cgroups ? { cgroups: this.#cgroups } : {}),
+      reaper: this.#reaper,
+      clock: this.#clock,
+      logger: this.#logger,
+      onChange: () => this.#feed.emit(sandbox.record.pod.uid),
+    });
+    sandbox.containers.set(record.id, container);
+    this.#containers.set(record.id, container);
+  }
+
+  #container(id: string, action: string): ProcessContainer {
+    const container = this.#containers.get(id);
+    if (!container) throw new ProcessContainerMissing({ action, id });
+    return container;
+  }
+
+  #entries(cgroup: string | undefined): string[] {
+    return this.#cgroups && cgroup !== undefined ? this.#cgroups.entries(cgroup) : [];
+  }
+
+  async #removeGroup(cgroup: string): Promise<void> {
+    for (let tries = 0; tries < 20; tries++) {
+      if (this.#cgroups?.remove(cgroup)) return;
+      await this.#reaper.kill({ matches: () => false, cgroup });
+    }
+    this.#logger.warn("cannot remove a control group", { cgroup });
+  }
+
+  #warn(pod: SandboxConfig, notes: readonly string[]): void {
+    for (const note of notes) this.#logger.warn("a limit is not enforced", { pod: pod.pod, note });
+  }
+
+  #newId(): string {
+    return this.#options.newId?.() ?? randomBytes(16).toString("hex");
+  }
+}

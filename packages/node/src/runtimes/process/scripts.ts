@@ -1,0 +1,126 @@
+import type { EnvironmentVariable } from "../../runtime/configuration.ts";
+import type { MountPlan } from "./mount-plan.ts";
+import { KEEPER_MARK } from "./process-table.ts";
+import { commandLine, quote } from "./shell.ts";
+
+/** Reads pid and start of the shell itself without starting a program. */
+const READ_OWN_STAT = "read -r pid a b c d e f g h i j k l m n o p q r s t start u </proc/self/stat";
+
+export interface KeeperScript {
+  readonly directory: string;
+  /** Files that a process writes 0 to, to enter the control groups of the helpers and of the container. */
+  readonly keeperGroups: readonly string[];
+  readonly containerGroups: readonly string[];
+  readonly tools: { cat: string; mkfifo: string; sleep: string; script?: string };
+  readonly stdin: boolean;
+  readonly tty: boolean;
+  readonly oomScoreAdjust?: number;
+  /** Command that runs `enter.sh`. */
+  readonly enter: readonly string[];
+}
+
+/**
+ * The shell that stands by a container for its whole life, whatever becomes of the node: takes the claim (whoever comes
+ * second gives up), joins the output to raw files through pipes with a name, and notes how the program ended.
+ */
+export function keeperScript(options: KeeperScript): string {
+  const { tools } = options;
+  const input = options.stdin ? "<&6 6<&-" : "</dev/null";
+  const enter = options.tty
+    ? // The terminal is made outside of the container's view; all output comes by it.
+      `${quote(tools.script ?? "script")} -q -e -f -c ${quote(commandLine(options.enter))} /dev/null`
+    : commandLine(options.enter);
+  return `cd ${quote(options.directory)} || exit 1
+${READ_OWN_STAT}
+read -r boot </proc/sys/kernel/random/boot_id
+set -C
+echo "$pid $start $boot" 2>/dev/null >claim || exit 0
+set +C
+umask 022
+${options.keeperGroups.map((file) => `echo 0 2>/dev/null >${quote(file)}\n`).join("")}${quote(tools.mkfifo)} -m 622 stdout stderr
+${options.stdin ? `${quote(tools.mkfifo)} -m 600 stdin\nexec 5<>stdin 6<stdin\n${quote(tools.sleep)} 2147483647 6<&- &\necho $! >stdin.holder\nexec 5>&-\n` : ""}exec 3<>stdout 4<>stderr
+${quote(tools.cat)} <stdout >>stdout.raw 3>&- 4>&- 6<&- &
+${quote(tools.cat)} <stderr >>stderr.raw 3>&- 4>&- 6<&- &
+(
+  unset ${KEEPER_MARK}
+  exec ${input} >stdout 2>stderr 3>&- 4>&- 8>>problem 9<program.sh
+${options.containerGroups.map((file) => `  echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : `  { echo ${options.oomScoreAdjust} >/proc/self/oom_score_adj; } 2>/dev/null\n`}  exec ${enter}
+)
+echo $? >exit
+exec 3>&- 4>&- 6<&-
+${options.stdin ? `read -r holder <stdin.holder && kill "$holder" 2>/dev/null\n` : ""}wait
+echo >drained
+`;
+}
+
+export interface EnterScript {
+  readonly directory: string;
+  readonly plan?: MountPlan;
+  readonly tools: Readonly<Record<string, string>>;
+  readonly hostname?: string;
+  /** `setpriv` and its arguments; empty where nothing is to be given up. */
+  readonly privileges: readonly string[];
+  readonly shell: string;
+}
+
+/** Runs in the container's namespaces: says which process it is, mounts, gives up privileges, becomes the program. */
+export function enterScript(options: EnterScript): string {
+  const lines = [READ_OWN_STAT, 'echo "$pid $start" >main'];
+  const { plan } = options;
+  if (options.hostname !== undefined)
+    lines.push(`{ echo ${quote(options.hostname)} >/proc/sys/kernel/hostname; } 2>/dev/null`);
+  if (plan) {
+    for (const [name, path] of Object.entries(options.tools)) lines.push(`${name}=${quote(path)}`);
+    lines.push('fail() { echo "cannot mount the volumes" >&8; exit 128; }');
+    for (const command of plan.prepare) lines.push(`${command} 2>&8 || fail`);
+    if (plan.table !== "") lines.push('"$mount" -a -T mounts 2>&8 || fail');
+    // Warnings of commands that succeeded are no reason why the program can not be run.
+    lines.push(": >problem");
+    if (plan.root !== undefined) {
+      lines.push(`cd ${quote(plan.root)} && "$pivot_root" . . 2>&8 && "$umount" -l . 2>&8 && cd / || fail`);
+    }
+  }
+  lines.push(`exec ${commandLine([...options.privileges, options.shell, "/proc/self/fd/9"])}`);
+  return `${lines.join("\n")}\n`;
+}
+
+export interface ProgramScript {
+  readonly command: readonly string[];
+  readonly environment: readonly EnvironmentVariable[];
+  readonly workingDirectory: string;
+  readonly env: string;
+  /** Where to say why the program can not be run: 8 for the keeper's file, 2 for the output of an exec. */
+  readonly problems: 2 | 8;
+}
+
+/**
+ * The last shell, with the container's user and view: sets the variables and becomes the program. The variables come
+ * last, so that none of them has a say in the programs that ran before with more privileges.
+ */
+export function programScript(options: ProgramScript): string {
+  const [program = ""] = options.command;
+  const plain = options.environment.filter(({ name }) => /^[A-Za-z_]\w*$/.test(name));
+  const odd = options.environment.filter(({ name }) => !/^[A-Za-z_]\w*$/.test(name));
+  const say = (text: string, code: number) => `{ echo ${quote(text)} >&${options.problems}; exit ${code}; }`;
+  const check = program.includes("/")
+    ? [
+        `[ -e ${quote(program)} ] || ${say(`${program}: no such file on this machine`, 127)}`,
+        `{ [ -x ${quote(program)} ] && [ ! -d ${quote(program)} ]; } || ${say(`${program}: not an executable file`, 126)}`,
+      ]
+    : [
+        `command -v -- ${quote(program)} >/dev/null || ${say(`${program}: no such program in the PATH of the container`, 127)}`,
+      ];
+  const words =
+    odd.length === 0
+      ? options.command
+      : [options.env, ...odd.map((each) => `${each.name}=${each.value}`), ...options.command];
+  return [
+    `cd -- ${quote(options.workingDirectory)} 2>/dev/null || ${say(`working directory ${options.workingDirectory}: cannot be entered`, 126)}`,
+    "unset OLDPWD",
+    ...plain.map(({ name, value }) => `export ${name}=${quote(value)}`),
+    ...check,
+    "exec 8>&- 9<&-",
+    `exec ${commandLine(words)}`,
+    "",
+  ].join("\n");
+}
