@@ -54,6 +54,8 @@ export interface Runtime {
 
   /** Runs a command in a running container; resolves with its exit code once all output is written. */
   exec(id: string, command: readonly string[], streams: CommandStreams, signal?: AbortSignal): Promise<number>;
+  /** Runs a short command to its end, where there is a quicker way than `exec`; rejects when it takes too long. */
+  execSync?(id: string, command: readonly string[], timeoutMs: number): Promise<ExecSyncResult>;
   /** Joins the streams of a container's own process until it ends or the signal aborts. */
   attach(id: string, streams: CommandStreams, signal?: AbortSignal): Promise<void>;
   /** Joins a stream with a port on the pod's loopback; resolves when either side has ended. */
@@ -67,6 +69,12 @@ export interface Runtime {
 
   /** Absent where containers need no images. */
   readonly images?: ImageStore;
+}
+
+export interface ExecSyncResult {
+  readonly exitCode: number;
+  /** Of both streams, one after the other. */
+  readonly output: string;
 }
 
 export interface RuntimeVersion {

@@ -8,6 +8,7 @@ import type {
   ContainerConfig,
   ContainerResources,
   ContainerStats,
+  ExecSyncResult,
   Runtime,
   RuntimeHealth,
   RuntimeSandbox,
@@ -21,13 +22,17 @@ import { type CgroupDriver, cgroupDirectory, cgroupParentName } from "./cgroup-p
 import { ChangeWatch } from "./change-watch.ts";
 import { CriClient } from "./cri-client.ts";
 import { CriImages } from "./cri-images.ts";
+import { CriStats } from "./cri-stats.ts";
 import { CriCallFailed } from "./errors.ts";
+import { execSync } from "./exec-sync.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { linuxResources } from "./linux-resources.ts";
 import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
 import { PodLister } from "./pod-lister.ts";
 import { RuntimeService } from "./proto/cri_pb.ts";
+import type { CriStreams } from "./streaming/cri-streams.ts";
+import type { Dial } from "./streaming/stream-server.ts";
 
 export interface CriRuntimeOptions {
   /** Path of the runtime's unix socket. */
@@ -36,7 +41,10 @@ export interface CriRuntimeOptions {
   readonly cgroups: readonly CgroupMount[];
   /** Folder that seccomp profiles named by pods lie in. @default "/var/lib/kubelet/seccomp" */
   readonly seccompDirectory?: string;
+  /** @default the runtime's own, which it is asked for */
   readonly cgroupDriver?: CgroupDriver;
+  /** How the runtime's streaming server is reached. @default over this machine's network */
+  readonly dial?: Dial;
   readonly clock?: Clock;
   readonly log?: Logger;
 }
@@ -54,6 +62,7 @@ export class CriRuntime implements Runtime {
   readonly #lister: PodLister;
   readonly #watch: ChangeWatch;
   readonly #cgroups: PodCgroups;
+  readonly #stats: CriStats;
   #driver: CgroupDriver | undefined;
 
   constructor(options: CriRuntimeOptions) {
@@ -64,6 +73,7 @@ export class CriRuntime implements Runtime {
     this.#lister = new PodLister(this.#client);
     this.#watch = new ChangeWatch(this.#lister, this.#clock);
     this.#cgroups = new PodCgroups(options.cgroups, this.#clock);
+    this.#stats = new CriStats(this.#client, this.#lister);
     this.images = new CriImages(this.#client);
     this.#driver = options.cgroupDriver;
   }
@@ -181,16 +191,20 @@ export class CriRuntime implements Runtime {
     this.#lister.forget(id);
   }
 
-  exec(_id: string, _command: readonly string[], _streams: CommandStreams, _signal?: AbortSignal): Promise<number> {
-    throw new Error("not there yet");
+  async exec(id: string, command: readonly string[], streams: CommandStreams, signal?: AbortSignal): Promise<number> {
+    return (await this.#streams()).exec(id, command, streams, signal);
   }
 
-  attach(_id: string, _streams: CommandStreams, _signal?: AbortSignal): Promise<void> {
-    throw new Error("not there yet");
+  async attach(id: string, streams: CommandStreams, signal?: AbortSignal): Promise<void> {
+    await (await this.#streams()).attach(id, streams, signal);
   }
 
-  portForward(_sandbox: string, _port: number, _stream: Duplex, _signal?: AbortSignal): Promise<void> {
-    throw new Error("not there yet");
+  async portForward(sandbox: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
+    await (await this.#streams()).portForward(sandbox, port, stream, signal);
+  }
+
+  async execSync(id: string, command: readonly string[], timeoutMs: number): Promise<ExecSyncResult> {
+    return execSync(this.#client, id, command, timeoutMs);
   }
 
   async reopenLog(id: string): Promise<void> {
@@ -198,13 +212,19 @@ export class CriRuntime implements Runtime {
     await this.#call(reopenContainerLog, { containerId: id }, `open the log of container ${id} again`);
   }
 
-  async stats(_signal?: AbortSignal): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }> {
-    return { sandboxes: [], containers: [] };
+  stats(signal?: AbortSignal): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }> {
+    return this.#stats.stats(signal);
   }
 
   /** Cuts the connection. What runs goes on. */
   close(): void {
     this.#client.close();
+  }
+
+  /** Loaded when it is first used: most nodes hardly ever need it. */
+  async #streams(): Promise<CriStreams> {
+    const { CriStreams } = await import("./streaming/cri-streams.ts");
+    return new CriStreams({ client: this.#client, clock: this.#clock, dial: this.#options.dial });
   }
 
   #call<I extends DescMessage, O extends DescMessage>(

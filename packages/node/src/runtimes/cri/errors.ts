@@ -46,3 +46,27 @@ export class CriCallFailed extends CallFailed {
     this.status = values.status;
   }
 }
+
+export const CriStreamRefused = defineError(
+  "CRI_STREAM_REFUSED",
+  "cannot connect to the container runtime's streaming server at {url}: {reason}",
+  "The runtime gave out this address but does not serve it: let its streaming server listen on this machine's loopback, without TLS.",
+);
+
+export const CriCommandFailed = defineError(
+  "CRI_COMMAND_FAILED",
+  "cannot {action}: {reason}",
+  "The container runtime could not start or follow the command, in its own words: most often there is no such program in the image.",
+);
+
+export const CriPortFailed = defineError(
+  "CRI_PORT_FAILED",
+  "cannot forward port {port} of sandbox {sandbox}: {reason}",
+  "Most often nothing listens on that port inside of the pod.",
+);
+
+export const CriCommandTimedOut = defineError(
+  "CRI_COMMAND_TIMED_OUT",
+  "{program} in the container {id} did not end within {seconds} s",
+  "Give the probe or hook more time (`timeoutSeconds`), or make the command shorter.",
+);
