@@ -1,0 +1,5 @@
+export * from "./build-summary.ts";
+export * from "./machine-capacity.ts";
+export * from "./machine-info.ts";
+export * from "./machine-usage.ts";
+export { UsageHistory } from "./usage-history.ts";
