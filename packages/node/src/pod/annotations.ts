@@ -1,0 +1,15 @@
+/** What the node writes on sandboxes and containers, so that it finds it again after its own end. */
+export const annotations = {
+  /** Milliseconds to wait after the end of this container before the next of its name starts. */
+  restartDelay: "node.fjord.dev/restart-delay",
+  /** Image that the pod named when the container was made; a change of it restarts the container. */
+  image: "node.fjord.dev/image",
+  /** The container's resources as the pod gave them, as JSON. */
+  resources: "node.fjord.dev/resources",
+  /** Seconds that the container has to end in once its pod is no longer known. */
+  grace: "node.fjord.dev/termination-grace-seconds",
+  /** File that the container leaves its last words in. */
+  terminationMessage: "node.fjord.dev/termination-message",
+  /** `spec.runtimeClassName` handler that the sandbox was made with. */
+  handler: "node.fjord.dev/runtime-handler",
+} as const;

@@ -1,0 +1,161 @@
+import type { RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
+import { annotations } from "../annotations.ts";
+import { isAlive, newest } from "../observed-pod.ts";
+import { containersOf, type PodContainer, podText } from "../pod-containers.ts";
+import { planCleanup } from "./cleanup-plan.ts";
+import { nextAttempt } from "./last-end.ts";
+import type { PlanInput } from "./plan-input.ts";
+import type { PodAction, PodPlan, Waiting } from "./pod-plan.ts";
+import { delayAfter, nextDelay, restartAt } from "./restart-delay.ts";
+import { restartsAfter } from "./restart-policy.ts";
+
+/** Brings up what the pod should have: its sandbox, then init containers one by one, then the main ones. */
+export function planRun(input: PlanInput): PodPlan {
+  const { sandbox } = input.observed;
+  if (sandbox?.state === "ready") return new RunPlan(input, sandbox).make();
+  return planSandbox(input, sandbox);
+}
+
+function planSandbox(input: PlanInput, old: RuntimeSandbox | undefined): PodPlan {
+  const plan = { waiting: new Map(), ended: false };
+  if (input.sandboxBusy || input.starting.size > 0) return { ...plan, actions: [] };
+  const { sandboxRetryAt = 0, now } = input;
+  if (sandboxRetryAt > now) return { ...plan, actions: [], wakeAt: sandboxRetryAt };
+  const remains = input.observed.sandboxes.filter(
+    ({ state, containers }) => state === "ready" || containers.some(isAlive),
+  );
+  if (remains.length > 0) return { ...plan, actions: remains.map(({ id }) => ({ do: "stopSandbox", id })) };
+  return { ...plan, actions: [{ do: "runSandbox", attempt: (old?.attempt ?? -1) + 1 }] };
+}
+
+/** The plan of a pod whose sandbox stands. */
+class RunPlan {
+  readonly #input: PlanInput;
+  readonly #sandbox: RuntimeSandbox;
+  readonly #actions: PodAction[] = [];
+  readonly #waiting = new Map<string, Waiting>();
+  #wakeAt = Number.POSITIVE_INFINITY;
+
+  constructor(input: PlanInput, sandbox: RuntimeSandbox) {
+    this.#input = input;
+    this.#sandbox = sandbox;
+  }
+
+  make(): PodPlan {
+    const containers = containersOf(this.#input.pod);
+    for (const container of containers) this.#replaceUnwell(container);
+    for (const container of containers) if (container.role === "ephemeral") this.#keep(container);
+    if (this.#initialize(containers)) {
+      for (const container of containers) if (container.role === "main") this.#keep(container);
+    }
+    this.#actions.push(...planCleanup(this.#input));
+    return {
+      actions: this.#actions,
+      waiting: this.#waiting,
+      ended: false,
+      ...(Number.isFinite(this.#wakeAt) && { wakeAt: this.#wakeAt }),
+    };
+  }
+
+  /** Takes the next step of the initialization; true once main containers may run. */
+  #initialize(containers: PodContainer[]): boolean {
+    const isBegun = containers.some(({ role, name }) => role === "main" && this.#current(name) !== undefined);
+    for (const container of containers) {
+      if (container.role === "sidecar") {
+        this.#keep(container);
+        if (!isBegun && !this.#isStarted(container)) return false;
+      }
+      if (container.role === "init" && !isBegun && !this.#isDone(container)) {
+        this.#keep(container);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Starts the container unless it runs, is about to, has done its work, or has to wait. */
+  #keep(container: PodContainer): void {
+    const { pod, observed, now, starting, retryAt, stopping, timing } = this.#input;
+    const { name } = container;
+    if (starting.has(name)) return;
+    const last = newest(observed, name);
+    if (last !== undefined && isAlive(last)) return;
+    if (last?.state === "created") {
+      // Made by a process of the node that died before it could start it.
+      if (!stopping.has(last.id)) this.#actions.push({ do: "remove", container: last });
+      return;
+    }
+    if (last !== undefined && this.#isOver(container, last)) return;
+    const backedOffUntil = last === undefined ? 0 : restartAt(last, timing);
+    if (last !== undefined && backedOffUntil > now) {
+      const seconds = formatSeconds(delayAfter(last, timing) / 1000);
+      const message = `back-off ${seconds} restarting failed container=${name} pod=${podText(pod)}`;
+      this.#waiting.set(name, { reason: "CrashLoopBackOff", message });
+      this.#wake(backedOffUntil);
+      return;
+    }
+    const notBefore = retryAt.get(name) ?? 0;
+    if (notBefore > now) {
+      this.#wake(notBefore);
+      return;
+    }
+    const attempt = nextAttempt(pod, observed, name);
+    this.#actions.push({ do: "start", container, attempt, restartDelay: nextDelay(last, timing) });
+  }
+
+  /** An ended container that is not to be followed by another. */
+  #isOver(container: PodContainer, last: RuntimeContainer): boolean {
+    // A new sandbox begins with its init containers again.
+    if (container.role === "init" && last.sandbox !== this.#sandbox.id) return false;
+    return !restartsAfter(this.#input.pod, container, last.exitCode ?? 1);
+  }
+
+  #replaceUnwell(container: PodContainer): void {
+    const { unwell, stopping, observed, pod } = this.#input;
+    const last = newest(observed, container.name);
+    if (last === undefined || !isAlive(last) || stopping.has(last.id)) return;
+    const reason = unwell.get(last.id) ?? changed(container, last) ?? lostTrack(last);
+    if (reason === undefined) return;
+    const graceSeconds = reason.graceSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 30;
+    this.#actions.push({ do: "stop", container: last, graceSeconds, message: reason.message });
+  }
+
+  #current(name: string): RuntimeContainer | undefined {
+    const last = newest(this.#input.observed, name);
+    return last?.sandbox === this.#sandbox.id ? last : undefined;
+  }
+
+  #isStarted({ name }: PodContainer): boolean {
+    const current = this.#current(name);
+    return current?.state === "running" && this.#input.started.has(current.id);
+  }
+
+  #isDone({ name }: PodContainer): boolean {
+    const current = this.#current(name);
+    return current?.state === "exited" && current.exitCode === 0;
+  }
+
+  #wake(at: number): void {
+    this.#wakeAt = Math.min(this.#wakeAt, at);
+  }
+}
+
+function changed(
+  container: PodContainer,
+  last: RuntimeContainer,
+): { message: string; graceSeconds?: number } | undefined {
+  const before = last.annotations[annotations.image];
+  if (container.role === "init" || before === undefined || before === (container.spec.image ?? "")) return undefined;
+  return { message: `Container ${container.name} definition changed, will be restarted` };
+}
+
+function lostTrack(last: RuntimeContainer): { message: string; graceSeconds?: number } | undefined {
+  if (last.state !== "unknown") return undefined;
+  return { message: `Container ${last.name} is in an unknown state, will be restarted` };
+}
+
+/** `10s`, `2m40s`: as Go prints durations. */
+export function formatSeconds(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds % 60}s`;
+}

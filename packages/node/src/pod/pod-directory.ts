@@ -1,0 +1,32 @@
+import { join } from "node:path";
+import type { Pod } from "@fjord/kube";
+import { uidOf } from "./pod-containers.ts";
+
+/** Where the working files of all pods are. */
+export function podsDirectory(stateDirectory: string): string {
+  return join(stateDirectory, "pods");
+}
+
+export function podDirectory(stateDirectory: string, podUid: string): string {
+  return join(podsDirectory(stateDirectory), podUid);
+}
+
+export function logsDirectory(stateDirectory: string): string {
+  return join(stateDirectory, "logs");
+}
+
+/** Where the logs of a pod's containers are. */
+export function logDirectory(stateDirectory: string, pod: Pod): string {
+  const { namespace, name } = pod.metadata;
+  return join(logsDirectory(stateDirectory), `${namespace}_${name}_${uidOf(pod)}`);
+}
+
+/** The uid in the name of a folder of logs. */
+export function uidOfLogDirectory(folder: string): string {
+  return folder.slice(folder.lastIndexOf("_") + 1);
+}
+
+/** The file that is mounted at a container's `terminationMessagePath`. */
+export function terminationMessageFile(podDirectory: string, container: string, attempt: number): string {
+  return join(podDirectory, "containers", container, `${attempt}.message`);
+}

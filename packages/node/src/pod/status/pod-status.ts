@@ -1,0 +1,50 @@
+import { qosClass } from "../../resources/qos-class.ts";
+import { type ContainerStatus, containersOf, type PodStatus } from "../pod-containers.ts";
+import { timeText } from "./container-state.ts";
+import { containerStatus } from "./container-status.ts";
+import { podConditions } from "./pod-conditions.ts";
+import { podPhase } from "./pod-phase.ts";
+import type { StatusInput } from "./status-input.ts";
+
+/** The whole status of a pod as the node sees it. Conditions of others are in it as they were. */
+export function podStatus(input: StatusInput): PodStatus {
+  const { pod, end, hostIPs } = input;
+  const statuses = new Map<string, ContainerStatus>();
+  const byRole = { init: [], sidecar: [], main: [], ephemeral: [] } as Record<string, ContainerStatus[]>;
+  for (const container of containersOf(pod)) {
+    const status = containerStatus(container, input);
+    statuses.set(container.name, status);
+    byRole[container.role === "sidecar" ? "init" : container.role]?.push(status);
+  }
+  const phase = podPhase(input, statuses);
+  const { init = [], main = [], ephemeral = [] } = byRole;
+  const reason = end?.reason ?? pod.status?.reason;
+  const message = end?.reason === undefined ? pod.status?.message : end.message;
+  return {
+    ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
+    phase,
+    conditions: podConditions(input, phase, statuses),
+    ...(reason && phase === "Failed" && { reason, message: message ?? "" }),
+    ...addresses(hostIPs, podAddresses(input)),
+    startTime: pod.status?.startTime ?? timeText(input.now),
+    ...(init.length > 0 && { initContainerStatuses: init }),
+    containerStatuses: main,
+    ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
+    qosClass: pod.status?.qosClass ?? qosClass(pod),
+  };
+}
+
+/** The pod's own addresses; those of a pod that has ended are remembered. */
+export function podAddresses({ pod, observed, hostIPs, ended }: StatusInput): readonly string[] {
+  const { sandbox } = observed;
+  if (sandbox?.state === "ready") return pod.spec?.hostNetwork === true ? hostIPs : sandbox.addresses;
+  if (!ended && sandbox === undefined) return [];
+  return (pod.status?.podIPs ?? []).flatMap(({ ip }) => (ip === undefined ? [] : [ip]));
+}
+
+function addresses(hostIPs: readonly string[], podIPs: readonly string[]): PodStatus {
+  return {
+    ...(hostIPs[0] !== undefined && { hostIP: hostIPs[0], hostIPs: hostIPs.map((ip) => ({ ip })) }),
+    ...(podIPs[0] !== undefined && { podIP: podIPs[0], podIPs: podIPs.map((ip) => ({ ip })) }),
+  };
+}

@@ -1,0 +1,25 @@
+import type { Pod } from "@fjord/kube";
+import type { ObservedPod } from "../observed-pod.ts";
+import type { PodEnd } from "../plan/plan-input.ts";
+import type { Waiting } from "../plan/pod-plan.ts";
+
+/** Everything that a pod's status is made of. */
+export interface StatusInput {
+  /** With the status that was last reported. */
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  readonly now: number;
+  /** Why containers wait, by name. */
+  readonly waiting: ReadonlyMap<string, Waiting>;
+  /** Ids of running containers that have started, and that are ready for requests. */
+  readonly started: ReadonlySet<string>;
+  readonly ready: ReadonlySet<string>;
+  /** Last words of ended containers, by id. */
+  readonly messages: ReadonlyMap<string, string>;
+  readonly end?: PodEnd;
+  /** Nothing of the pod runs, and nothing will. */
+  readonly ended: boolean;
+  readonly hostIPs: readonly string[];
+  /** `containerd`, for ids as in `containerd://4f2a`. */
+  readonly runtimeName: string;
+}

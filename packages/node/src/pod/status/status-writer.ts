@@ -1,0 +1,139 @@
+import { type Clock, describeError, type Logger, onAbort, type Random, WorkQueue } from "@fjord/base";
+import { isConflict, isNotFound, Pod, type Writer } from "@fjord/kube";
+import { type PodStatus, uidOf } from "../pod-containers.ts";
+import { isReported, statusPatch, wouldRevive } from "./status-patch.ts";
+
+export interface StatusWriterOptions {
+  readonly client: Pick<Writer, "patch" | "delete">;
+  /** How many requests are under way at once. @default 8 */
+  readonly workers?: number;
+  /** The longest time between tries. @default 10_000 */
+  readonly maxDelayMs?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+interface Entry {
+  readonly pod: Pod;
+  /** What the API has, as far as is known. */
+  reported: PodStatus | undefined;
+  status: PodStatus | undefined;
+  isFinished: boolean;
+}
+
+/**
+ * Brings the statuses of pods to the API: the newest of each, only where it differs, tried until it is taken. It knows of
+ * no runtime; whatever stands in for a node can use it.
+ */
+export class StatusWriter {
+  readonly #options: StatusWriterOptions;
+  readonly #queue: WorkQueue;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+    const { clock, random, maxDelayMs = 10_000 } = options;
+    this.#queue = new WorkQueue({ clock, random, backoff: { initial: 200, max: maxDelayMs } });
+  }
+
+  /** Takes over the status; `pod` is as the API last showed it. */
+  set(pod: Pod, status: PodStatus): void {
+    const entry = this.#entryOf(pod);
+    if (wouldRevive(entry.status ?? entry.reported, status)) {
+      this.#options.logger.warn("a pod that has ended stays so", { pod: uidOf(pod), phase: status.phase });
+      return;
+    }
+    if (isReported(entry.reported, status)) {
+      entry.status = undefined;
+      return;
+    }
+    entry.status = status;
+    this.#queue.add(uidOf(pod));
+  }
+
+  /** Deletes the pod from the API for good, once its last status is there. */
+  finish(pod: Pod): void {
+    this.#entryOf(pod).isFinished = true;
+    this.#queue.add(uidOf(pod));
+  }
+
+  /** The API no longer has the pod. */
+  forget(podUid: string): void {
+    this.#entries.delete(podUid);
+    this.#queue.forget(podUid);
+  }
+
+  /** Whether everything that was set for the pod is in the API. */
+  isWritten(podUid: string): boolean {
+    return this.#entries.get(podUid)?.status === undefined;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const release = onAbort(signal, () => over.abort());
+    const { workers = 8 } = this.#options;
+    await Promise.all(Array.from({ length: workers }, () => this.#work(over.signal)));
+    release();
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let uid = await this.#queue.next(signal); uid !== undefined; uid = await this.#queue.next(signal)) {
+      try {
+        await this.#write(uid, signal);
+        this.#queue.forget(uid);
+      } catch (error) {
+        if (!signal.aborted) this.#retry(uid, error);
+      } finally {
+        this.#queue.done(uid);
+      }
+    }
+  }
+
+  #retry(uid: string, error: unknown): void {
+    const failures = this.#queue.failures(uid);
+    const note = { pod: uid, error: describeError(error) };
+    if (failures === 0) this.#options.logger.warn("cannot report a pod's status, trying again", note);
+    this.#queue.addRateLimited(uid);
+  }
+
+  async #write(uid: string, signal: AbortSignal): Promise<void> {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    try {
+      if (entry.status !== undefined) await this.#patch(uid, entry, entry.status, signal);
+      if (entry.isFinished && entry.status === undefined) await this.#delete(uid, entry, signal);
+    } catch (error) {
+      // Gone, or another pod by now: either way nobody waits for this one's status.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+      this.#entries.delete(uid);
+    }
+  }
+
+  async #patch(uid: string, entry: Entry, status: PodStatus, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const patch = statusPatch(uid, status);
+    const written = await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal });
+    entry.reported = written.status;
+    // A newer one may have come meanwhile, and waits in the queue.
+    if (entry.status === status) entry.status = undefined;
+  }
+
+  async #delete(uid: string, { pod }: Entry, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    await client.delete(Pod, keyOf(pod), { gracePeriodSeconds: 0, preconditions: { uid }, signal });
+  }
+
+  #entryOf(pod: Pod): Entry {
+    const uid = uidOf(pod);
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) return entry;
+    const fresh = { pod, reported: pod.status, status: undefined, isFinished: false };
+    this.#entries.set(uid, fresh);
+    return fresh;
+  }
+}
+
+function keyOf(pod: Pod): { name: string; namespace: string } {
+  return { name: pod.metadata.name ?? "", namespace: pod.metadata.namespace ?? "" };
+}

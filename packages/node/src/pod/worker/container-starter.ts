@@ -1,0 +1,227 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { backoffDelay, describeError } from "@fjord/base";
+import type { Secret } from "@fjord/kube";
+import { resolveEnvironment } from "../../environment/environment.ts";
+import type { ImageStatus } from "../../runtime/index.ts";
+import { forgeContainer } from "../forge/container-forge.ts";
+import { forgeSandbox } from "../forge/sandbox-forge.ts";
+import { rootProblem } from "../image/non-root.ts";
+import { isAlive, newest } from "../observed-pod.ts";
+import type { PodAction, Waiting } from "../plan/pod-plan.ts";
+import { type PodContainer, uidOf } from "../pod-containers.ts";
+import { podDirectory, terminationMessageFile } from "../pod-directory.ts";
+import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
+import { StartProblem } from "./start-problem.ts";
+
+/** Runs once the process has been started, and before anything may rely on it. */
+export type AfterStart = (container: PodContainer, id: string, signal: AbortSignal) => Promise<void>;
+
+export type StartAction = Extract<PodAction, { do: "start" }>;
+
+interface Failure {
+  readonly problem: StartProblem;
+  readonly count: number;
+  readonly at: number;
+  readonly retryAt: number;
+}
+
+/** When a status passes from what went wrong to what is waited for. */
+const LATER_MS = 2_000;
+
+/** Starts the containers of one pod, one after the other as they are listed. */
+export class ContainerStarter {
+  readonly #context: WorkerContext;
+  readonly #say: Say;
+  readonly #afterStart: AfterStart;
+  readonly #starting = new Set<string>();
+  readonly #failures = new Map<string, Failure>();
+  #lane: Promise<void> = Promise.resolve();
+  #controller = new AbortController();
+
+  constructor(context: WorkerContext, afterStart: AfterStart) {
+    this.#context = context;
+    this.#say = sayer(context, context.pod);
+    this.#afterStart = afterStart;
+  }
+
+  /** Names of those under way. */
+  get starting(): ReadonlySet<string> {
+    return this.#starting;
+  }
+
+  retryTimes(): Map<string, number> {
+    return new Map([...this.#failures].map(([name, { retryAt }]) => [name, retryAt]));
+  }
+
+  /** Why containers wait, by name. */
+  waiting(now: number): Map<string, Waiting> {
+    return new Map(
+      [...this.#failures].map(([name, { problem, at }]) => {
+        const { later, reason, message } = problem;
+        return [name, later !== undefined && now - at >= LATER_MS ? later : { reason, message }];
+      }),
+    );
+  }
+
+  start(action: StartAction): void {
+    const { name } = action.container;
+    this.#starting.add(name);
+    const signal = AbortSignal.any([this.#controller.signal, this.#context.signal]);
+    this.#lane = this.#lane.then(async () => {
+      await this.#attempt(action, signal);
+      // Until a list shows what was made, another look would make it again.
+      void this.#context.view.refresh().then(() => {
+        this.#starting.delete(name);
+        this.#context.wake();
+      });
+    });
+  }
+
+  /** Gives up whatever is under way: the pod is to end. */
+  cancel(): void {
+    this.#controller.abort();
+    this.#controller = new AbortController();
+    this.#failures.clear();
+  }
+
+  /** Something that a start may have failed for has changed. */
+  retryNow(): void {
+    for (const [name, failure] of this.#failures) {
+      if (failure.problem.later === undefined) this.#failures.set(name, { ...failure, retryAt: 0 });
+    }
+  }
+
+  async #attempt(action: StartAction, signal: AbortSignal): Promise<void> {
+    const { name } = action.container;
+    try {
+      signal.throwIfAborted();
+      const id = await this.#make(action, signal);
+      this.#failures.delete(name);
+      await this.#afterStart(action.container, id, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(name, error);
+    }
+  }
+
+  #fail(name: string, error: unknown): void {
+    const { clock, random, logger, pod } = this.#context;
+    const problem =
+      error instanceof StartProblem ? error : new StartProblem("CreateContainerError", describeError(error));
+    const count = (this.#failures.get(name)?.count ?? 0) + 1;
+    // Pulls from far away are repeated less and less, what is wrong on this machine soon.
+    const max = problem.later === undefined ? 10_000 : 300_000;
+    const initial = problem.later === undefined ? 2_000 : 10_000;
+    const delay = backoffDelay(count - 1, { initial, max, jitter: 0.1, random });
+    const at = clock.now();
+    this.#failures.set(name, { problem, count, at, retryAt: at + delay });
+    if (problem.later !== undefined) clock.after(LATER_MS, () => this.#tellBackOff(name, at));
+    this.#say("Warning", "Failed", `Error: ${problem.later === undefined ? problem.message : problem.reason}`);
+    logger.info("cannot start a container", { pod: uidOf(pod()), container: name, error: problem.message });
+  }
+
+  #tellBackOff(name: string, at: number): void {
+    const failure = this.#failures.get(name);
+    if (failure?.at !== at || this.#context.signal.aborted) return;
+    const image = newestImage(this.#context.pod().spec, name);
+    this.#say("Normal", "BackOff", `Back-off pulling image "${image}"`);
+    this.#say("Warning", "Failed", "Error: ImagePullBackOff");
+    this.#context.wake();
+  }
+
+  async #make(action: StartAction, signal: AbortSignal): Promise<string> {
+    const { container, attempt, restartDelay } = action;
+    const { view, settings, handler, calls, facts, objects, volumes } = this.#context;
+    const pod = this.#context.pod();
+    const { sandbox } = view.get(uidOf(pod));
+    if (sandbox?.state !== "ready") throw new StartProblem("CreateContainerError", "the pod's sandbox is gone");
+    const image = await this.#image(container, signal);
+    const config = await asConfigProblem(async () => {
+      const messageFile = terminationMessageFile(
+        podDirectory(settings.stateDirectory, uidOf(pod)),
+        container.name,
+        attempt,
+      );
+      const environment = await resolveEnvironment(pod, container.spec, facts(), objects);
+      const mounts = await volumes.mounts(pod, container.name, facts());
+      await makeMessageFile(messageFile);
+      return forgeContainer(pod, container, {
+        attempt,
+        restartDelay,
+        imageId: image?.id ?? "",
+        environment,
+        mounts,
+        messageFile,
+        memoryCapacity: settings.memoryCapacity,
+        ...this.#target(container),
+      });
+    });
+    return await calls.run(async () => {
+      signal.throwIfAborted();
+      const sandboxConfig = forgeSandbox(pod, sandbox.attempt, handler, settings);
+      const id = await view.runtime.createContainer(sandbox.id, config, sandboxConfig, signal);
+      this.#say("Normal", "Created", "Container created");
+      try {
+        await view.runtime.startContainer(id, signal);
+      } catch (error) {
+        throw new StartProblem("RunContainerError", describeError(error), undefined, { cause: error });
+      }
+      this.#say("Normal", "Started", "Container started");
+      return id;
+    });
+  }
+
+  async #image(container: PodContainer, signal: AbortSignal): Promise<ImageStatus | undefined> {
+    const { view, puller, pod } = this.#context;
+    const { images } = view.runtime;
+    if (images === undefined) return undefined;
+    const { image = "", imagePullPolicy } = container.spec;
+    const status = await puller.ensure({
+      images,
+      image,
+      ...(imagePullPolicy !== undefined && { policy: imagePullPolicy }),
+      secrets: () => this.#pullSecrets(signal),
+      say: this.#say,
+      signal,
+    });
+    const problem = rootProblem(pod(), container, status);
+    if (problem !== undefined) throw new StartProblem("CreateContainerConfigError", problem);
+    return status;
+  }
+
+  async #pullSecrets(signal: AbortSignal): Promise<Secret[]> {
+    const { objects, pod } = this.#context;
+    const { namespace = "" } = pod().metadata;
+    const names = (pod().spec?.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
+    const found = await Promise.all(names.map((name) => objects.secret(namespace, name, signal)));
+    return found.filter((secret) => secret !== undefined);
+  }
+
+  #target({ target }: PodContainer): { targetContainer?: string } {
+    if (target === undefined) return {};
+    const found = newest(this.#context.view.get(uidOf(this.#context.pod())), target);
+    if (found === undefined || !isAlive(found)) {
+      throw new StartProblem("CreateContainerConfigError", `unable to find target container ${target}`);
+    }
+    return { targetContainer: found.id };
+  }
+}
+
+async function asConfigProblem<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartProblem) throw error;
+    throw new StartProblem("CreateContainerConfigError", describeError(error), undefined, { cause: error });
+  }
+}
+
+/** Whoever the container runs as may write to it. */
+async function makeMessageFile(file: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, "", { mode: 0o666 });
+}
+
+function newestImage(spec: { containers?: { name: string; image?: string }[] } | undefined, name: string): string {
+  return spec?.containers?.find((container) => container.name === name)?.image ?? "";
+}

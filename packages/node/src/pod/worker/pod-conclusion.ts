@@ -1,0 +1,94 @@
+import { rm } from "node:fs/promises";
+import { backoffDelay, describeError } from "@fjord/base";
+import type { RuntimeContainer } from "../../runtime/index.ts";
+import type { ObservedPod } from "../observed-pod.ts";
+import { uidOf } from "../pod-containers.ts";
+import { removeFilesOf } from "./pod-files.ts";
+import type { WorkerContext } from "./pod-services.ts";
+
+/** What is to be done once nothing of a pod runs any more: how far depends on whether the API still wants it. */
+export class PodConclusion {
+  readonly #context: WorkerContext;
+  readonly #onGone: () => void;
+  readonly #removing = new Set<string>();
+  #hasVolumes = true;
+  #isBusy = false;
+  #isFinished = false;
+  #isGone = false;
+  #failures = 0;
+  #retryAt = 0;
+
+  constructor(context: WorkerContext, onGone: () => void) {
+    this.#context = context;
+    this.#onGone = onGone;
+  }
+
+  /** Takes the next step, if there is one. */
+  look(ended: boolean, isGone: boolean, observed: ObservedPod): void {
+    if (!ended || this.#isBusy || this.#isGone || this.#retryAt > this.#context.clock.now()) return;
+    const isDeleted = isGone || this.#context.pod().metadata.deletionTimestamp !== undefined;
+    if (!this.#hasVolumes && (!isDeleted || (this.#isFinished && !isGone))) return;
+    void this.#conclude(isDeleted, isGone, observed);
+  }
+
+  async #conclude(isDeleted: boolean, isGone: boolean, observed: ObservedPod): Promise<void> {
+    const { volumes, view, signal, statuses, clock, random, logger, wake } = this.#context;
+    const pod = this.#context.pod();
+    this.#isBusy = true;
+    try {
+      await volumes.remove(uidOf(pod));
+      this.#hasVolumes = false;
+      if (isDeleted) {
+        for (const { id } of observed.sandboxes) {
+          await view.runtime.stopSandbox(id, signal);
+          await view.runtime.removeSandbox(id, signal);
+        }
+      }
+      if (isGone) await this.#leave();
+      else if (isDeleted) {
+        this.#isFinished = true;
+        statuses.finish(pod);
+      }
+      this.#failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      const delay = backoffDelay(this.#failures++, { initial: 500, max: 15_000, random });
+      this.#retryAt = clock.now() + delay;
+      clock.after(delay, wake);
+      logger.warn("cannot clear up after a pod, trying again", { pod: uidOf(pod), error: describeError(error) });
+    } finally {
+      this.#isBusy = false;
+    }
+    if (!this.#isGone) wake();
+  }
+
+  async #leave(): Promise<void> {
+    const { settings, objects, statuses } = this.#context;
+    const pod = this.#context.pod();
+    await removeFilesOf(settings.stateDirectory, pod);
+    objects.forget(uidOf(pod));
+    statuses.forget(uidOf(pod));
+    this.#isGone = true;
+    this.#onGone();
+  }
+
+  /** Removes a container that has ended, and its log. */
+  removeContainer(container: RuntimeContainer): void {
+    if (this.#removing.has(container.id)) return;
+    this.#removing.add(container.id);
+    const { view, signal, logger, wake } = this.#context;
+    const remove = async () => {
+      try {
+        await view.runtime.removeContainer(container.id, signal);
+        if (container.logFile !== "") await rm(container.logFile, { force: true });
+      } catch (error) {
+        const note = { pod: uidOf(this.#context.pod()), container: container.name, error: describeError(error) };
+        if (!signal.aborted) logger.warn("cannot remove a container", note);
+      }
+      await view.refresh();
+      this.#removing.delete(container.id);
+      wake();
+    };
+    void remove();
+  }
+}
