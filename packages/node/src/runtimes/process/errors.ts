@@ -53,3 +53,9 @@ export const PortForwardRefused = defineError(
   "cannot connect to port {port} of the pod: {reason}",
   "Check that a process of the pod listens on that port, on the pod's address or on 127.0.0.1.",
 );
+
+export const ProcessCommandTimeout = defineError(
+  "PROCESS_COMMAND_TIMEOUT",
+  "command {command} in container {container} took longer than {timeoutMs} ms and was killed",
+  "Give the probe a longer timeoutSeconds, or make the command quicker.",
+);

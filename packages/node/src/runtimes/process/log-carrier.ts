@@ -24,7 +24,7 @@ export interface LogCarrierOptions {
   /** Raw bytes between two checkpoints. @default 4 MiB */
   readonly checkpointBytes?: number;
   /** Frees the disk below `end` of a raw file; told after each checkpoint. */
-  readonly release?: (file: string, end: number) => void;
+  readonly release?: (stream: LogStream, end: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -193,7 +193,7 @@ export class LogCarrier {
     this.#sinceCheckpoint = 0;
     if (!this.#options.release) return;
     for (const stream of STREAMS) {
-      if (counts[stream] > 0) this.#options.release(join(this.#options.directory, `${stream}.raw`), counts[stream]);
+      if (counts[stream] > 0) this.#options.release(stream, counts[stream]);
     }
   }
 }

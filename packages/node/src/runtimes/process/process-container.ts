@@ -5,6 +5,7 @@ import { type Clock, type Logger, sleep } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/runtime.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { endOf } from "./container-end.ts";
+import type { LogStream } from "./cri-log.ts";
 import { ProcessStartFailed } from "./errors.ts";
 import { createOnce, readLine, readText, writeWhole } from "./files.ts";
 import { LogCarrier } from "./log-carrier.ts";
@@ -15,6 +16,8 @@ import {
   KEEPER_MARK,
   POD_MARK,
   type ProcessIdentity,
+  parseMarks,
+  readProc,
   sendSignal,
 } from "./process-table.ts";
 import type { Reaper } from "./reaper.ts";
@@ -34,7 +37,7 @@ export interface ProcessContainerOptions {
   readonly reaper: Reaper;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly releaseRaw?: (file: string, end: number) => void;
+  readonly releaseRaw: (file: string, end: number) => void;
   readonly onChange: () => void;
 }
 
@@ -44,6 +47,8 @@ export class ProcessContainer {
   readonly options: ProcessContainerOptions;
   readonly #log: LogCarrier;
   readonly #waiting = new Set<() => void>();
+  readonly #outputs = new Set<() => void>();
+  readonly #readers = new Set<{ stream: LogStream; offset: number }>();
   #watch: FSWatcher | undefined;
   #end: ContainerEnd | undefined;
   #finishing: Promise<ContainerEnd> | undefined;
@@ -56,7 +61,10 @@ export class ProcessContainer {
     this.#log = new LogCarrier({
       directory: options.directory,
       logFile: options.record.logFile,
-      ...(options.releaseRaw ? { release: options.releaseRaw } : {}),
+      release: (stream, end) => {
+        const needed = [...this.#readers].filter((reader) => reader.stream === stream).map((reader) => reader.offset);
+        options.releaseRaw(join(options.directory, `${stream}.raw`), Math.min(end, ...needed));
+      },
       onError: (error) =>
         options.logger.error("cannot write the log of a container", { container: this.record.id, error }),
     });
@@ -77,6 +85,11 @@ export class ProcessContainer {
     if (pid === undefined || started === undefined) return undefined;
     const identity = { pid: Number(pid), started };
     return isAlive(identity) ? identity : undefined;
+  }
+
+  /** Undefined where it does not run. */
+  runningSince(): number | undefined {
+    return this.#end ? undefined : this.main() && readLine(this.#file("main"))?.time;
   }
 
   async status(): Promise<RuntimeContainer> {
@@ -165,6 +178,43 @@ export class ProcessContainer {
     if (this.options.cgroups && this.record.cgroup !== undefined) this.options.cgroups.remove(this.record.cgroup);
   }
 
+  /** Whether it has ended and all its output is in the raw files. */
+  isOver(): boolean {
+    return this.#end !== undefined || this.#closed || readLine(this.#file("drained")) !== undefined;
+  }
+
+  async over(signal: AbortSignal): Promise<void> {
+    while (!this.isOver() && !signal.aborted) await this.output(signal);
+  }
+
+  /** Resolves when there may be more output, or the container has ended. */
+  output(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done);
+        this.#outputs.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#waiting.add(done);
+      this.#outputs.add(done);
+      signal.addEventListener("abort", done, { once: true });
+      if (signal.aborted || this.isOver()) done();
+    });
+  }
+
+  /** Someone who reads a raw file, from `offset` on: what he has not read is not given up. */
+  addReader(stream: LogStream, offset: number): { offset: number; close(): void } {
+    const reader = { stream, offset, close: () => void this.#readers.delete(reader) };
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  /** Whether a process is one of this container's, or of its keepers. */
+  owns(pid: number): boolean {
+    return parseMarks(readProc(`/proc/${pid}/environ`) ?? "")?.container === this.id;
+  }
+
   reopenLog(): void {
     this.#log.reopen();
   }
@@ -239,8 +289,9 @@ export class ProcessContainer {
 
   #observe(): void {
     this.#watch = watch(this.directory, { persistent: false }, (_, name) => {
-      if (name === "stdout.raw" || name === "stderr.raw") this.#log.poke();
-      else this.#changed();
+      if (name !== "stdout.raw" && name !== "stderr.raw") return this.#changed();
+      this.#log.poke();
+      for (const wake of [...this.#outputs]) wake();
     });
     this.#watch.on("error", (error) => {
       if (!this.#closed) this.options.logger.warn("cannot watch a container", { container: this.id, error });

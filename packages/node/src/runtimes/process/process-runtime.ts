@@ -6,22 +6,27 @@ import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base"
 import type { Pod } from "@fjord/kube";
 import type { ContainerConfig, SandboxConfig } from "../../runtime/configuration.ts";
 import type { ContainerResources } from "../../runtime/resources.ts";
-import type { Runtime, RuntimeHealth, RuntimeSandbox, RuntimeVersion } from "../../runtime/runtime.ts";
+import type { ExecSyncResult, Runtime, RuntimeHealth, RuntimeSandbox, RuntimeVersion } from "../../runtime/runtime.ts";
 import type { ContainerStats, SandboxStats } from "../../runtime/stats.ts";
 import type { CommandStreams } from "../../stream/command-streams.ts";
 import { Addresses } from "./addresses.ts";
+import { attachTo } from "./attach.ts";
 import { type Cgroups, openCgroups } from "./cgroups.ts";
 import { ChangeFeed } from "./change-feed.ts";
+import { type CommandPlace, runCommand, runShortCommand } from "./container-command.ts";
 import { type MachineAbilities, setUpContainer } from "./container-setup.ts";
 import { ProcessContainerMissing, ProcessSandboxMissing } from "./errors.ts";
 import { removeTree } from "./files.ts";
 import { objectionsTo } from "./objections.ts";
+import { forwardPort } from "./port-forward.ts";
 import { ownBoundingSet } from "./privileges.ts";
 import { ProcessContainer } from "./process-container.ts";
 import { bootId } from "./process-table.ts";
+import { RawSpace } from "./raw-space.ts";
 import { Reaper } from "./reaper.ts";
 import { type ContainerRecord, Records, type SandboxRecord } from "./records.ts";
 import { detectMountNamespace, type MountNamespace, tool } from "./tools.ts";
+import { kernelUnits, usageOf } from "./usage.ts";
 
 export interface ProcessRuntimeOptions {
   /** The node's; everything of this runtime is in `process/` below it. */
@@ -59,6 +64,8 @@ export class ProcessRuntime implements Runtime {
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, ProcessContainer>();
   readonly #boot = bootId();
+  readonly #units = kernelUnits();
+  readonly #space: RawSpace;
 
   private constructor(options: ProcessRuntimeOptions, abilities: MachineAbilities) {
     this.#options = options;
@@ -70,6 +77,7 @@ export class ProcessRuntime implements Runtime {
     const cgroups = options.controlGroups === false ? "control groups are turned off" : openCgroups();
     this.#cgroups = typeof cgroups === "string" ? undefined : cgroups;
     this.#withoutCgroups = typeof cgroups === "string" ? cgroups : undefined;
+    this.#space = new RawSpace(this.#logger);
     this.#reaper = new Reaper(this.#cgroups, this.#clock);
   }
 
@@ -253,16 +261,23 @@ export class ProcessRuntime implements Runtime {
     if (this.#cgroups && container.record.cgroup !== undefined) this.#cgroups.ensure(container.record.cgroup, merged);
   }
 
-  async exec(_id: string, _command: readonly string[], _streams: CommandStreams): Promise<number> {
-    throw new Error("not yet");
+  async exec(id: string, command: readonly string[], streams: CommandStreams, signal?: AbortSignal): Promise<number> {
+    return runCommand(this.#place(id, "run a command"), command, streams, signal);
   }
 
-  async attach(_id: string, _streams: CommandStreams): Promise<void> {
-    throw new Error("not yet");
+  async execSync(id: string, command: readonly string[], timeoutMs: number): Promise<ExecSyncResult> {
+    return runShortCommand(this.#place(id, "run a command"), command, timeoutMs);
   }
 
-  async portForward(_sandbox: string, _port: number, _stream: Duplex): Promise<void> {
-    throw new Error("not yet");
+  async attach(id: string, streams: CommandStreams, signal?: AbortSignal): Promise<void> {
+    await attachTo(this.#container(id, "attach to it"), streams, signal);
+  }
+
+  async portForward(sandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
+    const sandbox = this.#sandboxes.get(sandboxId);
+    if (!sandbox) throw new ProcessSandboxMissing({ action: `forward port ${port}`, id: sandboxId });
+    const { address } = sandbox.record;
+    await forwardPort([...(address === undefined ? [] : [address]), "127.0.0.1"], port, stream, signal);
   }
 
   async reopenLog(id: string): Promise<void> {
@@ -270,7 +285,30 @@ export class ProcessRuntime implements Runtime {
   }
 
   async stats(): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }> {
-    return { sandboxes: [], containers: [] };
+    const processes = Map.groupBy(
+      (await this.#reaper.scan()).filter((each) => !each.keeper),
+      (each) => each.container,
+    );
+    const sandboxes: SandboxStats[] = [];
+    const containers: ContainerStats[] = [];
+    const now = this.#clock.now();
+    for (const { record, containers: all } of this.#sandboxes.values()) {
+      let count = 0;
+      for (const container of all.values()) {
+        const startedAt = container.runningSince();
+        if (startedAt === undefined) continue;
+        const own = processes.get(container.id) ?? [];
+        count += own.length;
+        const { cgroup, name } = container.record;
+        const counted = cgroup === undefined ? undefined : this.#cgroups?.usage(cgroup, now);
+        const usage = counted ?? usageOf(own, this.#units, now);
+        containers.push({ id: container.id, name, pod: record.pod, startedAt, usage });
+      }
+      if (record.stoppedAt !== undefined || record.boot !== this.#boot) continue;
+      const usage = record.cgroup === undefined ? undefined : this.#cgroups?.usage(record.cgroup, now);
+      sandboxes.push({ id: record.id, pod: record.pod, ...(usage ? { usage } : {}), processes: count });
+    }
+    return { sandboxes, containers };
   }
 
   /** Takes up all records. What a crash has left half made is removed, with whatever carries its mark. */
@@ -299,10 +337,22 @@ export class ProcessRuntime implements Runtime {
       reaper: this.#reaper,
       clock: this.#clock,
       logger: this.#logger,
+      releaseRaw: (file, end) => this.#space.release(file, end),
       onChange: () => this.#feed.emit(sandbox.record.pod.uid),
     });
     sandbox.containers.set(record.id, container);
     this.#containers.set(record.id, container);
+  }
+
+  #place(id: string, action: string): CommandPlace {
+    const container = this.#container(id, action);
+    return {
+      container,
+      podUid: container.options.podUid,
+      namespace: this.#abilities.namespace,
+      groups: this.#entries(container.record.cgroup),
+      clock: this.#clock,
+    };
   }
 
   #container(id: string, action: string): ProcessContainer {

@@ -11,7 +11,9 @@ export interface ProcessStat extends ProcessIdentity {
   readonly state: string;
   readonly parent: number;
   readonly session: number;
-  /** Clock ticks. */
+  /** Device number of the terminal it belongs to; 0 for none. */
+  readonly terminal: number;
+  /** Clock ticks, with those of the children it has waited for. */
   readonly cpuTicks: number;
   readonly residentPages: number;
 }
@@ -50,7 +52,8 @@ export function parseStat(stat: string): ProcessStat | undefined {
     state,
     parent: Number(fields[1]),
     session: Number(fields[3]),
-    cpuTicks: Number(fields[11]) + Number(fields[12]),
+    terminal: Number(fields[4]),
+    cpuTicks: [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0),
     residentPages: Number(fields[21]),
   };
 }

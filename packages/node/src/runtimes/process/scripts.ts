@@ -3,8 +3,8 @@ import type { MountPlan } from "./mount-plan.ts";
 import { KEEPER_MARK } from "./process-table.ts";
 import { commandLine, quote } from "./shell.ts";
 
-/** Reads pid and start of the shell itself without starting a program. */
-const READ_OWN_STAT = "read -r pid a b c d e f g h i j k l m n o p q r s t start u </proc/self/stat";
+/** Reads pid, terminal (`f`) and start of the shell itself without starting a program. */
+export const READ_OWN_STAT = "read -r pid a b c d e f g h i j k l m n o p q r s t start u </proc/self/stat";
 
 export interface KeeperScript {
   readonly directory: string;
