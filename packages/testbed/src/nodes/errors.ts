@@ -41,3 +41,9 @@ export const NoCgroupsError = defineError(
   "cannot start real nodes: no control groups are mounted",
   "Mount the cgroup file systems, as every distribution does at boot; a container needs them writable.",
 );
+
+export const NoMetricsAddressError = defineError(
+  "TESTBED_NO_METRICS_ADDRESS",
+  "cannot start metrics-server for {site}: the machine has no address but loopback, which no endpoint may have",
+  "Give the site real nodes, whose bridge has an address, or the machine an interface.",
+);

@@ -21,6 +21,8 @@ export interface Busybox {
 export interface ImageRequest extends Omit<ImageContents, "names" | "layers" | "architecture"> {
   /** As in a pod: `shop/web:1` or in full. */
   readonly name: string;
+  /** Further names for it. */
+  readonly aliases?: readonly string[];
   readonly files?: readonly TarEntry[];
   /** @default true */
   readonly busybox?: boolean;
@@ -28,14 +30,22 @@ export interface ImageRequest extends Omit<ImageContents, "names" | "layers" | "
 
 /** The image that a test asked for. */
 export function requestedImage(request: ImageRequest, busybox: Busybox): OciImage {
-  const { name, files = [], busybox: withBusybox = true, ...start } = request;
+  const { name, aliases = [], files = [], busybox: withBusybox = true, ...start } = request;
   const layers = [...(withBusybox ? [busyboxFiles(busybox)] : []), ...(files.length > 0 ? [withParents(files)] : [])];
-  return ociImage({ ...start, names: [fullImageName(name)], layers });
+  return ociImage({ ...start, names: [name, ...aliases].map(fullImageName), layers });
 }
 
 export function busyboxImage(busybox: Busybox): OciImage {
   return ociImage({ names: [imageNames.busybox], layers: [busyboxFiles(busybox)], cmd: ["sh"] });
 }
+
+/** Waits for the end of the pod, and reaps meanwhile. */
+export const pauseCommand = [
+  "/bin/busybox",
+  "sh",
+  "-c",
+  'trap "exit 0" TERM INT; while :; do /bin/busybox sleep 86400 & wait $!; done',
+];
 
 /** Holds a pod's namespaces. As process 1 of a shared process namespace it also has to reap, which `wait` does. */
 export function pauseImage(busybox: Busybox): OciImage {
@@ -47,12 +57,7 @@ export function pauseImage(busybox: Busybox): OciImage {
         { path: "bin/busybox", content: busybox.program, mode: 0o755 },
       ],
     ],
-    entrypoint: [
-      "/bin/busybox",
-      "sh",
-      "-c",
-      'trap "exit 0" TERM INT; while :; do /bin/busybox sleep 86400 & wait $!; done',
-    ],
+    entrypoint: pauseCommand,
   });
 }
 

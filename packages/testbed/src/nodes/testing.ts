@@ -1,6 +1,7 @@
 import type { Logger } from "@fjord/base";
 import { findBinaries } from "../binaries/find.ts";
 import { findNodePackages } from "../binaries/node-packages.ts";
+import type { BinarySet } from "../binaries/recipes.ts";
 import type { KubernetesMinor } from "../binaries/versions.ts";
 import type { Kubelet } from "./kubelet-command.ts";
 import { RealNodes } from "./real-nodes.ts";
@@ -10,13 +11,36 @@ import { RealNodes } from "./real-nodes.ts";
  * an error: there a skip would hide that nothing was tested.
  */
 export function realNodesSkip(kubernetes?: KubernetesMinor): string | false {
-  const reasons = obstacles(kubernetes);
+  return demand(obstacles(kubernetes));
+}
+
+function demand(reasons: readonly string[]): string | false {
   if (reasons.length === 0) return false;
   const reason = `no real nodes here: ${reasons.join("; ")}`;
   if (process.env.FJORD_REQUIRE_KUBERNETES === "1" && process.getuid?.() === 0) {
     throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
   }
   return reason;
+}
+
+/** For node:test's `skip`: false where metrics-server is at hand, else why not; required as real nodes are. */
+export function metricsServerSkip(): string | false {
+  return setSkip("metrics-server", "--metrics-server");
+}
+
+/** For node:test's `skip`: false where Kubernetes' end-to-end suite can run, else why not; required as real nodes are. */
+export function conformanceSkip(): string | false {
+  const packages = findNodePackages({ env: process.env, shell: true });
+  if ("reasons" in packages) return demand(packages.reasons);
+  return realNodesSkip() || setSkip("conformance", "--conformance");
+}
+
+function setSkip(set: BinarySet, flag: string): string | false {
+  const { missing } = findBinaries({ env: process.env, sets: [set] });
+  const names = missing.map(({ component }) => component.name);
+  return demand(
+    names.length === 0 ? [] : [`no ${names.join(", ")}: \`npm run testbed -- binaries ${flag}\` gets them`],
+  );
 }
 
 export interface TestNodesOptions {

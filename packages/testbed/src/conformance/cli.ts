@@ -1,0 +1,148 @@
+// `npm run conformance -- SUITE`: runs specs of Kubernetes' own end-to-end suite against nodes on this machine.
+import { copyFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describeError, type ErrorType, FjordError, silentLogger } from "@fjord/base";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { describeProgress, ensureBinaries, ensureNodePackages } from "../binaries/index.ts";
+import { conformanceSets, startConformanceBed } from "./conformance-bed.ts";
+import { behind, type ConformanceResult } from "./result.ts";
+import { runSuite } from "./run-suite.ts";
+import { type Suite, suites } from "./suites.ts";
+import { type ConformanceTarget, conformanceTargets } from "./target.ts";
+
+interface Options {
+  target: ConformanceTarget;
+  focus: string[];
+  skip: string[];
+  procs: number;
+  nodes: number;
+  json?: string;
+  compare?: boolean;
+  logs?: string;
+}
+
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const fromHere = (path: string) => resolve(process.env.INIT_CWD ?? process.cwd(), path);
+const interrupt = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => interrupt.abort(new Error("interrupted")));
+}
+
+const program = new Command("conformance")
+  .description("Run specs of Kubernetes' own end-to-end suite against nodes on this machine (needs root)")
+  .argument("<suite>", `one of: ${Object.keys(suites).join(", ")}`)
+  .addOption(new Option("--target <name>", "whose nodes").choices(conformanceTargets).default("fjord"))
+  .option("--focus <regexp>", "only specs whose names match, instead of the suite's; may be repeated", collect, [])
+  .option("--skip <regexp>", "leave specs out whose names match; may be repeated", collect, [])
+  .option("--procs <count>", "specs at a time", positiveInteger, 8)
+  .option("--nodes <count>", "nodes of the site", positiveInteger, 1)
+  .option("--json <file>", "write the result to a file", fromHere)
+  .option("--compare", "run the same on Kubernetes' own kubelet too, and list what passes there alone")
+  .option("--logs <directory>", "keep the logs of the suite and of the nodes there", fromHere)
+  .action(main);
+
+async function main(name: string, options: Options): Promise<void> {
+  const suite = suites[name];
+  if (suite === undefined) return program.error(`There is no suite ${name}: ${Object.keys(suites).join(", ")}`);
+  // Found out before the work and not after it.
+  if (options.json) await (await open(options.json, "a")).close();
+  const result = await judge(options.target, suite, options);
+  const kubelet = options.compare ? await judge("kubelet", suite, options) : await recorded(name, options);
+  const lost = kubelet === undefined ? [] : behind(result, kubelet);
+  if (options.json) {
+    const difference = options.compare && { kubelet, behind: lost };
+    await writeFile(options.json, `${JSON.stringify({ ...result, ...difference }, undefined, 2)}\n`);
+  }
+  if (kubelet !== undefined) {
+    process.stdout.write(`\n${lost.length} pass on Kubernetes' own kubelet and not here${listed(lost)}\n`);
+  }
+  if (lost.length > 0) process.exitCode = 1;
+}
+
+async function judge(target: ConformanceTarget, suite: Suite, options: Options): Promise<ConformanceResult> {
+  const { signal } = interrupt;
+  const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
+  const binaries = await ensureBinaries({ env: process.env, sets: conformanceSets, progress, signal });
+  const tools = await ensureNodePackages({ env: process.env, shell: true, progress, signal });
+  say(`Starting a control plane and ${options.nodes} node(s) of ${target}`);
+  await using place = await startConformanceBed({
+    target,
+    binaries,
+    tools,
+    nodes: options.nodes,
+    log: { ...silentLogger, warn: (message, fields) => say(`${message} ${JSON.stringify(fields)}`) },
+    signal,
+  });
+  let total = 0;
+  let ended = 0;
+  try {
+    const result = await runSuite(place.site, {
+      target,
+      binaries,
+      focus: options.focus.length > 0 ? options.focus : suite.focus,
+      skip: [...suite.skip, ...options.skip],
+      procs: options.procs,
+      listener: {
+        total: (count) => {
+          total = count;
+        },
+        ended: ({ name, outcome, seconds }) =>
+          say(`${++ended}/${total} ${outcome === "failed" ? "FAILED" : outcome} ${name} (${Math.round(seconds)} s)`),
+      },
+      signal,
+    });
+    process.stdout.write(`\n${describe(result)}\n`);
+    return result;
+  } finally {
+    if (options.logs) await keepLogs(place.site.processes, join(options.logs, target));
+  }
+}
+
+/** Specs are compared with what Kubernetes' own kubelet was found to pass, unless it is what is judged. */
+async function recorded(name: string, { target }: Options): Promise<ConformanceResult | undefined> {
+  if (target === "kubelet") return undefined;
+  const file = join(root, "docs", "conformance", `${name}-kubelet.json`);
+  return JSON.parse(await readFile(file, "utf8")) as ConformanceResult;
+}
+
+async function keepLogs(processes: readonly { record: { log: string } }[], directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const { record } of processes) await copyFile(record.log, join(directory, basename(record.log)));
+}
+
+function describe(result: ConformanceResult): string {
+  const { target, run, passed, failed, skipped, reasons, seconds } = result;
+  const reason = (names: readonly string[]) => names.map((name) => `${name}\n      ${reasons[name]}`);
+  return [
+    `${target}: ${passed.length} of ${run} passed in ${Math.round(seconds)} s`,
+    failed.length > 0 ? `${failed.length} failed${listed(reason(failed))}` : undefined,
+    skipped.length > 0 ? `${skipped.length} do not apply here${listed(reason(skipped))}` : undefined,
+  ]
+    .filter((line) => line !== undefined)
+    .join("\n");
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? "" : `:\n${names.map((name) => `  ${name}`).join("\n")}`;
+}
+
+function collect(text: string, earlier: string[]): string[] {
+  return [...earlier, text];
+}
+
+function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number above 0.");
+  return value;
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = interrupt.signal.aborted ? 130 : 1;
+  say(interrupt.signal.aborted ? "Interrupted" : `error: ${describeError(error)}`);
+  const { advice } = (error as Error).constructor as Partial<ErrorType<string>>;
+  if (error instanceof FjordError && advice !== undefined) say(advice);
+}

@@ -1,0 +1,100 @@
+import { type ImageRequest, pauseCommand } from "../nodes/images.ts";
+import type { TarEntry } from "../nodes/tar.ts";
+
+/** Programs that the images are made of, beside busybox. */
+export interface StandInPrograms {
+  readonly agnhost: Uint8Array;
+  readonly nonewprivs: Uint8Array;
+  /** A static shell. Busybox's own drops variables whose names are no identifiers, and the suite looks for them. */
+  readonly shell: Uint8Array;
+}
+
+/**
+ * Images under the names that the suite asks for, as far as a stand-in can be made of programs at hand. Those of other
+ * registries are meant to be missing or to need a password, and stay so.
+ */
+export function standIns(wanted: readonly string[], programs: StandInPrograms): ImageRequest[] {
+  const requests: ImageRequest[] = [];
+  for (const [kind, contents] of Object.entries(contentsOf(programs))) {
+    const [name, ...aliases] = wanted.filter((image) => kindOf(image) === kind).sort();
+    if (name !== undefined) requests.push({ ...contents, name, aliases });
+  }
+  return requests;
+}
+
+/** `agnhost` for `registry.k8s.io/e2e-test-images/agnhost:2.63.0`; undefined for an image of another registry. */
+function kindOf(image: string): string | undefined {
+  return /^registry\.k8s\.io\/(?:.*\/)?([^/:]+):/.exec(image)?.[1];
+}
+
+function contentsOf({ agnhost, nonewprivs, shell }: StandInPrograms): Record<string, Omit<ImageRequest, "name">> {
+  const base: TarEntry[] = [
+    { path: "bin/bash", content: shell, mode: 0o755 },
+    { path: "bin/sh", link: "bash" },
+  ];
+  return {
+    agnhost: {
+      files: [
+        ...base,
+        { path: "agnhost", content: agnhost, mode: 0o755 },
+        { path: "agnhost-2", link: "agnhost" },
+        { path: "bin/curl", content: Buffer.from(curl), mode: 0o755 },
+        { path: "etc/group", content: Buffer.from(groups) },
+        { path: "etc/passwd", content: Buffer.from(users) },
+        { path: "uploads", directory: true },
+      ],
+      entrypoint: ["/agnhost"],
+      cmd: ["pause"],
+    },
+    busybox: { files: base, cmd: ["sh"] },
+    nginx: {
+      files: [
+        ...base,
+        { path: "usr/share/nginx/html/index.html", content: Buffer.from("<title>Welcome to nginx!</title>\n") },
+      ],
+      // As process 1, httpd alone would not end when it is told to.
+      entrypoint: ["sh", "-c", 'trap "exit 0" TERM QUIT; httpd -f -p 80 -h /usr/share/nginx/html & wait'],
+    },
+    nonewprivs: {
+      files: [...base, { path: "usr/local/bin/nnp", content: nonewprivs, mode: 0o6755 }],
+      cmd: ["nnp"],
+    },
+    nonroot: { files: base, cmd: ["sh"], user: "1234" },
+    pause: { entrypoint: pauseCommand },
+  };
+}
+
+const users = `root:x:0:0:root:/root:/bin/sh
+user-defined-in-image:x:1000:1000::/home/user-defined-in-image:/bin/sh
+nobody:x:65534:65534:nobody:/:/bin/false
+`;
+
+const groups = `root:x:0:
+user-defined-in-image:x:1000:
+group-defined-in-image:x:50000:user-defined-in-image
+nogroup:x:65534:
+`;
+
+/** As much of curl as the suite uses, by busybox's wget. */
+export const curl = `#!/bin/sh
+output=- format= seconds=30 url=
+while [ $# -gt 0 ]; do
+  case $1 in
+    -o | --output) output=$2; shift ;;
+    -w | --write-out) format=$2; shift ;;
+    -m | --max-time) seconds=$2; shift ;;
+    --connect-timeout | -X | --request | -H | --header) shift ;;
+    -*) ;;
+    *) url=$1 ;;
+  esac
+  shift
+done
+exec 3>&1
+headers=$(timeout "$seconds" wget -q -S -O "$output" "$url" 2>&1 >&3)
+code=$(printf '%s\\n' "$headers" | sed -n 's|^ *HTTP/[0-9.]* \\([0-9]*\\).*|\\1|p' | tail -n 1)
+if [ -z "$code" ]; then
+  printf 'curl: (7) %s\\n' "$headers" >&2
+  exit 7
+fi
+case $format in *http_code*) printf '%s' "$code" ;; esac
+`;

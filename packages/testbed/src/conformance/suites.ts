@@ -1,0 +1,23 @@
+/** Which specs of the end-to-end suite judge what. */
+export interface Suite {
+  readonly title: string;
+  /** Regular expressions in the syntax of Go, on the full names of specs. */
+  readonly focus: readonly string[];
+  readonly skip: readonly string[];
+}
+
+export const suites: Readonly<Record<string, Suite>> = {
+  node: {
+    title: "conformance specs of [sig-node] and of the [sig-storage] volumes that a pod has without a driver",
+    focus: [
+      String.raw`\[sig-node\].*\[Conformance\]`,
+      String.raw`\[sig-storage\] (ConfigMap|Downward API volume|EmptyDir|Projected|Secrets|Subpath).*\[Conformance\]`,
+    ],
+    skip: [],
+  },
+};
+
+/** A pattern that matches exactly the specs with these names. */
+export function exactly(names: readonly string[]): string {
+  return `^(${names.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join("|")})$`;
+}
