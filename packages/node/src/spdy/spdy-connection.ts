@@ -21,6 +21,12 @@ export interface SpdyOptions {
   idleTimeoutMs?: number;
   /** How long the other end may take to close after `close`. @default 5000 */
   lingerMs?: number;
+  /**
+   * False: nothing is sent but what must be, where the other end heeds no windows and closes as soon as it has written
+   * everything. Whatever reached it after that would make the kernel here throw away what is still to be read.
+   * @default true
+   */
+  announceWindows?: boolean;
   limits?: Partial<SpdyLimits>;
   clock?: Clock;
 }
@@ -89,8 +95,10 @@ export class SpdyConnection {
         resolve(this.#failure);
       });
     });
-    this.#write(wire.encodeSettings(new Map([[wire.INITIAL_WINDOW_SETTING, this.#limits.window]])));
-    this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, SESSION_CREDIT * 2)));
+    if (this.#announcesWindows) {
+      this.#write(wire.encodeSettings(new Map([[wire.INITIAL_WINDOW_SETTING, this.#limits.window]])));
+      this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, SESSION_CREDIT * 2)));
+    }
     this.#watchIdle();
     this.#run();
   }
@@ -130,6 +138,10 @@ export class SpdyConnection {
   destroy(error?: Error): void {
     this.#failure ??= error;
     this.#transport.destroy();
+  }
+
+  get #announcesWindows(): boolean {
+    return this.#options.announceWindows ?? true;
   }
 
   async #run(): Promise<void> {
@@ -178,7 +190,7 @@ export class SpdyConnection {
     let stop = () => {};
     const again = () => {
       stop = this.#clock.after(5000, () => {
-        this.ping();
+        if (this.#announcesWindows) this.ping();
         again();
       });
     };
@@ -305,6 +317,7 @@ export class SpdyConnection {
   }
 
   #creditSession(bytes: number): void {
+    if (!this.#announcesWindows) return;
     this.#sessionReceived += bytes;
     if (this.#sessionReceived < SESSION_CREDIT) return;
     this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, this.#sessionReceived)));
@@ -335,7 +348,7 @@ export class SpdyConnection {
   }
 
   #credit(stream: SpdyStream, bytes: number): void {
-    if (!this.#streams.has(stream.id)) return;
+    if (!this.#announcesWindows || !this.#streams.has(stream.id)) return;
     const credit = (this.#credits.get(stream.id) ?? 0) + bytes;
     if (credit < this.#limits.window / 2) {
       this.#credits.set(stream.id, credit);

@@ -107,12 +107,22 @@ export class PrivateContainerd implements AsyncDisposable {
       program("nsenter"),
       ["--target", target, "--net", "--", program("busybox"), "nc", host, `${port}`],
       {
-        stdio: ["pipe", "pipe", "inherit"],
+        stdio: ["pipe", "pipe", "ignore"],
       },
     );
     child.stdin.on("error", () => {});
-    const duplex = Duplex.from({ readable: child.stdout, writable: child.stdin });
-    duplex.once("close", () => child.kill());
+    child.stdout.on("end", () => duplex.push(null));
+    child.stdout.on("data", (piece: Buffer) => duplex.push(piece) || child.stdout.pause());
+    const duplex = new Duplex({
+      read: () => void child.stdout.resume(),
+      // Like a socket that the other end has closed: what is written is lost, what came can still be read.
+      write: (piece: Buffer, _encoding, done) => void child.stdin.write(piece, () => done()),
+      final: (done) => void child.stdin.end(() => done()),
+      destroy: (error, done) => {
+        child.kill();
+        done(error);
+      },
+    });
     return duplex;
   };
 

@@ -1,7 +1,7 @@
-import type { Readable } from "node:stream";
-import { finished, pipeline } from "node:stream/promises";
+import { type Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { onAbort } from "@fjord/base";
-import type { SpdyConnection, SpdyStream } from "../../../spdy/index.ts";
+import { type SpdyConnection, SpdyConnectionClosed, type SpdyStream, SpdyStreamReset } from "../../../spdy/index.ts";
 import type { CommandStreams, TerminalSize } from "../../../stream/command-streams.ts";
 import { type CommandResult, commandResult } from "./command-result.ts";
 
@@ -23,15 +23,15 @@ export async function joinCommand(connection: SpdyConnection, streams: CommandSt
   const open = (streamtype: string) => connection.open({ streamtype });
   const ended = new AbortController();
   try {
-    const status = text(open("error"));
+    const result = status(open("error"));
     const input = wanted.stdin ? open("stdin") : undefined;
     const output = wanted.stdout ? open("stdout") : undefined;
     const errors = wanted.stderr ? open("stderr") : undefined;
     const resize = streams.tty ? open("resize") : undefined;
     if (resize !== undefined) sendSizes(resize, streams.sizes, ended.signal);
     if (input !== undefined && streams.stdin !== undefined) sendInput(input, streams.stdin, ended.signal);
-    const [result] = await Promise.all([status, take(output, streams.stdout), take(errors, streams.stderr)]);
-    return commandResult(result);
+    const [text] = await Promise.all([result, take(output, streams.stdout), take(errors, streams.stderr)]);
+    return commandResult(text);
   } finally {
     ended.abort();
     connection.destroy();
@@ -39,15 +39,21 @@ export async function joinCommand(connection: SpdyConnection, streams: CommandSt
 }
 
 /** Everything that comes, and then the end; what nobody takes is read all the same, so that the command goes on. */
-async function take(from: SpdyStream | undefined, to: NodeJS.WritableStream | undefined): Promise<void> {
+async function take(from: SpdyStream | undefined, to: Writable | undefined): Promise<void> {
   from?.end();
-  if (from === undefined) {
-    to?.end();
-  } else if (to === undefined) {
-    from.resume();
-    await finished(from, { writable: false });
-  } else {
-    await pipeline(from as Readable, to);
+  if (from === undefined) to?.end();
+  else await pipeline(pieces(from), to ?? new Writable({ write: (_piece, _encoding, done) => done() }));
+}
+
+/**
+ * What a stream brings. The runtime's server gives up all streams when it is done, without ending them first: that the
+ * command has ended is told by the error stream alone.
+ */
+async function* pieces(stream: SpdyStream): AsyncIterable<Buffer> {
+  try {
+    yield* stream as AsyncIterable<Buffer>;
+  } catch (error) {
+    if (!(error instanceof SpdyStreamReset) && !(error instanceof SpdyConnectionClosed)) throw error;
   }
 }
 
@@ -77,9 +83,12 @@ async function sendSizes(to: SpdyStream, sizes: AsyncIterable<TerminalSize> | un
   }
 }
 
-async function text(stream: SpdyStream): Promise<string> {
+/** How the command has ended, in the server's words; it always has some. */
+async function status(stream: SpdyStream): Promise<string> {
   stream.end();
-  const pieces: Buffer[] = [];
-  for await (const piece of stream as AsyncIterable<Buffer>) pieces.push(piece);
-  return Buffer.concat(pieces).toString("utf8");
+  const all: Buffer[] = [];
+  for await (const piece of pieces(stream)) all.push(piece);
+  const text = Buffer.concat(all).toString("utf8");
+  if (text === "" && stream.errored) throw stream.errored;
+  return text;
 }

@@ -51,7 +51,8 @@ export function connectStreams(url: string, protocol: string, options: StreamSer
       settle(() => {
         if (head.length > 0) socket.unshift(head);
         const chosen = response.headers["x-stream-protocol-version"];
-        if (chosen === protocol) return resolve(new SpdyConnection(socket, { role: "client", clock }));
+        if (chosen === protocol)
+          return resolve(new SpdyConnection(socket, { role: "client", clock, announceWindows: false }));
         socket.destroy();
         reject(refused(`it speaks ${chosen ?? "another protocol"} instead of ${protocol}`));
       }),
