@@ -165,7 +165,8 @@ function joinGroups(place: CommandPlace): string {
 function enterWords(place: CommandPlace): string[] {
   const main = place.container.main();
   if (!main) throw new ProcessContainerNotRunning({ action: "run a command", id: place.container.id });
-  const nsenter = () => [tool("nsenter", "run a command"), "--target", String(main.pid), "--mount"];
+  const pid = place.container.record.contained ? ["--pid"] : [];
+  const nsenter = () => [tool("nsenter", "run a command"), "--target", String(main.pid), "--mount", ...pid];
   const { privileges } = place.container.record;
   if (place.namespace === "root") return [...nsenter(), "--uts", ...privileges];
   if (place.namespace === "user") return [...nsenter(), "--user", "--preserve-credentials", ...privileges];

@@ -8,7 +8,7 @@ import { gidFromPasswd, privilegesOf } from "./privileges.ts";
 import { CONTAINER_MARK, POD_MARK } from "./process-table.ts";
 import type { ContainerRecord } from "./records.ts";
 import { enterScript, keeperScript, programScript } from "./scripts.ts";
-import { findTool, type MountNamespace, tool, unshareArguments } from "./tools.ts";
+import { CONTAINED, findTool, type MountNamespace, tool, unshareArguments } from "./tools.ts";
 
 /** What this machine lets the runtime do. */
 export interface MachineAbilities {
@@ -52,8 +52,10 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
   if (!plan) linkMounts(mounts, work);
 
   const enter = [tool("sh", "start a container"), join(directory, "enter.sh")];
+  const contained = isContained(options);
   const unshare =
     abilities.namespace === "none" ? [] : [tool("unshare", "mount volumes"), ...unshareArguments(abilities.namespace)];
+  if (contained) unshare.push(...CONTAINED);
   if (unshare.length > 0) {
     const follows = config.mounts.some((mount) => mount.propagation === "hostToContainer");
     unshare.push("--propagation", follows ? "slave" : "private");
@@ -86,6 +88,7 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
       ...(abilities.namespace === "root" && pod.hostname !== "" ? { hostname: pod.hostname } : {}),
       privileges: privilegeWords,
       shell: tool("sh", "start a container"),
+      contained,
     }),
   );
   const program = join(directory, "program.sh");
@@ -114,8 +117,19 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
     environment,
     workingDirectory: work,
     privileges: privilegeWords,
+    contained,
     ...(options.cgroup === undefined ? {} : { cgroup: options.cgroup }),
   };
+}
+
+/**
+ * Without a control group that has all processes of a container, a namespace sees to it that none gets away; unless the
+ * container is to see processes beside its own.
+ */
+function isContained(options: SetupOptions): boolean {
+  const { hostPid, sharedPid } = options.pod.namespaces;
+  if (options.cgroup !== undefined || options.abilities.namespace === "none") return false;
+  return !hostPid && !sharedPid && options.config.targetContainer === undefined;
 }
 
 /** Only what the pod says, with what every program counts on; nothing of the node's own variables. */

@@ -81,10 +81,13 @@ export class ProcessContainer {
 
   /** The program itself, while it runs. */
   main(): ProcessIdentity | undefined {
-    const [pid, started] = readLine(this.#file("main"))?.line.split(" ") ?? [];
-    if (pid === undefined || started === undefined) return undefined;
-    const identity = { pid: Number(pid), started };
-    return isAlive(identity) ? identity : undefined;
+    const main = this.#identity("main");
+    return main && isAlive(main) ? main : undefined;
+  }
+
+  #identity(file: string): ProcessIdentity | undefined {
+    const [pid, started] = readLine(this.#file(file))?.line.split(" ") ?? [];
+    return pid === undefined || started === undefined ? undefined : { pid: Number(pid), started };
   }
 
   /** Undefined where it does not run. */
@@ -164,7 +167,12 @@ export class ProcessContainer {
   /** Kills everything of the container except what keeps it. */
   async killPrograms(): Promise<void> {
     const { reaper } = this.options;
-    const { cgroup } = this.record;
+    const { cgroup, contained } = this.record;
+    const init = contained ? this.#identity("init") : undefined;
+    if (init) {
+      sendSignal(init, "SIGKILL");
+      if (await this.#until(() => !isAlive(init), DRAIN_PATIENCE)) return;
+    }
     const matches = (each: { container?: string; keeper: boolean }) => each.container === this.id && !each.keeper;
     await reaper.kill({ matches, ...(cgroup === undefined ? {} : { cgroup }) });
   }

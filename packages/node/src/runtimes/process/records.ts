@@ -39,6 +39,8 @@ export interface ContainerRecord {
   readonly environment: readonly EnvironmentVariable[];
   readonly workingDirectory: string;
   readonly privileges: readonly string[];
+  /** Its processes end with the first of them, which `init` names. */
+  readonly contained: boolean;
   readonly cgroup?: string;
 }
 

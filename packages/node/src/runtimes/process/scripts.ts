@@ -61,26 +61,36 @@ export interface EnterScript {
   /** `setpriv` and its arguments; empty where nothing is to be given up. */
   readonly privileges: readonly string[];
   readonly shell: string;
+  /** It is the first process of a namespace, with which all others end; the program is its child. */
+  readonly contained: boolean;
 }
 
 /** Runs in the container's namespaces: says which process it is, mounts, gives up privileges, becomes the program. */
 export function enterScript(options: EnterScript): string {
-  const lines = [READ_OWN_STAT, 'echo "$pid $start" >main'];
   const { plan } = options;
-  if (options.hostname !== undefined)
+  const lines: string[] = [];
+  for (const [name, path] of Object.entries(options.tools)) lines.push(`${name}=${quote(path)}`);
+  if (options.contained) lines.push(READ_OWN_STAT, 'echo "$pid $start" >init');
+  if (options.hostname !== undefined) {
     lines.push(`{ echo ${quote(options.hostname)} >/proc/sys/kernel/hostname; } 2>/dev/null`);
+  }
   if (plan) {
-    for (const [name, path] of Object.entries(options.tools)) lines.push(`${name}=${quote(path)}`);
     lines.push('fail() { echo "cannot mount the volumes" >&8; exit 128; }');
     for (const command of plan.prepare) lines.push(`${command} 2>&8 || fail`);
     if (plan.table !== "") lines.push('"$mount" -a -T mounts 2>&8 || fail');
     // Warnings of commands that succeeded are no reason why the program can not be run.
     lines.push(": >problem");
-    if (plan.root !== undefined) {
-      lines.push(`cd ${quote(plan.root)} && "$pivot_root" . . 2>&8 && "$umount" -l . 2>&8 && cd / || fail`);
-    }
   }
-  lines.push(`exec ${commandLine([...options.privileges, options.shell, "/proc/self/fd/9"])}`);
+  // The pid is the one that the machine knows, as long as /proc is the machine's.
+  const become = [READ_OWN_STAT, 'echo "$pid $start" >main'];
+  if (options.contained) become.push(`"$mount" -t proc proc ${quote(`${plan?.root ?? ""}/proc`)} 2>/dev/null`);
+  if (plan?.root !== undefined) {
+    const root = quote(plan.root);
+    become.push(`cd ${root} && "$pivot_root" . . 2>&8 && "$umount" -l . 2>&8 && cd / || fail`);
+  }
+  become.push(`exec ${commandLine([...options.privileges, options.shell, "/proc/self/fd/9"])}`);
+  if (!options.contained) lines.push(...become);
+  else lines.push("(", ...become, ")", "exit $?");
   return `${lines.join("\n")}\n`;
 }
 

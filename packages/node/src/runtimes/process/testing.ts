@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../../runtime/configuration.ts";
 import type { RuntimeContainer } from "../../runtime/runtime.ts";
 import { ProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
-import { type MarkedProcess, scanProcesses } from "./process-table.ts";
+import { type MarkedProcess, type ProcessIdentity, readProc, readStat, scanProcesses } from "./process-table.ts";
 
 export const plainSecurity: SecurityConfig = {
   supplementalGroups: [],
@@ -127,6 +127,10 @@ export class ProcessBench {
     return logLines(readFileSync(container.logFile, "utf8"));
   }
 
+  hasLog(container: RuntimeContainer, line: string): boolean {
+    return existsSync(container.logFile) && this.log(container).includes(line);
+  }
+
   /** Whatever still carries the marks of this bench's pods. */
   processes(): MarkedProcess[] {
     const uids = new Set(this.pods.map((pod) => pod.pod.uid));
@@ -157,4 +161,12 @@ export async function until<T>(
     if (found !== undefined && found !== false) return found;
   }
   throw new Error(`waited in vain for ${what}`);
+}
+
+/** Processes of this machine that sleep that long, whoever's they are. */
+export function sleepers(seconds: string): ProcessIdentity[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name) || readProc(`/proc/${name}/cmdline`) !== `sleep\0${seconds}\0`) return [];
+    return readStat(Number(name)) ?? [];
+  });
 }

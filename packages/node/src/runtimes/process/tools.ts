@@ -27,6 +27,9 @@ export function tool(name: string, action: string): string {
 /** How a process gets a view of the file system of its own: as root, in a user namespace, or not at all. */
 export type MountNamespace = "root" | "user" | "none";
 
+/** Arguments of `unshare` for processes that end with the first of them: the kernel sees to it. */
+export const CONTAINED = ["--pid", "--fork", "--kill-child"];
+
 /** Arguments of `unshare` for each. In a user namespace the user stays who he is, with the capability to mount. */
 export function unshareArguments(namespace: MountNamespace): string[] {
   if (namespace === "root") return ["--mount", "--uts"];
