@@ -23,7 +23,7 @@ if (files.length === 0) {
 
 let status = 0;
 if (required && integration.length > 0) {
-  const sets = process.getuid?.() === 0 ? ["--kwok", "--nodes"] : ["--kwok"];
+  const sets = process.getuid?.() === 0 ? ["--kwok", "--nodes", "--conformance", "--metrics-server"] : ["--kwok"];
   heading("Kubernetes binaries (FJORD_REQUIRE_KUBERNETES=1)");
   status = await node(["packages/testbed/src/cli.ts", "binaries", ...sets], 75);
   if (status !== 0) {

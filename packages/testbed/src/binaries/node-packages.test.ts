@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { isStaticProgram } from "./elf.ts";
 import { temporaryDirectory, writeScript } from "./fake-programs.ts";
-import { CNI_PLUGINS, ensureNodePackages, findNodePackages, type NodeHost, type NodeTools } from "./node-packages.ts";
+import { CNI_PLUGINS, ensureNodePackages, findNodePackages, type NodeHost } from "./node-packages.ts";
 import type { BinariesEvent } from "./progress.ts";
 
 /** A machine whose programs are those in a directory of the test's. */
@@ -128,13 +127,3 @@ function write(folder: string, name: string, content: Buffer): string {
   writeFileSync(join(folder, name), content);
   return join(folder, name);
 }
-
-test("a shell that keeps every variable is looked for where it is wanted, and only there", (t) => {
-  const { root, options } = machine(t);
-  execFileSync("/bin/sh", ["-c", installation(root)]);
-  assert.ok("programs" in findNodePackages(options));
-  const found = findNodePackages({ ...options, shell: true });
-  assert.deepEqual("reasons" in found && found.packages, ["bash-static"]);
-  const shell = writeScript(join(root, "bin", "bash-static"), ":");
-  assert.equal((findNodePackages({ ...options, shell: true }) as NodeTools).shell, shell);
-});

@@ -29,8 +29,6 @@ export interface NodeTools {
   readonly programs: Readonly<Record<NodeProgram, string>>;
   /** The folder that holds the CNI plugins. */
   readonly cni: string;
-  /** A static shell that keeps variables whatever their names, which busybox's does not; there when asked for. */
-  readonly shell?: string;
 }
 
 /** Why real nodes cannot run here; `packages` are those that would help. */
@@ -72,17 +70,11 @@ export const CNI_PLUGINS = ["ptp", "host-local", "loopback", "portmap"] as const
 
 export interface FindNodeOptions {
   readonly env: Environment;
-  /** Whether `shell` is wanted. @default false */
-  readonly shell?: boolean;
   readonly host?: NodeHost;
 }
 
 /** The tools of a real node, or every reason why there can be none here. Nothing is installed. */
-export function findNodePackages({
-  env,
-  shell = false,
-  host = thisHost(),
-}: FindNodeOptions): NodeTools | NodeObstacles {
+export function findNodePackages({ env, host = thisHost() }: FindNodeOptions): NodeTools | NodeObstacles {
   if (host.platform !== "linux")
     return { reasons: [`real nodes need Linux, and this is ${host.platform}`], packages: [] };
   const reasons: string[] = [];
@@ -103,10 +95,8 @@ export function findNodePackages({
   if (cni === undefined) {
     lack(`no CNI plugins ${CNI_PLUGINS.join(", ")} in ${host.cniFolders.join(" or ")}`, "containernetworking-plugins");
   }
-  const shellFile = shell ? which("bash-static", env, host.programFolders) : undefined;
-  if (shell && shellFile === undefined) lack("no bash-static", "bash-static");
   if (reasons.length > 0 || cni === undefined) return { reasons, packages: [...packages] };
-  return { programs: programs as Record<NodeProgram, string>, cni, ...(shellFile && { shell: shellFile }) };
+  return { programs: programs as Record<NodeProgram, string>, cni };
 }
 
 export interface EnsureNodeOptions extends FindNodeOptions {

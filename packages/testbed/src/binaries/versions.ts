@@ -32,7 +32,6 @@ export const DEBIAN_PACKAGES = [
   "runc",
   "containernetworking-plugins",
   "busybox-static",
-  "bash-static",
   "nftables",
   "iptables",
   "iproute2",

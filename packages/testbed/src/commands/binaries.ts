@@ -47,10 +47,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
         progress,
         ...(options.verify && { scrutiny: "full" as const }),
       });
-      if (options.nodes) {
-        const { env, signal } = context;
-        await ensureNodePackages({ env, signal, progress, shell: options.conformance });
-      }
+      if (options.nodes) await ensureNodePackages({ env: context.env, signal: context.signal, progress });
       if (options.output === "json") return context.out(JSON.stringify(binaries.all, undefined, 2));
       context.out(
         table(

@@ -65,7 +65,7 @@ async function judge(target: ConformanceTarget, suite: Suite, options: Options):
   const { signal } = interrupt;
   const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
   const binaries = await ensureBinaries({ env: process.env, sets: conformanceSets, progress, signal });
-  const tools = await ensureNodePackages({ env: process.env, shell: true, progress, signal });
+  const tools = await ensureNodePackages({ env: process.env, progress, signal });
   say(`Starting a control plane and ${options.nodes} node(s) of ${target}`);
   await using place = await startConformanceBed({
     target,

@@ -19,7 +19,6 @@ export interface ConformanceBedOptions {
   readonly target: ConformanceTarget;
   /** With `conformanceSets`. */
   readonly binaries: Binaries;
-  /** With a shell. */
   readonly tools: NodeTools;
   /** @default 1 */
   readonly nodes?: number;
@@ -56,18 +55,12 @@ export async function startConformanceBed(options: ConformanceBedOptions): Promi
   }
 }
 
-async function loadStandIns(
-  site: Site,
-  nodes: RealNodes,
-  { binaries, tools, signal }: ConformanceBedOptions,
-): Promise<void> {
-  if (tools.shell === undefined) throw new Error("the images of the suite need a shell: ask for one with the tools");
+async function loadStandIns(site: Site, nodes: RealNodes, { binaries, signal }: ConformanceBedOptions): Promise<void> {
   const { stdout } = await promisify(execFile)(binaries.path("e2e.test"), ["--list-images"], { signal });
   const wanted = stdout.split("\n").filter((line) => line.includes("/"));
-  const [agnhost, nonewprivs, shell] = await Promise.all([
+  const [agnhost, nonewprivs] = await Promise.all([
     readFile(binaries.path("agnhost")),
     readFile(binaries.path("nonewprivs")),
-    readFile(tools.shell),
   ]);
-  for (const request of standIns(wanted, { agnhost, nonewprivs, shell })) await nodes.loadImage(site, request, signal);
+  for (const request of standIns(wanted, { agnhost, nonewprivs })) await nodes.loadImage(site, request, signal);
 }

@@ -5,8 +5,6 @@ import type { TarEntry } from "../nodes/tar.ts";
 export interface StandInPrograms {
   readonly agnhost: Uint8Array;
   readonly nonewprivs: Uint8Array;
-  /** A static shell. Busybox's own drops variables whose names are no identifiers, and the suite looks for them. */
-  readonly shell: Uint8Array;
 }
 
 /**
@@ -27,15 +25,11 @@ function kindOf(image: string): string | undefined {
   return /^registry\.k8s\.io\/(?:.*\/)?([^/:]+):/.exec(image)?.[1];
 }
 
-function contentsOf({ agnhost, nonewprivs, shell }: StandInPrograms): Record<string, Omit<ImageRequest, "name">> {
-  const base: TarEntry[] = [
-    { path: "bin/bash", content: shell, mode: 0o755 },
-    { path: "bin/sh", link: "bash" },
-  ];
+function contentsOf({ agnhost, nonewprivs }: StandInPrograms): Record<string, Omit<ImageRequest, "name">> {
+  const shell: TarEntry = { path: "bin/sh", content: Buffer.from(sh), mode: 0o755 };
   return {
     agnhost: {
       files: [
-        ...base,
         { path: "agnhost", content: agnhost, mode: 0o755 },
         { path: "agnhost-2", link: "agnhost" },
         { path: "bin/curl", content: Buffer.from(curl), mode: 0o755 },
@@ -46,20 +40,17 @@ function contentsOf({ agnhost, nonewprivs, shell }: StandInPrograms): Record<str
       entrypoint: ["/agnhost"],
       cmd: ["pause"],
     },
-    busybox: { files: base, cmd: ["sh"] },
+    busybox: { files: [shell], cmd: ["sh"] },
     nginx: {
-      files: [
-        ...base,
-        { path: "usr/share/nginx/html/index.html", content: Buffer.from("<title>Welcome to nginx!</title>\n") },
-      ],
+      files: [{ path: "usr/share/nginx/html/index.html", content: Buffer.from("<title>Welcome to nginx!</title>\n") }],
       // As process 1, httpd alone would not end when it is told to.
       entrypoint: ["sh", "-c", 'trap "exit 0" TERM QUIT; httpd -f -p 80 -h /usr/share/nginx/html & wait'],
     },
     nonewprivs: {
-      files: [...base, { path: "usr/local/bin/nnp", content: nonewprivs, mode: 0o6755 }],
+      files: [{ path: "usr/local/bin/nnp", content: nonewprivs, mode: 0o6755 }],
       cmd: ["nnp"],
     },
-    nonroot: { files: base, cmd: ["sh"], user: "1234" },
+    nonroot: { files: [shell], cmd: ["sh"], user: "1234" },
     pause: { entrypoint: pauseCommand },
   };
 }
@@ -73,6 +64,15 @@ const groups = `root:x:0:
 user-defined-in-image:x:1000:
 group-defined-in-image:x:50000:user-defined-in-image
 nogroup:x:65534:
+`;
+
+/**
+ * Busybox's shell drops variables whose names are no identifiers, and the suite has it print them: what a container was
+ * given is then read where the kernel keeps it.
+ */
+export const sh = `#!/bin/busybox sh
+if [ "$*" = "-c env" ]; then tr '\\0' '\\n' < /proc/$$/environ; exit; fi
+exec -a "$0" /bin/busybox "$@"
 `;
 
 /** As much of curl as the suite uses, by busybox's wget. */

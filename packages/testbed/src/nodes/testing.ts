@@ -30,8 +30,6 @@ export function metricsServerSkip(): string | false {
 
 /** For node:test's `skip`: false where Kubernetes' end-to-end suite can run, else why not; required as real nodes are. */
 export function conformanceSkip(): string | false {
-  const packages = findNodePackages({ env: process.env, shell: true });
-  if ("reasons" in packages) return demand(packages.reasons);
   return realNodesSkip() || setSkip("conformance", "--conformance");
 }
 

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { exactly, suites } from "./suites.ts";
+
+const selected = (name: string) => suites.node?.focus.some((pattern) => new RegExp(pattern).test(name));
+
+test("nodes are judged by their own conformance specs, and by volumes that need no driver", () => {
+  for (const name of [
+    "[sig-node] Pods should be updated [NodeConformance] [Conformance]",
+    "[sig-storage] EmptyDir volumes should support (root,0644,tmpfs) [LinuxOnly] [NodeConformance] [Conformance]",
+    "[sig-storage] Projected downwardAPI should provide podname only [NodeConformance] [Conformance]",
+    "[sig-storage] Subpath Atomic writer volumes should support subpaths with secret pod [Conformance]",
+  ])
+    assert.ok(selected(name), name);
+  for (const name of [
+    "[sig-node] Pods should cap back-off at MaxContainerBackOff [Slow] [NodeConformance]",
+    "[sig-storage] CSINodes CSI Conformance should run through the lifecycle of a csinode [Conformance]",
+    "[sig-apps] Job should delete a job [Conformance]",
+  ])
+    assert.ok(!selected(name), name);
+});
+
+test("a pattern of names matches these and nothing else", () => {
+  const names = ["[sig-node] Probing container should *not* be restarted (a|b)", "[sig-node] Pods should run. [x]"];
+  const pattern = new RegExp(exactly(names));
+  for (const name of names) {
+    assert.match(name, pattern);
+    assert.doesNotMatch(`${name} again`, pattern);
+  }
+  assert.doesNotMatch("[sig-node] Pods should run! [x]", pattern);
+});
