@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as nodeFiles from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { isCode } from "./file-errors.ts";
 import { checkedPath, checkedProjection, type ProjectedFile, type Projection } from "./file-projection.ts";
 import { modeForGroup } from "./ownership.ts";
 
@@ -185,9 +186,4 @@ export class AtomicDirectory {
       } else if (entry.isSymbolicLink() && !names.has(entry.name)) await this.#files.rm(path, { force: true });
     }
   }
-}
-
-/** Whether a call of the system failed for this reason. */
-export function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }

@@ -8,7 +8,7 @@ import { RecursiveReadOnlyRefused, SubPathInvalid, SubPathVariableMissing, Volum
 import type { Mounter } from "./mounter.ts";
 import type { PodDirectory } from "./pod-directory.ts";
 import type { Volume } from "./projections.ts";
-import { bindSubPath, openSubPath, pathOf } from "./sub-path.ts";
+import { bindSubPath, makeSubPath, pathOf } from "./sub-path.ts";
 import type { VolumePlace } from "./volume-setup.ts";
 
 type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
@@ -75,7 +75,7 @@ async function subPathSource(
   { container, index }: { container: string; index: number },
   { directory, mounter }: ContainerMountsOptions,
 ): Promise<string> {
-  const handle = await openSubPath(path, subPath);
+  const handle = await makeSubPath(path, subPath);
   try {
     if (mounter === undefined) return await pathOf(handle);
     const target = directory.subPath(volume, container, index);

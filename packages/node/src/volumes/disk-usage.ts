@@ -1,6 +1,6 @@
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { isCode } from "./atomic-directory.ts";
+import { isCode } from "./file-errors.ts";
 
 export interface DiskUsage {
   readonly usedBytes: number;

@@ -1,8 +1,8 @@
-import { chmod, chown, lstat, mkdir, rename } from "node:fs/promises";
+import { chmod, chown, mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Pod } from "@fjord/kube";
 import { inUnits, parseQuantity } from "../resources/quantity.ts";
-import { isCode } from "./atomic-directory.ts";
+import { exists, isCode } from "./file-errors.ts";
 import { isMountPoint } from "./memory-directory.ts";
 import type { Mounter } from "./mounter.ts";
 import { modeForGroup } from "./ownership.ts";
@@ -71,14 +71,4 @@ function podMemoryLimit(pod: Pod): number | undefined {
 
 function bytes(text: string | number | undefined): number | undefined {
   return text === undefined ? undefined : inUnits(parseQuantity(text));
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (isCode(error, "ENOENT")) return false;
-    throw error;
-  }
 }

@@ -1,8 +1,8 @@
 import type { Stats } from "node:fs";
 import { chmod, mkdir, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { isCode } from "./atomic-directory.ts";
 import { HostPathTypeMismatch } from "./errors.ts";
+import { isCode } from "./file-errors.ts";
 
 const checks: Readonly<Record<string, { words: string; holds: (found: Stats) => boolean }>> = {
   Directory: { words: "directory", holds: (found) => found.isDirectory() },

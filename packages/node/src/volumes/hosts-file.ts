@@ -1,6 +1,6 @@
 import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import type { Pod } from "@fjord/kube";
-import { isCode } from "./atomic-directory.ts";
+import { isCode } from "./file-errors.ts";
 
 /** How a pod is called in its own /etc/hosts, and as its host name. */
 export function hostNameOf(pod: Pod, clusterDomain: string): { name: string; domain: string } {

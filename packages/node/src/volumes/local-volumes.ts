@@ -6,9 +6,9 @@ import { ContainerMissing, EnvironmentFileUnreadable } from "../environment/erro
 import { allContainers, findContainer } from "../environment/pod-containers.ts";
 import type { PodObjects } from "../objects/pod-objects.ts";
 import type { Mount } from "../runtime/configuration.ts";
-import { isCode } from "./atomic-directory.ts";
 import { containerMounts } from "./container-mounts.ts";
 import { VolumeSetUpFailed } from "./errors.ts";
+import { exists, isCode } from "./file-errors.ts";
 import { ensureHostsFile, hostsFile } from "./hosts-file.ts";
 import { MemoryDirectory } from "./memory-directory.ts";
 import { type Mounter, systemMounter } from "./mounter.ts";
@@ -102,6 +102,8 @@ export class LocalVolumes implements PodVolumes {
       const place = await this.#setupOf(pod, noFacts, directory).place(volume);
       const handle = await openSubPath(place.path, path);
       try {
+        // A pipe would keep us waiting for a writer.
+        if (!(await handle.stat()).isFile()) throw new EnvironmentFileUnreadable({ path, volume: volumeName });
         return await readSmall(`/proc/self/fd/${handle.fd}`);
       } finally {
         await handle.close();
@@ -130,14 +132,21 @@ export class LocalVolumes implements PodVolumes {
     });
   }
 
-  async #unmountAll(directory: PodDirectory): Promise<void> {
-    if (this.#mounter === undefined) return;
-    try {
-      const path = await realpath(directory.path);
-      for (const point of await this.#mounter.mountsBelow(path)) await this.#mounter.unmount(point);
-    } catch (error) {
-      if (!isCode(error, "ENOENT")) throw error;
+  /** Unmounting one may free others or take them along: what counts is that none is left. */
+  async #unmountAll({ path }: PodDirectory): Promise<void> {
+    if (this.#mounter === undefined || !(await exists(path))) return;
+    const real = await realpath(path);
+    let failure: unknown;
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const points = await this.#mounter.mountsBelow(real);
+      if (points.length === 0) return;
+      for (const point of points) {
+        await this.#mounter.unmount(point).catch((error) => {
+          failure = error;
+        });
+      }
     }
+    if ((await this.#mounter.mountsBelow(real)).length > 0) throw failure;
   }
 
   /** Does something to each volume that a container uses; all are tried before the first failure is told. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, rmdir, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isCode } from "./atomic-directory.ts";
+import { isCode } from "./file-errors.ts";
 import type { Mounter } from "./mounter.ts";
 
 const TMPFS = 0x01021994;

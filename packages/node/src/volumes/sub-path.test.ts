@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { openSubPath, pathOf } from "./sub-path.ts";
+import { makeSubPath, openSubPath, pathOf } from "./sub-path.ts";
 
 async function makeVolume(t: TestContext): Promise<string> {
   const base = await realpath(await mkdtemp(join(tmpdir(), "sub-path-")));
@@ -17,7 +17,7 @@ async function makeVolume(t: TestContext): Promise<string> {
 }
 
 async function resolve(volume: string, subPath: string): Promise<string> {
-  const handle = await openSubPath(volume, subPath);
+  const handle = await makeSubPath(volume, subPath);
   try {
     return (await pathOf(handle)).slice(volume.length);
   } finally {
@@ -53,6 +53,14 @@ test("what is missing is made, with the mode of the volume", async (t) => {
   assert.equal(await resolve(volume, "link/made"), "/data/made");
 });
 
+test("where nothing is to be made, what is missing is refused", async (t) => {
+  const volume = await makeVolume(t);
+  const handle = await openSubPath(volume, "data/file");
+  await handle.close();
+  await assert.rejects(openSubPath(volume, "data/none"), { code: "INVALID_FILE_PATH" });
+  assert.deepEqual(await readdir(join(volume, "data")), ["file"]);
+});
+
 test("no path leads out of the volume", async (t) => {
   const volume = await makeVolume(t);
   await symlink("../outside", join(volume, "up"));
@@ -61,15 +69,15 @@ test("no path leads out of the volume", async (t) => {
   await symlink("../outside/new", join(volume, "dangling"));
   await symlink("loop", join(volume, "loop"));
   for (const subPath of ["/data", "..", "data/../..", "../outside", "a\0b"]) {
-    await assert.rejects(openSubPath(volume, subPath), { code: "INVALID_FILE_PATH" }, subPath);
+    await assert.rejects(makeSubPath(volume, subPath), { code: "INVALID_FILE_PATH" }, subPath);
   }
   for (const subPath of ["up", "up/secret", "up/new", "absolute/secret", "root/etc/passwd", "root/tmp/new-thing"]) {
-    await assert.rejects(openSubPath(volume, subPath), { code: "INVALID_FILE_PATH" }, subPath);
+    await assert.rejects(makeSubPath(volume, subPath), { code: "INVALID_FILE_PATH" }, subPath);
   }
-  await assert.rejects(openSubPath(volume, "dangling"));
-  await assert.rejects(openSubPath(volume, "dangling/x"));
-  await assert.rejects(openSubPath(volume, "loop"), { code: "ELOOP" });
-  await assert.rejects(openSubPath(volume, "data/file/below"), { code: "ENOTDIR" });
+  await assert.rejects(makeSubPath(volume, "dangling"));
+  await assert.rejects(makeSubPath(volume, "dangling/x"));
+  await assert.rejects(makeSubPath(volume, "loop"), { code: "ELOOP" });
+  await assert.rejects(makeSubPath(volume, "data/file/below"), { code: "ENOTDIR" });
   assert.deepEqual(await readdir(join(volume, "../outside")), ["secret"]);
 });
 
@@ -96,7 +104,7 @@ test("whatever links a pod leaves, what is found is inside", async (t) => {
         await rm(volume, { recursive: true });
         await mkdir(join(volume, "data"), { recursive: true });
         for (const [name, to] of links) await symlink(to, join(volume, name)).catch(() => {});
-        const found = await openSubPath(volume, path.join("/")).catch(() => undefined);
+        const found = await makeSubPath(volume, path.join("/")).catch(() => undefined);
         if (found === undefined) return;
         const where = await pathOf(found);
         await found.close();
@@ -110,7 +118,7 @@ test("whatever links a pod leaves, what is found is inside", async (t) => {
 
 test("a directory that becomes a link after it was opened is not followed", async (t) => {
   const volume = await makeVolume(t);
-  const handle = await openSubPath(volume, "data");
+  const handle = await makeSubPath(volume, "data");
   await rm(join(volume, "data"), { recursive: true });
   await symlink("../outside", join(volume, "data"));
   assert.match(await pathOf(handle), /\(deleted\)$/);

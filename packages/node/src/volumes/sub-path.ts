@@ -1,33 +1,48 @@
 import { chmod, type FileHandle, mkdir, readlink, realpath, rmdir, stat, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isCode } from "./atomic-directory.ts";
 import { openAnything, pathAt } from "./directory-handle.ts";
 import { InvalidFilePath } from "./errors.ts";
+import { isCode } from "./file-errors.ts";
 import type { Mounter } from "./mounter.ts";
 
 /**
- * Opens a path inside a volume, which may follow links of the volume but not out of it; makes directories of what is
- * missing, with the volume's own mode. The handle stays on what was checked, whatever the pod does to the path.
+ * Opens a path inside a volume, which may follow links of the volume but not out of it. The handle stays on what was
+ * checked, whatever the pod does to the path.
  */
 export async function openSubPath(volume: string, subPath: string): Promise<FileHandle> {
-  const parts = checkedParts(subPath);
-  const root = await realpath(volume);
-  const { inside, missing } = await resolveInside(root, parts);
+  const { root, inside, missing } = await resolveInside(volume, subPath);
+  if (missing.length > 0) throw new InvalidFilePath({ path: subPath, reason: "does not exist" });
+  return descend(await openAnything(root), inside, enter);
+}
+
+/** The same, with directories made of what is missing, which get the volume's own mode. */
+export async function makeSubPath(volume: string, subPath: string): Promise<FileHandle> {
+  const { root, inside, missing } = await resolveInside(volume, subPath);
   const mode = (await stat(root)).mode & 0o7777;
-  let handle = await openAnything(root);
-  try {
-    for (const name of inside) handle = await enter(handle, name);
-    for (const name of missing) {
-      const made = await makeDirectory(pathAt(handle, name));
-      handle = await enter(handle, name);
-      // The process' umask does not apply to what a pod asked for.
-      if (made) await chmod(`/proc/self/fd/${handle.fd}`, mode);
+  const found = await descend(await openAnything(root), inside, enter);
+  return descend(found, missing, async (directory, name) => {
+    const made = await makeDirectory(pathAt(directory, name));
+    const next = await enter(directory, name);
+    // The process' umask does not apply to what a pod asked for.
+    if (made) await chmod(`/proc/self/fd/${next.fd}`, mode);
+    return next;
+  });
+}
+
+type Step = (directory: FileHandle, name: string) => Promise<FileHandle>;
+
+/** Goes down by steps, with no more than the last directory open, and none where a step fails. */
+async function descend(from: FileHandle, names: readonly string[], step: Step): Promise<FileHandle> {
+  let handle = from;
+  for (const name of names) {
+    const above = handle;
+    try {
+      handle = await step(above, name);
+    } finally {
+      await above.close();
     }
-    return handle;
-  } catch (error) {
-    await handle.close();
-    throw error;
   }
+  return handle;
 }
 
 /** Where a handle leads, for runtimes that take a path; only for pods that run with no more rights than the node. */
@@ -60,8 +75,10 @@ function checkedParts(subPath: string): string[] {
   return parts;
 }
 
-/** Follows links as far as the path exists: the parts below the root that it comes to, and those still to be made. */
-async function resolveInside(root: string, parts: readonly string[]) {
+/** Follows links as far as the path exists: the parts below the root that it comes to, and those that are missing. */
+async function resolveInside(volume: string, subPath: string) {
+  const parts = checkedParts(subPath);
+  const root = await realpath(volume);
   for (let count = parts.length; ; count--) {
     const path = join(root, ...parts.slice(0, count));
     let real: string;
@@ -72,8 +89,8 @@ async function resolveInside(root: string, parts: readonly string[]) {
       continue;
     }
     const inside = partsBelow(root, real);
-    if (inside === undefined) throw new InvalidFilePath({ path: parts.join("/"), reason: "leads out of the volume" });
-    return { inside, missing: parts.slice(count) };
+    if (inside === undefined) throw new InvalidFilePath({ path: subPath, reason: "leads out of the volume" });
+    return { root, inside, missing: parts.slice(count) };
   }
 }
 
@@ -90,7 +107,6 @@ async function enter(directory: FileHandle, name: string): Promise<FileHandle> {
     await next.close();
     throw new InvalidFilePath({ path: name, reason: "was replaced by a link" });
   }
-  await directory.close();
   return next;
 }
 

@@ -1,9 +1,9 @@
 import type { Dirent } from "node:fs";
 import { chmod, type FileHandle, lstat, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { isCode } from "./atomic-directory.ts";
 import { mountIdOf, openDirectory, pathAt } from "./directory-handle.ts";
 import { MountInTheWay } from "./errors.ts";
+import { isCode } from "./file-errors.ts";
 
 /**
  * Removes a directory with all that is in it: never through a link, never in anything mounted there, however deep it is

@@ -2,8 +2,8 @@ import { readdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@fjord/kube";
 import { inUnits, parseQuantity } from "../resources/quantity.ts";
-import { isCode } from "./atomic-directory.ts";
 import { type DiskUsage, diskUsage } from "./disk-usage.ts";
+import { isCode } from "./file-errors.ts";
 import type { PodDirectory } from "./pod-directory.ts";
 
 /** What an emptyDir takes. */
