@@ -1,16 +1,10 @@
 import { isIP } from "node:net";
+import { parseTaint, type Taint } from "../registration/taints.ts";
 import { parseQuantity, type Quantity } from "../resources/quantity.ts";
 import { InvalidNodeOption } from "./errors.ts";
 
-export interface NodeTaint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
-}
-
 const nameGrammar = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const valueGrammar = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-const effects: readonly string[] = ["NoSchedule", "PreferNoSchedule", "NoExecute"] satisfies NodeTaint["effect"][];
 
 /** Of `a=1,b=2`, given once or several times. */
 export function labelsOption(option: string, texts: readonly string[]): Record<string, string> {
@@ -26,26 +20,19 @@ export function labelsOption(option: string, texts: readonly string[]): Record<s
 }
 
 /** Of `key=value:NoSchedule` and `key:NoExecute`. */
-export function taintsOption(option: string, texts: readonly string[]): NodeTaint[] {
-  return items(texts).map((text) => {
-    const [, key = "", value, effect = ""] = /^([^=:]*)(?:=([^:]*))?:(.*)$/.exec(text) ?? [];
-    if (!nameGrammar.test(key)) throw invalid(option, text, "a taint is written KEY=VALUE:EFFECT or KEY:EFFECT");
-    if (value !== undefined && !valueGrammar.test(value))
-      throw invalid(option, text, "its value is not one of a taint");
-    if (!effects.includes(effect)) throw invalid(option, text, `its effect is none of ${effects.join(", ")}`);
-    return { key, ...(value && { value }), effect: effect as NodeTaint["effect"] };
-  });
+export function taintsOption(texts: readonly string[]): Taint[] {
+  return items(texts).map(parseTaint);
 }
 
 /** Of `cpu=2,memory=4Gi,example.com/gpu=1`. */
-export function resourcesOption(option: string, texts: readonly string[]): Record<string, Quantity> {
-  const amounts: Record<string, Quantity> = {};
+export function resourcesOption(option: string, texts: readonly string[]): Record<string, string> {
+  const amounts: Record<string, string> = {};
   for (const text of items(texts)) {
     const [name = "", amount = "", ...more] = text.split("=");
     if (!nameGrammar.test(name) || more.length > 0) throw invalid(option, text, "write RESOURCE=AMOUNT");
     const quantity = quantityOf(option, text, amount);
     if (quantity < 0n) throw invalid(option, text, "an amount is not negative");
-    amounts[name] = quantity;
+    amounts[name] = amount;
   }
   return amounts;
 }

@@ -1,0 +1,42 @@
+import { readFile } from "node:fs/promises";
+import type { Clock, Logger } from "@fjord/base";
+import type { Runtime } from "../runtime/index.ts";
+import { NoRuntime } from "./errors.ts";
+
+export interface RuntimeChoice {
+  /** What pods run by that name no RuntimeClass. */
+  readonly runtime?: "cri" | "process";
+  /** Socket of a container runtime. */
+  readonly cri?: string;
+  /** For pods of the process runtime, inside 127.0.0.0/8. */
+  readonly podRange?: string;
+}
+
+export interface RuntimesOptions extends RuntimeChoice {
+  readonly stateDirectory: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The runtimes of a node, by the handlers of RuntimeClasses; the default one also has the empty handler. */
+export async function openRuntimes(options: RuntimesOptions): Promise<Map<string, Runtime>> {
+  const main = options.runtime ?? (options.cri === undefined ? "process" : "cri");
+  const runtimes = new Map<string, Runtime>([["process", await processRuntime(options)]]);
+  if (options.cri !== undefined) runtimes.set("cri", await criRuntime(options.cri, options));
+  const first = runtimes.get(main);
+  if (first === undefined) throw new NoRuntime({ reason: "--runtime cri needs --cri with the runtime's socket" });
+  return runtimes.set("", first);
+}
+
+async function processRuntime({ stateDirectory, podRange, clock, logger }: RuntimesOptions): Promise<Runtime> {
+  const { ProcessRuntime } = await import("../runtimes/process/index.ts");
+  return ProcessRuntime.open({ stateDirectory, ...(podRange !== undefined && { podRange }), clock, logger });
+}
+
+/** Its code is loaded only where it is wanted. */
+async function criRuntime(socket: string, { clock, logger }: RuntimesOptions): Promise<Runtime> {
+  const { CriRuntime } = await import("../runtimes/cri/cri-runtime.ts");
+  const { cgroupMounts } = await import("../runtimes/cri/pod-cgroups.ts");
+  const cgroups = cgroupMounts(await readFile("/proc/mounts", "utf8"));
+  return new CriRuntime({ socket, cgroups, clock, log: logger });
+}
