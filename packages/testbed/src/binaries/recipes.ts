@@ -124,7 +124,7 @@ function kubernetes(pin: Pin): Recipe {
 const conformance: Recipe = {
   name: "conformance",
   ...kubernetesModule(KUBERNETES[DEFAULT_MINOR]),
-  minutes: 4,
+  minutes: 2,
   components: [
     {
       name: "e2e.test",
@@ -144,7 +144,7 @@ const metricsServer: Recipe = {
   pin: METRICS_SERVER,
   module: "sigs.k8s.io/metrics-server",
   ldflags: [...STRIP, `-X k8s.io/client-go/pkg/version.gitVersion=${METRICS_SERVER.version}`],
-  minutes: 2,
+  minutes: 3,
   components: [
     {
       name: "metrics-server",

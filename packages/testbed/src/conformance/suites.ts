@@ -17,7 +17,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   },
 };
 
-/** A pattern that matches exactly the specs with these names. */
+/** A pattern that matches exactly the specs with these names. Ginkgo puts the suite's own name before them. */
 export function exactly(names: readonly string[]): string {
-  return `^(${names.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join("|")})$`;
+  return `(^| )(${names.map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join("|")})$`;
 }

@@ -1,0 +1,21 @@
+/** A few specs of the suite `node` that touch most of what a node does, for every run of the tests. */
+export const quickSpecs: readonly string[] = [
+  "[sig-node] Container Lifecycle Hook when create a pod with lifecycle hook should execute prestop http hook properly [NodeConformance] [Conformance]",
+  "[sig-node] Container Runtime blackbox test on terminated container should report termination message from log output if TerminationMessagePolicy FallbackToLogsOnError is set [NodeConformance] [Conformance]",
+  "[sig-node] Containers should be able to override the image's default command and arguments [NodeConformance] [Conformance]",
+  "[sig-node] Downward API should provide pod name, namespace and IP address as env vars [NodeConformance] [Conformance]",
+  "[sig-node] Ephemeral Containers [NodeConformance] will start an ephemeral container in an existing pod [Conformance]",
+  "[sig-node] InitContainer [NodeConformance] should invoke init containers on a RestartNever pod [Conformance]",
+  "[sig-node] KubeletManagedEtcHosts should test kubelet managed /etc/hosts file [NodeConformance] [Conformance]",
+  "[sig-node] Pod InPlace Resize Container resize pod via the replace endpoint [MinimumKubeletVersion:1.34] [Conformance]",
+  "[sig-node] Pods should be submitted and removed [NodeConformance] [Conformance]",
+  "[sig-node] Pods should run through the lifecycle of Pods and PodStatus [Conformance]",
+  "[sig-node] Pods should support remote command execution over websockets [NodeConformance] [Conformance]",
+  "[sig-node] Pods should support retrieving logs from the container over websockets [NodeConformance] [Conformance]",
+  "[sig-node] Probing container should be restarted with a /healthz http liveness probe [NodeConformance] [Conformance]",
+  "[sig-node] Secrets should be consumable as environment variable names variable names with various prefixes [Conformance]",
+  "[sig-node] Security Context should support pod.Spec.SecurityContext.RunAsUser And pod.Spec.SecurityContext.RunAsGroup [LinuxOnly] [Conformance]",
+  "[sig-storage] ConfigMap updates should be reflected in volume [NodeConformance] [Conformance]",
+  "[sig-storage] EmptyDir volumes should support (non-root,0666,tmpfs) [LinuxOnly] [NodeConformance] [Conformance]",
+  "[sig-storage] Projected combined should project all components that make up the projection API [Projection] [NodeConformance] [Conformance]",
+];
