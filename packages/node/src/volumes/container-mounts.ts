@@ -4,7 +4,13 @@ import type { Pod } from "@fjord/kube";
 import { expand, unknownVariables } from "../environment/expansion.ts";
 import type { Container } from "../environment/pod-containers.ts";
 import type { EnvironmentVariable, Mount } from "../runtime/configuration.ts";
-import { RecursiveReadOnlyRefused, SubPathInvalid, SubPathVariableMissing, VolumeMissing } from "./errors.ts";
+import {
+  RecursiveReadOnlyRefused,
+  SubPathInvalid,
+  SubPathRefused,
+  SubPathVariableMissing,
+  VolumeMissing,
+} from "./errors.ts";
 import type { Mounter } from "./mounter.ts";
 import type { PodDirectory } from "./pod-directory.ts";
 import type { Volume } from "./projections.ts";
@@ -87,6 +93,14 @@ async function subPathSource(
 }
 
 async function subPathOf(mount: VolumeMount, options: ContainerMountsOptions): Promise<string> {
+  const path = await givenSubPath(mount, options);
+  const refuse = (reason: string) => new SubPathRefused({ path: JSON.stringify(path), volume: mount.name, reason });
+  if (posix.isAbsolute(path)) throw refuse("must not be an absolute path");
+  if (path.split("/").includes("..")) throw refuse("must not contain '..'");
+  return path;
+}
+
+async function givenSubPath(mount: VolumeMount, options: ContainerMountsOptions): Promise<string> {
   if (!mount.subPathExpr) return mount.subPath ?? "";
   const variables = new Map((await options.environment()).map(({ name, value }) => [name, value]));
   const missing = unknownVariables(mount.subPathExpr, variables);

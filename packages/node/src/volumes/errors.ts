@@ -63,7 +63,13 @@ export const HostPathTypeMismatch = defineError(
 export const SubPathInvalid = defineError(
   "SUB_PATH_INVALID",
   'failed to prepare subPath for volumeMount "{volume}" of container "{container}"',
-  "The sub-path must be relative, must not contain '..', and must not lead out of the volume by a symbolic link.",
+  "The path must not lead out of the volume by a symbolic link; the node's log says what was found there.",
+);
+
+export const SubPathRefused = defineError(
+  "SUB_PATH_REFUSED",
+  "subPath {path} of volumeMount {volume} {reason}",
+  "Give a path relative to the volume, without '..'.",
 );
 
 export const SubPathVariableMissing = defineError(

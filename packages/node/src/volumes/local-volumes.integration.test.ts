@@ -150,7 +150,16 @@ test("what others have mounted in a volume is unmounted, never deleted", { skip 
   await mkdir(join(scratch, "a/b"), { recursive: true });
   await run("mount", ["--bind", precious, join(scratch, "a/b")]);
   await run("mount", ["-t", "tmpfs", "tmpfs", join(scratch, "a/b")]);
+  await mkdir(join(scratch, "direct"));
+  await run("mount", ["--bind", precious, join(scratch, "direct")]);
+  await writeFile(join(scratch, "file"), "");
+  await run("mount", ["--bind", join(precious, "file"), join(scratch, "file")]);
 
+  for (const path of ["direct", "a", "file"]) {
+    await assert.rejects(removeTree(join(scratch, path)), (error: NodeJS.ErrnoException) =>
+      /MOUNT|EBUSY/.test(error.code ?? ""),
+    );
+  }
   await assert.rejects(removeTree(scratch), { code: "MOUNT_IN_THE_WAY" });
   assert.equal(await readFile(join(precious, "file"), "utf8"), "keep");
   await again().remove(testUid);

@@ -1,6 +1,6 @@
-import type { Dirent } from "node:fs";
-import { chmod, type FileHandle, lstat, opendir, rename, rmdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { constants, type Dirent } from "node:fs";
+import { chmod, type FileHandle, lstat, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { mountIdOf, openDirectory, pathAt } from "./directory-handle.ts";
 import { MountInTheWay } from "./errors.ts";
 import { isCode } from "./file-errors.ts";
@@ -20,11 +20,22 @@ export async function removeTree(path: string): Promise<void> {
     throw error;
   }
   try {
-    await new Removal(path, top, await mountIdOf(top)).run();
+    const mount = await mountIdOf(top);
+    if (mount !== (await mountOfParent(path))) throw new MountInTheWay({ path });
+    await new Removal(path, top, mount).run();
   } finally {
     await top.close();
   }
   await rmdir(path);
+}
+
+async function mountOfParent(path: string): Promise<string> {
+  const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    return await mountIdOf(parent);
+  } finally {
+    await parent.close();
+  }
 }
 
 class Removal {
