@@ -19,7 +19,7 @@ const YEAR_MS = 365 * 24 * 3600 * 1000;
 
 /** What the kubelet API serves with: the files given, else a certificate that the node signs itself. */
 export async function servingTls(options: ServingTlsOptions): Promise<ServingTls> {
-  const clientCa = options.clientCa === undefined ? undefined : await readFile(options.clientCa, "utf8");
+  const clientCa = options.clientCa === undefined ? options.cluster.tls.ca : await readFile(options.clientCa, "utf8");
   const believed = clientCa === undefined ? {} : { clientCa };
   if (options.tlsCert !== undefined && options.tlsKey !== undefined) {
     const [cert, key] = await Promise.all([readFile(options.tlsCert, "utf8"), readFile(options.tlsKey, "utf8")]);
