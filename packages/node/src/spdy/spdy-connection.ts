@@ -73,6 +73,9 @@ export class SpdyConnection {
   #failure: Error | undefined;
   #lastFrame: number;
   #nextPing: number;
+  #ran: Promise<void> = Promise.resolve();
+  #cut: () => void = () => {};
+  #destroyed = false;
   #stopIdle: () => void = () => {};
   #stopLinger: () => void = () => {};
 
@@ -90,9 +93,15 @@ export class SpdyConnection {
       transport.on("error", (error) => {
         if (!this.#closing) this.#failure ??= error;
       });
-      transport.once("close", () => {
+      const gone = () => {
         this.#lost();
         resolve(this.#failure);
+      };
+      this.#cut = gone;
+      transport.once("close", () => {
+        // A socket closes when it has been read to the end; its last bytes may still wait for their readers here.
+        if (transport.readableEnded && !this.#destroyed) this.#ran.then(gone);
+        else gone();
       });
     });
     if (this.#announcesWindows) {
@@ -100,7 +109,7 @@ export class SpdyConnection {
       this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, SESSION_CREDIT * 2)));
     }
     this.#watchIdle();
-    this.#run();
+    this.#ran = this.#run();
   }
 
   get streams(): readonly SpdyStream[] {
@@ -137,7 +146,9 @@ export class SpdyConnection {
   /** Cuts the connection. */
   destroy(error?: Error): void {
     this.#failure ??= error;
-    this.#transport.destroy();
+    this.#destroyed = true;
+    if (this.#transport.closed) this.#cut();
+    else this.#transport.destroy();
   }
 
   get #announcesWindows(): boolean {
