@@ -17,3 +17,9 @@ export const RuntimeClassMissing = defineError(
   'RuntimeClass "{name}" not found',
   "Create the RuntimeClass, or leave `runtimeClassName` out of the pod. The node tries again by itself.",
 );
+
+export const HookFailed = defineError(
+  "POD_HOOK_FAILED",
+  "a lifecycle hook of container {container} failed: {reason}",
+  "Run the hook's command in the container, or ask the address it asks, and see why it does not succeed.",
+);

@@ -65,6 +65,11 @@ export function isTerminal(phase: string | undefined): boolean {
   return phase === "Failed" || phase === "Succeeded";
 }
 
+/** Whether a node has taken the pod on. */
+export function hasBegun(pod: Pod): boolean {
+  return pod.status?.startTime !== undefined && !isTerminal(pod.status.phase);
+}
+
 function of(spec: Container): { name: string; spec: Container } {
   return { name: spec.name, spec };
 }

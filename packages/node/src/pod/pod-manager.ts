@@ -3,14 +3,17 @@ import type { EventSink, Pod, Writer } from "@fjord/kube";
 import type { ContainerAddress } from "../kubelet-api/backend.ts";
 import type { PodObjects } from "../objects/pod-objects.ts";
 import type { PodSource } from "../pod-source/pod-source.ts";
+import { NodeLedger } from "../resources/node-ledger.ts";
 import type { Runtime, RuntimeContainer, RuntimeSandbox } from "../runtime/index.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import { ImagePuller } from "./image/image-puller.ts";
 import { defaultRestartTiming, type RestartTiming } from "./plan/restart-delay.ts";
-import { uidOf } from "./pod-containers.ts";
+import { hasBegun, uidOf } from "./pod-containers.ts";
 import type { PodSettings } from "./pod-settings.ts";
 import { StatusWriter } from "./status/status-writer.ts";
 import { CallLimit } from "./worker/call-limit.ts";
+import { Housekeeping } from "./worker/housekeeping.ts";
+import { OrphanSweep } from "./worker/orphan-sweep.ts";
 import { PodBeginning } from "./worker/pod-beginning.ts";
 import type { PodServices } from "./worker/pod-services.ts";
 import type { PodWorker } from "./worker/pod-worker.ts";
@@ -32,6 +35,8 @@ export interface PodManagerOptions {
   readonly restartTiming?: Partial<RestartTiming>;
   /** How long a runtime is not listed while it tells of no change. @default 30_000 */
   readonly relistMs?: number;
+  /** How often volumes are refreshed, and what is left of gone pods is looked for. @default 60_000 */
+  readonly tidyMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -52,23 +57,42 @@ export class PodManager {
   /** Pods whose runtime is not known yet. */
   readonly #beginnings = new Map<string, PodBeginning>();
   readonly #workers = new Map<string, PodWorker>();
+  readonly #housekeeping: Housekeeping;
+  #signal: AbortSignal | undefined;
 
   constructor(options: PodManagerOptions) {
     this.#options = options;
     const { clock, parallelCalls = 16, restartTiming, runtimes } = options;
-    const onChange = (uid: string) => this.#workers.get(uid)?.wake();
+    const onChange = (uid: string) => this.#observe(uid);
     this.#views = new Map(runtimes.map((runtime) => [runtime, new RuntimeView({ ...options, runtime, onChange })]));
     this.#services = {
       ...options,
       statuses: new StatusWriter(options),
       puller: new ImagePuller({ clock }),
       calls: new CallLimit(parallelCalls),
+      ledger: new NodeLedger({
+        nodeName: options.settings.nodeName,
+        allocatable: () => options.settings.allocatable,
+        ...(options.settings.labels && { labels: () => options.settings.labels ?? {} }),
+        ...(options.settings.allowedSysctls && { allowedSysctls: options.settings.allowedSysctls }),
+      }),
       timing: { ...defaultRestartTiming, ...restartTiming },
     };
+    const views = [...this.#views.values()];
+    this.#housekeeping = new Housekeeping({
+      ...options,
+      views,
+      sweep: new OrphanSweep({ ...this.#services, views, isKept: (uid) => this.#isKept(uid) }),
+      refreshVolumes: () => {
+        for (const worker of this.#workers.values()) worker.refreshVolumes();
+      },
+      ...(options.tidyMs !== undefined && { intervalMs: options.tidyMs }),
+    });
   }
 
   /** Works until the signal aborts; what runs then goes on running. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
     const { source, objects } = this.#options;
     const views = [...this.#views.values()];
     const running = [this.#services.statuses.run(signal), ...views.map((view) => view.run(signal))];
@@ -77,9 +101,12 @@ export class PodManager {
     });
     const release = [
       source.onChange((uid) => this.#look(uid, signal)),
-      objects.onChange((uid) => this.#workers.get(uid)?.retryNow()),
+      objects.onChange((uid) => this.#workers.get(uid)?.objectChanged()),
     ];
+    // Those that run already have their room before others ask for it.
+    for (const pod of source.list()) if (hasBegun(pod)) this.#services.ledger.enter(pod);
     for (const pod of source.list()) this.#look(uidOf(pod), signal);
+    running.push(this.#housekeeping.run(signal));
     await new Promise<void>((resolve) => onAbort(signal, resolve));
     for (const end of release) end();
     for (const worker of this.#workers.values()) worker.stop();
@@ -122,6 +149,16 @@ export class PodManager {
   /** Ends a pod to relieve the node. */
   evict(podUid: string, message: string, graceSeconds?: number): void {
     this.#workers.get(podUid)?.evict(message, graceSeconds);
+  }
+
+  /** Something of the pod has changed in a runtime. */
+  #observe(uid: string): void {
+    if (this.#isKept(uid)) this.#workers.get(uid)?.wake();
+    else if (this.#signal !== undefined) this.#housekeeping.strayed(this.#signal);
+  }
+
+  #isKept(uid: string): boolean {
+    return this.#workers.has(uid) || this.#beginnings.has(uid);
   }
 
   #workerOf(address: Omit<ContainerAddress, "container">): PodWorker | undefined {

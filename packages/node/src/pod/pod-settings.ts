@@ -5,7 +5,7 @@ export interface DnsSettings {
   readonly options: readonly string[];
 }
 
-/** What pods on this node are made with, beside what they say themselves. */
+/** What pods on this node are made with, beside what they say themselves. Read anew each time: it may change. */
 export interface PodSettings {
   readonly nodeName: string;
   /** At most one of each family; the first is the node's primary address. */
@@ -23,4 +23,8 @@ export interface PodSettings {
   readonly memoryCapacity: number;
   /** Of the node: processors in thousandths, everything else in its unit. */
   readonly allocatable: Readonly<Record<string, number>>;
+  /** Of the Node object; where they are not given, selectors of pods are not looked at. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Kernel settings beyond the safe ones that pods may ask for; `kernel.shm*` stands for many. */
+  readonly allowedSysctls?: readonly string[];
 }

@@ -35,10 +35,10 @@ function statesOf(
   input: StatusInput,
 ): { state: ContainerState; lastState: ContainerState } {
   const before = previous?.state === "exited" ? terminatedState(previous, input) : earlierEnd(container, last, input);
-  if (last.state === "running" || last.state === "unknown") {
+  if (input.running.has(last.id)) {
     return { state: { running: { startedAt: timeText(last.startedAt ?? last.createdAt) } }, lastState: before };
   }
-  if (last.state === "created") return { state: { waiting: waitingState(container, input) }, lastState: before };
+  if (last.state !== "exited") return { state: { waiting: waitingState(container, input) }, lastState: before };
   const ended = terminatedState(last, input);
   const waiting = input.ended ? undefined : input.waiting.get(container.name);
   return waiting === undefined ? { state: ended, lastState: before } : { state: { waiting }, lastState: ended };

@@ -3,7 +3,7 @@ import { timeText } from "./container-state.ts";
 import type { PodPhase } from "./pod-phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
-type NewCondition = Pick<PodCondition, "type" | "status" | "reason" | "message">;
+export type NewCondition = Pick<PodCondition, "type" | "status" | "reason" | "message">;
 
 /** Conditions that the node writes. All others belong to others, and are kept. */
 export const ownConditions: readonly string[] = [

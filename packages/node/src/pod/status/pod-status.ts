@@ -2,7 +2,7 @@ import { qosClass } from "../../resources/qos-class.ts";
 import { type ContainerStatus, containersOf, type PodStatus } from "../pod-containers.ts";
 import { timeText } from "./container-state.ts";
 import { containerStatus } from "./container-status.ts";
-import { podConditions } from "./pod-conditions.ts";
+import { type NewCondition, podConditions } from "./pod-conditions.ts";
 import { podPhase } from "./pod-phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
@@ -23,7 +23,7 @@ export function podStatus(input: StatusInput): PodStatus {
   return {
     ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
     phase,
-    conditions: podConditions(input, phase, statuses),
+    conditions: podConditions(input, phase, statuses, disruption(end)),
     ...(reason && phase === "Failed" && { reason, message: message ?? "" }),
     ...addresses(hostIPs, podAddresses(input)),
     startTime: pod.status?.startTime ?? timeText(input.now),
@@ -32,6 +32,12 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
     qosClass: pod.status?.qosClass ?? qosClass(pod),
   };
+}
+
+function disruption(end: StatusInput["end"]): NewCondition[] {
+  if (end?.cause !== "evicted") return [];
+  const message = end.message ?? "";
+  return [{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message }];
 }
 
 /** The pod's own addresses; those of a pod that has ended are remembered. */

@@ -11,6 +11,8 @@ export interface StatusInput {
   readonly now: number;
   /** Why containers wait, by name. */
   readonly waiting: ReadonlyMap<string, Waiting>;
+  /** Ids of containers that run; one whose postStart hook is under way does not count yet. */
+  readonly running: ReadonlySet<string>;
   /** Ids of running containers that have started, and that are ready for requests. */
   readonly started: ReadonlySet<string>;
   readonly ready: ReadonlySet<string>;

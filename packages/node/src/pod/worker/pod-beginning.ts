@@ -1,6 +1,7 @@
 import { Backoff, describeError, onAbort } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
-import { uidOf } from "../pod-containers.ts";
+import type { Refusal } from "../../resources/node-ledger.ts";
+import { hasBegun, isTerminal, uidOf } from "../pod-containers.ts";
 import { type PodServices, sayer } from "./pod-services.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { chooseRuntime, type RuntimeChooser } from "./runtime-choice.ts";
@@ -38,7 +39,8 @@ export class PodBeginning {
       objects.follow(pod);
       try {
         const choice = await chooseRuntime(pod, this.#options, signal);
-        return new PodWorker({ ...this.#options, ...choice, pod });
+        const refusal = this.#refusal(pod, choice.objections);
+        return new PodWorker({ ...this.#options, ...choice, pod, ...(refusal && { refusal }) });
       } catch (error) {
         if (signal.aborted) break;
         const message = `Failed to create pod sandbox: ${describeError(error)}`;
@@ -48,6 +50,15 @@ export class PodBeginning {
       }
     }
     return undefined;
+  }
+
+  /** Why a pod that has not begun yet may not begin. */
+  #refusal(pod: Pod, objections: readonly string[]): Refusal | undefined {
+    const { ledger } = this.#options;
+    if (pod.metadata.deletionTimestamp !== undefined || isTerminal(pod.status?.phase)) return undefined;
+    if (objections.length > 0) return { reason: "RuntimeUnsupported", message: objections.join("; ") };
+    if (hasBegun(pod)) ledger.enter(pod);
+    return ledger.admit(pod);
   }
 
   async #wait(ms: number): Promise<void> {

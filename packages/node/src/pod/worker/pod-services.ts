@@ -2,6 +2,7 @@ import type { Clock, Logger, Random } from "@fjord/base";
 import type { EventSink, Pod } from "@fjord/kube";
 import type { PodObjects } from "../../objects/pod-objects.ts";
 import type { PodSource } from "../../pod-source/pod-source.ts";
+import type { NodeLedger } from "../../resources/node-ledger.ts";
 import type { PodFacts, PodVolumes } from "../../volumes/pod-volumes.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import type { RestartTiming } from "../plan/restart-delay.ts";
@@ -20,6 +21,8 @@ export interface PodServices {
   readonly puller: ImagePuller;
   /** Bounds the calls that make something in a runtime. */
   readonly calls: CallLimit;
+  /** What pods have been promised of the node. */
+  readonly ledger: NodeLedger;
   readonly settings: PodSettings;
   readonly timing: RestartTiming;
   readonly clock: Clock;

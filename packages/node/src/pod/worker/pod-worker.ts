@@ -1,31 +1,36 @@
 import { describeError } from "@fjord/base";
-import type { Pod } from "@fjord/kube";
+import { type Pod, sameContent } from "@fjord/kube";
+import type { Refusal } from "../../resources/node-ledger.ts";
+import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { PodFacts } from "../../volumes/pod-volumes.ts";
-import { aliveContainers, type ObservedPod } from "../observed-pod.ts";
+import { PodHooks } from "../hook/pod-hooks.ts";
+import { aliveContainers, newest, type ObservedPod } from "../observed-pod.ts";
 import { reportedStatus } from "../plan/last-end.ts";
 import type { PlanInput, PodEnd } from "../plan/plan-input.ts";
 import { type PodAction, type PodPlan, planPod } from "../plan/pod-plan.ts";
-import { containersOf, type PodStatus, uidOf } from "../pod-containers.ts";
+import { containerOf, containersOf, type PodStatus, podText, uidOf } from "../pod-containers.ts";
+import { PodProbes } from "../probe/pod-probes.ts";
 import { containerIdText } from "../status/container-state.ts";
 import { ownConditions } from "../status/pod-conditions.ts";
 import { podStatus } from "../status/pod-status.ts";
 import type { StatusInput } from "../status/status-input.ts";
 import { ContainerStarter } from "./container-starter.ts";
-import { ContainerStopper } from "./container-stopper.ts";
+import { ContainerStopper, type StopAction } from "./container-stopper.ts";
 import { lastWords } from "./last-words.ts";
 import { PodConclusion } from "./pod-conclusion.ts";
 import { deadlineOf, endOf } from "./pod-ending.ts";
 import { type PodServices, sayer, type WorkerContext } from "./pod-services.ts";
 import type { RuntimeView } from "./runtime-view.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
+import { VolumeRefresher } from "./volume-refresher.ts";
 
 export interface PodWorkerOptions extends PodServices {
   readonly pod: Pod;
   readonly view: RuntimeView;
   /** Of the pod's runtime class. */
   readonly handler: string;
-  /** What the runtime cannot honour of the pod. */
-  readonly objections: readonly string[];
+  /** Why the pod may not run here. */
+  readonly refusal?: Refusal;
   readonly signal: AbortSignal;
   /** Nothing is left of the pod. */
   readonly onGone: () => void;
@@ -38,7 +43,12 @@ export class PodWorker {
   readonly #stopper: ContainerStopper;
   readonly #sandboxes: SandboxKeeper;
   readonly #conclusion: PodConclusion;
+  readonly #probes: PodProbes;
+  readonly #hooks: PodHooks;
+  readonly #refresher: VolumeRefresher;
   readonly #messages = new Map<string, string>();
+  /** Ids of ended containers of which it was told that the next has to wait. */
+  readonly #toldBackOff = new Set<string>();
   #pod: Pod;
   #status: PodStatus | undefined;
   #end: PodEnd | undefined;
@@ -55,11 +65,14 @@ export class PodWorker {
       facts: () => this.#facts(),
       wake: () => this.wake(),
     };
-    this.#starter = new ContainerStarter(context, async () => {});
-    this.#stopper = new ContainerStopper(context, async () => {});
+    this.#probes = new PodProbes(context);
+    this.#hooks = new PodHooks(context);
+    this.#starter = new ContainerStarter(context, (...args) => this.#hooks.afterStart(...args));
+    this.#stopper = new ContainerStopper(context, (...args) => this.#hooks.beforeStop(...args));
     this.#sandboxes = new SandboxKeeper(context);
     this.#conclusion = new PodConclusion(context, options.onGone);
-    if (options.objections.length > 0) this.#refuse("RuntimeUnsupported", options.objections.join("; "));
+    this.#refresher = new VolumeRefresher(context);
+    if (options.refusal !== undefined) this.#refuse(options.refusal);
   }
 
   /** The pod with the status that the node last gave it. */
@@ -79,8 +92,15 @@ export class PodWorker {
     this.wake();
   }
 
+  /** Brings what has changed into the pod's volumes. */
+  refreshVolumes(): void {
+    const { sandbox } = this.#options.view.get(uidOf(this.#pod));
+    if (sandbox?.state === "ready" && this.#end === undefined) this.#refresher.refresh();
+  }
+
   /** An object that the pod refers to has changed: what failed for want of it may go well now. */
-  retryNow(): void {
+  objectChanged(): void {
+    this.refreshVolumes();
     this.#starter.retryNow();
     this.#sandboxes.retryNow();
     this.wake();
@@ -109,13 +129,10 @@ export class PodWorker {
   }
 
   async #look(): Promise<void> {
-    const { source, view, clock, objects } = this.#options;
+    const { source, view, clock, ledger } = this.#options;
     if (!view.isListed) return;
     const found = source.get(uidOf(this.#pod));
-    if (found !== undefined && found !== this.#pod) {
-      this.#pod = found;
-      objects.follow(found);
-    }
+    if (found !== undefined && found !== this.#pod) this.#take(found);
     const observed = view.get(uidOf(this.#pod));
     await this.#readLastWords(observed);
     const now = clock.now();
@@ -124,15 +141,36 @@ export class PodWorker {
       this.#starter.cancel();
       this.#sandboxes.cancel();
     }
+    this.#probes.follow(this.#running(observed), this.#end !== undefined);
     const plan = planPod(this.#planInput(observed, now));
+    if (plan.ended) ledger.leave(uidOf(this.#pod));
     this.#carryOut(plan.actions);
+    this.#tellBackOffs(plan, observed);
     this.#report(plan, observed, now);
     this.#conclusion.look(plan.ended, found === undefined, observed);
     const next = Math.min(plan.wakeAt ?? Number.POSITIVE_INFINITY, this.#deadline());
     this.#wakeAfter(clock, next - now);
   }
 
-  #refuse(reason: string, message: string): void {
+  #take(pod: Pod): void {
+    const before = this.#pod.metadata;
+    this.#pod = pod;
+    this.#options.objects.follow(pod);
+    const { labels, annotations } = pod.metadata;
+    if (!sameContent([before.labels, before.annotations], [labels, annotations])) this.refreshVolumes();
+  }
+
+  #tellBackOffs({ waiting }: PodPlan, observed: ObservedPod): void {
+    for (const [name, { reason }] of waiting) {
+      const last = newest(observed, name);
+      if (reason !== "CrashLoopBackOff" || last === undefined || this.#toldBackOff.has(last.id)) continue;
+      this.#toldBackOff.add(last.id);
+      const message = `Back-off restarting failed container ${name} in pod ${podText(this.#pod)}`;
+      sayer(this.#options, () => this.#pod)("Warning", "BackOff", message);
+    }
+  }
+
+  #refuse({ reason, message }: Refusal): void {
     sayer(this.#options, () => this.#pod)("Warning", reason, message);
     const whole = `Pod was rejected: ${message}`;
     this.#end = { cause: "refused", since: this.#options.clock.now(), graceSeconds: 0, reason, message: whole };
@@ -152,8 +190,8 @@ export class PodWorker {
       ...(this.#end && { end: this.#end }),
       starting: this.#starter.starting,
       stopping: this.#stopper.stopping(),
-      started: this.#running(observed),
-      unwell: new Map(),
+      started: this.#probes.started(),
+      unwell: new Map([...this.#probes.unwell(), ...this.#hooks.unwell]),
       retryAt: this.#starter.retryTimes(),
       sandboxBusy: this.#sandboxes.isBusy,
       ...(retryAt !== undefined && { sandboxRetryAt: retryAt }),
@@ -166,7 +204,7 @@ export class PodWorker {
     const remove: string[] = [];
     for (const action of actions) {
       if (action.do === "start") this.#starter.start(action);
-      else if (action.do === "stop") this.#stopper.stop(action);
+      else if (action.do === "stop") this.#stop(action);
       else if (action.do === "runSandbox") this.#sandboxes.make(action.attempt);
       else if (action.do === "remove") this.#conclusion.removeContainer(action.container);
       else if (action.do === "stopSandbox") stop.push(action.id);
@@ -175,16 +213,21 @@ export class PodWorker {
     if (stop.length + remove.length > 0 && !this.#sandboxes.isBusy) this.#sandboxes.clear(stop, remove);
   }
 
+  #stop(action: StopAction): void {
+    this.#probes.endLiveness(action.container.id);
+    this.#stopper.stop(action);
+  }
+
   #report(plan: PodPlan, observed: ObservedPod, now: number): void {
     const { settings, view, statuses, source } = this.#options;
-    const running = this.#running(observed);
     const input: StatusInput = {
       pod: this.#known(),
       observed,
       now,
       waiting: new Map([...this.#starter.waiting(now), ...plan.waiting]),
-      started: running,
-      ready: running,
+      running: new Set(this.#running(observed).map(({ id }) => id)),
+      started: this.#probes.started(),
+      ready: this.#probes.ready(),
       messages: this.#messages,
       ...(this.#end && { end: this.#end }),
       ended: plan.ended,
@@ -195,12 +238,11 @@ export class PodWorker {
     if (source.get(uidOf(this.#pod)) !== undefined) statuses.set(this.#pod, this.#status);
   }
 
-  #running(observed: ObservedPod): ReadonlySet<string> {
-    return new Set(
-      aliveContainers(observed)
-        .filter(({ state }) => state === "running")
-        .map(({ id }) => id),
-    );
+  /** Those that run and have their postStart hook behind them. */
+  #running(observed: ObservedPod): RuntimeContainer[] {
+    const isHooking = (name: string) =>
+      this.#starter.starting.has(name) && containerOf(this.#pod, name)?.spec.lifecycle?.postStart !== undefined;
+    return aliveContainers(observed).filter(({ name }) => !isHooking(name));
   }
 
   /** The pod with the newest status known: the node's own may not have reached the API yet. */
@@ -248,5 +290,6 @@ export class PodWorker {
   /** Nothing wakes it any more. */
   stop(): void {
     this.#cancelTimer();
+    this.#probes.stop();
   }
 }
