@@ -1,5 +1,11 @@
+export * from "./command-status.ts";
 export type * from "./command-streams.ts";
 export { type DialSpdyOptions, dialSpdy, type SpdyDialog } from "./dial-spdy.ts";
 export * from "./errors.ts";
+export * from "./port-forward-server.ts";
+export { finished, pour } from "./pour.ts";
+export { type CommandConnection, serveCommand, type WantedStreams } from "./remote-command.ts";
 export { execOverSpdy } from "./spdy-command-client.ts";
+export { acceptSpdyCommand, type StreamServerOptions, spdyCommandProtocols } from "./spdy-command-server.ts";
 export { portForwardOverSpdy } from "./spdy-port-forward-client.ts";
+export { acceptWebSocketCommand, webSocketCommandProtocols } from "./websocket-command-server.ts";
