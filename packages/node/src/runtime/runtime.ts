@@ -27,6 +27,8 @@ export interface Runtime {
 
   /** What of the pod this runtime cannot honour, a sentence for each; the pod is refused unless this is empty. Pure. */
   objections(pod: Pod): string[];
+  /** What of the pod is honoured less than it asks for, a sentence for each, shown as a warning; the pod runs. Pure. */
+  notes?(pod: Pod): string[];
 
   /** Every sandbox of this node, whatever its state, with its containers; the newest sandbox of a pod comes first. */
   list(signal?: AbortSignal): Promise<RuntimeSandbox[]>;

@@ -17,6 +17,8 @@ export interface Cgroups {
   usage(path: string, now: number): Usage | undefined;
   /** Removes the group and all below; false while there are processes in it. */
   remove(path: string): boolean;
+  /** Removes a group only where there is none below. */
+  removeEmpty(path: string): boolean;
 }
 
 /** What a file of a control group is to hold. */
@@ -136,6 +138,10 @@ class CgroupsV1 implements Cgroups {
     return this.#hierarchies.map((root) => removeGroup(join(root, path))).every((gone) => gone);
   }
 
+  removeEmpty(path: string): boolean {
+    return this.#hierarchies.map((root) => removeOne(join(root, path))).every((gone) => gone);
+  }
+
   #read(controller: string, path: string, file: string): string | undefined {
     const root = this.#roots.get(controller);
     return root === undefined ? undefined : readText(join(root, path, file));
@@ -205,6 +211,10 @@ class CgroupsV2 implements Cgroups {
   remove(path: string): boolean {
     return removeGroup(join(this.#root, path));
   }
+
+  removeEmpty(path: string): boolean {
+    return removeOne(join(this.#root, path));
+  }
 }
 
 function apply(settings: readonly CgroupSetting[], folderOf: (controller: string) => string | undefined): string[] {
@@ -243,7 +253,10 @@ function removeGroup(folder: string): boolean {
   const entries = ifThere(() => readdirSync(folder, { withFileTypes: true }));
   if (!entries) return true;
   const below = entries.filter((each) => each.isDirectory()).map((each) => removeGroup(join(folder, each.name)));
-  if (!below.every((gone) => gone)) return false;
+  return below.every((gone) => gone) && removeOne(folder);
+}
+
+function removeOne(folder: string): boolean {
   try {
     rmdirSync(folder);
     return true;

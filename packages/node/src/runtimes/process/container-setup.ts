@@ -76,6 +76,7 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
       stdin: config.stdin,
       tty: config.tty,
       ...(config.resources.oomScoreAdjust === undefined ? {} : { oomScoreAdjust: config.resources.oomScoreAdjust }),
+      contained,
       enter: [...unshare, ...enter],
     }),
   );

@@ -17,7 +17,7 @@ import { type CommandPlace, runCommand, runShortCommand } from "./container-comm
 import { type MachineAbilities, setUpContainer } from "./container-setup.ts";
 import { ProcessContainerMissing, ProcessSandboxMissing } from "./errors.ts";
 import { removeTree } from "./files.ts";
-import { objectionsTo } from "./objections.ts";
+import { objectionFacts, objectionsTo } from "./objections.ts";
 import { forwardPort } from "./port-forward.ts";
 import { ownBoundingSet } from "./privileges.ts";
 import { ProcessContainer } from "./process-container.ts";
@@ -114,7 +114,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   objections(pod: Pod): string[] {
-    return objectionsTo(pod, this.#abilities);
+    return objectionsTo(pod, objectionFacts(this.#abilities));
   }
 
   /** What of the pod is honoured less than asked for, a sentence for each; told to its owner as a warning. */
@@ -198,7 +198,7 @@ export class ProcessRuntime implements Runtime {
     const { cgroup, pod } = sandbox.record;
     const shared = [...this.#sandboxes.values()].some((other) => other !== sandbox && other.record.cgroup === cgroup);
     if (this.#cgroups && cgroup !== undefined && !shared) await this.#removeGroup(cgroup);
-    removeTree(this.#records.sandboxDirectory(id));
+    this.#records.removeSandbox(id);
     this.#sandboxes.delete(id);
     this.#feed.emit(pod.uid);
   }
@@ -248,7 +248,7 @@ export class ProcessRuntime implements Runtime {
     const container = this.#containers.get(id);
     if (!container) return;
     await container.remove();
-    removeTree(container.directory);
+    this.#records.removeContainer(container.options.sandbox, id);
     this.#containers.delete(id);
     this.#sandboxes.get(container.options.sandbox)?.containers.delete(id);
   }

@@ -1,9 +1,9 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EnvironmentVariable } from "../../runtime/configuration.ts";
 import type { ContainerResources } from "../../runtime/resources.ts";
 import type { PodIdentity } from "../../runtime/runtime.ts";
-import { ifThere, readText, writeWhole } from "./files.ts";
+import { ifThere, readText, removeTree, writeWhole } from "./files.ts";
 
 /** What is known of a sandbox, from before anything of it is made. */
 export interface SandboxRecord {
@@ -80,6 +80,19 @@ export class Records {
     writeWhole(join(this.containerDirectory(sandbox, record.id), "container.json"), JSON.stringify(record));
   }
 
+  /** The record goes first: what is left of a removal that was cut short is no container any more. */
+  removeContainer(sandbox: string, id: string): void {
+    const directory = this.containerDirectory(sandbox, id);
+    rmSync(join(directory, "container.json"), { force: true });
+    removeTree(directory);
+  }
+
+  removeSandbox(id: string): void {
+    const directory = this.sandboxDirectory(id);
+    rmSync(join(directory, "sandbox.json"), { force: true });
+    removeTree(directory);
+  }
+
   /** Sandboxes with their containers; directories without a record were left by a crash and are given apart. */
   read(): { sandboxes: { record: SandboxRecord; containers: ContainerRecord[] }[]; stray: string[] } {
     const stray: string[] = [];
@@ -87,7 +100,7 @@ export class Records {
     for (const id of folders(this.root)) {
       const record = readJson<SandboxRecord>(join(this.root, id, "sandbox.json"));
       if (!record) {
-        stray.push(join(this.root, id));
+        stray.push(join(this.root, id), ...folders(join(this.root, id)).map((name) => join(this.root, id, name)));
         continue;
       }
       const containers: ContainerRecord[] = [];

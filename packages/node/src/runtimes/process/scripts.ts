@@ -15,6 +15,8 @@ export interface KeeperScript {
   readonly stdin: boolean;
   readonly tty: boolean;
   readonly oomScoreAdjust?: number;
+  /** The code comes by a file, since `unshare` does not pass on what its child was killed by. */
+  readonly contained: boolean;
   /** Command that runs `enter.sh`. */
   readonly enter: readonly string[];
 }
@@ -46,7 +48,8 @@ ${quote(tools.cat)} <stderr >>stderr.raw 3>&- 4>&- 6<&- &
   exec ${input} >stdout 2>stderr 3>&- 4>&- 8>>problem 9<program.sh
 ${options.containerGroups.map((file) => `  echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : `  { echo ${options.oomScoreAdjust} >/proc/self/oom_score_adj; } 2>/dev/null\n`}  exec ${enter}
 )
-echo $? >exit
+rc=$?
+${options.contained ? "rc=137; [ -s code ] && read -r rc <code\n" : ""}echo $rc >exit
 exec 3>&- 4>&- 6<&-
 ${options.stdin ? `read -r holder <stdin.holder && kill "$holder" 2>/dev/null\n` : ""}wait
 echo >drained
@@ -75,7 +78,7 @@ export function enterScript(options: EnterScript): string {
     lines.push(`{ echo ${quote(options.hostname)} >/proc/sys/kernel/hostname; } 2>/dev/null`);
   }
   if (plan) {
-    lines.push('fail() { echo "cannot mount the volumes" >&8; exit 128; }');
+    lines.push('fail() { echo "cannot mount the volumes" >&8; echo 128 >code; exit 128; }');
     for (const command of plan.prepare) lines.push(`${command} 2>&8 || fail`);
     if (plan.table !== "") lines.push('"$mount" -a -T mounts 2>&8 || fail');
     // Warnings of commands that succeeded are no reason why the program can not be run.
@@ -90,7 +93,8 @@ export function enterScript(options: EnterScript): string {
   }
   become.push(`exec ${commandLine([...options.privileges, options.shell, "/proc/self/fd/9"])}`);
   if (!options.contained) lines.push(...become);
-  else lines.push("(", ...become, ")", "exit $?");
+  // This shell's own remarks on how its child ended are no output of the container.
+  else lines.push("exec 7>&2 2>/dev/null", "(", "exec 2>&7 7>&-", ...become, ")", "echo $? >code");
   return `${lines.join("\n")}\n`;
 }
 

@@ -5,8 +5,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../../runtime/configuration.ts";
 import type { RuntimeContainer } from "../../runtime/runtime.ts";
+import { openCgroups } from "./cgroups.ts";
 import { ProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 import { type MarkedProcess, type ProcessIdentity, readProc, readStat, scanProcesses } from "./process-table.ts";
+
+/** Shared by all tests; whoever is last removes it. */
+const CGROUP_ROOT = "/fjord-process-test";
 
 export const plainSecurity: SecurityConfig = {
   supplementalGroups: [],
@@ -32,7 +36,7 @@ export function sandboxConfig(state: string, changes: Partial<SandboxConfig> = {
     podDirectory: join(state, "pods", uid),
     ports: [],
     runtimeHandler: "process",
-    cgroupParent: `/fjord-process-test-${process.pid}/pod${uid}`,
+    cgroupParent: `${CGROUP_ROOT}/pod${uid}`,
     namespaces: { hostNetwork: false, hostPid: false, hostIpc: false, sharedPid: false, hostUsers: true },
     sysctls: {},
     security: plainSecurity,
@@ -141,6 +145,7 @@ export class ProcessBench {
     for (const sandbox of await this.runtime.list()) await this.runtime.removeSandbox(sandbox.id);
     this.runtime.close();
     rmSync(this.state, { recursive: true, force: true });
+    removeTestGroups();
   }
 }
 
@@ -169,4 +174,10 @@ export function sleepers(seconds: string): ProcessIdentity[] {
     if (!/^\d+$/.test(name) || readProc(`/proc/${name}/cmdline`) !== `sleep\0${seconds}\0`) return [];
     return readStat(Number(name)) ?? [];
   });
+}
+
+export function removeTestGroups(): void {
+  const cgroups = openCgroups();
+  if (typeof cgroups === "string" || cgroups.processes(CGROUP_ROOT).length > 0) return;
+  cgroups.removeEmpty(CGROUP_ROOT);
 }
