@@ -102,9 +102,19 @@ export class AtomicDirectory {
     if (found === undefined || found.length !== wanted.size) return false;
     for (const path of found) {
       const file = wanted.get(path);
-      if (file === undefined || !file.data.equals(await this.#files.readFile(join(root, path)))) return false;
+      if (file === undefined || !(await this.#has(join(root, path), file.data))) return false;
     }
     return true;
+  }
+
+  async #has(path: string, data: Buffer): Promise<boolean> {
+    try {
+      return data.equals(await this.#files.readFile(path));
+    } catch (error) {
+      // Modes may deny us what we have written, where we are not root.
+      if (isCode(error, "EACCES")) return false;
+      throw error;
+    }
   }
 
   async #filesBelow(root: string): Promise<string[] | undefined> {

@@ -99,6 +99,16 @@ test("mounts carry what their container asks of them", async (t) => {
   await assert.rejects(unable.mounts(wanting, "main", testFacts), /not supported by the runtime/);
 });
 
+test("a volume that an ephemeral container is the first to mount is made for it", async (t) => {
+  const { volumes } = await setUpVolumes(t);
+  const pod = testPod({ volumes: [{ name: "late", emptyDir: {} }] });
+  await volumes.ensure(pod, testFacts);
+  const debug = { name: "debug", image: "x", volumeMounts: [{ name: "late", mountPath: "/x" }] };
+  pod.spec = { ...pod.spec, containers: pod.spec?.containers ?? [], ephemeralContainers: [debug] };
+  const mounts = await volumes.mounts(pod, "debug", testFacts);
+  assert.equal((await stat(placeOf(mounts, "/x"))).mode & 0o777, 0o777);
+});
+
 test("/etc/hosts is not given where the container mounts it or the pod has no address", async (t) => {
   const hosts = join(tmpdir(), `hosts-${process.pid}`);
   await writeFile(hosts, "127.0.0.1 machine\n");

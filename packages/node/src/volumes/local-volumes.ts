@@ -19,7 +19,7 @@ import { isProjection, type Volume } from "./projections.ts";
 import { openSubPath } from "./sub-path.ts";
 import { removeTree } from "./tree-removal.ts";
 import { Turns } from "./turns.ts";
-import { VolumeSetup } from "./volume-setup.ts";
+import { type VolumePlace, VolumeSetup } from "./volume-setup.ts";
 import { type VolumeUsage, volumeUsage } from "./volume-usage.ts";
 
 export interface LocalVolumesOptions {
@@ -86,11 +86,18 @@ export class LocalVolumes implements PodVolumes {
       mounter: this.#mounter,
       recursiveReadOnly: this.#options.recursiveReadOnly ?? false,
       logger: this.#logger,
-      place: (volume) => setup.place(volume),
+      place: (volume) => this.#placeOf(volume, setup, pod.metadata.uid ?? ""),
       environment: () => resolveEnvironment(pod, container, facts, this.#options.objects, this.readFile),
     });
     const hosts = await this.#hostsMount(pod, facts, directory, mounts);
     return hosts === undefined ? mounts : [...mounts, hosts];
+  }
+
+  /** Ephemeral containers may mount volumes that none did when the pod was started. */
+  async #placeOf(volume: Volume, setup: VolumeSetup, uid: string): Promise<VolumePlace> {
+    const place = await setup.place(volume);
+    if (!(await exists(place.path))) await this.#turns.take(uid, () => setup.ensure(volume));
+    return place;
   }
 
   /** Reads a small file of one of the pod's emptyDirs, for variables by `fileKeyRef`. */

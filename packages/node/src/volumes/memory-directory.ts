@@ -24,7 +24,9 @@ export class MemoryDirectory {
   }
 
   /** The directory, made on first use. On a disk, for its owner alone, where the machine offers nothing better. */
-  path(): Promise<string> {
+  async path(): Promise<string> {
+    // Shared memory may be cleared when its user logs out of the machine.
+    if ((await this.#ready) === this.#shared && !(await this.#prepareShared())) this.#ready = undefined;
     this.#ready ??= this.#prepare().catch((error) => {
       this.#ready = undefined;
       throw error;

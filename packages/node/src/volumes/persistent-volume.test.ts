@@ -39,10 +39,6 @@ test("a claim leads to the directory of its volume", async () => {
   assert.deepEqual(await find(hostPath), { ...base, path: "/h", kind: "hostPath", hostPathType: "Directory" });
   const readOnly = { name: "data", persistentVolumeClaim: { claimName: "mine", readOnly: true } };
   assert.equal((await find(bound("mine", {}), readOnly)).readOnly, true);
-  const shared = bound("mine", {
-    spec: { local: { path: "/d" }, claimRef: { uid: "claim-uid" }, accessModes: ["ReadOnlyMany"] },
-  });
-  assert.equal((await find(shared)).readOnly, true);
 });
 
 test("an ephemeral volume has a claim of the pod's own", async () => {

@@ -28,7 +28,7 @@ export async function persistentDirectoryOf(
   const volumeName = boundVolume(claim, name, volume.ephemeral === undefined ? undefined : pod);
   const found = await objects.persistentVolume(volumeName, signal);
   const place = placeOf(found, volumeName, claim as PersistentVolumeClaim, node);
-  return { ...place, readOnly: place.readOnly || (volume.persistentVolumeClaim?.readOnly ?? false) };
+  return { ...place, readOnly: volume.persistentVolumeClaim?.readOnly ?? false };
 }
 
 function boundVolume(claim: PersistentVolumeClaim | undefined, name: string, owner: Pod | undefined): string {
@@ -48,18 +48,17 @@ function placeOf(
   name: string,
   claim: PersistentVolumeClaim,
   node: NodeIdentity,
-): PersistentDirectory {
+): Omit<PersistentDirectory, "readOnly"> {
   const fail = (reason: string) => new PersistentVolumeUnusable({ name, reason });
   if (volume === undefined) throw fail("not found");
-  const { claimRef, nodeAffinity, volumeMode, local, hostPath, accessModes = [] } = volume.spec ?? {};
+  const { claimRef, nodeAffinity, volumeMode, local, hostPath } = volume.spec ?? {};
   if (claimRef?.uid !== claim.metadata.uid) throw fail("is bound to another claim");
   if (volumeMode === "Block") throw fail("is a raw block device, which this node cannot give to containers");
   const terms = nodeAffinity?.required?.nodeSelectorTerms;
   if (terms !== undefined && !matchesTerms(terms, node)) throw fail("does not fit this node by its node affinity");
-  const readOnly = accessModes.length > 0 && accessModes.every((mode) => mode === "ReadOnlyMany");
-  if (local !== undefined) return { name, path: checked(local.path, fail), kind: "local", hostPathType: "", readOnly };
+  if (local !== undefined) return { name, path: checked(local.path, fail), kind: "local", hostPathType: "" };
   if (hostPath !== undefined) {
-    return { name, path: checked(hostPath.path, fail), kind: "hostPath", hostPathType: hostPath.type ?? "", readOnly };
+    return { name, path: checked(hostPath.path, fail), kind: "hostPath", hostPathType: hostPath.type ?? "" };
   }
   throw fail("is of a kind that this node cannot serve: only local and hostPath are");
 }

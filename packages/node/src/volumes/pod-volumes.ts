@@ -19,4 +19,6 @@ export interface PodVolumes {
   refresh(pod: Pod, facts: PodFacts, signal?: AbortSignal): Promise<void>;
   /** Unmounts and removes all volumes of a pod. May be repeated. */
   remove(podUid: string): Promise<void>;
+  /** Reads a small file of one of the pod's emptyDirs: the last parameter of `resolveEnvironment`, for `fileKeyRef`. */
+  readonly readFile?: (pod: Pod, volume: string, path: string) => Promise<string>;
 }

@@ -6,6 +6,7 @@ import type { PodObjects } from "../objects/pod-objects.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
 import { ensureEmptyDirectory, ensureMemoryFileSystem, memorySize } from "./empty-directory.ts";
 import { PersistentVolumeUnusable, UnsupportedVolume } from "./errors.ts";
+import { isCode } from "./file-errors.ts";
 import { giveToGroup } from "./group-ownership.ts";
 import { ensureHostPath } from "./host-path.ts";
 import type { MemoryDirectory } from "./memory-directory.ts";
@@ -132,7 +133,11 @@ export class VolumeSetup {
       throw new PersistentVolumeUnusable({ name, reason: `has the path "${path}", which is not a directory` });
     }
     const { fsGroup, policy } = this.#ownership;
-    if (fsGroup !== undefined && !readOnly) await giveToGroup(path, fsGroup, policy);
+    if (fsGroup === undefined || readOnly) return;
+    await giveToGroup(path, fsGroup, policy).catch((error) => {
+      if (!isCode(error, "EPERM")) throw error;
+      this.#onChownRefused(path, error);
+    });
   }
 
   /** Without root, files stay with the node's own user, which is that of its pods too. */
