@@ -1,4 +1,4 @@
-// `npm run build [-- FOLDER]`: bundles every package into dist/, one file for each of its exports, for shipping. Packages of this
+// `npm run build [-- FOLDER]`: bundles every package into dist/, one file for each of its exports and programs, for shipping. Packages of this
 // repository are bundled in; those of npm stay imports.
 import { globSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -12,16 +12,18 @@ const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) 
   folder: dirname(path),
   ...(JSON.parse(readFileSync(join(root, path), "utf8")) as {
     exports: Record<string, string>;
+    bin?: Record<string, string>;
     dependencies?: Record<string, string>;
   }),
 }));
 const external = manifests.flatMap(({ dependencies = {} }) =>
   Object.keys(dependencies).filter((name) => !name.startsWith("@fjord/")),
 );
-for (const { folder, exports } of manifests) {
+for (const { folder, exports, bin = {} } of manifests) {
+  const entries = [...Object.values(exports), ...Object.values(bin)];
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: Object.values(exports).map((source) => join(folder, source)),
+    entryPoints: entries.map((source) => join(folder, source)),
     outdir: join(dist, basename(folder)),
     outbase: join(folder, "src"),
     outExtension: { ".js": ".mjs" },
@@ -35,7 +37,5 @@ for (const { folder, exports } of manifests) {
     external: external.flatMap((name) => [name, `${name}/*`]),
   });
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
-  console.log(
-    `${basename(folder)}: ${Object.keys(exports).length} entries, ${(bytes / 1024).toFixed(0)} KB with source maps`,
-  );
+  console.log(`${basename(folder)}: ${entries.length} entries, ${(bytes / 1024).toFixed(0)} KB with source maps`);
 }
