@@ -1,4 +1,6 @@
 export * from "./build-summary.ts";
+export * from "./eviction/index.ts";
+export * from "./images/index.ts";
 export * from "./machine-capacity.ts";
 export * from "./machine-info.ts";
 export * from "./machine-usage.ts";
