@@ -168,6 +168,15 @@ test("what is missing is told with the name of the volume, and the other volumes
   assert.ok((await stat(join(stateDirectory, "pods", testUid, "volumes/empty-dir/fine"))).isDirectory());
 });
 
+test("nothing of a pod comes back after its removal", async (t) => {
+  const { volumes, objects, stateDirectory } = await setUpVolumes(t);
+  objects.setSecret("keys", { a: "1" });
+  const pod = podWithVolumes([{ name: "keys", secret: { secretName: "keys" } }]);
+  await volumes.ensure(pod, testFacts);
+  await Promise.all([volumes.remove(testUid), volumes.refresh(pod, testFacts)]);
+  assert.deepEqual(await readdir(join(stateDirectory, "pods")), []);
+});
+
 test("volumes that no container mounts hold nothing up", async (t) => {
   const { volumes } = await setUpVolumes(t);
   await volumes.ensure(testPod({ volumes: [{ name: "unused", secret: { secretName: "none" } }] }), testFacts);

@@ -61,12 +61,16 @@ export class LocalVolumes implements PodVolumes {
   }
 
   ensure(pod: Pod, facts: PodFacts, signal?: AbortSignal): Promise<void> {
-    return this.#setUp(pod, facts, signal, (setup, volume) => setup.ensure(volume));
+    return this.#setUp(pod, facts, signal, async (setup, volume, directory) => {
+      await mkdir(directory.volumes, { recursive: true, mode: 0o750 });
+      await setup.ensure(volume);
+    });
   }
 
   refresh(pod: Pod, facts: PodFacts, signal?: AbortSignal): Promise<void> {
-    return this.#setUp(pod, facts, signal, async (setup, volume) => {
-      if (isProjection(volume)) await setup.project(volume);
+    return this.#setUp(pod, facts, signal, async (setup, volume, directory) => {
+      // Nothing of a pod comes back after its removal.
+      if (isProjection(volume) && (await exists(directory.volumes))) await setup.project(volume);
     });
   }
 
@@ -161,19 +165,18 @@ export class LocalVolumes implements PodVolumes {
     pod: Pod,
     facts: PodFacts,
     signal: AbortSignal | undefined,
-    work: (setup: VolumeSetup, volume: Volume) => Promise<void>,
+    work: (setup: VolumeSetup, volume: Volume, directory: PodDirectory) => Promise<void>,
   ): Promise<void> {
     const uid = pod.metadata.uid ?? "";
     return this.#turns.take(uid, async () => {
       signal?.throwIfAborted();
       const directory = await this.#directory(uid);
-      await mkdir(directory.volumes, { recursive: true, mode: 0o750 });
       const refreshTimes: number[] = [];
       const setup = this.#setupOf(pod, facts, directory, signal, (at) => refreshTimes.push(at));
       const outcomes = await Promise.allSettled(
         usedVolumes(pod).map(async (volume) => {
           try {
-            await work(setup, volume);
+            await work(setup, volume, directory);
           } catch (error) {
             const values = { volume: volume.name, reason: describeError(error) };
             throw new VolumeSetUpFailed(values, { cause: error });
