@@ -68,6 +68,20 @@ export class CriClient {
     }
   }
 
+  /** As `stream`, for a service of which there are no types here. */
+  async streamRaw(
+    path: string,
+    message: Uint8Array,
+    onMessage: (message: Uint8Array) => void,
+    { action, ...options }: CriCallOptions,
+  ): Promise<void> {
+    try {
+      await this.#grpc.stream(path, message, onMessage, options);
+    } catch (error) {
+      throw this.#explain(error, action);
+    }
+  }
+
   close(): void {
     this.#grpc.close();
   }

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base";
+import { Backoff, type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import type {
   ContainerConfig,
@@ -31,6 +31,7 @@ import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
 import { PodLister } from "./pod-lister.ts";
 import { RuntimeService } from "./proto/cri_pb.ts";
+import { RuntimeEvents } from "./runtime-events.ts";
 import type { CriStreams } from "./streaming/cri-streams.ts";
 import type { Dial } from "./streaming/stream-server.ts";
 
@@ -46,6 +47,7 @@ export interface CriRuntimeOptions {
   /** How the runtime's streaming server is reached. @default over this machine's network */
   readonly dial?: Dial;
   readonly clock?: Clock;
+  readonly random?: Random;
   readonly log?: Logger;
 }
 
@@ -71,7 +73,9 @@ export class CriRuntime implements Runtime {
     this.#log = options.log ?? silentLogger;
     this.#client = new CriClient({ socket: options.socket, clock: this.#clock });
     this.#lister = new PodLister(this.#client);
-    this.#watch = new ChangeWatch(this.#lister, this.#clock);
+    const backoff = new Backoff({ initial: 500, max: 30_000, random: options.random ?? Math.random });
+    const events = new RuntimeEvents({ client: this.#client, clock: this.#clock, log: this.#log, backoff });
+    this.#watch = new ChangeWatch({ lister: this.#lister, events, clock: this.#clock });
     this.#cgroups = new PodCgroups(options.cgroups, this.#clock);
     this.#stats = new CriStats(this.#client, this.#lister);
     this.images = new CriImages(this.#client);
