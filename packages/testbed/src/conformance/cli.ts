@@ -1,4 +1,5 @@
 // `npm run conformance -- SUITE`: runs specs of Kubernetes' own end-to-end suite against nodes on this machine.
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -104,7 +105,7 @@ async function judge(target: ConformanceTarget, suite: Suite, options: Options):
 async function recorded(name: string, { target }: Options): Promise<ConformanceResult | undefined> {
   if (target === "kubelet") return undefined;
   const file = join(root, "docs", "conformance", `${name}-kubelet.json`);
-  return JSON.parse(await readFile(file, "utf8")) as ConformanceResult;
+  return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as ConformanceResult) : undefined;
 }
 
 async function keepLogs(processes: readonly { record: { log: string } }[], directory: string): Promise<void> {
