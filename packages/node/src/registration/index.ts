@@ -1,6 +1,7 @@
 export { ClientCertificate, type ClientCertificateOptions } from "./client-certificate.ts";
 export * from "./errors.ts";
 export { type BootstrapOptions, type JoinedCluster, type JoinOptions, joinCluster } from "./join-cluster.ts";
+export { kubeletVersion } from "./kubelet-version.ts";
 export * from "./node-facts.ts";
 export { architectureOf, checkNodeLabel } from "./node-labels.ts";
 export { LEASE_NAMESPACE, NodeLease, type NodeLeaseOptions } from "./node-lease.ts";
@@ -8,4 +9,5 @@ export { forgeNode, forgeStatus, MACHINE_ANNOTATION, metadataPatch, statusPatch 
 export { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";
 export { type CertificatePair, PkiDirectory } from "./pki-directory.ts";
 export { ServingCertificate, type ServingCertificateOptions } from "./serving-certificate.ts";
+export { type LabelFacts, standardLabels } from "./standard-labels.ts";
 export { parseTaint, type Taint } from "./taints.ts";
