@@ -20,6 +20,8 @@ import * as workload from "./workload.ts";
 const OFFICIAL = "@kubernetes/client-node";
 const REAL_SERVER =
   "A real API server on the same two cores, whose own time is in both; pods without the status that a kubelet writes.";
+const ALIKE =
+  "Every field is there in both. All these pods have equal fieldsV1, which ours compares as bytes, parses once and keeps once. In a cluster those of a workload's replicas are equal and those that kubelets write are not, for they name the pod's address.";
 
 /** Runs one piece of work in a fresh process. */
 type Run = (work: workload.Work, kubeconfig?: string) => Promise<workload.Outcome>;
@@ -109,7 +111,7 @@ async function measureOnRealServer(session: BenchmarkSession, ours: Run, officia
     subject: time(ours, "whole list"),
     baseline: { name: OFFICIAL, measure: time(official, "whole list") },
     expected: { of: "ratio", atMost: 0.5 },
-    notShown: `${REAL_SERVER} Both make objects of every field.`,
+    notShown: `${REAL_SERVER} ${ALIKE} Tried by hand: with ten replicas each and a kubelet's entry the ratio is about 0.47, with no two alike about 0.6.`,
   });
   await session.measure({
     name: `processor time of the client for a list of ${listed} pods`,
@@ -144,7 +146,7 @@ async function measureOnRealServer(session: BenchmarkSession, ours: Run, officia
     baseline: { name: OFFICIAL, measure: memory(official, "untrimmed informer") },
     expected: { of: "ratio", atMost: 0.5 },
     runs: 3,
-    notShown: `${REAL_SERVER} Both keep every field.`,
+    notShown: `${REAL_SERVER} ${ALIKE} Tried by hand: with ten replicas each and a kubelet's entry the ratio is about 0.45, with no two alike about 0.62. What a watch brings later comes in no such order, and shares less.`,
   });
   const rate = (run: Run) => async () => perSecond(await run("create", kubeconfig));
   await session.measure({

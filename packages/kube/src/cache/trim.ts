@@ -1,10 +1,11 @@
 import type { KubeObject } from "@fjord/base";
 
 /**
- * Changes an object before the cache keeps it: it is fresh from the wire and may be changed in place, but for `fieldsV1`, which are frozen. It has to keep
- * name, namespace, uid and resourceVersion, and to give the same result for the same object. When it throws, that is
- * logged and shows in the cache's health, and the object is kept as it is: to leave it out would look like a deletion,
- * and to wait for it would keep everything else back. So never rely on it to take out secrets.
+ * Changes an object before the cache keeps it: it is fresh from the wire and may be changed in place, but for `fieldsV1`,
+ * which are frozen. It has to keep name, namespace, uid and resourceVersion, and to give the same result for the same
+ * object. When it throws, that is logged and shows in the cache's health, and the object is kept as it is: to leave it
+ * out would look like a deletion, and to wait for it would keep everything else back. So never rely on it to take out
+ * secrets.
  */
 export type Transform<T extends KubeObject> = (object: T) => T;
 
