@@ -1,7 +1,10 @@
 import { Duplex } from "node:stream";
 import type { ChannelSocket } from "@fjord/kube";
 
-/** One channel of a WebSocket as a stream. Reading stops all channels while this one's reader is behind. */
+/**
+ * One channel of a client's WebSocket as a stream. Reading stops all channels while this one's reader is behind. Clients
+ * end channels, in the protocol's fifth version, but do not understand it when a server does.
+ */
 export class ChannelStream extends Duplex {
   readonly #socket: ChannelSocket;
   readonly #channel: number;
@@ -36,11 +39,6 @@ export class ChannelStream extends Duplex {
 
   override _write(data: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#socket.send(this.#channel, data).then(() => done(), done);
-  }
-
-  override _final(done: (error?: Error | null) => void): void {
-    this.#socket.endChannel(this.#channel);
-    done();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
