@@ -9,6 +9,8 @@ import { parseMountInfo } from "./mount-plan.ts";
 export interface Cgroups {
   /** Makes a group, or sets its limits anew; what the machine can not limit is told. */
   ensure(path: string, resources: ContainerResources): string[];
+  /** Where the keepers of a pod's containers go, so that they are not counted as the containers'. */
+  keeperGroup(pod: string): string;
   /** Files that a process writes 0 to, to enter the group. */
   entries(path: string): string[];
   /** Of the group and all below. */
@@ -69,7 +71,7 @@ export function openCgroups(mountInfo = readFileSync("/proc/self/mountinfo", "ut
   const v2 = mounts.find((mount) => mount.type === "cgroup2");
   const v1 = new Map<string, string>();
   for (const mount of mounts.filter(({ type }) => type === "cgroup")) {
-    for (const name of ["memory", "cpu", "cpuacct", "pids"]) {
+    for (const name of ["memory", "cpu", "cpuacct"]) {
       if (mount.path.split("/").at(-1)?.split(",").includes(name)) v1.set(name, mount.path);
     }
   }
@@ -103,6 +105,10 @@ class CgroupsV1 implements Cgroups {
       const root = this.#roots.get(controller);
       return root === undefined ? undefined : join(root, path);
     });
+  }
+
+  keeperGroup(pod: string): string {
+    return pod;
   }
 
   entries(path: string): string[] {
@@ -174,6 +180,11 @@ class CgroupsV2 implements Cgroups {
         // The limit that needs this controller is then told as one that the machine can not set.
       }
     }
+  }
+
+  keeperGroup(pod: string): string {
+    // A group with groups below can not have processes of its own.
+    return join(pod, "keepers");
   }
 
   entries(path: string): string[] {

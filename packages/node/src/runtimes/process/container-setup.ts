@@ -1,8 +1,8 @@
-import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ContainerConfig, EnvironmentVariable, Mount, SandboxConfig } from "../../runtime/configuration.ts";
 import { ProcessContainerUnfit } from "./errors.ts";
-import { ifThere, removeTree } from "./files.ts";
+import { ifThere } from "./files.ts";
 import { type MountPlan, parseMountInfo, planMounts } from "./mount-plan.ts";
 import { gidFromPasswd, privilegesOf } from "./privileges.ts";
 import { CONTAINER_MARK, POD_MARK } from "./process-table.ts";
@@ -75,7 +75,7 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
       },
       stdin: config.stdin,
       tty: config.tty,
-      ...(config.resources.oomScoreAdjust === undefined ? {} : { oomScoreAdjust: config.resources.oomScoreAdjust }),
+      ...(abilities.root ? { oomScoreAdjust: config.resources.oomScoreAdjust ?? 0 } : {}),
       contained,
       enter: [...unshare, ...enter],
     }),
@@ -200,7 +200,7 @@ function linkMounts(mounts: readonly Mount[], work: string): void {
     const inside = mount.containerPath.startsWith(`${work}/`);
     const link = inside ? mount.containerPath : join(work, mount.containerPath);
     mkdirSync(dirname(link), { recursive: true });
-    removeTree(link);
+    rmSync(link, { recursive: true, force: true });
     symlinkSync(mount.hostPath, link);
   }
 }

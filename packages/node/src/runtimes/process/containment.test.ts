@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { ProcessRuntimeOptions } from "./process-runtime.ts";
 import { ProcessBench, shell, sleepers, until } from "./testing.ts";
@@ -40,3 +42,51 @@ for (const way of ways) {
     }
   });
 }
+
+describe("a container whose helpers are killed", () => {
+  const everyLine = (count: number) => Array.from({ length: count }, (_, index) => `stdout ${index + 1}`);
+  const counting = shell("i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo $i; sleep 0.005; done");
+
+  test("goes on with another carrier, and no line that was written is lost", async () => {
+    const bench = await ProcessBench.open();
+    try {
+      const { id } = await bench.start(counting);
+      await until(async () => bench.hasLog(await bench.container(id), "stdout 20"), "output");
+      const carriers = readFileSync(
+        join(bench.state, "process", (await bench.container(id)).sandbox, id, "carriers"),
+        "utf8",
+      );
+      for (const pid of carriers.trim().split(" ")) process.kill(Number(pid), "SIGKILL");
+      const ended = await bench.ended(id);
+      assert.equal(ended.exitCode, 0);
+      assert.deepEqual(bench.log(ended), everyLine(400));
+    } finally {
+      await bench.close();
+    }
+  });
+
+  for (const restarted of [false, true]) {
+    test(`ends without its keeper, ${restarted ? "found after a restart" : "noticed at once"}`, async () => {
+      const bench = await ProcessBench.open();
+      try {
+        const { id } = await bench.start(counting, { stdin: true });
+        const running = await bench.container(id);
+        await until(async () => bench.hasLog(running, "stdout 20"), "output");
+        const directory = join(bench.state, "process", running.sandbox, id);
+        const keeper = Number.parseInt(readFileSync(join(directory, "claim"), "utf8"), 10);
+        if (restarted) bench.runtime.close();
+        process.kill(keeper, "SIGKILL");
+        if (restarted) await bench.reopen();
+        const ended = await bench.ended(id);
+        assert.equal(ended.exitCode, 137);
+        assert.match(ended.message ?? "", /vanished/);
+        const lines = bench.log(ended);
+        assert.deepEqual(lines, everyLine(lines.length));
+        assert.equal(readFileSync(join(directory, "stdout.raw"), "utf8").trim().split("\n").length, lines.length);
+        await until(() => bench.processes().length === 0, "nothing left");
+      } finally {
+        await bench.close();
+      }
+    });
+  }
+});

@@ -1,4 +1,5 @@
-import { closeSync, openSync, readFileSync, readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 
 /** Runs `read`; undefined where the file is not there. */
 export function ifThere<T>(read: () => T): T | undefined {
@@ -62,6 +63,6 @@ export function readFrom(path: string, offset: number): Buffer {
   }
 }
 
-export function removeTree(path: string): void {
-  rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+export async function removeTree(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 3 });
 }

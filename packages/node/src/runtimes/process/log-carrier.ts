@@ -13,7 +13,10 @@ import { basename, dirname, join } from "node:path";
 import { countRaw, type LogStream, LogTime, type RawCounts, toRecords } from "./cri-log.ts";
 import { ifThere, readFrom, readText, writeWhole } from "./files.ts";
 
-const STREAMS: readonly LogStream[] = ["stdout", "stderr"];
+/** In the order of their carriers. */
+export const STREAMS: readonly LogStream[] = ["stdout", "stderr"];
+/** Milliseconds in which output gathers before it is carried: programs write line by line. */
+const GATHERING = 10;
 /** Read at once; other containers have their turn in between. */
 const CHUNK = 256 * 1024;
 
@@ -45,7 +48,7 @@ export class LogCarrier {
   #counts: RawCounts | undefined;
   #sinceCheckpoint = 0;
   #log: number | undefined;
-  #scheduled: NodeJS.Immediate | undefined;
+  #scheduled: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: LogCarrierOptions) {
@@ -55,26 +58,24 @@ export class LogCarrier {
   /** There may be more output. */
   poke(): void {
     if (this.#closed) return;
-    this.#scheduled ??= setImmediate(() => {
+    this.#scheduled ??= setTimeout(() => {
       this.#scheduled = undefined;
       try {
         if (this.#carry(false)) this.poke();
       } catch (error) {
         this.#options.onError(error);
       }
-    });
+    }, GATHERING);
   }
 
-  /** Carries all that is there; with `ended` a last line without newline too. */
-  drain(ended: boolean): void {
-    if (this.#closed) return;
-    while (this.#carry(ended));
+  /** Carries all that is left of a container that has ended, a last line without newline too. */
+  async drain(): Promise<void> {
+    while (!this.#closed && this.#carry(true)) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Goes on in a new file, after the old one was renamed. */
   reopen(): void {
     if (this.#closed) return;
-    this.drain(false);
     this.#checkpoint();
     if (this.#log !== undefined) closeSync(this.#log);
     this.#log = this.#openLog();
@@ -83,7 +84,7 @@ export class LogCarrier {
 
   close(): void {
     this.#closed = true;
-    if (this.#scheduled) clearImmediate(this.#scheduled);
+    if (this.#scheduled) clearTimeout(this.#scheduled);
     for (const descriptor of this.#raw.values()) closeSync(descriptor);
     this.#raw.clear();
     if (this.#log !== undefined) closeSync(this.#log);

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, type FSWatcher, openSync, watch } from "node:fs";
 import { join } from "node:path";
 import { type Clock, type Logger, sleep } from "@fjord/base";
@@ -8,7 +8,7 @@ import { endOf } from "./container-end.ts";
 import type { LogStream } from "./cri-log.ts";
 import { ProcessStartFailed } from "./errors.ts";
 import { createOnce, readLine, readText, writeWhole } from "./files.ts";
-import { LogCarrier } from "./log-carrier.ts";
+import { LogCarrier, STREAMS } from "./log-carrier.ts";
 import {
   bootId,
   CONTAINER_MARK,
@@ -18,6 +18,7 @@ import {
   type ProcessIdentity,
   parseMarks,
   readProc,
+  readStat,
   sendSignal,
 } from "./process-table.ts";
 import type { Reaper } from "./reaper.ts";
@@ -26,6 +27,7 @@ import { type ContainerEnd, type ContainerRecord, readJson } from "./records.ts"
 /** How long output is waited for after the program has ended and everything it left was killed. */
 const DRAIN_PATIENCE = 2000;
 const START_PATIENCE = 30_000;
+const BEGIN_PATIENCE = 5000;
 
 export interface ProcessContainerOptions {
   readonly record: ContainerRecord;
@@ -33,6 +35,7 @@ export interface ProcessContainerOptions {
   readonly podUid: string;
   readonly directory: string;
   readonly shell: string;
+  readonly cat: string;
   readonly cgroups?: Cgroups;
   readonly reaper: Reaper;
   readonly clock: Clock;
@@ -86,6 +89,8 @@ export class ProcessContainer {
   }
 
   #identity(file: string): ProcessIdentity | undefined {
+    // After a restart of the machine the same pid and tick may be someone else's.
+    if (readLine(this.#file("claim"))?.line.split(" ")[2] !== bootId()) return undefined;
     const [pid, started] = readLine(this.#file(file))?.line.split(" ") ?? [];
     return pid === undefined || started === undefined ? undefined : { pid: Number(pid), started };
   }
@@ -114,6 +119,7 @@ export class ProcessContainer {
     if (end) return { ...common, state: "exited", ...end };
     const started = readLine(this.#file("main"));
     if (!started) return { ...common, state: "created" };
+    this.#mendCarriers();
     return { ...common, state: "running", startedAt: started.time };
   }
 
@@ -128,7 +134,10 @@ export class ProcessContainer {
       await this.killPrograms();
       createOnce(this.#file("exit"), "137 lost\n");
     }
-    return this.#finish();
+    const end = await this.#finish();
+    // What the keeper would have ended with itself.
+    await this.options.reaper.kill({ matches: (each) => each.container === this.id });
+    return end;
   }
 
   async start(): Promise<void> {
@@ -148,6 +157,8 @@ export class ProcessContainer {
       return;
     }
     const ended = () => readLine(this.#file("exit")) !== undefined || !this.#keeper();
+    // A start that is under way is not to be overtaken: there would be nothing to signal yet.
+    await this.#until(() => this.#identity("main") !== undefined || ended(), BEGIN_PATIENCE, signal);
     const main = this.main();
     if (main && graceSeconds > 0) {
       sendSignal(main, this.record.stopSignal as NodeJS.Signals);
@@ -236,20 +247,59 @@ export class ProcessContainer {
   }
 
   #spawn(): void {
+    this.#detach([this.#file("keeper.sh")]).once("exit", () => this.#keeperEnded());
+  }
+
+  /** Starts a shell that outlives this process. */
+  #detach(words: readonly string[]): ChildProcess {
     const errors = openSync(this.#file("keeper.log"), "a", 0o600);
     try {
-      const child = spawn(this.options.shell, [this.#file("keeper.sh")], {
+      const child = spawn(this.options.shell, [...words], {
         cwd: this.directory,
         detached: true,
         stdio: ["ignore", errors, errors],
         env: { [POD_MARK]: this.options.podUid, [CONTAINER_MARK]: this.id, [KEEPER_MARK]: "1" },
       });
       child.once("error", (error) => this.options.logger.error("cannot start a keeper", { container: this.id, error }));
-      child.once("exit", () => this.#changed());
       child.unref();
+      return child;
     } finally {
       closeSync(errors);
     }
+  }
+
+  /** It may have been killed; then there is no note of the program's end, and nothing that waits for it. */
+  #keeperEnded(): void {
+    this.#wake();
+    if (this.#closed) return;
+    this.settle().catch((error: unknown) => {
+      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error });
+    });
+  }
+
+  /** The processes that carry output to the raw files, by stream; those that were killed are missing. */
+  #carriers(): Map<LogStream, number> {
+    const pids = readLine(this.#file("carriers"))?.line.split(" ") ?? [];
+    const alive = STREAMS.flatMap((stream, index) => {
+      const pid = Number(pids[index]);
+      return pid > 0 && readStat(pid) && this.owns(pid) ? [[stream, pid] as const] : [];
+    });
+    return new Map(alive);
+  }
+
+  /** A carrier that was killed leaves the program with a pipe that nobody reads: another takes its place. */
+  #mendCarriers(): void {
+    if (!readLine(this.#file("carriers"))) return;
+    const carriers = this.#carriers();
+    if (carriers.size === STREAMS.length || !this.#keeper()) return;
+    for (const stream of STREAMS) {
+      if (carriers.has(stream)) continue;
+      this.options.logger.warn("a carrier of logs was killed", { container: this.id, stream });
+      const words = ["-c", `exec "$0" <${stream} >>${stream}.raw`, this.options.cat];
+      const child = this.#detach(words);
+      if (child.pid !== undefined) carriers.set(stream, child.pid);
+    }
+    writeWhole(this.#file("carriers"), `${STREAMS.map((stream) => carriers.get(stream) ?? 0).join(" ")}\n`);
   }
 
   /** The shell that stands by the container; undefined where it has ended, or not begun. */
@@ -275,9 +325,10 @@ export class ProcessContainer {
 
   async #complete(): Promise<ContainerEnd> {
     await this.killPrograms();
-    const drained = () => readLine(this.#file("drained")) !== undefined || !this.#keeper();
+    const drained = () =>
+      (readLine(this.#file("drained")) !== undefined || !this.#keeper()) && this.#carriers().size === 0;
     await this.#until(drained, DRAIN_PATIENCE);
-    if (!this.#closed) this.#log.drain(true);
+    await this.#log.drain();
     const { cgroups } = this.options;
     const { cgroup } = this.record;
     const end = endOf({

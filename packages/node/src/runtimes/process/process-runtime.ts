@@ -169,7 +169,8 @@ export class ProcessRuntime implements Runtime {
     this.#sandboxes.set(id, { record, containers: new Map() });
     if (this.#cgroups && cgroup !== undefined) {
       this.#warn(config, this.#cgroups.ensure(cgroup, config.resources ?? {}));
-      this.#cgroups.ensure(join(cgroup, "keepers"), {});
+      const keepers = this.#cgroups.keeperGroup(cgroup);
+      if (keepers !== cgroup) this.#cgroups.ensure(keepers, {});
     }
     return id;
   }
@@ -178,11 +179,6 @@ export class ProcessRuntime implements Runtime {
     const sandbox = this.#sandboxes.get(id);
     if (!sandbox) return;
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
-    const own = new Set(sandbox.containers.keys());
-    await this.#reaper.kill({
-      matches: (each) => !each.keeper && each.container !== undefined && own.has(each.container),
-      thorough: true,
-    });
     const { address, ...record } = sandbox.record;
     sandbox.record = { ...record, stoppedAt: record.stoppedAt ?? this.#clock.now() };
     this.#records.writeSandbox(sandbox.record);
@@ -194,11 +190,11 @@ export class ProcessRuntime implements Runtime {
     const sandbox = this.#sandboxes.get(id);
     if (!sandbox) return;
     await this.stopSandbox(id);
-    for (const container of [...sandbox.containers.values()]) await this.removeContainer(container.id);
+    await Promise.all([...sandbox.containers.keys()].map((each) => this.removeContainer(each)));
     const { cgroup, pod } = sandbox.record;
     const shared = [...this.#sandboxes.values()].some((other) => other !== sandbox && other.record.cgroup === cgroup);
     if (this.#cgroups && cgroup !== undefined && !shared) await this.#removeGroup(cgroup);
-    this.#records.removeSandbox(id);
+    await this.#records.removeSandbox(id);
     this.#sandboxes.delete(id);
     this.#feed.emit(pod.uid);
   }
@@ -208,7 +204,7 @@ export class ProcessRuntime implements Runtime {
     if (!sandbox) throw new ProcessSandboxMissing({ action: `create container ${config.name}`, id: sandboxId });
     const id = this.#newId();
     const directory = this.#records.containerDirectory(sandboxId, id);
-    mkdirSync(directory, { mode: 0o711 });
+    mkdirSync(directory, { mode: 0o700 });
     try {
       const parent = sandbox.record.cgroup;
       const cgroup = parent === undefined ? undefined : join(parent, id);
@@ -223,14 +219,14 @@ export class ProcessRuntime implements Runtime {
         pod,
         ...(address === undefined ? {} : { address }),
         ...(cgroup === undefined ? {} : { cgroup }),
-        keeperGroups: this.#entries(parent === undefined ? undefined : join(parent, "keepers")),
+        keeperGroups: this.#entries(parent === undefined ? undefined : this.#cgroups?.keeperGroup(parent)),
         containerGroups: this.#entries(cgroup),
         abilities: this.#abilities,
       });
       this.#records.writeContainer(sandboxId, record);
       this.#add(sandbox, record);
     } catch (error) {
-      removeTree(directory);
+      await removeTree(directory);
       throw error;
     }
     return id;
@@ -248,7 +244,7 @@ export class ProcessRuntime implements Runtime {
     const container = this.#containers.get(id);
     if (!container) return;
     await container.remove();
-    this.#records.removeContainer(container.options.sandbox, id);
+    await this.#records.removeContainer(container.options.sandbox, id);
     this.#containers.delete(id);
     this.#sandboxes.get(container.options.sandbox)?.containers.delete(id);
   }
@@ -323,7 +319,7 @@ export class ProcessRuntime implements Runtime {
     if (stray.length === 0) return;
     const names = new Set(stray.map((path) => path.slice(path.lastIndexOf("/") + 1)));
     await this.#reaper.kill({ matches: (each) => each.container !== undefined && names.has(each.container) });
-    for (const path of stray) removeTree(path);
+    await Promise.all(stray.map(removeTree));
   }
 
   #add(sandbox: Sandbox, record: ContainerRecord): void {
@@ -333,6 +329,7 @@ export class ProcessRuntime implements Runtime {
       podUid: sandbox.record.pod.uid,
       directory: this.#records.containerDirectory(sandbox.record.id, record.id),
       shell: tool("sh", "start a container"),
+      cat: tool("cat", "carry logs"),
       ...(this.#cgroups ? { cgroups: this.#cgroups } : {}),
       reaper: this.#reaper,
       clock: this.#clock,

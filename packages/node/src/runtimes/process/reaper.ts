@@ -5,10 +5,8 @@ import { type MarkedProcess, scanProcesses } from "./process-table.ts";
 /** Which processes are meant. */
 export interface Prey {
   readonly matches: (process: MarkedProcess) => boolean;
-  /** Control group with all of them, where there is one. */
+  /** Control group with all of them, where there is one; else the machine's processes are looked through. */
   readonly cgroup?: string;
-  /** Look through the machine's processes too, even though the control group should have them all. */
-  readonly thorough?: boolean;
 }
 
 /** Kills whatever belongs to a container or a pod, also what has forked away. */
@@ -50,14 +48,9 @@ export class Reaper {
   }
 
   async #find(prey: Prey): Promise<Set<number>> {
-    const found = new Set<number>();
-    if (this.#cgroups && prey.cgroup !== undefined) {
-      for (const pid of this.#cgroups.processes(prey.cgroup)) found.add(pid);
-    }
-    if (!this.#cgroups || prey.cgroup === undefined || prey.thorough) {
-      for (const each of await this.scan()) if (prey.matches(each)) found.add(each.pid);
-    }
-    return found;
+    if (this.#cgroups && prey.cgroup !== undefined) return new Set(this.#cgroups.processes(prey.cgroup));
+    const found = (await this.scan()).filter((each) => prey.matches(each));
+    return new Set(found.map((each) => each.pid));
   }
 }
 

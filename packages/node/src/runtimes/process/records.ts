@@ -59,7 +59,7 @@ export class Records {
 
   constructor(root: string) {
     this.root = root;
-    mkdirSync(root, { recursive: true, mode: 0o711 });
+    mkdirSync(root, { recursive: true, mode: 0o700 });
   }
 
   sandboxDirectory(id: string): string {
@@ -72,7 +72,7 @@ export class Records {
 
   writeSandbox(record: SandboxRecord): void {
     const directory = this.sandboxDirectory(record.id);
-    mkdirSync(directory, { recursive: true, mode: 0o711 });
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     writeWhole(join(directory, "sandbox.json"), JSON.stringify(record));
   }
 
@@ -81,16 +81,16 @@ export class Records {
   }
 
   /** The record goes first: what is left of a removal that was cut short is no container any more. */
-  removeContainer(sandbox: string, id: string): void {
+  async removeContainer(sandbox: string, id: string): Promise<void> {
     const directory = this.containerDirectory(sandbox, id);
     rmSync(join(directory, "container.json"), { force: true });
-    removeTree(directory);
+    await removeTree(directory);
   }
 
-  removeSandbox(id: string): void {
+  async removeSandbox(id: string): Promise<void> {
     const directory = this.sandboxDirectory(id);
     rmSync(join(directory, "sandbox.json"), { force: true });
-    removeTree(directory);
+    await removeTree(directory);
   }
 
   /** Sandboxes with their containers; directories without a record were left by a crash and are given apart. */

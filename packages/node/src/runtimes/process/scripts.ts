@@ -14,6 +14,7 @@ export interface KeeperScript {
   readonly tools: { cat: string; mkfifo: string; sleep: string; script?: string };
   readonly stdin: boolean;
   readonly tty: boolean;
+  /** Of the program; the keeper is the last to be killed. Absent where the machine does not permit it. */
   readonly oomScoreAdjust?: number;
   /** The code comes by a file, since `unshare` does not pass on what its child was killed by. */
   readonly contained: boolean;
@@ -39,10 +40,12 @@ set -C
 echo "$pid $start $boot" 2>/dev/null >claim || exit 0
 set +C
 umask 022
-${options.keeperGroups.map((file) => `echo 0 2>/dev/null >${quote(file)}\n`).join("")}${quote(tools.mkfifo)} -m 622 stdout stderr
+${options.keeperGroups.map((file) => `echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : "{ echo -998 >/proc/self/oom_score_adj; } 2>/dev/null\n"}${quote(tools.mkfifo)} -m 622 stdout stderr
 ${options.stdin ? `${quote(tools.mkfifo)} -m 600 stdin\nexec 5<>stdin 6<stdin\n${quote(tools.sleep)} 2147483647 6<&- &\necho $! >stdin.holder\nexec 5>&-\n` : ""}exec 3<>stdout 4<>stderr
 ${quote(tools.cat)} <stdout >>stdout.raw 3>&- 4>&- 6<&- &
+carrier=$!
 ${quote(tools.cat)} <stderr >>stderr.raw 3>&- 4>&- 6<&- &
+echo "$carrier $!" >carriers
 (
   unset ${KEEPER_MARK}
   exec ${input} >stdout 2>stderr 3>&- 4>&- 8>>problem 9<program.sh
