@@ -81,8 +81,8 @@ export class ClusterConnections implements Connections {
 
   async #open(cert: string | undefined, key: string | undefined): Promise<Lanes> {
     const { ca, serverName, insecureSkipVerify } = this.#config.tls;
-    // Loaded with the first request: whoever only imports this package pays for neither.
-    const [{ createSecureContext }, undici] = await Promise.all([import("node:tls"), import("undici")]);
+    // Loaded with the first request: whoever only imports this package pays for nothing.
+    const { createSecureContext } = await import("node:tls");
     let secureContext: SecureContext | undefined;
     try {
       if (this.#origin.startsWith("https:")) secureContext = createSecureContext({ ca, cert, key });
@@ -97,12 +97,14 @@ export class ClusterConnections implements Connections {
       allowH2: false,
     };
     const { proxy } = this.#config;
-    const lanes = proxy === undefined ? this.#direct(undici, tls) : this.#proxied(undici, tls, proxy);
+    const lanes = proxy === undefined ? await this.#direct(tls) : await this.#proxied(tls, proxy);
     this.#pools.add(lanes.pool);
     return lanes;
   }
 
-  #direct({ buildConnector, Client, Pool }: Undici, tls: TlsOptions): Lanes {
+  async #direct(tls: TlsOptions): Promise<Lanes> {
+    const { undiciParts } = await import("./undici-parts.ts");
+    const { buildConnector, Client, Pool } = undiciParts();
     // Shared, so that a new watch resumes the TLS session of the last connection.
     const connect = buildConnector(tls);
     const options = { connect, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS };
@@ -112,7 +114,8 @@ export class ClusterConnections implements Connections {
     };
   }
 
-  #proxied({ ProxyAgent }: Undici, tls: TlsOptions, uri: string): Lanes {
+  async #proxied(tls: TlsOptions, uri: string): Promise<Lanes> {
+    const { ProxyAgent } = await import("undici");
     const options = { uri, requestTls: tls, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS };
     return {
       pool: new ProxyAgent({ ...options, connections: this.#options.connections }),
@@ -154,8 +157,6 @@ export class GivenConnections implements Connections {
 
   destroy(): void {}
 }
-
-type Undici = typeof import("undici");
 
 interface Lanes {
   pool: Dispatcher;
