@@ -73,6 +73,9 @@ export class PodManager {
       ledger: new NodeLedger({
         nodeName: options.settings.nodeName,
         allocatable: () => options.settings.allocatable,
+        onRoom: () => {
+          for (const worker of this.#workers.values()) worker.roomMade();
+        },
         ...(options.settings.labels && { labels: () => options.settings.labels ?? {} }),
         ...(options.settings.allowedSysctls && { allowedSysctls: options.settings.allowedSysctls }),
       }),

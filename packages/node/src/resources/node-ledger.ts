@@ -19,6 +19,8 @@ export interface NodeLedgerOptions {
   readonly allocatable: () => Readonly<Record<string, number>>;
   /** Kernel settings beyond the safe ones that pods may have. */
   readonly allowedSysctls?: readonly string[];
+  /** Told when a pod has given its share back. */
+  readonly onRoom?: () => void;
 }
 
 interface Entry {
@@ -47,17 +49,22 @@ export class NodeLedger {
   /** Enters a pod that runs already, room or not; what it was entered with before no longer counts. */
   enter(pod: Pod): void {
     const uid = pod.metadata.uid ?? "";
-    this.leave(uid);
+    this.#strike(uid);
     const entry = { requests: wholeAmounts(podRequests(pod)), ports: hostPortsOf(pod) };
     this.#entries.set(uid, entry);
     this.#count(entry, 1);
   }
 
   leave(podUid: string): void {
+    if (this.#strike(podUid)) this.#options.onRoom?.();
+  }
+
+  #strike(podUid: string): boolean {
     const entry = this.#entries.get(podUid);
-    if (entry === undefined) return;
+    if (entry === undefined) return false;
     this.#entries.delete(podUid);
     this.#count(entry, -1);
+    return true;
   }
 
   /** The resource of which the pod asks for more than is left beside the others. */
@@ -74,10 +81,14 @@ export class NodeLedger {
     return undefined;
   }
 
-  /** Whether the node could not hold the pod even if it were alone on it. */
-  isTooLarge(pod: Pod): boolean {
+  /** The resource of which the pod asks for more than the node has, even if it were alone on it. */
+  excess(pod: Pod): { resource: string; requested: number; capacity: number } | undefined {
     const allocatable = this.#options.allocatable();
-    return [...wholeAmounts(podRequests(pod))].some(([resource, amount]) => amount > (allocatable[resource] ?? amount));
+    for (const [resource, requested] of wholeAmounts(podRequests(pod))) {
+      const capacity = allocatable[resource];
+      if (capacity !== undefined && requested > capacity) return { resource, requested, capacity };
+    }
+    return undefined;
   }
 
   #refusal(pod: Pod): Refusal | undefined {

@@ -23,6 +23,8 @@ export function containerStatus(container: PodContainer, input: StatusInput): Co
     imageID: last.imageId,
     containerID: containerIdText(input.runtimeName, last.id),
     started,
+    ...resourcesOf(container, input),
+    ...stopSignalOf(container),
     ...userOf(last),
     ...volumeMountsOf(container),
   };
@@ -102,6 +104,25 @@ function waitingState(container: PodContainer, input: StatusInput): { reason: st
   if (known !== undefined) return { reason: known.reason, ...(known.message && { message: known.message }) };
   const waitsForInit = container.role !== "ephemeral" && (input.pod.spec?.initContainers?.length ?? 0) > 0;
   return { reason: waitsForInit ? "PodInitializing" : "ContainerCreating" };
+}
+
+/** The API refuses an empty list of what was granted; what a container has is always told. */
+function resourcesOf(
+  { name }: PodContainer,
+  input: StatusInput,
+): Pick<ContainerStatus, "allocatedResources" | "resources"> {
+  const { granted, given } = input.resources(name);
+  const { requests, limits } = given;
+  const hasRequests = Object.keys(granted.requests ?? {}).length > 0;
+  return {
+    ...(hasRequests && { allocatedResources: granted.requests }),
+    resources: { ...(requests && { requests }), ...(limits && { limits }) },
+  };
+}
+
+function stopSignalOf({ spec }: PodContainer): Pick<ContainerStatus, "stopSignal"> {
+  const stopSignal = spec.lifecycle?.stopSignal;
+  return stopSignal === undefined ? {} : { stopSignal };
 }
 
 function userOf({ user }: RuntimeContainer): Pick<ContainerStatus, "user"> {

@@ -23,7 +23,7 @@ export function podStatus(input: StatusInput): PodStatus {
   return {
     ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
     phase,
-    conditions: podConditions(input, phase, statuses, disruption(end)),
+    conditions: podConditions(input, phase, statuses, [...input.conditions, ...disruption(end)]),
     ...(reason && phase === "Failed" && { reason, message: message ?? "" }),
     ...addresses(hostIPs, podAddresses(input)),
     startTime: pod.status?.startTime ?? timeText(input.now),

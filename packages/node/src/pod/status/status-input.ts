@@ -2,6 +2,10 @@ import type { Pod } from "@fjord/kube";
 import type { ObservedPod } from "../observed-pod.ts";
 import type { PodEnd } from "../plan/plan-input.ts";
 import type { Waiting } from "../plan/pod-plan.ts";
+import type { Container } from "../pod-containers.ts";
+import type { NewCondition } from "./pod-conditions.ts";
+
+type Requirements = NonNullable<Container["resources"]>;
 
 /** Everything that a pod's status is made of. */
 export interface StatusInput {
@@ -18,6 +22,10 @@ export interface StatusInput {
   readonly ready: ReadonlySet<string>;
   /** Last words of ended containers, by id. */
   readonly messages: ReadonlyMap<string, string>;
+  /** What a container was granted, and has. */
+  readonly resources: (name: string) => { granted: Requirements; given: Requirements };
+  /** Beside those that every pod has. */
+  readonly conditions: readonly NewCondition[];
   readonly end?: PodEnd;
   /** Nothing of the pod runs, and nothing will. */
   readonly ended: boolean;

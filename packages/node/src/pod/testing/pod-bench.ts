@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { seededRandom, silentLogger } from "@fjord/base";
@@ -90,20 +90,21 @@ export class PodBench implements AsyncDisposable {
     await this.#running;
   }
 
-  /** Lets everything happen that needs no more than a moment. */
+  /** Lets everything happen that needs no more than a moment of the clock. */
   async settle(): Promise<void> {
-    for (let round = 0; round < 40; round++) {
-      await this.clock.advance(15);
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
+    for (let round = 0; round < 40; round++) await this.#step(15);
   }
 
   async advance(seconds: number): Promise<void> {
-    for (let left = seconds * 1000; left > 0; left -= 500) {
-      await this.clock.advance(Math.min(left, 500));
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
+    for (let left = seconds * 1000; left > 0; left -= 500) await this.#step(Math.min(left, 500));
     await this.settle();
+  }
+
+  /** Files that were being read or written when the step began have been when it ends: they wait in one queue. */
+  async #step(ms: number): Promise<void> {
+    await this.clock.advance(ms);
+    await Promise.all(Array.from({ length: 8 }, () => stat(this.settings.stateDirectory)));
+    await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
   async run(pod: Pod): Promise<void> {

@@ -10,6 +10,7 @@ import type { PlanInput, PodEnd } from "../plan/plan-input.ts";
 import { type PodAction, type PodPlan, planPod } from "../plan/pod-plan.ts";
 import { containerOf, containersOf, type PodStatus, podText, uidOf } from "../pod-containers.ts";
 import { PodProbes } from "../probe/pod-probes.ts";
+import { PodResizer } from "../resize/pod-resizer.ts";
 import { containerIdText } from "../status/container-state.ts";
 import { ownConditions } from "../status/pod-conditions.ts";
 import { podStatus } from "../status/pod-status.ts";
@@ -46,9 +47,13 @@ export class PodWorker {
   readonly #probes: PodProbes;
   readonly #hooks: PodHooks;
   readonly #refresher: VolumeRefresher;
+  readonly #resizer: PodResizer;
   readonly #messages = new Map<string, string>();
   /** Ids of ended containers of which it was told that the next has to wait. */
   readonly #toldBackOff = new Set<string>();
+  /** As the source gave it. */
+  #given: Pod;
+  /** With what it was granted in place of what it asks for. */
   #pod: Pod;
   #status: PodStatus | undefined;
   #end: PodEnd | undefined;
@@ -58,6 +63,7 @@ export class PodWorker {
 
   constructor(options: PodWorkerOptions) {
     this.#options = options;
+    this.#given = options.pod;
     this.#pod = options.pod;
     const context: WorkerContext = {
       ...options,
@@ -72,12 +78,13 @@ export class PodWorker {
     this.#sandboxes = new SandboxKeeper(context);
     this.#conclusion = new PodConclusion(context, options.onGone);
     this.#refresher = new VolumeRefresher(context);
+    this.#resizer = new PodResizer(context);
     if (options.refusal !== undefined) this.#refuse(options.refusal);
   }
 
   /** The pod with the status that the node last gave it. */
   get pod(): Pod {
-    return this.#status === undefined ? this.#pod : { ...this.#pod, status: this.#status };
+    return this.#status === undefined ? this.#given : { ...this.#given, status: this.#status };
   }
 
   get view(): RuntimeView {
@@ -90,6 +97,11 @@ export class PodWorker {
     sayer(this.#options, () => this.#pod)("Warning", "Evicted", message);
     this.#end = { cause: "evicted", since: this.#options.clock.now(), graceSeconds, reason: "Evicted", message };
     this.wake();
+  }
+
+  /** The node has more to give than before. */
+  roomMade(): void {
+    if (this.#resizer.isPending) this.wake();
   }
 
   /** Brings what has changed into the pod's volumes. */
@@ -132,8 +144,8 @@ export class PodWorker {
     const { source, view, clock, ledger } = this.#options;
     if (!view.isListed) return;
     const found = source.get(uidOf(this.#pod));
-    if (found !== undefined && found !== this.#pod) this.#take(found);
     const observed = view.get(uidOf(this.#pod));
+    if (found !== undefined) await this.#take(found, observed);
     await this.#readLastWords(observed);
     const now = clock.now();
     this.#end = endOf(this.#known(), found === undefined, now, this.#end);
@@ -141,7 +153,9 @@ export class PodWorker {
       this.#starter.cancel();
       this.#sandboxes.cancel();
     }
-    this.#probes.follow(this.#running(observed), this.#end !== undefined);
+    const running = this.#running(observed);
+    this.#probes.follow(running, this.#end !== undefined);
+    if (this.#end === undefined) this.#resizer.apply(this.#pod, running);
     const plan = planPod(this.#planInput(observed, now));
     if (plan.ended) ledger.leave(uidOf(this.#pod));
     this.#carryOut(plan.actions);
@@ -152,10 +166,11 @@ export class PodWorker {
     this.#wakeAfter(clock, next - now);
   }
 
-  #take(pod: Pod): void {
-    const before = this.#pod.metadata;
-    this.#pod = pod;
-    this.#options.objects.follow(pod);
+  async #take(pod: Pod, observed: ObservedPod): Promise<void> {
+    const before = this.#given.metadata;
+    if (pod !== this.#given) this.#options.objects.follow(pod);
+    this.#given = pod;
+    this.#pod = await this.#resizer.grant(pod, observed);
     const { labels, annotations } = pod.metadata;
     if (!sameContent([before.labels, before.annotations], [labels, annotations])) this.refreshVolumes();
   }
@@ -191,7 +206,7 @@ export class PodWorker {
       starting: this.#starter.starting,
       stopping: this.#stopper.stopping(),
       started: this.#probes.started(),
-      unwell: new Map([...this.#probes.unwell(), ...this.#hooks.unwell]),
+      unwell: new Map([...this.#probes.unwell(), ...this.#hooks.unwell, ...this.#resizer.unwell]),
       retryAt: this.#starter.retryTimes(),
       sandboxBusy: this.#sandboxes.isBusy,
       ...(retryAt !== undefined && { sandboxRetryAt: retryAt }),
@@ -229,13 +244,15 @@ export class PodWorker {
       started: this.#probes.started(),
       ready: this.#probes.ready(),
       messages: this.#messages,
+      resources: (name) => this.#resizer.resourcesOf(this.#pod, name, newest(observed, name)),
+      conditions: this.#resizer.conditions(),
       ...(this.#end && { end: this.#end }),
       ended: plan.ended,
       hostIPs: settings.hostIPs,
       runtimeName: view.runtimeName,
     };
     this.#status = podStatus(input);
-    if (source.get(uidOf(this.#pod)) !== undefined) statuses.set(this.#pod, this.#status);
+    if (source.get(uidOf(this.#pod)) !== undefined) statuses.set(this.#given, this.#status);
   }
 
   /** Those that run and have their postStart hook behind them. */

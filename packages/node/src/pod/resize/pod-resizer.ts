@@ -1,0 +1,168 @@
+import { backoffDelay, describeError } from "@fjord/base";
+import type { Pod } from "@fjord/kube";
+import { containerResources } from "../../resources/container-resources.ts";
+import type { RuntimeContainer } from "../../runtime/index.ts";
+import { annotations } from "../annotations.ts";
+import type { ObservedPod } from "../observed-pod.ts";
+import type { Unwell } from "../plan/plan-input.ts";
+import { containerOf, type PodContainer, uidOf } from "../pod-containers.ts";
+import { podDirectory } from "../pod-directory.ts";
+import type { NewCondition } from "../status/pod-conditions.ts";
+import { type Say, sayer, type WorkerContext } from "../worker/pod-services.ts";
+import {
+  type Allocation,
+  changedResources,
+  initialAllocation,
+  parseRequirements,
+  type Requirements,
+  sameAllocation,
+  wantedAllocation,
+  withAllocation,
+} from "./allocation.ts";
+import { AllocationFile } from "./allocation-file.ts";
+import { decideResize } from "./resize-decision.ts";
+
+/** Gives the containers of one pod what it asks for while they run. */
+export class PodResizer {
+  readonly #context: WorkerContext;
+  readonly #say: Say;
+  readonly #file: AllocationFile;
+  readonly #applied = new Map<string, Requirements>();
+  /** Containers that are being changed. */
+  readonly #busy = new Set<string>();
+  readonly #unwell = new Map<string, Unwell>();
+  #allocation: Allocation | undefined;
+  #pending: NewCondition | undefined;
+  #isInProgress = false;
+  #error: string | undefined;
+  #failures = 0;
+  #retryAt = 0;
+
+  constructor(context: WorkerContext) {
+    this.#context = context;
+    this.#say = sayer(context, context.pod);
+    this.#file = new AllocationFile(podDirectory(context.settings.stateDirectory, uidOf(context.pod())));
+  }
+
+  /** Containers that have to be restarted to get what they were granted. */
+  get unwell(): ReadonlyMap<string, Unwell> {
+    return this.#unwell;
+  }
+
+  /** Whether the pod asks for what it cannot have at the moment. */
+  get isPending(): boolean {
+    return this.#pending !== undefined;
+  }
+
+  /** The pod with what it was granted; decides about what it asks for beyond that. */
+  async grant(pod: Pod, observed: ObservedPod): Promise<Pod> {
+    if (this.#allocation === undefined) {
+      const record = await this.#file.read();
+      this.#allocation = record?.allocation ?? initialAllocation(pod, observed);
+      for (const [id, requirements] of Object.entries(record?.applied ?? {})) this.#applied.set(id, requirements);
+    }
+    const wanted = wantedAllocation(pod);
+    // New ephemeral containers and the like are no resize.
+    const allocation = { ...wanted, ...this.#allocation };
+    if (sameAllocation(allocation, wanted)) this.#pending = undefined;
+    else await this.#decide(pod, wanted);
+    return withAllocation(pod, this.#allocation);
+  }
+
+  /** Changes running containers that have something else than they were granted. */
+  apply(pod: Pod, running: readonly RuntimeContainer[]): void {
+    this.#unwell.clear();
+    let isInProgress = false;
+    for (const container of running) {
+      const known = containerOf(pod, container.name);
+      if (known === undefined || (known.role !== "main" && known.role !== "sidecar")) continue;
+      const changed = changedResources(this.#appliedTo(container), known.spec.resources);
+      if (changed.length === 0) continue;
+      isInProgress = true;
+      if (changed.some((resource) => needsRestart(known, resource))) {
+        this.#unwell.set(container.id, { message: `Container ${known.name} resize requires restart` });
+      } else void this.#change(pod, container, known);
+    }
+    if (this.#isInProgress && !isInProgress) this.#complete(pod);
+    this.#isInProgress = isInProgress;
+  }
+
+  conditions(): NewCondition[] {
+    const conditions = this.#pending === undefined ? [] : [this.#pending];
+    if (!this.#isInProgress) return conditions;
+    const error = this.#error === undefined ? {} : { reason: "Error", message: this.#error };
+    return [...conditions, { type: "PodResizeInProgress", status: "True", ...error }];
+  }
+
+  /** What a container is known to have, and was granted. */
+  resourcesOf(
+    pod: Pod,
+    name: string,
+    last: RuntimeContainer | undefined,
+  ): { granted: Requirements; given: Requirements } {
+    const granted = containerOf(pod, name)?.spec.resources ?? {};
+    return { granted, given: last?.state === "running" ? this.#appliedTo(last) : granted };
+  }
+
+  #appliedTo(container: RuntimeContainer): Requirements {
+    return this.#applied.get(container.id) ?? parseRequirements(container.annotations[annotations.resources] ?? "{}");
+  }
+
+  async #decide(pod: Pod, wanted: Allocation): Promise<void> {
+    const { ledger } = this.#context;
+    const decision = decideResize(pod, ledger);
+    if (decision.verdict === "grant") {
+      await this.#file.write({ allocation: wanted, applied: Object.fromEntries(this.#applied) });
+      this.#allocation = wanted;
+      this.#pending = undefined;
+      this.#isInProgress = true;
+      ledger.enter(pod);
+      this.#say("Normal", "ResizeStarted", `Pod resize started: ${describe(pod, wanted)}`);
+      return;
+    }
+    const { verdict, message } = decision;
+    if (this.#pending?.reason !== verdict)
+      this.#say("Warning", `Resize${verdict}`, `Pod resize ${verdict}: ${message}`);
+    this.#pending = { type: "PodResizePending", status: "True", reason: verdict, message };
+  }
+
+  async #change(pod: Pod, container: RuntimeContainer, { spec }: PodContainer): Promise<void> {
+    const { view, settings, signal, clock, random, logger, wake } = this.#context;
+    if (this.#busy.has(container.id) || this.#retryAt > clock.now()) return;
+    this.#busy.add(container.id);
+    try {
+      const resources = containerResources(pod, spec, settings.memoryCapacity);
+      await view.runtime.updateResources(container.id, resources, signal);
+      this.#applied.set(container.id, spec.resources ?? {});
+      await this.#file.write({ allocation: this.#allocation ?? {}, applied: Object.fromEntries(this.#applied) });
+      this.#error = undefined;
+      this.#failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#error = describeError(error);
+      const delay = backoffDelay(this.#failures++, { initial: 1_000, max: 60_000, random });
+      this.#retryAt = clock.now() + delay;
+      clock.after(delay, wake);
+      this.#say("Warning", "ResizeError", `Pod resize error: ${this.#error}`);
+      logger.warn("cannot change what a container may use", { pod: uidOf(pod), error: this.#error });
+    } finally {
+      this.#busy.delete(container.id);
+    }
+    wake();
+  }
+
+  #complete(pod: Pod): void {
+    this.#error = undefined;
+    this.#say("Normal", "ResizeCompleted", `Pod resize completed: ${describe(pod, this.#allocation ?? {})}`);
+  }
+}
+
+function needsRestart({ spec }: PodContainer, resource: string): boolean {
+  const policy = spec.resizePolicy?.find(({ resourceName }) => resourceName === resource);
+  return policy?.restartPolicy === "RestartContainer";
+}
+
+function describe(pod: Pod, allocation: Allocation): string {
+  const containers = Object.entries(allocation).map(([name, resources]) => ({ name, resources }));
+  return JSON.stringify({ containers, generation: pod.metadata.generation });
+}
