@@ -21,6 +21,11 @@ export class PodHooks {
     return this.#unwell;
   }
 
+  /** Forgets all but these. */
+  forgetOld(ids: ReadonlySet<string>): void {
+    for (const id of this.#unwell.keys()) if (!ids.has(id)) this.#unwell.delete(id);
+  }
+
   async afterStart(container: PodContainer, id: string, signal: AbortSignal): Promise<void> {
     const hook = container.spec.lifecycle?.postStart;
     if (hook === undefined) return;

@@ -87,6 +87,11 @@ export class PodResizer {
     this.#isInProgress = isInProgress;
   }
 
+  /** Forgets all but these. */
+  forgetOld(ids: ReadonlySet<string>): void {
+    for (const id of this.#applied.keys()) if (!ids.has(id)) this.#applied.delete(id);
+  }
+
   conditions(): NewCondition[] {
     const conditions = this.#pending === undefined ? [] : [this.#pending];
     if (!this.#isInProgress) return conditions;

@@ -1,5 +1,5 @@
 import { type Clock, describeError, type Logger, onAbort, type Random, WorkQueue } from "@fjord/base";
-import { isConflict, isNotFound, Pod, type Writer } from "@fjord/kube";
+import { compareResourceVersions, isConflict, isNotFound, Pod, type Writer } from "@fjord/kube";
 import { type PodStatus, uidOf } from "../pod-containers.ts";
 import { isReported, statusPatch, wouldRevive } from "./status-patch.ts";
 
@@ -16,8 +16,9 @@ export interface StatusWriterOptions {
 
 interface Entry {
   readonly pod: Pod;
-  /** What the API has, as far as is known. */
+  /** What the API has, as far as is known, and of which revision that is. */
   reported: PodStatus | undefined;
+  resourceVersion: string;
   status: PodStatus | undefined;
   isFinished: boolean;
 }
@@ -40,6 +41,7 @@ export class StatusWriter {
   /** Takes over the status; `pod` is as the API last showed it. */
   set(pod: Pod, status: PodStatus): void {
     const entry = this.#entryOf(pod);
+    this.#notice(entry, pod);
     if (wouldRevive(entry.status ?? entry.reported, status)) {
       this.#options.logger.warn("a pod that has ended stays so", { pod: uidOf(pod), phase: status.phase });
       return;
@@ -114,7 +116,7 @@ export class StatusWriter {
     const { client } = this.#options;
     const patch = statusPatch(uid, status);
     const written = await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal });
-    entry.reported = written.status;
+    this.#notice(entry, written);
     // A newer one may have come meanwhile, and waits in the queue.
     if (entry.status === status) entry.status = undefined;
   }
@@ -124,11 +126,20 @@ export class StatusWriter {
     await client.delete(Pod, keyOf(pod), { gracePeriodSeconds: 0, preconditions: { uid }, signal });
   }
 
+  /** Others write to the status too: the newest of what was seen counts, whoever showed it. */
+  #notice(entry: Entry, { status, metadata: { resourceVersion = "" } }: Pod): void {
+    const isOlder = (compareResourceVersions(resourceVersion, entry.resourceVersion) ?? 0) < 0;
+    if (isOlder) return;
+    entry.reported = status;
+    entry.resourceVersion = resourceVersion;
+  }
+
   #entryOf(pod: Pod): Entry {
     const uid = uidOf(pod);
     const entry = this.#entries.get(uid);
     if (entry !== undefined) return entry;
-    const fresh = { pod, reported: pod.status, status: undefined, isFinished: false };
+    const { resourceVersion = "" } = pod.metadata;
+    const fresh = { pod, reported: pod.status, resourceVersion, status: undefined, isFinished: false };
     this.#entries.set(uid, fresh);
     return fresh;
   }

@@ -13,6 +13,7 @@ import { type PodContainer, uidOf } from "../pod-containers.ts";
 import { podDirectory, terminationMessageFile } from "../pod-directory.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
 import { StartProblem } from "./start-problem.ts";
+import type { VolumeKeeper } from "./volume-keeper.ts";
 
 /** Runs once the process has been started, and before anything may rely on it. */
 export type AfterStart = (container: PodContainer, id: string, signal: AbortSignal) => Promise<void>;
@@ -33,14 +34,16 @@ const LATER_MS = 2_000;
 export class ContainerStarter {
   readonly #context: WorkerContext;
   readonly #say: Say;
+  readonly #volumes: VolumeKeeper;
   readonly #afterStart: AfterStart;
   readonly #starting = new Set<string>();
   readonly #failures = new Map<string, Failure>();
   #lane: Promise<void> = Promise.resolve();
   #controller = new AbortController();
 
-  constructor(context: WorkerContext, afterStart: AfterStart) {
+  constructor(context: WorkerContext, volumes: VolumeKeeper, afterStart: AfterStart) {
     this.#context = context;
+    this.#volumes = volumes;
     this.#say = sayer(context, context.pod);
     this.#afterStart = afterStart;
   }
@@ -142,6 +145,7 @@ export class ContainerStarter {
         container.name,
         attempt,
       );
+      await this.#volumes.ensure(signal);
       const environment = await resolveEnvironment(pod, container.spec, facts(), objects);
       const mounts = await volumes.mounts(pod, container.name, facts());
       await makeMessageFile(messageFile);

@@ -23,7 +23,7 @@ import { deadlineOf, endOf } from "./pod-ending.ts";
 import { type PodServices, sayer, type WorkerContext } from "./pod-services.ts";
 import type { RuntimeView } from "./runtime-view.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
-import { VolumeRefresher } from "./volume-refresher.ts";
+import { VolumeKeeper } from "./volume-keeper.ts";
 
 export interface PodWorkerOptions extends PodServices {
   readonly pod: Pod;
@@ -46,7 +46,7 @@ export class PodWorker {
   readonly #conclusion: PodConclusion;
   readonly #probes: PodProbes;
   readonly #hooks: PodHooks;
-  readonly #refresher: VolumeRefresher;
+  readonly #volumes: VolumeKeeper;
   readonly #resizer: PodResizer;
   readonly #messages = new Map<string, string>();
   /** Ids of ended containers of which it was told that the next has to wait. */
@@ -73,11 +73,11 @@ export class PodWorker {
     };
     this.#probes = new PodProbes(context);
     this.#hooks = new PodHooks(context);
-    this.#starter = new ContainerStarter(context, (...args) => this.#hooks.afterStart(...args));
+    this.#volumes = new VolumeKeeper(context);
+    this.#starter = new ContainerStarter(context, this.#volumes, (...args) => this.#hooks.afterStart(...args));
     this.#stopper = new ContainerStopper(context, (...args) => this.#hooks.beforeStop(...args));
-    this.#sandboxes = new SandboxKeeper(context);
+    this.#sandboxes = new SandboxKeeper(context, this.#volumes);
     this.#conclusion = new PodConclusion(context, options.onGone);
-    this.#refresher = new VolumeRefresher(context);
     this.#resizer = new PodResizer(context);
     if (options.refusal !== undefined) this.#refuse(options.refusal);
   }
@@ -107,7 +107,7 @@ export class PodWorker {
   /** Brings what has changed into the pod's volumes. */
   refreshVolumes(): void {
     const { sandbox } = this.#options.view.get(uidOf(this.#pod));
-    if (sandbox?.state === "ready" && this.#end === undefined) this.#refresher.refresh();
+    if (sandbox?.state === "ready" && this.#end === undefined) this.#volumes.refresh();
   }
 
   /** An object that the pod refers to has changed: what failed for want of it may go well now. */
@@ -142,10 +142,11 @@ export class PodWorker {
 
   async #look(): Promise<void> {
     const { source, view, clock, ledger } = this.#options;
-    if (!view.isListed) return;
+    if (!view.isListed) return void view.refresh().then(() => this.wake());
     const found = source.get(uidOf(this.#pod));
     const observed = view.get(uidOf(this.#pod));
     if (found !== undefined) await this.#take(found, observed);
+    this.#forgetOld(observed);
     await this.#readLastWords(observed);
     const now = clock.now();
     this.#end = endOf(this.#known(), found === undefined, now, this.#end);
@@ -282,6 +283,15 @@ export class PodWorker {
         this.#messages.set(container.id, reported ?? (await lastWords(container, fallsBack)));
       }
     }
+  }
+
+  /** What is known of containers that are no longer there. */
+  #forgetOld(observed: ObservedPod): void {
+    const ids = new Set([...observed.containers.values()].flat().map(({ id }) => id));
+    for (const id of this.#messages.keys()) if (!ids.has(id)) this.#messages.delete(id);
+    for (const id of this.#toldBackOff) if (!ids.has(id)) this.#toldBackOff.delete(id);
+    this.#hooks.forgetOld(ids);
+    this.#resizer.forgetOld(ids);
   }
 
   /** After a restart of the node, the file may be gone that the message came from. */

@@ -25,7 +25,8 @@ export async function chooseRuntime(pod: Pod, chooser: RuntimeChooser, signal: A
     const { sandbox } = view.get(uidOf(pod));
     if (sandbox !== undefined) return { view, handler: sandbox.annotations[annotations.handler] ?? "", objections: [] };
   }
-  const name = pod.spec?.runtimeClassName;
+  // What was deleted before it began needs no runtime of its own to be reported as ended.
+  const name = pod.metadata.deletionTimestamp === undefined ? pod.spec?.runtimeClassName : undefined;
   const handler = name ? await handlerOf(name, chooser, signal) : "";
   const view = chooser.viewOf(handler);
   if (view !== undefined) return { view, handler, objections: view.runtime.objections(pod) };

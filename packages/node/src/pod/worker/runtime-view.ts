@@ -13,9 +13,9 @@ export interface RuntimeViewOptions {
   readonly logger: Logger;
 }
 
-/** Lists may take this share of the time, so that a thousand wishes for a fresh one do not keep the runtime busy. */
-const IDLE_SHARE = 3;
+/** After a list comes a pause as long as it took, so that a thousand wishes do not keep the runtime busy with lists. */
 const LEAST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 500;
 
 /** What a runtime has, listed as a whole for all pods at once and kept up to date. */
 export class RuntimeView {
@@ -83,7 +83,8 @@ export class RuntimeView {
         continue;
       }
       for (const resolve of served) resolve();
-      await sleep(clock, Math.max((clock.now() - began) * IDLE_SHARE, LEAST_PAUSE_MS), signal);
+      const pause = Math.min(Math.max(clock.now() - began, LEAST_PAUSE_MS), LONGEST_PAUSE_MS);
+      await sleep(clock, pause, signal);
       if (this.#waiting.length === 0) await this.#untilWanted(relistMs, signal);
     }
   }

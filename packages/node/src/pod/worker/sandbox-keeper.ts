@@ -2,18 +2,21 @@ import { backoffDelay, describeError } from "@fjord/base";
 import { forgeSandbox } from "../forge/sandbox-forge.ts";
 import { uidOf } from "../pod-containers.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
+import type { VolumeKeeper } from "./volume-keeper.ts";
 
 /** Makes and takes down the sandboxes of one pod, and the volumes that have to be there before. */
 export class SandboxKeeper {
   readonly #context: WorkerContext;
+  readonly #volumes: VolumeKeeper;
   readonly #say: Say;
   #isBusy = false;
   #failures = 0;
   #retryAt: number | undefined;
   #controller = new AbortController();
 
-  constructor(context: WorkerContext) {
+  constructor(context: WorkerContext, volumes: VolumeKeeper) {
     this.#context = context;
+    this.#volumes = volumes;
     this.#say = sayer(context, context.pod);
   }
 
@@ -38,17 +41,12 @@ export class SandboxKeeper {
   make(attempt: number): void {
     const signal = AbortSignal.any([this.#controller.signal, this.#context.signal]);
     void this.#exclusively(signal, async () => {
-      const { volumes, facts, calls, view, handler, settings } = this.#context;
+      const { calls, view, handler, settings } = this.#context;
       const pod = this.#context.pod();
       if (attempt > 0) {
         this.#say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
       }
-      try {
-        await volumes.ensure(pod, facts(), signal);
-      } catch (error) {
-        if (!signal.aborted) this.#say("Warning", "FailedMount", describeError(error));
-        throw error;
-      }
+      await this.#volumes.ensureAnew(signal);
       try {
         const config = forgeSandbox(pod, attempt, handler, settings);
         await calls.run(async () => {
