@@ -3,6 +3,8 @@ import { Duplex, duplexPair } from "node:stream";
 /** Two ends of a byte stream that cuts what goes through it as `sizes` say, in turn. */
 export function choppedPair(sizes: readonly number[] = []): [Duplex, Duplex] {
   const [a, b] = duplexPair();
+  a.once("close", () => b.destroy());
+  b.once("close", () => a.destroy());
   return [chopped(a, sizes), chopped(b, sizes)];
 }
 

@@ -107,12 +107,16 @@ async function run(
   }
   await Promise.all([finished(data), finished(error)]);
   data.resume();
-  // A client that does not close its side must not keep ours.
-  const stop = clock.after(GOODBYE_MS, () => {
-    data.destroy();
-    error.destroy();
-  });
-  data.once("close", stop);
+  closeLater([data, error], clock);
+}
+
+/** A client that does not close its side must not keep ours. */
+function closeLater(streams: readonly Duplex[], clock: Clock): void {
+  for (const stream of streams) {
+    if (stream.destroyed) continue;
+    const stop = clock.after(GOODBYE_MS, () => stream.destroy());
+    stream.once("close", stop);
+  }
 }
 
 /** Clients that name no request open the two streams of a connection one after the other. */
