@@ -27,6 +27,7 @@ import { CriCallFailed } from "./errors.ts";
 import { execSync } from "./exec-sync.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { linuxResources } from "./linux-resources.ts";
+import { podObjections, type RuntimeAbilities } from "./objections.ts";
 import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
 import { PodLister } from "./pod-lister.ts";
@@ -42,6 +43,9 @@ export interface CriRuntimeOptions {
   readonly cgroups: readonly CgroupMount[];
   /** Folder that seccomp profiles named by pods lie in. @default "/var/lib/kubelet/seccomp" */
   readonly seccompDirectory?: string;
+  /** Whether the machine has them: pods that ask for what it has not are refused. @default false */
+  readonly appArmor?: boolean;
+  readonly seLinux?: boolean;
   /** @default the runtime's own, which it is asked for */
   readonly cgroupDriver?: CgroupDriver;
   /** How the runtime's streaming server is reached. @default over this machine's network */
@@ -66,6 +70,8 @@ export class CriRuntime implements Runtime {
   readonly #cgroups: PodCgroups;
   readonly #stats: CriStats;
   #driver: CgroupDriver | undefined;
+  /** As far as `version` and `health` have told them. */
+  #abilities: RuntimeAbilities;
 
   constructor(options: CriRuntimeOptions) {
     this.#options = options;
@@ -80,15 +86,29 @@ export class CriRuntime implements Runtime {
     this.#stats = new CriStats(this.#client, this.#lister);
     this.images = new CriImages(this.#client);
     this.#driver = options.cgroupDriver;
+    this.#abilities = {
+      recursiveReadOnly: false,
+      strictSupplementalGroups: false,
+      appArmor: options.appArmor ?? false,
+      seLinux: options.seLinux ?? false,
+    };
   }
 
   async version(signal?: AbortSignal): Promise<RuntimeVersion> {
     const answer = await this.#call(RuntimeService.method.version, {}, "ask the runtime for its version", signal);
-    return { name: answer.runtimeName, version: answer.runtimeVersion };
+    const version = { name: answer.runtimeName, version: answer.runtimeVersion };
+    this.#abilities = { ...this.#abilities, version };
+    return version;
   }
 
   async health(signal?: AbortSignal): Promise<RuntimeHealth> {
-    const { status } = await this.#call(RuntimeService.method.status, {}, "ask the runtime for its status", signal);
+    const answer = await this.#call(RuntimeService.method.status, {}, "ask the runtime for its status", signal);
+    const { status, features, runtimeHandlers } = answer;
+    this.#abilities = {
+      ...this.#abilities,
+      strictSupplementalGroups: features?.supplementalGroupsPolicy ?? false,
+      recursiveReadOnly: runtimeHandlers.some(({ name, features }) => name === "" && features?.recursiveReadOnlyMounts),
+    };
     const failing = (status?.conditions ?? []).filter(
       ({ type, status: holds }) => (type === "RuntimeReady" || type === "NetworkReady") && !holds,
     );
@@ -97,8 +117,8 @@ export class CriRuntime implements Runtime {
     return { ready: false, message: `container runtime is not ready: ${message}` };
   }
 
-  objections(_pod: Pod): string[] {
-    return [];
+  objections(pod: Pod): string[] {
+    return podObjections(pod, this.#abilities);
   }
 
   list(signal?: AbortSignal): Promise<RuntimeSandbox[]> {
@@ -115,13 +135,19 @@ export class CriRuntime implements Runtime {
     await mkdir(config.logDirectory, { recursive: true });
     if (config.resources !== undefined) await this.#cgroups.prepare(directory, config.resources);
     const recorded = { ...config, annotations: { ...config.annotations, [CGROUP_ANNOTATION]: directory } };
-    const { podSandboxId } = await this.#call(
-      RuntimeService.method.runPodSandbox,
-      { config: podSandboxConfig(recorded, machine), runtimeHandler: config.runtimeHandler },
-      `make a sandbox for pod ${config.pod.namespace}/${config.pod.name}`,
-      signal,
-    );
-    return podSandboxId;
+    try {
+      const { podSandboxId } = await this.#call(
+        RuntimeService.method.runPodSandbox,
+        { config: podSandboxConfig(recorded, machine), runtimeHandler: handlerOf(config) },
+        `make a sandbox for pod ${config.pod.namespace}/${config.pod.name}`,
+        signal,
+      );
+      return podSandboxId;
+    } catch (error) {
+      // Nobody would remove it: without a sandbox, nothing records it.
+      await this.#cgroups.removeEmpty(directory);
+      throw error;
+    }
   }
 
   async stopSandbox(id: string, signal?: AbortSignal): Promise<void> {
@@ -250,6 +276,11 @@ export class CriRuntime implements Runtime {
       cgroupParent: (path) => cgroupParentName(path, driver),
     };
   }
+}
+
+/** `cri` is what the node calls this runtime as a whole: of its handlers, the default is meant. */
+function handlerOf({ runtimeHandler }: SandboxConfig): string {
+  return runtimeHandler === "cri" ? "" : runtimeHandler;
 }
 
 /** What a runtime may take to kill a container, on top of its grace. */

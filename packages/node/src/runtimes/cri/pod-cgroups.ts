@@ -59,14 +59,19 @@ export class PodCgroups {
     }
   }
 
-  /** Removes a pod's group under every controller; false where processes are still in it. */
+  /** Removes a pod's group under every controller, once its last processes have gone; false where they stay. */
   async remove(path: string): Promise<boolean> {
-    for (let tries = TRIES; ; tries--) {
-      const left = await Promise.all(this.#mounts.map((mount) => removeTree(join(mount.directory, path))));
-      if (left.every((gone) => gone)) return true;
-      if (tries <= 0) return false;
+    for (let tries = TRIES; tries > 0; tries--) {
+      if (await this.removeEmpty(path)) return true;
       await sleep(this.#clock, PAUSE);
     }
+    return false;
+  }
+
+  /** As `remove`, without waiting for anything. */
+  async removeEmpty(path: string): Promise<boolean> {
+    const gone = await Promise.all(this.#mounts.map((mount) => removeTree(join(mount.directory, path))));
+    return gone.every((each) => each);
   }
 }
 

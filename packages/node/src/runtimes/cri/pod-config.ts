@@ -48,7 +48,7 @@ export function podSandboxConfig(
         hostPort,
         hostIp: hostIP,
       })),
-    labels: { ...podLabels(config), ...config.labels },
+    labels: { ...config.labels, ...podLabels(config) },
     annotations: config.annotations,
     linux: {
       cgroupParent: machine.cgroupParent(config.cgroupParent),
@@ -73,7 +73,7 @@ export function containerConfig(
     workingDir: config.workingDirectory,
     envs: config.environment.map(({ name, value }) => ({ key: name, value })),
     mounts: config.mounts.map(mount),
-    labels: { ...podLabels(pod), [label.container]: config.name, ...config.labels },
+    labels: { ...config.labels, ...podLabels(pod), [label.container]: config.name },
     annotations: config.annotations,
     logPath: config.logPath,
     stdin: config.stdin,

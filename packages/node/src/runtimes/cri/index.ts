@@ -1,0 +1,4 @@
+export { CriRuntime, type CriRuntimeOptions } from "./cri-runtime.ts";
+export * from "./errors.ts";
+export { openCriRuntime } from "./open-cri-runtime.ts";
+export { type CgroupMount, cgroupMounts } from "./pod-cgroups.ts";

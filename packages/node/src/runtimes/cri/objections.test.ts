@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Pod } from "@fjord/kube";
+import { podObjections, type RuntimeAbilities } from "./objections.ts";
+
+const old: RuntimeAbilities = {
+  version: { name: "containerd", version: "1.6.20~ds1" },
+  recursiveReadOnly: false,
+  strictSupplementalGroups: false,
+  appArmor: false,
+  seLinux: false,
+};
+const recent: RuntimeAbilities = {
+  version: { name: "containerd", version: "v2.3.0" },
+  recursiveReadOnly: true,
+  strictSupplementalGroups: true,
+  appArmor: true,
+  seLinux: true,
+};
+
+type Spec = NonNullable<Pod["spec"]>;
+type Container = Spec["containers"][number];
+
+const pod = (spec: Partial<Spec>, container: Partial<Container> = {}): Pod => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "web" },
+  spec: { containers: [{ name: "main", image: "busybox", ...container }], ...spec },
+});
+
+const refused: [what: string, pod: Pod, words: RegExp][] = [
+  ["image volumes", pod({ volumes: [{ name: "files", image: { reference: "a" } }] }), /"files" is an image.*1\.6\.20/],
+  ["stop signals", pod({}, { lifecycle: { stopSignal: "SIGUSR1" } }), /"main" is to be stopped by SIGUSR1/],
+  [
+    "mounts that are read-only to the bottom",
+    pod({}, { volumeMounts: [{ name: "a", mountPath: "/a", readOnly: true, recursiveReadOnly: "Enabled" }] }),
+    /\/a read-only/,
+  ],
+  ["strict groups", pod({ securityContext: { supplementalGroupsPolicy: "Strict" } }), /supplementalGroupsPolicy/],
+  ["AppArmor for the pod", pod({ securityContext: { appArmorProfile: { type: "RuntimeDefault" } } }), /no AppArmor/],
+  [
+    "AppArmor for a container",
+    pod({}, { securityContext: { appArmorProfile: { type: "Localhost", localhostProfile: "x" } } }),
+    /"main" asks for an AppArmor/,
+  ],
+  ["SELinux", pod({ securityContext: { seLinuxOptions: { level: "s0" } } }), /no SELinux/],
+];
+
+for (const [what, given, words] of refused) {
+  test(`${what}: refused where they would be ignored, taken where they are heeded`, () => {
+    const objections = podObjections(given, old);
+    assert.equal(objections.length, 1, objections.join("; "));
+    assert.match(objections[0] ?? "", words);
+    assert.deepEqual(podObjections(given, recent), []);
+  });
+}
+
+test("what no runtime is given by this node is refused on any", () => {
+  assert.match(podObjections(pod({ hostUsers: false }), recent).join(), /hostUsers/);
+  assert.match(podObjections(pod({ os: { name: "windows" } }), recent).join(), /Windows/);
+  assert.match(podObjections(pod({ resourceClaims: [{ name: "gpu" }] }), recent).join(), /resourceClaims/);
+});
+
+test("an ordinary pod is taken, also by a runtime that nobody knows", () => {
+  assert.deepEqual(podObjections(pod({ hostUsers: true, securityContext: { runAsUser: 1 } }), old), []);
+  const { version: _, ...unknown } = old;
+  assert.deepEqual(podObjections(pod({ volumes: [{ name: "a", image: { reference: "a" } }] }), unknown), []);
+  assert.deepEqual(
+    podObjections(pod({ volumes: [{ name: "a", image: { reference: "a" } }] }), {
+      ...old,
+      version: { name: "other", version: "0.1" },
+    }),
+    [],
+  );
+});
+
+test("what is asked for only if possible is not refused", () => {
+  const mount = { name: "a", mountPath: "/a", readOnly: true, recursiveReadOnly: "IfPossible" };
+  assert.deepEqual(podObjections(pod({}, { volumeMounts: [mount] }), old), []);
+  const security = { appArmorProfile: { type: "Unconfined" as const } };
+  assert.deepEqual(podObjections(pod({ securityContext: security }), old), []);
+});

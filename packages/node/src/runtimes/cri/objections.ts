@@ -1,0 +1,87 @@
+import type { Pod } from "@fjord/kube";
+import { allContainers, type Container } from "../../environment/pod-containers.ts";
+import type { RuntimeVersion } from "../../runtime/index.ts";
+
+/** What a runtime and its machine can enforce. */
+export interface RuntimeAbilities {
+  /** Absent until the runtime has told it. */
+  readonly version?: RuntimeVersion;
+  readonly recursiveReadOnly: boolean;
+  readonly strictSupplementalGroups: boolean;
+  /** Of the machine. */
+  readonly appArmor: boolean;
+  readonly seLinux: boolean;
+}
+
+/** First releases that heed a field of pods; those before skip it without a word. */
+const since = {
+  imageVolumes: { containerd: [2, 1], "cri-o": [1, 31] },
+  stopSignal: { containerd: [2, 3], "cri-o": [1, 34] },
+} as const;
+
+/** What of a pod cannot be honoured over CRI here, a sentence for each. Pure. */
+export function podObjections(pod: Pod, abilities: RuntimeAbilities): string[] {
+  const spec = pod.spec;
+  if (spec === undefined) return [];
+  const { version } = abilities;
+  const runtime = version === undefined ? "the container runtime" : `${version.name} ${version.version}`;
+  const objections: string[] = [];
+  if (spec.os?.name === "windows") objections.push("the pod is for Windows, and this is Linux");
+  if (spec.hostUsers === false) {
+    objections.push("the pod asks for users of its own (hostUsers: false), which this node cannot map");
+  }
+  if ((spec.resourceClaims?.length ?? 0) > 0) {
+    objections.push("the pod claims devices (resourceClaims), and this node has no driver for any");
+  }
+  if (spec.securityContext?.supplementalGroupsPolicy === "Strict" && !abilities.strictSupplementalGroups) {
+    objections.push(`${runtime} cannot keep an image's groups away (supplementalGroupsPolicy: Strict)`);
+  }
+  for (const volume of spec.volumes ?? []) {
+    if (volume.image === undefined || isKnown(version, since.imageVolumes)) continue;
+    objections.push(`volume "${volume.name}" is an image, which ${runtime} cannot mount`);
+  }
+  objections.push(...profileObjections("the pod", spec.securityContext, abilities));
+  for (const container of allContainers(pod)) objections.push(...containerObjections(container, runtime, abilities));
+  return objections;
+}
+
+function containerObjections(container: Container, runtime: string, abilities: RuntimeAbilities): string[] {
+  const who = `container "${container.name}"`;
+  const objections = profileObjections(who, container.securityContext, abilities);
+  const { stopSignal } = container.lifecycle ?? {};
+  if (stopSignal !== undefined && !isKnown(abilities.version, since.stopSignal)) {
+    objections.push(`${who} is to be stopped by ${stopSignal}, and ${runtime} only knows the image's own signal`);
+  }
+  for (const mount of container.volumeMounts ?? []) {
+    if (mount.recursiveReadOnly !== "Enabled" || abilities.recursiveReadOnly) continue;
+    objections.push(`${who} mounts ${mount.mountPath} read-only with all below it, which ${runtime} cannot do`);
+  }
+  return objections;
+}
+
+interface Profiles {
+  readonly appArmorProfile?: { readonly type?: string };
+  readonly seLinuxOptions?: unknown;
+}
+
+function profileObjections(who: string, context: Profiles | undefined, abilities: RuntimeAbilities): string[] {
+  const objections: string[] = [];
+  const type = context?.appArmorProfile?.type;
+  if (type !== undefined && type !== "Unconfined" && !abilities.appArmor) {
+    objections.push(`${who} asks for an AppArmor profile, and this machine has no AppArmor`);
+  }
+  if (context?.seLinuxOptions !== undefined && !abilities.seLinux) {
+    objections.push(`${who} asks for an SELinux context, and this machine has no SELinux`);
+  }
+  return objections;
+}
+
+type Releases = Readonly<Record<string, readonly [major: number, minor: number]>>;
+
+/** Whether a version has what came with some release. Of other runtimes it is not known that they have not. */
+function isKnown(version: RuntimeVersion | undefined, releases: Releases): boolean {
+  const first = version && releases[version.name];
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version?.version ?? "") ?? [];
+  if (first === undefined || major === undefined || minor === undefined) return true;
+  return Number(major) > first[0] || (Number(major) === first[0] && Number(minor) >= first[1]);
+}
