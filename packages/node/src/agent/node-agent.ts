@@ -1,12 +1,16 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
-import { type ClusterConfig, EventRecorder, KubeClient } from "@fjord/kube";
-import { ApiReviewer, Guard, KubeletServer, type ServingTls } from "../kubelet-api/index.ts";
+import { EventRecorder, KubeClient } from "@fjord/kube";
+import { ApiReviewer, Guard, KubeletServer } from "../kubelet-api/index.ts";
+import { LogRotator } from "../logs/index.ts";
+import { EvictionManager, type Threshold } from "../machine/eviction/index.ts";
+import { ImageCollector } from "../machine/images/index.ts";
 import {
   type MachineCapacity,
   type MachineInfo,
   type ResourcePlan,
+  readFileSystem,
   readMachineCapacity,
   readMachineInfo,
 } from "../machine/index.ts";
@@ -14,14 +18,21 @@ import { ApiPodObjects } from "../objects/index.ts";
 import { PodManager } from "../pod/pod-manager.ts";
 import type { DnsSettings } from "../pod/pod-settings.ts";
 import { ApiPodSource } from "../pod-source/index.ts";
-import { NodeRegistration, type Taint } from "../registration/index.ts";
-import { inThousandths, inUnits, parseQuantity } from "../resources/quantity.ts";
+import {
+  type JoinedCluster,
+  NodeRegistration,
+  ServingCertificate,
+  standardLabels,
+  type Taint,
+} from "../registration/index.ts";
 import type { Runtime } from "../runtime/index.ts";
 import { NodeStore } from "../store/index.ts";
 import { LocalVolumes } from "../volumes/index.ts";
 import { NodeBackend } from "./node-backend.ts";
 import { NodeState } from "./node-state.ts";
-import { NodeSummary } from "./node-summary.ts";
+import { NodeUsage } from "./node-usage.ts";
+import { reopenLog, runningLogs } from "./pod-logs.ts";
+import { type Part, runAll } from "./run-all.ts";
 
 export interface NodeAgentOptions {
   readonly nodeName: string;
@@ -30,24 +41,34 @@ export interface NodeAgentOptions {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly stateDirectory: string;
-  readonly cluster: ClusterConfig;
+  readonly cluster: JoinedCluster;
   /** By the handlers of RuntimeClasses; the one of the empty handler is the default. */
   readonly runtimes: ReadonlyMap<string, Runtime>;
+  /** What the default runtime is called on the node's label: `cri`, `process`, `simulated`. */
+  readonly runtimeName: string;
   readonly resources: ResourcePlan;
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
   /** The machine's own resolver settings. */
   readonly hostDns?: DnsSettings;
   readonly cgroupRoot: string;
-  /** Of the kubelet API. */
-  readonly tls: ServingTls;
-  /** @default 10250 */
-  readonly port?: number;
-  /** Where the kubelet API listens. @default all addresses */
-  readonly host?: string;
+  readonly evictionThresholds: readonly Threshold[];
+  readonly kubeletApi: KubeletApiOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+}
+
+export interface KubeletApiOptions {
+  readonly port: number;
+  /** @default all addresses */
+  readonly host?: string;
+  /** PEM: whose client certificates are believed. */
+  readonly clientCa?: string;
+  /** @default a certificate that the node makes */
+  readonly files?: { readonly cert: string; readonly key: string };
+  /** Asks the cluster for the certificate. */
+  readonly request: boolean;
 }
 
 /** A node: registered with an API, running the pods that are bound to it, serving the kubelet API. */
@@ -60,38 +81,48 @@ export class NodeAgent {
 
   /** Runs until the signal aborts. Its pods go on running then, and the next run takes them over. */
   async run(signal: AbortSignal): Promise<void> {
-    const { stateDirectory, clock, logger } = this.#options;
+    const { stateDirectory, cluster, clock, logger } = this.#options;
     await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
     const [capacity, machine] = await Promise.all([readMachineCapacity({ stateDirectory }), readMachineInfo()]);
     using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
-    const client = new KubeClient(this.#options.cluster);
-    const failed = new AbortController();
-    try {
-      const parts = this.#parts(client, store, capacity, machine);
-      await runAll(parts, AbortSignal.any([signal, failed.signal]), failed);
-    } finally {
-      await client.close();
-    }
+    await using client = new KubeClient(cluster.config);
+    const parts = await this.#parts({ client, store, capacity, machine });
+    await runAll(parts, signal);
   }
 
-  #parts(client: KubeClient, store: NodeStore, capacity: MachineCapacity, machine: MachineInfo): Part[] {
+  async #parts(base: {
+    client: KubeClient;
+    store: NodeStore;
+    capacity: MachineCapacity;
+    machine: MachineInfo;
+  }): Promise<Part[]> {
+    const { client, store, capacity, machine } = base;
     const options = this.#options;
-    const { nodeName, addresses, labels, stateDirectory, clusterDomain, clock, random, logger } = options;
+    const { nodeName, addresses, stateDirectory, clusterDomain, cluster, clock, random, logger } = options;
     const shared = { client, clock, random, logger };
     const runtimes = [...new Set(options.runtimes.values())];
+    const labels = standardLabels({
+      ...machine,
+      nodeName,
+      hostname: nodeName,
+      runtime: options.runtimeName,
+      own: options.labels,
+    });
     const events = new EventRecorder({ ...shared, component: "kubelet", instance: nodeName });
     const source = new ApiPodSource({ ...shared, store, nodeName });
     const objects = new ApiPodObjects({ ...shared, store });
     const node = () => ({ name: nodeName, labels });
     const volumes = new LocalVolumes({ stateDirectory, objects, node, clusterDomain, logger });
     const state: NodeState = new NodeState({
+      client,
       nodeName,
       addresses,
       machine,
       capacity,
       resources: options.resources,
       runtimes,
-      kubeletPort: () => options.port ?? 10250,
+      kubeletPort: options.kubeletApi.port,
+      pressure: () => eviction.conditions(),
       onChange: () => registration.changed(),
       clock,
       logger,
@@ -113,66 +144,80 @@ export class NodeAgent {
         ...(options.hostDns && { hostDns: options.hostDns }),
         cgroupRoot: options.cgroupRoot,
         memoryCapacity: capacity.memoryBytes,
-        allocatable: amountsOf(state.allocatable),
+        allocatable: state.amounts,
       },
     });
-    const summary = new NodeSummary({ nodeName, stateDirectory, runtimes, manager, volumes, clock, logger });
-    const backend = new NodeBackend({
-      manager,
-      summary: (signal) => summary.read(signal),
-      healthy: () => {
-        if (state.problem !== undefined) throw new Error(state.problem);
+    const memoryBytes = capacity.memoryBytes;
+    const usage = new NodeUsage({ nodeName, stateDirectory, memoryBytes, runtimes, manager, volumes, clock, logger });
+    const collectors = runtimes.flatMap((runtime) => {
+      const { images } = runtime;
+      if (images === undefined) return [];
+      const measured = { list: (signal?: AbortSignal) => runtime.list(signal), images };
+      return new ImageCollector({ ...shared, runtime: measured, usage: (path) => readFileSystem(path, clock) });
+    });
+    const eviction: EvictionManager = new EvictionManager({
+      thresholds: options.evictionThresholds,
+      observe: () => usage.observe(),
+      usages: () => usage.podUsages(),
+      overLimits: () => usage.overLimits(),
+      evict: (pod, message, graceSeconds) => manager.evict(pod.metadata.uid ?? "", message, graceSeconds),
+      isRunning: (uid) =>
+        manager.pods().some(({ metadata, status }) => metadata.uid === uid && status?.phase === "Running"),
+      reclaim: async (signal) => {
+        for (const collector of collectors) await collector.collectAll(signal);
       },
+      changed: () => registration.changed(),
       clock,
+      logger,
     });
-    const guard = new Guard({ reviewer: new ApiReviewer(client), nodeName, clock });
-    const server: KubeletServer = new KubeletServer({
-      backend,
-      guard,
-      tls: options.tls,
-      ...(options.host !== undefined && { host: options.host }),
-      ...(options.port !== undefined && { port: options.port }),
+    const { host, port, clientCa = cluster.config.tls.ca, files, request } = options.kubeletApi;
+    const serving = new ServingCertificate({
+      ...shared,
+      pkiDirectory: join(stateDirectory, "pki"),
+      nodeName,
+      names: () => [nodeName, ...addresses],
+      ...(files && { files }),
+      request,
+    });
+    const believed = clientCa === undefined ? {} : { clientCa };
+    const server = new KubeletServer({
+      backend: new NodeBackend({
+        manager,
+        summary: (signal) => usage.summary(signal),
+        healthy: () => {
+          if (state.problem !== undefined) throw new Error(state.problem);
+        },
+        clock,
+      }),
+      guard: new Guard({ reviewer: new ApiReviewer(client), nodeName, clock }),
+      tls: { ...(await serving.load()), ...believed },
+      ...(host !== undefined && { host }),
+      port,
       log: logger,
       clock,
     });
+    serving.onChange((pair) => server.setTls({ ...pair, ...believed }));
     const identity = { name: nodeName, labels, taints: options.taints, machine: machine.machineID };
     const registration = new NodeRegistration({ ...shared, identity, facts: () => state.facts() });
+    const rotator = new LogRotator({
+      logs: async () => runningLogs(manager),
+      reopen: (id) => reopenLog(manager, id),
+      log: logger,
+      clock,
+    });
     return [
-      ["events", events],
-      ["pod source", source],
-      ["pod objects", objects],
-      ["kubelet API", server],
-      ["node state", state],
-      ["registration", registration],
-      ["pods", manager],
+      events,
+      source,
+      objects,
+      server,
+      { run: (signal) => serving.run(client, signal) },
+      ...(cluster.certificate ? [{ run: (signal: AbortSignal) => cluster.certificate?.run(client, signal) }] : []),
+      state,
+      registration,
+      manager,
+      eviction,
+      ...collectors,
+      rotator,
     ];
   }
-}
-
-type Part = readonly [name: string, part: { run(signal: AbortSignal): Promise<void> }];
-
-/** Runs all of them; where one fails, the others are stopped and its error is thrown. */
-async function runAll(parts: readonly Part[], signal: AbortSignal, failed: AbortController): Promise<void> {
-  const settled = await Promise.allSettled(
-    parts.map(async ([, part]) => {
-      try {
-        await part.run(signal);
-      } catch (error) {
-        failed.abort(error);
-        throw error;
-      }
-    }),
-  );
-  const failure = settled.find((result) => result.status === "rejected");
-  if (failure !== undefined) throw failure.reason;
-}
-
-/** Processors in thousandths, everything else in its unit. */
-function amountsOf(quantities: Readonly<Record<string, string>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(quantities).map(([name, text]) => {
-      const quantity = parseQuantity(text);
-      return [name, name === "cpu" ? inThousandths(quantity) : inUnits(quantity)];
-    }),
-  );
 }

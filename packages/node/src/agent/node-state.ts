@@ -1,4 +1,5 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import type { KubeClient } from "@fjord/kube";
 import {
   allocatableOf,
   capacityOf,
@@ -6,11 +7,18 @@ import {
   type MachineInfo,
   type ResourcePlan,
 } from "../machine/index.ts";
-import { type ConditionFacts, healthyConditions, type NodeFacts, notReady } from "../registration/index.ts";
+import {
+  type ConditionFacts,
+  healthyConditions,
+  kubeletVersion,
+  type NodeFacts,
+  notReady,
+} from "../registration/index.ts";
+import { inThousandths, inUnits, parseQuantity } from "../resources/quantity.ts";
 import type { Runtime, RuntimeVersion } from "../runtime/index.ts";
-import { nodeVersion } from "./node-version.ts";
 
 export interface NodeStateOptions {
+  readonly client: Pick<KubeClient, "raw">;
   readonly nodeName: string;
   readonly addresses: readonly string[];
   readonly machine: MachineInfo;
@@ -18,7 +26,9 @@ export interface NodeStateOptions {
   readonly resources: ResourcePlan;
   /** The first one is the default. */
   readonly runtimes: readonly Runtime[];
-  readonly kubeletPort: () => number;
+  readonly kubeletPort: number;
+  /** The conditions of memory, disk and processes. */
+  readonly pressure: () => readonly ConditionFacts[];
   /** Called when something has changed that should be known at once. */
   readonly onChange: () => void;
   readonly clock: Clock;
@@ -26,6 +36,9 @@ export interface NodeStateOptions {
 }
 
 const LOOK_MS = 5_000;
+/** Whatever the API server does, the runtime is looked at. */
+const ANSWER_MS = 1_000;
+const FJORD_VERSION = "0.1.0";
 
 /** What the node can say of itself: asked for at any time, looked at every few seconds. */
 export class NodeState {
@@ -34,7 +47,7 @@ export class NodeState {
   readonly #capacity: Readonly<Record<string, string>>;
   #version: RuntimeVersion | undefined;
   #problem: string | undefined = "the container runtime has not answered yet";
-  #pressure: readonly ConditionFacts[] = [];
+  #serverVersion: string | undefined;
 
   constructor(options: NodeStateOptions) {
     this.#options = options;
@@ -47,10 +60,14 @@ export class NodeState {
     return this.#problem;
   }
 
-  /** Replaces the conditions of the same types. */
-  setPressure(conditions: readonly ConditionFacts[]): void {
-    this.#pressure = conditions;
-    this.#options.onChange();
+  /** What pods may ask for: processors in thousandths, everything else in its unit. */
+  get amounts(): Record<string, number> {
+    return Object.fromEntries(
+      Object.entries(this.allocatable).map(([name, text]) => {
+        const quantity = parseQuantity(text);
+        return [name, name === "cpu" ? inThousandths(quantity) : inUnits(quantity)];
+      }),
+    );
   }
 
   facts(): NodeFacts {
@@ -67,10 +84,10 @@ export class NodeState {
       nodeInfo: {
         ...machine,
         containerRuntimeVersion: name === "" ? "" : `${name}://${version}`,
-        kubeletVersion: nodeVersion,
+        kubeletVersion: kubeletVersion(this.#serverVersion, FJORD_VERSION),
         kubeProxyVersion: "",
       },
-      kubeletPort: kubeletPort(),
+      kubeletPort,
     };
   }
 
@@ -93,6 +110,7 @@ export class NodeState {
   }
 
   async #look(signal: AbortSignal): Promise<string | undefined> {
+    this.#serverVersion ??= await this.#askVersion(signal);
     try {
       const [main] = this.#options.runtimes;
       this.#version ??= await main?.version(signal);
@@ -107,8 +125,22 @@ export class NodeState {
     }
   }
 
+  /** A node must not claim to be newer than its API server. */
+  async #askVersion(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const patience = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+      const { body } = await this.#options.client.raw("GET", "/version", { signal: patience });
+      const { gitVersion } = JSON.parse(Buffer.from(body).toString()) as { gitVersion?: string };
+      return gitVersion;
+    } catch (error) {
+      this.#options.logger.debug("the API server does not tell its version", { error: describeError(error) });
+      return undefined;
+    }
+  }
+
   #conditions(): ConditionFacts[] {
-    const overrides = this.#problem === undefined ? this.#pressure : [...this.#pressure, notReady(this.#problem)];
+    const pressure = this.#options.pressure();
+    const overrides = this.#problem === undefined ? pressure : [...pressure, notReady(this.#problem)];
     return healthyConditions().map((usual) => overrides.find(({ type }) => type === usual.type) ?? usual);
   }
 }

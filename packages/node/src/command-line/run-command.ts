@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
-import { loadClusterConfig } from "@fjord/kube";
 import { type Command, Option } from "commander";
-import { NodeAgent } from "../agent/node-agent.ts";
-import { machineAddress, parseResolverFile } from "./host-settings.ts";
+import { type KubeletApiOptions, NodeAgent } from "../agent/node-agent.ts";
+import { defaultHardThresholds, parseThresholds } from "../machine/eviction/index.ts";
+import { addressTowards } from "../machine/node-address.ts";
+import { type BootstrapOptions, joinCluster } from "../registration/index.ts";
+import { InvalidNodeOption } from "./errors.ts";
 import {
   addressesOption,
   countOption,
@@ -14,8 +16,8 @@ import {
   resourcesOption,
   taintsOption,
 } from "./option-values.ts";
+import { parseResolverFile } from "./resolver-file.ts";
 import { openRuntimes } from "./runtimes.ts";
-import { servingTls } from "./serving-tls.ts";
 
 export interface CommandContext {
   readonly env: NodeJS.ProcessEnv;
@@ -30,6 +32,12 @@ export interface CommandContext {
 
 interface RunFlags {
   kubeconfig?: string;
+  server?: string;
+  ca?: string;
+  caHash: string[];
+  bootstrapToken?: string;
+  evictionHard: string;
+  requestServingCert: boolean;
   nodeName?: string;
   nodeIp: string[];
   stateDir?: string;
@@ -58,7 +66,14 @@ export function addRun(program: Command, context: CommandContext): void {
   program
     .command("run")
     .description("join a Kubernetes API as a node and run the pods that are bound to it, until interrupted")
-    .option("--kubeconfig <file>", "how to reach the API (default: as kubectl)")
+    .option("--kubeconfig <file>", "how to reach the API, with the node's own credentials")
+    .option("--server <url>", "the API to join by bootstrap token, when the node has no credentials yet")
+    .option("--ca <file>", "certificate authority of that API")
+    .option("--ca-hash <sha256:hex>", "instead of the authority: the hash of its public key", several, [])
+    .option(
+      "--bootstrap-token <token>",
+      "token to ask for the node's credentials with; not needed again once it has them",
+    )
     .option("--node-name <name>", "name of the Node object (default: the machine's host name)")
     .option("--node-ip <address>", "address of the node, one of each family", several, [])
     .option(
@@ -82,10 +97,12 @@ export function addRun(program: Command, context: CommandContext): void {
     .option("--cluster-domain <name>", "the cluster's domain", "cluster.local")
     .option("--resolv-conf <file>", "resolver settings for pods of dnsPolicy Default", "/etc/resolv.conf")
     .option("--cgroup-root <path>", "control group below which pods are", "")
+    .option("--eviction-hard <thresholds>", "when pods are evicted at once", defaultHardThresholds)
     .option("--address <address>", "where the kubelet API listens (default: everywhere)")
     .option("--port <number>", "port of the kubelet API", "10250")
     .option("--tls-cert <file>", "serving certificate of the kubelet API (default: one that the node makes)")
     .option("--tls-key <file>", "key of that certificate")
+    .option("--request-serving-cert", "ask the cluster to sign the node's own; somebody has to approve it", false)
     .option("--client-ca <file>", "whose client certificates the kubelet API believes (default: the cluster's)")
     .action((flags: RunFlags) => runNode(flags, context));
 }
@@ -94,7 +111,6 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
   const { env, home, isRoot, signal, clock, random, logger } = context;
   const nodeName = nodeNameOption("--node-name", flags.nodeName ?? hostname());
   const given = addressesOption("--node-ip", flags.nodeIp);
-  const addresses = given.length > 0 ? given : [machineAddress()];
   const stateDirectory = resolve(
     flags.stateDir ?? (isRoot ? "/var/lib/fjord-node" : `${home}/.local/share/fjord/node`),
   );
@@ -107,28 +123,74 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
   };
   const port = countOption("--port", flags.port, 1, 65_535);
   const clusterDns = addressesOption("--cluster-dns", flags.clusterDns);
-  const cluster = await loadClusterConfig({ env, home, ...(flags.kubeconfig && { kubeconfig: flags.kubeconfig }) });
+  const evictionThresholds = parseThresholds(flags.evictionHard);
+  const kubeletApi = await kubeletApiOptions(flags, port);
+  const bootstrap = await bootstrapOptions(flags);
+  const cluster = await joinCluster(
+    {
+      nodeName,
+      pkiDirectory: join(stateDirectory, "pki"),
+      ...(flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }),
+      ...(bootstrap && { bootstrap }),
+      env,
+      clock,
+      random,
+      logger,
+    },
+    signal,
+  );
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
-  const tls = await servingTls({ ...flags, nodeName, addresses, cluster, clock });
   const agent = new NodeAgent({
     nodeName,
-    addresses,
+    addresses: given.length > 0 ? given : [await addressTowards(cluster.config.server)],
     labels,
     taints,
     stateDirectory,
     cluster,
     runtimes,
+    runtimeName: runtimes.get("") === runtimes.get("process") ? "process" : "cri",
     resources,
+    evictionThresholds,
+    kubeletApi,
     clusterDns,
     clusterDomain: flags.clusterDomain,
     hostDns: parseResolverFile(await readFile(flags.resolvConf, "utf8").catch(() => "")),
     cgroupRoot: flags.cgroupRoot,
-    tls,
-    port,
-    ...(flags.address !== undefined && { host: flags.address }),
     clock,
     random,
     logger,
   });
   await agent.run(signal);
+}
+
+async function kubeletApiOptions(flags: RunFlags, port: number): Promise<KubeletApiOptions> {
+  const { address, tlsCert, tlsKey, clientCa, requestServingCert } = flags;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new InvalidNodeOption({
+      option: tlsCert === undefined ? "--tls-key" : "--tls-cert",
+      value: tlsCert ?? tlsKey ?? "",
+      reason: "a certificate and its key are given together or not at all",
+    });
+  }
+  return {
+    port,
+    ...(address !== undefined && { host: address }),
+    ...(clientCa !== undefined && { clientCa: await readFile(clientCa, "utf8") }),
+    ...(tlsCert !== undefined && tlsKey !== undefined && { files: { cert: tlsCert, key: tlsKey } }),
+    request: requestServingCert,
+  };
+}
+
+async function bootstrapOptions(flags: RunFlags): Promise<BootstrapOptions | undefined> {
+  const { server, bootstrapToken: token, ca, caHash } = flags;
+  if (token === undefined) return undefined;
+  if (server === undefined) {
+    throw new InvalidNodeOption({ option: "--bootstrap-token", value: "…", reason: "it needs --server" });
+  }
+  return {
+    server,
+    token,
+    ...(ca !== undefined && { ca: await readFile(ca, "utf8") }),
+    ...(caHash.length > 0 && { caHashes: caHash }),
+  };
 }

@@ -1,4 +1,3 @@
-import { networkInterfaces } from "node:os";
 import type { DnsSettings } from "../pod/pod-settings.ts";
 
 /** The resolver settings of a `resolv.conf`. */
@@ -19,11 +18,4 @@ export function parseResolverFile(text: string): DnsSettings {
     searches: after("search").at(-1) ?? [],
     options: after("options").flat(),
   };
-}
-
-/** The machine's own address: the first that others can reach it by, else the loopback one. */
-export function machineAddress(interfaces = networkInterfaces()): string {
-  const addresses = Object.values(interfaces).flatMap((each) => each ?? []);
-  const usable = addresses.filter(({ internal, address }) => !internal && !address.startsWith("fe80:"));
-  return (usable.find(({ family }) => family === "IPv4") ?? usable[0])?.address ?? "127.0.0.1";
 }
