@@ -53,6 +53,8 @@ export interface Runtime {
   removeContainer(id: string, signal?: AbortSignal): Promise<void>;
   /** Changes the limits of a running container. */
   updateResources(id: string, resources: ContainerResources, signal?: AbortSignal): Promise<void>;
+  /** Changes the limits of a running pod as a whole to `config.resources`; absent where pods have no such limits. */
+  resizeSandbox?(id: string, config: SandboxConfig, signal?: AbortSignal): Promise<void>;
 
   /** Runs a command in a running container; resolves with its exit code once all output is written. */
   exec(id: string, command: readonly string[], streams: CommandStreams, signal?: AbortSignal): Promise<number>;

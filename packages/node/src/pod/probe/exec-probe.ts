@@ -1,31 +1,41 @@
 import { Writable } from "node:stream";
-import { describeError } from "@fjord/base";
-import type { Runtime } from "../../runtime/index.ts";
+import { describeError, FjordError } from "@fjord/base";
+import type { ExecSyncResult, Runtime } from "../../runtime/index.ts";
 import { failure, LONGEST_OUTPUT, type ProbeResult, success } from "./probe-result.ts";
 
 /** Succeeds where the command ends with 0. */
 export async function probeExec(
-  runtime: Pick<Runtime, "exec">,
+  runtime: Pick<Runtime, "exec" | "execSync">,
   id: string,
   command: readonly string[],
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   try {
-    const { exitCode, output } = await runCommand(runtime, id, command, signal);
+    const { exitCode, output } = await runCommand(runtime, id, command, signal, timeoutMs);
     return exitCode === 0 ? success : failure(output);
   } catch (error) {
-    if (signal.aborted) return failure(`command timed out: "${command.join(" ")}" did not end in time`);
+    if (signal.aborted || isTimeout(error)) {
+      return failure(`command timed out: "${command.join(" ")}" timed out after ${timeoutMs / 1000}s`);
+    }
     return { outcome: "error", message: describeError(error) };
   }
 }
 
-/** Runs a command in a container; gives its exit code and what it wrote. */
+/** A runtime that counts the time itself may be a moment ahead of the signal. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof FjordError && error.code.endsWith("TIMED_OUT");
+}
+
+/** Runs a command in a container; gives its exit code and what it wrote. One that must end soon may go a quicker way. */
 export async function runCommand(
-  runtime: Pick<Runtime, "exec">,
+  runtime: Pick<Runtime, "exec" | "execSync">,
   id: string,
   command: readonly string[],
   signal: AbortSignal,
-): Promise<{ exitCode: number; output: string }> {
+  timeoutMs?: number,
+): Promise<ExecSyncResult> {
+  if (runtime.execSync !== undefined && timeoutMs !== undefined) return runtime.execSync(id, command, timeoutMs);
   const chunks: Buffer[] = [];
   let length = 0;
   const collector = () =>

@@ -9,7 +9,7 @@ import { probeTcp } from "./tcp-probe.ts";
 
 /** What is probed. */
 export interface ProbedContainer {
-  readonly runtime: Pick<Runtime, "exec">;
+  readonly runtime: Pick<Runtime, "exec" | "execSync">;
   readonly id: string;
   readonly spec: Container;
   readonly podIP: string;
@@ -20,7 +20,8 @@ export async function tryProbe(probe: Probe, probed: ProbedContainer, signal: Ab
   const { exec, httpGet, tcpSocket, grpc } = probe;
   const { runtime, id, spec, podIP } = probed;
   try {
-    if (exec !== undefined) return await probeExec(runtime, id, exec.command ?? [], signal);
+    if (exec !== undefined)
+      return await probeExec(runtime, id, exec.command ?? [], (probe.timeoutSeconds ?? 1) * 1000, signal);
     if (httpGet !== undefined) return await probeHttp(httpTarget(httpGet, spec, podIP, "probe"), signal);
     if (tcpSocket !== undefined) {
       return await probeTcp(tcpSocket.host || podIP, portNumber(tcpSocket.port, spec), signal);

@@ -1,8 +1,9 @@
 import { backoffDelay, describeError } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
-import { containerResources } from "../../resources/container-resources.ts";
-import type { RuntimeContainer } from "../../runtime/index.ts";
+import { containerResources, wholePodResources } from "../../resources/container-resources.ts";
+import type { ContainerResources, RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
 import { annotations } from "../annotations.ts";
+import { forgeSandbox } from "../forge/sandbox-forge.ts";
 import type { ObservedPod } from "../observed-pod.ts";
 import type { Unwell } from "../plan/plan-input.ts";
 import { containerOf, type PodContainer, uidOf } from "../pod-containers.ts";
@@ -65,12 +66,12 @@ export class PodResizer {
     // New ephemeral containers and the like are no resize.
     const allocation = { ...wanted, ...this.#allocation };
     if (sameAllocation(allocation, wanted)) this.#pending = undefined;
-    else await this.#decide(pod, wanted);
+    else await this.#decide(pod, wanted, observed.sandbox);
     return withAllocation(pod, this.#allocation);
   }
 
   /** Changes running containers that have something else than they were granted. */
-  apply(pod: Pod, running: readonly RuntimeContainer[]): void {
+  apply(pod: Pod, running: readonly RuntimeContainer[], sandbox: RuntimeSandbox | undefined): void {
     this.#unwell.clear();
     let isInProgress = false;
     for (const container of running) {
@@ -83,7 +84,7 @@ export class PodResizer {
         this.#unwell.set(container.id, { message: `Container ${known.name} resize requires restart` });
       } else void this.#change(pod, container, known);
     }
-    if (this.#isInProgress && !isInProgress) this.#complete(pod);
+    if (this.#isInProgress && !isInProgress) this.#complete(pod, sandbox);
     this.#isInProgress = isInProgress;
   }
 
@@ -113,10 +114,18 @@ export class PodResizer {
     return this.#applied.get(container.id) ?? parseRequirements(container.annotations[annotations.resources] ?? "{}");
   }
 
-  async #decide(pod: Pod, wanted: Allocation): Promise<void> {
-    const { ledger } = this.#context;
+  async #decide(pod: Pod, wanted: Allocation, sandbox: RuntimeSandbox | undefined): Promise<void> {
+    const { ledger, signal } = this.#context;
     const decision = decideResize(pod, ledger);
     if (decision.verdict === "grant") {
+      // First the pod as a whole: a container cannot have more than it.
+      const before = withAllocation(pod, this.#allocation ?? {});
+      await this.#resizeSandbox(
+        pod,
+        sandbox,
+        largerResources(wholePodResources(before), wholePodResources(pod)),
+        signal,
+      );
       await this.#file.write({ allocation: wanted, applied: Object.fromEntries(this.#applied) });
       this.#allocation = wanted;
       this.#pending = undefined;
@@ -129,6 +138,18 @@ export class PodResizer {
     if (this.#pending?.reason !== verdict)
       this.#say("Warning", `Resize${verdict}`, `Pod resize ${verdict}: ${message}`);
     this.#pending = { type: "PodResizePending", status: "True", reason: verdict, message };
+  }
+
+  async #resizeSandbox(
+    pod: Pod,
+    sandbox: RuntimeSandbox | undefined,
+    resources: ContainerResources,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { view, handler, settings } = this.#context;
+    if (sandbox?.state !== "ready" || view.runtime.resizeSandbox === undefined) return;
+    const config = forgeSandbox(pod, sandbox.attempt, handler, settings);
+    await view.runtime.resizeSandbox(sandbox.id, { ...config, resources }, signal);
   }
 
   async #change(pod: Pod, container: RuntimeContainer, { spec }: PodContainer): Promise<void> {
@@ -156,10 +177,23 @@ export class PodResizer {
     wake();
   }
 
-  #complete(pod: Pod): void {
+  #complete(pod: Pod, sandbox: RuntimeSandbox | undefined): void {
     this.#error = undefined;
+    const { signal, logger } = this.#context;
+    void this.#resizeSandbox(pod, sandbox, wholePodResources(pod), signal).catch((error: unknown) => {
+      if (!signal.aborted) logger.warn("cannot narrow a pod", { pod: uidOf(pod), error: describeError(error) });
+    });
     this.#say("Normal", "ResizeCompleted", `Pod resize completed: ${describe(pod, this.#allocation ?? {})}`);
   }
+}
+
+/** Of each the larger; no limit is the largest. */
+export function largerResources(a: ContainerResources, b: ContainerResources): ContainerResources {
+  const larger = (name: "cpuRequest" | "cpuLimit" | "memoryRequest" | "memoryLimit") => {
+    const [one, other] = [a[name], b[name]];
+    return one === undefined || other === undefined ? {} : { [name]: Math.max(one, other) };
+  };
+  return { ...larger("cpuRequest"), ...larger("cpuLimit"), ...larger("memoryRequest"), ...larger("memoryLimit") };
 }
 
 function needsRestart({ spec }: PodContainer, resource: string): boolean {

@@ -146,7 +146,7 @@ export class ContainerStarter {
         attempt,
       );
       await this.#volumes.ensure(signal);
-      const environment = await resolveEnvironment(pod, container.spec, facts(), objects);
+      const environment = await resolveEnvironment(pod, container.spec, facts(), objects, volumes.readFile);
       const mounts = await volumes.mounts(pod, container.name, facts());
       await makeMessageFile(messageFile);
       return forgeContainer(pod, container, {

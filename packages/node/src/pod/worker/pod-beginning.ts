@@ -4,7 +4,7 @@ import type { Refusal } from "../../resources/node-ledger.ts";
 import { hasBegun, isTerminal, uidOf } from "../pod-containers.ts";
 import { type PodServices, sayer } from "./pod-services.ts";
 import { PodWorker } from "./pod-worker.ts";
-import { chooseRuntime, type RuntimeChooser } from "./runtime-choice.ts";
+import { chooseRuntime, type RuntimeChoice, type RuntimeChooser } from "./runtime-choice.ts";
 
 export interface PodBeginningOptions extends PodServices, Omit<RuntimeChooser, "objects"> {
   readonly pod: Pod;
@@ -40,6 +40,7 @@ export class PodBeginning {
       try {
         const choice = await chooseRuntime(pod, this.#options, signal);
         const refusal = this.#refusal(pod, choice.objections);
+        if (refusal === undefined && !hasBegun(pod)) this.#warn(pod, choice);
         return new PodWorker({ ...this.#options, ...choice, pod, ...(refusal && { refusal }) });
       } catch (error) {
         if (signal.aborted) break;
@@ -59,6 +60,12 @@ export class PodBeginning {
     if (objections.length > 0) return { reason: "RuntimeUnsupported", message: objections.join("; ") };
     if (hasBegun(pod)) ledger.enter(pod);
     return ledger.admit(pod);
+  }
+
+  /** Tells what the runtime honours less than the pod asks for. */
+  #warn(pod: Pod, { view }: RuntimeChoice): void {
+    const notes = view.runtime.notes?.(pod) ?? [];
+    if (notes.length > 0) sayer(this.#options, () => pod)("Warning", "RuntimeLimited", notes.join("; "));
   }
 
   async #wait(ms: number): Promise<void> {

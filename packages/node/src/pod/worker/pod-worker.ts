@@ -20,7 +20,7 @@ import { ContainerStopper, type StopAction } from "./container-stopper.ts";
 import { lastWords } from "./last-words.ts";
 import { PodConclusion } from "./pod-conclusion.ts";
 import { deadlineOf, endOf } from "./pod-ending.ts";
-import { type PodServices, sayer, type WorkerContext } from "./pod-services.ts";
+import { type PodServices, type Say, sayer, type WorkerContext } from "./pod-services.ts";
 import type { RuntimeView } from "./runtime-view.ts";
 import { SandboxKeeper } from "./sandbox-keeper.ts";
 import { VolumeKeeper } from "./volume-keeper.ts";
@@ -40,6 +40,7 @@ export interface PodWorkerOptions extends PodServices {
 /** Keeps one pod as its spec says. It looks when woken, one look at a time, and never waits for what it has begun. */
 export class PodWorker {
   readonly #options: PodWorkerOptions;
+  readonly #say: Say;
   readonly #starter: ContainerStarter;
   readonly #stopper: ContainerStopper;
   readonly #sandboxes: SandboxKeeper;
@@ -71,6 +72,7 @@ export class PodWorker {
       facts: () => this.#facts(),
       wake: () => this.wake(),
     };
+    this.#say = sayer(options, () => this.#pod);
     this.#probes = new PodProbes(context);
     this.#hooks = new PodHooks(context);
     this.#volumes = new VolumeKeeper(context);
@@ -94,7 +96,7 @@ export class PodWorker {
   /** Ends the pod to relieve the node. */
   evict(message: string, graceSeconds: number = this.#pod.spec?.terminationGracePeriodSeconds ?? 30): void {
     if (this.#end !== undefined) return;
-    sayer(this.#options, () => this.#pod)("Warning", "Evicted", message);
+    this.#say("Warning", "Evicted", message);
     this.#end = { cause: "evicted", since: this.#options.clock.now(), graceSeconds, reason: "Evicted", message };
     this.wake();
   }
@@ -156,7 +158,7 @@ export class PodWorker {
     }
     const running = this.#running(observed);
     this.#probes.follow(running, this.#end !== undefined);
-    if (this.#end === undefined) this.#resizer.apply(this.#pod, running);
+    if (this.#end === undefined) this.#resizer.apply(this.#pod, running, observed.sandbox);
     const plan = planPod(this.#planInput(observed, now));
     if (plan.ended) ledger.leave(uidOf(this.#pod));
     this.#carryOut(plan.actions);
@@ -182,12 +184,12 @@ export class PodWorker {
       if (reason !== "CrashLoopBackOff" || last === undefined || this.#toldBackOff.has(last.id)) continue;
       this.#toldBackOff.add(last.id);
       const message = `Back-off restarting failed container ${name} in pod ${podText(this.#pod)}`;
-      sayer(this.#options, () => this.#pod)("Warning", "BackOff", message);
+      this.#say("Warning", "BackOff", message);
     }
   }
 
   #refuse({ reason, message }: Refusal): void {
-    sayer(this.#options, () => this.#pod)("Warning", reason, message);
+    this.#say("Warning", reason, message);
     const whole = `Pod was rejected: ${message}`;
     this.#end = { cause: "refused", since: this.#options.clock.now(), graceSeconds: 0, reason, message: whole };
   }

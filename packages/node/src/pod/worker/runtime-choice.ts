@@ -1,5 +1,6 @@
 import type { Pod } from "@fjord/kube";
 import type { PodObjects } from "../../objects/pod-objects.ts";
+import { volumeObjections } from "../../volumes/volume-objections.ts";
 import { annotations } from "../annotations.ts";
 import { RuntimeClassMissing } from "../errors.ts";
 import { uidOf } from "../pod-containers.ts";
@@ -29,7 +30,8 @@ export async function chooseRuntime(pod: Pod, chooser: RuntimeChooser, signal: A
   const name = pod.metadata.deletionTimestamp === undefined ? pod.spec?.runtimeClassName : undefined;
   const handler = name ? await handlerOf(name, chooser, signal) : "";
   const view = chooser.viewOf(handler);
-  if (view !== undefined) return { view, handler, objections: view.runtime.objections(pod) };
+  if (view !== undefined)
+    return { view, handler, objections: [...view.runtime.objections(pod), ...volumeObjections(pod)] };
   const [any] = chooser.views;
   if (any === undefined) throw new Error("a node needs a runtime");
   return { view: any, handler, objections: [`this node has no runtime for the handler "${handler}"`] };
