@@ -100,7 +100,10 @@ export class NodeAgent {
     const options = this.#options;
     const { nodeName, addresses, stateDirectory, clusterDomain, cluster, clock, random, logger } = options;
     const shared = { client, clock, random, logger };
-    const runtimes = [...new Set(options.runtimes.values())];
+    // The default one first: the Node names it.
+    const runtimes = [...new Set([options.runtimes.get(""), ...options.runtimes.values()])].filter(
+      (runtime) => runtime !== undefined,
+    );
     const labels = standardLabels({
       ...machine,
       nodeName,
