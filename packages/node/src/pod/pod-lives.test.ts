@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { stat } from "node:fs/promises";
 import { test } from "node:test";
 import type { ContainerStatus } from "./pod-containers.ts";
+import { podDirectory, terminationMessageFile } from "./pod-directory.ts";
 import { FakeImages, FakeRuntime } from "./testing/fake-runtime.ts";
 import { newPod, PodBench } from "./testing/pod-bench.ts";
 
@@ -133,8 +135,16 @@ test("a failing init container is repeated, or fails the pod where it may not be
   bench.runtime.exit(bench.runtime.running("i")?.id ?? "", 1);
   await bench.settle();
   assert.equal(bench.status("never").phase, "Failed");
-  assert.equal(condition(bench, "never", "Initialized"), "False");
+  const initialized = bench.status("never").conditions?.find(({ type }) => type === "Initialized");
+  assert.deepEqual([initialized?.status, initialized?.reason], ["False", "ContainersNotInitialized"]);
   assert.ok(first(bench, "never").state?.waiting, "the main container never ran");
+});
+
+test("a container may write its last words whoever it runs as", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  const file = terminationMessageFile(podDirectory(bench.settings.stateDirectory, "uid-web"), "web", 0);
+  assert.equal((await stat(file)).mode & 0o777, 0o666);
 });
 
 test("a sidecar must have started before others do, and ends after them", async () => {

@@ -65,7 +65,7 @@ function initializedCondition(
     .map(({ name }) => name);
   if (incomplete.length === 0) return { type, status: "True" };
   const message = `containers with incomplete status: [${incomplete.join(" ")}]`;
-  return { type, status: "False", reason: phase === "Failed" ? "PodFailed" : "ContainersNotInitialized", message };
+  return { type, status: "False", reason: "ContainersNotInitialized", message };
 }
 
 function readyCondition(

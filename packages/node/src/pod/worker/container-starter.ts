@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { backoffDelay, describeError } from "@fjord/base";
 import type { Secret } from "@fjord/kube";
@@ -223,7 +223,9 @@ async function asConfigProblem<T>(work: () => Promise<T>): Promise<T> {
 /** Whoever the container runs as may write to it. */
 async function makeMessageFile(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, "", { mode: 0o666 });
+  await writeFile(file, "");
+  // Whoever the container runs as writes to it; asked for at once, the umask would take that away.
+  await chmod(file, 0o666);
 }
 
 function newestImage(spec: { containers?: { name: string; image?: string }[] } | undefined, name: string): string {
