@@ -35,7 +35,15 @@ test("tests and benchmarks may import the test bed, sources may not", () => {
   const text = 'import { startTestSite } from "@fjord/testbed/testing";';
   assert.deepEqual(messages("packages/kube/src/a.integration.test.ts", text), []);
   assert.deepEqual(messages("packages/kube/bench/subjects/a.ts", text), []);
+  assert.deepEqual(messages("packages/kube/src/test-server.ts", text), []);
   assert.equal(messages("packages/kube/src/a.ts", text).length, 1);
+});
+
+test("sources do not import what is there for tests", () => {
+  const text = 'import { TestServer } from "./test-server.ts";';
+  assert.deepEqual(messages("packages/kube/src/a.ts", text), ["./test-server.ts is there for tests only"]);
+  assert.deepEqual(messages("packages/kube/src/a.test.ts", text), []);
+  assert.deepEqual(messages("packages/kube/src/test-client.ts", text), []);
 });
 
 test("an undeclared dependency is refused", () => {

@@ -59,8 +59,11 @@ export function findViolations(files: readonly SourceFile[], manifests: readonly
 }
 
 function judge(path: string, owner: string, specifier: string, declared: ReadonlySet<string>): string | undefined {
-  const test = path.endsWith(".test.ts") || new RegExp(`^packages/${owner}/(bench|examples)/`).test(path);
-  if (specifier.startsWith(".")) return judgeRelative(path, owner, specifier);
+  const test = isTest(path) || new RegExp(`^packages/${owner}/(bench|examples)/`).test(path);
+  if (specifier.startsWith(".")) {
+    if (!test && isTest(resolvePath(path, specifier))) return `${specifier} is there for tests only`;
+    return judgeRelative(path, owner, specifier);
+  }
   if (specifier.startsWith("node:")) {
     const allowed = PURE[owner];
     if (allowed === undefined || test || allowed.includes(specifier)) return undefined;
@@ -70,6 +73,11 @@ function judge(path: string, owner: string, specifier: string, declared: Readonl
   if (name.startsWith("@fjord/")) return judgePackage(owner, name.slice("@fjord/".length), test, declared);
   if (declared.has(name) || test) return undefined;
   return `${owner} imports ${name}, which packages/${owner}/package.json does not declare`;
+}
+
+/** A test, or what tests share: `test-*.ts`. Nothing that is shipped imports either. */
+function isTest(path: string): boolean {
+  return path.endsWith(".test.ts") || /\/test-[^/]+\.ts$/.test(path);
 }
 
 function judgePackage(owner: string, target: string, test: boolean, declared: ReadonlySet<string>): string | undefined {
