@@ -167,10 +167,12 @@ function enterWords(place: CommandPlace): string[] {
   if (!main) throw new ProcessContainerNotRunning({ action: "run a command", id: place.container.id });
   const pid = place.container.record.contained ? ["--pid"] : [];
   const nsenter = () => [tool("nsenter", "run a command"), "--target", String(main.pid), "--mount", ...pid];
-  const { privileges } = place.container.record;
-  if (place.namespace === "root") return [...nsenter(), "--uts", ...privileges];
-  if (place.namespace === "user") return [...nsenter(), "--user", "--preserve-credentials", ...privileges];
-  return [...privileges];
+  const { privileges, workingDirectory } = place.container.record;
+  // Its user may not be able to reach it by its path.
+  const enter = [tool("sh", "run a command"), "-c", 'cd -- "$0" 2>/dev/null; exec "$@"', workingDirectory];
+  if (place.namespace === "root") return [...nsenter(), "--uts", ...enter, ...privileges];
+  if (place.namespace === "user") return [...nsenter(), "--user", "--preserve-credentials", ...enter, ...privileges];
+  return [...enter, ...privileges];
 }
 
 function openProgram(place: CommandPlace, command: readonly string[]): number {

@@ -1,4 +1,5 @@
 import type { ContainerEnd } from "./records.ts";
+import { MOUNTED } from "./scripts.ts";
 
 export interface EndFacts {
   /** What the keeper noted: the exit code; or the node, with a word why. */
@@ -16,7 +17,7 @@ export function endOf(facts: EndFacts): ContainerEnd {
   const [code, word] = facts.exit.line.split(" ");
   const exitCode = Number(code);
   const times = { finishedAt: facts.exit.time, ...(facts.main ? { startedAt: facts.main.time } : {}) };
-  const problem = facts.problem?.trim();
+  const problem = facts.problem?.split(`${MOUNTED}\n`).at(-1)?.trim();
   if (word === "lost") {
     const message = "the program vanished without a trace of its end: killed from outside, or with the machine";
     return { exitCode, ...times, reason: "Error", message };

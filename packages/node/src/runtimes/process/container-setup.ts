@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { ContainerConfig, EnvironmentVariable, Mount, SandboxConfig } from "../../runtime/configuration.ts";
 import { ProcessContainerUnfit } from "./errors.ts";
@@ -87,6 +96,7 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
       ...(plan ? { plan } : {}),
       tools: planTools(plan),
       ...(abilities.namespace === "root" && pod.hostname !== "" ? { hostname: pod.hostname } : {}),
+      workingDirectory: work,
       privileges: privilegeWords,
       shell: tool("sh", "start a container"),
       contained,
@@ -159,7 +169,7 @@ function workingDirectory(options: SetupOptions): string {
   mkdirSync(own, { recursive: true });
   // Its processes may have users of their own.
   if (abilities.root) chmodSync(own, 0o1777);
-  return config.workingDirectory === "" ? own : config.workingDirectory;
+  return config.workingDirectory === "" ? realpathSync(own) : config.workingDirectory;
 }
 
 function allMounts(options: SetupOptions): Mount[] {
@@ -190,7 +200,9 @@ function makePlan(options: SetupOptions, mounts: readonly Mount[]): MountPlan {
     mkdirSync(directory ? path : dirname(path), { recursive: true });
     if (!directory) writeFileSync(path, "", { flag: "a" });
   }
-  writeFileSync(join(options.directory, "mounts"), plan.table, { mode: 0o600 });
+  for (const [name, table] of Object.entries(plan.tables)) {
+    if (table !== "") writeFileSync(join(options.directory, name), table, { mode: 0o600 });
+  }
   return plan;
 }
 
@@ -207,7 +219,15 @@ function linkMounts(mounts: readonly Mount[], work: string): void {
 
 function planTools(plan: MountPlan | undefined): Record<string, string> {
   if (!plan) return {};
-  const names = ["mount", "umount", "mkdir", "cp", "chmod", ...(plan.root === undefined ? [] : ["pivot_root"])];
+  const names = [
+    "mount",
+    "umount",
+    "mkdir",
+    "cp",
+    "chmod",
+    "mountpoint",
+    ...(plan.root === undefined ? [] : ["pivot_root"]),
+  ];
   return Object.fromEntries(names.map((name) => [name, findTool(name) ?? tool(name, "mount volumes")]));
 }
 

@@ -7,7 +7,7 @@ const SPACE = 32;
 
 /** Dates records of a log: never twice the same, never backwards. */
 export class LogTime {
-  #milliseconds = 0;
+  #milliseconds = -1;
   #nanoseconds = 0;
   #prefix = "";
 

@@ -112,12 +112,19 @@ export class LogCarrier {
       this.#sinceCheckpoint += consumed;
       if (!last) more = true;
     }
-    if (this.#sinceCheckpoint >= (this.#options.checkpointBytes ?? 4 * 1024 * 1024)) this.#checkpoint();
+    if (this.#sinceCheckpoint >= (this.#options.checkpointBytes ?? 4 * 1024 * 1024)) {
+      this.#checkpoint();
+      this.#release();
+    }
     return more;
   }
 
   #append(records: Buffer): void {
-    this.#log ??= this.#openLog();
+    if (this.#log === undefined) {
+      this.#log = this.#openLog();
+      // So that the file is found again by its inode, should it be renamed before the next checkpoint.
+      this.#checkpoint();
+    }
     for (let at = 0; at < records.length; ) at += writeSync(this.#log, records, at);
   }
 
@@ -192,10 +199,12 @@ export class LogCarrier {
     const checkpoint: Checkpoint = { inode: ino, offset: size, ...counts };
     writeWhole(join(this.#options.directory, "checkpoint.json"), JSON.stringify(checkpoint));
     this.#sinceCheckpoint = 0;
-    if (!this.#options.release) return;
-    for (const stream of STREAMS) {
-      if (counts[stream] > 0) this.#options.release(stream, counts[stream]);
-    }
+  }
+
+  /** Of what is carried and will never be read again. */
+  #release(): void {
+    const counts = this.#ready();
+    for (const stream of STREAMS) if (counts[stream] > 0) this.#options.release?.(stream, counts[stream]);
   }
 }
 

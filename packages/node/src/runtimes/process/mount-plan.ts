@@ -25,10 +25,10 @@ export interface MountPlanOptions {
 export interface MountPlan {
   /** Directories and files to be made in the pod's own volumes, for mounts within mounts. */
   readonly make: readonly { path: string; directory: boolean }[];
-  /** Shell commands, before `mount -a` is run on the table. */
-  readonly prepare: readonly string[];
-  /** In the format of fstab, in the order of mounting. */
-  readonly table: string;
+  /** Shell commands, in their order; `$tables` is the folder of the tables. */
+  readonly commands: readonly string[];
+  /** In the format of fstab, by their names. */
+  readonly tables: Readonly<Record<string, string>>;
   /** Where the new root was built; absent where the old one stays. */
   readonly root?: string;
 }
@@ -104,74 +104,83 @@ function writePlan(
   skeletons: readonly Skeleton[],
   targets: readonly { mount: Mount; path: string }[],
 ): Omit<MountPlan, "make"> {
-  const prepare: string[] = [];
-  const lines: string[] = [];
-  const root = skeletons.find((skeleton) => skeleton.path === "/")?.stage;
-  const inRoot = (path: string) => (root === undefined ? path : join(root, path));
   const inOrder = [...skeletons].sort((one, other) => depth(one.path) - depth(other.path));
-
+  const root = inOrder.find((skeleton) => skeleton.path === "/")?.stage;
+  const inRoot = (path: string) => (root === undefined ? path : join(root, path));
   const directories = inOrder.flatMap((skeleton) => [skeleton.stage, ...skeleton.directories]);
   const files = inOrder.flatMap((skeleton) => [...skeleton.files]);
+  const volumes: string[] = [];
+  const lines: string[] = [];
+  const commands: string[] = [];
+
   if (root) lines.push(line(root, root, ["bind"]));
   for (const skeleton of inOrder) {
-    const links: string[] = [];
-    const entries = readdirSync(skeleton.path, { withFileTypes: true });
-    if (entries.length > MOST_ENTRIES) {
-      const reason = `a mount point is missing in ${skeleton.path}, which has too many entries to be built anew`;
-      throw new ProcessContainerUnfit({ name: options.container, reason });
+    const { links, entries } = entriesOf(skeleton, options.container);
+    for (const { source, target, directory } of entries) {
+      (directory ? directories : files).push(target);
+      lines.push(line(source, target, [directory ? "rbind" : "bind"]));
     }
-    for (const entry of entries) {
-      const source = join(skeleton.path, entry.name);
-      const target = join(skeleton.stage, entry.name);
-      if (entry.isSymbolicLink()) links.push(source);
-      else {
-        (entry.isDirectory() ? directories : files).push(target);
-        lines.push(line(source, target, [entry.isDirectory() ? "rbind" : "bind"]));
-      }
-    }
-    if (links.length > 0) prepare.push(`"$cp" -P -- ${commandLine(links)} ${quote(`${skeleton.stage}/`)}`);
+    if (links.length > 0) commands.push(`"$cp" -P -- ${commandLine(links)} ${quote(`${skeleton.stage}/`)}`);
     const mode = (lstatSync(skeleton.path).mode & 0o7777).toString(8);
-    if (mode !== "755") prepare.push(`"$chmod" ${mode} ${quote(skeleton.stage)}`);
+    if (mode !== "755") commands.push(`"$chmod" ${mode} ${quote(skeleton.stage)}`);
   }
   for (const skeleton of inOrder) {
     if (skeleton.path !== "/") lines.push(line(skeleton.stage, inRoot(skeleton.path), ["rbind"]));
   }
-  for (const { mount, path } of targets) {
-    const kind = isDirectory(mount.hostPath, options.container) ? "rbind" : "bind";
+  for (const [index, { mount, path }] of targets.entries()) {
+    const directory = isDirectory(mount.hostPath, options.container);
+    const kind = directory ? "rbind" : "bind";
+    let source = mount.hostPath;
+    if (options.readOnlyRoot) {
+      // Mounted aside while the machine's files can still be written to; a mount has that from where it was taken.
+      source = join(options.stage, `volume-${index}`);
+      (directory ? directories : files).push(source);
+      volumes.push(line(mount.hostPath, source, [kind]));
+    }
     const flags = mount.readOnly ? [kind, "ro", ...lockedFlags(mount.hostPath, options.hostMounts)] : [kind];
-    lines.push(line(mount.hostPath, inRoot(path), flags));
+    lines.push(line(source, inRoot(path), flags));
   }
-  if (options.readOnlyRoot) lines.push(...readOnlyLines(options, root, inRoot, targets));
 
-  const first = skeletons.length > 0 ? [`"$mount" -t tmpfs -o mode=755 tmpfs ${quote(options.stage)}`] : [];
+  const first: string[] = [];
+  if (directories.length > 0 || files.length > 0) {
+    first.push(`"$mount" -t tmpfs -o mode=755 tmpfs ${quote(options.stage)}`);
+  }
   if (directories.length > 0) first.push(`"$mkdir" -p -- ${commandLine(directories)}`);
   for (const file of files) first.push(`: >${quote(file)}`);
-  return { prepare: [...first, ...prepare], table: lines.join(""), ...(root === undefined ? {} : { root }) };
+  if (volumes.length > 0) commands.push('"$mount" -a -T "$tables/volumes"');
+  if (options.readOnlyRoot) commands.push(...readOnlyCommands(options.hostMounts));
+  if (lines.length > 0) commands.push('"$mount" -a -T "$tables/mounts"');
+  if (options.readOnlyRoot) for (const skeleton of inOrder) commands.push(remount(inRoot(skeleton.path), []));
+  const tables = { volumes: volumes.join(""), mounts: lines.join("") };
+  return { commands: [...first, ...commands], tables, ...(root === undefined ? {} : { root }) };
 }
 
-/** Remounts what the machine has mounted; the pod's own volumes, mounted before, stay as they are. */
-function readOnlyLines(
-  options: MountPlanOptions,
-  root: string | undefined,
-  inRoot: (path: string) => string,
-  targets: readonly { path: string }[],
-): string[] {
-  const taken = new Set(targets.map((target) => target.path));
-  const paths = options.hostMounts
-    .filter((mount) => !KERNEL_TYPES.has(mount.type) && !taken.has(mount.path) && mount.path !== "/dev/shm")
-    .filter((mount) => !targets.some((target) => isBelow(mount.path, target.path)))
-    .map((mount) => ({ path: inRoot(mount.path), flags: mount.options.filter((flag) => LOCKED.has(flag)) }));
-  if (root) {
-    // Directories of the machine's root are mounts of their own in the new one.
-    const flags = lockedFlags("/", options.hostMounts);
-    for (const entry of readdirSync("/", { withFileTypes: true })) {
-      const path = join("/", entry.name);
-      if (entry.isSymbolicLink() || options.hostMounts.some((mount) => mount.path === path) || taken.has(path))
-        continue;
-      paths.push({ path: inRoot(path), flags });
-    }
+function entriesOf(skeleton: Skeleton, container: string) {
+  const all = readdirSync(skeleton.path, { withFileTypes: true });
+  if (all.length > MOST_ENTRIES) {
+    const reason = `a mount point is missing in ${skeleton.path}, which has too many entries to be built anew`;
+    throw new ProcessContainerUnfit({ name: container, reason });
   }
-  return paths.map(({ path, flags }) => line("none", path, ["remount", "bind", "ro", ...flags]));
+  const entries: { source: string; target: string; directory: boolean }[] = [];
+  const links: string[] = [];
+  for (const entry of all) {
+    const source = join(skeleton.path, entry.name);
+    if (entry.isSymbolicLink()) links.push(source);
+    else entries.push({ source, target: join(skeleton.stage, entry.name), directory: entry.isDirectory() });
+  }
+  return { entries, links };
+}
+
+/** What the machine has mounted, except what the kernel shows there. */
+function readOnlyCommands(mounts: readonly HostMount[]): string[] {
+  const writable = mounts.filter((mount) => !KERNEL_TYPES.has(mount.type) && mount.path !== "/dev/shm");
+  const paths = new Map(writable.map((mount) => [mount.path, mount.options.filter((flag) => LOCKED.has(flag))]));
+  // What was unmounted meanwhile, or is not to be reached by this user, needs none.
+  return [...paths].map(([path, flags]) => `${remount(path, flags)} || ! "$mountpoint" -q ${quote(path)}`);
+}
+
+function remount(path: string, flags: readonly string[]): string {
+  return `"$mount" -o ${["remount", "bind", "ro", ...flags].join(",")} ${quote(path)}`;
 }
 
 /** The path with links resolved as far as it exists. */

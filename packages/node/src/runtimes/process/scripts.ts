@@ -6,6 +6,9 @@ import { commandLine, quote } from "./shell.ts";
 /** Reads pid, terminal (`f`) and start of the shell itself without starting a program. */
 export const READ_OWN_STAT = "read -r pid a b c d e f g h i j k l m n o p q r s t start u </proc/self/stat";
 
+/** Said among the problems once everything is mounted: those before were warnings. */
+export const MOUNTED = "fjord-mounted";
+
 export interface KeeperScript {
   readonly directory: string;
   /** Files that a process writes 0 to, to enter the control groups of the helpers and of the container. */
@@ -64,6 +67,7 @@ export interface EnterScript {
   readonly plan?: MountPlan;
   readonly tools: Readonly<Record<string, string>>;
   readonly hostname?: string;
+  readonly workingDirectory: string;
   /** `setpriv` and its arguments; empty where nothing is to be given up. */
   readonly privileges: readonly string[];
   readonly shell: string;
@@ -76,28 +80,33 @@ export function enterScript(options: EnterScript): string {
   const { plan } = options;
   const lines: string[] = [];
   for (const [name, path] of Object.entries(options.tools)) lines.push(`${name}=${quote(path)}`);
-  if (options.contained) lines.push(READ_OWN_STAT, 'echo "$pid $start" >init');
+  // What is to be written when the root may have become read-only is opened before.
+  if (options.contained) lines.push(READ_OWN_STAT, 'echo "$pid $start" >init', "exec 6>code");
   if (options.hostname !== undefined) {
     lines.push(`{ echo ${quote(options.hostname)} >/proc/sys/kernel/hostname; } 2>/dev/null`);
   }
-  if (plan) {
-    lines.push('fail() { echo "cannot mount the volumes" >&8; echo 128 >code; exit 128; }');
-    for (const command of plan.prepare) lines.push(`${command} 2>&8 || fail`);
-    if (plan.table !== "") lines.push('"$mount" -a -T mounts 2>&8 || fail');
-    // Warnings of commands that succeeded are no reason why the program can not be run.
-    lines.push(": >problem");
-  }
+  lines.push(`fail() { echo "cannot mount the volumes" >&8; { echo 128 >&6; } 2>/dev/null; exit 128; }`);
   // The pid is the one that the machine knows, as long as /proc is the machine's.
-  const become = [READ_OWN_STAT, 'echo "$pid $start" >main'];
+  const become = ["exec 5>main", READ_OWN_STAT];
+  if (plan) {
+    become.push(`tables=${quote(options.directory)}`);
+    for (const command of plan.commands) become.push(`{ ${command}; } 2>&8 || fail`);
+    // Warnings of commands that succeeded are no reason why the program can not be run.
+    become.push(`echo ${MOUNTED} >&8`);
+  }
   if (options.contained) become.push(`"$mount" -t proc proc ${quote(`${plan?.root ?? ""}/proc`)} 2>/dev/null`);
   if (plan?.root !== undefined) {
     const root = quote(plan.root);
     become.push(`cd ${root} && "$pivot_root" . . 2>&8 && "$umount" -l . 2>&8 && cd / || fail`);
   }
+  // Its user may not be able to reach it by its path.
+  become.push(`cd -- ${quote(options.workingDirectory)} 2>/dev/null`);
+  // Only now may others join it.
+  become.push('echo "$pid $start" >&5', "exec 5>&-");
   become.push(`exec ${commandLine([...options.privileges, options.shell, "/proc/self/fd/9"])}`);
   if (!options.contained) lines.push(...become);
   // This shell's own remarks on how its child ended are no output of the container.
-  else lines.push("exec 7>&2 2>/dev/null", "(", "exec 2>&7 7>&-", ...become, ")", "echo $? >code");
+  else lines.push("exec 7>&2 2>/dev/null", "(", "exec 2>&7 6>&- 7>&-", ...become, ")", "echo $? >&6");
   return `${lines.join("\n")}\n`;
 }
 
@@ -132,7 +141,7 @@ export function programScript(options: ProgramScript): string {
       ? options.command
       : [options.env, ...odd.map((each) => `${each.name}=${each.value}`), ...options.command];
   return [
-    `cd -- ${quote(options.workingDirectory)} 2>/dev/null || ${say(`working directory ${options.workingDirectory}: cannot be entered`, 126)}`,
+    `cd -- ${quote(options.workingDirectory)} 2>/dev/null || [ "$(pwd -P)" = ${quote(options.workingDirectory)} ] || ${say(`working directory ${options.workingDirectory}: cannot be entered`, 126)}`,
     "unset OLDPWD",
     ...plain.map(({ name, value }) => `export ${name}=${quote(value)}`),
     ...check,
