@@ -28,7 +28,7 @@ export interface ApiPodObjectsOptions {
   readonly store: NodeStore;
   /** How long the API has to answer before the store does. @default 2000 */
   readonly answerMs?: number;
-  /** How many objects are watched, over a connection each; more are read once a minute instead. @default 50 */
+  /** How many objects are watched, over a connection each; more are read once a minute instead. @default 30 */
   readonly watches?: number;
   /** @default 60000 */
   readonly pollMs?: number;
@@ -81,7 +81,7 @@ export class ApiPodObjects implements PodObjects {
   #closed = false;
 
   constructor(options: ApiPodObjectsOptions) {
-    this.#options = { answerMs: 2_000, watches: 50, pollMs: 60_000, ...options };
+    this.#options = { answerMs: 2_000, watches: 30, pollMs: 60_000, ...options };
     this.#writer = new StoreWriter(options.store);
     this.#tokens = new TokenSource({ ...this.#options, answerMs: 2 * this.#options.answerMs });
     const lists = { ...this.#options, writer: this.#writer };

@@ -3,6 +3,7 @@ export * from "./errors.ts";
 export { type BootstrapOptions, type JoinedCluster, type JoinOptions, joinCluster } from "./join-cluster.ts";
 export { kubeletVersion } from "./kubelet-version.ts";
 export * from "./node-facts.ts";
+export { nodeImages } from "./node-images.ts";
 export { architectureOf, checkNodeLabel } from "./node-labels.ts";
 export { LEASE_NAMESPACE, NodeLease, type NodeLeaseOptions } from "./node-lease.ts";
 export { forgeNode, forgeStatus, MACHINE_ANNOTATION, metadataPatch, statusPatch } from "./node-object.ts";
