@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
@@ -35,6 +36,7 @@ import { RuntimeService } from "./proto/cri_pb.ts";
 import { RuntimeEvents } from "./runtime-events.ts";
 import type { CriStreams } from "./streaming/cri-streams.ts";
 import type { Dial } from "./streaming/stream-server.ts";
+import { Turns } from "./turns.ts";
 
 export interface CriRuntimeOptions {
   /** Path of the runtime's unix socket. */
@@ -48,6 +50,8 @@ export interface CriRuntimeOptions {
   readonly seLinux?: boolean;
   /** @default the runtime's own, which it is asked for */
   readonly cgroupDriver?: CgroupDriver;
+  /** How many sandboxes and containers are started at once. @default two for each processor */
+  readonly parallelStarts?: number;
   /** How the runtime's streaming server is reached. @default over this machine's network */
   readonly dial?: Dial;
   readonly clock?: Clock;
@@ -69,6 +73,8 @@ export class CriRuntime implements Runtime {
   readonly #watch: ChangeWatch;
   readonly #cgroups: PodCgroups;
   readonly #stats: CriStats;
+  /** A pod that has begun to start goes on before another begins. */
+  readonly #starts: Turns;
   #driver: CgroupDriver | undefined;
   /** As far as `version` and `health` have told them. */
   #abilities: RuntimeAbilities;
@@ -84,6 +90,8 @@ export class CriRuntime implements Runtime {
     this.#watch = new ChangeWatch({ lister: this.#lister, events, clock: this.#clock });
     this.#cgroups = new PodCgroups(options.cgroups, this.#clock);
     this.#stats = new CriStats(this.#client, this.#lister);
+    const limit = options.parallelStarts ?? 2 * availableParallelism();
+    this.#starts = new Turns({ limit, patience: START_PATIENCE, clock: this.#clock });
     this.images = new CriImages(this.#client);
     this.#driver = options.cgroupDriver;
     this.#abilities = {
@@ -136,13 +144,10 @@ export class CriRuntime implements Runtime {
     if (config.resources !== undefined) await this.#cgroups.prepare(directory, config.resources);
     const recorded = { ...config, annotations: { ...config.annotations, [CGROUP_ANNOTATION]: directory } };
     try {
-      const { podSandboxId } = await this.#call(
-        RuntimeService.method.runPodSandbox,
-        { config: podSandboxConfig(recorded, machine), runtimeHandler: handlerOf(config) },
-        `make a sandbox for pod ${config.pod.namespace}/${config.pod.name}`,
-        signal,
-      );
-      return podSandboxId;
+      const request = { config: podSandboxConfig(recorded, machine), runtimeHandler: handlerOf(config) };
+      const action = `make a sandbox for pod ${config.pod.namespace}/${config.pod.name}`;
+      const run = () => this.#call(RuntimeService.method.runPodSandbox, request, action, signal);
+      return (await this.#starts.run(0, run, signal)).podSandboxId;
     } catch (error) {
       // Nobody would remove it: without a sandbox, nothing records it.
       await this.#cgroups.removeEmpty(directory);
@@ -176,22 +181,20 @@ export class CriRuntime implements Runtime {
   ): Promise<string> {
     const machine = await this.#machine(signal);
     await mkdir(dirname(join(pod.logDirectory, config.logPath)), { recursive: true });
-    const { containerId } = await this.#call(
-      RuntimeService.method.createContainer,
-      {
-        podSandboxId: sandbox,
-        config: containerConfig(config, pod, machine),
-        sandboxConfig: podSandboxConfig(pod, machine),
-      },
-      `make the container ${config.name} of pod ${pod.pod.namespace}/${pod.pod.name}`,
-      signal,
-    );
-    return containerId;
+    const request = {
+      podSandboxId: sandbox,
+      config: containerConfig(config, pod, machine),
+      sandboxConfig: podSandboxConfig(pod, machine),
+    };
+    const action = `make the container ${config.name} of pod ${pod.pod.namespace}/${pod.pod.name}`;
+    const create = () => this.#call(RuntimeService.method.createContainer, request, action, signal);
+    return (await this.#starts.run(1, create, signal)).containerId;
   }
 
   async startContainer(id: string, signal?: AbortSignal): Promise<void> {
     const { startContainer } = RuntimeService.method;
-    await this.#call(startContainer, { containerId: id }, `start the container ${id}`, signal);
+    const start = () => this.#call(startContainer, { containerId: id }, `start the container ${id}`, signal);
+    await this.#starts.run(2, start, signal);
   }
 
   async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
@@ -282,6 +285,9 @@ export class CriRuntime implements Runtime {
 function handlerOf({ runtimeHandler }: SandboxConfig): string {
   return runtimeHandler === "cri" ? "" : runtimeHandler;
 }
+
+/** A start that takes longer waits for something else than a processor, such as the network's plugin. */
+const START_PATIENCE = 3_000;
 
 /** What a runtime may take to kill a container, on top of its grace. */
 const KILL_TIMEOUT = 2 * 60_000;
