@@ -99,7 +99,7 @@ async function joinStreams(
   } finally {
     signal?.removeEventListener("abort", kill);
     stopSizes.abort();
-    if (!streams.tty) child.stdin?.destroy();
+    child.stdin?.destroy();
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
     const sinks = [streams.stdout, streams.stderr].filter((sink) => sink !== undefined);
     for (const sink of sinks) sink.end();

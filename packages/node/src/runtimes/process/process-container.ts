@@ -20,6 +20,7 @@ import {
   readProc,
   readStat,
   sendSignal,
+  signalNumber,
 } from "./process-table.ts";
 import type { Reaper } from "./reaper.ts";
 import { type ContainerEnd, type ContainerRecord, readJson } from "./records.ts";
@@ -28,6 +29,7 @@ import { type ContainerEnd, type ContainerRecord, readJson } from "./records.ts"
 const DRAIN_PATIENCE = 2000;
 const START_PATIENCE = 30_000;
 const BEGIN_PATIENCE = 5000;
+const LOOK_INTERVAL = 1000;
 
 export interface ProcessContainerOptions {
   readonly record: ContainerRecord;
@@ -53,6 +55,7 @@ export class ProcessContainer {
   readonly #outputs = new Set<() => void>();
   readonly #readers = new Set<{ stream: LogStream; offset: number }>();
   #watch: FSWatcher | undefined;
+  #looking: NodeJS.Timeout | undefined;
   #end: ContainerEnd | undefined;
   #finishing: Promise<ContainerEnd> | undefined;
   #closed = false;
@@ -141,11 +144,20 @@ export class ProcessContainer {
   }
 
   async start(): Promise<void> {
-    if (readText(this.#file("claim")) === undefined) this.#spawn();
+    let failure: Error | undefined;
+    if (readText(this.#file("claim")) === undefined) {
+      const keeper = this.#detach([this.#file("keeper.sh")]);
+      keeper.once("exit", () => this.#keeperEnded());
+      keeper.once("error", (error) => {
+        failure = error;
+        this.#wake();
+      });
+    }
     const started = () => readLine(this.#file("main")) !== undefined || readLine(this.#file("exit")) !== undefined;
-    if (await this.#until(started, START_PATIENCE)) return this.options.onChange();
-    const reason = readText(this.#file("keeper.log"))?.trim() || "its keeper says nothing";
-    throw new ProcessStartFailed({ id: this.id, reason });
+    const settled = await this.#until(() => started() || failure !== undefined, START_PATIENCE);
+    if (settled && !failure) return this.options.onChange();
+    const reason = failure?.message ?? (readText(this.#file("keeper.log"))?.trim() || "its keeper says nothing");
+    throw new ProcessStartFailed({ id: this.id, reason }, { cause: failure });
   }
 
   /** Resolves when it has ended; what never ran will not. */
@@ -161,7 +173,7 @@ export class ProcessContainer {
     await this.#until(() => this.#identity("main") !== undefined || ended(), BEGIN_PATIENCE, signal);
     const main = this.main();
     if (main && graceSeconds > 0) {
-      sendSignal(main, this.record.stopSignal as NodeJS.Signals);
+      sendSignal(main, signalNumber(this.record.stopSignal));
       await this.#until(ended, graceSeconds * 1000, signal);
       signal?.throwIfAborted();
     }
@@ -242,12 +254,9 @@ export class ProcessContainer {
     this.#closed = true;
     this.#watch?.close();
     this.#watch = undefined;
+    clearInterval(this.#looking);
     this.#log.close();
     this.#wake();
-  }
-
-  #spawn(): void {
-    this.#detach([this.#file("keeper.sh")]).once("exit", () => this.#keeperEnded());
   }
 
   /** Starts a shell that outlives this process. */
@@ -347,16 +356,32 @@ export class ProcessContainer {
   }
 
   #observe(): void {
-    this.#watch = watch(this.directory, { persistent: false }, (_, name) => {
-      if (name !== "stdout.raw" && name !== "stderr.raw") return this.#changed();
-      this.#log.poke();
-      for (const wake of [...this.#outputs]) wake();
-    });
-    this.#watch.on("error", (error) => {
-      if (!this.#closed) this.options.logger.warn("cannot watch a container", { container: this.id, error });
-    });
+    try {
+      this.#watch = watch(this.directory, { persistent: false }, (_, name) => {
+        if (name === "stdout.raw" || name === "stderr.raw") this.#moreOutput();
+        else this.#changed();
+      });
+      this.#watch.on("error", (error) => this.#look(error));
+    } catch (error) {
+      this.#look(error);
+    }
     this.#log.poke();
     this.#changed();
+  }
+
+  /** Where the kernel gives no more watches, the files are looked at now and then. */
+  #look(error: unknown): void {
+    if (this.#closed || this.#looking) return;
+    this.options.logger.warn("cannot watch a container, and look at it every second", { container: this.id, error });
+    this.#looking = setInterval(() => {
+      this.#moreOutput();
+      this.#changed();
+    }, LOOK_INTERVAL).unref();
+  }
+
+  #moreOutput(): void {
+    this.#log.poke();
+    for (const wake of [...this.#outputs]) wake();
   }
 
   #changed(): void {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { containerConfig, ProcessBench, shell, until } from "./testing.ts";
+import { containerConfig, logLines, ProcessBench, shell, until } from "./testing.ts";
 
 describe("a pod of processes", () => {
   let bench: ProcessBench;
@@ -47,6 +47,86 @@ describe("a pod of processes", () => {
       "PWD",
       "b.c-d",
     ]);
+  });
+
+  test("has no files open but its streams", async () => {
+    for (const tty of [false, true]) {
+      const { id } = await bench.start(["ls", "/proc/self/fd"], { tty });
+      const lines = bench.log(await bench.ended(id)).flatMap((line) => line.replace("stdout ", "").trim().split(/\s+/));
+      // The last is the folder that ls reads; beyond is what whoever started the tests has left open.
+      assert.deepEqual(
+        lines.filter((line) => line.length === 1),
+        ["0", "1", "2", "3"],
+      );
+    }
+  });
+
+  test("ends by the signal it asks for", async () => {
+    const script = "trap 'exit 5' USR1; echo ready; while :; do sleep 0.05; done";
+    const { id } = await bench.start(shell(script), { stopSignal: "SIGUSR1" });
+    await until(async () => bench.hasLog(await bench.container(id), "stdout ready"), "ready");
+    await bench.runtime.stopContainer(id, 10);
+    assert.equal((await bench.container(id)).exitCode, 5);
+  });
+
+  test("goes on in a new log after the old one was renamed", async () => {
+    const script = "echo before; while [ ! -e go ]; do sleep 0.01; done; echo after";
+    const { id, pod } = await bench.start(shell(script));
+    const { logFile } = await until(async () => {
+      const container = await bench.container(id);
+      return bench.hasLog(container, "stdout before") && container;
+    }, "output");
+    renameSync(logFile, `${logFile}.old`);
+    await bench.runtime.reopenLog(id);
+    writeFileSync(join(pod.podDirectory, "work", "go"), "");
+    assert.deepEqual(bench.log(await bench.ended(id)), ["stdout after"]);
+    assert.deepEqual(logLines(readFileSync(`${logFile}.old`, "utf8")), ["stdout before"]);
+  });
+
+  test("tells its end soon, without being asked", async () => {
+    const { id, pod } = await bench.start(shell("while [ ! -e go ]; do sleep 0.01; done; exit 1"));
+    const stop = new AbortController();
+    const changes = bench.runtime.changes(stop.signal)[Symbol.asyncIterator]();
+    const told = changes.next();
+    writeFileSync(join(pod.podDirectory, "work", "go"), "");
+    assert.deepEqual(await told, { value: pod.pod.uid, done: false });
+    assert.equal((await bench.container(id)).state, "exited");
+    stop.abort();
+    assert.equal((await changes.next()).done, true);
+  });
+
+  test("is not started once it was stopped, and not twice", async () => {
+    const { id: sandbox, pod } = await bench.sandbox();
+    const once = await bench.runtime.createContainer(sandbox, containerConfig(shell("echo once; sleep 0.2")), pod);
+    assert.equal((await bench.container(once)).state, "created");
+    await Promise.all([bench.runtime.startContainer(once), bench.runtime.startContainer(once)]);
+    await bench.runtime.startContainer(once);
+    assert.deepEqual(bench.log(await bench.ended(once)), ["stdout once"]);
+    const never = await bench.runtime.createContainer(
+      sandbox,
+      containerConfig(shell("echo never"), { attempt: 1 }),
+      pod,
+    );
+    await bench.runtime.stopContainer(never, 5);
+    await bench.runtime.startContainer(never);
+    const ended = await bench.container(never);
+    assert.equal(ended.state, "exited");
+    assert.deepEqual(bench.log(ended), []);
+  });
+
+  test("gives its address back, and no two have the same", async () => {
+    const sandboxes = await Promise.all(Array.from({ length: 5 }, () => bench.sandbox()));
+    const addressOf = async (id: string) => (await bench.runtime.list()).find((each) => each.id === id)?.addresses;
+    const addresses = await Promise.all(sandboxes.map(async ({ id }) => (await addressOf(id))?.[0]));
+    assert.equal(new Set(addresses).size, 5);
+    await bench.reopen();
+    const another = await bench.sandbox();
+    assert.equal(addresses.includes((await addressOf(another.id))?.[0]), false);
+    for (const { id } of sandboxes) {
+      await bench.runtime.stopSandbox(id);
+      await bench.runtime.stopSandbox(id);
+      assert.deepEqual(await addressOf(id), []);
+    }
   });
 
   test("says why a program can not be run", async () => {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
 
 /** A process as nothing else can be mistaken for it: pids are used again, but not within one clock tick. */
 export interface ProcessIdentity {
@@ -60,6 +61,20 @@ export function parseStat(stat: string): ProcessStat | undefined {
 
 export function isAlive(process: ProcessIdentity): boolean {
   return readStat(process.pid)?.started === process.started;
+}
+
+/** The first of the signals without a meaning of their own, on Linux. */
+const SIGRTMIN = 34;
+
+/** Of a signal as pods name it: `SIGTERM`, `SIGRTMIN+3`. What is unknown asks as usual. */
+export function signalNumber(name: string): number {
+  const known = constants.signals[name as NodeJS.Signals];
+  if (known !== undefined) return known;
+  const realTime = /^SIGRTM(IN|AX)(?:([+-])(\d+))?$/.exec(name);
+  if (!realTime) return constants.signals.SIGTERM;
+  const base = realTime[1] === "IN" ? SIGRTMIN : 64;
+  const step = Number(realTime[3] ?? 0);
+  return realTime[2] === "-" ? base - step : base + step;
 }
 
 /** Sends a signal to that very process; false where it has ended. */

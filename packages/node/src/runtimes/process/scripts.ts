@@ -50,8 +50,9 @@ carrier=$!
 ${quote(tools.cat)} <stderr >>stderr.raw 3>&- 4>&- 6<&- &
 echo "$carrier $!" >carriers
 (
+  # 5 to 9 are opened outside of the container's view, which may become read-only, and which they would keep from it.
   unset ${KEEPER_MARK}
-  exec ${input} >stdout 2>stderr 3>&- 4>&- 8>>problem 9<program.sh
+  exec ${input} >stdout 2>stderr 3>&- 4>&- 5>main 6>code 8>>problem 9<program.sh
 ${options.containerGroups.map((file) => `  echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : `  { echo ${options.oomScoreAdjust} >/proc/self/oom_score_adj; } 2>/dev/null\n`}  exec ${enter}
 )
 rc=$?
@@ -80,14 +81,13 @@ export function enterScript(options: EnterScript): string {
   const { plan } = options;
   const lines: string[] = [];
   for (const [name, path] of Object.entries(options.tools)) lines.push(`${name}=${quote(path)}`);
-  // What is to be written when the root may have become read-only is opened before.
-  if (options.contained) lines.push(READ_OWN_STAT, 'echo "$pid $start" >init', "exec 6>code");
+  if (options.contained) lines.push(READ_OWN_STAT, 'echo "$pid $start" >init');
   if (options.hostname !== undefined) {
     lines.push(`{ echo ${quote(options.hostname)} >/proc/sys/kernel/hostname; } 2>/dev/null`);
   }
   lines.push(`fail() { echo "cannot mount the volumes" >&8; { echo 128 >&6; } 2>/dev/null; exit 128; }`);
   // The pid is the one that the machine knows, as long as /proc is the machine's.
-  const become = ["exec 5>main", READ_OWN_STAT];
+  const become = [READ_OWN_STAT];
   if (plan) {
     become.push(`tables=${quote(options.directory)}`);
     for (const command of plan.commands) become.push(`{ ${command}; } 2>&8 || fail`);
@@ -102,7 +102,7 @@ export function enterScript(options: EnterScript): string {
   // Its user may not be able to reach it by its path.
   become.push(`cd -- ${quote(options.workingDirectory)} 2>/dev/null`);
   // Only now may others join it.
-  become.push('echo "$pid $start" >&5', "exec 5>&-");
+  become.push('echo "$pid $start" >&5', "exec 5>&- 6>&-");
   become.push(`exec ${commandLine([...options.privileges, options.shell, "/proc/self/fd/9"])}`);
   if (!options.contained) lines.push(...become);
   // This shell's own remarks on how its child ended are no output of the container.
