@@ -44,6 +44,7 @@ class RunPlan {
   make(): PodPlan {
     const containers = containersOf(this.#input.pod);
     for (const container of containers) this.#replaceUnwell(container);
+    this.#stopStrays(containers);
     for (const container of containers) if (container.role === "ephemeral") this.#keep(container);
     if (this.#initialize(containers)) {
       for (const container of containers) if (container.role === "main") this.#keep(container);
@@ -120,14 +121,29 @@ class RunPlan {
     this.#actions.push({ do: "stop", container: last, graceSeconds, message: reason.message });
   }
 
+  /** What runs beside the newest of its name, or under a name that the pod does not have. */
+  #stopStrays(containers: PodContainer[]): void {
+    const { observed, stopping } = this.#input;
+    const names = new Set(containers.map(({ name }) => name));
+    for (const [name, found] of observed.containers) {
+      for (const container of found.slice(names.has(name) ? 1 : 0)) {
+        if (!isAlive(container) || stopping.has(container.id)) continue;
+        const message = `Stopping container ${name}`;
+        this.#actions.push({ do: "stop", container, graceSeconds: 0, message });
+      }
+    }
+  }
+
   #current(name: string): RuntimeContainer | undefined {
     const last = newest(this.#input.observed, name);
     return last?.sandbox === this.#sandbox.id ? last : undefined;
   }
 
   #isStarted({ name }: PodContainer): boolean {
+    const { started, unwell, stopping } = this.#input;
     const current = this.#current(name);
-    return current?.state === "running" && this.#input.started.has(current.id);
+    if (current?.state !== "running" || unwell.has(current.id) || stopping.has(current.id)) return false;
+    return started.has(current.id);
   }
 
   #isDone({ name }: PodContainer): boolean {
