@@ -36,7 +36,7 @@ export function portNumber(port: string | number, { ports = [] }: Container): nu
 }
 
 /** A header given twice is sent twice; an empty Accept or User-Agent leaves it out. */
-function headersOf(given: readonly { name: string; value: string }[], userAgent: string): Record<string, string[]> {
+function headersOf(given: readonly { name: string; value: string }[], userAgent: string): HttpTarget["headers"] {
   const headers: Record<string, string[]> = {};
   for (const { name, value } of given) {
     const known = Object.keys(headers).find((key) => key.toLowerCase() === name.toLowerCase()) ?? name;
@@ -50,5 +50,8 @@ function headersOf(given: readonly { name: string; value: string }[], userAgent:
     if (own === undefined) headers[name] = [value];
     else if (headers[own]?.join("") === "") delete headers[own];
   }
-  return headers;
+  // Node takes only one of some, Host among them, and then no list.
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, values]) => [name, values.length > 1 ? values : (values[0] ?? "")]),
+  );
 }
