@@ -29,6 +29,8 @@ export function sendJson(response: ServerResponse, value: unknown): void {
 export function sendRefusal(response: ServerResponse, thrown: unknown, log: Logger): void {
   const { status, text } = refusal(thrown);
   if (status >= 500) log.warn("a request to the kubelet API failed", { error: text });
+  // Strangers must not keep connections that others need.
+  if (status === 401 && !response.headersSent) response.setHeader("connection", "close");
   if (response.headersSent) response.destroy();
   else sendText(response, status, `${text}\n`);
 }

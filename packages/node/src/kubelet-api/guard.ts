@@ -21,12 +21,15 @@ const TOKEN_KNOWN_MS = 120_000;
 const TOKEN_UNKNOWN_MS = 10_000;
 const ALLOWED_MS = 60_000;
 const DENIED_MS = 10_000;
+/** Whoever comes with ever new tokens must not have the node flood the API server. */
+const QUESTIONS_AT_ONCE = 50;
 
 /** Lets nobody at the node whom the cluster has not confirmed: neither unknown users nor those without the right. */
 export class Guard {
   readonly #options: GuardOptions;
   readonly #tokens: ReviewCache<User | undefined>;
   readonly #decisions: ReviewCache<boolean>;
+  #questions = 0;
 
   constructor(options: GuardOptions) {
     this.#options = options;
@@ -52,7 +55,7 @@ export class Guard {
     if (token === undefined || token.length > LONGEST_TOKEN) return undefined;
     const key = createHash("sha256").update(token).digest("base64");
     try {
-      return await this.#tokens.get(key, () => this.#options.reviewer.authenticate(token));
+      return await this.#tokens.get(key, () => this.#ask((reviewer) => reviewer.authenticate(token)));
     } catch (cause) {
       throw new ReviewFailed({ question: "whose token this is", reason: describeError(cause) }, { cause });
     }
@@ -63,13 +66,24 @@ export class Guard {
       const attributes = { verb, subresource, node: this.#options.nodeName };
       const key = JSON.stringify([user.name, user.uid, user.groups, user.extra, verb, subresource]);
       try {
-        if (await this.#decisions.get(key, () => this.#options.reviewer.authorize(user, attributes))) return true;
+        if (await this.#decisions.get(key, () => this.#ask((reviewer) => reviewer.authorize(user, attributes))))
+          return true;
       } catch (cause) {
         const question = `whether ${user.name} may ${verb} nodes/${subresource}`;
         throw new ReviewFailed({ question, reason: describeError(cause) }, { cause });
       }
     }
     return false;
+  }
+
+  async #ask<T>(question: (reviewer: Reviewer) => Promise<T>): Promise<T> {
+    if (this.#questions >= QUESTIONS_AT_ONCE) throw new Error(`${QUESTIONS_AT_ONCE} questions are open already`);
+    this.#questions++;
+    try {
+      return await question(this.#options.reviewer);
+    } finally {
+      this.#questions--;
+    }
   }
 }
 

@@ -11,7 +11,7 @@ import { InvalidServingTls, TooManyStreams } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 import { PlainRequests } from "./plain-requests.ts";
 import { parseRoute } from "./route.ts";
-import { StreamRequests } from "./stream-requests.ts";
+import type { StreamRequests } from "./stream-requests.ts";
 
 /** PEM texts. */
 export interface ServingTls {
@@ -69,7 +69,7 @@ export class KubeletServer {
   readonly #clock: Clock;
   readonly #server: Server;
   readonly #plain: PlainRequests;
-  readonly #streams: StreamRequests;
+  #streams: Promise<StreamRequests> | undefined;
   readonly #upgraded = new Set<Duplex>();
 
   constructor(options: KubeletServerOptions) {
@@ -77,14 +77,14 @@ export class KubeletServer {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clock = options.clock ?? systemClock;
     const { backend, log, configuration, metrics } = options;
-    const parts = { backend, log, clock: this.#clock };
     this.#plain = new PlainRequests({
-      ...parts,
+      backend,
+      log,
+      clock: this.#clock,
       stallMs: this.#limits.stallMs,
       ...(configuration && { configuration }),
       ...(metrics && { metrics }),
     });
-    this.#streams = new StreamRequests({ ...parts, idleTimeoutMs: this.#limits.idleMs });
     this.#server = this.#createServer();
   }
 
@@ -178,7 +178,8 @@ export class KubeletServer {
       await this.#options.guard.admit(request);
       if (this.#upgraded.size > this.#limits.streams) throw new TooManyStreams({ limit: this.#limits.streams });
       const route = parseRoute({ method: request.method ?? "", target: request.url ?? "" }, this.#clock.now());
-      await this.#streams.answer(route, { request, socket, head, onSwitch });
+      this.#streams ??= this.#loadStreams();
+      await (await this.#streams).answer(route, { request, socket, head, onSwitch });
     } catch (error) {
       // Once it is no longer HTTP, nobody would understand an answer.
       if (!switched) sendUpgradeRefusal(socket, error, log);
@@ -186,6 +187,13 @@ export class KubeletServer {
     } finally {
       this.#destroyLater(socket);
     }
+  }
+
+  /** Many a node never sees a stream, and needs no memory for what serves them. */
+  async #loadStreams(): Promise<StreamRequests> {
+    const { StreamRequests } = await import("./stream-requests.ts");
+    const { backend, log } = this.#options;
+    return new StreamRequests({ backend, log, clock: this.#clock, idleTimeoutMs: this.#limits.idleMs });
   }
 
   #destroyLater(socket: Duplex): void {

@@ -1,5 +1,5 @@
-import type { WantedStreams } from "../stream/index.ts";
-import { portOf } from "../stream/index.ts";
+import { portOf } from "../stream/port.ts";
+import type { WantedStreams } from "../stream/remote-command.ts";
 import type { ContainerAddress, LogRequest } from "./backend.ts";
 import { InvalidRequest, MethodNotAllowed, NoSuchPath } from "./errors.ts";
 import { parseLogQuery } from "./log-query.ts";

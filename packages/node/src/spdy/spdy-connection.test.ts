@@ -10,7 +10,8 @@ import fc from "fast-check";
 import { encodeControl, encodeDataHeader, frameType, numbers } from "./frames.ts";
 import { HeaderDeflater } from "./header-compression.ts";
 import { encodeHeaders } from "./headers.ts";
-import { SpdyConnection, type SpdyOptions } from "./spdy-connection.ts";
+import { SpdyConnection } from "./spdy-connection.ts";
+import type { SpdyOptions } from "./spdy-options.ts";
 import type { SpdyStream } from "./spdy-stream.ts";
 import { choppedPair } from "./test-wire.ts";
 

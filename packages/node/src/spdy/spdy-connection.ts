@@ -1,48 +1,17 @@
 import type { Duplex } from "node:stream";
 import { type Clock, describeError, systemClock } from "@fjord/base";
 import { SpdyConnectionClosed, SpdyProtocol } from "./errors.ts";
+import { ReceiveCredits, SendWindows } from "./flow-control.ts";
 import { FrameSplitter, isData } from "./frame-splitter.ts";
+import { FrameWriter } from "./frame-writer.ts";
 import * as wire from "./frames.ts";
-import { HeaderDeflater, HeaderInflater } from "./header-compression.ts";
-import { decodeHeaders, encodeHeaders, type SpdyHeaders } from "./headers.ts";
-import { MAX_DATA, SpdyStream, type StreamLink } from "./spdy-stream.ts";
+import { HeaderInflater } from "./header-compression.ts";
+import { decodeHeaders, type SpdyHeaders } from "./headers.ts";
+import { DEFAULT_LIMITS, type SpdyLimits, type SpdyOptions } from "./spdy-options.ts";
+import { SpdyStream, type StreamLink } from "./spdy-stream.ts";
 
-const DEFAULT_WINDOW = 64 * 1024;
-const LARGEST_WINDOW = 2 ** 31 - 1;
-const SESSION_CREDIT = 8 * 1024 * 1024;
-/** Answers to a peer that does not read them are dropped beyond this. */
-const ANSWER_LIMIT = 256 * 1024;
-
-export interface SpdyOptions {
-  role: "client" | "server";
-  /** Told of each stream that the other end opens; it must accept or refuse it. @default all are refused */
-  onStream?: (stream: SpdyStream) => void;
-  /** Cuts the connection when no frame came or went for this long. @default never */
-  idleTimeoutMs?: number;
-  /** How long the other end may take to close after `close`. @default 5000 */
-  lingerMs?: number;
-  /**
-   * False: nothing is sent but what must be, where the other end heeds no windows and closes as soon as it has written
-   * everything. Whatever reached it after that would make the kernel here throw away what is still to be read.
-   * @default true
-   */
-  announceWindows?: boolean;
-  limits?: Partial<SpdyLimits>;
-  clock?: Clock;
-}
-
-export interface SpdyLimits {
-  /** Bytes of a control frame. @default 65536 */
-  controlFrame: number;
-  /** Bytes of a header block once decompressed. @default 65536 */
-  headerBlock: number;
-  /** Streams that the other end may have open at once. @default 1024 */
-  streams: number;
-  /** Bytes that a stream keeps for a reader. @default 262144 */
-  window: number;
-}
-
-const DEFAULT_LIMITS: SpdyLimits = { controlFrame: 65536, headerBlock: 65536, streams: 1024, window: 262144 };
+/** How often it is looked whether an end that is not read is still there. */
+const LOOK_MS = 5000;
 
 /**
  * SPDY/3.1 over any byte stream. Programs written in Go neither announce windows nor heed them, so that a window
@@ -56,18 +25,14 @@ export class SpdyConnection {
   readonly #limits: SpdyLimits;
   readonly #clock: Clock;
   readonly #streams = new Map<number, SpdyStream>();
-  readonly #credits = new Map<number, number>();
-  readonly #deflater = new HeaderDeflater();
+  readonly #windows = new SendWindows();
+  readonly #credits: ReceiveCredits | undefined;
+  readonly #writer: FrameWriter;
   readonly #inflater: HeaderInflater;
   readonly #link: StreamLink;
   #nextId: number;
   #lastRemoteId = 0;
   #incoming = 0;
-  #peerWindows = false;
-  #peerSessionWindow = false;
-  #initialWindow = DEFAULT_WINDOW;
-  #sessionWindow = DEFAULT_WINDOW;
-  #sessionReceived = 0;
   #goneAway = false;
   #closing = false;
   #failure: Error | undefined;
@@ -88,6 +53,11 @@ export class SpdyConnection {
     this.#nextId = options.role === "client" ? 1 : 2;
     this.#nextPing = this.#nextId;
     this.#lastFrame = this.#clock.now();
+    this.#writer = new FrameWriter(transport, () => {
+      this.#lastFrame = this.#clock.now();
+    });
+    if (options.announceWindows ?? true)
+      this.#credits = new ReceiveCredits(this.#limits.window, (id, bytes) => this.#writer.windowUpdate(id, bytes));
     this.#link = this.#makeLink();
     this.closed = new Promise((resolve) => {
       transport.on("error", (error) => {
@@ -104,9 +74,9 @@ export class SpdyConnection {
         else gone();
       });
     });
-    if (this.#announcesWindows) {
-      this.#write(wire.encodeSettings(new Map([[wire.INITIAL_WINDOW_SETTING, this.#limits.window]])));
-      this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, SESSION_CREDIT * 2)));
+    if (this.#credits !== undefined) {
+      this.#writer.settings(this.#limits.window);
+      this.#credits.begin();
     }
     this.#watchIdle();
     this.#ran = this.#run();
@@ -123,17 +93,15 @@ export class SpdyConnection {
     const id = this.#nextId;
     if (id > 0x7fffffff) throw new SpdyConnectionClosed({ reason: "it has no numbers left for streams" });
     this.#nextId += 2;
-    const stream = new SpdyStream(this.#link, id, headers, false, this.#initialWindow);
+    const stream = new SpdyStream(this.#link, id, headers, false, this.#windows.initial);
     this.#streams.set(id, stream);
-    const block = this.#deflater.deflate(encodeHeaders(headers));
-    const payload = [wire.numbers(id, 0), Buffer.alloc(2), block];
-    this.#write(wire.encodeControl(wire.frameType.synStream, 0, ...payload));
+    this.#writer.synStream(id, headers);
     return stream;
   }
 
   /** Asks the other end for a sign of life; a connection that is gone is found out by that. */
   ping(): void {
-    this.#write(wire.encodeControl(wire.frameType.ping, 0, wire.numbers(this.#nextPing)));
+    this.#writer.ping(this.#nextPing);
     this.#nextPing = this.#nextPing > 0x7ffffff0 ? this.#nextPing % 2 || 2 : this.#nextPing + 2;
   }
 
@@ -149,10 +117,6 @@ export class SpdyConnection {
     this.#destroyed = true;
     if (this.#transport.closed) this.#cut();
     else this.#transport.destroy();
-  }
-
-  get #announcesWindows(): boolean {
-    return this.#options.announceWindows ?? true;
   }
 
   async #run(): Promise<void> {
@@ -183,13 +147,13 @@ export class SpdyConnection {
   }
 
   async #onData(id: number, data: Buffer, fin: boolean): Promise<void> {
-    this.#creditSession(data.length);
+    this.#credits?.received(data.length);
     // What comes after our goodbye is read only so that ours arrives.
     if (this.#closing) return;
     const stream = this.#streams.get(id);
     if (stream === undefined) return this.#onUnknown(id);
     if (!stream.receive(data, fin)) {
-      this.#sendReset(id, wire.resetStatus.streamAlreadyClosed);
+      this.#writer.reset(id, wire.resetStatus.streamAlreadyClosed);
       stream.failReset(wire.resetStatus.streamAlreadyClosed);
       this.#forget(stream);
     }
@@ -200,8 +164,8 @@ export class SpdyConnection {
   async #waitFor(stream: SpdyStream): Promise<void> {
     let stop = () => {};
     const again = () => {
-      stop = this.#clock.after(5000, () => {
-        if (this.#announcesWindows) this.ping();
+      stop = this.#clock.after(LOOK_MS, () => {
+        if (this.#credits !== undefined) this.ping();
         again();
       });
     };
@@ -253,10 +217,10 @@ export class SpdyConnection {
     if (this.#closing) return;
     const { onStream } = this.#options;
     if (onStream === undefined || this.#incoming >= this.#limits.streams) {
-      this.#sendReset(id, wire.resetStatus.refusedStream);
+      this.#writer.refuse(id, wire.resetStatus.refusedStream);
       return;
     }
-    const stream = new SpdyStream(this.#link, id, headers, true, this.#initialWindow);
+    const stream = new SpdyStream(this.#link, id, headers, true, this.#windows.initial);
     this.#streams.set(id, stream);
     this.#incoming++;
     if ((frame.flags & wire.flag.fin) !== 0) stream.receive(Buffer.alloc(0), true);
@@ -284,129 +248,68 @@ export class SpdyConnection {
   #onSettings(settings: ReadonlyMap<number, number>): void {
     const window = settings.get(wire.INITIAL_WINDOW_SETTING);
     if (window === undefined) return;
-    if (window > LARGEST_WINDOW) throw new SpdyProtocol({ problem: `a window of ${window} bytes` });
-    this.#peerWindows = true;
-    const change = window - this.#initialWindow;
-    this.#initialWindow = window;
-    for (const stream of this.#streams.values()) stream.sendWindow += change;
+    this.#windows.setInitial(window, this.#streams.values());
     this.#pumpAll();
   }
 
   #onPing(frame: wire.ControlFrame): void {
     const id = wire.numberAt(frame, 0);
     const ours = id % 2 === this.#nextId % 2;
-    if (!ours && this.#transport.writableLength <= ANSWER_LIMIT)
-      this.#write(wire.encodeControl(wire.frameType.ping, 0, wire.numbers(id)));
+    if (!ours) this.#writer.pong(id);
   }
 
   #onGoAway(): void {
     this.#goneAway = true;
   }
 
-  #onWindowUpdate(id: number, delta: number): void {
-    this.#peerWindows = true;
+  #onWindowUpdate(id: number, bytes: number): void {
     if (id === 0) {
-      this.#peerSessionWindow = true;
-      this.#sessionWindow = Math.min(LARGEST_WINDOW, this.#sessionWindow + delta);
+      this.#windows.growSession(bytes);
       this.#pumpAll();
       return;
     }
     const stream = this.#streams.get(id);
     if (stream === undefined) return;
-    stream.sendWindow += delta;
-    if (stream.sendWindow > LARGEST_WINDOW) {
-      this.#sendReset(id, wire.resetStatus.flowControlError);
+    if (this.#windows.grow(stream, bytes)) {
+      stream.pump();
+    } else {
+      this.#writer.reset(id, wire.resetStatus.flowControlError);
       this.#forget(stream);
       stream.failReset(wire.resetStatus.flowControlError);
-      return;
     }
-    stream.pump();
   }
 
   #pumpAll(): void {
     for (const stream of [...this.#streams.values()]) stream.pump();
   }
 
-  #creditSession(bytes: number): void {
-    if (!this.#announcesWindows) return;
-    this.#sessionReceived += bytes;
-    if (this.#sessionReceived < SESSION_CREDIT) return;
-    this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(0, this.#sessionReceived)));
-    this.#sessionReceived = 0;
-  }
-
   #makeLink(): StreamLink {
     return {
       receiveWindow: this.#limits.window,
-      allowance: (stream) =>
-        Math.min(
-          this.#peerWindows ? stream.sendWindow : MAX_DATA,
-          this.#peerSessionWindow ? this.#sessionWindow : MAX_DATA,
-        ),
+      allowance: (stream) => this.#windows.allowance(stream),
       data: (stream, data, fin, done) => {
-        stream.sendWindow -= data.length;
-        this.#sessionWindow -= data.length;
-        this.#writeData(stream.id, data, fin, done);
+        this.#windows.spend(stream, data.length);
+        this.#writer.data(stream.id, data, fin, done);
       },
-      reply: (stream, headers) => {
-        const block = this.#deflater.deflate(encodeHeaders(headers));
-        this.#write(wire.encodeControl(wire.frameType.synReply, 0, wire.numbers(stream.id), block));
+      reply: (stream, headers) => this.#writer.synReply(stream.id, headers),
+      reset: (stream, status) => this.#writer.reset(stream.id, status),
+      consumed: (stream, bytes) => {
+        if (this.#streams.has(stream.id)) this.#credits?.consumed(stream.id, bytes);
       },
-      reset: (stream, status) => this.#sendReset(stream.id, status),
-      consumed: (stream, bytes) => this.#credit(stream, bytes),
       done: (stream) => this.#forget(stream),
     };
   }
 
-  #credit(stream: SpdyStream, bytes: number): void {
-    if (!this.#announcesWindows || !this.#streams.has(stream.id)) return;
-    const credit = (this.#credits.get(stream.id) ?? 0) + bytes;
-    if (credit < this.#limits.window / 2) {
-      this.#credits.set(stream.id, credit);
-      return;
-    }
-    this.#credits.delete(stream.id);
-    this.#write(wire.encodeControl(wire.frameType.windowUpdate, 0, wire.numbers(stream.id, credit)));
-  }
-
   #forget(stream: SpdyStream): void {
-    this.#credits.delete(stream.id);
+    this.#credits?.forget(stream.id);
     if (this.#streams.delete(stream.id) && stream.id % 2 !== this.#nextId % 2) this.#incoming--;
-  }
-
-  #sendReset(id: number, status: number): void {
-    if (this.#transport.writableLength <= ANSWER_LIMIT || this.#streams.has(id))
-      this.#write(wire.encodeControl(wire.frameType.rstStream, 0, wire.numbers(id, status)));
-  }
-
-  #write(frame: Buffer): void {
-    if (!this.#transport.writable) return;
-    this.#lastFrame = this.#clock.now();
-    this.#transport.write(frame);
-  }
-
-  #writeData(id: number, data: Buffer, fin: boolean, done: (error?: Error | null) => void): void {
-    if (!this.#transport.writable) {
-      done(new SpdyConnectionClosed({ reason: "it was closed" }));
-      return;
-    }
-    this.#lastFrame = this.#clock.now();
-    this.#transport.cork();
-    const header = wire.encodeDataHeader(id, data.length, fin);
-    if (data.length === 0) {
-      this.#transport.write(header, done);
-    } else {
-      this.#transport.write(header);
-      this.#transport.write(data, done);
-    }
-    this.#transport.uncork();
   }
 
   #sayGoodbye(status: number): void {
     if (this.#closing) return;
     for (const stream of this.streams) stream.destroy();
     this.#closing = true;
-    this.#write(wire.encodeControl(wire.frameType.goAway, 0, wire.numbers(this.#lastRemoteId, status)));
+    this.#writer.goAway(this.#lastRemoteId, status);
     this.#transport.end();
     this.#linger();
   }

@@ -4,7 +4,7 @@ import { resetStatus } from "./frames.ts";
 import type { SpdyHeaders } from "./headers.ts";
 
 /** Bytes of a frame that we send. */
-export const MAX_DATA = 64 * 1024;
+const MAX_DATA = 64 * 1024;
 
 /** What a stream needs of its connection. */
 export interface StreamLink {
@@ -12,7 +12,8 @@ export interface StreamLink {
   readonly receiveWindow: number;
   /** What may be sent now, on this stream and on the connection. */
   allowance(stream: SpdyStream): number;
-  data(stream: SpdyStream, data: Buffer, fin: boolean, done: (error?: Error | null) => void): void;
+  /** `done` is called when it was sent, or never will be. */
+  data(stream: SpdyStream, data: Buffer, fin: boolean, done: () => void): void;
   reply(stream: SpdyStream, headers: SpdyHeaders): void;
   reset(stream: SpdyStream, status: number): void;
   /** Bytes that the receiver has taken. */
@@ -149,9 +150,9 @@ export class SpdyStream extends Duplex {
     sending.data = sending.data.subarray(size);
     const last = sending.data.length === 0;
     if (last) this.#sending = undefined;
-    this.#link.data(this, piece, false, (error) => {
-      if (last) sending.done(this.#failure === undefined ? error : null);
-      else if (error) this.fail(new SpdyConnectionClosed({ reason: error.message }));
+    // That the connection takes no more is told by its end, after all that it has brought was read.
+    this.#link.data(this, piece, false, () => {
+      if (last) sending.done();
       else this.pump();
     });
   }
@@ -175,7 +176,7 @@ export class SpdyStream extends Duplex {
       return;
     }
     this.#localEnd = true;
-    this.#link.data(this, Buffer.alloc(0), true, (error) => done(this.#failure === undefined ? error : null));
+    this.#link.data(this, Buffer.alloc(0), true, () => done());
     if (this.bothEnded) this.#link.done(this);
   }
 

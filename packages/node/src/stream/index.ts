@@ -2,6 +2,7 @@ export * from "./command-status.ts";
 export type * from "./command-streams.ts";
 export { type DialSpdyOptions, dialSpdy, type SpdyDialog } from "./dial-spdy.ts";
 export * from "./errors.ts";
+export { portOf } from "./port.ts";
 export * from "./port-forward-server.ts";
 export { finished, pour } from "./pour.ts";
 export { type CommandConnection, serveCommand, type WantedStreams } from "./remote-command.ts";

@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { type Clock, describeError, type Logger, systemClock } from "@fjord/base";
 import type { WebSocket } from "ws";
 import { SpdyConnection, type SpdyStream } from "../spdy/index.ts";
+import { portOf } from "./port.ts";
 import { finished } from "./pour.ts";
 import { DEFAULT_STREAM_TIMEOUT_MS, type StreamServerOptions, spdyOptions } from "./spdy-command-server.ts";
 import { openChannels } from "./websocket-channels.ts";
@@ -124,11 +125,4 @@ function requestOf(stream: SpdyStream, type: "data" | "error"): string {
   const id = stream.headers.requestid;
   if (id) return `request ${id}`;
   return `stream ${type === "error" ? stream.id : stream.id - 2}`;
-}
-
-/** Undefined for what is no port. */
-export function portOf(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d{1,5}$/.test(text)) return undefined;
-  const port = Number(text);
-  return port > 0 && port < 65536 ? port : undefined;
 }

@@ -19,6 +19,8 @@ export function openChannels(webSocket: WebSocket, count: number, clock: Clock =
   const streams: ChannelStream[] = [];
   const socket = new ChannelSocket(webSocket, {
     clock,
+    // A client may leave output unread for long, and answers nothing meanwhile; whether it is still there, TCP knows.
+    pingIntervalMs: Number.POSITIVE_INFINITY,
     onFrame(channel, data) {
       if (channel === CLOSE && socket.canCloseChannels) streams[data[0] ?? CLOSE]?.receiveEnd();
       else streams[channel]?.receive(data);
@@ -31,11 +33,20 @@ export function openChannels(webSocket: WebSocket, count: number, clock: Clock =
     streams,
     closed: socket.ended,
     async close() {
+      await Promise.race([flushed(webSocket), socket.ended]);
       socket.close();
       await socket.ended;
     },
     destroy: () => socket.terminate(),
   };
+}
+
+/** A goodbye is given only so much time, and what a slow client has not taken by then would be lost. */
+function flushed(webSocket: WebSocket): Promise<void> {
+  return new Promise((resolve) => {
+    if (webSocket.readyState !== webSocket.OPEN) resolve();
+    else webSocket.ping(undefined, undefined, () => resolve());
+  });
 }
 
 /** Nobody notices that a client has gone while nothing is read, unless something is sent. */
