@@ -245,6 +245,33 @@ test("beyond the number of watches, objects are read now and then", async () => 
   assert.equal(server.requests.matching({ verb: "watch" }).filter(({ path }) => /configmaps/.test(path)).length, 1);
 });
 
+test("a pod that comes later gets what is there then, also of an object that is not watched", async () => {
+  await using server = await FaultServer.start();
+  server.create(ConfigMap, configMap("p", "1"));
+  using store = await openStore();
+  await using life = new Life(server.url, store, { watches: 0, pollMs: 3_600_000 });
+  life.objects.follow(pod("a", "p"));
+  assert.equal((await life.objects.configMap(namespace, "p"))?.data?.value, "1");
+  server.update(ConfigMap, configMap("p", "2"));
+  life.objects.follow(pod("b", "p"));
+  assert.equal((await life.objects.configMap(namespace, "p"))?.data?.value, "2");
+});
+
+test("while the API is silent only the first question waits", async () => {
+  await using server = await FaultServer.start();
+  using store = await openStore();
+  const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
+  store.putPod(pod("a", ...names));
+  for (const name of names)
+    store.putObject({ apiVersion: "v1", kind: "ConfigMap", ...configMap(name, "stored") } as ConfigMap);
+  server.fault({ type: "silence" }, { times: 1000 });
+  await using life = new Life(server.url, store, { answerMs: 300 });
+  life.objects.follow(pod("a", ...names));
+  const begun = clock.now();
+  for (const name of names) assert.equal((await life.objects.configMap(namespace, name))?.data?.value, "stored");
+  assert.ok(clock.now() - begun < 1_000, `${clock.now() - begun} ms for 20 objects`);
+});
+
 test("a claim is looked at until it is bound, and its pod told then", async () => {
   await using server = await FaultServer.start();
   server.create(PersistentVolumeClaim, { metadata: { name: "d", namespace }, status: { phase: "Pending" } });

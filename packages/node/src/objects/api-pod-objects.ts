@@ -16,6 +16,7 @@ import type { NodeStore, StoredKey } from "../store/node-store.ts";
 import { ObjectUnknown } from "./errors.ts";
 import { type FollowedObject, pollObject, watchObject } from "./followed-object.ts";
 import { MirroredList } from "./mirrored-list.ts";
+import { Patience } from "./patience.ts";
 import type { BoundToken, PodObjects, TokenRequestSpec } from "./pod-objects.ts";
 import { podReferences } from "./pod-references.ts";
 import { pruneStore } from "./prune-store.ts";
@@ -73,6 +74,7 @@ export class ApiPodObjects implements PodObjects {
   readonly #podKeys = new Map<string, readonly StoredKey[]>();
   readonly #listeners = new Set<(podUid: string) => void>();
   readonly #writer: StoreWriter;
+  readonly #patience: Patience;
   readonly #tokens: TokenSource;
   readonly #services: MirroredList<Service>;
   readonly #runtimeClasses: MirroredList<RuntimeClass>;
@@ -83,8 +85,10 @@ export class ApiPodObjects implements PodObjects {
   constructor(options: ApiPodObjectsOptions) {
     this.#options = { answerMs: 2_000, watches: 30, pollMs: 60_000, ...options };
     this.#writer = new StoreWriter(options.store);
-    this.#tokens = new TokenSource({ ...this.#options, answerMs: 2 * this.#options.answerMs });
-    const lists = { ...this.#options, writer: this.#writer };
+    const { clock, answerMs } = this.#options;
+    this.#patience = new Patience(clock, answerMs);
+    this.#tokens = new TokenSource({ ...this.#options, patience: this.#patience });
+    const lists = { ...this.#options, writer: this.#writer, patience: this.#patience };
     this.#services = new MirroredList({ ...lists, kind: Service, transform: trimService });
     this.#runtimeClasses = new MirroredList({ ...lists, kind: RuntimeClass, transform: trimManagedFields });
   }
@@ -127,7 +131,7 @@ export class ApiPodObjects implements PodObjects {
     const keys = podReferences(pod);
     const before = this.#podKeys.get(uid) ?? [];
     this.#podKeys.set(uid, keys);
-    for (const key of keys) this.#entry(key).pods.add(uid);
+    for (const key of keys) this.#refer(key, uid);
     const kept = new Set(keys.map(textOf));
     for (const key of before) if (!kept.has(textOf(key))) this.#release(key, uid);
   }
@@ -156,9 +160,14 @@ export class ApiPodObjects implements PodObjects {
     this.#writer.flush();
   }
 
-  #entry(key: StoredKey): Entry {
+  #refer(key: StoredKey, podUid: string): void {
     const known = this.#entries.get(textOf(key));
-    if (known !== undefined) return known;
+    // Whoever comes later expects what is there now, not what a pod before it was given.
+    if (known !== undefined && !known.pods.has(podUid)) known.object.refresh();
+    (known ?? this.#open(key)).pods.add(podUid);
+  }
+
+  #open(key: StoredKey): Entry {
     const { kind, watchable, settled } = ways[key.kind] as Way;
     const watched = watchable && this.#watched < this.#options.watches;
     if (watched) this.#watched++;
@@ -185,6 +194,7 @@ export class ApiPodObjects implements PodObjects {
   }
 
   #changed(key: StoredKey, pods: ReadonlySet<string>, object: KubeObject | undefined): void {
+    this.#patience.heard();
     if (object === undefined) this.#writer.remove(key);
     else this.#writer.put(key, object);
     for (const uid of pods) for (const listener of this.#listeners) this.#call(listener, uid);
@@ -202,19 +212,30 @@ export class ApiPodObjects implements PodObjects {
   async #followed<T extends KubeObject>(kind: Kind<T>, key: StoredKey, signal?: AbortSignal): Promise<T | undefined> {
     const object = this.#entries.get(textOf(key))?.object as FollowedObject<T> | undefined;
     if (object === undefined) return this.#fetch(kind, key, signal);
-    const { clock, answerMs, store } = this.#options;
-    for (const end = clock.now() + answerMs; !object.known && clock.now() < end; ) {
-      if (object.lastError instanceof ConnectionError) break;
+    if (object.known) return object.value;
+    const { clock } = this.#options;
+    const stored = this.#writer.object<T>(key);
+    const waitMs = this.#patience.waitMs(stored !== undefined);
+    for (const end = clock.now() + waitMs; clock.now() < end; ) {
+      if (object.lastError instanceof ConnectionError) return stored ?? this.#unknown(key, object.lastError);
       signal?.throwIfAborted();
       await sleep(clock, 10, signal);
+      if (object.known) return object.value;
     }
-    return object.known ? object.value : (store.object<T>(key) ?? this.#unknown(key, object.lastError));
+    // A refusal is an answer too.
+    if (object.lastError === undefined) this.#patience.silent(waitMs);
+    return stored ?? this.#unknown(key, object.lastError);
   }
 
   async #fetch<T extends KubeObject>(kind: Kind<T>, key: StoredKey, signal?: AbortSignal): Promise<T | undefined> {
-    const { client, clock, answerMs, store } = this.#options;
+    const { client, clock } = this.#options;
+    const stored = this.#writer.object<T>(key);
+    const waitMs = this.#patience.waitMs(stored !== undefined);
     const late = new AbortController();
-    const cancel = clock.after(answerMs, () => late.abort(new Error(`no answer within ${answerMs / 1000} s`)));
+    const cancel = clock.after(waitMs, () => {
+      this.#patience.silent(waitMs);
+      late.abort(new Error(`no answer within ${waitMs / 1000} s`));
+    });
     try {
       const name = key.namespace === "" ? { name: key.name } : { name: key.name, namespace: key.namespace };
       const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
@@ -223,7 +244,7 @@ export class ApiPodObjects implements PodObjects {
       return object;
     } catch (error) {
       signal?.throwIfAborted();
-      if (!isNotFound(error)) return store.object<T>(key) ?? this.#unknown(key, error);
+      if (!isNotFound(error)) return stored ?? this.#unknown(key, error);
       this.#writer.remove(key);
       return undefined;
     } finally {

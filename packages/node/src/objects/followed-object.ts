@@ -25,6 +25,8 @@ export interface FollowedObject<T> {
   readonly value: T | undefined;
   /** Why not, while it is not known. */
   readonly lastError: unknown;
+  /** Makes sure that what is read from now on is no older than this moment, where no watch does. */
+  refresh(): void;
   stop(): Promise<void>;
 }
 
@@ -75,6 +77,7 @@ export function watchObject<T extends KubeObject>(options: FollowOptions<T>): Fo
     get lastError() {
       return cache.health.lastError?.error;
     },
+    refresh() {},
     stop: () => {
       stop.abort();
       return run;
@@ -86,16 +89,19 @@ export function watchObject<T extends KubeObject>(options: FollowOptions<T>): Fo
 export function pollObject<T extends KubeObject>(options: FollowOptions<T>): FollowedObject<T> {
   const { client, kind, key, clock, random, logger, pollMs } = options;
   const stop = new AbortController();
+  let awake = new AbortController();
   const state = { known: false, value: undefined as T | undefined, lastError: undefined as unknown };
   const read = async () => {
     const name = { name: key.name, ...(key.namespace !== "" && { namespace: key.namespace }) };
+    const { signal } = awake;
     const found = await client.get(kind, name, { signal: stop.signal }).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
     });
     const value = found === undefined ? undefined : trimManagedFields(found);
     const news = !state.known || !sameContent(state.value, value);
-    Object.assign(state, { known: true, value, lastError: undefined });
+    // One that was asked for again meanwhile may have been too early.
+    Object.assign(state, { known: !signal.aborted, value, lastError: undefined });
     if (news) options.changed(value);
   };
   const run = async () => {
@@ -109,9 +115,10 @@ export function pollObject<T extends KubeObject>(options: FollowOptions<T>): Fol
         state.lastError = error;
         logger.debug("cannot read an object again", { ...key, error: describeError(error) });
       }
-      if (state.value !== undefined && options.settled(state.value)) return;
+      if (state.known && state.value !== undefined && options.settled(state.value)) return;
       const wait = failures === 0 ? pollMs : Math.min(10_000, 100 * 2 ** failures);
-      await sleep(clock, wait * (0.9 + 0.2 * random()), stop.signal);
+      await sleep(clock, wait * (0.9 + 0.2 * random()), AbortSignal.any([stop.signal, awake.signal]));
+      if (awake.signal.aborted) awake = new AbortController();
     }
   };
   const running = run();
@@ -124,6 +131,12 @@ export function pollObject<T extends KubeObject>(options: FollowOptions<T>): Fol
     },
     get lastError() {
       return state.lastError;
+    },
+    refresh() {
+      // What cannot change any more needs no look.
+      if (state.value !== undefined && options.settled(state.value)) return;
+      state.known = false;
+      awake.abort();
     },
     stop: () => {
       stop.abort();

@@ -2,6 +2,7 @@ import { type Clock, describeError, type Kind, type KubeObject, type Logger, typ
 import { Cache, ConnectionError, type ListWatcher, type Transform } from "@fjord/kube";
 import type { NodeStore } from "../store/node-store.ts";
 import { ListUnknown } from "./errors.ts";
+import type { Patience } from "./patience.ts";
 import { quietLogger } from "./quiet-logger.ts";
 import type { StoreWriter } from "./store-writer.ts";
 
@@ -11,8 +12,7 @@ export interface MirroredListOptions<T extends KubeObject> {
   readonly transform: Transform<T>;
   readonly store: NodeStore;
   readonly writer: StoreWriter;
-  /** How long the API has to answer before the store does. */
-  readonly answerMs: number;
+  readonly patience: Patience;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -71,13 +71,18 @@ export class MirroredList<T extends KubeObject> {
 
   async #known(signal?: AbortSignal): Promise<boolean> {
     this.start();
-    const { clock, answerMs } = this.#options;
-    for (const end = clock.now() + answerMs; !this.#cache.hasSynced && clock.now() < end; ) {
-      if (this.#cache.health.lastError?.error instanceof ConnectionError && this.#isStored()) return false;
+    if (this.#cache.hasSynced) return true;
+    const { clock, patience } = this.#options;
+    const isStored = this.#isStored();
+    const waitMs = patience.waitMs(isStored);
+    for (const end = clock.now() + waitMs; clock.now() < end; ) {
+      if (this.#cache.health.lastError?.error instanceof ConnectionError && isStored) return false;
       signal?.throwIfAborted();
       await sleep(clock, 20, signal);
+      if (this.#cache.hasSynced) return true;
     }
-    return this.#cache.hasSynced;
+    patience.silent(waitMs);
+    return false;
   }
 
   #stored(): T[] {
@@ -94,7 +99,8 @@ export class MirroredList<T extends KubeObject> {
   }
 
   #synced(): void {
-    const { kind, store, writer } = this.#options;
+    const { kind, store, writer, patience } = this.#options;
+    patience.heard();
     const listed = new Set(this.#cache.list().map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}`));
     for (const { metadata } of store.objects(kind.kind)) {
       const { namespace = "", name = "" } = metadata;

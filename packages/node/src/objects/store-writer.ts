@@ -12,6 +12,12 @@ export class StoreWriter {
     this.#store = store;
   }
 
+  /** What is stored, or is about to be. */
+  object<T extends KubeObject>(key: StoredKey): T | undefined {
+    const waiting = this.#waiting.get(textOf(key));
+    return waiting === undefined ? this.#store.object<T>(key) : (waiting.object as T | undefined);
+  }
+
   put(key: StoredKey, object: KubeObject): void {
     this.#add(key, object);
   }
@@ -36,9 +42,13 @@ export class StoreWriter {
   }
 
   #add(key: StoredKey, object: KubeObject | undefined): void {
-    this.#waiting.set(`${key.kind}/${key.namespace}/${key.name}`, { key, object });
+    this.#waiting.set(textOf(key), { key, object });
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => this.flush());
   }
+}
+
+function textOf({ kind, namespace, name }: StoredKey): string {
+  return `${kind}/${namespace}/${name}`;
 }

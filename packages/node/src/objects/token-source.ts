@@ -2,12 +2,13 @@ import { type Clock, describeError, type Logger, type Random } from "@fjord/base
 import { ApiError, type KubeClient, type Pod } from "@fjord/kube";
 import type { NodeStore } from "../store/node-store.ts";
 import { TokenUnavailable } from "./errors.ts";
+import type { Patience } from "./patience.ts";
 import type { BoundToken, TokenRequestSpec } from "./pod-objects.ts";
 
 export interface TokenSourceOptions {
   readonly client: Pick<KubeClient, "createToken">;
   readonly store: NodeStore;
-  readonly answerMs: number;
+  readonly patience: Patience;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -50,11 +51,15 @@ export class TokenSource {
     stored: BoundToken | undefined,
     signal: AbortSignal | undefined,
   ): Promise<BoundToken> {
-    const { client, store, clock, random, logger, answerMs } = this.#options;
+    const { client, store, clock, random, logger, patience } = this.#options;
     const { uid = "", name = "", namespace = "" } = pod.metadata;
     const account = accountOf(pod);
     const late = new AbortController();
-    const cancel = clock.after(answerMs, () => late.abort(new Error(`no answer within ${answerMs / 1000} s`)));
+    const waitMs = patience.waitMs(stored !== undefined);
+    const cancel = clock.after(waitMs, () => {
+      patience.silent(waitMs);
+      late.abort(new Error(`no answer within ${waitMs / 1000} s`));
+    });
     try {
       const asked = clock.now();
       const issued = await client.createToken(
