@@ -203,8 +203,9 @@ export class ProcessContainer {
   /** Ends everything, the keeper too; afterwards nothing can start it. */
   async remove(): Promise<void> {
     await this.stop(0);
-    if (this.#keeper()) await this.#until(() => !this.#keeper(), DRAIN_PATIENCE);
-    if (this.#keeper()) await this.options.reaper.kill({ matches: (each) => each.container === this.id });
+    const kept = () => this.#keeper() !== undefined || this.#carriers().size > 0;
+    await this.#until(() => !kept(), DRAIN_PATIENCE);
+    if (kept()) await this.options.reaper.kill({ matches: (each) => each.container === this.id });
     this.close();
     if (this.options.cgroups && this.record.cgroup !== undefined) this.options.cgroups.remove(this.record.cgroup);
   }
@@ -300,11 +301,13 @@ export class ProcessContainer {
   #mendCarriers(): void {
     if (!readLine(this.#file("carriers"))) return;
     const carriers = this.#carriers();
-    if (carriers.size === STREAMS.length || !this.#keeper()) return;
+    // They end with the program, but not before its end is noted.
+    if (carriers.size === STREAMS.length || readLine(this.#file("exit")) || !this.#keeper()) return;
     for (const stream of STREAMS) {
       if (carriers.has(stream)) continue;
       this.options.logger.warn("a carrier of logs was killed", { container: this.id, stream });
-      const words = ["-c", `exec "$0" <${stream} >>${stream}.raw`, this.options.cat];
+      // A pipe that everyone else has closed meanwhile can not be opened just for reading.
+      const words = ["-c", `exec 5<>${stream} 6<${stream}; exec "$0" <&6 >>${stream}.raw 5>&- 6<&-`, this.options.cat];
       const child = this.#detach(words);
       if (child.pid !== undefined) carriers.set(stream, child.pid);
     }

@@ -31,10 +31,13 @@ export interface KeeperScript {
  */
 export function keeperScript(options: KeeperScript): string {
   const { tools } = options;
+  // What `unshare` has to say is no output of the container, whose own goes by descriptor 7.
+  const errors = options.contained && !options.tty ? "7>stderr 2>>keeper.log" : "2>stderr";
   const input = options.stdin ? "<&6 6<&-" : "</dev/null";
+  const aside = options.contained ? "exec 7>&2 2>>keeper.log; exec " : "exec ";
   const enter = options.tty
     ? // The terminal is made outside of the container's view; all output comes by it.
-      `${quote(tools.script ?? "script")} -q -e -f -c ${quote(commandLine(options.enter))} /dev/null`
+      `${quote(tools.script ?? "script")} -q -e -f -c ${quote(aside + commandLine(options.enter))} /dev/null`
     : commandLine(options.enter);
   return `cd ${quote(options.directory)} || exit 1
 ${READ_OWN_STAT}
@@ -44,15 +47,16 @@ echo "$pid $start $boot" 2>/dev/null >claim || exit 0
 set +C
 umask 022
 ${options.keeperGroups.map((file) => `echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : "{ echo -998 >/proc/self/oom_score_adj; } 2>/dev/null\n"}${quote(tools.mkfifo)} -m 622 stdout stderr
-${options.stdin ? `${quote(tools.mkfifo)} -m 600 stdin\nexec 5<>stdin 6<stdin\n${quote(tools.sleep)} 2147483647 6<&- &\necho $! >stdin.holder\nexec 5>&-\n` : ""}exec 3<>stdout 4<>stderr
-${quote(tools.cat)} <stdout >>stdout.raw 3>&- 4>&- 6<&- &
+${options.stdin ? `${quote(tools.mkfifo)} -m 600 stdin\nexec 5<>stdin 6<stdin\n${quote(tools.sleep)} 2147483647 6<&- &\necho $! >stdin.holder\nexec 5>&-\n` : ""}exec 3<>stdout 4<>stderr 7<stdout 8<stderr
+${quote(tools.cat)} <&7 >>stdout.raw 3>&- 4>&- 6<&- 7<&- 8<&- &
 carrier=$!
-${quote(tools.cat)} <stderr >>stderr.raw 3>&- 4>&- 6<&- &
+${quote(tools.cat)} <&8 >>stderr.raw 3>&- 4>&- 6<&- 7<&- 8<&- &
 echo "$carrier $!" >carriers
+exec 7<&- 8<&-
 (
   # 5 to 9 are opened outside of the container's view, which may become read-only, and which they would keep from it.
   unset ${KEEPER_MARK}
-  exec ${input} >stdout 2>stderr 3>&- 4>&- 5>main 6>code 8>>problem 9<program.sh
+  exec ${input} >stdout ${errors} 3>&- 4>&- 5>main 6>code 8>>problem 9<program.sh
 ${options.containerGroups.map((file) => `  echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : `  { echo ${options.oomScoreAdjust} >/proc/self/oom_score_adj; } 2>/dev/null\n`}  exec ${enter}
 )
 rc=$?
@@ -106,7 +110,7 @@ export function enterScript(options: EnterScript): string {
   become.push(`exec ${commandLine([...options.privileges, options.shell, "/proc/self/fd/9"])}`);
   if (!options.contained) lines.push(...become);
   // This shell's own remarks on how its child ended are no output of the container.
-  else lines.push("exec 7>&2 2>/dev/null", "(", "exec 2>&7 6>&- 7>&-", ...become, ")", "echo $? >&6");
+  else lines.push("(", "exec 2>&7 6>&- 7>&-", ...become, ")", "echo $? >&6");
   return `${lines.join("\n")}\n`;
 }
 
