@@ -61,7 +61,7 @@ function containerObjections(container: Container, runtime: string, abilities: R
 
 interface Profiles {
   readonly appArmorProfile?: { readonly type?: string };
-  readonly seLinuxOptions?: unknown;
+  readonly seLinuxOptions?: { readonly user?: string; readonly role?: string; readonly type?: string };
 }
 
 function profileObjections(who: string, context: Profiles | undefined, abilities: RuntimeAbilities): string[] {
@@ -70,7 +70,9 @@ function profileObjections(who: string, context: Profiles | undefined, abilities
   if (type !== undefined && type !== "Unconfined" && !abilities.appArmor) {
     objections.push(`${who} asks for an AppArmor profile, and this machine has no AppArmor`);
   }
-  if (context?.seLinuxOptions !== undefined && !abilities.seLinux) {
+  // A level alone is of use among labelled pods and volumes only; clusters set it on every pod, with SELinux or without.
+  const { user, role, type: domain } = context?.seLinuxOptions ?? {};
+  if ((user ?? role ?? domain) !== undefined && !abilities.seLinux) {
     objections.push(`${who} asks for an SELinux context, and this machine has no SELinux`);
   }
   return objections;
