@@ -6,6 +6,12 @@ export const NodeNameTaken = defineError(
   "Give this node another name, or stop the other one first; 40 seconds after it has stopped its name is free.",
 );
 
+export const FactsUnknown = defineError(
+  "NODE_FACTS_UNKNOWN",
+  "cannot say what node {name} is like: that is not known yet",
+  "It is tried again. If it stays so, whoever gives the facts never does: look at the log for the runtime.",
+);
+
 export const LabelRefused = defineError(
   "NODE_LABEL_REFUSED",
   "a node may not give itself the label {label}: {reason}",

@@ -35,6 +35,9 @@ export interface NodeFacts {
   readonly kubeletPort?: number;
   readonly images?: NonNullable<NodeStatus["images"]>;
   readonly runtimeHandlers?: NonNullable<NodeStatus["runtimeHandlers"]>;
+  /** What the runtime can do, such as strict supplemental groups. */
+  readonly features?: NonNullable<NodeStatus["features"]>;
+  /** Names of features that the control plane asks nodes about, in the words of Kubernetes' feature gates. */
   readonly declaredFeatures?: readonly string[];
   readonly volumesInUse?: readonly string[];
 }

@@ -46,6 +46,7 @@ export function forgeStatus(facts: NodeFacts, known: NodeStatus | undefined, now
     ...(facts.kubeletPort !== undefined && { daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort } } }),
     ...(facts.images !== undefined && { images: facts.images }),
     ...(facts.runtimeHandlers !== undefined && { runtimeHandlers: facts.runtimeHandlers }),
+    ...(facts.features !== undefined && { features: facts.features }),
     ...(facts.declaredFeatures !== undefined && { declaredFeatures: [...facts.declaredFeatures].sort() }),
     ...(facts.volumesInUse !== undefined && { volumesInUse: [...facts.volumesInUse] }),
   };

@@ -45,7 +45,7 @@ function tests(kubernetes: KubernetesMinor): void {
 
   class Life implements AsyncDisposable {
     readonly name: string;
-    facts: NodeFacts;
+    facts: NodeFacts | undefined;
     readonly registration: NodeRegistration;
     readonly done: Promise<void>;
     readonly #client: KubeClient;
@@ -54,7 +54,7 @@ function tests(kubernetes: KubernetesMinor): void {
     constructor(client: KubeClient, name: string, options: Partial<NodeRegistrationOptions> = {}, machine = "m") {
       this.#client = client;
       this.name = name;
-      this.facts = facts(machine);
+      this.facts = options.facts === undefined ? facts(machine) : undefined;
       this.registration = new NodeRegistration({
         client,
         identity: { name, labels: { "kubernetes.io/hostname": name, "example.com/a": "1" }, machine },
@@ -145,7 +145,7 @@ function tests(kubernetes: KubernetesMinor): void {
       return allocatable && found.metadata.labels?.["example.com/a"] === "1" && found;
     });
     assert.equal(node.metadata.labels?.["example.com/b"], "1");
-    life.facts = { ...life.facts, conditions: [notReady("the runtime is away")] };
+    life.facts = { ...facts("m"), conditions: [notReady("the runtime is away")] };
     const asked = clock.now();
     life.registration.changed();
     const changed = await until(async () => {
@@ -193,6 +193,24 @@ function tests(kubernetes: KubernetesMinor): void {
     assert.equal(conditionOf(again, "Ready")?.lastTransitionTime, conditionOf(first, "Ready")?.lastTransitionTime);
   });
 
+  test("says nothing before it knows: a node that is well does not look ill while it restarts", async () => {
+    const name = newName();
+    await (async () => {
+      await using life = new Life(await nodeClient(name), name);
+      await life.registration.registered;
+    })();
+    let known: NodeFacts | undefined;
+    const seen: unknown[] = [];
+    await using life = new Life(await nodeClient(name), name, { facts: () => known });
+    life.registration.onNode((node) => seen.push(conditionOf(node, "Ready")?.status));
+    await sleep(clock, 300);
+    assert.deepEqual(seen, []);
+    known = facts("m");
+    life.registration.changed();
+    await life.registration.registered;
+    assert.ok(seen.length > 0 && seen.every((status) => status === "True"));
+  });
+
   test("refuses the name of another machine that lives, and takes that of one that is gone", async () => {
     const name = newName();
     await (async () => {
@@ -212,7 +230,7 @@ function tests(kubernetes: KubernetesMinor): void {
     await using life = new Life(await nodeClient(name), name);
     await life.registration.registered;
     await site.site.process("kube-apiserver").kill();
-    life.facts = { ...life.facts, conditions: [notReady("while it was away")] };
+    life.facts = { ...facts("m"), conditions: [notReady("while it was away")] };
     life.registration.changed();
     await site.site.start({ timeout: 60_000 });
     await until(async () => conditionOf(await find(name), "Ready")?.message === "while it was away");

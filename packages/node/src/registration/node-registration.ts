@@ -1,6 +1,6 @@
 import { Backoff, type Clock, describeError, type Logger, type Random, sleep } from "@fjord/base";
 import { isAlreadyExists, isNotFound, type KubeClient, Lease, Node } from "@fjord/kube";
-import { NodeNameTaken } from "./errors.ts";
+import { FactsUnknown, NodeNameTaken } from "./errors.ts";
 import type { NodeFacts, NodeIdentity, NodeStatus } from "./node-facts.ts";
 import { LEASE_NAMESPACE, NodeLease } from "./node-lease.ts";
 import {
@@ -16,8 +16,11 @@ import {
 export interface NodeRegistrationOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "update" | "patch">;
   readonly identity: NodeIdentity;
-  /** What the node is like now; asked for often, so it should be at hand. */
-  readonly facts: () => NodeFacts;
+  /**
+   * What the node is like now; asked for often, so it should be at hand. Undefined while that is not known: then nothing
+   * is said, so that a restart does not make a node that is well look ill for a moment.
+   */
+  readonly facts: () => NodeFacts | undefined;
   /** How often the facts are compared with what was said last. @default 10000 */
   readonly compareMs?: number;
   /** How often the status is said again although nothing has changed. @default 300000 */
@@ -34,6 +37,9 @@ export interface NodeRegistrationOptions {
   readonly logger: Logger;
 }
 
+/** How often to look for facts that nobody has announced. */
+const FACTS_MS = 1_000;
+
 /**
  * Keeps a Node object and its lease: makes it, says at once what changes, gives signs of life, and makes it again when
  * someone deletes it. It knows nothing of machines, so virtual and simulated nodes use it too, by the thousand.
@@ -49,6 +55,7 @@ export class NodeRegistration {
   #status: NodeStatus | undefined;
   #said: SaidStatus | undefined;
   #saidAt = Number.NEGATIVE_INFINITY;
+  #lastFacts: NodeFacts | undefined;
   #wake: () => void = () => {};
   #dirty = false;
   #lost = false;
@@ -93,7 +100,8 @@ export class NodeRegistration {
    * Stopping drains nothing and says nothing: a restart is no absence.
    */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#register(signal);
+    while (this.#options.facts() === undefined && !signal.aborted) await this.#sleep(FACTS_MS, signal);
+    if (!signal.aborted) await this.#register(signal);
     if (signal.aborted) return;
     await Promise.all([this.#lease.run(signal), this.#keep(signal)]);
   }
@@ -117,11 +125,11 @@ export class NodeRegistration {
   }
 
   async #findOrCreate(signal: AbortSignal): Promise<Node> {
-    const { client, identity, facts, clock, logger } = this.#options;
+    const { client, identity, clock, logger } = this.#options;
     const key = { name: identity.name };
     let node: Node;
     try {
-      node = await client.create(Node, forgeNode(identity, facts(), clock.now()), { signal });
+      node = await client.create(Node, forgeNode(identity, this.#facts(), clock.now()), { signal });
       logger.info("the node is registered", { node: identity.name });
       this.#saidAt = clock.now();
     } catch (error) {
@@ -142,7 +150,7 @@ export class NodeRegistration {
   async #refuseOther(node: Node, signal: AbortSignal): Promise<void> {
     const { identity, client, clock, logger, leaseSeconds = 40 } = this.#options;
     const other = node.metadata.annotations?.[MACHINE_ANNOTATION] ?? node.status?.nodeInfo?.machineID;
-    const own = [identity.machine, this.#options.facts().nodeInfo.machineID];
+    const own = [identity.machine, this.#facts().nodeInfo.machineID];
     if (identity.machine === undefined || !other || own.includes(other)) return;
     const { name } = identity;
     const renewal = async () => {
@@ -219,16 +227,16 @@ export class NodeRegistration {
   }
 
   async #sayIfNew(signal: AbortSignal): Promise<void> {
-    const { clock, facts, repeatMs } = this.#options;
-    const status = forgeStatus(facts(), this.#status, clock.now());
+    const { clock, repeatMs } = this.#options;
+    const status = forgeStatus(this.#facts(), this.#status, clock.now());
     const news = statusPatch(this.#status, status, this.#said);
     if (news === undefined && clock.now() - this.#saidAt < repeatMs) return;
     this.#take(await this.#say(signal));
   }
 
   async #say(signal: AbortSignal): Promise<Node> {
-    const { client, clock, facts, identity, repeatMs, random } = this.#options;
-    const status = forgeStatus(facts(), this.#status, clock.now());
+    const { client, clock, identity, repeatMs, random } = this.#options;
+    const status = forgeStatus(this.#facts(), this.#status, clock.now());
     const patch = statusPatch(this.#status, status) ?? heartbeatPatch(status);
     const options = { subresource: "status", signal };
     const node = await client.patch(Node, { name: identity.name }, "strategic", patch, options);
@@ -236,6 +244,14 @@ export class NodeRegistration {
     // Up to a twentieth earlier next time, so that nodes which started together drift apart.
     this.#saidAt = clock.now() - random() * 0.05 * repeatMs;
     return node;
+  }
+
+  /** The facts of now, or the last ones where nobody knows. */
+  #facts(): NodeFacts {
+    const facts = this.#options.facts() ?? this.#lastFacts;
+    if (facts === undefined) throw new FactsUnknown({ name: this.#options.identity.name });
+    this.#lastFacts = facts;
+    return facts;
   }
 
   #take(node: Node): void {
