@@ -11,7 +11,7 @@ import { scanProcesses } from "./process-table.ts";
 import { logLines, removeTestGroups, until } from "./testing.ts";
 
 const LINES = 1000;
-const KILLS = 15;
+const KILLS = Number(process.env.FJORD_KILLS ?? 15);
 const seed = Number(process.env.FJORD_SEED ?? Date.now() % 100_000);
 
 const ways: { name: string; options: Partial<ProcessRuntimeOptions> }[] = [

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -48,6 +49,43 @@ describe("a pod of processes", () => {
       "b.c-d",
     ]);
   });
+
+  for (const containerPath of ["/fjord-volume", "/etc/fjord", "/run/fjord/secrets", "/usr/share/fjord-volume"]) {
+    test(`sees the machine as it is beside its volume at ${containerPath}`, async () => {
+      const { id: sandbox, pod } = await bench.sandbox();
+      const script = [
+        "ls / | grep -v fjord-volume | md5sum",
+        "ls /usr/bin /proc/sys /sys /dev/pts | md5sum",
+        "readlink -f /bin/sh /var/run",
+        "getent hosts localhost | head -1",
+        "head -c 100 /dev/urandom | wc -c",
+        "echo x >/dev/null && echo null",
+        `echo 'console.log("node", 6 * 7)' | "$NODE" -`,
+        "touch /dev/shm/$$ && rm /dev/shm/$$ && echo shm",
+        `cat ${containerPath}/file`,
+      ].join("; ");
+      writeFileSync(join(pod.podDirectory, "file"), "content\n");
+      const config = containerConfig(shell(script), {
+        environment: [{ name: "NODE", value: process.execPath }],
+        mounts: [{ hostPath: pod.podDirectory, containerPath, readOnly: true }],
+      });
+      const id = await bench.runtime.createContainer(sandbox, config, pod);
+      await bench.runtime.startContainer(id);
+      const ended = await bench.ended(id);
+      const outside = spawnSync("sh", ["-c", script.replace(/; cat [^;]*$/, "; echo content")], {
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, NODE: process.execPath },
+      });
+      assert.equal(
+        bench
+          .log(ended)
+          .map((line) => line.replace("stdout ", ""))
+          .join("\n"),
+        outside.stdout.trim(),
+        ended.message,
+      );
+    });
+  }
 
   test("has no files open but its streams", async () => {
     for (const tty of [false, true]) {

@@ -15,7 +15,7 @@ test("everything works for a user without privileges", { skip: skipReason(), tim
   const files = FILES.map((name) => join(import.meta.dirname, name));
   const child = spawn(setpriv(), [...NOBODY, process.execPath, "--test", ...files], {
     // Without what the test runner tells its own children.
-    env: { PATH: process.env.PATH ?? "", HOME: folder, TMPDIR: folder },
+    env: { PATH: process.env.PATH ?? "", HOME: folder, TMPDIR: folder, FJORD_KILLS: "4" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
