@@ -15,6 +15,15 @@ export const suites: Readonly<Record<string, Suite>> = {
     ],
     skip: [],
   },
+  "node-extended": {
+    title: "specs of the same groups that every node should pass, and that conformance does not ask for",
+    focus: [
+      String.raw`\[sig-node\].*\[NodeConformance\]`,
+      String.raw`\[sig-storage\] (ConfigMap|Downward API volume|EmptyDir|HostPath|Projected|Secrets).*\[NodeConformance\]`,
+    ],
+    // Back-off at its longest takes twenty minutes to see.
+    skip: [String.raw`\[Conformance\]`, String.raw`\[sig-node\].*\[Slow\]`],
+  },
 };
 
 /** A pattern that matches exactly the specs with these names. Ginkgo puts the suite's own name before them. */
