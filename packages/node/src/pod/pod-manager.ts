@@ -67,7 +67,7 @@ export class PodManager {
     this.#views = new Map(runtimes.map((runtime) => [runtime, new RuntimeView({ ...options, runtime, onChange })]));
     this.#services = {
       ...options,
-      statuses: new StatusWriter(options),
+      statuses: new StatusWriter({ ...options, onWritten: (uid) => this.#workers.get(uid)?.wake() }),
       puller: new ImagePuller({ clock }),
       calls: new CallLimit(parallelCalls),
       ledger: new NodeLedger({

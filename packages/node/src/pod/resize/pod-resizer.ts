@@ -153,7 +153,7 @@ export class PodResizer {
   }
 
   async #change(pod: Pod, container: RuntimeContainer, { spec }: PodContainer): Promise<void> {
-    const { view, settings, signal, clock, random, logger, wake } = this.#context;
+    const { view, settings, signal, clock, random, logger, wake, wakeAt } = this.#context;
     if (this.#busy.has(container.id) || this.#retryAt > clock.now()) return;
     this.#busy.add(container.id);
     try {
@@ -168,7 +168,7 @@ export class PodResizer {
       this.#error = describeError(error);
       const delay = backoffDelay(this.#failures++, { initial: 1_000, max: 60_000, random });
       this.#retryAt = clock.now() + delay;
-      clock.after(delay, wake);
+      wakeAt(this.#retryAt);
       this.#say("Warning", "ResizeError", `Pod resize error: ${this.#error}`);
       logger.warn("cannot change what a container may use", { pod: uidOf(pod), error: this.#error });
     } finally {

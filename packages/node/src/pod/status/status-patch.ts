@@ -29,7 +29,9 @@ export function statusPatch(uid: string, status: PodStatus): unknown {
   }
   const own = (status.conditions ?? []).filter(({ type }) => ownConditions.includes(type) || type === "PodScheduled");
   const removed = removableConditions.filter((type) => !own.some((condition) => condition.type === type));
-  patch.conditions = [...own, ...removed.map((type) => ({ type, $patch: "delete" }))];
+  // Merged by its type, a condition would keep a message that it no longer has.
+  const whole = own.map((condition) => ({ reason: null, message: null, ...condition }));
+  patch.conditions = [...whole, ...removed.map((type) => ({ type, $patch: "delete" }))];
   return { metadata: { uid }, status: patch };
 }
 

@@ -12,6 +12,7 @@ import { StatusWriter, type StatusWriterOptions } from "./status-writer.ts";
 class Api {
   readonly writes: unknown[] = [];
   readonly failures: Error[] = [];
+  drops: keyof PodStatus | undefined;
   #version = 1;
 
   readonly client = {
@@ -20,6 +21,7 @@ class Api {
       if (failure !== undefined) throw failure;
       this.writes.push(patch.status.phase);
       const { metadata } = newPod("web");
+      if (this.drops !== undefined) delete patch.status[this.drops];
       return {
         ...newPod("web"),
         metadata: { ...metadata, resourceVersion: `${++this.#version}` },
@@ -106,6 +108,16 @@ test("what others have written over is written again", () =>
     assert.deepEqual(api.writes, ["Running", "Running"]);
   }));
 
+test("what a server drops is not sent again and again", () =>
+  withWriter(async (writer, api, clock) => {
+    api.drops = "message";
+    for (let round = 0; round < 3; round++) {
+      writer.set(web(), { phase: "Running", message: "unknown here" });
+      await clock.advance(10);
+    }
+    assert.deepEqual(api.writes, ["Running"]);
+  }));
+
 test("a patch replaces addresses, takes away what is gone, and leaves conditions of others alone", () => {
   const status: PodStatus = {
     phase: "Running",
@@ -121,7 +133,7 @@ test("a patch replaces addresses, takes away what is gone, and leaves conditions
   assert.deepEqual(patch.status.podIPs, [{ ip: "10.0.0.1" }, { $patch: "replace" }]);
   assert.equal(patch.status.reason, null);
   assert.deepEqual(patch.status.conditions, [
-    { type: "Ready", status: "True" },
+    { type: "Ready", status: "True", reason: null, message: null },
     { type: "PodResizePending", $patch: "delete" },
     { type: "PodResizeInProgress", $patch: "delete" },
   ]);

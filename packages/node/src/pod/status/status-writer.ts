@@ -1,5 +1,5 @@
 import { type Clock, describeError, type Logger, onAbort, type Random, WorkQueue } from "@fjord/base";
-import { compareResourceVersions, isConflict, isNotFound, Pod, type Writer } from "@fjord/kube";
+import { compareResourceVersions, isConflict, isNotFound, Pod, sameContent, type Writer } from "@fjord/kube";
 import { type PodStatus, uidOf } from "../pod-containers.ts";
 import { isReported, statusPatch, wouldRevive } from "./status-patch.ts";
 
@@ -9,6 +9,8 @@ export interface StatusWriterOptions {
   readonly workers?: number;
   /** The longest time between tries. @default 10_000 */
   readonly maxDelayMs?: number;
+  /** Told when everything that was set for a pod is in the API. */
+  readonly onWritten?: (podUid: string) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -19,6 +21,8 @@ interface Entry {
   /** What the API has, as far as is known, and of which revision that is. */
   reported: PodStatus | undefined;
   resourceVersion: string;
+  /** What the API was last given, and what it made of it: some servers drop fields that they do not know. */
+  taken?: { readonly status: PodStatus; readonly resourceVersion: string };
   status: PodStatus | undefined;
   isFinished: boolean;
 }
@@ -46,7 +50,7 @@ export class StatusWriter {
       this.#options.logger.warn("a pod that has ended stays so", { pod: uidOf(pod), phase: status.phase });
       return;
     }
-    if (isReported(entry.reported, status)) {
+    if (isReported(entry.reported, status) || isTaken(entry, status)) {
       entry.status = undefined;
       return;
     }
@@ -117,8 +121,11 @@ export class StatusWriter {
     const patch = statusPatch(uid, status);
     const written = await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal });
     this.#notice(entry, written);
+    entry.taken = { status, resourceVersion: entry.resourceVersion };
     // A newer one may have come meanwhile, and waits in the queue.
-    if (entry.status === status) entry.status = undefined;
+    if (entry.status !== status) return;
+    entry.status = undefined;
+    this.#options.onWritten?.(uid);
   }
 
   async #delete(uid: string, { pod }: Entry, signal: AbortSignal): Promise<void> {
@@ -143,6 +150,11 @@ export class StatusWriter {
     this.#entries.set(uid, fresh);
     return fresh;
   }
+}
+
+/** Whether the API has made of the status what it can, and nobody has changed it since. */
+function isTaken({ taken, resourceVersion }: Entry, status: PodStatus): boolean {
+  return taken !== undefined && taken.resourceVersion === resourceVersion && sameContent(taken.status, status);
 }
 
 function keyOf(pod: Pod): { name: string; namespace: string } {

@@ -3,13 +3,13 @@ import { dirname } from "node:path";
 import { backoffDelay, describeError } from "@fjord/base";
 import type { Secret } from "@fjord/kube";
 import { resolveEnvironment } from "../../environment/environment.ts";
-import type { ImageStatus } from "../../runtime/index.ts";
+import type { ImageStatus, ImageStore, Mount } from "../../runtime/index.ts";
 import { forgeContainer } from "../forge/container-forge.ts";
 import { forgeSandbox } from "../forge/sandbox-forge.ts";
 import { rootProblem } from "../image/non-root.ts";
 import { isAlive, newest } from "../observed-pod.ts";
 import type { PodAction, Waiting } from "../plan/pod-plan.ts";
-import { type PodContainer, uidOf } from "../pod-containers.ts";
+import { containerOf, type PodContainer, uidOf } from "../pod-containers.ts";
 import { podDirectory, terminationMessageFile } from "../pod-directory.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
 import { StartProblem } from "./start-problem.ts";
@@ -25,6 +25,8 @@ interface Failure {
   readonly count: number;
   readonly at: number;
   readonly retryAt: number;
+  /** Whether it was told that the status has passed to what is waited for. */
+  isBackOffTold: boolean;
 }
 
 /** When a status passes from what went wrong to what is waited for. */
@@ -108,7 +110,7 @@ export class ContainerStarter {
   }
 
   #fail(name: string, error: unknown): void {
-    const { clock, random, logger, pod } = this.#context;
+    const { clock, random, logger, pod, wakeAt } = this.#context;
     const problem =
       error instanceof StartProblem ? error : new StartProblem("CreateContainerError", describeError(error));
     const count = (this.#failures.get(name)?.count ?? 0) + 1;
@@ -117,19 +119,22 @@ export class ContainerStarter {
     const initial = problem.later === undefined ? 2_000 : 10_000;
     const delay = backoffDelay(count - 1, { initial, max, jitter: 0.1, random });
     const at = clock.now();
-    this.#failures.set(name, { problem, count, at, retryAt: at + delay });
-    if (problem.later !== undefined) clock.after(LATER_MS, () => this.#tellBackOff(name, at));
+    this.#failures.set(name, { problem, count, at, retryAt: at + delay, isBackOffTold: false });
+    if (problem.later !== undefined) wakeAt(at + LATER_MS);
     this.#say("Warning", "Failed", `Error: ${problem.later === undefined ? problem.message : problem.reason}`);
     logger.info("cannot start a container", { pod: uidOf(pod()), container: name, error: problem.message });
   }
 
-  #tellBackOff(name: string, at: number): void {
-    const failure = this.#failures.get(name);
-    if (failure?.at !== at || this.#context.signal.aborted) return;
-    const image = newestImage(this.#context.pod().spec, name);
-    this.#say("Normal", "BackOff", `Back-off pulling image "${image}"`);
-    this.#say("Warning", "Failed", "Error: ImagePullBackOff");
-    this.#context.wake();
+  /** Tells of pulls that are waited with. */
+  tellBackOffs(now: number): void {
+    for (const [name, failure] of this.#failures) {
+      const { problem, at, isBackOffTold } = failure;
+      if (problem.later === undefined || isBackOffTold || now - at < LATER_MS) continue;
+      failure.isBackOffTold = true;
+      const image = containerOf(this.#context.pod(), name)?.spec.image;
+      this.#say("Normal", "BackOff", `Back-off pulling image "${image}"`);
+      this.#say("Warning", "Failed", `Error: ${problem.later.reason}`);
+    }
   }
 
   async #make(action: StartAction, signal: AbortSignal): Promise<string> {
@@ -148,6 +153,7 @@ export class ContainerStarter {
       await this.#volumes.ensure(signal);
       const environment = await resolveEnvironment(pod, container.spec, facts(), objects, volumes.readFile);
       const mounts = await volumes.mounts(pod, container.name, facts());
+      await this.#mountedImages(mounts, signal);
       await makeMessageFile(messageFile);
       return forgeContainer(pod, container, {
         attempt,
@@ -176,21 +182,36 @@ export class ContainerStarter {
   }
 
   async #image(container: PodContainer, signal: AbortSignal): Promise<ImageStatus | undefined> {
-    const { view, puller, pod } = this.#context;
+    const { view, pod } = this.#context;
     const { images } = view.runtime;
     if (images === undefined) return undefined;
     const { image = "", imagePullPolicy } = container.spec;
-    const status = await puller.ensure({
-      images,
-      image,
-      ...(imagePullPolicy !== undefined && { policy: imagePullPolicy }),
-      secrets: () => this.#pullSecrets(signal),
-      say: this.#say,
-      signal,
-    });
+    const status = await this.#ensureImage(images, image, imagePullPolicy, signal);
     const problem = rootProblem(pod(), container, status);
     if (problem !== undefined) throw new StartProblem("CreateContainerConfigError", problem);
     return status;
+  }
+
+  /** Images that volumes are made of. */
+  async #mountedImages(mounts: readonly Mount[], signal: AbortSignal): Promise<void> {
+    const { view, pod } = this.#context;
+    const { images } = view.runtime;
+    for (const { image } of mounts) {
+      if (image === undefined || images === undefined) continue;
+      const volume = pod().spec?.volumes?.find((candidate) => candidate.image?.reference === image);
+      await this.#ensureImage(images, image, volume?.image?.pullPolicy, signal);
+    }
+  }
+
+  #ensureImage(
+    images: ImageStore,
+    image: string,
+    policy: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ImageStatus> {
+    const secrets = () => this.#pullSecrets(signal);
+    const wish = { images, image, secrets, say: this.#say, signal };
+    return this.#context.puller.ensure(policy === undefined ? wish : { ...wish, policy });
   }
 
   async #pullSecrets(signal: AbortSignal): Promise<Secret[]> {
@@ -226,8 +247,4 @@ async function makeMessageFile(file: string): Promise<void> {
   await writeFile(file, "");
   // Whoever the container runs as writes to it; asked for at once, the umask would take that away.
   await chmod(file, 0o666);
-}
-
-function newestImage(spec: { containers?: { name: string; image?: string }[] } | undefined, name: string): string {
-  return spec?.containers?.find((container) => container.name === name)?.image ?? "";
 }

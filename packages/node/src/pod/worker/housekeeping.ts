@@ -40,7 +40,7 @@ export class Housekeeping {
   strayed(signal: AbortSignal): void {
     if (this.#isSweepDue) return;
     this.#isSweepDue = true;
-    this.#options.clock.after(PATIENCE_MS, () => void this.#sweep(signal));
+    void sleep(this.#options.clock, PATIENCE_MS, signal).then(() => this.#sweep(signal));
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {

@@ -24,28 +24,29 @@ export class PodConclusion {
   }
 
   /** Takes the next step, if there is one. */
-  look(ended: boolean, isGone: boolean, observed: ObservedPod): void {
+  look(ended: boolean, isGone: boolean, isWritten: boolean, observed: ObservedPod): void {
     if (!ended || this.#isBusy || this.#isGone || this.#retryAt > this.#context.clock.now()) return;
-    const isDeleted = isGone || this.#context.pod().metadata.deletionTimestamp !== undefined;
-    if (!this.#hasVolumes && (!isDeleted || (this.#isFinished && !isGone))) return;
-    void this.#conclude(isDeleted, isGone, observed);
+    const isDeleted = this.#context.pod().metadata.deletionTimestamp !== undefined;
+    // Sandboxes know how their containers ended: they stay until the API knows it too.
+    const mayRemove = isGone || (isDeleted && isWritten && !this.#isFinished);
+    if (this.#hasVolumes || mayRemove) void this.#conclude(mayRemove, isGone, observed);
   }
 
-  async #conclude(isDeleted: boolean, isGone: boolean, observed: ObservedPod): Promise<void> {
-    const { volumes, view, signal, statuses, clock, random, logger, wake } = this.#context;
+  async #conclude(mayRemove: boolean, isGone: boolean, observed: ObservedPod): Promise<void> {
+    const { volumes, view, signal, statuses, clock, random, logger, wake, wakeAt } = this.#context;
     const pod = this.#context.pod();
     this.#isBusy = true;
     try {
       await volumes.remove(uidOf(pod));
       this.#hasVolumes = false;
-      if (isDeleted) {
+      if (mayRemove) {
         for (const { id } of observed.sandboxes) {
           await view.runtime.stopSandbox(id, signal);
           await view.runtime.removeSandbox(id, signal);
         }
       }
       if (isGone) await this.#leave();
-      else if (isDeleted) {
+      else if (mayRemove) {
         this.#isFinished = true;
         statuses.finish(pod);
       }
@@ -54,7 +55,7 @@ export class PodConclusion {
       if (signal.aborted) return;
       const delay = backoffDelay(this.#failures++, { initial: 500, max: 15_000, random });
       this.#retryAt = clock.now() + delay;
-      clock.after(delay, wake);
+      wakeAt(this.#retryAt);
       logger.warn("cannot clear up after a pod, trying again", { pod: uidOf(pod), error: describeError(error) });
     } finally {
       this.#isBusy = false;

@@ -10,14 +10,12 @@ export function endOf(pod: Pod, isGone: boolean, now: number, before: PodEnd | u
   const words = before?.reason === undefined ? {} : { reason: before.reason, message: before.message ?? "" };
   if (isGone || deletionTimestamp !== undefined) {
     const wanted = deletionTimestamp === undefined ? ownGrace : (deletionGracePeriodSeconds ?? ownGrace);
-    // Nobody gets more time by being deleted while it ends for another reason.
-    const graceSeconds = before === undefined ? wanted : Math.min(wanted, before.graceSeconds);
-    return {
-      cause: before?.reason === undefined ? (isGone ? "gone" : "deleted") : before.cause,
-      since,
-      graceSeconds,
-      ...words,
-    };
+    const cause = before?.reason === undefined ? (isGone ? "gone" : "deleted") : before.cause;
+    // Nobody gets more time by being deleted while it ends already; who gets less has it from now on.
+    if (before === undefined || wanted < before.graceSeconds) {
+      return { cause, since: now, graceSeconds: wanted, ...words };
+    }
+    return { ...before, cause };
   }
   if (before !== undefined) return before;
   const deadline = deadlineOf(pod);

@@ -38,6 +38,8 @@ export interface WorkerContext extends PodServices {
   readonly handler: string;
   readonly facts: () => PodFacts;
   readonly wake: () => void;
+  /** Wakes at the time, or before. */
+  readonly wakeAt: (time: number) => void;
   /** Aborts when the node stops: whatever runs goes on running. */
   readonly signal: AbortSignal;
 }
