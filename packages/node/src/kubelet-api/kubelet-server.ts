@@ -132,7 +132,8 @@ export class KubeletServer {
         maxHeaderSize: headerBytes,
         headersTimeout: headerMs,
         requestTimeout: headerMs * 3,
-        keepAliveTimeout: 60_000,
+        // Programs in Go leave a connection after 90 s: closing it first would cross with their next request.
+        keepAliveTimeout: 120_000,
         connectionsCheckingInterval: Math.min(headerMs, 5000),
         // Nobody notices otherwise that the other machine is gone.
         keepAlive: true,

@@ -66,7 +66,8 @@ export class LogRotator {
     }
     if (size < maxSize) return;
     await this.#removeOldest(file, Math.max(0, maxFiles - 2));
-    const renamed = `${file}.${stamp(this.#clock.now())}`;
+    const newest = (await rotatedFiles(file)).at(-1)?.slice(file.length + 1);
+    const renamed = `${file}.${stampAfter(newest, this.#clock.now())}`;
     await rename(file, renamed);
     try {
       await reopen(id, signal);
@@ -88,10 +89,19 @@ export async function removeLog(file: string): Promise<void> {
   for (const one of await logFiles(file)) await rm(one, { force: true });
 }
 
-/** `20261115-135501042`: the names sort as the times do. */
-function stamp(now: number): string {
-  const [date = "", time = ""] = new Date(now).toISOString().split("T");
-  return `${date.replaceAll("-", "")}-${time.replace(/[:.Z]/g, "")}`;
+/** `20261115-135501042`: the names sort as the times do, also where the clock was put back. */
+function stampAfter(newest: string | undefined, now: number): string {
+  const stamp = stampOf(now);
+  if (newest === undefined || stamp > newest) return stamp;
+  const digits = newest.replace("-", "").padEnd(17, "0");
+  const [, year, month, day, hour, minute, second, rest] =
+    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})$/.exec(digits) ?? [];
+  return stampOf(Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${rest}Z`) + 1);
+}
+
+function stampOf(time: number): string {
+  const [date = "", clock = ""] = new Date(time).toISOString().split("T");
+  return `${date.replaceAll("-", "")}-${clock.replace(/[:.Z]/g, "")}`;
 }
 
 async function sizeOf(file: string): Promise<number | undefined> {

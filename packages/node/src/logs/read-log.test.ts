@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { silentLogger } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
 import fc from "fast-check";
 import { formatRecord, type LogRecord, parseRecord } from "./log-record.ts";
 import { LogRotator } from "./log-rotator.ts";
@@ -281,6 +282,24 @@ test("a rotator keeps so many files and no more, and finishes what a crash has l
   await rename(path, `${path}.20990101-000000`);
   await rotator.rotateAll(signal);
   assert.equal(reopened.length, 6);
+});
+
+test("files stay in order when the clock is put back, or stands still", async () => {
+  const clock = new ManualClock();
+  const path = await newLog(lines(0, 1));
+  await writeFile(`${path}.20991231-235959`, "");
+  let next = 1;
+  const rotator = new LogRotator({
+    logs: async () => [{ id: "c", file: path }],
+    reopen: () => writeFile(path, lines(next, ++next)),
+    maxSize: 1,
+    maxFiles: 100,
+    log: silentLogger,
+    clock,
+  });
+  for (let i = 0; i < 3; i++) await rotator.rotateAll(new AbortController().signal);
+  assert.equal((await readdir(join(path, ".."))).length, 5);
+  assert.equal(await read(path), shown(0, 4));
 });
 
 test("where the writer cannot begin anew, the log keeps its name", async () => {

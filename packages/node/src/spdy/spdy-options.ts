@@ -24,10 +24,10 @@ export interface SpdyLimits {
   controlFrame: number;
   /** Bytes of a header block once decompressed. @default 65536 */
   headerBlock: number;
-  /** Streams that the other end may have open at once. @default 1024 */
+  /** Streams that the other end may have open at once. @default 512 */
   streams: number;
-  /** Bytes that a stream keeps for a reader. @default 262144 */
+  /** Bytes that a stream keeps for a reader. @default 131072 */
   window: number;
 }
 
-export const DEFAULT_LIMITS: SpdyLimits = { controlFrame: 65536, headerBlock: 65536, streams: 1024, window: 262144 };
+export const DEFAULT_LIMITS: SpdyLimits = { controlFrame: 65536, headerBlock: 65536, streams: 512, window: 131072 };
