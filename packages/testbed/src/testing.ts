@@ -8,7 +8,13 @@ import { type BedOptions, startBed } from "./start-bed.ts";
 
 export type { KubernetesMinor } from "./binaries/versions.ts";
 export { type MetricsServerOptions, startMetricsServer } from "./nodes/metrics-server.ts";
-export { conformanceSkip, metricsServerSkip, realNodesSkip, type TestNodesOptions, testNodes } from "./nodes/testing.ts";
+export {
+  conformanceSkip,
+  metricsServerSkip,
+  realNodesSkip,
+  type TestNodesOptions,
+  testNodes,
+} from "./nodes/testing.ts";
 
 /**
  * For node:test's `skip`: false where real Kubernetes can run, else why not and which command changes that. With
