@@ -154,7 +154,7 @@ class CgroupsV1 implements Cgroups {
   }
 }
 
-class CgroupsV2 implements Cgroups {
+export class CgroupsV2 implements Cgroups {
   readonly #root: string;
 
   constructor(root: string) {
@@ -164,8 +164,8 @@ class CgroupsV2 implements Cgroups {
   ensure(path: string, resources: ContainerResources): string[] {
     const folder = join(this.#root, path);
     mkdirSync(folder, { recursive: true });
-    for (let at = dirname(folder); at.length >= this.#root.length; at = dirname(at)) this.#enable(at);
     // From the top down, since a group can only pass on what it was given.
+    this.#enable(dirname(folder));
     return apply(settingsV2(resources), () => folder);
   }
 
