@@ -368,7 +368,7 @@ test("a sandbox that has gone is made anew, and its containers count as restarte
   await bench.run(newPod("web", { initContainers: [{ name: "init" }] }));
   bench.runtime.exit(bench.runtime.running("init")?.id ?? "", 0);
   await bench.settle();
-  await bench.runtime.stopSandbox(bench.runtime.sandboxes[0]?.id ?? "");
+  bench.runtime.loseSandbox(bench.runtime.sandboxes[0]?.id ?? "");
   await bench.settle();
   assert.ok(bench.reasons().includes("SandboxChanged"));
   bench.runtime.exit(bench.runtime.running("init")?.id ?? "", 0);

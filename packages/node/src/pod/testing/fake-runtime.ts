@@ -25,6 +25,8 @@ export class FakeRuntime implements Runtime {
   readonly calls: string[] = [];
   /** Thrown by the next calls of that name, one each. */
   readonly failures = new Map<string, Error[]>();
+  /** Containers that were started beside another of their name. */
+  readonly twins: string[] = [];
   /** Whether containers end when asked to; else only when they are killed. */
   obeysStop = true;
   execResult: (command: readonly string[]) => number | Promise<number> = () => 0;
@@ -136,7 +138,7 @@ export class FakeRuntime implements Runtime {
     const container = this.container(id);
     this.#call("startContainer", container.name, container.attempt);
     const twin = this.running(container.name, this.#sandboxOf(id).pod.uid);
-    if (twin !== undefined) throw new Error(`${container.name} runs already`);
+    if (twin !== undefined) this.twins.push(id);
     container.state = "running";
     container.startedAt = this.#clock.now();
     this.#changed(this.#sandboxOf(id).pod.uid);
@@ -193,6 +195,15 @@ export class FakeRuntime implements Runtime {
     container.finishedAt = this.#clock.now();
     container.reason = exitCode === 0 ? "Completed" : "Error";
     this.#changed(this.#sandboxOf(id).pod.uid);
+  }
+
+  /** The sandbox goes, and its containers with it. */
+  loseSandbox(id: string): void {
+    const sandbox = this.sandboxes.find((candidate) => candidate.id === id);
+    if (sandbox === undefined) return;
+    for (const container of sandbox.containers) if (container.state === "running") this.exit(container.id, 137);
+    sandbox.state = "notReady";
+    this.#changed(sandbox.pod.uid);
   }
 
   /** The running container of a name. */

@@ -95,8 +95,9 @@ export class PodBench implements AsyncDisposable {
     for (let round = 0; round < 40; round++) await this.#step(15);
   }
 
-  async advance(seconds: number): Promise<void> {
-    for (let left = seconds * 1000; left > 0; left -= 500) await this.#step(Math.min(left, 500));
+  async advance(seconds: number, stepSeconds = 0.5): Promise<void> {
+    const step = stepSeconds * 1000;
+    for (let left = seconds * 1000; left > 0; left -= step) await this.#step(Math.min(left, step));
     await this.settle();
   }
 
