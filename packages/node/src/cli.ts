@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { describeError, type ErrorType, FjordError, type LogFields, type Logger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
-import { addRun } from "./command-line/run-command.ts";
+import { addRun, type CommandContext } from "./command-line/run-command.ts";
+import { addSimulate } from "./command-line/simulate-command.ts";
 
 const interrupt = new AbortController();
 const say = (level: string, message: string, fields: LogFields = {}) => {
@@ -25,7 +26,7 @@ const program = new Command("fjord-node")
   .showSuggestionAfterError()
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride();
-addRun(program, {
+const context: CommandContext = {
   env: process.env,
   home: homedir(),
   isRoot: process.getuid?.() === 0,
@@ -33,7 +34,9 @@ addRun(program, {
   clock: systemClock,
   random: Math.random,
   logger,
-});
+};
+addRun(program, context);
+addSimulate(program, context);
 
 try {
   await program.parseAsync();

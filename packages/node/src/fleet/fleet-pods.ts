@@ -1,0 +1,282 @@
+import { type Clock, describeError, type Logger, type Random, sleep, TokenBucket, WorkQueue } from "@fjord/base";
+import {
+  byNode,
+  Cache,
+  compareResourceVersions,
+  isConflict,
+  isNotFound,
+  type KubeClient,
+  keyTextOf,
+  Pod,
+} from "@fjord/kube";
+import type { RestartTiming } from "../pod/plan/restart-delay.ts";
+import type { PodStatus } from "../pod/pod-containers.ts";
+import { isReported, statusPatch, wouldRevive } from "../pod/status/status-patch.ts";
+import { type AddressRange, type PodRule, settingObjections, settingsOf } from "../runtimes/simulated/index.ts";
+import { type PodLife, restoreLife } from "./pod-life.ts";
+import { type SimulationResult, simulatePod } from "./simulate-pod.ts";
+import { PodTrimmer } from "./trim-pod.ts";
+
+/** A node as its pods see it. */
+export interface PodHost {
+  readonly address: string;
+  /** Nothing is heard of it, so nothing of its pods either. */
+  readonly isAway: boolean;
+}
+
+export interface FleetPodsOptions {
+  readonly client: Pick<KubeClient, "list" | "watch" | "patch" | "delete">;
+  /** Undefined for nodes that are not of the fleet. */
+  readonly host: (nodeName: string) => PodHost | undefined;
+  readonly rules: () => readonly PodRule[];
+  readonly addresses: AddressRange;
+  readonly timing: RestartTiming;
+  /** How many requests are under way at once. @default 24 */
+  readonly parallel?: number;
+  /** The most requests that are begun in a second. @default no limit */
+  readonly requestsPerSecond?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+interface Entry {
+  /** The newest version that was seen, by watch or as an answer. */
+  pod: Pod;
+  life: PodLife | undefined;
+  /** The version that nothing is to be done about before `wakeAt`. */
+  settled: string;
+  wakeAt: number;
+  isConcluded: boolean;
+}
+
+/**
+ * All pods of a fleet: one watch, one queue of pods to look at, one heap of times. A pod at rest is an entry in a map and
+ * costs nothing else.
+ */
+export class FleetPods {
+  readonly #options: FleetPodsOptions;
+  readonly #cache: Cache<Pod>;
+  readonly #queue: WorkQueue;
+  readonly #entries = new Map<string, Entry>();
+  readonly #bucket: TokenBucket | undefined;
+
+  constructor(options: FleetPodsOptions) {
+    this.#options = options;
+    const { client, clock, random, logger, host, requestsPerSecond } = options;
+    const trimmer = new PodTrimmer((nodeName) => host(nodeName) !== undefined);
+    this.#queue = new WorkQueue({ clock, random, backoff: { initial: 200, max: 30_000 } });
+    this.#bucket = requestsPerSecond
+      ? new TokenBucket({ burst: requestsPerSecond, perSecond: requestsPerSecond, clock })
+      : undefined;
+    this.#cache = new Cache({
+      client,
+      clock,
+      random,
+      logger,
+      kind: Pod,
+      scope: { fieldSelector: "spec.nodeName!=" },
+      transform: (pod) => trimmer.trim(pod),
+      omitManagedFields: true,
+      indexers: { node: byNode },
+    });
+    this.#cache.addHandler({
+      onAdd: (pod) => this.#take(pod),
+      onUpdate: (_, pod) => this.#take(pod),
+      onDelete: (pod) => this.#forget(pod),
+    });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Whether the pods are known. */
+  get hasSynced(): boolean {
+    return this.#cache.hasSynced;
+  }
+
+  /** Pods of a node, as far as the simulation keeps them. */
+  on(nodeName: string): Pod[] {
+    return this.#cache.byIndex("node", nodeName).map((pod) => this.#entries.get(keyTextOf(pod))?.pod ?? pod);
+  }
+
+  get(namespace: string, name: string): Pod | undefined {
+    return this.#entries.get(`${namespace}/${name}`)?.pod;
+  }
+
+  /** Looks at all pods of a node again: it has come back, or its rules have changed. */
+  wake(nodeName: string): void {
+    for (const pod of this.#cache.byIndex("node", nodeName)) {
+      const entry = this.#entries.get(keyTextOf(pod));
+      if (entry === undefined) this.#take(pod);
+      else entry.wakeAt = 0;
+      this.#queue.add(keyTextOf(pod));
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { parallel = 24 } = this.#options;
+    const workers = Array.from({ length: parallel }, () => this.#work(signal));
+    await Promise.all([this.#cache.run(signal), ...workers]);
+  }
+
+  #take(pod: Pod): void {
+    if (this.#options.host(pod.spec?.nodeName ?? "") === undefined) return;
+    const key = keyTextOf(pod);
+    const entry = this.#entries.get(key);
+    if (entry !== undefined && entry.pod.metadata.uid === pod.metadata.uid) this.#notice(entry, pod);
+    else {
+      if (entry !== undefined) this.#release(entry);
+      this.#entries.set(key, { pod, life: undefined, settled: "", wakeAt: 0, isConcluded: false });
+      // Whoever is there has its address before others are given theirs.
+      const { podIP } = pod.status ?? {};
+      if (podIP !== undefined) this.#options.addresses.claim(podIP);
+    }
+    if (entry?.settled !== pod.metadata.resourceVersion) this.#queue.add(key);
+  }
+
+  /** What was answered to a write may be newer than what the watch has brought. */
+  #notice(entry: Entry, pod: Pod): void {
+    const order = compareResourceVersions(pod.metadata.resourceVersion ?? "", entry.pod.metadata.resourceVersion ?? "");
+    if ((order ?? 0) >= 0) entry.pod = pod;
+  }
+
+  #forget(pod: Pod): void {
+    const key = keyTextOf(pod);
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.pod.metadata.uid !== pod.metadata.uid) return;
+    this.#release(entry);
+    this.#entries.delete(key);
+    this.#queue.forget(key);
+  }
+
+  #release({ life, pod }: Entry): void {
+    const address = life?.sandbox?.address || pod.status?.podIP;
+    if (address) this.#options.addresses.release(address);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let key = await this.#queue.next(signal); key !== undefined; key = await this.#queue.next(signal)) {
+      try {
+        await this.#look(key, signal);
+        this.#queue.forget(key);
+      } catch (error) {
+        if (!signal.aborted) this.#retry(key, error);
+      } finally {
+        this.#queue.done(key);
+      }
+    }
+  }
+
+  #retry(key: string, error: unknown): void {
+    if (this.#queue.failures(key) === 0) {
+      this.#options.logger.warn("cannot report a simulated pod, trying again", {
+        pod: key,
+        error: describeError(error),
+      });
+    }
+    this.#queue.addRateLimited(key);
+  }
+
+  async #look(key: string, signal: AbortSignal): Promise<void> {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.isConcluded) return;
+    const { pod } = entry;
+    const host = this.#options.host(pod.spec?.nodeName ?? "");
+    if (host === undefined || host.isAway) return;
+    const now = this.#options.clock.now();
+    if (entry.settled === pod.metadata.resourceVersion && now < entry.wakeAt) return;
+    const result = this.#simulate(entry, host, now);
+    if (Number.isFinite(result.wakeAt)) this.#queue.addAfter(key, result.wakeAt - now);
+    entry.wakeAt = result.wakeAt;
+    if (result.ended && pod.metadata.deletionTimestamp !== undefined) return this.#conclude(entry, result, signal);
+    if (!isNews(pod, result.status)) {
+      entry.settled = pod.metadata.resourceVersion ?? "";
+      return;
+    }
+    await this.#write(entry, result.status, signal);
+  }
+
+  #simulate(entry: Entry, { address }: PodHost, now: number): SimulationResult {
+    const { rules, addresses, timing } = this.#options;
+    const { pod } = entry;
+    entry.life ??= restoreLife(pod);
+    const objections = settingObjections(pod);
+    const settings = settingsOf(objections.length > 0 ? withoutAnnotations(pod) : pod, rules());
+    return simulatePod({
+      pod,
+      life: entry.life,
+      settings,
+      objections,
+      now,
+      hostIPs: [address],
+      takeAddress: () => addresses.take(),
+      timing,
+    });
+  }
+
+  async #write(entry: Entry, status: PodStatus, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const { uid = "" } = entry.pod.metadata;
+    await this.#pass(signal);
+    try {
+      const patch = statusPatch(uid, status);
+      const written = await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal });
+      this.#notice(entry, { ...entry.pod, ...deletionOf(entry.pod, written), status: written.status ?? {} });
+      entry.settled = written.metadata.resourceVersion ?? "";
+    } catch (error) {
+      // Gone, or another pod by now: the watch will tell.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  /**
+   * Deletes the pod for good. Its last status is of use only where something still holds the pod: else it would be gone
+   * before anyone could look at it.
+   */
+  async #conclude(entry: Entry, { status }: SimulationResult, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const { uid = "", finalizers = [] } = entry.pod.metadata;
+    if (finalizers.length > 0 && isNews(entry.pod, status)) await this.#write(entry, status, signal);
+    await this.#pass(signal);
+    try {
+      await client.delete(Pod, keyOf(entry.pod), { gracePeriodSeconds: 0, preconditions: { uid }, signal });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    entry.isConcluded = true;
+  }
+
+  /** Waits until another request may be begun. */
+  async #pass(signal: AbortSignal): Promise<void> {
+    const wait = this.#bucket?.reserve() ?? 0;
+    if (wait > 0) await sleep(this.#options.clock, wait, signal);
+  }
+}
+
+function isNews(pod: Pod, status: PodStatus): boolean {
+  return !isReported(pod.status, status) && !wouldRevive(pod.status, status);
+}
+
+/** The answer to a write, as far as it can tell of anything but the status. */
+function deletionOf(pod: Pod, written: Pod): Pick<Pod, "metadata"> {
+  const { resourceVersion, deletionTimestamp, deletionGracePeriodSeconds } = written.metadata;
+  return {
+    metadata: {
+      ...pod.metadata,
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
+    },
+  };
+}
+
+function withoutAnnotations(pod: Pod): Pod {
+  const { annotations: _, ...metadata } = pod.metadata;
+  return { ...pod, metadata };
+}
+
+function keyOf(pod: Pod): { name: string; namespace: string } {
+  return { name: pod.metadata.name ?? "", namespace: pod.metadata.namespace ?? "" };
+}
