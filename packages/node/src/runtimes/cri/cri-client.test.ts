@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { systemClock } from "@fjord/base";
 import { CriClient } from "./cri-client.ts";
-import { RuntimeService } from "./proto/cri_pb.ts";
+import { RuntimeService } from "./proto/messages.ts";
 
 suite("a runtime that cannot be used", () => {
   let directory: string;
@@ -19,7 +19,7 @@ suite("a runtime that cannot be used", () => {
   const call = async (socket: string) => {
     const client = new CriClient({ socket, clock: systemClock });
     try {
-      return await client.call(RuntimeService.method.version, {}, { action: "ask for the version", timeout: 5000 });
+      return await client.call(RuntimeService.version, {}, { action: "ask for the version", timeout: 5000 });
     } finally {
       client.close();
     }

@@ -1,13 +1,4 @@
-import type { DescMethodServerStreaming, DescMethodUnary } from "@bufbuild/protobuf";
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
-import type { Clock } from "@fjord/base";
+import { type Clock, describeError } from "@fjord/base";
 import {
   CriCallFailed,
   CriNotListening,
@@ -18,6 +9,9 @@ import {
 } from "./errors.ts";
 import { type GrpcCallOptions, GrpcClient, GrpcFailure } from "./grpc/grpc-client.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
+import { decode } from "./proto/decode.ts";
+import { encode } from "./proto/encode.ts";
+import type { Init, Method } from "./proto/message.ts";
 
 export interface CriCallOptions extends Omit<GrpcCallOptions, "headers"> {
   /** For the error, as in "cannot ...". */
@@ -26,6 +20,9 @@ export interface CriCallOptions extends Omit<GrpcCallOptions, "headers"> {
 
 /** Most calls are answered at once, but a runtime under load takes its time over them. */
 const DEFAULT_TIMEOUT = 2 * 60_000;
+
+/** What containerd says while it looks for what ran before it was restarted. */
+const STARTING = /server is not initialized yet/;
 
 /** Typed calls to a container runtime; every failure is one of `errors.ts`. */
 export class CriClient {
@@ -37,35 +34,31 @@ export class CriClient {
     this.#socket = options.socket;
   }
 
-  async call<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-    { action, ...options }: CriCallOptions,
-  ): Promise<MessageShape<O>> {
-    const message = toBinary(method.input, create(method.input, request));
+  async call<I, O>(method: Method<I, O>, request: Init<I>, { action, ...options }: CriCallOptions): Promise<O> {
+    const message = encode(method.input, request);
+    let answer: Uint8Array;
     try {
-      return fromBinary(
-        method.output,
-        await this.#grpc.unary(pathOf(method), message, { timeout: DEFAULT_TIMEOUT, ...options }),
-      );
+      answer = await this.#grpc.unary(method.path, message, { timeout: DEFAULT_TIMEOUT, ...options });
     } catch (error) {
       throw this.#explain(error, action);
+    }
+    try {
+      return decode(method.output, answer);
+    } catch (cause) {
+      const reason = `the runtime's answer cannot be read: ${describeError(cause)}`;
+      throw new CriCallFailed({ action, reason, status: grpcStatus.internal }, { cause });
     }
   }
 
   /** Gives each message to `onMessage` until the stream ends, which it does well only by the runtime's wish. */
-  async stream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodServerStreaming<I, O>,
-    request: MessageInitShape<I>,
-    onMessage: (message: MessageShape<O>) => void,
-    { action, ...options }: CriCallOptions,
+  async stream<I, O>(
+    method: Method<I, O>,
+    request: Init<I>,
+    onMessage: (message: O) => void,
+    options: CriCallOptions,
   ): Promise<void> {
-    const message = toBinary(method.input, create(method.input, request));
-    try {
-      await this.#grpc.stream(pathOf(method), message, (bytes) => onMessage(fromBinary(method.output, bytes)), options);
-    } catch (error) {
-      throw this.#explain(error, action);
-    }
+    const message = encode(method.input, request);
+    await this.streamRaw(method.path, message, (bytes) => onMessage(decode(method.output, bytes)), options);
   }
 
   /** As `stream`, for a service of which there are no types here. */
@@ -99,11 +92,8 @@ export class CriClient {
       return new CriNotSupported({ socket, reason }, options);
     }
     if (code === "ERR_HTTP2_ERROR" && /protocol/i.test(reason)) return new CriNotSupported({ socket, reason }, options);
-    if (error.status === grpcStatus.unavailable) return new CriWentAway({ action, socket, reason }, options);
+    if (error.status === grpcStatus.unavailable || STARTING.test(reason))
+      return new CriWentAway({ action, socket, reason }, options);
     return new CriCallFailed({ action, reason, status: error.status }, options);
   }
-}
-
-function pathOf(method: { parent: { typeName: string }; name: string }): string {
-  return `/${method.parent.typeName}/${method.name}`;
 }

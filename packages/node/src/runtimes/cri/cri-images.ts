@@ -1,9 +1,9 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ImageStatus, ImageStore, RegistryCredentials } from "../../runtime/index.ts";
 import type { CriClient } from "./cri-client.ts";
 import { CriCallFailed } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
-import { type AuthConfigSchema, type Image, ImageService } from "./proto/cri_pb.ts";
+import type { Init } from "./proto/message.ts";
+import { type AuthConfig, type Image, ImageService } from "./proto/messages.ts";
 
 /** A large image over a slow line takes long; a pull that makes no progress is given up by the runtime itself. */
 const PULL_TIMEOUT = 60 * 60_000;
@@ -18,7 +18,7 @@ export class CriImages implements ImageStore {
 
   async status(image: string, signal?: AbortSignal): Promise<ImageStatus | undefined> {
     const answer = await this.#client.call(
-      ImageService.method.imageStatus,
+      ImageService.imageStatus,
       { image: { image } },
       { action: `look for the image ${image}`, ...(signal && { signal }) },
     );
@@ -40,14 +40,14 @@ export class CriImages implements ImageStore {
 
   async list(signal?: AbortSignal): Promise<ImageStatus[]> {
     const options = { action: "list images", ...(signal && { signal }) };
-    const { images } = await this.#client.call(ImageService.method.listImages, {}, options);
+    const { images } = await this.#client.call(ImageService.listImages, {}, options);
     return images.map(imageStatus);
   }
 
   async remove(id: string, signal?: AbortSignal): Promise<void> {
     const options = { action: `remove the image ${id}`, ...(signal && { signal }) };
     try {
-      await this.#client.call(ImageService.method.removeImage, { image: { image: id } }, options);
+      await this.#client.call(ImageService.removeImage, { image: { image: id } }, options);
     } catch (error) {
       if (error instanceof CriCallFailed && error.status === grpcStatus.notFound) return;
       throw error;
@@ -56,7 +56,7 @@ export class CriImages implements ImageStore {
 
   async fileSystem(signal?: AbortSignal): Promise<{ mountpoint: string; usedBytes: number; inodesUsed: number }> {
     const options = { action: "measure the images", ...(signal && { signal }) };
-    const { imageFilesystems } = await this.#client.call(ImageService.method.imageFsInfo, {}, options);
+    const { imageFilesystems } = await this.#client.call(ImageService.imageFsInfo, {}, options);
     const [first] = imageFilesystems;
     return {
       mountpoint: first?.fsId?.mountpoint ?? "",
@@ -67,7 +67,7 @@ export class CriImages implements ImageStore {
 
   async #pull(image: string, credentials: RegistryCredentials | undefined, signal?: AbortSignal): Promise<string> {
     const { imageRef } = await this.#client.call(
-      ImageService.method.pullImage,
+      ImageService.pullImage,
       { image: { image }, ...(credentials && { auth: authentication(credentials) }) },
       { action: `pull the image ${image}`, timeout: PULL_TIMEOUT, ...(signal && { signal }) },
     );
@@ -75,7 +75,7 @@ export class CriImages implements ImageStore {
   }
 }
 
-function authentication(credentials: RegistryCredentials): MessageInitShape<typeof AuthConfigSchema> {
+function authentication(credentials: RegistryCredentials): Init<AuthConfig> {
   const { username = "", password = "", identityToken = "", registryToken = "", serverAddress = "" } = credentials;
   return { username, password, identityToken, registryToken, serverAddress };
 }

@@ -2,7 +2,6 @@ import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
-import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { Backoff, type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import type {
@@ -32,7 +31,8 @@ import { podObjections, type RuntimeAbilities } from "./objections.ts";
 import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
 import { PodLister } from "./pod-lister.ts";
-import { RuntimeService } from "./proto/cri_pb.ts";
+import type { Init, Method } from "./proto/message.ts";
+import { RuntimeService } from "./proto/messages.ts";
 import { RuntimeEvents } from "./runtime-events.ts";
 import type { CriStreams } from "./streaming/cri-streams.ts";
 import type { Dial } from "./streaming/stream-server.ts";
@@ -50,7 +50,7 @@ export interface CriRuntimeOptions {
   readonly seLinux?: boolean;
   /** @default the runtime's own, which it is asked for */
   readonly cgroupDriver?: CgroupDriver;
-  /** How many sandboxes and containers are started at once. @default two for each processor */
+  /** How many sandboxes and containers are started at once. @default three for each processor */
   readonly parallelStarts?: number;
   /** How the runtime's streaming server is reached. @default over this machine's network */
   readonly dial?: Dial;
@@ -90,7 +90,7 @@ export class CriRuntime implements Runtime {
     this.#watch = new ChangeWatch({ lister: this.#lister, events, clock: this.#clock });
     this.#cgroups = new PodCgroups(options.cgroups, this.#clock);
     this.#stats = new CriStats(this.#client, this.#lister);
-    const limit = options.parallelStarts ?? 2 * availableParallelism();
+    const limit = options.parallelStarts ?? 3 * availableParallelism();
     this.#starts = new Turns({ limit, patience: START_PATIENCE, clock: this.#clock });
     this.images = new CriImages(this.#client);
     this.#driver = options.cgroupDriver;
@@ -103,14 +103,14 @@ export class CriRuntime implements Runtime {
   }
 
   async version(signal?: AbortSignal): Promise<RuntimeVersion> {
-    const answer = await this.#call(RuntimeService.method.version, {}, "ask the runtime for its version", signal);
+    const answer = await this.#call(RuntimeService.version, {}, "ask the runtime for its version", signal);
     const version = { name: answer.runtimeName, version: answer.runtimeVersion };
     this.#abilities = { ...this.#abilities, version };
     return version;
   }
 
   async health(signal?: AbortSignal): Promise<RuntimeHealth> {
-    const answer = await this.#call(RuntimeService.method.status, {}, "ask the runtime for its status", signal);
+    const answer = await this.#call(RuntimeService.status, {}, "ask the runtime for its status", signal);
     const { status, features, runtimeHandlers } = answer;
     this.#abilities = {
       ...this.#abilities,
@@ -146,7 +146,7 @@ export class CriRuntime implements Runtime {
     try {
       const request = { config: podSandboxConfig(recorded, machine), runtimeHandler: handlerOf(config) };
       const action = `make a sandbox for pod ${config.pod.namespace}/${config.pod.name}`;
-      const run = () => this.#call(RuntimeService.method.runPodSandbox, request, action, signal);
+      const run = () => this.#call(RuntimeService.runPodSandbox, request, action, signal);
       return (await this.#starts.run(0, run, signal)).podSandboxId;
     } catch (error) {
       // Nobody would remove it: without a sandbox, nothing records it.
@@ -156,14 +156,14 @@ export class CriRuntime implements Runtime {
   }
 
   async stopSandbox(id: string, signal?: AbortSignal): Promise<void> {
-    const { stopPodSandbox } = RuntimeService.method;
+    const { stopPodSandbox } = RuntimeService;
     await unlessGone(this.#call(stopPodSandbox, { podSandboxId: id }, `stop the sandbox ${id}`, signal));
   }
 
   async removeSandbox(id: string, signal?: AbortSignal): Promise<void> {
     const { sandboxes } = await this.#lister.listRaw(signal);
     const sandbox = sandboxes.find((each) => each.id === id);
-    const { removePodSandbox } = RuntimeService.method;
+    const { removePodSandbox } = RuntimeService;
     await unlessGone(this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal));
     const cgroup = sandbox?.annotations[CGROUP_ANNOTATION];
     if (cgroup === undefined) return;
@@ -187,12 +187,12 @@ export class CriRuntime implements Runtime {
       sandboxConfig: podSandboxConfig(pod, machine),
     };
     const action = `make the container ${config.name} of pod ${pod.pod.namespace}/${pod.pod.name}`;
-    const create = () => this.#call(RuntimeService.method.createContainer, request, action, signal);
+    const create = () => this.#call(RuntimeService.createContainer, request, action, signal);
     return (await this.#starts.run(1, create, signal)).containerId;
   }
 
   async startContainer(id: string, signal?: AbortSignal): Promise<void> {
-    const { startContainer } = RuntimeService.method;
+    const { startContainer } = RuntimeService;
     const start = () => this.#call(startContainer, { containerId: id }, `start the container ${id}`, signal);
     await this.#starts.run(2, start, signal);
   }
@@ -200,7 +200,7 @@ export class CriRuntime implements Runtime {
   async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
     const timeout = Math.max(0, Math.ceil(graceSeconds));
     const call = this.#client.call(
-      RuntimeService.method.stopContainer,
+      RuntimeService.stopContainer,
       { containerId: id, timeout: BigInt(timeout) },
       { action: `stop the container ${id}`, timeout: timeout * 1000 + KILL_TIMEOUT, ...(signal && { signal }) },
     );
@@ -208,12 +208,12 @@ export class CriRuntime implements Runtime {
   }
 
   async removeContainer(id: string, signal?: AbortSignal): Promise<void> {
-    const { removeContainer } = RuntimeService.method;
+    const { removeContainer } = RuntimeService;
     await unlessGone(this.#call(removeContainer, { containerId: id }, `remove the container ${id}`, signal));
   }
 
   async updateResources(id: string, resources: ContainerResources, signal?: AbortSignal): Promise<void> {
-    const { updateContainerResources } = RuntimeService.method;
+    const { updateContainerResources } = RuntimeService;
     const linux = linuxResources(resources, this.#cgroups);
     await this.#call(
       updateContainerResources,
@@ -241,7 +241,7 @@ export class CriRuntime implements Runtime {
   }
 
   async reopenLog(id: string): Promise<void> {
-    const { reopenContainerLog } = RuntimeService.method;
+    const { reopenContainerLog } = RuntimeService;
     await this.#call(reopenContainerLog, { containerId: id }, `open the log of container ${id} again`);
   }
 
@@ -260,12 +260,7 @@ export class CriRuntime implements Runtime {
     return new CriStreams({ client: this.#client, clock: this.#clock, dial: this.#options.dial });
   }
 
-  #call<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-    action: string,
-    signal?: AbortSignal,
-  ): Promise<MessageShape<O>> {
+  #call<I, O>(method: Method<I, O>, request: Init<I>, action: string, signal?: AbortSignal): Promise<O> {
     return this.#client.call(method, request, { action, ...(signal && { signal }) });
   }
 

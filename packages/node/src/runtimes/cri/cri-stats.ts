@@ -6,7 +6,7 @@ import { grpcStatus } from "./grpc/grpc-status.ts";
 import { milliseconds } from "./listing.ts";
 import { type InterfaceTraffic, parseNetDev } from "./net-dev.ts";
 import type { PodLister } from "./pod-lister.ts";
-import * as cri from "./proto/cri_pb.ts";
+import * as cri from "./proto/messages.ts";
 
 export interface NodeStats {
   sandboxes: SandboxStats[];
@@ -31,7 +31,7 @@ export class CriStats {
     const options = signal && { signal };
     const [listed, { stats }, podStats] = await Promise.all([
       this.#lister.list(signal),
-      this.#client.call(cri.RuntimeService.method.listContainerStats, {}, { action: "measure containers", ...options }),
+      this.#client.call(cri.RuntimeService.listContainerStats, {}, { action: "measure containers", ...options }),
       this.#listPodStats(signal),
     ]);
     const ready = listed.filter((sandbox) => sandbox.state === "ready");
@@ -45,7 +45,7 @@ export class CriStats {
     if (!this.#podStats) return [];
     const options = { action: "measure pods", ...(signal && { signal }) };
     try {
-      return (await this.#client.call(cri.RuntimeService.method.listPodSandboxStats, {}, options)).stats;
+      return (await this.#client.call(cri.RuntimeService.listPodSandboxStats, {}, options)).stats;
     } catch (error) {
       if (!(error instanceof CriCallFailed)) throw error;
       if (error.status === grpcStatus.unimplemented) this.#podStats = false;
@@ -84,7 +84,7 @@ export class CriStats {
 
   async #askProcess(sandbox: string): Promise<number | undefined> {
     const { info } = await this.#client.call(
-      cri.RuntimeService.method.podSandboxStatus,
+      cri.RuntimeService.podSandboxStatus,
       { podSandboxId: sandbox, verbose: true },
       { action: `read the status of sandbox ${sandbox}` },
     );

@@ -2,7 +2,7 @@ import type { ExecSyncResult } from "../../runtime/index.ts";
 import type { CriClient } from "./cri-client.ts";
 import { CriCallFailed, CriCommandTimedOut } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
-import { RuntimeService } from "./proto/cri_pb.ts";
+import { RuntimeService } from "./proto/messages.ts";
 
 /** The runtime itself counts in seconds; it is given this much longer before it is taken to hang. */
 const MARGIN = 5_000;
@@ -18,7 +18,7 @@ export async function execSync(
   const program = command[0] ?? "a command";
   try {
     const { stdout, stderr, exitCode } = await client.call(
-      RuntimeService.method.execSync,
+      RuntimeService.execSync,
       { containerId: id, cmd: [...command], timeout: BigInt(seconds) },
       { action: `run ${program} in the container ${id}`, timeout: seconds * 1000 + MARGIN },
     );

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { containerResources, cpuQuota, cpuShares, hugePageSize, linuxResources } from "./linux-resources.ts";
-import { LinuxContainerResourcesSchema } from "./proto/cri_pb.ts";
+import { decode } from "./proto/decode.ts";
+import { encode } from "./proto/encode.ts";
+import { LinuxContainerResources } from "./proto/messages.ts";
 
 test("a processor request becomes a weight that the kernel takes", () => {
   assert.equal(cpuShares(1000), 1024);
@@ -44,7 +45,7 @@ test("limits come back as they went", () => {
   fc.assert(
     fc.property(limits, ({ cpuLimit, memoryLimit, oomScoreAdjust }) => {
       const given = { cpuLimit, memoryLimit, oomScoreAdjust };
-      const message = create(LinuxContainerResourcesSchema, linuxResources(given, { unified: true }));
+      const message = received(linuxResources(given, { unified: true }));
       const { cpuRequest: _, ...back } = containerResources(message);
       assert.deepEqual(back, given);
     }),
@@ -54,9 +55,14 @@ test("limits come back as they went", () => {
 test("a request comes back close to what it was, never as less", () => {
   fc.assert(
     fc.property(fc.integer({ min: 3, max: 256_000 }), (cpuRequest) => {
-      const message = create(LinuxContainerResourcesSchema, linuxResources({ cpuRequest }, { unified: true }));
+      const message = received(linuxResources({ cpuRequest }, { unified: true }));
       const back = containerResources(message).cpuRequest ?? 0;
       assert.ok(Math.abs(back - cpuRequest) <= 1, `${cpuRequest} became ${back}`);
     }),
   );
 });
+
+/** As it comes back over the wire. */
+function received(given: ReturnType<typeof linuxResources>): LinuxContainerResources {
+  return decode(LinuxContainerResources, encode(LinuxContainerResources, given));
+}

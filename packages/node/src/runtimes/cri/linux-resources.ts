@@ -1,6 +1,6 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ContainerResources } from "../../runtime/index.ts";
-import type { LinuxContainerResources, LinuxContainerResourcesSchema } from "./proto/cri_pb.ts";
+import type { Init } from "./proto/message.ts";
+import type { LinuxContainerResources } from "./proto/messages.ts";
 
 /** Microseconds over which the kernel measures a processor limit. */
 const PERIOD = 100_000;
@@ -30,7 +30,7 @@ export function hugePageSize(size: string): string {
 export function linuxResources(
   resources: ContainerResources,
   options: { unified: boolean },
-): MessageInitShape<typeof LinuxContainerResourcesSchema> {
+): Init<LinuxContainerResources> {
   const { cpuRequest, cpuLimit, memoryLimit, oomScoreAdjust, hugePages = {} } = resources;
   return {
     cpuPeriod: BigInt(PERIOD),

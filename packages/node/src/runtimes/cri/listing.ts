@@ -6,7 +6,7 @@ import {
   type ContainerStatus,
   type PodSandbox,
   PodSandboxState,
-} from "./proto/cri_pb.ts";
+} from "./proto/messages.ts";
 
 const states: Readonly<Record<number, RuntimeContainer["state"]>> = {
   [ContainerState.CONTAINER_CREATED]: "created",

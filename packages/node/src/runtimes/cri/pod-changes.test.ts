@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { create } from "@bufbuild/protobuf";
 import { changedPods, snapshot } from "./pod-changes.ts";
-import { ContainerSchema, ContainerState, PodSandboxSchema, PodSandboxState } from "./proto/cri_pb.ts";
+import { decode } from "./proto/decode.ts";
+import { encode } from "./proto/encode.ts";
+import type { Init, Schema } from "./proto/message.ts";
+import { Container, ContainerState, PodSandbox, PodSandboxState } from "./proto/messages.ts";
 
+const create = <T>(schema: Schema<T>, given: Init<T>): T => decode(schema, encode(schema, given));
 const sandbox = (id: string, uid: string, state: PodSandboxState = PodSandboxState.SANDBOX_READY) =>
-  create(PodSandboxSchema, { id, metadata: { uid }, state });
+  create(PodSandbox, { id, metadata: { uid }, state });
 const container = (id: string, podSandboxId: string, state: ContainerState = ContainerState.CONTAINER_RUNNING) =>
-  create(ContainerSchema, { id, podSandboxId, state });
+  create(Container, { id, podSandboxId, state });
 
 const before = snapshot([sandbox("s1", "a"), sandbox("s2", "b")], [container("c1", "s1"), container("c2", "s2")]);
 

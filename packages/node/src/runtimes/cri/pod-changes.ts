@@ -1,4 +1,4 @@
-import { type Container, ContainerState, type PodSandbox, PodSandboxState } from "./proto/cri_pb.ts";
+import { type Container, ContainerState, type PodSandbox, PodSandboxState } from "./proto/messages.ts";
 
 /** What was there at one time: for each sandbox and container, its state, its pod, and whether it may still end. */
 export type Snapshot = ReadonlyMap<string, Seen>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
-import { MountPropagation, NamespaceMode, Protocol, SecurityProfile_ProfileType } from "./proto/cri_pb.ts";
+import { MountPropagation, NamespaceMode, Protocol, SecurityProfile_ProfileType } from "./proto/messages.ts";
 import { exampleContainer, examplePod, plainSecurity } from "./testing/example-pod.ts";
 
 const machine: MachineOptions = {

@@ -1,13 +1,7 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ContainerConfig, Mount, SandboxConfig } from "../../runtime/index.ts";
 import { linuxResources } from "./linux-resources.ts";
-import {
-  type ContainerConfigSchema,
-  MountPropagation,
-  type MountSchema,
-  type PodSandboxConfigSchema,
-  Protocol,
-} from "./proto/cri_pb.ts";
+import type { Init } from "./proto/message.ts";
+import * as cri from "./proto/messages.ts";
 import { containerSecurity, sandboxSecurity } from "./security-context.ts";
 import { stopSignalNumber } from "./stop-signal.ts";
 
@@ -28,10 +22,7 @@ const label = {
   container: "io.kubernetes.container.name",
 } as const;
 
-export function podSandboxConfig(
-  config: SandboxConfig,
-  machine: MachineOptions,
-): MessageInitShape<typeof PodSandboxConfigSchema> {
+export function podSandboxConfig(config: SandboxConfig, machine: MachineOptions): Init<cri.PodSandboxConfig> {
   const { pod, dns, resources, namespaces } = config;
   return {
     metadata: { ...pod, attempt: config.attempt },
@@ -43,7 +34,7 @@ export function podSandboxConfig(
     portMappings: config.ports
       .filter((port) => port.hostPort > 0)
       .map(({ protocol, containerPort, hostPort, hostIP = "" }) => ({
-        protocol: Protocol[protocol],
+        protocol: cri.Protocol[protocol],
         containerPort,
         hostPort,
         hostIp: hostIP,
@@ -63,7 +54,7 @@ export function containerConfig(
   config: ContainerConfig,
   pod: SandboxConfig,
   machine: MachineOptions,
-): MessageInitShape<typeof ContainerConfigSchema> {
+): Init<cri.ContainerConfig> {
   const { targetContainer } = config;
   return {
     metadata: { name: config.name, attempt: config.attempt },
@@ -95,12 +86,12 @@ function podLabels({ pod }: SandboxConfig): Record<string, string> {
 }
 
 const propagations = {
-  private: MountPropagation.PROPAGATION_PRIVATE,
-  hostToContainer: MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
-  bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
+  private: cri.MountPropagation.PROPAGATION_PRIVATE,
+  hostToContainer: cri.MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
+  bidirectional: cri.MountPropagation.PROPAGATION_BIDIRECTIONAL,
 } as const;
 
-function mount(given: Mount): MessageInitShape<typeof MountSchema> {
+function mount(given: Mount): Init<cri.Mount> {
   const { hostPath, containerPath, readOnly, recursiveReadOnly = false, propagation = "private", image } = given;
   return {
     containerPath,

@@ -9,7 +9,7 @@ import {
   type PodSandbox,
   PodSandboxState,
   RuntimeService,
-} from "./proto/cri_pb.ts";
+} from "./proto/messages.ts";
 
 /**
  * Lists what a runtime has. Two calls tell what there is; each container's status and each sandbox' address are asked
@@ -50,12 +50,12 @@ export class PodLister {
     const options = signal && { signal };
     // Containers first: the sandbox of each that is listed is then there, unless it has been removed meanwhile.
     const { containers } = await this.#client.call(
-      RuntimeService.method.listContainers,
+      RuntimeService.listContainers,
       {},
       { action: "list containers", ...options },
     );
     const { items } = await this.#client.call(
-      RuntimeService.method.listPodSandbox,
+      RuntimeService.listPodSandbox,
       {},
       { action: "list sandboxes", ...options },
     );
@@ -67,7 +67,7 @@ export class PodLister {
     if (known?.state === listed.state) return known.container;
     const { status } = await this.#unlessGone(
       this.#client.call(
-        RuntimeService.method.containerStatus,
+        RuntimeService.containerStatus,
         { containerId: listed.id },
         { action: `read the status of container ${listed.id}`, ...(signal && { signal }) },
       ),
@@ -83,7 +83,7 @@ export class PodLister {
     if (known !== undefined || listed.state !== PodSandboxState.SANDBOX_READY) return known ?? [];
     const { status } = await this.#unlessGone(
       this.#client.call(
-        RuntimeService.method.podSandboxStatus,
+        RuntimeService.podSandboxStatus,
         { podSandboxId: listed.id },
         { action: `read the status of sandbox ${listed.id}`, ...(signal && { signal }) },
       ),

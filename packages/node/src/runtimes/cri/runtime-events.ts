@@ -1,9 +1,11 @@
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { type Backoff, type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { CriClient } from "./cri-client.ts";
 import { CriCallFailed, CriNotSupported } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
-import { RuntimeService } from "./proto/cri_pb.ts";
+import { decode } from "./proto/decode.ts";
+import { encode } from "./proto/encode.ts";
+import { schema } from "./proto/message.ts";
+import { RuntimeService } from "./proto/messages.ts";
 
 export interface RuntimeEventsOptions {
   readonly client: CriClient;
@@ -65,17 +67,15 @@ export class RuntimeEvents {
   }
 
   readonly #ofCri = (onEvent: OnEvent, signal: AbortSignal): Promise<void> =>
-    this.#options.client.stream(
-      RuntimeService.method.getContainerEvents,
-      {},
-      ({ containerId }) => onEvent(containerId),
-      { action: "follow the runtime's events", signal },
-    );
+    this.#options.client.stream(RuntimeService.getContainerEvents, {}, ({ containerId }) => onEvent(containerId), {
+      action: "follow the runtime's events",
+      signal,
+    });
 
   readonly #ofContainerd = (onEvent: OnEvent, signal: AbortSignal): Promise<void> =>
     this.#options.client.streamRaw(
       "/containerd.services.events.v1.Events/Subscribe",
-      subscription(['topic=="/tasks/exit"', 'topic=="/tasks/delete"']),
+      encode(SubscribeRequest, { filters: ['topic=="/tasks/exit"', 'topic=="/tasks/delete"'] }),
       (message) => {
         const id = endedTask(message);
         if (id !== undefined) onEvent(id);
@@ -89,37 +89,32 @@ function isUnknown(error: unknown): boolean {
   return error instanceof CriCallFailed && error.status === grpcStatus.unimplemented;
 }
 
-/** SubscribeRequest: the filters, any of which may match. */
-function subscription(filters: readonly string[]): Uint8Array {
-  const writer = new BinaryWriter();
-  for (const filter of filters) writer.tag(1, WireType.LengthDelimited).string(filter);
-  return writer.finish();
+/** Of containerd's own API, as much as is needed. */
+const SubscribeRequest = schema<{ filters: string[] }>(() => [["filters", 1, ["string"]]]);
+const Envelope = schema<{ topic: string; event?: { value: Uint8Array } }>(() => [
+  ["topic", 3, "string"],
+  ["event", 4, Any],
+]);
+const Any = schema<{ value: Uint8Array }>(() => [["value", 2, "bytes"]]);
+/** A process that has ended or was cleaned up after: in the second event the first process has no name. */
+const TaskExit = schema<EndedProcess>(() => [
+  ["containerId", 1, "string"],
+  ["id", 2, "string"],
+]);
+const TaskDelete = schema<EndedProcess>(() => [
+  ["containerId", 1, "string"],
+  ["id", 5, "string"],
+]);
+
+interface EndedProcess {
+  containerId: string;
+  id: string;
 }
 
-/** The container whose first process has ended, from an Envelope; undefined where another process of it has. */
-export function endedTask(envelope: Uint8Array): string | undefined {
-  const any = fieldsOf(envelope).get(4);
-  const event = any && fieldsOf(any).get(2);
+/** The container whose first process has ended; undefined where another process of it has. */
+export function endedTask(message: Uint8Array): string | undefined {
+  const { topic, event } = decode(Envelope, message);
   if (event === undefined) return undefined;
-  const fields = fieldsOf(event);
-  const container = text(fields.get(1));
-  // Of an exit, field 2 is the process; of a deletion it is a number, and field 5 the process, which may be left out.
-  const process = text(fields.get(2)) || text(fields.get(5));
-  return container === "" || (process !== "" && process !== container) ? undefined : container;
-}
-
-/** The fields of a message that have bytes for a value, by number. */
-function fieldsOf(message: Uint8Array): Map<number, Uint8Array> {
-  const reader = new BinaryReader(message);
-  const fields = new Map<number, Uint8Array>();
-  while (reader.pos < reader.len) {
-    const [number, type] = reader.tag();
-    if (type === WireType.LengthDelimited) fields.set(number, reader.bytes());
-    else reader.skip(type, number);
-  }
-  return fields;
-}
-
-function text(bytes: Uint8Array | undefined): string {
-  return bytes === undefined ? "" : Buffer.from(bytes).toString("utf8");
+  const { containerId, id } = decode(topic === "/tasks/delete" ? TaskDelete : TaskExit, event.value);
+  return id === "" || id === containerId ? containerId : undefined;
 }

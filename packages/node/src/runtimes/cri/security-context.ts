@@ -1,15 +1,7 @@
 import { join } from "node:path";
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PodNamespaces, SecurityConfig, SecurityProfile } from "../../runtime/index.ts";
-import {
-  type LinuxContainerSecurityContextSchema,
-  type LinuxSandboxSecurityContextSchema,
-  NamespaceMode,
-  type NamespaceOptionSchema,
-  SecurityProfile_ProfileType,
-  type SecurityProfileSchema,
-  SupplementalGroupsPolicy,
-} from "./proto/cri_pb.ts";
+import type { Init } from "./proto/message.ts";
+import * as cri from "./proto/messages.ts";
 
 /** What of /proc and /sys tells too much of the machine, or lets it be changed. Hidden from containers. */
 const MASKED = [
@@ -38,7 +30,7 @@ export function sandboxSecurity(
   security: SecurityConfig,
   namespaces: PodNamespaces,
   options: ProfileOptions,
-): MessageInitShape<typeof LinuxSandboxSecurityContextSchema> {
+): Init<cri.LinuxSandboxSecurityContext> {
   return {
     ...shared(security, options),
     namespaceOptions: sandboxNamespaces(namespaces),
@@ -49,14 +41,14 @@ export function containerSecurity(
   security: SecurityConfig,
   namespaces: PodNamespaces,
   options: ProfileOptions & { readonly targetContainer?: string },
-): MessageInitShape<typeof LinuxContainerSecurityContextSchema> {
+): Init<cri.LinuxContainerSecurityContext> {
   const { targetContainer } = options;
   const open = security.unmaskedProc || security.privileged;
   return {
     ...shared(security, options),
     namespaceOptions: {
       ...sandboxNamespaces(namespaces),
-      ...(targetContainer !== undefined && { pid: NamespaceMode.TARGET, targetId: targetContainer }),
+      ...(targetContainer !== undefined && { pid: cri.NamespaceMode.TARGET, targetId: targetContainer }),
     },
     capabilities: {
       addCapabilities: security.addCapabilities.map(capability),
@@ -76,7 +68,7 @@ function shared(security: SecurityConfig, { seccompDirectory }: ProfileOptions) 
     ...(runAsGroup !== undefined && { runAsGroup: { value: BigInt(runAsGroup) } }),
     ...(seLinux !== undefined && { selinuxOptions: seLinux }),
     supplementalGroups: security.supplementalGroups.map(BigInt),
-    supplementalGroupsPolicy: SupplementalGroupsPolicy[security.supplementalGroupsPolicy ?? "Merge"],
+    supplementalGroupsPolicy: cri.SupplementalGroupsPolicy[security.supplementalGroupsPolicy ?? "Merge"],
     readonlyRootfs: security.readOnlyRootFilesystem,
     privileged: security.privileged,
     seccomp: profile(security.seccomp, (name) => join(seccompDirectory, name)),
@@ -85,21 +77,22 @@ function shared(security: SecurityConfig, { seccompDirectory }: ProfileOptions) 
   };
 }
 
-function profile(
-  given: SecurityProfile,
-  reference: (name: string) => string,
-): MessageInitShape<typeof SecurityProfileSchema> {
+function profile(given: SecurityProfile, reference: (name: string) => string): Init<cri.SecurityProfile> {
   return {
-    profileType: SecurityProfile_ProfileType[given.type],
+    profileType: cri.SecurityProfile_ProfileType[given.type],
     ...(given.type === "Localhost" && { localhostRef: reference(given.profile) }),
   };
 }
 
-function sandboxNamespaces(namespaces: PodNamespaces): MessageInitShape<typeof NamespaceOptionSchema> {
+function sandboxNamespaces(namespaces: PodNamespaces): Init<cri.NamespaceOption> {
   return {
-    network: namespaces.hostNetwork ? NamespaceMode.NODE : NamespaceMode.POD,
-    ipc: namespaces.hostIpc ? NamespaceMode.NODE : NamespaceMode.POD,
-    pid: namespaces.hostPid ? NamespaceMode.NODE : namespaces.sharedPid ? NamespaceMode.POD : NamespaceMode.CONTAINER,
+    network: namespaces.hostNetwork ? cri.NamespaceMode.NODE : cri.NamespaceMode.POD,
+    ipc: namespaces.hostIpc ? cri.NamespaceMode.NODE : cri.NamespaceMode.POD,
+    pid: namespaces.hostPid
+      ? cri.NamespaceMode.NODE
+      : namespaces.sharedPid
+        ? cri.NamespaceMode.POD
+        : cri.NamespaceMode.CONTAINER,
   };
 }
 

@@ -2,13 +2,14 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
-import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { Duplex } from "node:stream";
 import { promisify } from "node:util";
-import { sleep, systemClock } from "@fjord/base";
+import { FjordError, sleep, systemClock } from "@fjord/base";
+import { CriClient } from "./cri-client.ts";
 import { type CgroupMount, cgroupMounts, makeCgroup } from "./pod-cgroups.ts";
+import { RuntimeService } from "./proto/messages.ts";
 import { testImages, writeImageArchive } from "./testing/busybox-image.ts";
 import { cniConfig, containerdConfig, guardianScript, joinScript, namespaceScript } from "./testing/scripts.ts";
 
@@ -87,9 +88,7 @@ export class PrivateContainerd implements AsyncDisposable {
   async startDaemon(): Promise<void> {
     const config = join(this.directory, "containerd.toml");
     this.#daemon = this.#spawnInside([program("containerd"), "--config", config], "containerd.log");
-    await this.#waitFor(() => accepts(this.socket), "containerd does not answer");
-    // The streaming server is the last of it that starts.
-    await this.#waitFor(async () => (await this.ctr("plugins", "ls").catch(() => "")).includes("cri"), "no cri");
+    await this.#waitFor(() => this.#answers(), "containerd does not answer");
   }
 
   /** As a crash would: containers go on. */
@@ -161,23 +160,26 @@ export class PrivateContainerd implements AsyncDisposable {
     return spawn("/bin/sh", ["-c", joinScript, "join", ...files, "--", ...command], { stdio });
   }
 
+  /** It listens before its CRI has found what ran when it ended. */
+  async #answers(): Promise<boolean> {
+    const client = new CriClient({ socket: this.socket, clock: systemClock });
+    try {
+      await client.call(RuntimeService.listContainers, {}, { action: "list containers", timeout: 1000 });
+      return true;
+    } catch (error) {
+      if (error instanceof FjordError) return false;
+      throw error;
+    } finally {
+      client.close();
+    }
+  }
+
   async #waitFor(condition: () => Promise<boolean>, otherwise: string): Promise<void> {
     for (let tries = 300; !(await condition()); tries--) {
       if (tries === 0) throw new Error(`${otherwise}: see ${join(this.directory, "containerd.log")}`);
       await sleep(systemClock, 50);
     }
   }
-}
-
-function accepts(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const connection = createConnection(socket);
-    connection.once("connect", () => {
-      connection.destroy();
-      resolve(true);
-    });
-    connection.once("error", () => resolve(false));
-  });
 }
 
 function cniFolder(): string | undefined {

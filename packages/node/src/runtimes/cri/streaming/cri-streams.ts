@@ -4,7 +4,7 @@ import type { SpdyConnection } from "../../../spdy/index.ts";
 import type { CommandStreams } from "../../../stream/command-streams.ts";
 import type { CriClient } from "../cri-client.ts";
 import { CriCommandFailed, CriPortFailed } from "../errors.ts";
-import { RuntimeService } from "../proto/cri_pb.ts";
+import { RuntimeService } from "../proto/messages.ts";
 import { joinPort, PORT_PROTOCOL } from "./port-forward.ts";
 import { COMMAND_PROTOCOL, joinCommand, wantedStreams } from "./remote-command.ts";
 import { connectStreams, type Dial, dialHost } from "./stream-server.ts";
@@ -25,7 +25,7 @@ export class CriStreams {
     const action = `run ${command[0] ?? "a command"} in the container ${id}`;
     const request = { containerId: id, cmd: [...command], tty: streams.tty, ...wantedStreams(streams) };
     const options = { action, ...(signal && { signal }) };
-    const { url } = await this.#client.call(RuntimeService.method.exec, request, options);
+    const { url } = await this.#client.call(RuntimeService.exec, request, options);
     return this.#command(url, streams, action, signal);
   }
 
@@ -33,14 +33,14 @@ export class CriStreams {
     const action = `attach to the container ${id}`;
     const request = { containerId: id, tty: streams.tty, ...wantedStreams(streams) };
     const options = { action, ...(signal && { signal }) };
-    const { url } = await this.#client.call(RuntimeService.method.attach, request, options);
+    const { url } = await this.#client.call(RuntimeService.attach, request, options);
     await this.#command(url, streams, action, signal);
   }
 
   async portForward(sandbox: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
     const options = { action: `forward port ${port} of sandbox ${sandbox}`, ...(signal && { signal }) };
     const request = { podSandboxId: sandbox, port: [port] };
-    const { url } = await this.#client.call(RuntimeService.method.portForward, request, options);
+    const { url } = await this.#client.call(RuntimeService.portForward, request, options);
     const join = (connection: SpdyConnection) => joinPort(connection, port, stream);
     const reason = await this.#withConnection(url, PORT_PROTOCOL, join, signal);
     if (reason !== undefined) throw new CriPortFailed({ sandbox, port, reason });

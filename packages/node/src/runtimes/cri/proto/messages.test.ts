@@ -8,6 +8,6 @@ test("the generated messages are those of the definition", async () => {
   const hash = createHash("sha256")
     .update(await read("cri.proto"))
     .digest("hex");
-  const [, recorded] = (await read("cri_pb.ts")).split("\n");
+  const [, recorded] = (await read("messages.ts")).split("\n");
   assert.equal(recorded, `// ${hash}`, "cri.proto has changed: run packages/node/src/runtimes/cri/proto/generate.sh");
 });
