@@ -37,10 +37,21 @@ export function toRecords(
   time: () => string,
   ended = false,
 ): { records: Buffer; consumed: number } {
-  const parts: Buffer[] = [];
+  // One buffer for all records: three for each line would cost far more memory than the output itself.
+  let out = Buffer.allocUnsafe(raw.length + 4096);
+  let size = 0;
   let at = 0;
   const add = (end: number, tag: "F" | "P") => {
-    parts.push(Buffer.from(`${time()} ${stream} ${tag} `), raw.subarray(at, end), Buffer.of(NEWLINE));
+    const header = `${time()} ${stream} ${tag} `;
+    const needed = size + header.length + (end - at) + 1;
+    if (needed > out.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, out.length * 2));
+      out.copy(larger, 0, 0, size);
+      out = larger;
+    }
+    size += out.write(header, size, "latin1");
+    size += raw.copy(out, size, at, end);
+    out[size++] = NEWLINE;
   };
   while (at < raw.length) {
     const found = raw.indexOf(NEWLINE, at);
@@ -57,7 +68,7 @@ export function toRecords(
       at = end;
     }
   }
-  return { records: Buffer.concat(parts), consumed: at };
+  return { records: out.subarray(0, size), consumed: at };
 }
 
 export interface RawCounts {

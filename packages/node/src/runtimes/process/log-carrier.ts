@@ -18,7 +18,7 @@ export const STREAMS: readonly LogStream[] = ["stdout", "stderr"];
 /** Milliseconds in which output gathers before it is carried: programs write line by line. */
 const GATHERING = 10;
 /** Read at once; other containers have their turn in between. */
-const CHUNK = 256 * 1024;
+const CHUNK = 128 * 1024;
 
 export interface LogCarrierOptions {
   /** Where the raw files `stdout.raw` and `stderr.raw` are, and the checkpoint goes. */
@@ -56,16 +56,16 @@ export class LogCarrier {
   }
 
   /** There may be more output. */
-  poke(): void {
+  poke(delay = GATHERING): void {
     if (this.#closed) return;
     this.#scheduled ??= setTimeout(() => {
       this.#scheduled = undefined;
       try {
-        if (this.#carry(false)) this.poke();
+        if (this.#carry(false)) this.poke(0);
       } catch (error) {
         this.#options.onError(error);
       }
-    }, GATHERING);
+    }, delay);
   }
 
   /** Carries all that is left of a container that has ended, a last line without newline too. */
