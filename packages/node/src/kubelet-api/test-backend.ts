@@ -74,13 +74,12 @@ export class TestBackend implements KubeletBackend {
     await new Promise((resolve, reject) => target.once("connect", resolve).once("error", reject));
     const release = onAbort(signal, () => target.destroy());
     target.on("error", () => {});
-    const up = pour(stream, target).then(() => target.end());
+    pour(stream, target).then(() => target.end());
     await pour(target, stream);
     stream.end();
     await finished(stream);
     release();
     target.destroy();
-    await up;
   }
 
   async summary(): Promise<Summary> {

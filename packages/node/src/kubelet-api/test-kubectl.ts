@@ -270,6 +270,20 @@ export function testKubectl({ minor, declares }: Scene): void {
       });
     }
 
+    it("serves clients that give each port two channels of a WebSocket", async () => {
+      const web = createServer((request, response) => response.end(`you asked for ${request.url}`));
+      web.listen(0, "127.0.0.1");
+      await once(web, "listening");
+      const { port } = web.address() as AddressInfo;
+      const stream = await client.portForward({ name: "web", namespace: "default" }, { port });
+      stream.write("GET /channels HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n");
+      assert.match(await text(stream), /you asked for \/channels/);
+      const closed = await client.portForward({ name: "web", namespace: "default" }, { port: await freePort() });
+      await assert.rejects(text(closed), /ECONNREFUSED/);
+      web.close();
+      web.closeAllConnections();
+    });
+
     it("copies files to and fro", async () => {
       const source = join(directory, "source.bin");
       const there = join(directory, "there.bin");
