@@ -479,3 +479,49 @@ test("a runtime that is away for a while loses nothing", async () => {
     1,
   );
 });
+
+test("each pod is run by the runtime that its class asks for, and found there again", async () => {
+  const others: FakeRuntime[] = [];
+  await using bench = await PodBench.start({}, (clock) => {
+    others.push(new FakeRuntime(clock));
+    return new FakeRuntime(clock);
+  });
+  const [other] = others;
+  assert.ok(other);
+  await bench.stopNode();
+  bench.use({
+    runtimes: [bench.runtime, other],
+    runtimeOf: (handler) => (handler === "" ? bench.runtime : handler === "other" ? other : undefined),
+  });
+  bench.startNode();
+  await bench.run(newPod("plain"));
+  await bench.run(newPod("special", { runtimeClassName: "other" }));
+  await bench.run(newPod("strange", { runtimeClassName: "strange" }));
+  assert.ok(bench.runtime.running("web", "uid-plain"));
+  assert.ok(other.running("web", "uid-special"));
+  assert.equal(bench.status("special").phase, "Running");
+  assert.equal(bench.status("strange").reason, "RuntimeUnsupported");
+  assert.match(bench.status("strange").message ?? "", /no runtime for the handler "strange"/);
+  const address = { namespace: "default", pod: "special", container: "web" };
+  assert.equal(bench.manager.container(address)?.runtime, other);
+
+  await bench.stopNode();
+  bench.startNode();
+  await bench.settle();
+  bench.api.markDeleted("uid-special", 5);
+  await bench.settle();
+  assert.equal(other.sandboxes.length, 0);
+});
+
+test("containers are found by name, and the one before by asking for it", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  const address = { namespace: "default", pod: "web", container: "web" };
+  assert.equal(bench.manager.container(address, "previous"), undefined);
+  bench.runtime.exit(bench.runtime.running("web")?.id ?? "", 1);
+  await bench.settle();
+  assert.equal(bench.manager.container(address)?.container.attempt, 1);
+  assert.equal(bench.manager.container(address, "previous")?.container.attempt, 0);
+  assert.equal(bench.manager.container({ ...address, uid: "another" }), undefined);
+  assert.equal(bench.manager.sandbox(address)?.sandbox.id, bench.runtime.sandboxes[0]?.id);
+});

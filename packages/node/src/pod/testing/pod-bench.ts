@@ -28,7 +28,7 @@ export class PodBench implements AsyncDisposable {
   readonly runtime: FakeRuntime;
   readonly events: (EventNote & { pod: string })[] = [];
   readonly settings: PodSettings;
-  readonly #options: Partial<PodManagerOptions>;
+  #options: Partial<PodManagerOptions>;
   #manager: PodManager | undefined;
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
@@ -63,6 +63,11 @@ export class PodBench implements AsyncDisposable {
   get manager(): PodManager {
     if (this.#manager === undefined) throw new Error("the node is not started");
     return this.#manager;
+  }
+
+  /** Options for the node's next start. */
+  use(options: Partial<PodManagerOptions>): void {
+    this.#options = { ...this.#options, ...options };
   }
 
   startNode(): void {
