@@ -56,7 +56,7 @@ test("one that hangs keeps others waiting only for a while", async () => {
   });
   await settled();
   assert.equal(ran, false);
-  clock.advance(1000);
+  await clock.advance(1000);
   await other;
   hanging.resolve();
   await hangs;

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "@fjord/base";
+import { CriClient } from "./cri-client.ts";
+import { grpcStatus } from "./grpc/grpc-status.ts";
+import { PodLister } from "./pod-lister.ts";
+import { ContainerState, RuntimeService } from "./proto/messages.ts";
+import { FakeRuntime, Refusal } from "./testing/fake-runtime.ts";
+
+const PODS = 100;
+
+/** A runtime with a hundred pods of one container each. */
+async function hundredPods() {
+  const runtime = await FakeRuntime.start();
+  const states = new Map<string, ContainerState>();
+  for (let i = 0; i < PODS; i++) states.set(`c${i}`, ContainerState.CONTAINER_RUNNING);
+  const gone = new Set<string>();
+  runtime.answer(RuntimeService.listPodSandbox, () => ({
+    items: Array.from({ length: PODS }, (_, i) => ({
+      id: `s${i}`,
+      metadata: { uid: `u${i}`, name: `p${i}`, namespace: "default" },
+      createdAt: BigInt(i + 1) * 1_000_000n,
+    })),
+  }));
+  runtime.answer(RuntimeService.listContainers, () => ({
+    containers: [...states].map(([id, state]) => ({
+      id,
+      state,
+      podSandboxId: `s${id.slice(1)}`,
+      metadata: { name: "main" },
+    })),
+  }));
+  runtime.answer(RuntimeService.podSandboxStatus, ({ podSandboxId }) => ({
+    status: { id: podSandboxId, network: { ip: "10.0.0.1", additionalIps: [{ ip: "fd00::1" }] } },
+  }));
+  runtime.answer(RuntimeService.containerStatus, ({ containerId }) => {
+    if (gone.has(containerId)) throw new Refusal(grpcStatus.notFound, "no such container");
+    return { status: { id: containerId, state: states.get(containerId) ?? 0, startedAt: 5_000_000n, exitCode: 4 } };
+  });
+  const client = new CriClient({ socket: runtime.socket, clock: systemClock });
+  return { runtime, states, gone, lister: new PodLister(client), close: () => client.close() };
+}
+
+test("what cannot change is asked for once", async () => {
+  const { runtime, states, lister, close } = await hundredPods();
+  await using _ = runtime;
+  const first = await lister.list();
+  assert.equal(first.length, PODS);
+  assert.equal(first[0]?.id, "s99", "the newest comes first");
+  assert.deepEqual(first[0]?.addresses, ["10.0.0.1", "fd00::1"]);
+  assert.equal(first[0]?.containers[0]?.startedAt, 5);
+  assert.equal(runtime.count(RuntimeService.containerStatus), PODS);
+
+  assert.deepEqual(await lister.list(), first);
+  assert.equal(runtime.count(RuntimeService.containerStatus), PODS);
+  assert.equal(runtime.count(RuntimeService.podSandboxStatus), PODS);
+
+  states.set("c7", ContainerState.CONTAINER_EXITED);
+  const ended = (await lister.list()).find(({ id }) => id === "s7")?.containers[0];
+  assert.deepEqual([ended?.state, ended?.exitCode, ended?.reason], ["exited", 4, "Error"]);
+  assert.equal(runtime.count(RuntimeService.containerStatus), PODS + 1);
+
+  lister.forget("c8");
+  await lister.list();
+  assert.equal(runtime.count(RuntimeService.containerStatus), PODS + 2);
+  close();
+});
+
+test("a container that goes between two questions is left out", async () => {
+  const { runtime, gone, lister, close } = await hundredPods();
+  await using _ = runtime;
+  gone.add("c3");
+  const pods = await lister.list();
+  assert.equal(pods.length, PODS);
+  assert.deepEqual(pods.find(({ id }) => id === "s3")?.containers, []);
+  close();
+});
