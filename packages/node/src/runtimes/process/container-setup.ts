@@ -43,6 +43,9 @@ export interface SetupOptions {
 
 export const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/** Where the working directory of the pod is mounted for those who can not reach it by its path. */
+const REACHABLE_WORK = "/run/fjord/work";
+
 /** Writes all that the keeper of a container needs, and gives its record, which is to be written last. */
 export function setUpContainer(options: SetupOptions): ContainerRecord {
   const { config, pod, directory, abilities } = options;
@@ -51,12 +54,16 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
     const reason = "it names no command, and the process runtime runs programs of this machine, not of images";
     throw new ProcessContainerUnfit({ name: config.name, reason });
   }
-  const work = workingDirectory(options);
   const privileges = privilegesOf(config.security, { ...abilities, gidOf: gidFromPasswd });
+  const own = ownDirectory(options);
+  // Only root can reach the pod's directory by its path.
+  const apart = abilities.namespace === "root" && privileges.user !== undefined && privileges.user.uid !== 0;
+  const work = config.workingDirectory || (apart ? REACHABLE_WORK : own);
   const privilegeWords =
     privileges.words.length === 0 ? [] : [tool("setpriv", "run as another user"), ...privileges.words];
   const environment = environmentOf(options, work);
   const mounts = allMounts(options);
+  if (work === REACHABLE_WORK) mounts.push({ hostPath: own, containerPath: REACHABLE_WORK, readOnly: false });
   const plan = abilities.namespace === "none" ? undefined : makePlan(options, mounts);
   if (!plan) linkMounts(mounts, work);
 
@@ -163,13 +170,13 @@ function rootDirectory(options: SetupOptions): string {
   return join(options.pod.podDirectory, "work", options.config.name);
 }
 
-function workingDirectory(options: SetupOptions): string {
-  const { abilities, config, pod } = options;
+function ownDirectory(options: SetupOptions): string {
+  const { abilities, pod } = options;
   const own = abilities.namespace === "none" ? rootDirectory(options) : join(pod.podDirectory, "work");
   mkdirSync(own, { recursive: true });
   // Its processes may have users of their own.
   if (abilities.root) chmodSync(own, 0o1777);
-  return config.workingDirectory === "" ? realpathSync(own) : config.workingDirectory;
+  return realpathSync(own);
 }
 
 function allMounts(options: SetupOptions): Mount[] {

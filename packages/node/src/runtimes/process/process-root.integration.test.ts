@@ -22,13 +22,13 @@ describe("a pod of processes that root runs", { skip }, () => {
   }
 
   test("has the user and the groups it asks for, and can still write to its output by name", async () => {
-    const lines = await output("id -u; id -g; id -G; echo named >/dev/stdout; pwd; touch file && echo wrote", {
+    const lines = await output("id -u; id -g; id -G; echo named >/dev/stdout; touch file && ls $HOME/file", {
       runAsUser: 1234,
       runAsGroup: 2345,
       supplementalGroups: [3456, 4567],
     });
     assert.deepEqual(lines.slice(0, 4), ["1234", "2345", "2345 3456 4567", "named"]);
-    assert.equal(lines.at(-1), "wrote", lines.join("\n"));
+    assert.match(lines.at(-1) ?? "", /^\/.*\/file$/);
   });
 
   test("has the capabilities of containers, or those it asks for", async () => {
