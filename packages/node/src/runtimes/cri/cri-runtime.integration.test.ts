@@ -199,6 +199,11 @@ suite("pods by containerd", { skip: containerdSkip() }, () => {
       `${48 * 1024 * 1024}`,
     );
     assert.match((await setting(`${pod.cgroupParent}/${id}`, "cpu.cfs_quota_us", "cpu.max")) ?? "", /^75000/);
+    await runtime.resizeSandbox(sandbox, { ...pod, resources: { cpuRequest: 500, cpuLimit: 2000 } });
+    assert.match((await setting(pod.cgroupParent, "cpu.cfs_quota_us", "cpu.max")) ?? "", /^200000/);
+    assert.notEqual(await setting(pod.cgroupParent, "memory.limit_in_bytes", "memory.max"), `${96 * 1024 * 1024}`);
+    await runtime.updateResources(id, { cpuRequest: 250 });
+    assert.match((await setting(`${pod.cgroupParent}/${id}`, "cpu.cfs_quota_us", "cpu.max")) ?? "", /^(-1|max)/);
     await runtime.removeSandbox(sandbox);
   });
 

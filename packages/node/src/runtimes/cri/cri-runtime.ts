@@ -26,7 +26,7 @@ import { CriStats } from "./cri-stats.ts";
 import { CriCallFailed } from "./errors.ts";
 import { execSync } from "./exec-sync.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
-import { linuxResources } from "./linux-resources.ts";
+import { updatedResources } from "./linux-resources.ts";
 import { podObjections, type RuntimeAbilities } from "./objections.ts";
 import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
@@ -110,7 +110,8 @@ export class CriRuntime implements Runtime {
   }
 
   async health(signal?: AbortSignal): Promise<RuntimeHealth> {
-    const answer = await this.#call(RuntimeService.status, {}, "ask the runtime for its status", signal);
+    const options = { action: "ask the runtime for its status", timeout: HEALTH_TIMEOUT, ...(signal && { signal }) };
+    const answer = await this.#client.call(RuntimeService.status, {}, options);
     const { status, features, runtimeHandlers } = answer;
     this.#abilities = {
       ...this.#abilities,
@@ -214,7 +215,7 @@ export class CriRuntime implements Runtime {
 
   async updateResources(id: string, resources: ContainerResources, signal?: AbortSignal): Promise<void> {
     const { updateContainerResources } = RuntimeService;
-    const linux = linuxResources(resources, this.#cgroups);
+    const linux = updatedResources(resources, this.#cgroups);
     await this.#call(
       updateContainerResources,
       { containerId: id, linux },
@@ -222,6 +223,11 @@ export class CriRuntime implements Runtime {
       signal,
     );
     this.#lister.forget(id);
+  }
+
+  async resizeSandbox(_id: string, config: SandboxConfig, signal?: AbortSignal): Promise<void> {
+    const { driver } = await this.#machine(signal);
+    await this.#cgroups.prepare(cgroupDirectory(config.cgroupParent, driver), config.resources ?? {});
   }
 
   async exec(id: string, command: readonly string[], streams: CommandStreams, signal?: AbortSignal): Promise<number> {
@@ -280,6 +286,9 @@ export class CriRuntime implements Runtime {
 function handlerOf({ runtimeHandler }: SandboxConfig): string {
   return runtimeHandler === "cri" ? "" : runtimeHandler;
 }
+
+/** A runtime that hangs is to be noticed before the cluster notices the node. */
+const HEALTH_TIMEOUT = 15_000;
 
 /** A start that takes longer waits for something else than a processor, such as the network's plugin. */
 const START_PATIENCE = 3_000;

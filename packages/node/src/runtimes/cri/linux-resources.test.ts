@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { containerResources, cpuQuota, cpuShares, hugePageSize, linuxResources } from "./linux-resources.ts";
+import {
+  containerResources,
+  cpuQuota,
+  cpuShares,
+  hugePageSize,
+  linuxResources,
+  updatedResources,
+} from "./linux-resources.ts";
 import { decode } from "./proto/decode.ts";
 import { encode } from "./proto/encode.ts";
 import { LinuxContainerResources } from "./proto/messages.ts";
@@ -34,6 +41,12 @@ test("huge pages have the kernel's names", () => {
 test("a container ends as a whole only where the kernel can do that", () => {
   assert.deepEqual(linuxResources({}, { unified: true }).unified, { "memory.oom.group": "1" });
   assert.deepEqual(linuxResources({}, { unified: false }).unified, {});
+});
+
+test("a limit that was taken away is lifted", () => {
+  const { cpuQuota: quota, memoryLimitInBytes } = updatedResources({ cpuRequest: 100 }, { unified: false });
+  assert.deepEqual([quota, memoryLimitInBytes], [-1n, -1n]);
+  assert.equal(updatedResources({ memoryLimit: 5 }, { unified: false }).memoryLimitInBytes, 5n);
 });
 
 test("limits come back as they went", () => {

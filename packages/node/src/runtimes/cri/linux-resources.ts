@@ -47,6 +47,18 @@ export function linuxResources(
   };
 }
 
+/** As `linuxResources`, for a container that is there: to it, nothing means "as before", and less than nothing no limit. */
+export function updatedResources(
+  resources: ContainerResources,
+  options: { unified: boolean },
+): Init<LinuxContainerResources> {
+  return {
+    ...linuxResources(resources, options),
+    cpuQuota: BigInt(cpuQuota(resources.cpuLimit) || -1),
+    memoryLimitInBytes: BigInt(resources.memoryLimit || -1),
+  };
+}
+
 /** Back from the runtime's terms; shares that mean "no request" give none. */
 export function containerResources(linux: LinuxContainerResources): ContainerResources {
   const shares = Number(linux.cpuShares);

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Clock, sleep } from "@fjord/base";
 import type { ContainerResources } from "../../runtime/index.ts";
 import { cpuQuota, cpuShares } from "./linux-resources.ts";
@@ -52,10 +52,10 @@ export class PodCgroups {
   async prepare(path: string, resources: ContainerResources): Promise<void> {
     for (const mount of this.#mounts) {
       await makeCgroup(mount, path);
-      const directory = join(mount.directory, path);
-      for (const [file, value] of limitsOf(resources, mount.version)) {
-        if (existsSync(join(directory, file))) await writeFile(join(directory, file), value);
-      }
+      await write(join(mount.directory, path), limitsOf(resources, mount.version));
+      // Together, pods that ask for nothing weigh as little as one of them.
+      const parent = dirname(path);
+      if (basename(parent) === "besteffort") await write(join(mount.directory, parent), limitsOf({}, mount.version));
     }
   }
 
@@ -72,6 +72,13 @@ export class PodCgroups {
   async removeEmpty(path: string): Promise<boolean> {
     const gone = await Promise.all(this.#mounts.map((mount) => removeTree(join(mount.directory, path))));
     return gone.every((each) => each);
+  }
+}
+
+/** Those of the settings that the hierarchy has. */
+async function write(directory: string, settings: readonly [file: string, value: string][]): Promise<void> {
+  for (const [file, value] of settings) {
+    if (existsSync(join(directory, file))) await writeFile(join(directory, file), value);
   }
 }
 

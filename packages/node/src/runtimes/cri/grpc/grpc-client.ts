@@ -82,15 +82,7 @@ export class GrpcClient {
     const session = await this.#connect();
     options.signal?.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const stream = session.request({
-        ...options.headers,
-        ":method": "POST",
-        ":path": method,
-        "content-type": "application/grpc",
-        te: "trailers",
-        "user-agent": "fjord",
-        ...(options.timeout !== undefined && { "grpc-timeout": timeoutHeader(options.timeout) }),
-      });
+      const stream = open(session, method, options);
       const cancels: (() => void)[] = [];
       const settle = (failure?: unknown) => {
         for (const cancel of cancels) cancel();
@@ -135,6 +127,8 @@ export class GrpcClient {
         // Every call on it hears of the error by itself.
         session.on("error", () => {});
         session.setLocalWindowSize(4 * WINDOW);
+        // A connection alone keeps no program running; a call does, by its deadline.
+        session.unref();
         this.#session = session;
         resolve(session);
       });
@@ -149,6 +143,23 @@ export class GrpcClient {
 
   #forget(session: ClientHttp2Session): void {
     if (this.#session === session) this.#session = undefined;
+  }
+}
+
+/** Throws where the connection has been lost since it was looked for. */
+function open(session: ClientHttp2Session, method: string, { headers, timeout }: GrpcCallOptions): ClientHttp2Stream {
+  try {
+    return session.request({
+      ...headers,
+      ":method": "POST",
+      ":path": method,
+      "content-type": "application/grpc",
+      te: "trailers",
+      "user-agent": "fjord",
+      ...(timeout !== undefined && { "grpc-timeout": timeoutHeader(timeout) }),
+    });
+  } catch (cause) {
+    throw new GrpcFailure(grpcStatus.unavailable, "the connection was lost", { cause });
   }
 }
 
