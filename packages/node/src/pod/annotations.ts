@@ -4,7 +4,7 @@ export const annotations = {
   restartDelay: "node.fjord.dev/restart-delay",
   /** Image that the pod named when the container was made; a change of it restarts the container. */
   image: "node.fjord.dev/image",
-  /** The container's resources as the pod gave them, as JSON. */
+  /** Resources as the pod gave them for the container, or for itself, as JSON. */
   resources: "node.fjord.dev/resources",
   /** Seconds that the container has to end in once its pod is no longer known. */
   grace: "node.fjord.dev/termination-grace-seconds",

@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { parseQuantity, type Quantity } from "./quantity.ts";
+import { formatBytes, formatProcessors, inThousandths, inUnits, parseQuantity, type Quantity } from "./quantity.ts";
 
 /** Amounts by name of resource. */
 export type ResourceAmounts = ReadonlyMap<string, Quantity>;
@@ -55,6 +55,17 @@ function withOverhead(
 
 export function amountsOf(quantities: Readonly<Record<string, string | number>>): ResourceAmounts {
   return new Map(Object.entries(quantities).map(([name, quantity]) => [name, parseQuantity(quantity)]));
+}
+
+/** As the API writes them. */
+export function quantitiesOf(amounts: ResourceAmounts): Record<string, string> {
+  return Object.fromEntries([...amounts].map(([name, amount]) => [name, formatAmount(name, amount)]));
+}
+
+function formatAmount(name: string, amount: Quantity): string {
+  if (name === "cpu") return formatProcessors(inThousandths(amount));
+  const isBytes = name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-");
+  return isBytes ? formatBytes(inUnits(amount)) : String(inUnits(amount));
 }
 
 export function sum(a: ResourceAmounts, b: ResourceAmounts): ResourceAmounts {

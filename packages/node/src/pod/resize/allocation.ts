@@ -9,19 +9,25 @@ export type Requirements = NonNullable<Container["resources"]>;
 /** What the node has granted to the containers of a pod, by name. A wish for more is a wish until it is in here. */
 export type Allocation = Readonly<Record<string, Requirements>>;
 
+/** Stands for the pod as a whole among the names of containers, which are never empty. */
+export const WHOLE_POD = "";
+
 /** As the pod asks for. */
 export function wantedAllocation(pod: Pod): Allocation {
-  return Object.fromEntries(containersOf(pod).map(({ name, spec }) => [name, spec.resources ?? {}]));
+  const containers = containersOf(pod).map(({ name, spec }) => [name, spec.resources ?? {}] as const);
+  return Object.fromEntries([[WHOLE_POD, pod.spec?.resources ?? {}], ...containers]);
 }
 
 /** What containers were made with, where they were; it holds until the node has granted something else. */
 export function initialAllocation(pod: Pod, observed: ObservedPod): Allocation {
-  return Object.fromEntries(
-    containersOf(pod).map(({ name, spec }) => {
-      const noted = newest(observed, name)?.annotations[annotations.resources];
-      return [name, noted === undefined ? (spec.resources ?? {}) : parseRequirements(noted)];
-    }),
+  const noted = (holder: { annotations: Readonly<Record<string, string>> } | undefined, wanted: Requirements = {}) => {
+    const text = holder?.annotations[annotations.resources];
+    return text === undefined ? wanted : parseRequirements(text);
+  };
+  const containers = containersOf(pod).map(
+    ({ name, spec }) => [name, noted(newest(observed, name), spec.resources)] as const,
   );
+  return Object.fromEntries([[WHOLE_POD, noted(observed.sandbox, pod.spec?.resources)], ...containers]);
 }
 
 /** The pod with what was granted in place of what it asks for. */
@@ -38,7 +44,9 @@ export function withAllocation(pod: Pod, allocation: Allocation): Pod {
     containers: containers.map(granted),
     ...(initContainers && { initContainers: initContainers.map(granted) }),
   };
-  return { ...pod, spec: changed };
+  const whole = allocation[WHOLE_POD];
+  if (spec.resources === undefined || whole === undefined) return { ...pod, spec: changed };
+  return { ...pod, spec: { ...changed, resources: whole } };
 }
 
 /** Whether two mean the same, however they write it. Only processors and memory can be changed. */

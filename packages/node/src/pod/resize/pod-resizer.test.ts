@@ -89,3 +89,28 @@ test("a resize that the runtime refuses is told and tried again", async () => {
   assert.equal(conditionOf(bench, "web", "PodResizeInProgress"), undefined);
   assert.equal(bench.runtime.running("web")?.resources?.cpuRequest, 2000);
 });
+
+test("a pod that is sized as a whole is widened first and narrowed last", async () => {
+  await using bench = await PodBench.start();
+  const sizes: (number | undefined)[] = [];
+  bench.runtime.resizeSandbox = async (_id, config) => {
+    sizes.push(config.resources?.cpuLimit);
+  };
+  const whole = (cpu: string) => ({ requests: { cpu }, limits: { cpu } });
+  await bench.run(newPod("web", { resources: whole("1") }));
+  for (const cpu of ["2", "1"]) {
+    const pod = bench.api.pods.get("uid-web");
+    assert.ok(pod?.spec);
+    const generation = (pod.metadata.generation ?? 0) + 1;
+    await bench.run({
+      ...pod,
+      metadata: { ...pod.metadata, generation },
+      spec: { ...pod.spec, resources: whole(cpu) },
+    });
+    assert.deepEqual(bench.status("web").allocatedResources, { cpu });
+    assert.deepEqual(bench.status("web").resources, whole(cpu));
+    assert.equal(conditionOf(bench, "web", "PodResizeInProgress"), undefined);
+  }
+  assert.equal(sizes[0], 2000, "room before it is used");
+  assert.ok(sizes.lastIndexOf(2000) < sizes.lastIndexOf(1000), "and given back at the end");
+});

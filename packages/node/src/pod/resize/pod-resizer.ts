@@ -84,6 +84,11 @@ export class PodResizer {
         this.#unwell.set(container.id, { message: `Container ${known.name} resize requires restart` });
       } else void this.#change(pod, container, known);
     }
+    if (sandbox !== undefined && changedResources(this.#appliedTo(sandbox), pod.spec?.resources).length > 0) {
+      isInProgress = true;
+      // The last step of all: it may take from the pod what containers have given back.
+      if (running.every((container) => !this.#unwell.has(container.id))) void this.#changeWhole(pod, sandbox);
+    }
     if (this.#isInProgress && !isInProgress) this.#complete(pod, sandbox);
     this.#isInProgress = isInProgress;
   }
@@ -110,8 +115,8 @@ export class PodResizer {
     return { granted, given: last?.state === "running" ? this.#appliedTo(last) : granted };
   }
 
-  #appliedTo(container: RuntimeContainer): Requirements {
-    return this.#applied.get(container.id) ?? parseRequirements(container.annotations[annotations.resources] ?? "{}");
+  #appliedTo({ id, annotations: noted }: RuntimeContainer | RuntimeSandbox): Requirements {
+    return this.#applied.get(id) ?? parseRequirements(noted[annotations.resources] ?? "{}");
   }
 
   async #decide(pod: Pod, wanted: Allocation, sandbox: RuntimeSandbox | undefined): Promise<void> {
@@ -152,14 +157,27 @@ export class PodResizer {
     await view.runtime.resizeSandbox(sandbox.id, { ...config, resources }, signal);
   }
 
-  async #change(pod: Pod, container: RuntimeContainer, { spec }: PodContainer): Promise<void> {
-    const { view, settings, signal, clock, random, logger, wake, wakeAt } = this.#context;
-    if (this.#busy.has(container.id) || this.#retryAt > clock.now()) return;
-    this.#busy.add(container.id);
+  #change(pod: Pod, container: RuntimeContainer, { spec }: PodContainer): Promise<void> {
+    const { view, settings, signal } = this.#context;
+    return this.#give(pod, container.id, spec.resources ?? {}, () =>
+      view.runtime.updateResources(container.id, containerResources(pod, spec, settings.memoryCapacity), signal),
+    );
+  }
+
+  #changeWhole(pod: Pod, sandbox: RuntimeSandbox): Promise<void> {
+    return this.#give(pod, sandbox.id, pod.spec?.resources ?? {}, () =>
+      this.#resizeSandbox(pod, sandbox, wholePodResources(pod), this.#context.signal),
+    );
+  }
+
+  /** Gives a container or the pod what it was granted, and notes that. */
+  async #give(pod: Pod, id: string, granted: Requirements, call: () => Promise<void>): Promise<void> {
+    const { signal, clock, random, logger, wake, wakeAt } = this.#context;
+    if (this.#busy.has(id) || this.#retryAt > clock.now()) return;
+    this.#busy.add(id);
     try {
-      const resources = containerResources(pod, spec, settings.memoryCapacity);
-      await view.runtime.updateResources(container.id, resources, signal);
-      this.#applied.set(container.id, spec.resources ?? {});
+      await call();
+      this.#applied.set(id, granted);
       await this.#file.write({ allocation: this.#allocation ?? {}, applied: Object.fromEntries(this.#applied) });
       this.#error = undefined;
       this.#failures = 0;
@@ -172,7 +190,7 @@ export class PodResizer {
       this.#say("Warning", "ResizeError", `Pod resize error: ${this.#error}`);
       logger.warn("cannot change what a container may use", { pod: uidOf(pod), error: this.#error });
     } finally {
-      this.#busy.delete(container.id);
+      this.#busy.delete(id);
     }
     wake();
   }

@@ -1,3 +1,5 @@
+import type { Pod } from "@fjord/kube";
+import { podLimits, podRequests, quantitiesOf } from "../../resources/pod-requests.ts";
 import { qosClass } from "../../resources/qos-class.ts";
 import { type ContainerStatus, containersOf, type PodStatus } from "../pod-containers.ts";
 import { timeText } from "./container-state.ts";
@@ -30,7 +32,21 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(init.length > 0 && { initContainerStatuses: init }),
     containerStatuses: main,
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
+    ...wholeResources(pod),
     qosClass: pod.status?.qosClass ?? qosClass(pod),
+  };
+}
+
+/** What was granted to the pod as a whole, by itself or through its containers. */
+function wholeResources(pod: Pod): Pick<PodStatus, "allocatedResources" | "resources"> {
+  const requests = quantitiesOf(podRequests(pod));
+  const limits = quantitiesOf(podLimits(pod));
+  const hasRequests = Object.keys(requests).length > 0;
+  const hasLimits = Object.keys(limits).length > 0;
+  if (!hasRequests && !hasLimits) return {};
+  return {
+    ...(hasRequests && { allocatedResources: requests }),
+    resources: { ...(hasRequests && { requests }), ...(hasLimits && { limits }) },
   };
 }
 

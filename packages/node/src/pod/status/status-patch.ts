@@ -11,6 +11,8 @@ const optionalFields = [
   "initContainerStatuses",
   "ephemeralContainerStatuses",
   "resize",
+  "allocatedResources",
+  "resources",
 ] as const satisfies readonly (keyof PodStatus)[];
 
 /** Lists that the API would merge by their addresses. */

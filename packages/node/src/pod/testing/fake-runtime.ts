@@ -30,6 +30,7 @@ export class FakeRuntime implements Runtime {
   /** Whether containers end when asked to; else only when they are killed. */
   obeysStop = true;
   execResult: (command: readonly string[]) => number | Promise<number> = () => 0;
+  resizeSandbox: Runtime["resizeSandbox"];
   objectionsTo: (pod: unknown) => string[] = () => [];
   readonly images: FakeImages | undefined;
   readonly #clock: Clock;

@@ -268,7 +268,8 @@ export class PodWorker {
 
   /** What is known of containers that are no longer there. */
   #forgetOld(observed: ObservedPod): void {
-    const ids = new Set([...observed.containers.values()].flat().map(({ id }) => id));
+    const all = [...observed.sandboxes, ...[...observed.containers.values()].flat()];
+    const ids = new Set(all.map(({ id }) => id));
     this.#report.forgetOld(ids);
     this.#hooks.forgetOld(ids);
     this.#resizer.forgetOld(ids);
