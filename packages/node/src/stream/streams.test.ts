@@ -8,7 +8,7 @@ import { buffer, text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { silentLogger } from "@fjord/base";
 import { WebSocket, WebSocketServer } from "ws";
-import { commandStatus } from "./command-status.ts";
+import { commandStatus, encodeStatus } from "./command-status.ts";
 import type { CommandStreams, TerminalSize } from "./command-streams.ts";
 import {
   acceptSpdyCommand,
@@ -170,6 +170,25 @@ test("how a command went is told as Kubernetes tells it", () => {
   assert.deepEqual(commandStatus({ exitCode: 0 }), { metadata: {}, status: "Success" });
   assert.deepEqual(commandStatus({ exitCode: 3 }).details, { causes: [{ reason: "ExitCode", message: "3" }] });
   assert.equal(commandStatus({ error: new Error("x") }).message, "x");
+  assert.equal(encodeStatus({ exitCode: 0 }, "channel.k8s.io"), "");
+  assert.match(encodeStatus({ exitCode: 3 }, "v3.channel.k8s.io"), /^command terminated with non-zero exit code: 3$/);
+  assert.equal(JSON.parse(encodeStatus({ exitCode: 0 }, "v5.channel.k8s.io")).status, "Success");
+});
+
+test("a hundred commands at once do not mix", async () => {
+  run = async ({ stdin, stdout }) => {
+    stdout?.end(await buffer(stdin as Readable));
+    return 0;
+  };
+  await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const bytes = randomBytes(50_000);
+      const out = collector();
+      const streams = { stdin: Readable.from([bytes]), stdout: out.sink, tty: false };
+      assert.equal(await execOverSpdy(`${url}/exec?stdin&stdout`, streams, options), 0);
+      assert.ok(out.bytes().equals(bytes));
+    }),
+  );
 });
 
 async function speak(path: string, protocol: string) {
