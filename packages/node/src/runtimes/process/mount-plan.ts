@@ -45,6 +45,8 @@ interface Skeleton {
 const MOST_ENTRIES = 4096;
 /** Flags that a mount in a user namespace can not lose. */
 const LOCKED = new Set(["nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime"]);
+/** The machine's screens: no business of a pod, and most of what is in /dev. */
+const CONSOLES = /^(tty\d+|vcs[au]?\d*)$/;
 const KERNEL_TYPES = new Set(["proc", "sysfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "securityfs"]);
 
 /**
@@ -164,6 +166,7 @@ function entriesOf(skeleton: Skeleton, container: string) {
   const entries: { source: string; target: string; directory: boolean }[] = [];
   const links: string[] = [];
   for (const entry of all) {
+    if (skeleton.path === "/dev" && CONSOLES.test(entry.name)) continue;
     const source = join(skeleton.path, entry.name);
     if (entry.isSymbolicLink()) links.push(source);
     else entries.push({ source, target: join(skeleton.stage, entry.name), directory: entry.isDirectory() });
