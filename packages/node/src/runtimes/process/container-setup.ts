@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import type { ContainerConfig, EnvironmentVariable, Mount, SandboxConfig } from "../../runtime/configuration.ts";
 import { ProcessContainerUnfit } from "./errors.ts";
 import { ifThere } from "./files.ts";
-import { type MountPlan, parseMountInfo, planMounts } from "./mount-plan.ts";
+import { type MadeEntry, type MountPlan, parseMountInfo, planMounts } from "./mount-plan.ts";
 import { gidFromPasswd, privilegesOf } from "./privileges.ts";
 import { CONTAINER_MARK, POD_MARK } from "./process-table.ts";
 import type { ContainerRecord } from "./records.ts";
@@ -203,14 +203,22 @@ function makePlan(options: SetupOptions, mounts: readonly Mount[]): MountPlan {
     readOnlyRoot: options.config.security.readOnlyRootFilesystem,
     hostMounts: parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8")),
   });
-  for (const { path, directory } of plan.make) {
-    mkdirSync(directory ? path : dirname(path), { recursive: true });
-    if (!directory) writeFileSync(path, "", { flag: "a" });
-  }
+  for (const entry of plan.make) makeEntry(entry);
   for (const [name, table] of Object.entries(plan.tables)) {
     if (table !== "") writeFileSync(join(options.directory, name), table, { mode: 0o600 });
   }
   return plan;
+}
+
+function makeEntry({ path, directory, mode, target }: MadeEntry): void {
+  if (directory) {
+    mkdirSync(path, { recursive: true });
+    // Not by mkdir, which takes the node's umask off.
+    if (mode !== undefined && mode !== 0o755) chmodSync(path, mode);
+    return;
+  }
+  if (target !== undefined) symlinkSync(target, path);
+  else writeFileSync(path, "", { flag: "a" });
 }
 
 /** Without a view of its own, a container finds its volumes below its working directory. */

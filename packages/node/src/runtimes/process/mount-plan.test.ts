@@ -14,6 +14,7 @@ describe("a plan of mounts", () => {
   writeFileSync(file, "");
   writeFileSync(join(host, "there", "plain"), "");
   symlinkSync("there", join(host, "link"));
+  symlinkSync("child", join(host, "there", "here"));
   after(() => rmSync(host, { recursive: true, force: true }));
 
   const plan = (mounts: { hostPath: string; containerPath: string; readOnly?: boolean }[], readOnlyRoot = false) =>
@@ -34,18 +35,20 @@ describe("a plan of mounts", () => {
   });
 
   test("builds anew the directory that lacks a mount point, and changes nothing else", () => {
-    const { tables, commands } = plan([{ hostPath: file, containerPath: join(host, "link/new/deep"), readOnly: true }]);
+    const { tables, make } = plan([{ hostPath: file, containerPath: join(host, "link/new/deep"), readOnly: true }]);
     assert.deepEqual(lines(tables.mounts), [
       `${host}/there/child ${stage}/0/child none rbind 0 0`,
       `${host}/there/plain ${stage}/0/plain none bind 0 0`,
       `${stage}/0 ${host}/there none rbind 0 0`,
       `${file} ${host}/there/new/deep none bind,ro,nosuid,relatime 0 0`,
     ]);
-    assert.deepEqual(commands.slice(0, 4), [
-      `"$mount" -t tmpfs -o mode=755 tmpfs ${stage}`,
-      `"$mkdir" -p -- ${stage}/0 ${stage}/0/new ${stage}/0/child`,
-      `: >${stage}/0/new/deep`,
-      `: >${stage}/0/plain`,
+    assert.deepEqual(make, [
+      { path: `${stage}/0`, directory: true, mode: 0o755 },
+      { path: `${stage}/0/new`, directory: true },
+      { path: `${stage}/0/new/deep`, directory: false },
+      { path: `${stage}/0/child`, directory: true },
+      { path: `${stage}/0/here`, directory: false, target: "child" },
+      { path: `${stage}/0/plain`, directory: false },
     ]);
   });
 
@@ -61,7 +64,10 @@ describe("a plan of mounts", () => {
       { hostPath: file, containerPath: join(host, "there/child/x/y") },
       { hostPath: volume, containerPath: join(host, "there/child") },
     ]);
-    assert.deepEqual(make, [{ path: join(volume, "x/y"), directory: false }]);
+    assert.deepEqual(make, [
+      { path: join(volume, "x"), directory: true },
+      { path: join(volume, "x/y"), directory: false },
+    ]);
     assert.deepEqual(
       lines(tables.mounts).map((line) => line.split(" ")[1]),
       [join(host, "there/child"), join(host, "there/child/x/y")],

@@ -1,9 +1,9 @@
-import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Mount } from "../../runtime/configuration.ts";
 import { ProcessContainerUnfit } from "./errors.ts";
 import { ifThere } from "./files.ts";
-import { commandLine, quote } from "./shell.ts";
+import { quote } from "./shell.ts";
 
 /** A mount of the machine, as /proc/self/mountinfo tells. */
 export interface HostMount {
@@ -15,7 +15,7 @@ export interface HostMount {
 export interface MountPlanOptions {
   readonly container: string;
   readonly mounts: readonly Mount[];
-  /** An empty directory; a file system of the namespace's own is mounted there to build in. */
+  /** A directory of the container's own to build in. */
   readonly stage: string;
   readonly readOnlyRoot: boolean;
   readonly hostMounts: readonly HostMount[];
@@ -23,14 +23,22 @@ export interface MountPlanOptions {
 
 /** How a view of the machine's files with the pod's volumes in it is made inside a mount namespace. */
 export interface MountPlan {
-  /** Directories and files to be made in the pod's own volumes, for mounts within mounts. */
-  readonly make: readonly { path: string; directory: boolean }[];
+  /** To be made beforehand, in this order: below the stage, and in volumes that others are mounted in. */
+  readonly make: readonly MadeEntry[];
   /** Shell commands, in their order; `$tables` is the folder of the tables. */
   readonly commands: readonly string[];
   /** In the format of fstab, by their names. */
   readonly tables: Readonly<Record<string, string>>;
   /** Where the new root was built; absent where the old one stays. */
   readonly root?: string;
+}
+
+/** A directory, a link where it has a target, or else an empty file. */
+export interface MadeEntry {
+  readonly path: string;
+  readonly directory: boolean;
+  readonly mode?: number;
+  readonly target?: string;
 }
 
 /** Entries of one directory that needs an entry it does not have on the machine. */
@@ -51,14 +59,14 @@ const KERNEL_TYPES = new Set(["proc", "sysfs", "devtmpfs", "devpts", "mqueue", "
 
 /**
  * Mount points that the machine has are mounted on. For those it lacks, the nearest directory that is there is built anew:
- * an empty file system with everything of that directory mounted into it, and the mount point beside. The machine's own
- * files never change.
+ * an empty one with everything of that directory mounted into it, and the mount point beside. The machine's own files never
+ * change.
  */
 export function planMounts(options: MountPlanOptions): MountPlan {
   const mounts = options.mounts
     .map((mount) => ({ ...mount, containerPath: tidy(mount.containerPath) }))
     .sort((one, other) => depth(one.containerPath) - depth(other.containerPath));
-  const make: { path: string; directory: boolean }[] = [];
+  const make: MadeEntry[] = [];
   const skeletons = new Map<string, Skeleton>();
   const targets: { mount: Mount; path: string }[] = [];
 
@@ -68,7 +76,7 @@ export function planMounts(options: MountPlanOptions): MountPlan {
     if (outer) {
       const inner = relative(outer.containerPath, mount.containerPath);
       const path = join(outer.hostPath, inner);
-      if (!ifThere(() => statSync(path))) make.push({ path, directory });
+      if (!ifThere(() => statSync(path))) make.push({ path: dirname(path), directory: true }, { path, directory });
       targets.push({ mount, path: join(resolveTarget(outer.containerPath).full, inner) });
       continue;
     }
@@ -98,33 +106,32 @@ export function planMounts(options: MountPlanOptions): MountPlan {
       skeleton.files.add(leaf);
     }
   }
-  return { make, ...writePlan(options, [...skeletons.values()], targets) };
+  const plan = writePlan(options, [...skeletons.values()], targets);
+  return { ...plan, make: [...plan.make, ...make] };
 }
 
 function writePlan(
   options: MountPlanOptions,
   skeletons: readonly Skeleton[],
   targets: readonly { mount: Mount; path: string }[],
-): Omit<MountPlan, "make"> {
+): MountPlan {
   const inOrder = [...skeletons].sort((one, other) => depth(one.path) - depth(other.path));
   const root = inOrder.find((skeleton) => skeleton.path === "/")?.stage;
   const inRoot = (path: string) => (root === undefined ? path : join(root, path));
-  const directories = inOrder.flatMap((skeleton) => [skeleton.stage, ...skeleton.directories]);
-  const files = inOrder.flatMap((skeleton) => [...skeleton.files]);
+  const make: MadeEntry[] = [];
   const volumes: string[] = [];
   const lines: string[] = [];
   const commands: string[] = [];
 
   if (root) lines.push(line(root, root, ["bind"]));
   for (const skeleton of inOrder) {
-    const { links, entries } = entriesOf(skeleton, options.container);
-    for (const { source, target, directory } of entries) {
-      (directory ? directories : files).push(target);
-      lines.push(line(source, target, [directory ? "rbind" : "bind"]));
+    make.push({ path: skeleton.stage, directory: true, mode: lstatSync(skeleton.path).mode & 0o7777 });
+    for (const path of skeleton.directories) make.push({ path, directory: true });
+    for (const path of skeleton.files) make.push({ path, directory: false });
+    for (const { source, entry } of entriesOf(skeleton, options.container)) {
+      make.push(entry);
+      if (entry.target === undefined) lines.push(line(source, entry.path, [entry.directory ? "rbind" : "bind"]));
     }
-    if (links.length > 0) commands.push(`"$cp" -P -- ${commandLine(links)} ${quote(`${skeleton.stage}/`)}`);
-    const mode = (lstatSync(skeleton.path).mode & 0o7777).toString(8);
-    if (mode !== "755") commands.push(`"$chmod" ${mode} ${quote(skeleton.stage)}`);
   }
   for (const skeleton of inOrder) {
     if (skeleton.path !== "/") lines.push(line(skeleton.stage, inRoot(skeleton.path), ["rbind"]));
@@ -136,42 +143,35 @@ function writePlan(
     if (options.readOnlyRoot) {
       // Mounted aside while the machine's files can still be written to; a mount has that from where it was taken.
       source = join(options.stage, `volume-${index}`);
-      (directory ? directories : files).push(source);
+      make.push({ path: source, directory });
       volumes.push(line(mount.hostPath, source, [kind]));
     }
     const flags = mount.readOnly ? [kind, "ro", ...lockedFlags(mount.hostPath, options.hostMounts)] : [kind];
     lines.push(line(source, inRoot(path), flags));
   }
 
-  const first: string[] = [];
-  if (directories.length > 0 || files.length > 0) {
-    first.push(`"$mount" -t tmpfs -o mode=755 tmpfs ${quote(options.stage)}`);
-  }
-  if (directories.length > 0) first.push(`"$mkdir" -p -- ${commandLine(directories)}`);
-  for (const file of files) first.push(`: >${quote(file)}`);
   if (volumes.length > 0) commands.push('"$mount" -a -T "$tables/volumes"');
   if (options.readOnlyRoot) commands.push(...readOnlyCommands(options.hostMounts));
   if (lines.length > 0) commands.push('"$mount" -a -T "$tables/mounts"');
   if (options.readOnlyRoot) for (const skeleton of inOrder) commands.push(remount(inRoot(skeleton.path), []));
   const tables = { volumes: volumes.join(""), mounts: lines.join("") };
-  return { commands: [...first, ...commands], tables, ...(root === undefined ? {} : { root }) };
+  return { make, commands, tables, ...(root === undefined ? {} : { root }) };
 }
 
-function entriesOf(skeleton: Skeleton, container: string) {
+function entriesOf(skeleton: Skeleton, container: string): { source: string; entry: MadeEntry }[] {
   const all = readdirSync(skeleton.path, { withFileTypes: true });
   if (all.length > MOST_ENTRIES) {
     const reason = `a mount point is missing in ${skeleton.path}, which has too many entries to be built anew`;
     throw new ProcessContainerUnfit({ name: container, reason });
   }
-  const entries: { source: string; target: string; directory: boolean }[] = [];
-  const links: string[] = [];
-  for (const entry of all) {
-    if (skeleton.path === "/dev" && CONSOLES.test(entry.name)) continue;
-    const source = join(skeleton.path, entry.name);
-    if (entry.isSymbolicLink()) links.push(source);
-    else entries.push({ source, target: join(skeleton.stage, entry.name), directory: entry.isDirectory() });
-  }
-  return { entries, links };
+  return all.flatMap((found) => {
+    if (skeleton.path === "/dev" && CONSOLES.test(found.name)) return [];
+    const source = join(skeleton.path, found.name);
+    const path = join(skeleton.stage, found.name);
+    if (!found.isSymbolicLink()) return [{ source, entry: { path, directory: found.isDirectory() } }];
+    const target = ifThere(() => readlinkSync(source));
+    return target === undefined ? [] : [{ source, entry: { path, directory: false, target } }];
+  });
 }
 
 /** What the machine has mounted, except what the kernel shows there. */
