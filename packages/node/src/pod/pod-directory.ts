@@ -21,9 +21,9 @@ export function logDirectory(stateDirectory: string, pod: Pod): string {
   return join(logsDirectory(stateDirectory), `${namespace}_${name}_${uidOf(pod)}`);
 }
 
-/** The uid in the name of a folder of logs. */
-export function uidOfLogDirectory(folder: string): string {
-  return folder.slice(folder.lastIndexOf("_") + 1);
+/** The uid in the name of a folder of logs; undefined where it is someone else's. */
+export function uidOfLogDirectory(folder: string): string | undefined {
+  return /^[^_]+_[^_]+_([^_]+)$/.exec(folder)?.[1];
 }
 
 /** The file that is mounted at a container's `terminationMessagePath`. */

@@ -356,6 +356,8 @@ test("a pod for which there is no room is refused, and one after the other has g
   await bench.run(newPod("one", big));
   await bench.run(newPod("two", big));
   assert.equal(bench.status("two").reason, "OutOfcpu");
+  // Else kubectl would show why a container waits instead of why the pod was refused.
+  assert.equal(bench.status("two").containerStatuses, undefined);
   assert.match(bench.status("two").message ?? "", /cpu, requested: 3000, used: 3000, capacity: 4000/);
   bench.api.markDeleted("uid-one", 0);
   await bench.settle();

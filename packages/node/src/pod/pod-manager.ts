@@ -1,4 +1,4 @@
-import { type Clock, type Logger, onAbort, type Random } from "@fjord/base";
+import { type Clock, describeError, type Logger, onAbort, type Random } from "@fjord/base";
 import type { EventSink, Pod, Writer } from "@fjord/kube";
 import type { ContainerAddress } from "../kubelet-api/backend.ts";
 import type { PodObjects } from "../objects/pod-objects.ts";
@@ -164,6 +164,10 @@ export class PodManager {
     return this.#workers.has(uid) || this.#beginnings.has(uid);
   }
 
+  readonly #failed = (error: unknown): void => {
+    this.#options.logger.error("cannot begin with a pod", { error: describeError(error) });
+  };
+
   #workerOf(address: Omit<ContainerAddress, "container">): PodWorker | undefined {
     return [...this.#workers.values()].find(({ pod }) => isMeant(pod, address));
   }
@@ -188,7 +192,7 @@ export class PodManager {
       if (worker === undefined || signal.aborted) return;
       this.#workers.set(uid, worker);
       worker.wake();
-    });
+    }, this.#failed);
   }
 }
 

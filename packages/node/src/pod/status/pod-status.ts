@@ -19,6 +19,8 @@ export function podStatus(input: StatusInput): PodStatus {
     byRole[container.role === "sidecar" ? "init" : container.role]?.push(status);
   }
   const phase = podPhase(input, statuses);
+  // Of a pod that never began there is nothing to tell but why.
+  const isUntouched = end?.cause === "refused" && input.observed.sandbox === undefined;
   const { init = [], main = [], ephemeral = [] } = byRole;
   const reason = end?.reason ?? pod.status?.reason;
   const message = end?.reason === undefined ? pod.status?.message : end.message;
@@ -29,11 +31,24 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(reason && phase === "Failed" && { reason, message: message ?? "" }),
     ...addresses(hostIPs, podAddresses(input)),
     startTime: pod.status?.startTime ?? timeText(input.now),
-    ...(init.length > 0 && { initContainerStatuses: init }),
-    containerStatuses: main,
-    ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
+    ...(isUntouched
+      ? reportedStatuses(pod)
+      : {
+          ...(init.length > 0 && { initContainerStatuses: init }),
+          containerStatuses: main,
+          ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
+        }),
     ...wholeResources(pod),
     qosClass: pod.status?.qosClass ?? qosClass(pod),
+  };
+}
+
+function reportedStatuses({ status }: Pod): PodStatus {
+  const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = status ?? {};
+  return {
+    ...(initContainerStatuses && { initContainerStatuses }),
+    ...(containerStatuses && { containerStatuses }),
+    ...(ephemeralContainerStatuses && { ephemeralContainerStatuses }),
   };
 }
 

@@ -1,19 +1,20 @@
-/** Lets so many calls be under way at once, in the order they came. */
+/** Lets so many calls be under way at once. Those that finish something go before those that begin something new. */
 export class CallLimit {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #finishing: (() => void)[] = [];
+  readonly #beginning: (() => void)[] = [];
 
   constructor(limit: number) {
     this.#free = limit;
   }
 
-  async run<T>(call: () => Promise<T>): Promise<T> {
+  async run<T>(kind: "begin" | "finish", call: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await new Promise<void>((resolve) => (kind === "finish" ? this.#finishing : this.#beginning).push(resolve));
     try {
       return await call();
     } finally {
-      const next = this.#waiting.shift();
+      const next = this.#finishing.shift() ?? this.#beginning.shift();
       if (next === undefined) this.#free++;
       else next();
     }

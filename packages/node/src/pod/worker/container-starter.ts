@@ -166,7 +166,7 @@ export class ContainerStarter {
         ...this.#target(container),
       });
     });
-    return await calls.run(async () => {
+    return await calls.run("finish", async () => {
       signal.throwIfAborted();
       const sandboxConfig = forgeSandbox(pod, sandbox.attempt, handler, settings);
       const id = await view.runtime.createContainer(sandbox.id, config, sandboxConfig, signal);

@@ -53,10 +53,11 @@ export class OrphanSweep {
     }
   }
 
-  async #sweepFolders(parent: string, uidOf: (name: string) => string): Promise<void> {
+  async #sweepFolders(parent: string, uidOf: (name: string) => string | undefined): Promise<void> {
     const { volumes, views, logger } = this.#options;
     for (const name of await names(parent)) {
       const uid = uidOf(name);
+      if (uid === undefined) continue;
       const isFound = views.some((view) => view.get(uid).sandbox !== undefined);
       if (isFound || !this.#isOrphan(uid)) continue;
       try {

@@ -1,9 +1,8 @@
-import { rm } from "node:fs/promises";
 import { backoffDelay, describeError } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { ObservedPod } from "../observed-pod.ts";
 import { uidOf } from "../pod-containers.ts";
-import { removeFilesOf } from "./pod-files.ts";
+import { removeFilesOf, removeLogs } from "./pod-files.ts";
 import type { WorkerContext } from "./pod-services.ts";
 
 /** What is to be done once nothing of a pod runs any more: how far depends on whether the API still wants it. */
@@ -81,7 +80,7 @@ export class PodConclusion {
     const remove = async () => {
       try {
         await view.runtime.removeContainer(container.id, signal);
-        if (container.logFile !== "") await rm(container.logFile, { force: true });
+        await removeLogs(container.logFile);
       } catch (error) {
         const note = { pod: uidOf(this.#context.pod()), container: container.name, error: describeError(error) };
         if (!signal.aborted) logger.warn("cannot remove a container", note);

@@ -1,5 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import type { Pod } from "@fjord/kube";
+import { logFiles } from "../../logs/log-files.ts";
 import { StillMounted } from "../errors.ts";
 import { uidOf } from "../pod-containers.ts";
 import { logDirectory, podDirectory } from "../pod-directory.ts";
@@ -8,6 +9,11 @@ import { logDirectory, podDirectory } from "../pod-directory.ts";
 export async function removeFilesOf(stateDirectory: string, pod: Pod): Promise<void> {
   await removeTree(podDirectory(stateDirectory, uidOf(pod)));
   await removeTree(logDirectory(stateDirectory, pod));
+}
+
+/** Removes a container's log with what was rotated out of it. */
+export async function removeLogs(file: string): Promise<void> {
+  for (const each of file === "" ? [] : await logFiles(file)) await rm(each, { force: true });
 }
 
 /** Removes a folder, but never what is mounted below it: that belongs to someone else. */
