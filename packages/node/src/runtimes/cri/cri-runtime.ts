@@ -27,7 +27,8 @@ import { CriCallFailed } from "./errors.ts";
 import { execSync } from "./exec-sync.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { updatedResources } from "./linux-resources.ts";
-import { podObjections, type RuntimeAbilities } from "./objections.ts";
+import { hasAppArmor, hasSeLinux } from "./machine-security.ts";
+import { configurationObjection, podObjections, type RuntimeAbilities } from "./objections.ts";
 import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
 import { PodLister } from "./pod-lister.ts";
@@ -45,7 +46,7 @@ export interface CriRuntimeOptions {
   readonly cgroups: readonly CgroupMount[];
   /** Folder that seccomp profiles named by pods lie in. @default "/var/lib/kubelet/seccomp" */
   readonly seccompDirectory?: string;
-  /** Whether the machine has them: pods that ask for what it has not are refused. @default false */
+  /** Whether the machine has them: pods that ask for what it has not are refused. @default as this machine has them */
   readonly appArmor?: boolean;
   readonly seLinux?: boolean;
   /** @default the runtime's own, which it is asked for */
@@ -94,12 +95,8 @@ export class CriRuntime implements Runtime {
     this.#starts = new Turns({ limit, patience: START_PATIENCE, clock: this.#clock });
     this.images = new CriImages(this.#client);
     this.#driver = options.cgroupDriver;
-    this.#abilities = {
-      recursiveReadOnly: false,
-      strictSupplementalGroups: false,
-      appArmor: options.appArmor ?? false,
-      seLinux: options.seLinux ?? false,
-    };
+    const { appArmor = hasAppArmor(), seLinux = hasSeLinux() } = options;
+    this.#abilities = { appArmor, seLinux };
   }
 
   async version(signal?: AbortSignal): Promise<RuntimeVersion> {
@@ -140,13 +137,14 @@ export class CriRuntime implements Runtime {
 
   async runSandbox(config: SandboxConfig, signal?: AbortSignal): Promise<string> {
     const machine = await this.#machine(signal);
+    const action = `make a sandbox for pod ${nameOf(config)}`;
+    this.#refuse(config, action);
     const directory = cgroupDirectory(config.cgroupParent, machine.driver);
     await mkdir(config.logDirectory, { recursive: true });
     if (config.resources !== undefined) await this.#cgroups.prepare(directory, config.resources);
     const recorded = { ...config, annotations: { ...config.annotations, [CGROUP_ANNOTATION]: directory } };
     try {
       const request = { config: podSandboxConfig(recorded, machine), runtimeHandler: handlerOf(config) };
-      const action = `make a sandbox for pod ${config.pod.namespace}/${config.pod.name}`;
       const run = () => this.#call(RuntimeService.runPodSandbox, request, action, signal);
       return (await this.#starts.run(0, run, signal)).podSandboxId;
     } catch (error) {
@@ -181,13 +179,14 @@ export class CriRuntime implements Runtime {
     signal?: AbortSignal,
   ): Promise<string> {
     const machine = await this.#machine(signal);
+    const action = `make the container ${config.name} of pod ${nameOf(pod)}`;
+    this.#refuse(config, action);
     await mkdir(dirname(join(pod.logDirectory, config.logPath)), { recursive: true });
     const request = {
       podSandboxId: sandbox,
       config: containerConfig(config, pod, machine),
       sandboxConfig: podSandboxConfig(pod, machine),
     };
-    const action = `make the container ${config.name} of pod ${pod.pod.namespace}/${pod.pod.name}`;
     const create = () => this.#call(RuntimeService.createContainer, request, action, signal);
     return (await this.#starts.run(1, create, signal)).containerId;
   }
@@ -270,7 +269,13 @@ export class CriRuntime implements Runtime {
     return this.#client.call(method, request, { action, ...(signal && { signal }) });
   }
 
+  #refuse(config: Parameters<typeof configurationObjection>[1], action: string): void {
+    const reason = configurationObjection(this.#abilities, config);
+    if (reason !== undefined) throw new CriCallFailed({ action, reason, status: grpcStatus.unimplemented });
+  }
+
   async #machine(signal?: AbortSignal): Promise<MachineOptions & { driver: CgroupDriver }> {
+    if (this.#abilities.recursiveReadOnly === undefined) await this.health(signal);
     this.#driver ??= await cgroupDriverOf(this.#client, signal);
     const driver = this.#driver;
     return {
@@ -280,6 +285,10 @@ export class CriRuntime implements Runtime {
       cgroupParent: (path) => cgroupParentName(path, driver),
     };
   }
+}
+
+function nameOf({ pod }: SandboxConfig): string {
+  return `${pod.namespace}/${pod.name}`;
 }
 
 /** `cri` is what the node calls this runtime as a whole: of its handlers, the default is meant. */

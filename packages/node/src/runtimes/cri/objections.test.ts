@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@fjord/kube";
-import { podObjections, type RuntimeAbilities } from "./objections.ts";
+import { configurationObjection, podObjections, type RuntimeAbilities } from "./objections.ts";
+import { plainSecurity } from "./testing/example-pod.ts";
 
 const old: RuntimeAbilities = {
   version: { name: "containerd", version: "1.6.20~ds1" },
@@ -76,6 +77,17 @@ test("an ordinary pod is taken, also by a runtime that nobody knows", () => {
     }),
     [],
   );
+});
+
+test("what is not known yet is no reason to refuse a pod, but is looked at again before it starts", () => {
+  const strict = pod({ securityContext: { supplementalGroupsPolicy: "Strict" } });
+  assert.deepEqual(podObjections(strict, { appArmor: false, seLinux: false }), []);
+  const security = { ...plainSecurity, supplementalGroupsPolicy: "Strict" } as const;
+  assert.match(configurationObjection(old, { security }) ?? "", /supplementalGroupsPolicy/);
+  assert.equal(configurationObjection(recent, { security }), undefined);
+  const mounts = [{ hostPath: "/a", containerPath: "/b", readOnly: true, recursiveReadOnly: true }];
+  assert.match(configurationObjection(old, { security: plainSecurity, mounts }) ?? "", /\/b read-only/);
+  assert.equal(configurationObjection(old, { security: plainSecurity, mounts: [] }), undefined);
 });
 
 test("what is asked for only if possible is not refused", () => {

@@ -1,13 +1,12 @@
 import type { Pod } from "@fjord/kube";
 import { allContainers, type Container } from "../../environment/pod-containers.ts";
-import type { RuntimeVersion } from "../../runtime/index.ts";
+import type { Mount, RuntimeVersion, SecurityConfig } from "../../runtime/index.ts";
 
-/** What a runtime and its machine can enforce. */
+/** What a runtime and its machine can enforce. Absent: not known yet, and no reason to refuse a pod for good. */
 export interface RuntimeAbilities {
-  /** Absent until the runtime has told it. */
   readonly version?: RuntimeVersion;
-  readonly recursiveReadOnly: boolean;
-  readonly strictSupplementalGroups: boolean;
+  readonly recursiveReadOnly?: boolean;
+  readonly strictSupplementalGroups?: boolean;
   /** Of the machine. */
   readonly appArmor: boolean;
   readonly seLinux: boolean;
@@ -33,7 +32,7 @@ export function podObjections(pod: Pod, abilities: RuntimeAbilities): string[] {
   if ((spec.resourceClaims?.length ?? 0) > 0) {
     objections.push("the pod claims devices (resourceClaims), and this node has no driver for any");
   }
-  if (spec.securityContext?.supplementalGroupsPolicy === "Strict" && !abilities.strictSupplementalGroups) {
+  if (spec.securityContext?.supplementalGroupsPolicy === "Strict" && abilities.strictSupplementalGroups === false) {
     objections.push(`${runtime} cannot keep an image's groups away (supplementalGroupsPolicy: Strict)`);
   }
   for (const volume of spec.volumes ?? []) {
@@ -53,7 +52,7 @@ function containerObjections(container: Container, runtime: string, abilities: R
     objections.push(`${who} is to be stopped by ${stopSignal}, and ${runtime} only knows the image's own signal`);
   }
   for (const mount of container.volumeMounts ?? []) {
-    if (mount.recursiveReadOnly !== "Enabled" || abilities.recursiveReadOnly) continue;
+    if (mount.recursiveReadOnly !== "Enabled" || abilities.recursiveReadOnly !== false) continue;
     objections.push(`${who} mounts ${mount.mountPath} read-only with all below it, which ${runtime} cannot do`);
   }
   return objections;
@@ -86,4 +85,17 @@ function isKnown(version: RuntimeVersion | undefined, releases: Releases): boole
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version?.version ?? "") ?? [];
   if (first === undefined || major === undefined || minor === undefined) return true;
   return Number(major) > first[0] || (Number(major) === first[0] && Number(minor) >= first[1]);
+}
+
+/** What of a sandbox or container would be ignored, after all: the last look before it is made. */
+export function configurationObjection(
+  abilities: RuntimeAbilities,
+  config: { readonly security: SecurityConfig; readonly mounts?: readonly Mount[] },
+): string | undefined {
+  if (config.security.supplementalGroupsPolicy === "Strict" && abilities.strictSupplementalGroups === false) {
+    return "the runtime cannot keep an image's groups away (supplementalGroupsPolicy: Strict)";
+  }
+  const mount = config.mounts?.find(({ recursiveReadOnly }) => recursiveReadOnly === true);
+  if (mount === undefined || abilities.recursiveReadOnly !== false) return undefined;
+  return `the runtime cannot mount ${mount.containerPath} read-only with all below it`;
 }
