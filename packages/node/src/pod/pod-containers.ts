@@ -45,12 +45,6 @@ export function isSidecar(container: Container): boolean {
   return container.restartPolicy === "Always";
 }
 
-/** Where events about the container point, as `kubectl` shows it. */
-export function fieldPathOf({ role, name }: PodContainer): string {
-  if (role === "main") return `spec.containers{${name}}`;
-  return role === "ephemeral" ? `spec.ephemeralContainers{${name}}` : `spec.initContainers{${name}}`;
-}
-
 /** `name_namespace(uid)`, the way in which messages of nodes name pods. */
 export function podText(pod: Pod): string {
   const { name, namespace, uid } = pod.metadata;

@@ -113,7 +113,7 @@ export class ImagePuller {
   #begin(images: ImageStore, name: string, credentials: readonly RegistryCredentials[], done: () => void): Pull {
     const controller = new AbortController();
     const { signal } = controller;
-    const result = this.#limit.run("begin", () => {
+    const result = this.#limit.run(() => {
       signal.throwIfAborted();
       return images.pull(name, credentials, signal);
     });

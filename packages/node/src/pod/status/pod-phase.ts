@@ -1,4 +1,3 @@
-import { restartsAfter } from "../plan/restart-policy.ts";
 import {
   type ContainerStatus,
   containersOf,
@@ -41,10 +40,4 @@ function isPendingInit(container: PodContainer, status: ContainerStatus | undefi
   if (container.role === "init") return status?.state?.terminated?.exitCode !== 0;
   if (container.role !== "sidecar") return false;
   return endOf(status) === undefined && status?.started !== true;
-}
-
-/** Whether the container's end is its last. */
-export function isOver(input: StatusInput, container: PodContainer, status: ContainerStatus | undefined): boolean {
-  const exitCode = status?.state?.terminated?.exitCode;
-  return exitCode !== undefined && !restartsAfter(input.pod, container, exitCode);
 }

@@ -13,12 +13,12 @@ test("no more calls than allowed are under way, and what finishes something goes
     underWay--;
   };
   await Promise.all([
-    limit.run("begin", call("b1")),
-    limit.run("begin", call("b2")),
-    limit.run("begin", call("b3")),
-    limit.run("begin", call("b4")),
-    limit.run("finish", call("f1")),
-    limit.run("finish", call("f2")),
+    limit.run(call("b1"), "begin"),
+    limit.run(call("b2"), "begin"),
+    limit.run(call("b3"), "begin"),
+    limit.run(call("b4"), "begin"),
+    limit.run(call("f1"), "finish"),
+    limit.run(call("f2"), "finish"),
   ]);
   assert.deepEqual(order, ["b1", "b2", "f1", "f2", "b3", "b4"]);
 });
@@ -26,8 +26,8 @@ test("no more calls than allowed are under way, and what finishes something goes
 test("a call that fails gives its place back", async () => {
   const limit = new CallLimit(1);
   await assert.rejects(
-    limit.run("begin", () => Promise.reject(new Error("no"))),
+    limit.run(() => Promise.reject(new Error("no"))),
     /no/,
   );
-  assert.equal(await limit.run("begin", async () => 7), 7);
+  assert.equal(await limit.run(async () => 7), 7);
 });

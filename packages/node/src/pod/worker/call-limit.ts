@@ -8,7 +8,7 @@ export class CallLimit {
     this.#free = limit;
   }
 
-  async run<T>(kind: "begin" | "finish", call: () => Promise<T>): Promise<T> {
+  async run<T>(call: () => Promise<T>, kind: "begin" | "finish" = "begin"): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => (kind === "finish" ? this.#finishing : this.#beginning).push(resolve));
     try {

@@ -166,7 +166,7 @@ export class ContainerStarter {
         ...this.#target(container),
       });
     });
-    return await calls.run("finish", async () => {
+    return await calls.run(async () => {
       signal.throwIfAborted();
       const sandboxConfig = forgeSandbox(pod, sandbox.attempt, handler, settings);
       const id = await view.runtime.createContainer(sandbox.id, config, sandboxConfig, signal);
@@ -178,7 +178,7 @@ export class ContainerStarter {
       }
       this.#say("Normal", "Started", "Container started");
       return id;
-    });
+    }, "finish");
   }
 
   async #image(container: PodContainer, signal: AbortSignal): Promise<ImageStatus | undefined> {

@@ -49,7 +49,7 @@ export class SandboxKeeper {
       await this.#volumes.ensureAnew(signal);
       try {
         const config = forgeSandbox(pod, attempt, handler, settings);
-        await calls.run("begin", async () => {
+        await calls.run(async () => {
           signal.throwIfAborted();
           await view.runtime.runSandbox(config, signal);
         });
