@@ -119,6 +119,29 @@ suite("pods by containerd", { skip: containerdSkip() }, () => {
     }
   });
 
+  test("the control group of a pod goes with the last of its sandboxes, in whatever order they go", async () => {
+    const pod = examplePod(containerd, "twice");
+    const group = join(containerd.cgroups[0]?.directory ?? "", pod.cgroupParent);
+    const first = await runtime.runSandbox(pod);
+    await runtime.stopSandbox(first);
+    const second = await runtime.runSandbox({ ...pod, attempt: 1 });
+    assert.deepEqual(
+      (await runtime.list()).map(({ id, attempt }) => [id, attempt]),
+      [
+        [second, 1],
+        [first, 0],
+      ],
+    );
+    await runtime.removeSandbox(first);
+    assert.ok(existsSync(group));
+    await runtime.removeSandbox(second);
+    assert.ok(!existsSync(group));
+    const both = [await runtime.runSandbox(pod), await runtime.runSandbox({ ...pod, attempt: 1 })];
+    await runtime.list();
+    await Promise.all(both.map((id) => runtime.removeSandbox(id)));
+    assert.ok(!existsSync(group));
+  });
+
   test("a container has its grace, and is killed after it", async () => {
     const pod = examplePod(containerd, "grace");
     const sandbox = await runtime.runSandbox(pod);

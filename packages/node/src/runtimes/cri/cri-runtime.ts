@@ -160,14 +160,11 @@ export class CriRuntime implements Runtime {
   }
 
   async removeSandbox(id: string, signal?: AbortSignal): Promise<void> {
-    const { sandboxes } = await this.#lister.listRaw(signal);
-    const sandbox = sandboxes.find((each) => each.id === id);
+    const sandbox = await this.#lister.sandbox(id, signal);
     const { removePodSandbox } = RuntimeService;
     await unlessGone(this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal));
     const cgroup = sandbox?.annotations[CGROUP_ANNOTATION];
-    if (cgroup === undefined) return;
-    const { uid } = sandbox?.metadata ?? {};
-    if (sandboxes.some((other) => other.id !== id && other.metadata?.uid === uid)) return;
+    if (sandbox === undefined || cgroup === undefined || !(await this.#lister.wasLast(sandbox, signal))) return;
     if (await this.#cgroups.remove(cgroup)) return;
     this.#log.warn("a pod's control group still has processes in it", { cgroup });
   }

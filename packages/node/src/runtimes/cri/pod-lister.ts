@@ -19,9 +19,26 @@ export class PodLister {
   readonly #client: CriClient;
   readonly #containers = new Map<string, { state: ContainerState; container: RuntimeContainer }>();
   readonly #addresses = new Map<string, readonly string[]>();
+  /** As they were last listed. */
+  #sandboxes: ReadonlyMap<string, PodSandbox> = new Map();
 
   constructor(client: CriClient) {
     this.#client = client;
+  }
+
+  /** A sandbox as it was last listed; lists anew only where it was not. */
+  async sandbox(id: string, signal?: AbortSignal): Promise<PodSandbox | undefined> {
+    if (!this.#sandboxes.has(id)) await this.listRaw(signal);
+    return this.#sandboxes.get(id);
+  }
+
+  /** Whether a sandbox that has just been removed was the last one of its pod. */
+  async wasLast({ id, metadata }: PodSandbox, signal?: AbortSignal): Promise<boolean> {
+    const hasOther = () =>
+      this.#sandboxes.values().some((other) => other.id !== id && other.metadata?.uid === metadata?.uid);
+    // What was listed may be gone by now; most pods have only one, and need no second look.
+    if (hasOther()) await this.listRaw(signal);
+    return !hasOther();
   }
 
   /** What is known of a container is to be asked for again. */
@@ -59,6 +76,7 @@ export class PodLister {
       {},
       { action: "list sandboxes", ...options },
     );
+    this.#sandboxes = new Map(items.map((sandbox) => [sandbox.id, sandbox]));
     return { sandboxes: items, containers };
   }
 
