@@ -17,12 +17,14 @@ const wanted = { stdin: true, stdout: true, stderr: false, tty: false };
 /** Serves one command over either kind of connection. */
 async function serve(run: (streams: CommandStreams, signal: AbortSignal) => Promise<number>) {
   const clock = new ManualClock();
+  const sockets: WebSocket[] = [];
   const webSockets = new WebSocketServer({ noServer: true, handleProtocols: (names) => [...names][0] ?? false });
   const server = createServer().listen(0, "127.0.0.1");
   server.on("upgrade", async (request, socket: Duplex, head: Buffer) => {
     socket.on("error", () => {});
     if (request.headers.upgrade === "websocket") {
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+        sockets.push(webSocket);
         serveCommand(acceptWebSocketCommand(webSocket, wanted, clock), false, run, silentLogger);
       });
       return;
@@ -37,7 +39,7 @@ async function serve(run: (streams: CommandStreams, signal: AbortSignal) => Prom
     server.close();
     server.closeAllConnections();
   };
-  return { clock, url: `http://127.0.0.1:${port}/`, stop };
+  return { clock, sockets, url: `http://127.0.0.1:${port}/`, stop };
 }
 
 const speak = async (url: string, onMessage: (data: Buffer) => void = () => {}) => {
@@ -71,6 +73,37 @@ test("over WebSocket a client that reads late gets all of the output", async () 
   const [code] = await once(socket, "close");
   assert.equal(size, SIZE);
   assert.match(status, /Success/);
+  assert.equal(code, 1000);
+  stop();
+});
+
+test("over WebSocket what a slow client has not taken when the command ends is not lost", async () => {
+  let written = 0;
+  const ended = Promise.withResolvers<void>();
+  const { clock, sockets, url, stop } = await serve(async ({ stdout }) => {
+    // Until the machine takes no more for the client, and some of it waits here.
+    for (let waiting = 0; waiting < 20; ) {
+      if ((sockets[0]?.bufferedAmount ?? 0) === 0) {
+        waiting = 0;
+        written += 100_000;
+        await new Promise((resolve) => stdout?.write(Buffer.alloc(100_000), resolve));
+      }
+      waiting++;
+      await tick();
+    }
+    ended.resolve();
+    return 0;
+  });
+  let size = 0;
+  const socket = await speak(url, (data) => {
+    if (data[0] === 1) size += data.length - 1;
+  });
+  socket.pause();
+  await ended.promise;
+  await clock.advance(60_000);
+  socket.resume();
+  const [code] = await once(socket, "close");
+  assert.equal(size, written);
   assert.equal(code, 1000);
   stop();
 });
