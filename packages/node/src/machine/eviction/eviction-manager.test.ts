@@ -134,6 +134,13 @@ test("pods that outgrow their own limits go even where there is enough", async (
   assert.deepEqual(evicted, ["big 1 too much"]);
 });
 
+test("a volume that cannot be measured does not keep the machine from being watched", async () => {
+  const overLimits = () => Promise.reject(new Error("no such folder"));
+  const { manager, available } = setUp("memory.available<100Mi", { overLimits });
+  available.set("memory.available", 50 * Mi);
+  assert.equal(await manager.round(signal), "a");
+});
+
 test("one pod at a time: the next goes when the last has ended", async () => {
   const { manager, available, evicted, running, clock } = setUp("memory.available<100Mi");
   available.set("memory.available", 50 * Mi);

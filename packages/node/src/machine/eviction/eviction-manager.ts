@@ -115,8 +115,13 @@ export class EvictionManager {
   }
 
   async #evictOverLimits(): Promise<string | undefined> {
-    const { overLimits, evict } = this.#options;
-    const [first] = (await overLimits?.()) ?? [];
+    const { overLimits, evict, logger } = this.#options;
+    // A volume that cannot be measured must not keep the machine from being watched.
+    const over = await overLimits?.().catch((error: unknown) => {
+      logger.warn("cannot see whether pods keep to their limits of storage", { error: describeError(error) });
+      return [];
+    });
+    const [first] = over ?? [];
     if (first === undefined) return undefined;
     evict(first.pod, first.message, HARD_GRACE_SECONDS);
     return first.pod.metadata.uid;
