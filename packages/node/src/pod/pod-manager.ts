@@ -184,7 +184,10 @@ export class PodManager {
       const runtime = this.#options.runtimeOf(handler);
       return runtime && this.#views.get(runtime);
     };
-    const onGone = () => this.#workers.delete(uid);
+    const onGone = () => {
+      this.#workers.get(uid)?.stop();
+      this.#workers.delete(uid);
+    };
     const fresh = new PodBeginning({ ...this.#services, pod, views, viewOf, signal, onGone });
     this.#beginnings.set(uid, fresh);
     void fresh.worker().then((worker) => {

@@ -96,6 +96,21 @@ describe("a container", () => {
     });
   });
 
+  test("of another image than the one that failed starts at once", () => {
+    const pod = model();
+    pod.rest();
+    for (let restart = 0; restart < 4; restart++) {
+      pod.exit("web", 1);
+      pod.rest();
+    }
+    pod.exit("web", 1);
+    assert.deepEqual(words(pod), []);
+    const changed = newPod("pod", { containers: [{ name: "web", image: "web:2" }] });
+    const [action] = planPod({ ...pod.input(), pod: changed }).actions;
+    assert.ok(action?.do === "start");
+    assert.equal(action.restartDelay, 10_000);
+  });
+
   test("of a name that the pod does not have is stopped", () => {
     const pod = model();
     pod.rest();

@@ -87,7 +87,9 @@ class RunPlan {
       return;
     }
     if (last !== undefined && this.#isOver(container, last)) return;
-    const backedOffUntil = last === undefined ? 0 : restartAt(last, timing);
+    // Another image may do better: what the one before did is not held against it.
+    const isNew = last === undefined || changed(container, last) !== undefined;
+    const backedOffUntil = isNew ? 0 : restartAt(last, timing);
     if (last !== undefined && backedOffUntil > now) {
       const seconds = formatSeconds(delayAfter(last, timing) / 1000);
       const message = `back-off ${seconds} restarting failed container=${name} pod=${podText(pod)}`;
@@ -101,7 +103,8 @@ class RunPlan {
       return;
     }
     const attempt = nextAttempt(pod, observed, name);
-    this.#actions.push({ do: "start", container, attempt, restartDelay: nextDelay(last, timing) });
+    const restartDelay = isNew && last !== undefined ? timing.initial : nextDelay(last, timing);
+    this.#actions.push({ do: "start", container, attempt, restartDelay });
   }
 
   /** An ended container that is not to be followed by another. */

@@ -98,6 +98,20 @@ test("nobody waits for the status of a pod that is gone", () =>
     assert.deepEqual(api.writes, []);
   }));
 
+test("a status that the API refuses is not sent again, and keeps nobody waiting", () =>
+  withWriter(async (writer, api, clock) => {
+    const status = { kind: "Status", reason: "Invalid", code: 422 };
+    api.failures.push(new ApiError({ action: "patch", statusCode: 422, status }));
+    writer.set(web(), { phase: "Running" });
+    await clock.advance(60_000);
+    writer.set(web(), { phase: "Running" });
+    assert.ok(writer.isWritten("uid-web"));
+    assert.deepEqual(api.writes, []);
+    writer.set(web(), { phase: "Failed" });
+    await clock.advance(10);
+    assert.deepEqual(api.writes, ["Failed"]);
+  }));
+
 test("what others have written over is written again", () =>
   withWriter(async (writer, api, clock) => {
     writer.set(web(), { phase: "Running" });

@@ -1,5 +1,5 @@
 import { type Clock, describeError, type Logger, onAbort, type Random, WorkQueue } from "@fjord/base";
-import { compareResourceVersions, isConflict, isNotFound, Pod, sameContent, type Writer } from "@fjord/kube";
+import { compareResourceVersions, isConflict, isInvalid, isNotFound, Pod, sameContent, type Writer } from "@fjord/kube";
 import { type PodStatus, uidOf } from "../pod-containers.ts";
 import { isReported, statusPatch, wouldRevive } from "./status-patch.ts";
 
@@ -119,8 +119,16 @@ export class StatusWriter {
   async #patch(uid: string, entry: Entry, status: PodStatus, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const patch = statusPatch(uid, status);
-    const written = await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal });
-    this.#notice(entry, written);
+    try {
+      this.#notice(
+        entry,
+        await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal }),
+      );
+    } catch (error) {
+      if (!isInvalid(error)) throw error;
+      // It would be refused each time, and nothing must wait for it for ever.
+      this.#options.logger.error("the API refuses a pod's status", { pod: uid, error: describeError(error) });
+    }
     entry.taken = { status, resourceVersion: entry.resourceVersion };
     // A newer one may have come meanwhile, and waits in the queue.
     if (entry.status !== status) return;
