@@ -137,7 +137,8 @@ export class NodeAgent {
       volumes,
       events,
       runtimes,
-      runtimeOf: (handler) => options.runtimes.get(handler),
+      // Handlers that are not the node's own are the container runtime's: it knows which it has.
+      runtimeOf: (handler) => options.runtimes.get(handler) ?? options.runtimes.get("cri"),
       settings: {
         nodeName,
         hostIPs: addresses,

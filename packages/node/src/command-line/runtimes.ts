@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import type { Clock, Logger } from "@fjord/base";
 import type { Runtime } from "../runtime/index.ts";
 import { NoRuntime } from "./errors.ts";
@@ -35,8 +34,6 @@ async function processRuntime({ stateDirectory, podRange, clock, logger }: Runti
 
 /** Its code is loaded only where it is wanted. */
 async function criRuntime(socket: string, { clock, logger }: RuntimesOptions): Promise<Runtime> {
-  const { CriRuntime } = await import("../runtimes/cri/cri-runtime.ts");
-  const { cgroupMounts } = await import("../runtimes/cri/pod-cgroups.ts");
-  const cgroups = cgroupMounts(await readFile("/proc/mounts", "utf8"));
-  return new CriRuntime({ socket, cgroups, clock, log: logger });
+  const { openCriRuntime } = await import("../runtimes/cri/index.ts");
+  return openCriRuntime({ socket, clock, log: logger });
 }
