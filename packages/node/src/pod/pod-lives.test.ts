@@ -350,6 +350,17 @@ test("what the runtime cannot honour is refused with all its reasons", async () 
   assert.equal(bench.runtime.sandboxes.length, 0);
 });
 
+test("a pod that runs is not refused by a node that has become stricter", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  await bench.stopNode();
+  bench.runtime.objectionsTo = () => ["no longer"];
+  bench.startNode();
+  await bench.settle();
+  assert.equal(bench.status("web").phase, "Running");
+  assert.ok(bench.runtime.running("web"));
+});
+
 test("a pod for which there is no room is refused, and one after the other has gone is not", async () => {
   await using bench = await PodBench.start();
   const big = { containers: [{ name: "web", image: "web:1", resources: { requests: { cpu: "3" } } }] };

@@ -57,8 +57,12 @@ export class PodBeginning {
   #refusal(pod: Pod, objections: readonly string[]): Refusal | undefined {
     const { ledger } = this.#options;
     if (pod.metadata.deletionTimestamp !== undefined || isTerminal(pod.status?.phase)) return undefined;
+    if (hasBegun(pod)) {
+      // It was asked then, and an upgrade of the node is no reason to end it.
+      ledger.enter(pod);
+      return undefined;
+    }
     if (objections.length > 0) return { reason: "RuntimeUnsupported", message: objections.join("; ") };
-    if (hasBegun(pod)) ledger.enter(pod);
     return ledger.admit(pod);
   }
 
