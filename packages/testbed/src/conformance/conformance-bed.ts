@@ -1,13 +1,15 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import type { Logger } from "@fjord/base";
+import { type Logger, systemClock } from "@fjord/base";
 import type { Bed } from "../bed.ts";
 import { type Binaries, which } from "../binaries/find.ts";
 import type { NodeTools } from "../binaries/node-packages.ts";
 import type { BinarySet } from "../binaries/recipes.ts";
+import { Authority } from "../certificates.ts";
 import { RealNodes } from "../nodes/real-nodes.ts";
 import type { Site } from "../site.ts";
+import { siteFiles } from "../site-layout.ts";
 import { startBed } from "../start-bed.ts";
 import { standIns } from "./stand-ins.ts";
 import { type ConformanceTarget, kubeletOfTarget } from "./target.ts";
@@ -58,9 +60,12 @@ export async function startConformanceBed(options: ConformanceBedOptions): Promi
 async function loadStandIns(site: Site, nodes: RealNodes, { binaries, signal }: ConformanceBedOptions): Promise<void> {
   const { stdout } = await promisify(execFile)(binaries.path("e2e.test"), ["--list-images"], { signal });
   const wanted = stdout.split("\n").filter((line) => line.includes("/"));
-  const [agnhost, nonewprivs] = await Promise.all([
+  const authority = await Authority.load(siteFiles(site.layout).pki, "ca");
+  const [agnhost, nonewprivs, serving] = await Promise.all([
     readFile(binaries.path("agnhost")),
     readFile(binaries.path("nonewprivs")),
+    authority.issue({ commonName: "localhost", dnsNames: ["localhost"], usages: ["server"] }, systemClock.now()),
   ]);
-  for (const request of standIns(wanted, { agnhost, nonewprivs })) await nodes.loadImage(site, request, signal);
+  for (const request of standIns(wanted, { agnhost, nonewprivs, serving }))
+    await nodes.loadImage(site, request, signal);
 }

@@ -10,7 +10,11 @@ import { promisify } from "node:util";
 import { which } from "../binaries/find.ts";
 import { curl, sh, standIns } from "./stand-ins.ts";
 
-const programs = { agnhost: Buffer.from("agnhost"), nonewprivs: Buffer.from("nnp") };
+const parts = {
+  agnhost: Buffer.from("agnhost"),
+  nonewprivs: Buffer.from("nnp"),
+  serving: { certificate: "c", key: "k" },
+};
 const busybox = which("busybox", process.env, ["/bin", "/usr/bin"]);
 const skip = busybox === "/bin/busybox" || busybox === "/usr/bin/busybox" ? false : "no busybox on this machine";
 
@@ -24,7 +28,7 @@ test("every version of an image that can be made has a name, and what is meant t
       "gcr.io/k8s-authenticated-test/agnhost:2.6",
       "invalid.registry.k8s.io/invalid/busybox:1",
     ],
-    programs,
+    parts,
   );
   assert.deepEqual(
     made.map(({ name, aliases }) => [name, aliases]),

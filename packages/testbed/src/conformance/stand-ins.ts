@@ -1,19 +1,22 @@
+import type { KeyPair } from "../certificates.ts";
 import { type ImageRequest, pauseCommand } from "../nodes/images.ts";
 import type { TarEntry } from "../nodes/tar.ts";
 
-/** Programs that the images are made of, beside busybox. */
-export interface StandInPrograms {
+/** What the images are made of, beside busybox. */
+export interface StandInParts {
   readonly agnhost: Uint8Array;
   readonly nonewprivs: Uint8Array;
+  /** For `localhost`, in PEM. */
+  readonly serving: KeyPair;
 }
 
 /**
  * Images under the names that the suite asks for, as far as a stand-in can be made of programs at hand. Those of other
  * registries are meant to be missing or to need a password, and stay so.
  */
-export function standIns(wanted: readonly string[], programs: StandInPrograms): ImageRequest[] {
+export function standIns(wanted: readonly string[], parts: StandInParts): ImageRequest[] {
   const requests: ImageRequest[] = [];
-  for (const [kind, contents] of Object.entries(contentsOf(programs))) {
+  for (const [kind, contents] of Object.entries(contentsOf(parts))) {
     const [name, ...aliases] = wanted.filter((image) => kindOf(image) === kind).sort();
     if (name !== undefined) requests.push({ ...contents, name, aliases });
   }
@@ -25,7 +28,7 @@ function kindOf(image: string): string | undefined {
   return /^registry\.k8s\.io\/(?:.*\/)?([^/:]+):/.exec(image)?.[1];
 }
 
-function contentsOf({ agnhost, nonewprivs }: StandInPrograms): Record<string, Omit<ImageRequest, "name">> {
+function contentsOf({ agnhost, nonewprivs, serving }: StandInParts): Record<string, Omit<ImageRequest, "name">> {
   const shell: TarEntry = { path: "bin/sh", content: Buffer.from(sh), mode: 0o755 };
   return {
     agnhost: {
@@ -35,6 +38,8 @@ function contentsOf({ agnhost, nonewprivs }: StandInPrograms): Record<string, Om
         { path: "bin/curl", content: Buffer.from(curl), mode: 0o755 },
         { path: "etc/group", content: Buffer.from(groups) },
         { path: "etc/passwd", content: Buffer.from(users) },
+        { path: "localhost.crt", content: Buffer.from(serving.certificate) },
+        { path: "localhost.key", content: Buffer.from(serving.key) },
         { path: "uploads", directory: true },
       ],
       entrypoint: ["/agnhost"],

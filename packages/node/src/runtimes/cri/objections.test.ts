@@ -62,7 +62,6 @@ test("a level of SELinux alone is taken anywhere, as every pod of some clusters 
 
 test("what no runtime is given by this node is refused on any", () => {
   assert.match(podObjections(pod({ hostUsers: false }), recent).join(), /hostUsers/);
-  assert.match(podObjections(pod({ os: { name: "windows" } }), recent).join(), /Windows/);
   assert.match(podObjections(pod({ resourceClaims: [{ name: "gpu" }] }), recent).join(), /resourceClaims/);
 });
 

@@ -25,7 +25,6 @@ export function podObjections(pod: Pod, abilities: RuntimeAbilities): string[] {
   const { version } = abilities;
   const runtime = version === undefined ? "the container runtime" : `${version.name} ${version.version}`;
   const objections: string[] = [];
-  if (spec.os?.name === "windows") objections.push("the pod is for Windows, and this is Linux");
   if (spec.hostUsers === false) {
     objections.push("the pod asks for users of its own (hostUsers: false), which this node cannot map");
   }
