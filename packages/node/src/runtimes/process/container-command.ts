@@ -166,11 +166,11 @@ function enterWords(place: CommandPlace): string[] {
   const main = place.container.main();
   if (!main) throw new ProcessContainerNotRunning({ action: "run a command", id: place.container.id });
   const pid = place.container.record.contained ? ["--pid"] : [];
-  const nsenter = () => [tool("nsenter", "run a command"), "--target", String(main.pid), "--mount", ...pid];
+  const nsenter = () => [tool("nsenter", "run a command"), "--target", String(main.pid), "--mount", "--uts", ...pid];
   const { privileges, workingDirectory } = place.container.record;
   // Its user may not be able to reach it by its path.
   const enter = [tool("sh", "run a command"), "-c", 'cd -- "$0" 2>/dev/null; exec "$@"', workingDirectory];
-  if (place.namespace === "root") return [...nsenter(), "--uts", ...enter, ...privileges];
+  if (place.namespace === "root") return [...nsenter(), ...enter, ...privileges];
   if (place.namespace === "user") return [...nsenter(), "--user", "--preserve-credentials", ...enter, ...privileges];
   return [...enter, ...privileges];
 }

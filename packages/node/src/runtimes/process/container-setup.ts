@@ -102,7 +102,7 @@ export function setUpContainer(options: SetupOptions): ContainerRecord {
       directory,
       ...(plan ? { plan } : {}),
       tools: planTools(plan),
-      ...(abilities.namespace === "root" && pod.hostname !== "" ? { hostname: pod.hostname } : {}),
+      ...(abilities.namespace !== "none" && pod.hostname !== "" ? { hostname: pod.hostname } : {}),
       workingDirectory: work,
       privileges: privilegeWords,
       shell: tool("sh", "start a container"),
@@ -234,16 +234,9 @@ function linkMounts(mounts: readonly Mount[], work: string): void {
 
 function planTools(plan: MountPlan | undefined): Record<string, string> {
   if (!plan) return {};
-  const names = [
-    "mount",
-    "umount",
-    "mkdir",
-    "cp",
-    "chmod",
-    "mountpoint",
-    ...(plan.root === undefined ? [] : ["pivot_root"]),
-  ];
-  return Object.fromEntries(names.map((name) => [name, findTool(name) ?? tool(name, "mount volumes")]));
+  const names = ["mount", "umount", "mountpoint", ...(plan.root === undefined ? [] : ["pivot_root"])];
+  const tools = Object.fromEntries(names.map((name) => [name, tool(name, "mount volumes")]));
+  return { ...tools, hostname: findTool("hostname") ?? "false" };
 }
 
 function writeScript(path: string, text: string): void {

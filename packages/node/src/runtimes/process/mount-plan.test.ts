@@ -37,8 +37,8 @@ describe("a plan of mounts", () => {
   test("builds anew the directory that lacks a mount point, and changes nothing else", () => {
     const { tables, make } = plan([{ hostPath: file, containerPath: join(host, "link/new/deep"), readOnly: true }]);
     assert.deepEqual(lines(tables.mounts), [
-      `${host}/there/child ${stage}/0/child none rbind 0 0`,
-      `${host}/there/plain ${stage}/0/plain none bind 0 0`,
+      `${host}/there/child ${stage}/0/child none rbind,nofail 0 0`,
+      `${host}/there/plain ${stage}/0/plain none bind,nofail 0 0`,
       `${stage}/0 ${host}/there none rbind 0 0`,
       `${file} ${host}/there/new/deep none bind,ro,nosuid,relatime 0 0`,
     ]);

@@ -130,7 +130,9 @@ function writePlan(
     for (const path of skeleton.files) make.push({ path, directory: false });
     for (const { source, entry } of entriesOf(skeleton, options.container)) {
       make.push(entry);
-      if (entry.target === undefined) lines.push(line(source, entry.path, [entry.directory ? "rbind" : "bind"]));
+      // It may go away before it is mounted, as files in /tmp do.
+      if (entry.target === undefined)
+        lines.push(line(source, entry.path, [entry.directory ? "rbind" : "bind", "nofail"]));
     }
   }
   for (const skeleton of inOrder) {

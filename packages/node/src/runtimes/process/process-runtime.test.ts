@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { containerConfig, logLines, ProcessBench, shell, until } from "./testing.ts";
@@ -86,6 +86,27 @@ describe("a pod of processes", () => {
       );
     });
   }
+
+  test("does not mind what goes away beside its mount points before it starts", async () => {
+    const { id: sandbox, pod } = await bench.sandbox();
+    const beside = mkdtempSync(join(bench.state, "beside-"));
+    for (const name of ["stays", "goes"]) writeFileSync(join(beside, name), name);
+    mkdirSync(join(beside, "goes-too"));
+    const mounts = [{ hostPath: pod.podDirectory, containerPath: join(beside, "volume"), readOnly: false }];
+    const config = containerConfig(shell(`cat ${beside}/stays; ls -d ${beside}/volume/work`), { mounts });
+    const id = await bench.runtime.createContainer(sandbox, config, pod);
+    for (const name of ["goes", "goes-too"]) rmSync(join(beside, name), { recursive: true });
+    await bench.runtime.startContainer(id);
+    const ended = await bench.ended(id);
+    assert.equal(ended.exitCode, 0, ended.message);
+    assert.equal(bench.log(ended).at(-1), `stdout stays${beside}/volume/work`);
+  });
+
+  test("has a name of its own", async () => {
+    const { id } = await bench.start(shell("cat /proc/sys/kernel/hostname; echo $HOSTNAME"));
+    assert.deepEqual(bench.log(await bench.ended(id)), ["stdout pod-host", "stdout pod-host"]);
+    assert.notEqual(readFileSync("/proc/sys/kernel/hostname", "utf8").trim(), "pod-host");
+  });
 
   test("has no files open but its streams", async () => {
     for (const tty of [false, true]) {

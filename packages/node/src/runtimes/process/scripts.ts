@@ -87,7 +87,9 @@ export function enterScript(options: EnterScript): string {
   for (const [name, path] of Object.entries(options.tools)) lines.push(`${name}=${quote(path)}`);
   if (options.contained) lines.push(READ_OWN_STAT, 'echo "$pid $start" >init');
   if (options.hostname !== undefined) {
-    lines.push(`{ echo ${quote(options.hostname)} >/proc/sys/kernel/hostname; } 2>/dev/null`);
+    // Root can do without a program; others may not write to the file, though they may set the name.
+    const name = quote(options.hostname);
+    lines.push(`{ echo ${name} >/proc/sys/kernel/hostname; } 2>/dev/null || "$hostname" ${name} 2>/dev/null`);
   }
   lines.push(`fail() { echo "cannot mount the volumes" >&8; { echo 128 >&6; } 2>/dev/null; exit 128; }`);
   // The pid is the one that the machine knows, as long as /proc is the machine's.

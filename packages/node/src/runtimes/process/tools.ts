@@ -33,7 +33,7 @@ export const CONTAINED = ["--pid", "--fork", "--kill-child"];
 /** Arguments of `unshare` for each. In a user namespace the user stays who he is, with the capability to mount. */
 export function unshareArguments(namespace: MountNamespace): string[] {
   if (namespace === "root") return ["--mount", "--uts"];
-  if (namespace === "user") return ["--user", "--map-current-user", "--keep-caps", "--mount"];
+  if (namespace === "user") return ["--user", "--map-current-user", "--keep-caps", "--mount", "--uts"];
   return [];
 }
 
