@@ -62,8 +62,10 @@ export class PodBeginning {
       ledger.enter(pod);
       return undefined;
     }
-    if (objections.length > 0) return { reason: "RuntimeUnsupported", message: objections.join("; ") };
-    return ledger.admit(pod);
+    const refusal = ledger.admit(pod);
+    if (refusal !== undefined || objections.length === 0) return refusal;
+    ledger.leave(uidOf(pod));
+    return { reason: "RuntimeUnsupported", message: objections.join("; ") };
   }
 
   /** Tells what the runtime honours less than the pod asks for. */

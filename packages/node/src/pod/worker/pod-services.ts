@@ -23,6 +23,7 @@ export interface PodServices {
   readonly calls: CallLimit;
   /** What pods have been promised of the node. */
   readonly ledger: NodeLedger;
+  readonly shortage?: (pod: Pod) => string | undefined;
   readonly settings: PodSettings;
   readonly timing: RestartTiming;
   readonly clock: Clock;
