@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { chownSync, closeSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -187,11 +188,9 @@ function openProgram(place: CommandPlace, command: readonly string[]): number {
   return openUnnamed(place.container, text);
 }
 
-let files = 0;
-
 /** A file that only whoever has its descriptor can read: variables may be secrets. */
 function openUnnamed(container: ProcessContainer, text: string): number {
-  const path = join(container.directory, `command-${process.pid}-${files++}`);
+  const path = join(container.directory, `command-${randomUUID()}`);
   writeFileSync(path, text, { mode: 0o600, flag: "wx" });
   try {
     // The command's user opens it once more, by /proc.
