@@ -85,7 +85,7 @@ export class NodeAgent {
     await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
     const [capacity, machine] = await Promise.all([readMachineCapacity({ stateDirectory }), readMachineInfo()]);
     using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
-    await using client = new KubeClient(cluster.config);
+    await using client = new KubeClient(cluster.config, { closeGraceMs: 2_000 });
     const parts = await this.#parts({ client, store, capacity, machine });
     await runAll(parts, signal);
   }
@@ -137,6 +137,7 @@ export class NodeAgent {
       volumes,
       events,
       runtimes,
+      shortage: (pod) => eviction.refusal(pod),
       // Handlers that are not the node's own are the container runtime's: it knows which it has.
       runtimeOf: (handler) => options.runtimes.get(handler) ?? options.runtimes.get("cri"),
       settings: {

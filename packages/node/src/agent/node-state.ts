@@ -12,6 +12,7 @@ import {
   healthyConditions,
   kubeletVersion,
   type NodeFacts,
+  nodeImages,
   notReady,
 } from "../registration/index.ts";
 import { inThousandths, inUnits, parseQuantity } from "../resources/quantity.ts";
@@ -38,6 +39,7 @@ export interface NodeStateOptions {
 const LOOK_MS = 5_000;
 /** Whatever the API server does, the runtime is looked at. */
 const ANSWER_MS = 1_000;
+const IMAGES_MS = 60_000;
 const FJORD_VERSION = "0.1.0";
 
 /** What the node can say of itself: asked for at any time, looked at every few seconds. */
@@ -46,7 +48,10 @@ export class NodeState {
   readonly #options: NodeStateOptions;
   readonly #capacity: Readonly<Record<string, string>>;
   #version: RuntimeVersion | undefined;
-  #problem: string | undefined = "the container runtime has not answered yet";
+  #problem: string | undefined = "the runtime has not been asked yet";
+  #asked = false;
+  #images: NodeFacts["images"];
+  #imagesAgain = 0;
   #serverVersion: string | undefined;
 
   constructor(options: NodeStateOptions) {
@@ -70,7 +75,9 @@ export class NodeState {
     );
   }
 
-  facts(): NodeFacts {
+  /** Undefined until the runtime was asked: a restart is no illness. */
+  facts(): NodeFacts | undefined {
+    if (!this.#asked) return undefined;
     const { nodeName, addresses, machine, kubeletPort } = this.#options;
     const { name, version } = this.#version ?? { name: "", version: "" };
     return {
@@ -88,6 +95,7 @@ export class NodeState {
         kubeProxyVersion: "",
       },
       kubeletPort,
+      ...(this.#images && { images: this.#images }),
     };
   }
 
@@ -96,7 +104,9 @@ export class NodeState {
     while (!signal.aborted) {
       const problem = await this.#look(signal);
       if (signal.aborted) return;
-      if (problem !== this.#problem) this.#turn(problem);
+      const first = !this.#asked;
+      this.#asked = true;
+      if (first || problem !== this.#problem) this.#turn(problem);
       await sleep(this.#options.clock, LOOK_MS, signal);
     }
   }
@@ -118,11 +128,21 @@ export class NodeState {
         const { ready, message } = await runtime.health(signal);
         if (!ready) return message ?? "the container runtime is not ready";
       }
+      await this.#lookAtImages(signal);
       return undefined;
     } catch (error) {
       this.#version = undefined;
       return describeError(error);
     }
+  }
+
+  /** Schedulers prefer nodes that have a pod's image already. */
+  async #lookAtImages(signal: AbortSignal): Promise<void> {
+    const { runtimes, clock } = this.#options;
+    if (clock.now() < this.#imagesAgain) return;
+    this.#imagesAgain = clock.now() + IMAGES_MS;
+    const all = await Promise.all(runtimes.map(({ images }) => images?.list(signal) ?? []));
+    this.#images = nodeImages(all.flat());
   }
 
   /** A node must not claim to be newer than its API server. */

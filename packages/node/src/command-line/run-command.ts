@@ -4,7 +4,8 @@ import { join, resolve } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
 import { type Command, Option } from "commander";
 import { type KubeletApiOptions, NodeAgent } from "../agent/node-agent.ts";
-import { defaultHardThresholds, parseThresholds } from "../machine/eviction/index.ts";
+import { defaultHardThresholds, parseThresholds, type Threshold } from "../machine/eviction/index.ts";
+import type { ResourcePlan } from "../machine/index.ts";
 import { addressTowards } from "../machine/node-address.ts";
 import { type BootstrapOptions, joinCluster } from "../registration/index.ts";
 import { InvalidNodeOption } from "./errors.ts";
@@ -116,14 +117,15 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
   );
   const labels = labelsOption("--label", flags.label);
   const taints = taintsOption(flags.taint);
+  const evictionThresholds = parseThresholds(flags.evictionHard);
   const resources = {
+    ...evictionReserve(evictionThresholds),
     pods: countOption("--max-pods", flags.maxPods, 0, 10_000),
     override: resourcesOption("--capacity", flags.capacity),
     reserved: resourcesOption("--reserve", flags.reserve),
   };
   const port = countOption("--port", flags.port, 1, 65_535);
   const clusterDns = addressesOption("--cluster-dns", flags.clusterDns);
-  const evictionThresholds = parseThresholds(flags.evictionHard);
   const kubeletApi = await kubeletApiOptions(flags, port);
   const bootstrap = await bootstrapOptions(flags);
   const cluster = await joinCluster(
@@ -161,6 +163,17 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
     logger,
   });
   await agent.run(signal);
+}
+
+/** What is kept free by eviction cannot be promised to pods. */
+function evictionReserve(thresholds: readonly Threshold[]): ResourcePlan {
+  const below = (signal: Threshold["signal"]) => thresholds.find((each) => each.signal === signal)?.below;
+  const memory = below("memory.available");
+  const storage = below("nodefs.available");
+  return {
+    ...(memory !== undefined && "absolute" in memory && { evictionMemoryBytes: memory.absolute }),
+    ...(storage !== undefined && "share" in storage && { evictionStorageShare: storage.share }),
+  };
 }
 
 async function kubeletApiOptions(flags: RunFlags, port: number): Promise<KubeletApiOptions> {

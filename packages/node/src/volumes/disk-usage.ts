@@ -7,13 +7,13 @@ export interface DiskUsage {
   readonly inodesUsed: number;
 }
 
-/** What a directory takes on its disk. Links are not followed, and files of several names count once. */
+/** What a directory takes on its disk; one that is not there, nothing. Links are not followed, and files of several names count once. */
 export async function diskUsage(path: string, signal?: AbortSignal): Promise<DiskUsage> {
   let usedBytes = 0;
   let inodesUsed = 0;
   const linked = new Set<string>();
   const waiting = [path];
-  const { dev } = await lstat(path);
+  const dev = (await unlessGone(lstat(path)))?.dev;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     signal?.throwIfAborted();
     const found = await unlessGone(lstat(next));

@@ -118,9 +118,9 @@ describe("a node that runs short", { skip: kubernetesSkip() }, () => {
   test("evicts a pod that outgrows its emptyDir, and no other", async () => {
     await startNode("disk");
     const volumes = [{ name: "cache", emptyDir: { sizeLimit: "1Mi" } }];
-    await createPod("modest", "disk", "echo modest; sleep 1000", { volumes });
+    await createPod("modest", "disk", "sleep 1000", { volumes });
     await until("the modest pod", async () => (await find("modest")).status?.phase === "Running");
-    await createPod("greedy", "disk", "echo greedy; head -c 5000000 /dev/zero > /cache/x; sleep 1000", { volumes });
+    await createPod("greedy", "disk", "head -c 5000000 /dev/zero > /cache/x; sleep 1000", { volumes });
     const status = await evicted("greedy");
     assert.match(status.message ?? "", /EmptyDir volume "cache" exceeds the limit "1Mi"/);
     assert.equal((await find("modest")).status?.phase, "Running");
@@ -134,7 +134,7 @@ describe("a node that runs short", { skip: kubernetesSkip() }, () => {
     });
     assert.equal(pressure.reason, "KubeletHasInsufficientMemory");
     const resources = { requests: { memory: "1Mi" } };
-    const containers = [{ name: "c", image: "none", command: ["sh", "-c", "echo victim; sleep 1000"], resources }];
+    const containers = [{ name: "c", image: "none", command: ["sh", "-c", "sleep 1000"], resources }];
     await createPod("victim", "memory", "", { containers });
     const status = await evicted("victim");
     assert.match(status.message ?? "", /low on resource: memory/);

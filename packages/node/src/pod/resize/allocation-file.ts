@@ -20,12 +20,17 @@ export class AllocationFile {
 
   /** Undefined where nothing was ever changed. */
   async read(): Promise<AllocationRecord | undefined> {
-    try {
-      const { allocation, applied } = JSON.parse(await readFile(this.#file, "utf8"));
-      return { allocation: allocation ?? {}, applied: applied ?? {} };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const text = await readFile(this.#file, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return undefined;
       throw error;
+    });
+    if (text === undefined) return undefined;
+    try {
+      const { allocation, applied } = JSON.parse(text);
+      return { allocation: allocation ?? {}, applied: applied ?? {} };
+    } catch {
+      // A disk that was full, or that broke: what containers were made with is the next best.
+      return undefined;
     }
   }
 

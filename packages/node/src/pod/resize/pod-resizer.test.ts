@@ -114,3 +114,20 @@ test("a pod that is sized as a whole is widened first and narrowed last", async 
   assert.equal(sizes[0], 2000, "room before it is used");
   assert.ok(sizes.lastIndexOf(2000) < sizes.lastIndexOf(1000), "and given back at the end");
 });
+
+test("a pod that cannot be widened is looked after all the same", async () => {
+  await using bench = await PodBench.start();
+  let isBroken = true;
+  bench.runtime.resizeSandbox = async () => {
+    if (isBroken) throw new Error("no such control group");
+  };
+  await bench.run(sized("web", small));
+  await resize(bench, "web", { requests: { cpu: "2" } });
+  const pending = conditionOf(bench, "web", "PodResizePending");
+  assert.deepEqual([pending?.reason, pending?.message], ["Deferred", "no such control group"]);
+  assert.equal(bench.status("web").observedGeneration, 2);
+  isBroken = false;
+  await bench.advance(3);
+  assert.equal(conditionOf(bench, "web", "PodResizePending"), undefined);
+  assert.equal(bench.runtime.running("web")?.resources?.cpuRequest, 2000);
+});

@@ -66,7 +66,7 @@ export class PodResizer {
     // New ephemeral containers and the like are no resize.
     const allocation = { ...wanted, ...this.#allocation };
     if (sameAllocation(allocation, wanted)) this.#pending = undefined;
-    else await this.#decide(pod, wanted, observed.sandbox);
+    else await this.#decide(pod, wanted, observed.sandbox).catch((error: unknown) => this.#defer(pod, error));
     return withAllocation(pod, this.#allocation);
   }
 
@@ -119,10 +119,28 @@ export class PodResizer {
     return this.#applied.get(id) ?? parseRequirements(noted[annotations.resources] ?? "{}");
   }
 
+  /** The pod has to be looked after whether or not it can be resized. */
+  #defer(pod: Pod, error: unknown): void {
+    this.#fail(pod, error);
+    const message = this.#error ?? "";
+    this.#pending = { type: "PodResizePending", status: "True", reason: "Deferred", message };
+  }
+
+  #fail(pod: Pod, error: unknown): void {
+    const { clock, random, logger, wakeAt, signal } = this.#context;
+    if (signal.aborted) return;
+    this.#error = describeError(error);
+    this.#retryAt = clock.now() + backoffDelay(this.#failures++, { initial: 1_000, max: 60_000, random });
+    wakeAt(this.#retryAt);
+    this.#say("Warning", "ResizeError", `Pod resize error: ${this.#error}`);
+    logger.warn("cannot change what a pod may use", { pod: uidOf(pod), error: this.#error });
+  }
+
   async #decide(pod: Pod, wanted: Allocation, sandbox: RuntimeSandbox | undefined): Promise<void> {
-    const { ledger, signal } = this.#context;
+    const { ledger, signal, clock } = this.#context;
     const decision = decideResize(pod, ledger);
     if (decision.verdict === "grant") {
+      if (this.#retryAt > clock.now()) return;
       // First the pod as a whole: a container cannot have more than it.
       const before = withAllocation(pod, this.#allocation ?? {});
       await this.#resizeSandbox(
@@ -172,7 +190,7 @@ export class PodResizer {
 
   /** Gives a container or the pod what it was granted, and notes that. */
   async #give(pod: Pod, id: string, granted: Requirements, call: () => Promise<void>): Promise<void> {
-    const { signal, clock, random, logger, wake, wakeAt } = this.#context;
+    const { clock, wake } = this.#context;
     if (this.#busy.has(id) || this.#retryAt > clock.now()) return;
     this.#busy.add(id);
     try {
@@ -182,13 +200,7 @@ export class PodResizer {
       this.#error = undefined;
       this.#failures = 0;
     } catch (error) {
-      if (signal.aborted) return;
-      this.#error = describeError(error);
-      const delay = backoffDelay(this.#failures++, { initial: 1_000, max: 60_000, random });
-      this.#retryAt = clock.now() + delay;
-      wakeAt(this.#retryAt);
-      this.#say("Warning", "ResizeError", `Pod resize error: ${this.#error}`);
-      logger.warn("cannot change what a container may use", { pod: uidOf(pod), error: this.#error });
+      this.#fail(pod, error);
     } finally {
       this.#busy.delete(id);
     }
