@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type BedPlan, freeNodeSubnets, planSites } from "./bed-plan.ts";
+import { type BedPlan, freeNodeSubnets, freeRanges, planSites } from "./bed-plan.ts";
 
 function plan(change: Partial<BedPlan>): BedPlan {
   const sites = change.sites ?? 3;
@@ -20,8 +20,8 @@ function plan(change: Partial<BedPlan>): BedPlan {
 
 test("sites share no range, port or directory by default", () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 70 }), (sites) => {
-      const layouts = planSites(plan({ sites }));
+    fc.property(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 70 }), (sites, firstRange) => {
+      const layouts = planSites(plan({ sites, firstRange }));
       const ranges = layouts.flatMap(({ podCidr, serviceCidr }) => [podCidr, serviceCidr]);
       const ports = layouts.flatMap((layout) => Object.values(layout.ports));
       assert.equal(new Set(ranges).size, 2 * sites);
@@ -54,4 +54,14 @@ test("a site with real nodes listens on its bridge, which its certificate names"
 
 test("node networks avoid those that the host has", () => {
   assert.deepEqual(freeNodeSubnets(3, ["198.18.254.1", "198.18.0.1", "10.0.0.1"], 253), [253, 255, 1]);
+});
+
+test("a bed takes ranges to which the host has no way yet, and the first ones where it may", () => {
+  const routes = (...destinations: string[]) =>
+    ["Iface\tDestination\tGateway", ...destinations.map((each) => `fjx-1\t${each}\t0B1B12C6`)].join("\n");
+  assert.equal(freeRanges(2, routes("00000000", "000200C0")), 1);
+  assert.equal(freeRanges(1, routes("0000650A")), 2);
+  assert.equal(freeRanges(2, routes("0000660A")), 3);
+  const [site] = planSites(plan({ sites: 1, firstRange: freeRanges(1, routes("0000650A")) }));
+  assert.equal(site?.podCidr, "10.102.0.0/16");
 });

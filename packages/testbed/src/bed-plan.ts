@@ -1,6 +1,13 @@
 import { join } from "node:path";
 import type { KubernetesMinor } from "./binaries/versions.ts";
-import { type NodeNetwork, pathAddress, type SiteComponents, type SiteLayout, siteRanges } from "./site-layout.ts";
+import {
+  maxSites,
+  type NodeNetwork,
+  pathAddress,
+  type SiteComponents,
+  type SiteLayout,
+  siteRanges,
+} from "./site-layout.ts";
 
 export interface BedPlan {
   readonly id: string;
@@ -14,6 +21,8 @@ export interface BedPlan {
   readonly ports: readonly number[];
   /** The third byte of each site's node network; empty for a bed without real nodes. */
   readonly nodeSubnets: readonly number[];
+  /** The number of the first site's ranges. @default 1 */
+  readonly firstRange?: number;
 }
 
 export const portsPerSite = 5;
@@ -26,7 +35,7 @@ export function planSites(plan: BedPlan): SiteLayout[] {
 
 function planSite(plan: BedPlan, index: number, networks: readonly NodeNetwork[]): SiteLayout {
   const name = `site-${index}`;
-  const ranges = siteRanges(index, plan.overlap);
+  const ranges = siteRanges(index, plan.overlap, plan.firstRange);
   const network = networks[index - 1];
   const [apiserver = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0] = plan.ports.slice(
     (index - 1) * portsPerSite,
@@ -65,4 +74,24 @@ export function freeNodeSubnets(count: number, hostAddresses: readonly string[],
   return Array.from({ length: 256 }, (_, i) => (first + i) % 256)
     .filter((subnet) => !taken.has(subnet))
     .slice(0, count);
+}
+
+/**
+ * The number of the first ranges in a row to whose pods the host has no way yet, from the text of /proc/net/route. Beds
+ * with real nodes that run side by side would else be led to each other's pods. The first ones where all are taken.
+ */
+export function freeRanges(count: number, routes: string): number {
+  const taken = new Set(routes.split("\n").map((line) => line.split("\t")[1]));
+  const isFree = (first: number) =>
+    Array.from({ length: count }, (_, i) => siteRanges(i + 1, false, first)).every(
+      ({ podCidr }) => !taken.has(routeTable(podCidr)),
+    );
+  return Array.from({ length: maxSites }, (_, i) => i + 1).find(isFree) ?? 1;
+}
+
+/** An address as the kernel's table of routes has it: 10.101.0.0 is 0000650A. */
+function routeTable(cidr: string): string {
+  const [address = ""] = cidr.split("/");
+  const bytes = address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"));
+  return bytes.toReversed().join("").toUpperCase();
 }

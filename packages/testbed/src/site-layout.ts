@@ -78,9 +78,9 @@ export interface SiteRanges {
 /** The most sites that a bed can have: from there on the ranges would meet. */
 export const maxSites = 70;
 
-/** The ranges of site `index`, counted from 1; with `overlap` every site has those of the first. */
-export function siteRanges(index: number, overlap: boolean): SiteRanges {
-  const offset = overlap ? 1 : index;
+/** The ranges of site `index`, counted from 1, the first of which has number `first`; with `overlap` all have that one. */
+export function siteRanges(index: number, overlap: boolean, first = 1): SiteRanges {
+  const offset = ((first - 1 + (overlap ? 0 : index - 1)) % maxSites) + 1;
   const services = `10.${180 + offset}`;
   return {
     podCidr: `10.${100 + offset}.0.0/16`,

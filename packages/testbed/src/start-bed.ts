@@ -1,9 +1,9 @@
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { resolve } from "node:path";
 import { type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import { Bed } from "./bed.ts";
-import { freeNodeSubnets, planSites, portsPerSite } from "./bed-plan.ts";
+import { freeNodeSubnets, freeRanges, planSites, portsPerSite } from "./bed-plan.ts";
 import type { Binaries } from "./binaries/find.ts";
 import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
 import { BedRemovedError, DirectoryInUseError, SiteCountError } from "./errors.ts";
@@ -185,6 +185,7 @@ async function layOut(id: string, directory: string, options: BedOptions, random
     components: options.components ?? "all",
     ports: await freePorts(sites * portsPerSite, "127.0.0.1", random),
     nodeSubnets: options.nodes ? freeNodeSubnets(sites, hostAddresses, Math.floor(random() * 256)) : [],
+    ...(options.nodes && { firstRange: freeRanges(sites, await readFile("/proc/net/route", "utf8")) }),
   });
 }
 

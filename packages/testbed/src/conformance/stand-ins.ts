@@ -35,6 +35,7 @@ function contentsOf({ agnhost, nonewprivs, serving }: StandInParts): Record<stri
       files: [
         { path: "agnhost", content: agnhost, mode: 0o755 },
         { path: "agnhost-2", link: "agnhost" },
+        { path: "bin/bash", content: Buffer.from('#!/bin/busybox sh\nexec /bin/busybox sh "$@"\n'), mode: 0o755 },
         { path: "bin/curl", content: Buffer.from(curl), mode: 0o755 },
         { path: "etc/group", content: Buffer.from(groups) },
         { path: "etc/passwd", content: Buffer.from(users) },
@@ -46,6 +47,7 @@ function contentsOf({ agnhost, nonewprivs, serving }: StandInParts): Record<stri
       cmd: ["pause"],
     },
     busybox: { files: [shell], cmd: ["sh"] },
+    "glibc-dns-testing": { files: [shell], cmd: ["sh"] },
     nginx: {
       files: [{ path: "usr/share/nginx/html/index.html", content: Buffer.from("<title>Welcome to nginx!</title>\n") }],
       // As process 1, httpd alone would not end when it is told to.

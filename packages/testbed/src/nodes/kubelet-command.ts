@@ -1,3 +1,4 @@
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { containerdSocket } from "./containerd-config.ts";
 import { inside } from "./node-scripts.ts";
@@ -12,6 +13,8 @@ export interface KubeletCommandOptions {
   readonly address: string;
   readonly cgroupRoot: string;
   readonly dnsServiceAddress: string;
+  /** Fjord's node as it is shipped: the file of a bundle inside this repository. @default its source */
+  readonly fjordProgram?: string;
   /** Where the node sees a file of its configuration. */
   readonly etc: (file: string) => string;
 }
@@ -35,11 +38,11 @@ export function kubeletFiles(kubelet: Kubelet, kubernetesFile: string): KubeletF
 
 /** Which kubelet the process with these arguments is. */
 export function kubeletOf(args: readonly string[]): Kubelet {
-  return args.includes(fjordCli) ? "fjord" : "kubernetes";
+  return args.includes(inside.program("node")) ? "fjord" : "kubernetes";
 }
 
 const repository = fileURLToPath(new URL("../../../..", import.meta.url));
-const fjordCli = `${inside.folder("fjord")}/packages/node/src/cli.ts`;
+const fjordCli = join(repository, "packages/node/src/cli.ts");
 
 function kubernetesKubelet({ node, address, etc }: KubeletCommandOptions): string[] {
   return [
@@ -51,7 +54,8 @@ function kubernetesKubelet({ node, address, etc }: KubeletCommandOptions): strin
   ];
 }
 
-function fjordNode({ node, address, cgroupRoot, dnsServiceAddress, etc }: KubeletCommandOptions): string[] {
+function fjordNode(options: KubeletCommandOptions): string[] {
+  const { node, address, cgroupRoot, dnsServiceAddress, fjordProgram = fjordCli, etc } = options;
   const flags = {
     kubeconfig: etc("kubelet.kubeconfig"),
     "node-name": node,
@@ -67,7 +71,7 @@ function fjordNode({ node, address, cgroupRoot, dnsServiceAddress, etc }: Kubele
   };
   return [
     inside.program("node"),
-    fjordCli,
+    join(inside.folder("fjord"), relative(repository, fjordProgram)),
     "run",
     ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
   ];

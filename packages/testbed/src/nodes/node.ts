@@ -28,6 +28,7 @@ export interface NodeDependencies {
   readonly authority: Authority;
   readonly tools: NodeTools;
   readonly kubelet: Kubelet;
+  readonly fjordProgram?: string;
   /** Files of kubelet and kube-proxy. */
   readonly programs: { readonly kubelet: string; readonly "kube-proxy": string };
   readonly snapshotter: "overlayfs" | "native";
@@ -59,7 +60,7 @@ export class RealNode {
 
   /** Writes everything that the node's processes read, makes its control groups and records the processes. */
   async prepare(): Promise<void> {
-    const { cgroup, site, tools } = this.#dependencies;
+    const { cgroup, site, tools, fjordProgram } = this.#dependencies;
     for (const folder of ["run", "lib", "log", "etc/cni"]) {
       await mkdir(join(this.directory, folder), { recursive: true, mode: 0o700 });
     }
@@ -81,6 +82,7 @@ export class RealNode {
         address: this.plan.address,
         cgroupRoot: cgroup.path,
         dnsServiceAddress: site.layout.dnsServiceAddress,
+        ...(fjordProgram && { fjordProgram }),
         etc,
       }),
     );

@@ -26,6 +26,8 @@ export interface RealNodesOptions {
   tools: NodeTools;
   /** @default "kubernetes" */
   kubelet?: Kubelet;
+  /** For Fjord's node: the bundle to run, inside this repository. @default its source */
+  fjordProgram?: string;
   log?: Logger;
   clock?: Clock;
 }
@@ -98,7 +100,7 @@ export class RealNodes implements NodeProvider {
 
   async #plan(site: Site, count: number): Promise<RealNode[]> {
     const network = networkOf(site);
-    const { binaries, tools } = this.#options;
+    const { binaries, tools, fjordProgram } = this.#options;
     const { kubernetes, directory } = site.layout;
     const plans = planNodes(site.layout, network, count);
     const [authority, snapshotter, mounts] = await Promise.all([
@@ -113,6 +115,7 @@ export class RealNodes implements NodeProvider {
       authority,
       tools,
       kubelet: this.#options.kubelet ?? "kubernetes",
+      ...(fjordProgram && { fjordProgram }),
       programs: {
         kubelet: binaries.path("kubelet", kubernetes),
         "kube-proxy": binaries.path("kube-proxy", kubernetes),

@@ -45,6 +45,8 @@ export interface TestNodesOptions {
   kubernetes?: KubernetesMinor;
   /** What runs the pods. @default "kubernetes" */
   kubelet?: Kubelet;
+  /** For Fjord's node: the bundle to run, inside this repository. @default its source */
+  fjordProgram?: string;
   log?: Logger;
 }
 
