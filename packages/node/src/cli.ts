@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { describeError, type ErrorType, FjordError, type LogFields, type Logger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
+import { addReset } from "./command-line/reset-command.ts";
 import { addRun, type CommandContext } from "./command-line/run-command.ts";
 import { addSimulate } from "./command-line/simulate-command.ts";
 
@@ -40,6 +41,7 @@ const context: CommandContext = {
   logger,
 };
 addRun(program, context);
+addReset(program, context);
 addSimulate(program, context);
 
 try {

@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
 import { EventRecorder, KubeClient } from "@fjord/kube";
@@ -26,7 +25,7 @@ import {
   type Taint,
 } from "../registration/index.ts";
 import type { Runtime } from "../runtime/index.ts";
-import { NodeStore } from "../store/index.ts";
+import type { NodeStore } from "../store/index.ts";
 import { LocalVolumes } from "../volumes/index.ts";
 import { NodeBackend } from "./node-backend.ts";
 import { NodeState } from "./node-state.ts";
@@ -40,7 +39,9 @@ export interface NodeAgentOptions {
   readonly addresses: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
+  /** Has to exist. */
   readonly stateDirectory: string;
+  readonly store: NodeStore;
   readonly cluster: JoinedCluster;
   /** By the handlers of RuntimeClasses; the one of the empty handler is the default. */
   readonly runtimes: ReadonlyMap<string, Runtime>;
@@ -81,24 +82,17 @@ export class NodeAgent {
 
   /** Runs until the signal aborts. Its pods go on running then, and the next run takes them over. */
   async run(signal: AbortSignal): Promise<void> {
-    const { stateDirectory, cluster, clock, logger } = this.#options;
-    await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
+    const { stateDirectory, cluster } = this.#options;
     const [capacity, machine] = await Promise.all([readMachineCapacity({ stateDirectory }), readMachineInfo()]);
-    using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
     await using client = new KubeClient(cluster.config, { closeGraceMs: 2_000 });
-    const parts = await this.#parts({ client, store, capacity, machine });
+    const parts = await this.#parts({ client, capacity, machine });
     await runAll(parts, signal);
   }
 
-  async #parts(base: {
-    client: KubeClient;
-    store: NodeStore;
-    capacity: MachineCapacity;
-    machine: MachineInfo;
-  }): Promise<Part[]> {
-    const { client, store, capacity, machine } = base;
+  async #parts(base: { client: KubeClient; capacity: MachineCapacity; machine: MachineInfo }): Promise<Part[]> {
+    const { client, capacity, machine } = base;
     const options = this.#options;
-    const { nodeName, addresses, stateDirectory, clusterDomain, cluster, clock, random, logger } = options;
+    const { nodeName, addresses, stateDirectory, store, clusterDomain, cluster, clock, random, logger } = options;
     const shared = { client, clock, random, logger };
     // The default one first: the Node names it.
     const runtimes = [...new Set([options.runtimes.get(""), ...options.runtimes.values()])].filter(

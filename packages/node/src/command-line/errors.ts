@@ -11,3 +11,9 @@ export const NoRuntime = defineError(
   "cannot choose a runtime for pods: {reason}",
   "Give --runtime process to run pods as plain processes, or --cri SOCKET of a container runtime.",
 );
+
+export const NotANode = defineError(
+  "NOT_A_NODE",
+  "{directory} was not made by a node: there is no node.db in it",
+  "Give the --state-dir that the node was run with; nothing was removed.",
+);

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
@@ -8,6 +8,7 @@ import { defaultHardThresholds, parseThresholds, type Threshold } from "../machi
 import type { ResourcePlan } from "../machine/index.ts";
 import { addressTowards } from "../machine/node-address.ts";
 import { type BootstrapOptions, joinCluster } from "../registration/index.ts";
+import { NodeStore } from "../store/index.ts";
 import { InvalidNodeOption } from "./errors.ts";
 import {
   addressesOption,
@@ -108,13 +109,16 @@ export function addRun(program: Command, context: CommandContext): void {
     .action((flags: RunFlags) => runNode(flags, context));
 }
 
+/** Where a node keeps what it needs. */
+export function stateDirectoryOf({ stateDir }: { stateDir?: string }, { home, isRoot }: CommandContext): string {
+  return resolve(stateDir ?? (isRoot ? "/var/lib/fjord-node" : `${home}/.local/share/fjord/node`));
+}
+
 async function runNode(flags: RunFlags, context: CommandContext): Promise<void> {
-  const { env, home, isRoot, signal, clock, random, logger } = context;
+  const { env, signal, clock, random, logger } = context;
   const nodeName = nodeNameOption("--node-name", flags.nodeName ?? hostname());
   const given = addressesOption("--node-ip", flags.nodeIp);
-  const stateDirectory = resolve(
-    flags.stateDir ?? (isRoot ? "/var/lib/fjord-node" : `${home}/.local/share/fjord/node`),
-  );
+  const stateDirectory = stateDirectoryOf(flags, context);
   const labels = labelsOption("--label", flags.label);
   const taints = taintsOption(flags.taint);
   const evictionThresholds = parseThresholds(flags.evictionHard);
@@ -141,6 +145,9 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
     },
     signal,
   );
+  // Before anything is touched that another node on the same directory might use.
+  await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
+  using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
   const agent = new NodeAgent({
     nodeName,
@@ -148,6 +155,7 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
     labels,
     taints,
     stateDirectory,
+    store,
     cluster,
     runtimes,
     runtimeName: runtimes.get("") === runtimes.get("process") ? "process" : "cri",

@@ -17,3 +17,9 @@ export const StoreUnusable = defineError(
   "cannot open the node's store {file}: {reason}",
   "Check that the state directory exists, that this user may write to it, and that its disk is not full.",
 );
+
+export const StoreInUse = defineError(
+  "NODE_STORE_IN_USE",
+  "another process uses the node's store {file}",
+  "Stop that node first, or give this one a --state-dir of its own.",
+);

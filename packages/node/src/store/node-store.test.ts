@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdtemp, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +71,7 @@ test("nobody else may read the file or those beside it", async () => {
   const file = newFile();
   using store = await open(file);
   store.putPod(pod("1"));
-  for (const suffix of ["", "-wal", "-shm"]) assert.equal((await stat(file + suffix)).mode & 0o777, 0o600, suffix);
+  for (const suffix of ["", "-wal"]) assert.equal((await stat(file + suffix)).mode & 0o777, 0o600, suffix);
 });
 
 test("a transaction that fails leaves nothing of itself, and the store usable", async () => {
@@ -151,4 +152,25 @@ test("whatever was acknowledged outlasts SIGKILL", async () => {
   const acknowledged = output.split("\n").slice(0, -1).length;
   using store = await open(file);
   assert.ok(store.pods().length >= acknowledged, `${store.pods().length} of ${acknowledged}`);
+});
+
+test("a store that another process has open is refused, and free again when that is killed", async () => {
+  const file = newFile();
+  const holder = spawn(
+    process.execPath,
+    [
+      "--input-type=module-typescript",
+      "--eval",
+      `import { NodeStore } from ${JSON.stringify(new URL("./node-store.ts", import.meta.url).href)};
+     import { silentLogger, systemClock } from "@fjord/base";
+     await NodeStore.open({ file: ${JSON.stringify(file)}, clock: systemClock, logger: silentLogger });
+     console.log("open"); setInterval(() => {}, 1000);`,
+    ],
+    { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] },
+  );
+  await once(holder.stdout, "data");
+  await assert.rejects(open(file), { code: "NODE_STORE_IN_USE" });
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  (await open(file))[Symbol.dispose]();
 });

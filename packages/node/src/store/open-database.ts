@@ -1,7 +1,7 @@
 import { chmod, rename } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
 import { type Clock, describeError, type Logger } from "@fjord/base";
-import { StoreDamaged, StoreNewer, StoreUnusable } from "./errors.ts";
+import { StoreDamaged, StoreInUse, StoreNewer, StoreUnusable } from "./errors.ts";
 import { migrate } from "./schema.ts";
 
 export interface DatabaseOptions {
@@ -10,7 +10,8 @@ export interface DatabaseOptions {
   readonly logger: Logger;
 }
 
-/** SQLite's own numbers for a file that it cannot make sense of. */
+/** SQLite's own numbers: for a file that another process has open, and for one that it cannot make sense of. */
+const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
@@ -22,6 +23,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<DatabaseSy
   try {
     return await open(options.file);
   } catch (error) {
+    if (codeOf(error) === BUSY) throw new StoreInUse({ file: options.file }, { cause: error });
     if (!isBeyondRepair(error)) throw unusable(options.file, error);
     const aside = await setAside(options);
     options.logger.error("the node's store cannot be read: it was set aside and a new one begun", {
@@ -41,9 +43,11 @@ async function open(file: string): Promise<DatabaseSync> {
   try {
     // Secrets and tokens are in it; the files beside it take over its mode.
     await chmod(file, 0o600);
-    database.exec(
-      "PRAGMA journal_mode = WAL; PRAGMA cache_size = -512; PRAGMA secure_delete = ON; PRAGMA busy_timeout = 2000;",
-    );
+    // Held until this process ends, however it does: two nodes on one state directory would fight over the same pods. One
+    // that is being replaced may take a moment to stop.
+    database.exec("PRAGMA busy_timeout = 5000; PRAGMA locking_mode = EXCLUSIVE;");
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA cache_size = -512; PRAGMA secure_delete = ON;");
+    database.exec("BEGIN EXCLUSIVE; COMMIT;");
     const problem = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
     if (problem !== "ok") throw new StoreDamaged({ problem });
     migrate(database);
@@ -66,9 +70,12 @@ async function setAside({ file, clock }: DatabaseOptions): Promise<string> {
 
 function isBeyondRepair(error: unknown): boolean {
   if (error instanceof StoreDamaged || error instanceof StoreNewer) return true;
-  // Extended codes carry the plain one in their lowest byte.
-  const number = Number((error as { errcode?: unknown }).errcode) & 0xff;
-  return number === CORRUPT || number === NOT_A_DATABASE;
+  return [CORRUPT, NOT_A_DATABASE].includes(codeOf(error));
+}
+
+/** Extended codes carry the plain one in their lowest byte. */
+function codeOf(error: unknown): number {
+  return Number((error as { errcode?: unknown }).errcode) & 0xff;
 }
 
 function unusable(file: string, error: unknown) {
