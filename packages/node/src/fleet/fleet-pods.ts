@@ -25,7 +25,7 @@ export interface PodHost {
 }
 
 export interface FleetPodsOptions {
-  readonly client: Pick<KubeClient, "list" | "watch" | "patch" | "delete">;
+  readonly client: Pick<KubeClient, "get" | "list" | "watch" | "patch" | "delete">;
   /** Undefined for nodes that are not of the fleet. */
   readonly host: (nodeName: string) => PodHost | undefined;
   readonly rules: () => readonly PodRule[];
@@ -48,23 +48,26 @@ interface Entry {
   settled: string;
   wakeAt: number;
   isConcluded: boolean;
+  /** The status was dropped: whatever changes brings it back. */
+  isAtRest: boolean;
 }
 
 /**
- * All pods of a fleet: one watch, one queue of pods to look at, one heap of times. A pod at rest is an entry in a map and
- * costs nothing else.
+ * All pods of a fleet: one watch, one queue of pods to look at, one heap of times. A pod at rest is a small entry in a
+ * map, without its status, and costs nothing else.
  */
 export class FleetPods {
   readonly #options: FleetPodsOptions;
   readonly #cache: Cache<Pod>;
   readonly #queue: WorkQueue;
   readonly #entries = new Map<string, Entry>();
+  readonly #trimmer: PodTrimmer;
   readonly #bucket: TokenBucket | undefined;
 
   constructor(options: FleetPodsOptions) {
     this.#options = options;
     const { client, clock, random, logger, host, requestsPerSecond } = options;
-    const trimmer = new PodTrimmer((nodeName) => host(nodeName) !== undefined);
+    this.#trimmer = new PodTrimmer((nodeName) => host(nodeName) !== undefined);
     this.#queue = new WorkQueue({ clock, random, backoff: { initial: 200, max: 30_000 } });
     this.#bucket = requestsPerSecond
       ? new TokenBucket({ burst: requestsPerSecond, perSecond: requestsPerSecond, clock })
@@ -76,7 +79,7 @@ export class FleetPods {
       logger,
       kind: Pod,
       scope: { fieldSelector: "spec.nodeName!=" },
-      transform: (pod) => trimmer.trim(pod),
+      transform: (pod) => this.#trimmer.trim(pod),
       omitManagedFields: true,
       indexers: { node: byNode },
     });
@@ -128,7 +131,7 @@ export class FleetPods {
     if (entry !== undefined && entry.pod.metadata.uid === pod.metadata.uid) this.#notice(entry, pod);
     else {
       if (entry !== undefined) this.#release(entry);
-      this.#entries.set(key, { pod, life: undefined, settled: "", wakeAt: 0, isConcluded: false });
+      this.#entries.set(key, { pod, life: undefined, settled: "", wakeAt: 0, isConcluded: false, isAtRest: false });
       // Whoever is there has its address before others are given theirs.
       const { podIP } = pod.status ?? {};
       if (podIP !== undefined) this.#options.addresses.claim(podIP);
@@ -139,7 +142,10 @@ export class FleetPods {
   /** What was answered to a write may be newer than what the watch has brought. */
   #notice(entry: Entry, pod: Pod): void {
     const order = compareResourceVersions(pod.metadata.resourceVersion ?? "", entry.pod.metadata.resourceVersion ?? "");
-    if ((order ?? 0) >= 0) entry.pod = pod;
+    if ((order ?? 0) < 0) return;
+    entry.pod = pod;
+    if (entry.isAtRest && entry.settled === pod.metadata.resourceVersion) drop(pod);
+    else entry.isAtRest = false;
   }
 
   #forget(pod: Pod): void {
@@ -182,20 +188,35 @@ export class FleetPods {
   async #look(key: string, signal: AbortSignal): Promise<void> {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.isConcluded) return;
-    const { pod } = entry;
-    const host = this.#options.host(pod.spec?.nodeName ?? "");
+    const host = this.#options.host(entry.pod.spec?.nodeName ?? "");
     if (host === undefined || host.isAway) return;
+    if (this.#isSettled(entry)) return;
+    if (entry.isAtRest) await this.#fetch(entry, signal);
+    const { pod } = entry;
     const now = this.#options.clock.now();
-    if (entry.settled === pod.metadata.resourceVersion && now < entry.wakeAt) return;
     const result = this.#simulate(entry, host, now);
     if (Number.isFinite(result.wakeAt)) this.#queue.addAfter(key, result.wakeAt - now);
     entry.wakeAt = result.wakeAt;
     if (result.ended && pod.metadata.deletionTimestamp !== undefined) return this.#conclude(entry, result, signal);
-    if (!isNews(pod, result.status)) {
-      entry.settled = pod.metadata.resourceVersion ?? "";
-      return;
+    if (isNews(pod, result.status)) await this.#write(entry, result.status, signal);
+    else entry.settled = pod.metadata.resourceVersion ?? "";
+    if (entry.wakeAt === Infinity && this.#isSettled(entry)) {
+      entry.isAtRest = true;
+      drop(entry.pod);
     }
-    await this.#write(entry, result.status, signal);
+  }
+
+  #isSettled({ settled, wakeAt, pod }: Entry): boolean {
+    return settled === pod.metadata.resourceVersion && this.#options.clock.now() < wakeAt;
+  }
+
+  /** Reads what was dropped. */
+  async #fetch(entry: Entry, signal: AbortSignal): Promise<void> {
+    await this.#pass(signal);
+    const pod = await this.#options.client.get(Pod, keyOf(entry.pod), { signal });
+    if (pod.metadata.uid !== entry.pod.metadata.uid) return;
+    entry.settled = "";
+    this.#notice(entry, this.#trimmer.trim(pod));
   }
 
   #simulate(entry: Entry, { address }: PodHost, now: number): SimulationResult {
@@ -253,6 +274,11 @@ export class FleetPods {
     const wait = this.#bucket?.reserve() ?? 0;
     if (wait > 0) await sleep(this.#options.clock, wait, signal);
   }
+}
+
+/** The objects of this cache are nobody else's. */
+function drop(pod: Pod): void {
+  (pod as { status?: unknown }).status = undefined;
 }
 
 function isNews(pod: Pod, status: PodStatus): boolean {

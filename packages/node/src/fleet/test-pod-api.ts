@@ -1,0 +1,106 @@
+import type { KubeObject } from "@fjord/base";
+import { ApiError, type KubeClient, type ObjectKey, type ObjectList, type Pod, type WatchEvent } from "@fjord/kube";
+
+type Api = Pick<KubeClient, "get" | "list" | "watch" | "patch" | "delete">;
+
+/** An API with pods for tests: it takes statuses and deletions, and keeps pods as text, so that whatever else stays is the other side's. */
+export class TestPodApi implements Api {
+  readonly patches: { readonly name: string; readonly status: NonNullable<Pod["status"]> }[] = [];
+  readonly deletions: string[] = [];
+  /** Whether statuses that were written are remembered. */
+  keepsPatches = true;
+  readonly #pods = new Map<string, string>();
+  readonly #events: WatchEvent<Pod>[] = [];
+  #revision = 1;
+  #wake = () => {};
+
+  /** Makes or replaces a pod. */
+  put(pod: Pod): void {
+    const key = `${pod.metadata.namespace}/${pod.metadata.name}`;
+    const before = this.#pods.get(key);
+    this.#emit(before === undefined ? "ADDED" : "MODIFIED", pod);
+  }
+
+  pod(name: string, namespace = "default"): Pod | undefined {
+    const text = this.#pods.get(`${namespace}/${name}`);
+    return text === undefined ? undefined : (JSON.parse(text) as Pod);
+  }
+
+  /** Asks for a pod's deletion, as kubectl does. */
+  requestDeletion(name: string, graceSeconds: number): void {
+    const pod = this.pod(name);
+    if (pod === undefined) return;
+    pod.metadata.deletionTimestamp = new Date(0).toISOString();
+    pod.metadata.deletionGracePeriodSeconds = graceSeconds;
+    this.#emit("MODIFIED", pod);
+  }
+
+  async get<T extends KubeObject>(_kind: unknown, { name, namespace }: ObjectKey): Promise<T> {
+    const pod = this.pod(name, namespace);
+    if (pod === undefined) throw notFound(name);
+    return pod as unknown as T;
+  }
+
+  async list<T extends KubeObject>(): Promise<ObjectList<T>> {
+    const items = [...this.#pods.values()].map((text) => JSON.parse(text) as T);
+    return { apiVersion: "v1", kind: "PodList", metadata: { resourceVersion: String(this.#revision) }, items };
+  }
+
+  async *watch<T extends KubeObject>(_kind: unknown, options: { signal?: AbortSignal } = {}) {
+    options.signal?.addEventListener("abort", () => this.#wake());
+    while (!options.signal?.aborted) {
+      const event = this.#events.shift();
+      if (event !== undefined) yield event as unknown as WatchEvent<T>;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+
+  async patch<T extends KubeObject>(_kind: unknown, { name, namespace }: ObjectKey, _type: string, patch: unknown) {
+    const pod = this.pod(name, namespace);
+    const { metadata, status } = JSON.parse(JSON.stringify(patch)) as Required<Pick<Pod, "metadata" | "status">>;
+    if (pod === undefined || pod.metadata.uid !== metadata.uid) throw notFound(name);
+    const lists = ["hostIPs", "podIPs"] as const;
+    for (const list of lists) {
+      const items = status[list] as Record<string, unknown>[] | undefined;
+      if (Array.isArray(items)) Object.assign(status, { [list]: items.filter((item) => !("$patch" in item)) });
+    }
+    const conditions = (status.conditions ?? []).filter((condition) => !("$patch" in condition));
+    pod.status = { ...pod.status, ...status, conditions };
+    for (const [field, value] of Object.entries(pod.status)) {
+      if (value === null) delete (pod.status as Record<string, unknown>)[field];
+    }
+    if (this.keepsPatches) this.patches.push({ name, status: pod.status });
+    this.#emit("MODIFIED", pod);
+    return pod as unknown as T;
+  }
+
+  async delete(_kind: unknown, { name, namespace }: ObjectKey): Promise<void> {
+    const key = `${namespace}/${name}`;
+    const text = this.#pods.get(key);
+    if (text === undefined) throw notFound(name);
+    this.#pods.delete(key);
+    this.deletions.push(name);
+    this.#push({ type: "DELETED", object: JSON.parse(text) as Pod });
+  }
+
+  #emit(type: "ADDED" | "MODIFIED", pod: Pod): void {
+    pod.metadata.resourceVersion = String(++this.#revision);
+    const text = JSON.stringify(pod);
+    this.#pods.set(`${pod.metadata.namespace}/${pod.metadata.name}`, text);
+    this.#push({ type, object: JSON.parse(text) as Pod });
+  }
+
+  #push(event: WatchEvent<Pod>): void {
+    this.#events.push(event);
+    this.#wake();
+  }
+}
+
+function notFound(name: string): ApiError {
+  const status = { kind: "Status", status: "Failure", reason: "NotFound", message: `${name} not found`, code: 404 };
+  return new ApiError({ action: `change Pod ${name}`, statusCode: 404, status });
+}
