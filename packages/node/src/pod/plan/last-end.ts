@@ -34,8 +34,16 @@ export function lastEnd(pod: Pod, observed: ObservedPod, name: string): LastEnd 
 export function nextAttempt(pod: Pod, observed: ObservedPod, name: string): number {
   const seen = newest(observed, name)?.attempt ?? -1;
   const status = reportedStatus(pod, name);
-  const ran = status?.containerID !== undefined && status.containerID !== "";
-  return Math.max(seen, ran ? status.restartCount : -1) + 1;
+  const reported = status?.restartCount ?? 0;
+  return Math.max(seen + 1, status !== undefined && hasRun(status) ? reported + 1 : reported);
+}
+
+/** Whether the container that the status names was started; one that was only made does not count. */
+function hasRun({ containerID, state, lastState }: ContainerStatus): boolean {
+  if (!containerID) return false;
+  if (state?.waiting === undefined) return true;
+  const before = lastState?.terminated;
+  return before !== undefined && (before.containerID ?? containerID) === containerID;
 }
 
 export function reportedStatus(pod: Pod, name: string): ContainerStatus | undefined {

@@ -47,6 +47,21 @@ describe("a pod that begins", () => {
     pod.carryOut({ do: "runSandbox", attempt: 0 });
     assert.deepEqual(words(pod, { pod: lost }), ["start web 5"]);
   });
+
+  test("does not count a container that was made and never started as a restart", () => {
+    const pod = model();
+    const status = { name: "web", image: "", imageID: "", ready: false, restartCount: 4, containerID: "x://1" };
+    const made = (lastState: object) => {
+      const state = { waiting: { reason: "ContainerCreating" } };
+      return { ...pod.pod, status: { containerStatuses: [{ ...status, state, lastState }] } };
+    };
+    const ended = (containerID?: string) => ({ terminated: { exitCode: 1, ...(containerID && { containerID }) } });
+    pod.carryOut({ do: "runSandbox", attempt: 0 });
+    assert.deepEqual(words(pod, { pod: made({}) }), ["start web 4"]);
+    assert.deepEqual(words(pod, { pod: made(ended("x://0")) }), ["start web 4"]);
+    assert.deepEqual(words(pod, { pod: made(ended("x://1")) }), ["start web 5"]);
+    assert.deepEqual(words(pod, { pod: made(ended()) }), ["start web 5"]);
+  });
 });
 
 describe("a container", () => {
