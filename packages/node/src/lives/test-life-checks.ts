@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { isNotFound, Node, Pod } from "@fjord/kube";
+import type { LifeBed } from "./test-life-bed.ts";
+import { until } from "./test-life-bed.ts";
+import { taskLines, Witness } from "./test-witness.ts";
+
+type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+
+/** Looks at pods from the outside: through the API, at what they wrote, and at the machine. */
+export class LifeChecks {
+  readonly #bed: LifeBed;
+
+  constructor(bed: LifeBed) {
+    this.#bed = bed;
+  }
+
+  async create(name: string, spec: NonNullable<Pod["spec"]>): Promise<Pod> {
+    const { namespace, nodeName, admin } = this.#bed;
+    const pod: Pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace },
+      spec: { nodeName, ...spec },
+    };
+    return admin.create(Pod, pod);
+  }
+
+  get(name: string): Promise<Pod> {
+    return this.#bed.admin.get(Pod, { name, namespace: this.#bed.namespace });
+  }
+
+  async delete(name: string, gracePeriodSeconds?: number): Promise<void> {
+    const key = { name, namespace: this.#bed.namespace };
+    await this.#bed.admin.delete(Pod, key, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds });
+  }
+
+  witness(pod: Pod): Witness {
+    return new Witness(this.#bed.witnessDirectory, uidOf(pod));
+  }
+
+  async nodeReady(): Promise<void> {
+    const { admin, nodeName, node } = this.#bed;
+    await until(
+      "the node to be ready",
+      async () => {
+        const { status } = await admin.get(Node, { name: nodeName });
+        return status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True");
+      },
+      { more: () => node.logTail(25) },
+    );
+  }
+
+  /** Waits until the API says what is asked of the pod's status. */
+  status(name: string, what: string, holds: (status: NonNullable<Pod["status"]>) => unknown): Promise<Pod> {
+    let last: Pod | undefined;
+    return until(
+      `${name} ${what}`,
+      async () => {
+        last = await this.get(name);
+        return last.status !== undefined && holds(last.status) ? last : undefined;
+      },
+      { more: () => `${JSON.stringify(last?.status)}\n${this.#bed.node.logTail(25)}` },
+    );
+  }
+
+  ready(name: string): Promise<Pod> {
+    return this.status(name, "ready", ({ conditions = [] }) =>
+      conditions.some((condition) => condition.type === "Ready" && condition.status === "True"),
+    );
+  }
+
+  async gone(pod: Pod): Promise<void> {
+    const { name = "" } = pod.metadata;
+    let last: Pod | undefined;
+    await until(
+      `${name} to be gone`,
+      async () => {
+        last = await this.get(name).catch((error: unknown) => {
+          if (isNotFound(error)) return undefined;
+          throw error;
+        });
+        return last?.metadata.uid !== pod.metadata.uid;
+      },
+      { more: () => `${JSON.stringify(last)}\n${this.#bed.node.logTail(25)}` },
+    );
+    await this.nothingRemains(pod);
+  }
+
+  async nothingRemains(pod: Pod): Promise<void> {
+    await until(`nothing to remain of ${pod.metadata.name}`, () => this.#bed.remains(uidOf(pod)).length === 0, {
+      more: () => `${this.#bed.remains(uidOf(pod)).join("\n")}\n${this.#bed.node.logTail(25)}`,
+    });
+    for (const name of containerNames(pod)) assert.deepEqual(this.witness(pod).overlaps(name), [], `${name} ran twice`);
+  }
+
+  /** What the API says that runs is what runs. */
+  async runsAsTold(name: string): Promise<void> {
+    const pod = await this.get(name);
+    const told = statuses(pod)
+      .filter(({ state }) => state?.running)
+      .map(({ containerID = "" }) => containerID.slice(containerID.indexOf("//") + 2));
+    const { containers } = this.#bed.running(uidOf(pod));
+    assert.deepEqual([...containers].sort(), told.sort(), `${name}: what runs (left) is not what the API says`);
+  }
+
+  /**
+   * The container began once, or once more where it was restarted, never while an earlier start still lived; and each
+   * line of its log is there once and in order.
+   */
+  async lived(pod: Pod, container: string, expected: { starts: number; restarts?: number }): Promise<void> {
+    const witness = this.witness(pod);
+    const text = `${pod.metadata.name}/${container}`;
+    const starts = witness.starts(container);
+    assert.deepEqual(witness.overlaps(container), [], `${text} ran twice at once`);
+    assert.equal(starts.length, expected.starts, `${text} was started so often`);
+    const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
+    const { restarts = expected.starts - 1 } = expected;
+    assert.equal(status?.restartCount, restarts, `${text} was restarted so often`);
+    await this.#logIsWhole(pod, container, starts.at(-1) ?? "", false);
+    const previous = starts.at(-2);
+    if (previous !== undefined) await this.#logIsWhole(pod, container, previous, true);
+  }
+
+  async #logIsWhole(pod: Pod, container: string, token: string, previous: boolean): Promise<void> {
+    const witness = this.witness(pod);
+    const before = witness.written(container, token);
+    const lines = await this.logs(pod, container, previous);
+    const after = witness.written(container, token);
+    const text = `the log of ${pod.metadata.name}/${container}${previous ? " before" : ""}`;
+    assert.deepEqual(
+      lines,
+      Array.from(lines, (_, index) => `${token} ${index + 1}`),
+      `${text} is in order and whole`,
+    );
+    // A line that is noted as about to be written may be on its way.
+    assert.ok(
+      lines.length >= before - 1 && lines.length <= after,
+      `${text} has ${lines.length} lines of ${before} to ${after}`,
+    );
+  }
+
+  /** As `kubectl logs` gives them. */
+  async logs(pod: Pod, container: string, previous = false): Promise<string[]> {
+    const { admin, namespace } = this.#bed;
+    const path = `/api/v1/namespaces/${namespace}/pods/${pod.metadata.name}/log`;
+    // A serving certificate and a connection may have gone with the process before.
+    const body = await until(
+      `logs of ${pod.metadata.name}/${container}`,
+      async () => (await admin.raw("GET", path, { query: { container, previous } })).body.toString() || " ",
+      { seconds: 20 },
+    );
+    return body.split("\n").slice(0, -1);
+  }
+
+  /** A task that must run once has run once and to its end. */
+  async ranOnce(pod: Pod): Promise<void> {
+    const { name = "" } = pod.metadata;
+    const over = await this.status(name, "over", ({ phase }) => phase === "Succeeded" || phase === "Failed");
+    const starts = this.witness(pod).starts("task");
+    assert.equal(starts.length, 1, `${name} ran so often`);
+    assert.equal(over.status?.phase, "Succeeded", `${name}: ${JSON.stringify(over.status)}`);
+    const lines = await this.logs(pod, "task");
+    assert.deepEqual(
+      lines,
+      Array.from({ length: taskLines }, (_, index) => `${starts[0]} ${index + 1}`),
+    );
+  }
+}
+
+export function uidOf(pod: Pod): string {
+  return pod.metadata.uid ?? "";
+}
+
+function statuses({ status }: Pod): ContainerStatus[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+}
+
+function containerNames({ spec }: Pod): string[] {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ name }) => name);
+}
