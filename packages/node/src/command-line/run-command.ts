@@ -43,9 +43,10 @@ interface RunFlags {
   nodeName?: string;
   nodeIp: string[];
   stateDir?: string;
-  runtime?: "cri" | "process";
+  runtime?: "cri" | "process" | "simulated";
   cri?: string;
   podRange?: string;
+  simulatedRules?: string;
   label: string[];
   taint: string[];
   capacity: string[];
@@ -86,10 +87,11 @@ export function addRun(program: Command, context: CommandContext): void {
       new Option(
         "--runtime <name>",
         "what runs pods without a runtimeClassName (default: cri where --cri is given)",
-      ).choices(["cri", "process"]),
+      ).choices(["cri", "process", "simulated"]),
     )
     .option("--cri <socket>", "unix socket of a container runtime, such as /run/containerd/containerd.sock")
-    .option("--pod-range <cidr>", "addresses for pods of the process runtime, inside 127.0.0.0/8")
+    .option("--pod-range <cidr>", "addresses for pods of the process runtime, inside 127.0.0.0/8, or simulated ones")
+    .option("--simulated-rules <file>", "what becomes of simulated pods, in YAML; see docs/simulated.md")
     .option("--label <name=value>", "label of the node; several times, or several with commas", several, [])
     .option("--taint <key=value:effect>", "taint of the node when it first registers", several, [])
     .option("--capacity <resource=amount>", "instead of what the machine has, or beside it", several, [])
@@ -158,7 +160,7 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
     store,
     cluster,
     runtimes,
-    runtimeName: runtimes.get("") === runtimes.get("process") ? "process" : "cri",
+    runtimeName: [...runtimes].find(([name, runtime]) => name !== "" && runtime === runtimes.get(""))?.[0] ?? "",
     resources,
     evictionThresholds,
     kubeletApi,

@@ -1,14 +1,18 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Clock, Logger } from "@fjord/base";
 import type { Runtime } from "../runtime/index.ts";
 import { NoRuntime } from "./errors.ts";
 
 export interface RuntimeChoice {
   /** What pods run by that name no RuntimeClass. */
-  readonly runtime?: "cri" | "process";
+  readonly runtime?: "cri" | "process" | "simulated";
   /** Socket of a container runtime. */
   readonly cri?: string;
-  /** For pods of the process runtime, inside 127.0.0.0/8. */
+  /** For pods of the process runtime, inside 127.0.0.0/8; or for simulated ones. */
   readonly podRange?: string;
+  /** File with the rules of the simulation. */
+  readonly simulatedRules?: string;
 }
 
 export interface RuntimesOptions extends RuntimeChoice {
@@ -19,6 +23,13 @@ export interface RuntimesOptions extends RuntimeChoice {
 
 /** The runtimes of a node, by the handlers of RuntimeClasses; the default one also has the empty handler. */
 export async function openRuntimes(options: RuntimesOptions): Promise<Map<string, Runtime>> {
+  if (options.runtime === "simulated") {
+    const runtime = await simulatedRuntime(options);
+    return new Map([
+      ["", runtime],
+      ["simulated", runtime],
+    ]);
+  }
   const main = options.runtime ?? (options.cri === undefined ? "process" : "cri");
   const runtimes = new Map<string, Runtime>([["process", await processRuntime(options)]]);
   if (options.cri !== undefined) runtimes.set("cri", await criRuntime(options.cri, options));
@@ -30,6 +41,19 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Map<string
 async function processRuntime({ stateDirectory, podRange, clock, logger }: RuntimesOptions): Promise<Runtime> {
   const { ProcessRuntime } = await import("../runtimes/process/index.ts");
   return ProcessRuntime.open({ stateDirectory, ...(podRange !== undefined && { podRange }), clock, logger });
+}
+
+async function simulatedRuntime(options: RuntimesOptions): Promise<Runtime> {
+  const { stateDirectory, podRange, simulatedRules: file, clock, logger } = options;
+  const { parseRules, noRules, SimulatedRuntime } = await import("../runtimes/simulated/index.ts");
+  const rules = file === undefined ? noRules : await parseRules(await readFile(file, "utf8"), file);
+  return SimulatedRuntime.open({
+    file: join(stateDirectory, "simulated.json"),
+    rules: rules.pods,
+    ...(podRange !== undefined && { podRange }),
+    clock,
+    logger,
+  });
 }
 
 /** Its code is loaded only where it is wanted. */

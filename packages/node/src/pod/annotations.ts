@@ -8,6 +8,8 @@ export const annotations = {
   resources: "node.fjord.dev/resources",
   /** Seconds that the container has to end in once its pod is no longer known. */
   grace: "node.fjord.dev/termination-grace-seconds",
+  /** What the container is to its pod: `init`, `sidecar`, `main`, `ephemeral`. */
+  role: "node.fjord.dev/container-role",
   /** File that the container leaves its last words in. */
   terminationMessage: "node.fjord.dev/termination-message",
   /** `spec.runtimeClassName` handler that the sandbox was made with. */

@@ -60,6 +60,8 @@ export interface Runtime {
   exec(id: string, command: readonly string[], streams: CommandStreams, signal?: AbortSignal): Promise<number>;
   /** Runs a short command to its end, where there is a quicker way than `exec`; rejects when it takes too long. */
   execSync?(id: string, command: readonly string[], timeoutMs: number): Promise<ExecSyncResult>;
+  /** Answers for a container that nothing could ask; where it is absent, the container itself is asked. */
+  probe?(id: string, kind: "Startup" | "Liveness" | "Readiness"): Promise<ProbeAnswer>;
   /** Joins the streams of a container's own process until it ends or the signal aborts. */
   attach(id: string, streams: CommandStreams, signal?: AbortSignal): Promise<void>;
   /** Joins a stream with a port on the pod's loopback; resolves when either side has ended. */
@@ -79,6 +81,11 @@ export interface ExecSyncResult {
   readonly exitCode: number;
   /** Of both streams, one after the other. */
   readonly output: string;
+}
+
+export interface ProbeAnswer {
+  readonly outcome: "success" | "failure";
+  readonly message: string;
 }
 
 export interface RuntimeVersion {

@@ -45,6 +45,7 @@ export function forgeContainer(pod: Pod, container: PodContainer, facts: Contain
     annotations: {
       [annotations.restartDelay]: String(facts.restartDelay),
       [annotations.image]: spec.image ?? "",
+      [annotations.role]: container.role,
       [annotations.resources]: JSON.stringify(spec.resources ?? {}),
       [annotations.grace]: String(pod.spec?.terminationGracePeriodSeconds ?? 30),
       [annotations.terminationMessage]: facts.messageFile,

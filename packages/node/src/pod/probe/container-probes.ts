@@ -68,13 +68,13 @@ export class ContainerProbes {
   }
 
   #run(kind: Kind, probe: Probe, initial?: boolean): RunningProbe {
-    const { clock, startedAt, say } = this.#options;
+    const { clock, startedAt, say, runtime, id } = this.#options;
     return new RunningProbe({
       probe,
       startedAt,
       clock,
       ...(initial !== undefined && { initial }),
-      attempt: (signal) => tryProbe(probe, this.#options, signal),
+      attempt: (signal) => runtime.probe?.(id, kind) ?? tryProbe(probe, this.#options, signal),
       onResult: (result) => tell(kind, result, say),
       onVerdict: () => this.#judge(kind),
     });

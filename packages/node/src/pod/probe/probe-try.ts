@@ -9,7 +9,7 @@ import { probeTcp } from "./tcp-probe.ts";
 
 /** What is probed. */
 export interface ProbedContainer {
-  readonly runtime: Pick<Runtime, "exec" | "execSync">;
+  readonly runtime: Pick<Runtime, "exec" | "execSync" | "probe">;
   readonly id: string;
   readonly spec: Container;
   readonly podIP: string;
