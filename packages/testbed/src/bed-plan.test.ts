@@ -62,6 +62,7 @@ test("a bed takes ranges to which the host has no way yet, and the first ones wh
   assert.equal(freeRanges(2, routes("00000000", "000200C0")), 1);
   assert.equal(freeRanges(1, routes("0000650A")), 2);
   assert.equal(freeRanges(2, routes("0000660A")), 3);
+  assert.equal(freeRanges(1, routes("0000AA0A"), 70), 1);
   const [site] = planSites(plan({ sites: 1, firstRange: freeRanges(1, routes("0000650A")) }));
   assert.equal(site?.podCidr, "10.102.0.0/16");
 });

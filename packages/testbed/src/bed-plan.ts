@@ -77,16 +77,16 @@ export function freeNodeSubnets(count: number, hostAddresses: readonly string[],
 }
 
 /**
- * The number of the first ranges in a row to whose pods the host has no way yet, from the text of /proc/net/route. Beds
- * with real nodes that run side by side would else be led to each other's pods. The first ones where all are taken.
+ * The number of the first ranges in a row, from `first` on, to whose pods the host has no way yet by the text of
+ * /proc/net/route. Beds with real nodes that run side by side would else be led to each other's pods.
  */
-export function freeRanges(count: number, routes: string): number {
+export function freeRanges(count: number, routes: string, first = 1): number {
   const taken = new Set(routes.split("\n").map((line) => line.split("\t")[1]));
-  const isFree = (first: number) =>
-    Array.from({ length: count }, (_, i) => siteRanges(i + 1, false, first)).every(
+  const isFree = (number: number) =>
+    Array.from({ length: count }, (_, i) => siteRanges(i + 1, false, number)).every(
       ({ podCidr }) => !taken.has(routeTable(podCidr)),
     );
-  return Array.from({ length: maxSites }, (_, i) => i + 1).find(isFree) ?? 1;
+  return Array.from({ length: maxSites }, (_, i) => ((first - 1 + i) % maxSites) + 1).find(isFree) ?? first;
 }
 
 /** An address as the kernel's table of routes has it: 10.101.0.0 is 0000650A. */

@@ -185,8 +185,15 @@ async function layOut(id: string, directory: string, options: BedOptions, random
     components: options.components ?? "all",
     ports: await freePorts(sites * portsPerSite, "127.0.0.1", random),
     nodeSubnets: options.nodes ? freeNodeSubnets(sites, hostAddresses, Math.floor(random() * 256)) : [],
-    ...(options.nodes && { firstRange: freeRanges(sites, await readFile("/proc/net/route", "utf8")) }),
+    ...(options.nodes && { firstRange: await firstRange(sites, hostAddresses, random) }),
   });
+}
+
+/** Where another bed has a bridge and may not have its ways to pods yet, chance keeps the two apart. */
+async function firstRange(sites: number, hostAddresses: readonly string[], random: Random): Promise<number> {
+  const alone = !hostAddresses.some((address) => address.startsWith("198.18."));
+  const routes = await readFile("/proc/net/route", "utf8");
+  return freeRanges(sites, routes, alone ? 1 : 1 + Math.floor(random() * maxSites));
 }
 
 async function claimDirectory(directory: string): Promise<void> {
