@@ -275,6 +275,24 @@ test("a preStop hook that does not end is cut off when the grace period is over"
   assert.equal(bench.api.pods.size, 0);
 });
 
+test("how a deleted pod ended is known until the API knows it, over a restart of the node too", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  bench.api.isAway = true;
+  bench.runtime.exit(bench.runtime.running("web")?.id ?? "", 42);
+  bench.api.markDeleted("uid-web", 5);
+  await bench.advance(30);
+  await bench.stopNode();
+  bench.startNode();
+  await bench.advance(5);
+  assert.equal(bench.api.pods.size, 1);
+  bench.api.isAway = false;
+  await bench.advance(15);
+  assert.equal(bench.api.pods.size, 0);
+  assert.equal(bench.runtime.sandboxes.length, 0);
+  assert.equal(bench.api.patches.at(-1)?.containerStatuses?.[0]?.state?.terminated?.exitCode, 42);
+});
+
 test("a second deletion with less time cuts the first one short", async () => {
   await using bench = await PodBench.start();
   bench.runtime.obeysStop = false;

@@ -12,6 +12,8 @@ export class FakeApi implements PodSource {
   readonly volumeCalls: string[] = [];
   readonly volumeFailures: Error[] = [];
   isCurrent = true;
+  /** Whether writes fail. */
+  isAway = false;
   #listeners = new Set<(uid: string) => void>();
   #objectListeners = new Set<(uid: string) => void>();
 
@@ -64,6 +66,7 @@ export class FakeApi implements PodSource {
 
   readonly client = {
     patch: async (_kind: unknown, key: { name: string }, _type: unknown, patch: unknown) => {
+      if (this.isAway) throw new Error("the API is away");
       const { metadata, status } = patch as { metadata: { uid: string }; status: PodStatus };
       const pod = this.pods.get(metadata.uid);
       if (pod === undefined) throw new Error(`no pod ${key.name}`);

@@ -35,7 +35,7 @@ export class OrphanSweep {
 
   #isOrphan(uid: string): boolean {
     const { source, isKept } = this.#options;
-    return source.isCurrent && source.get(uid) === undefined && !isKept(uid);
+    return source.get(uid) === undefined && !isKept(uid);
   }
 
   async #end(uid: string, signal: AbortSignal): Promise<void> {
