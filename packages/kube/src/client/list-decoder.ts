@@ -1,5 +1,3 @@
-import type { SharedFieldSets } from "./shared-field-sets.ts";
-
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
@@ -13,14 +11,11 @@ const noBytes = Buffer.alloc(0);
 
 export interface ListDecoderOptions {
   batchBytes?: number;
-  /** Takes something out of the text before it is parsed. */
-  filter?: ListFilter;
-  /** Parses instead of `JSON.parse`, with the same result. */
-  fieldSets?: SharedFieldSets;
+  parse?: ParseItems;
 }
 
-/** Takes something out of the text before it is parsed; one is made for each answer. */
-export type ListFilter = () => { push(chunk: Buffer): Buffer; end(): Buffer };
+/** Parses `before` and the text, in which there are items, and may treat them in a way of its own. */
+export type ParseItems = <T>(before: string, text: Buffer, itemsOf: (value: T) => unknown) => T;
 
 /**
  * Parses a list while it arrives: the server makes the rest meanwhile, only a batch of bytes is held instead of several
@@ -38,21 +33,15 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
   #head: T | undefined;
   #separator: Buffer | undefined;
   readonly #items: unknown[] = [];
-  readonly #filter: ReturnType<ListFilter> | undefined;
-  readonly #fieldSets: SharedFieldSets | undefined;
+  readonly #parse: ParseItems;
 
-  constructor({ batchBytes = BATCH, filter, fieldSets }: ListDecoderOptions = {}) {
+  constructor({ batchBytes = BATCH, parse = parseAsIs }: ListDecoderOptions = {}) {
     this.#batch = batchBytes;
     this.#threshold = batchBytes;
-    this.#fieldSets = fieldSets;
-    this.#filter = filter?.();
+    this.#parse = parse;
   }
 
   push(chunk: Buffer): void {
-    this.#take(this.#filter === undefined ? chunk : this.#filter.push(chunk));
-  }
-
-  #take(chunk: Buffer): void {
     this.#reserve(chunk.length);
     chunk.copy(this.#buffer, this.#length);
     this.#length += chunk.length;
@@ -61,7 +50,6 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
 
   /** The whole list; throws `SyntaxError` if it is none, and whatever Node throws if it is too long. */
   end(): T {
-    if (this.#filter !== undefined) this.#take(this.#filter.end());
     const rest = this.#buffer.subarray(0, this.#length);
     this.#buffer = noBytes;
     if (this.#head === undefined) return this.#parse<T>("", rest, (list) => list?.items);
@@ -120,15 +108,14 @@ export class ListDecoder<T extends { items?: unknown[] | null }> {
     }
   }
 
-  #parse<R>(before: string, text: Buffer, itemsOf: (value: R) => unknown): R {
-    if (this.#fieldSets !== undefined) return this.#fieldSets.parse(before, text, itemsOf);
-    return JSON.parse(before + text.toString("utf8")) as R;
-  }
-
   #drop(bytes: number): void {
     this.#buffer.copyWithin(0, bytes, this.#length);
     this.#length -= bytes;
   }
+}
+
+function parseAsIs<T>(before: string, text: Buffer): T {
+  return JSON.parse(before + text.toString("utf8")) as T;
 }
 
 /** Undefined where the text was cut at the wrong place, or is longer than a string can be. */

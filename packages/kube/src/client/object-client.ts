@@ -2,8 +2,9 @@ import { apiVersionOf, type Kind, type KubeObject } from "@fjord/base";
 import type { HttpMethod, HttpRequest } from "../transport/http.ts";
 import { InvalidAddress } from "./errors.ts";
 import type * as api from "./interfaces.ts";
+import type { ParseItems } from "./list-decoder.ts";
 import { listPages } from "./list-pages.ts";
-import { ManagedFieldsFilter } from "./managed-fields-filter.ts";
+import { parseWithoutManagedFields } from "./managed-fields-filter.ts";
 import { deleteBody, jsonBody, listQuery, patchContentTypes, writeQuery } from "./request-options.ts";
 import type { Requester } from "./requester.ts";
 import { collectionPath, describeTarget, objectPath, type QueryValue, queryString } from "./resource-path.ts";
@@ -46,10 +47,10 @@ export class ObjectClient implements api.Reader, api.ListWatcher, api.Writer {
       action: `list ${describeTarget(kind, options)}`,
       signal: options.signal,
     };
-    const decoding = options.omitManagedFields
-      ? { filter: () => new ManagedFieldsFilter() }
-      : { fieldSets: this.#fieldSets };
-    const list = await this.requester.list<api.ObjectList<T>>(request, decoding);
+    const parse: ParseItems = options.omitManagedFields
+      ? parseWithoutManagedFields
+      : (before, text, itemsOf) => this.#fieldSets.parse(before, text, itemsOf);
+    const list = await this.requester.list<api.ObjectList<T>>(request, { parse });
     return withTypes(list, kind);
   }
 

@@ -19,7 +19,10 @@ interface List {
 }
 
 function decode(text: string, fieldSets = new SharedFieldSets(), chunkBytes = 1024, batchBytes = 4096): List {
-  const decoder = new ListDecoder<List>({ batchBytes, fieldSets });
+  const decoder = new ListDecoder<List>({
+    batchBytes,
+    parse: (before, text, itemsOf) => fieldSets.parse(before, text, itemsOf),
+  });
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; start += chunkBytes)
     decoder.push(bytes.subarray(start, start + chunkBytes));
