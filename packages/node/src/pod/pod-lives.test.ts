@@ -556,3 +556,10 @@ test("containers are found by name, and the one before by asking for it", async 
   assert.equal(bench.manager.container({ ...address, uid: "another" }), undefined);
   assert.equal(bench.manager.sandbox(address)?.sandbox.id, bench.runtime.sandboxes[0]?.id);
 });
+
+test("a pod for another system is refused as such, whatever else the runtime has against it", async () => {
+  await using bench = await PodBench.start();
+  bench.runtime.objectionsTo = () => ["no windows here"];
+  await bench.run(newPod("glass", { os: { name: "windows" } }));
+  assert.deepEqual([bench.status("glass").phase, bench.status("glass").reason], ["Failed", "PodOSNotSupported"]);
+});

@@ -29,6 +29,8 @@ class Api {
       };
     },
     delete: async (_: unknown, __: unknown, options: unknown) => {
+      const failure = this.failures.shift();
+      if (failure !== undefined) throw failure;
       this.writes.push(options);
     },
   } as unknown as StatusWriterOptions["client"];
@@ -87,6 +89,22 @@ test("a finished pod is deleted after its last status, and only it", () =>
     assert.equal(api.writes[0], "Succeeded");
     const { signal: _, ...options } = api.writes[1] as { signal: unknown };
     assert.deepEqual(options, { gracePeriodSeconds: 0, preconditions: { uid: "uid-web" } });
+  }));
+
+test("a finished pod is deleted until it is gone, even where the API denies it", () =>
+  withWriter(async (writer, api, clock) => {
+    const status = { kind: "Status", reason: "NotFound", code: 404 };
+    const denial = new ApiError({ action: "delete", statusCode: 404, status });
+    api.failures.push(denial);
+    writer.finish(web());
+    await clock.advance(30_000);
+    assert.equal(api.writes.length, 1);
+    api.failures.push(denial, denial, denial);
+    writer.finish(web());
+    await clock.advance(10);
+    writer.forget("uid-web");
+    await clock.advance(60_000);
+    assert.equal(api.failures.length, 2);
   }));
 
 test("nobody waits for the status of a pod that is gone", () =>

@@ -99,7 +99,9 @@ export class StatusWriter {
   #retry(uid: string, error: unknown): void {
     const failures = this.#queue.failures(uid);
     const note = { pod: uid, error: describeError(error) };
-    if (failures === 0) this.#options.logger.warn("cannot report a pod's status, trying again", note);
+    if (failures === 0 && !isGone(error)) {
+      this.#options.logger.warn("cannot report a pod's status, trying again", note);
+    }
     this.#queue.addRateLimited(uid);
   }
 
@@ -110,8 +112,10 @@ export class StatusWriter {
       if (entry.status !== undefined) await this.#patch(uid, entry, entry.status, signal);
       if (entry.isFinished && entry.status === undefined) await this.#delete(uid, entry, signal);
     } catch (error) {
+      // An API server that has just started denies pods that it has, to nodes that delete them: only when it tells by
+      // itself that one is gone, and `forget` is called, is that certain.
+      if (!isGone(error) || entry.isFinished) throw error;
       // Gone, or another pod by now: either way nobody waits for this one's status.
-      if (!isNotFound(error) && !isConflict(error)) throw error;
       this.#entries.delete(uid);
     }
   }
@@ -158,6 +162,10 @@ export class StatusWriter {
     this.#entries.set(uid, fresh);
     return fresh;
   }
+}
+
+function isGone(error: unknown): boolean {
+  return isNotFound(error) || isConflict(error);
 }
 
 /** Whether the API has made of the status what it can, and nobody has changed it since. */
