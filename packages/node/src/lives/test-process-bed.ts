@@ -11,6 +11,7 @@ import { startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { openCgroups } from "../runtimes/process/cgroups.ts";
 import { ProcessRuntime } from "../runtimes/process/index.ts";
 import { scanProcesses, sendSignal } from "../runtimes/process/process-table.ts";
+import { groupsOf } from "./test-control-groups.ts";
 import { killControl, type LifeBed, openNamespace, type Part, startControl, until } from "./test-life-bed.ts";
 
 export interface ProcessBedOptions {
@@ -186,20 +187,6 @@ function names(directory: string): string[] {
 function mounts(): string[] {
   const lines = readFileSync("/proc/self/mounts", "utf8").split("\n");
   return lines.map((line) => line.split(" ")[1] ?? "").filter((mount) => mount !== "");
-}
-
-/** All control groups below a path, whatever the controller. */
-export function groupsOf(path: string): string[] {
-  const roots = readFileSync("/proc/self/mounts", "utf8")
-    .split("\n")
-    .map((line) => line.split(" "))
-    .filter(([, , type]) => type === "cgroup" || type === "cgroup2")
-    .map(([, mount = ""]) => join(mount, path));
-  return roots.filter(existsSync).flatMap((root) => {
-    return readdirSync(root, { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => join(entry.parentPath, entry.name));
-  });
 }
 
 async function freePort(): Promise<string> {

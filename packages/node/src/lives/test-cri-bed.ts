@@ -1,0 +1,165 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { KubeClient } from "@fjord/kube";
+import { type Bed, imageNames, type ManagedProcess, type RealNode, type Site } from "@fjord/testbed";
+import { startTestBed, testNodes } from "@fjord/testbed/testing";
+import { groupsOf } from "./test-control-groups.ts";
+import { killControl, type LifeBed, openNamespace, type Part, startControl } from "./test-life-bed.ts";
+
+/** A node of ours with containerd, in namespaces of its own. */
+export class CriBed implements LifeBed {
+  readonly site: Site;
+  readonly admin: KubeClient;
+  readonly namespace = "lives";
+  readonly parts: readonly Part[] = ["node", "runtime", "api", "etcd"];
+  readonly #bed: Bed;
+  readonly #node: RealNode;
+
+  private constructor(bed: Bed, site: Site, node: RealNode, admin: KubeClient) {
+    this.#bed = bed;
+    this.site = site;
+    this.#node = node;
+    this.admin = admin;
+  }
+
+  static async start(): Promise<CriBed> {
+    const provider = testNodes({ kubelet: "fjord" });
+    const bed = await startTestBed({ sites: 1, nodes: { count: 1, provider }, timeout: 240_000 });
+    const site = bed.site("site-1");
+    const [node] = provider.nodes(site);
+    if (node === undefined) throw new Error("the site has no node");
+    await mkdir(join(node.directory, "lib/witness"));
+    return new CriBed(bed, site, node, await openNamespace(site, "lives"));
+  }
+
+  get node(): ManagedProcess {
+    return this.#node.process("kubelet");
+  }
+
+  get nodeName(): string {
+    return this.#node.name;
+  }
+
+  get witnessDirectory(): string {
+    return join(this.#node.directory, "lib/witness");
+  }
+
+  get place() {
+    return { image: imageNames.busybox, hostPath: "/var/lib/witness" };
+  }
+
+  async kill(part: Part): Promise<void> {
+    if (part === "api" || part === "etcd") await killControl(this.site, part);
+    else await this.#process(part).kill();
+  }
+
+  async start(part: Part): Promise<void> {
+    if (part === "api" || part === "etcd") await startControl(this.site, part);
+    else await this.#process(part).start();
+  }
+
+  #process(part: "node" | "runtime"): ManagedProcess {
+    return this.#node.process(part === "node" ? "kubelet" : "containerd");
+  }
+
+  /** Its control groups: the sandbox' own comes first. */
+  traces(uid: string) {
+    const groups = this.#groups(uid);
+    return { sandboxes: Math.min(groups.length, 1), containers: Math.max(groups.length - 1, 0) };
+  }
+
+  running(uid: string) {
+    const ids = this.#groups(uid).filter(hasProcesses).map(lastName);
+    const sandboxes = new Set(names(join(this.#criDirectory, "sandboxes")));
+    return {
+      containers: ids.filter((id) => !sandboxes.has(id)),
+      sandboxes: ids.filter((id) => sandboxes.has(id)).length,
+    };
+  }
+
+  /** Of each container and sandbox of a pod, for one controller. */
+  #groups(uid: string): string[] {
+    const groups = groupsOf(this.#cgroup, "memory").filter((group) => group.includes(uid));
+    return groups.filter((group) => /^[0-9a-f]{64}$/.test(lastName(group)));
+  }
+
+  get #cgroup(): string {
+    return `/${this.site.layout.nodeNetwork?.bridge}/${this.nodeName}`;
+  }
+
+  get #criDirectory(): string {
+    return join(this.#node.directory, "lib/containerd/io.containerd.grpc.v1.cri");
+  }
+
+  remains(uid: string): string[] {
+    const state = join(this.#node.directory, "lib/fjord-node");
+    return [
+      ...groupsOf(this.#cgroup).filter((group) => group.includes(uid)),
+      ...names(join(state, "pods")).filter((name) => name === uid),
+      ...names(join(state, "logs")).filter((name) => name.endsWith(uid)),
+      ...this.#mounts().filter((mount) => mount.includes(uid)),
+      ...this.#shims().filter((shim) => shim.includes(uid)),
+    ];
+  }
+
+  /** containerd's sandboxes without processes are only in its own store; its bundles are where their mounts are. */
+  #mounts(): string[] {
+    const pid = readText(join(this.#node.directory, "pid"))?.trim();
+    return (readText(`/proc/${pid}/mounts`) ?? "").split("\n");
+  }
+
+  /** Command lines of what containerd has started for each sandbox. */
+  #shims(): string[] {
+    const groups = groupsOf(this.#cgroup, "memory").filter((group) => lastName(group) === "daemons");
+    const pids = groups.flatMap((group) => (readText(join(group, "cgroup.procs")) ?? "").split("\n"));
+    return pids.flatMap((pid) => (pid === "" ? [] : (readText(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ")));
+  }
+
+  /** Counts what containerd has: sandboxes and containers in its own store, and addresses that are given away. */
+  holdings(): { sandboxes: number; containers: number; addresses: number } {
+    const networks = join(this.#node.directory, "lib/cni/networks/fjord");
+    return {
+      sandboxes: names(join(this.#criDirectory, "sandboxes")).length,
+      containers: names(join(this.#criDirectory, "containers")).length,
+      addresses: names(networks).filter((name) => /^\d+\.\d+\.\d+\.\d+$/.test(name)).length,
+    };
+  }
+
+  async powerCut(): Promise<void> {
+    for (const name of ["kube-proxy", "kubelet", "containerd", "namespaces"] as const) {
+      await this.#node.process(name).kill();
+    }
+  }
+
+  async powerOn(): Promise<void> {
+    await this.#node.startNamespaces();
+    for (const name of ["containerd", "kubelet", "kube-proxy"] as const) await this.#node.process(name).start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.admin.close();
+    await this.#bed.stop();
+  }
+}
+
+function hasProcesses(group: string): boolean {
+  return (readText(join(group, "cgroup.procs")) ?? "").trim() !== "";
+}
+
+function lastName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function names(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory) : [];
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    // What is looked at may go at any moment.
+    return undefined;
+  }
+}
