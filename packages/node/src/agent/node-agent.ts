@@ -108,7 +108,8 @@ export class NodeAgent {
     const events = new EventRecorder({ ...shared, component: "kubelet", instance: nodeName });
     const source = new ApiPodSource({ ...shared, store, nodeName });
     const objects = new ApiPodObjects({ ...shared, store });
-    const node = () => ({ name: nodeName, labels });
+    let currentLabels: Readonly<Record<string, string>> = labels;
+    const node = () => ({ name: nodeName, labels: currentLabels });
     const volumes = new LocalVolumes({ stateDirectory, objects, node, clusterDomain, logger });
     const state: NodeState = new NodeState({
       client,
@@ -198,6 +199,10 @@ export class NodeAgent {
     serving.onChange((pair) => server.setTls({ ...pair, ...believed }));
     const identity = { name: nodeName, labels, taints: options.taints, machine: machine.machineID };
     const registration = new NodeRegistration({ ...shared, identity, facts: () => state.facts() });
+    // Administrators add their own.
+    registration.onNode(({ metadata }) => {
+      currentLabels = metadata.labels ?? labels;
+    });
     const rotator = new LogRotator({
       logs: async () => runningLogs(manager),
       reopen: (id) => reopenLog(manager, id),
