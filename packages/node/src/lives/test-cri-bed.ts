@@ -112,8 +112,10 @@ export class CriBed implements LifeBed {
   /** Command lines of what containerd has started for each sandbox. */
   #shims(): string[] {
     const groups = groupsOf(this.#cgroup, "memory").filter((group) => lastName(group) === "daemons");
-    const pids = groups.flatMap((group) => (readText(join(group, "cgroup.procs")) ?? "").split("\n"));
-    return pids.flatMap((pid) => (pid === "" ? [] : (readText(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ")));
+    return groups
+      .flatMap(processesOf)
+      .map((pid) => (readText(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " "))
+      .filter((line) => line.includes("containerd-shim"));
   }
 
   /** Counts what containerd has: sandboxes and containers in its own store, and addresses that are given away. */
@@ -124,6 +126,13 @@ export class CriBed implements LifeBed {
       containers: names(join(this.#criDirectory, "containers")).length,
       addresses: names(networks).filter((name) => /^\d+\.\d+\.\d+\.\d+$/.test(name)).length,
     };
+  }
+
+  crash(uid: string): void {
+    const { containers } = this.running(uid);
+    for (const group of this.#groups(uid).filter((each) => containers.includes(lastName(each)))) {
+      for (const pid of processesOf(group)) process.kill(pid, "SIGKILL");
+    }
   }
 
   async powerCut(): Promise<void> {
@@ -144,7 +153,12 @@ export class CriBed implements LifeBed {
 }
 
 function hasProcesses(group: string): boolean {
-  return (readText(join(group, "cgroup.procs")) ?? "").trim() !== "";
+  return processesOf(group).length > 0;
+}
+
+function processesOf(group: string): number[] {
+  const lines = (readText(join(group, "cgroup.procs")) ?? "").split("\n");
+  return lines.map(Number).filter((pid) => pid > 0);
 }
 
 function lastName(path: string): string {

@@ -123,20 +123,20 @@ export class LifeChecks {
 
   async #logIsWhole(pod: Pod, container: string, token: string, previous: boolean): Promise<void> {
     const witness = this.witness(pod);
-    const before = witness.written(container, token);
-    const lines = await this.logs(pod, container, previous);
-    const after = witness.written(container, token);
+    const written = witness.written(container, token);
     const text = `the log of ${pod.metadata.name}/${container}${previous ? " before" : ""}`;
-    assert.deepEqual(
-      lines,
-      Array.from(lines, (_, index) => `${token} ${index + 1}`),
-      `${text} is in order and whole`,
+    // A line that is noted as about to be written may never have been, and what was may still be on its way.
+    const lines = await until(
+      `${text} to have the ${written} lines that were written`,
+      async () => {
+        const found = await this.logs(pod, container, previous);
+        return found.length >= written - 1 && found;
+      },
+      { seconds: 15, more: () => this.#bed.node.logTail(10) },
     );
-    // A line that is noted as about to be written may be on its way.
-    assert.ok(
-      lines.length >= before - 1 && lines.length <= after,
-      `${text} has ${lines.length} lines of ${before} to ${after}`,
-    );
+    const expected = Array.from(lines, (_, index) => `${token} ${index + 1}`);
+    assert.deepEqual(lines, expected, `${text} is in order and whole`);
+    assert.ok(lines.length <= witness.written(container, token), `${text} has no line twice`);
   }
 
   /** As `kubectl logs` gives them. */

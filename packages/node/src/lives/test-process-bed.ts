@@ -122,6 +122,12 @@ export class ProcessBed implements LifeBed {
     ];
   }
 
+  crash(uid: string): void {
+    for (const process of scanProcesses()) {
+      if (process.pod === uid && !process.keeper) sendSignal(process, "SIGKILL");
+    }
+  }
+
   async powerCut(): Promise<void> {
     await this.node.kill();
     const uids = new Set(this.#records().map(({ uid }) => uid));
