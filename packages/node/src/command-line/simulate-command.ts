@@ -3,6 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { describeError } from "@fjord/base";
 import { loadClusterConfig } from "@fjord/kube";
 import type { Command } from "commander";
+import { type Part, runAll } from "../agent/run-all.ts";
+import type { Fleet } from "../fleet/fleet.ts";
 import { noRules, parseRules, type Rules } from "../runtimes/simulated/index.ts";
 import { countOption, nodeNameOption, resourcesOption } from "./option-values.ts";
 import type { CommandContext } from "./run-command.ts";
@@ -75,10 +77,16 @@ async function simulate(flags: SimulateFlags, context: CommandContext): Promise<
       .catch((error: unknown) => logger.error("going on with the old rules", { error: describeError(error) }));
   process.on("SIGHUP", reload);
   try {
-    await fleet.run(signal);
+    const served = kubeletPort === undefined ? undefined : await fleetServer(fleet, kubeletPort, context);
+    await runAll(served === undefined ? [fleet] : [fleet, served], signal);
   } finally {
     process.off("SIGHUP", reload);
   }
+}
+
+async function fleetServer(fleet: Fleet, port: number, { clock, logger }: CommandContext): Promise<Part> {
+  const { FleetServer } = await import("../fleet/fleet-server.ts");
+  return new FleetServer({ fleet, port, clock, logger });
 }
 
 async function readRules(file: string | undefined): Promise<Rules> {

@@ -12,7 +12,13 @@ import {
 import type { RestartTiming } from "../pod/plan/restart-delay.ts";
 import type { PodStatus } from "../pod/pod-containers.ts";
 import { isReported, statusPatch, wouldRevive } from "../pod/status/status-patch.ts";
-import { type AddressRange, type PodRule, settingObjections, settingsOf } from "../runtimes/simulated/index.ts";
+import {
+  type AddressRange,
+  type PodRule,
+  type Settings,
+  settingObjections,
+  settingsOf,
+} from "../runtimes/simulated/index.ts";
 import { type PodLife, restoreLife } from "./pod-life.ts";
 import { type SimulationResult, simulatePod } from "./simulate-pod.ts";
 import { PodTrimmer } from "./trim-pod.ts";
@@ -38,6 +44,15 @@ export interface FleetPodsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+}
+
+/** A pod and what is simulated of it. */
+export interface LivingPod {
+  readonly pod: Pod;
+  readonly life: PodLife;
+  readonly settings: Settings;
+  /** Told anew where the pod is at rest. */
+  readonly status: () => PodStatus;
 }
 
 interface Entry {
@@ -100,12 +115,17 @@ export class FleetPods {
   }
 
   /** Pods of a node, as far as the simulation keeps them. */
-  on(nodeName: string): Pod[] {
-    return this.#cache.byIndex("node", nodeName).map((pod) => this.#entries.get(keyTextOf(pod))?.pod ?? pod);
-  }
-
-  get(namespace: string, name: string): Pod | undefined {
-    return this.#entries.get(`${namespace}/${name}`)?.pod;
+  on(nodeName: string): LivingPod[] {
+    return this.#cache.byIndex("node", nodeName).flatMap((pod) => {
+      const entry = this.#entries.get(keyTextOf(pod));
+      const host = this.#options.host(nodeName);
+      if (entry?.life === undefined || host === undefined) return [];
+      const settings = settingsOf(entry.pod, this.#options.rules());
+      const life = structuredClone(entry.life);
+      const status = () =>
+        entry.pod.status ?? this.#simulate({ ...entry, life }, host, this.#options.clock.now()).status;
+      return { pod: entry.pod, life, settings, status };
+    });
   }
 
   /** Looks at all pods of a node again: it has come back, or its rules have changed. */

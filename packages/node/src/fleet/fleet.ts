@@ -79,6 +79,15 @@ export class Fleet {
     return this.#client;
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** PEM: whose client certificates the cluster believes. */
+  get authority(): string | undefined {
+    return this.#options.config.tls.ca;
+  }
+
   get size(): number {
     return this.#nodes.size;
   }

@@ -9,6 +9,7 @@ export class TestPodApi implements Api {
   readonly deletions: string[] = [];
   /** Whether statuses that were written are remembered. */
   keepsPatches = true;
+  writes = 0;
   readonly #pods = new Map<string, string>();
   readonly #events: WatchEvent<Pod>[] = [];
   #revision = 1;
@@ -24,6 +25,11 @@ export class TestPodApi implements Api {
   pod(name: string, namespace = "default"): Pod | undefined {
     const text = this.#pods.get(`${namespace}/${name}`);
     return text === undefined ? undefined : (JSON.parse(text) as Pod);
+  }
+
+  /** What this side holds of the pods. */
+  get textBytes(): number {
+    return this.#pods.values().reduce((sum, text) => sum + text.length, 0);
   }
 
   /** Asks for a pod's deletion, as kubectl does. */
@@ -73,6 +79,7 @@ export class TestPodApi implements Api {
     for (const [field, value] of Object.entries(pod.status)) {
       if (value === null) delete (pod.status as Record<string, unknown>)[field];
     }
+    this.writes++;
     if (this.keepsPatches) this.patches.push({ name, status: pod.status });
     this.#emit("MODIFIED", pod);
     return pod as unknown as T;
@@ -84,14 +91,20 @@ export class TestPodApi implements Api {
     if (text === undefined) throw notFound(name);
     this.#pods.delete(key);
     this.deletions.push(name);
-    this.#push({ type: "DELETED", object: JSON.parse(text) as Pod });
+    const pod = JSON.parse(text) as Pod;
+    this.#push({ type: "DELETED", object: { ...pod, metadata: { ...pod.metadata, resourceVersion: this.#next() } } });
   }
 
   #emit(type: "ADDED" | "MODIFIED", pod: Pod): void {
-    pod.metadata.resourceVersion = String(++this.#revision);
+    pod.metadata.resourceVersion = this.#next();
     const text = JSON.stringify(pod);
     this.#pods.set(`${pod.metadata.namespace}/${pod.metadata.name}`, text);
     this.#push({ type, object: JSON.parse(text) as Pod });
+  }
+
+  #next(): string {
+    this.#revision++;
+    return String(this.#revision);
   }
 
   #push(event: WatchEvent<Pod>): void {

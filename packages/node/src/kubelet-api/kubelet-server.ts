@@ -2,7 +2,7 @@ import { constants } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { aborted, type Clock, describeError, type Logger, systemClock } from "@fjord/base";
 import { sendRefusal, sendUpgradeRefusal } from "./answers.ts";
@@ -106,6 +106,11 @@ export class KubeletServer {
     this.#server.listen(this.#options.port ?? 10250, this.#options.host);
     await once(this.#server, "listening");
     this.#options.log.info("serving the kubelet API", { address: this.address.address, port: this.address.port });
+  }
+
+  /** Serves a connection that another has taken, where many nodes share a port. */
+  accept(connection: Socket): void {
+    this.#server.emit("connection", connection);
   }
 
   /** Listens, unless it does already, until the signal aborts; then every connection is closed. */

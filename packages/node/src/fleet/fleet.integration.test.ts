@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { silentLogger, systemClock } from "@fjord/base";
+import { KubeClient, Namespace, Node, Pod, ServiceAccount } from "@fjord/kube";
+import { findBinaries } from "@fjord/testbed";
+import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import type { Summary } from "../kubelet-api/summary.ts";
+import { parseRules } from "../runtimes/simulated/index.ts";
+import { Fleet } from "./fleet.ts";
+import { FleetServer } from "./fleet-server.ts";
+
+const NODES = 100;
+const PODS = 2_000;
+const execute = promisify(execFile);
+
+describe("a fleet of simulated nodes on a real API server", { skip: kubernetesSkip(), timeout: 240_000 }, () => {
+  let site: TestSite;
+  let client: KubeClient;
+  let running: Running;
+
+  before(async () => {
+    site = await startTestSite();
+    client = new KubeClient(site.config);
+    for (const name of ["default", "doomed"]) {
+      await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }).catch(() => {});
+      const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: name } };
+      await client.create(ServiceAccount, account as ServiceAccount);
+    }
+    running = await start(site);
+  });
+
+  after(async () => {
+    await running?.stop();
+    await client?.close();
+    await site?.stop();
+  });
+
+  const kubectl = async (...args: string[]) => {
+    const { binaries } = findBinaries({ env: process.env });
+    const { stdout } = await execute(binaries.path("kubectl"), ["--kubeconfig", site.kubeconfig, ...args]);
+    return stdout;
+  };
+
+  test("all nodes are Ready", async () => {
+    await running.fleet.registered();
+    const { items } = await client.list(Node);
+    assert.equal(items.length, NODES);
+    assert.ok(items.every(isReadyNode));
+    assert.equal(new Set(items.map(({ status }) => status?.addresses?.[0]?.address)).size, NODES);
+  });
+
+  test("pods run, each with an address of its own, and some fail by rule", async () => {
+    await inParallel(PODS, 32, (index) => client.create(Pod, podOf(index)));
+    await until(async () => !(await hasPods(client, "status.phase=Pending")));
+    const { items } = await client.list(Pod);
+    const phases = Object.groupBy(items, ({ status }) => status?.phase ?? "");
+    assert.equal(phases.Failed?.length, PODS / 20);
+    assert.equal(phases.Running?.length, PODS - PODS / 20);
+    assert.equal(new Set(phases.Running?.map(({ status }) => status?.podIP)).size, PODS - PODS / 20);
+    assert.ok(phases.Running?.every((pod) => conditionOf(pod, "Ready") === "True"));
+    const [failed] = phases.Failed ?? [];
+    const terminated = failed?.status?.containerStatuses?.[0]?.state?.terminated;
+    assert.deepEqual([terminated?.exitCode, terminated?.reason], [7, "OOMKilled"]);
+  });
+
+  test("kubectl shows simulated pods as others", async () => {
+    const table = await kubectl("get", "pod", "pod-1", "-o", "wide");
+    assert.match(table, /pod-1\s+1\/1\s+Running\s+0\s.*10\.64\.\d+\.\d+\s+fleet-2/);
+    const text = await kubectl("describe", "pod", "pod-1");
+    assert.match(text, /Container ID:\s+simulated:\/\//);
+    assert.match(text, /PodReadyToStartContainers\s+True/);
+    assert.match(await kubectl("logs", "pod-1"), /^simulated: container web of pod default\/pod-1 has started/);
+    assert.match(await kubectl("logs", "pod-3"), /^hello\n$/);
+    assert.match(await kubectl("exec", "pod-1", "--", "ls", "/"), /the command would be \["ls","\/"\]/);
+  });
+
+  test("usage is told as rules and requests say", async () => {
+    const node = running.fleet.node("fleet-2");
+    assert.ok(node !== undefined);
+    const address = `https://${node.address}:${running.port}/stats/summary`;
+    const told = JSON.parse(await kubectl("get", "--raw", "/api/v1/nodes/fleet-2/proxy/stats/summary")) as Summary;
+    assert.equal(told.pods.length, PODS / NODES);
+    const memory = told.pods.map((each) => each.containers[0]?.memory?.workingSetBytes);
+    assert.deepEqual(new Set(memory), new Set([64 * 2 ** 20]));
+    assert.equal(told.node.memory?.workingSetBytes, (PODS / NODES) * 64 * 2 ** 20);
+    // Whoever brings neither certificate nor token is not let in.
+    await assert.rejects(execute("curl", ["-skf", address]));
+  });
+
+  test("another process goes on without touching what runs", async () => {
+    const versions = async () => {
+      const { items } = await client.list(Pod);
+      return new Map(items.map(({ metadata }) => [`${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]));
+    };
+    const old = await versions();
+    await running.stop();
+    running = await start(site);
+    await running.fleet.registered();
+    await until(async () => running.fleet.pods.size === PODS);
+    await client.create(Pod, { ...podOf(PODS + 1), metadata: { name: "newcomer", namespace: "default" } });
+    await until(async () => (await client.get(Pod, pod("newcomer"))).status?.phase === "Running");
+    const now = await versions();
+    const { podIP } = (await client.get(Pod, pod("newcomer"))).status ?? {};
+    const { items } = await client.list(Pod);
+    assert.equal(items.filter(({ status }) => status?.podIP === podIP).length, 1);
+    now.delete("default/newcomer");
+    assert.deepEqual(now, old);
+  });
+
+  test("deletion waits for containers, no longer than their time", async () => {
+    const slow = (name: string, stopDelay: string): Pod => ({
+      ...podOf(0),
+      metadata: { name, namespace: "default", annotations: { "simulated.fjord.dev/stop-delay": stopDelay } },
+    });
+    await Promise.all([client.create(Pod, slow("slow", "2s")), client.create(Pod, slow("stubborn", "1h"))]);
+    const phase = async (name: string) => (await client.get(Pod, pod(name))).status?.phase;
+    await until(async () => (await phase("slow")) === "Running" && (await phase("stubborn")) === "Running");
+    const began = Date.now();
+    await client.delete(Pod, pod("slow"), { gracePeriodSeconds: 30 });
+    await client.delete(Pod, pod("stubborn"), { gracePeriodSeconds: 4 });
+    await until(async () => !(await hasPods(client, "metadata.name=slow")));
+    const slowMs = Date.now() - began;
+    assert.ok(slowMs >= 1_900 && slowMs < 20_000, `slow went after ${slowMs} ms`);
+    await until(async () => !(await hasPods(client, "metadata.name=stubborn")));
+    assert.ok(Date.now() - began >= 3_900);
+  });
+
+  test("a node can be told to be not ready, and well again", async () => {
+    const set = (value: string | null) =>
+      client.patch(Node, { name: "fleet-5" }, "merge", {
+        metadata: { annotations: { "simulated.fjord.dev/not-ready": value } },
+      });
+    const isReady = async () => isReadyNode(await client.get(Node, { name: "fleet-5" }));
+    await set("true");
+    await until(async () => !(await isReady()));
+    await set(null);
+    await until(isReady);
+  });
+
+  test("nodes can be made fewer, and pods all go when they are deleted", async () => {
+    await running.fleet.scale(NODES - 10);
+    const { items } = await client.list(Node);
+    assert.equal(items.length, NODES - 10);
+    await client.raw("DELETE", "/api/v1/namespaces/doomed/pods");
+    await until(async () => (await client.list(Pod, { namespace: "doomed", limit: 1 })).items.length === 0);
+  });
+});
+
+interface Running {
+  readonly fleet: Fleet;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Rules end the pods of one namespace; annotations tell single ones more. */
+const RULES = `
+pods:
+  - namespaces: [doom*]
+    settings: {exit-after: 0s, exit-code: 7, exit-reason: OOMKilled}
+`;
+
+async function start({ config }: TestSite): Promise<Running> {
+  const end = new AbortController();
+  const port = 20_000 + Math.floor(Math.random() * 10_000);
+  const shared = { clock: systemClock, random: Math.random, logger: silentLogger };
+  const rules = await parseRules(RULES, "rules.yaml");
+  const fleet = new Fleet({ ...shared, config, name: "fleet", nodes: NODES, rules, kubeletPort: port });
+  const server = new FleetServer({ ...shared, fleet, port });
+  const done = Promise.all([fleet.run(end.signal), server.run(end.signal)]);
+  const stop = async () => {
+    end.abort();
+    await done;
+  };
+  await until(async () => fleet.size === NODES);
+  return { fleet, port, stop };
+}
+
+function podOf(index: number): Pod {
+  const isDoomed = index % 20 === 19;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: `pod-${index}`,
+      namespace: isDoomed ? "doomed" : "default",
+      ...(index === 3 && { annotations: { "simulated.fjord.dev/log": "hello" } }),
+    },
+    spec: {
+      nodeName: `fleet-${1 + (index % NODES)}`,
+      restartPolicy: isDoomed ? "Never" : "Always",
+      containers: [{ name: "web", image: "example.com/web:1", resources: { requests: { memory: "64Mi" } } }],
+    },
+  };
+}
+
+function pod(name: string) {
+  return { name, namespace: "default" };
+}
+
+function isReadyNode({ status }: Node): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+}
+
+function conditionOf({ status }: Pod, wanted: string): string | undefined {
+  return status?.conditions?.find(({ type }) => type === wanted)?.status;
+}
+
+async function hasPods(client: KubeClient, fieldSelector: string): Promise<boolean> {
+  return (await client.list(Pod, { fieldSelector, limit: 1 })).items.length > 0;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 120_000;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error("it did not come to be");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function inParallel(total: number, concurrency: number, job: (index: number) => Promise<unknown>) {
+  let next = 0;
+  const worker = async () => {
+    while (next < total) await job(next++);
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+}
