@@ -125,6 +125,11 @@ export class PrivateContainerd implements AsyncDisposable {
     return duplex;
   };
 
+  /** A process in its namespaces. */
+  get pid(): number {
+    return this.#holder?.pid ?? 0;
+  }
+
   async stop(): Promise<void> {
     if (this.#guardian.exitCode !== null) return;
     const ended = once(this.#guardian, "exit");
@@ -186,7 +191,8 @@ function cniFolder(): string | undefined {
   return CNI_FOLDERS.find((folder) => existsSync(join(folder, "ptp")));
 }
 
-function program(name: string): string {
+/** Where a program of the machine is. */
+export function program(name: string): string {
   const path = which(name);
   if (path === undefined) throw new Error(`there is no ${name}`);
   return path;
