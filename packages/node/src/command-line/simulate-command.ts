@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { type Part, runAll } from "../agent/run-all.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import { noRules, parseRules, type Rules } from "../runtimes/simulated/index.ts";
+import { InvalidNodeOption } from "./errors.ts";
 import { countOption, nodeNameOption, resourcesOption } from "./option-values.ts";
 import type { CommandContext } from "./run-command.ts";
 
@@ -18,6 +19,8 @@ interface SimulateFlags {
   nodeRange: string;
   capacity: string[];
   port?: string;
+  tlsCert?: string;
+  tlsKey?: string;
   parallel: string;
   qps?: string;
 }
@@ -37,6 +40,8 @@ export function addSimulate(program: Command, context: CommandContext): void {
     .option("--node-range <cidr>", "addresses of nodes; this machine has to be reached by them", "127.64.0.0/12")
     .option("--capacity <resource=amount>", "of each node, instead of 32 processors and 256Gi", several, [])
     .option("--port <number>", "serve the kubelet API (logs, usage) of all nodes on this port")
+    .option("--tls-cert <file>", "its serving certificate, for all addresses (default: one that vouches for itself)")
+    .option("--tls-key <file>", "key of that certificate")
     .option("--parallel <count>", "requests about pods under way at once", "24")
     .option("--qps <count>", "the most requests about pods in a second (default: no limit)")
     .action((flags: SimulateFlags) => simulate(flags, context));
@@ -77,16 +82,25 @@ async function simulate(flags: SimulateFlags, context: CommandContext): Promise<
       .catch((error: unknown) => logger.error("going on with the old rules", { error: describeError(error) }));
   process.on("SIGHUP", reload);
   try {
-    const served = kubeletPort === undefined ? undefined : await fleetServer(fleet, kubeletPort, context);
+    const served = kubeletPort === undefined ? undefined : await fleetServer(fleet, kubeletPort, flags, context);
     await runAll(served === undefined ? [fleet] : [fleet, served], signal);
   } finally {
     process.off("SIGHUP", reload);
   }
 }
 
-async function fleetServer(fleet: Fleet, port: number, { clock, logger }: CommandContext): Promise<Part> {
+async function fleetServer(fleet: Fleet, port: number, flags: SimulateFlags, context: CommandContext): Promise<Part> {
+  const { clock, logger } = context;
+  const { tlsCert, tlsKey } = flags;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    const reason = "a certificate and its key are given together or not at all";
+    throw new InvalidNodeOption({ option: "--tls-cert", value: tlsCert ?? "", reason });
+  }
+  const files = tlsCert !== undefined && tlsKey !== undefined ? [tlsCert, tlsKey] : [];
+  const [cert, key] = await Promise.all(files.map((file) => readFile(file, "utf8")));
   const { FleetServer } = await import("../fleet/fleet-server.ts");
-  return new FleetServer({ fleet, port, clock, logger });
+  const tls = cert !== undefined && key !== undefined ? { tls: { cert, key } } : {};
+  return new FleetServer({ fleet, port, ...tls, clock, logger });
 }
 
 async function readRules(file: string | undefined): Promise<Rules> {

@@ -10,6 +10,8 @@ import { FleetBackend } from "./fleet-backend.ts";
 export interface FleetServerOptions {
   readonly fleet: Fleet;
   readonly port: number;
+  /** PEM, for the addresses of all nodes. @default a certificate that vouches for itself */
+  readonly tls?: { readonly cert: string; readonly key: string };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -27,11 +29,9 @@ export class FleetServer {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { port, clock, logger, fleet } = this.#options;
-    const key = await generateKey();
-    const validity = { from: clock.now() - 3_600_000, to: clock.now() + YEAR_MS };
-    const cert = selfSignedCertificate(createPrivateKey(key), { commonName: fleet.name }, [fleet.name], validity);
-    const listener = createServer((connection) => this.#take(connection, { cert, key }));
+    const { port, logger, tls } = this.#options;
+    const pair = tls ?? (await this.#makePair());
+    const listener = createServer((connection) => this.#take(connection, pair));
     listener.listen(port);
     await once(listener, "listening");
     logger.info("serving the kubelet API of all nodes", { port });
@@ -40,6 +40,14 @@ export class FleetServer {
     listener.close();
     for (const connection of this.#connections) connection.destroy();
     await closed;
+  }
+
+  async #makePair(): Promise<{ cert: string; key: string }> {
+    const { clock, fleet } = this.#options;
+    const key = await generateKey();
+    const validity = { from: clock.now() - 3_600_000, to: clock.now() + YEAR_MS };
+    const cert = selfSignedCertificate(createPrivateKey(key), { commonName: fleet.name }, [fleet.name], validity);
+    return { cert, key };
   }
 
   #take(connection: Socket, pair: { cert: string; key: string }): void {
