@@ -61,7 +61,9 @@ test("a level of SELinux alone is taken anywhere, as every pod of some clusters 
 });
 
 test("what no runtime is given by this node is refused on any", () => {
-  assert.match(podObjections(pod({ hostUsers: false }), recent).join(), /hostUsers/);
+  const users = pod({ hostUsers: false });
+  assert.match(podObjections(users, recent).join(), /hostUsers: false\), which this node gives to no pod$/);
+  assert.match(podObjections(users, old).join(), /hostUsers: false\), which containerd 1\.6\.20\S* does not support$/);
   assert.match(podObjections(pod({ resourceClaims: [{ name: "gpu" }] }), recent).join(), /resourceClaims/);
 });
 

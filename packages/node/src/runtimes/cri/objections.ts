@@ -15,6 +15,7 @@ export interface RuntimeAbilities {
 /** First releases that heed a field of pods; those before skip it without a word. */
 const since = {
   imageVolumes: { containerd: [2, 1], "cri-o": [1, 31] },
+  userNamespaces: { containerd: [2, 0], "cri-o": [1, 25] },
   stopSignal: { containerd: [2, 3], "cri-o": [1, 34] },
 } as const;
 
@@ -26,7 +27,8 @@ export function podObjections(pod: Pod, abilities: RuntimeAbilities): string[] {
   const runtime = version === undefined ? "the container runtime" : `${version.name} ${version.version}`;
   const objections: string[] = [];
   if (spec.hostUsers === false) {
-    objections.push("the pod asks for users of its own (hostUsers: false), which this node cannot map");
+    const why = isKnown(version, since.userNamespaces) ? "this node gives to no pod" : `${runtime} does not support`;
+    objections.push(`the pod asks for a user namespace of its own (hostUsers: false), which ${why}`);
   }
   if ((spec.resourceClaims?.length ?? 0) > 0) {
     objections.push("the pod claims devices (resourceClaims), and this node has no driver for any");
