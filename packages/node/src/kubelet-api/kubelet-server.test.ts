@@ -234,6 +234,23 @@ test("more streams than the limit are refused", async () => {
   first.destroy();
 });
 
+test("streams that strangers ask for leave room for those who may have them", async () => {
+  await using test = await TestServer.start({ streams: 1 });
+  const strangers = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const socket = test.connect({ allowHalfOpen: true } as Parameters<TestServer["connect"]>[0]);
+      await once(socket, "secureConnect");
+      socket.write(`GET ${execPath} HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n`);
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      assert.match(answer.toString(), /^HTTP\/1.1 401 /);
+      return socket;
+    }),
+  );
+  const first = await test.upgrade(execPath, spdy);
+  assert.ok("destroy" in first, JSON.stringify(first));
+  for (const socket of [...strangers, first]) socket.destroy();
+});
+
 for (const [what, bytes] of [
   ["a giant frame", Buffer.from("8003000100ffffff", "hex")],
   ["HTTP", Buffer.from("GET /pods HTTP/1.1\r\nHost: node\r\n\r\n")],

@@ -71,6 +71,8 @@ export class KubeletServer {
   readonly #plain: PlainRequests;
   #streams: Promise<StreamRequests> | undefined;
   readonly #upgraded = new Set<Duplex>();
+  /** Those of them whose client was let in: strangers must not use up what others may have. */
+  readonly #admitted = new Set<Duplex>();
 
   constructor(options: KubeletServerOptions) {
     this.#options = options;
@@ -165,7 +167,7 @@ export class KubeletServer {
     try {
       await this.#options.guard.admit(request);
       const route = parseRoute({ method: request.method ?? "", target: request.url ?? "" }, this.#clock.now());
-      await this.#plain.answer(route, response, gone.signal, this.#upgraded.size);
+      await this.#plain.answer(route, response, gone.signal, this.#admitted.size);
     } catch (error) {
       if (!response.destroyed) sendRefusal(response, error, this.#options.log);
     }
@@ -175,14 +177,18 @@ export class KubeletServer {
     const { log } = this.#options;
     socket.on("error", (error) => log.debug("a stream's connection failed", { error: describeError(error) }));
     this.#upgraded.add(socket);
-    socket.once("close", () => this.#upgraded.delete(socket));
+    socket.once("close", () => {
+      this.#upgraded.delete(socket);
+      this.#admitted.delete(socket);
+    });
     let switched = false;
     const onSwitch = () => {
       switched = true;
     };
     try {
       await this.#options.guard.admit(request);
-      if (this.#upgraded.size > this.#limits.streams) throw new TooManyStreams({ limit: this.#limits.streams });
+      if (this.#admitted.size >= this.#limits.streams) throw new TooManyStreams({ limit: this.#limits.streams });
+      if (!socket.destroyed) this.#admitted.add(socket);
       const route = parseRoute({ method: request.method ?? "", target: request.url ?? "" }, this.#clock.now());
       this.#streams ??= this.#loadStreams();
       await (await this.#streams).answer(route, { request, socket, head, onSwitch });
