@@ -25,6 +25,7 @@ class Bench implements AsyncDisposable {
   readonly api = new TestPodApi();
   readonly pods: FleetPods;
   isAway = false;
+  readonly prefixes = ["fleet-"];
   readonly #end = new AbortController();
   readonly #done: Promise<void>;
 
@@ -32,7 +33,10 @@ class Bench implements AsyncDisposable {
     for (const pod of before) this.api.put(pod);
     this.pods = new FleetPods({
       client: this.api as unknown as KubeClient,
-      host: (name) => (name.startsWith("fleet-") ? { address: "127.64.0.1", isAway: this.isAway } : undefined),
+      host: (name) =>
+        this.prefixes.some((each) => name.startsWith(each))
+          ? { address: "127.64.0.1", isAway: this.isAway }
+          : undefined,
       rules: () => [],
       addresses: new AddressRange("10.64.0.0/16"),
       timing: defaultRestartTiming,
@@ -123,6 +127,17 @@ describe("pods of a fleet", () => {
     bench.pods.wake("fleet-1");
     await clock.advance(1_000);
     assert.deepEqual([bench.api.deletions, bench.statuses("b")], [["a"], ["Running"]]);
+  });
+
+  test("that were there before their node are simulated once it is", async () => {
+    const clock = new ManualClock();
+    await using bench = new Bench(clock, [podOf("early", {}, "late-1")]);
+    await clock.advance(1_000);
+    assert.equal(bench.pods.size, 0);
+    bench.prefixes.push("late-");
+    bench.pods.wake("late-1");
+    await clock.advance(1_000);
+    assert.equal(bench.api.pod("early")?.status?.containerStatuses?.[0]?.ready, true);
   });
 
   test("a pod that comes again under the same name begins anew", async () => {

@@ -132,8 +132,13 @@ export class FleetPods {
   wake(nodeName: string): void {
     for (const pod of this.#cache.byIndex("node", nodeName)) {
       const entry = this.#entries.get(keyTextOf(pod));
-      if (entry === undefined) this.#take(pod);
-      else entry.wakeAt = 0;
+      if (entry !== undefined) entry.wakeAt = 0;
+      else {
+        // Of a node that was not of the fleet when the pod was seen nothing was kept.
+        this.#take(pod);
+        const fresh = this.#entries.get(keyTextOf(pod));
+        if (fresh !== undefined) fresh.isAtRest = true;
+      }
       this.#queue.add(keyTextOf(pod));
     }
   }
@@ -152,11 +157,13 @@ export class FleetPods {
     else {
       if (entry !== undefined) this.#release(entry);
       this.#entries.set(key, { pod, life: undefined, settled: "", wakeAt: 0, isConcluded: false, isAtRest: false });
-      // Whoever is there has its address before others are given theirs.
-      const { podIP } = pod.status ?? {};
-      if (podIP !== undefined) this.#options.addresses.claim(podIP);
+      this.#claim(pod);
     }
     if (entry?.settled !== pod.metadata.resourceVersion) this.#queue.add(key);
+  }
+
+  #claim({ status }: Pod): void {
+    if (status?.podIP !== undefined) this.#options.addresses.claim(status.podIP);
   }
 
   /** What was answered to a write may be newer than what the watch has brought. */
@@ -183,6 +190,10 @@ export class FleetPods {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
+    // Whoever is there has its address before others are given theirs.
+    await this.#cache.waitForSync(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
     for (let key = await this.#queue.next(signal); key !== undefined; key = await this.#queue.next(signal)) {
       try {
         await this.#look(key, signal);
@@ -211,7 +222,7 @@ export class FleetPods {
     const host = this.#options.host(entry.pod.spec?.nodeName ?? "");
     if (host === undefined || host.isAway) return;
     if (this.#isSettled(entry)) return;
-    if (entry.isAtRest) await this.#fetch(entry, signal);
+    if (entry.isAtRest && !(await this.#fetch(entry, signal))) return;
     const { pod } = entry;
     const now = this.#options.clock.now();
     const result = this.#simulate(entry, host, now);
@@ -230,13 +241,18 @@ export class FleetPods {
     return settled === pod.metadata.resourceVersion && this.#options.clock.now() < wakeAt;
   }
 
-  /** Reads what was dropped. */
-  async #fetch(entry: Entry, signal: AbortSignal): Promise<void> {
+  /** Reads what was dropped; false where the pod is gone. */
+  async #fetch(entry: Entry, signal: AbortSignal): Promise<boolean> {
     await this.#pass(signal);
-    const pod = await this.#options.client.get(Pod, keyOf(entry.pod), { signal });
-    if (pod.metadata.uid !== entry.pod.metadata.uid) return;
+    const pod = await this.#options.client.get(Pod, keyOf(entry.pod), { signal }).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (pod?.metadata.uid !== entry.pod.metadata.uid || pod === undefined) return false;
     entry.settled = "";
     this.#notice(entry, this.#trimmer.trim(pod));
+    this.#claim(pod);
+    return true;
   }
 
   #simulate(entry: Entry, { address }: PodHost, now: number): SimulationResult {
