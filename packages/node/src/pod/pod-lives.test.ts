@@ -52,6 +52,30 @@ test("a container that keeps failing is restarted at once, then after ten second
   assert.deepEqual(kept, [4, 3], "one dead container is kept, for its log");
 });
 
+test("what cannot be removed is tried again ever more rarely, and removed when it can be", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  const errors = ["removeContainer", "removeSandbox"].map((name) => {
+    const each = Array.from({ length: 500 }, () => new Error("device or resource busy"));
+    bench.runtime.failures.set(name, each);
+    return each;
+  });
+  bench.runtime.loseSandbox(bench.runtime.sandboxes[0]?.id ?? "");
+  await bench.settle();
+  for (let restart = 0; restart < 3; restart++) {
+    bench.runtime.exit(bench.runtime.running("web")?.id ?? "", 1);
+    await bench.advance(30);
+  }
+  await bench.advance(120);
+  const tries = bench.runtime.calls.filter((call) => call.startsWith("remove")).length;
+  assert.ok(tries >= 5 && tries < 100, `tried ${tries} times`);
+
+  for (const each of errors) each.length = 0;
+  await bench.advance(120);
+  const kept = bench.runtime.sandboxes.map(({ containers }) => containers.length);
+  assert.deepEqual(kept, [2], "one sandbox, its container and the one before");
+});
+
 test("restart counts and back-off go on over restarts of the node", async () => {
   await using bench = await PodBench.start();
   await bench.run(newPod("web"));

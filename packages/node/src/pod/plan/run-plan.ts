@@ -49,7 +49,9 @@ class RunPlan {
     if (this.#initialize(containers)) {
       for (const container of containers) if (container.role === "main") this.#keep(container);
     }
-    this.#actions.push(...planCleanup(this.#input));
+    const cleanup = planCleanup(this.#input);
+    this.#actions.push(...cleanup.actions);
+    if (cleanup.wakeAt !== undefined) this.#wakeAt = Math.min(this.#wakeAt, cleanup.wakeAt);
     return {
       actions: this.#actions,
       waiting: this.#waiting,

@@ -5,11 +5,18 @@ import { uidOf } from "../pod-containers.ts";
 import { removeFilesOf, removeLogs } from "./pod-files.ts";
 import type { WorkerContext } from "./pod-services.ts";
 
+interface Removal {
+  readonly isBusy: boolean;
+  readonly failures: number;
+  readonly retryAt: number;
+}
+
 /** What is to be done once nothing of a pod runs any more: how far depends on whether the API still wants it. */
 export class PodConclusion {
   readonly #context: WorkerContext;
   readonly #onGone: () => void;
-  readonly #removing = new Set<string>();
+  /** Containers that are being removed, and those that could not be. */
+  readonly #removals = new Map<string, Removal>();
   #hasVolumes = true;
   #isBusy = false;
   #isFinished = false;
@@ -24,7 +31,12 @@ export class PodConclusion {
 
   /** Takes the next step, if there is one. */
   look(ended: boolean, isGone: boolean, isWritten: boolean, observed: ObservedPod): void {
-    if (!ended || this.#isBusy || this.#isGone || this.#retryAt > this.#context.clock.now()) return;
+    const { clock, wakeAt } = this.#context;
+    if (!ended || this.#isBusy || this.#isGone) return;
+    if (this.#retryAt > clock.now()) {
+      wakeAt(this.#retryAt);
+      return;
+    }
     const isDeleted = this.#context.pod().metadata.deletionTimestamp !== undefined;
     // Sandboxes know how their containers ended: they stay until the API knows it too.
     const mayRemove = isGone || (isDeleted && isWritten && !this.#isFinished);
@@ -74,21 +86,28 @@ export class PodConclusion {
 
   /** Removes a container that has ended, and its log. */
   removeContainer(container: RuntimeContainer): void {
-    if (this.#removing.has(container.id)) return;
-    this.#removing.add(container.id);
-    const { view, signal, logger, wake } = this.#context;
-    const remove = async () => {
-      try {
-        await view.runtime.removeContainer(container.id, signal);
-        await removeLogs(container.logFile);
-      } catch (error) {
-        const note = { pod: uidOf(this.#context.pod()), container: container.name, error: describeError(error) };
-        if (!signal.aborted) logger.warn("cannot remove a container", note);
-      }
-      await view.refresh();
-      this.#removing.delete(container.id);
-      wake();
-    };
-    void remove();
+    const { clock, wakeAt } = this.#context;
+    const before = this.#removals.get(container.id);
+    if (before?.isBusy) return;
+    if (before !== undefined && before.retryAt > clock.now()) wakeAt(before.retryAt);
+    else void this.#remove(container, before?.failures ?? 0);
+  }
+
+  async #remove({ id, name, logFile }: RuntimeContainer, failures: number): Promise<void> {
+    const { view, signal, clock, random, logger, wake } = this.#context;
+    this.#removals.set(id, { isBusy: true, failures, retryAt: 0 });
+    let retryAt: number | undefined;
+    try {
+      await view.runtime.removeContainer(id, signal);
+      await removeLogs(logFile);
+    } catch (error) {
+      retryAt = clock.now() + backoffDelay(failures, { initial: 500, max: 60_000, random });
+      const note = { pod: uidOf(this.#context.pod()), container: name, error: describeError(error) };
+      if (!signal.aborted) logger.warn("cannot remove a container", note);
+    }
+    await view.refresh();
+    if (retryAt === undefined) this.#removals.delete(id);
+    else this.#removals.set(id, { isBusy: false, failures: failures + 1, retryAt });
+    wake();
   }
 }
