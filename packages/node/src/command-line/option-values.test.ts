@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   addressesOption,
+  certificatesOption,
+  cgroupOption,
   countOption,
+  domainOption,
   labelsOption,
   nodeNameOption,
   resourcesOption,
+  serverOption,
   taintsOption,
 } from "./option-values.ts";
 
@@ -25,8 +29,13 @@ test("options of several values are read, given once or several times", () => {
   });
   assert.deepEqual(addressesOption("--node-ip", ["10.0.0.1,fd00::1"]), ["10.0.0.1", "fd00::1"]);
   assert.equal(countOption("--port", "10250", 1, 65535), 10250);
+  assert.equal(serverOption("--server", "https://10.0.0.1:6443"), "https://10.0.0.1:6443");
+  assert.equal(domainOption("--cluster-domain", "cluster.local."), "cluster.local.");
+  assert.equal(cgroupOption("--cgroup-root", "/edge/pods"), "/edge/pods");
   assert.equal(nodeNameOption("--node-name", "Edge-1.Local"), "edge-1.local");
 });
+
+const broken = "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n";
 
 test("a wrong value is refused with the option, the value and the reason", () => {
   const refusals: [() => unknown, RegExp][] = [
@@ -42,6 +51,13 @@ test("a wrong value is refused with the option, the value and the reason", () =>
     [() => addressesOption("--node-ip", ["10.0.0.256"]), /--node-ip 10.0.0.256: is not an IP address/],
     [() => countOption("--port", "x", 1, 10), /--port x: is not a number from 1 to 10/],
     [() => countOption("--port", "11", 1, 10), /from 1 to 10/],
+    [() => serverOption("--server", "10.0.0.1:6443"), /--server 10.0.0.1:6443: write https:\/\/HOST:PORT/],
+    [() => serverOption("--server", "http://10.0.0.1"), /write https:/],
+    [() => certificatesOption("--ca", "ca.crt", "root:x:0:0"), /--ca ca.crt: there is no PEM certificate in it/],
+    [() => certificatesOption("--ca", "ca.crt", broken), /a certificate in it cannot be read/],
+    [() => domainOption("--cluster-domain", "a b/../c"), /is not a domain name/],
+    [() => domainOption("--cluster-domain", "a\nnameserver 6.6.6.6"), /is not a domain name/],
+    [() => cgroupOption("--cgroup-root", "../../x"), /is not the path of a control group/],
     [() => nodeNameOption("--node-name", "a b"), /the name of a node/],
   ];
   for (const [refused, words] of refusals) assert.throws(refused, { message: words });

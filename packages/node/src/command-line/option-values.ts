@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { parseTaint, type Taint } from "../registration/taints.ts";
 import { parseQuantity, type Quantity } from "../resources/quantity.ts";
@@ -60,6 +61,39 @@ export function nodeNameOption(option: string, text: string): string {
     );
   }
   return name;
+}
+
+/** A token travels to it: by TLS or not at all. */
+export function serverOption(option: string, text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol !== "https:") throw invalid(option, text, "write https://HOST:PORT");
+  return text;
+}
+
+/** The PEM text of a file that was named. */
+export function certificatesOption(option: string, file: string, text: string): string {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw invalid(option, file, "there is no PEM certificate in it");
+  try {
+    for (const block of blocks) new X509Certificate(block);
+  } catch {
+    throw invalid(option, file, "a certificate in it cannot be read");
+  }
+  return text;
+}
+
+export function domainOption(option: string, text: string): string {
+  const label = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
+  if (!new RegExp(`^${label}(\\.${label})*\\.?$`, "i").test(text)) throw invalid(option, text, "is not a domain name");
+  return text;
+}
+
+/** A path below the machine's control groups; nothing for their root. */
+export function cgroupOption(option: string, text: string): string {
+  if (text.split("/").some((part) => part === "." || part === "..") || /[^\x21-\x7e]/.test(text)) {
+    throw invalid(option, text, "is not the path of a control group");
+  }
+  return text;
 }
 
 function quantityOf(option: string, text: string, amount: string): Quantity {

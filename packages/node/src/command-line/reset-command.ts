@@ -6,8 +6,9 @@ import type { Runtime } from "../runtime/index.ts";
 import { NodeStore } from "../store/index.ts";
 import { removeTree, systemMounter } from "../volumes/index.ts";
 import { NotANode } from "./errors.ts";
-import { type CommandContext, stateDirectoryOf } from "./run-command.ts";
+import type { CommandContext } from "./run-command.ts";
 import { openRuntimes } from "./runtimes.ts";
+import { stateDirectoryOf } from "./state-directory.ts";
 
 interface ResetFlags {
   stateDir?: string;

@@ -1,6 +1,6 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
 import { type Command, Option } from "commander";
 import { type KubeletApiOptions, NodeAgent } from "../agent/node-agent.ts";
@@ -12,14 +12,19 @@ import { NodeStore } from "../store/index.ts";
 import { InvalidNodeOption } from "./errors.ts";
 import {
   addressesOption,
+  certificatesOption,
+  cgroupOption,
   countOption,
+  domainOption,
   labelsOption,
   nodeNameOption,
   resourcesOption,
+  serverOption,
   taintsOption,
 } from "./option-values.ts";
 import { parseResolverFile } from "./resolver-file.ts";
 import { openRuntimes } from "./runtimes.ts";
+import { makeStateDirectory, stateDirectoryOf } from "./state-directory.ts";
 
 export interface CommandContext {
   readonly env: NodeJS.ProcessEnv;
@@ -54,7 +59,7 @@ interface RunFlags {
   maxPods: string;
   clusterDns: string[];
   clusterDomain: string;
-  resolvConf: string;
+  resolvConf?: string;
   cgroupRoot: string;
   address?: string;
   port: string;
@@ -62,6 +67,8 @@ interface RunFlags {
   tlsKey?: string;
   clientCa?: string;
 }
+
+const RESOLVER_FILE = "/etc/resolv.conf";
 
 const several = (value: string, before: string[]) => [...before, value];
 
@@ -99,7 +106,7 @@ export function addRun(program: Command, context: CommandContext): void {
     .option("--max-pods <count>", "how many pods the node takes", "110")
     .option("--cluster-dns <address>", "address of the cluster's DNS service", several, [])
     .option("--cluster-domain <name>", "the cluster's domain", "cluster.local")
-    .option("--resolv-conf <file>", "resolver settings for pods of dnsPolicy Default", "/etc/resolv.conf")
+    .option("--resolv-conf <file>", `resolver settings for pods of dnsPolicy Default (default: ${RESOLVER_FILE})`)
     .option("--cgroup-root <path>", "control group below which pods are", "")
     .option("--eviction-hard <thresholds>", "when pods are evicted at once", defaultHardThresholds)
     .option("--address <address>", "where the kubelet API listens (default: everywhere)")
@@ -109,11 +116,6 @@ export function addRun(program: Command, context: CommandContext): void {
     .option("--request-serving-cert", "ask the cluster to sign the node's own; somebody has to approve it", false)
     .option("--client-ca <file>", "whose client certificates the kubelet API believes (default: the cluster's)")
     .action((flags: RunFlags) => runNode(flags, context));
-}
-
-/** Where a node keeps what it needs. */
-export function stateDirectoryOf({ stateDir }: { stateDir?: string }, { home, isRoot }: CommandContext): string {
-  return resolve(stateDir ?? (isRoot ? "/var/lib/fjord-node" : `${home}/.local/share/fjord/node`));
 }
 
 async function runNode(flags: RunFlags, context: CommandContext): Promise<void> {
@@ -132,8 +134,12 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
   };
   const port = countOption("--port", flags.port, 1, 65_535);
   const clusterDns = addressesOption("--cluster-dns", flags.clusterDns);
+  const clusterDomain = domainOption("--cluster-domain", flags.clusterDomain);
+  const cgroupRoot = cgroupOption("--cgroup-root", flags.cgroupRoot);
+  const hostDns = parseResolverFile(await resolverText(flags.resolvConf));
   const kubeletApi = await kubeletApiOptions(flags, port);
   const bootstrap = await bootstrapOptions(flags);
+  if (bootstrap !== undefined) await makeStateDirectory(stateDirectory);
   const cluster = await joinCluster(
     {
       nodeName,
@@ -146,9 +152,13 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
       logger,
     },
     signal,
-  );
+  ).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  // Stopped before it has joined.
+  if (cluster === undefined) return;
   // Before anything is touched that another node on the same directory might use.
-  await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
+  await makeStateDirectory(stateDirectory);
   using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
   const agent = new NodeAgent({
@@ -165,14 +175,20 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
     evictionThresholds,
     kubeletApi,
     clusterDns,
-    clusterDomain: flags.clusterDomain,
-    hostDns: parseResolverFile(await readFile(flags.resolvConf, "utf8").catch(() => "")),
-    cgroupRoot: flags.cgroupRoot,
+    clusterDomain,
+    hostDns,
+    cgroupRoot,
     clock,
     random,
     logger,
   });
   await agent.run(signal);
+}
+
+/** A machine may have no such file, but one that is named has to be there. */
+async function resolverText(file: string | undefined): Promise<string> {
+  if (file !== undefined) return await readFile(file, "utf8");
+  return await readFile(RESOLVER_FILE, "utf8").catch(() => "");
 }
 
 /** What is kept free by eviction cannot be promised to pods. */
@@ -198,7 +214,9 @@ async function kubeletApiOptions(flags: RunFlags, port: number): Promise<Kubelet
   return {
     port,
     ...(address !== undefined && { host: address }),
-    ...(clientCa !== undefined && { clientCa: await readFile(clientCa, "utf8") }),
+    ...(clientCa !== undefined && {
+      clientCa: certificatesOption("--client-ca", clientCa, await readFile(clientCa, "utf8")),
+    }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { files: { cert: tlsCert, key: tlsKey } }),
     request: requestServingCert,
   };
@@ -211,9 +229,9 @@ async function bootstrapOptions(flags: RunFlags): Promise<BootstrapOptions | und
     throw new InvalidNodeOption({ option: "--bootstrap-token", value: "…", reason: "it needs --server" });
   }
   return {
-    server,
+    server: serverOption("--server", server),
     token,
-    ...(ca !== undefined && { ca: await readFile(ca, "utf8") }),
+    ...(ca !== undefined && { ca: certificatesOption("--ca", ca, await readFile(ca, "utf8")) }),
     ...(caHash.length > 0 && { caHashes: caHash }),
   };
 }
