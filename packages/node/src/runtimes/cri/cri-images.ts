@@ -75,9 +75,13 @@ export class CriImages implements ImageStore {
   }
 }
 
+/**
+ * Without the server's address: they were chosen for this image's registry, and containerd would only use them where the
+ * address is a URL of the very host that it asks, which the addresses of pull secrets seldom are.
+ */
 function authentication(credentials: RegistryCredentials): Init<AuthConfig> {
-  const { username = "", password = "", identityToken = "", registryToken = "", serverAddress = "" } = credentials;
-  return { username, password, identityToken, registryToken, serverAddress };
+  const { username = "", password = "", identityToken = "", registryToken = "" } = credentials;
+  return { username, password, identityToken, registryToken };
 }
 
 function imageStatus(image: Image): ImageStatus {

@@ -64,7 +64,8 @@ describe("images from a registry", { skip: containerdSkip(), timeout: 120_000 },
         return refused.test(error.message);
       });
       assert.equal(await isThere(name), false);
-      await runtime.images.pull(name, [stranger, wrong, right]);
+      // As pull secrets name it, which is not how containerd does.
+      await runtime.images.pull(name, [stranger, wrong, { ...right, serverAddress: registry.address }]);
       assert.equal(await isThere(name), true);
     });
   }

@@ -7,7 +7,7 @@ import type { Blob, RegistryImage } from "./registry-image.ts";
 
 export type { RegistryAccess } from "./registry-gate.ts";
 
-/** What goes wrong: an answer instead of the one that was asked for, none at all, or no more than half of each layer. */
+/** What goes wrong: another answer than the one asked for, none until all is well, or no more than half of each layer. */
 export type RegistryFault = { readonly status: number } | "silent" | "cut";
 
 export interface TestRegistryOptions {
@@ -24,7 +24,8 @@ const LARGE = 64 * 1024;
 export class TestRegistry implements AsyncDisposable {
   /** Requests as they came: `GET /v2/app/manifests/1`. */
   readonly requests: string[] = [];
-  fault: RegistryFault | undefined;
+  #fault: RegistryFault | undefined;
+  #healed = Promise.withResolvers<void>();
   readonly #server: Server;
   readonly #gate: RegistryGate;
   readonly #manifests = new Map<string, string>();
@@ -41,6 +42,16 @@ export class TestRegistry implements AsyncDisposable {
     const registry = new TestRegistry(options.access ?? { kind: "anyone" });
     await listenInside(registry.#server, options.pid);
     return registry;
+  }
+
+  get fault(): RegistryFault | undefined {
+    return this.#fault;
+  }
+
+  set fault(fault: RegistryFault | undefined) {
+    this.#fault = fault;
+    this.#healed.resolve();
+    this.#healed = Promise.withResolvers<void>();
   }
 
   /** `127.0.0.1:5000`, as images are named by. */
@@ -77,7 +88,7 @@ export class TestRegistry implements AsyncDisposable {
     const { pathname, searchParams } = new URL(url, "http://registry");
     this.requests.push(`${method} ${pathname}`);
     if (pathname === "/token") return this.#giveToken(request, response, searchParams);
-    if (this.fault === "silent") return;
+    while (this.fault === "silent") await this.#healed.promise;
     if (typeof this.fault === "object") return refuse(response, this.fault.status, "FAULT");
     const [, repository = "", kind, reference = ""] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(pathname) ?? [];
     const challenge = this.#gate.challenge(request, repository);
