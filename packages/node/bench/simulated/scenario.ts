@@ -126,7 +126,8 @@ async function observeRest(
   signal: AbortSignal,
 ): Promise<Pick<Outcome, "restCpuShare" | "residentBytes">> {
   const pid = child.pid ?? 0;
-  await pause(2_000);
+  // Both have had the time to tidy up.
+  await pause(12_000);
   const before = cpuSeconds(pid);
   let residentBytes = Number.POSITIVE_INFINITY;
   for (let second = 0; second < REST_SECONDS; second++) {

@@ -77,6 +77,7 @@ export class FleetPods {
   readonly #queue: WorkQueue;
   readonly #entries = new Map<string, Entry>();
   readonly #trimmer: PodTrimmer;
+  #requests = 0;
   readonly #bucket: TokenBucket | undefined;
 
   constructor(options: FleetPodsOptions) {
@@ -107,6 +108,11 @@ export class FleetPods {
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** How many requests about pods have been begun. */
+  get requests(): number {
+    return this.#requests;
   }
 
   /** Whether the pods are known. */
@@ -307,6 +313,7 @@ export class FleetPods {
 
   /** Waits until another request may be begun. */
   async #pass(signal: AbortSignal): Promise<void> {
+    this.#requests++;
     const wait = this.#bucket?.reserve() ?? 0;
     if (wait > 0) await sleep(this.#options.clock, wait, signal);
   }
