@@ -1,4 +1,14 @@
-import { closeSync, openSync, readFileSync, readSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { rm } from "node:fs/promises";
 
 /** Runs `read`; undefined where the file is not there. */
@@ -23,14 +33,18 @@ export function writeWhole(path: string, text: string, mode = 0o600): void {
   renameSync(fresh, path);
 }
 
-/** Creates a file that must not be there yet; false where it is. */
+/** Creates a file that must not be there yet, whole or not at all; false where it is. */
 export function createOnce(path: string, text: string): boolean {
+  const whole = `${path}.once`;
+  writeFileSync(whole, text, { mode: 0o600 });
   try {
-    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+    linkSync(whole, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
+  } finally {
+    rmSync(whole, { force: true });
   }
 }
 

@@ -31,6 +31,9 @@ const START_PATIENCE = 30_000;
 const BEGIN_PATIENCE = 5000;
 const LOOK_INTERVAL = 1000;
 
+/** In place of the claim of a keeper: there will be none. */
+const FORSAKEN = "0 0 forsaken\n";
+
 export interface ProcessContainerOptions {
   readonly record: ContainerRecord;
   readonly sandbox: string;
@@ -130,6 +133,7 @@ export class ProcessContainer {
   async settle(): Promise<ContainerEnd | undefined> {
     if (this.#end) return this.#end;
     if (readLine(this.#file("exit"))) return this.#finish();
+    if (this.#isForsaken()) return undefined;
     if (readText(this.#file("claim")) === undefined || this.#keeper()) return undefined;
     // It may have noted the end just before it ended itself.
     if (!readLine(this.#file("exit"))) {
@@ -143,7 +147,17 @@ export class ProcessContainer {
     return end;
   }
 
+  /** Unless it has been started, it never will be: it is as good as removed, and has not ended. */
+  forsake(): boolean {
+    return createOnce(this.#file("claim"), FORSAKEN) || this.#isForsaken();
+  }
+
+  #isForsaken(): boolean {
+    return readText(this.#file("claim")) === FORSAKEN;
+  }
+
   async start(): Promise<void> {
+    if (this.#isForsaken()) throw new ProcessStartFailed({ id: this.id, reason: "it is to be made anew" });
     let failure: Error | undefined;
     if (readText(this.#file("claim")) === undefined) {
       const keeper = this.#detach([this.#file("keeper.sh")]);
@@ -162,7 +176,7 @@ export class ProcessContainer {
 
   /** Resolves when it has ended; what never ran will not. */
   async stop(graceSeconds: number, signal?: AbortSignal): Promise<void> {
-    if (await this.settle()) return;
+    if ((await this.settle()) || this.#isForsaken()) return;
     if (createOnce(this.#file("claim"), `0 0 ${bootId()}\n`)) {
       createOnce(this.#file("exit"), "137 unstarted\n");
       await this.#finish();
@@ -202,7 +216,7 @@ export class ProcessContainer {
 
   /** Ends everything, the keeper too; afterwards nothing can start it. */
   async remove(): Promise<void> {
-    await this.stop(0);
+    if (!this.forsake()) await this.stop(0);
     const kept = () => this.#keeper() !== undefined || this.#carriers().size > 0;
     await this.#until(() => !kept(), DRAIN_PATIENCE);
     if (kept()) await this.options.reaper.kill({ matches: (each) => each.container === this.id });

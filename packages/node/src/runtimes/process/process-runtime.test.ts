@@ -173,6 +173,25 @@ describe("a pod of processes", () => {
     assert.deepEqual(bench.log(ended), []);
   });
 
+  test("that a node before has made and not started is never seen as ended, nor started", async () => {
+    const { id: sandbox, pod } = await bench.sandbox();
+    const before = bench.runtime;
+    const id = await before.createContainer(sandbox, containerConfig(shell("echo late")), pod);
+    await bench.reopen();
+    await assert.rejects(before.startContainer(id), /made anew/);
+    await assert.rejects(bench.runtime.startContainer(id), /made anew/);
+    const states = async () =>
+      (await bench.runtime.list()).find((each) => each.id === sandbox)?.containers.map((each) => each.state) ?? [];
+    const removal = bench.runtime.removeContainer(id);
+    assert.ok(!(await states()).includes("exited"));
+    await bench.reopen();
+    assert.ok(!(await states()).includes("exited"));
+    await removal;
+    await bench.runtime.removeContainer(id);
+    assert.deepEqual((await bench.runtime.list()).find((each) => each.id === sandbox)?.containers, []);
+    assert.deepEqual(bench.processes(), []);
+  });
+
   test("gives its address back, and no two have the same", async () => {
     const sandboxes = await Promise.all(Array.from({ length: 5 }, () => bench.sandbox()));
     const addressOf = async (id: string) => (await bench.runtime.list()).find((each) => each.id === id)?.addresses;

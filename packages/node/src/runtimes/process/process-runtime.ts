@@ -315,6 +315,8 @@ export class ProcessRuntime implements Runtime {
       this.#sandboxes.set(record.id, sandbox);
       if (record.address !== undefined) this.#addresses.claim(record.address, record.id);
       for (const container of containers) this.#add(sandbox, container);
+      // Whatever an earlier process was about to start has been started by now, or is made anew.
+      for (const container of sandbox.containers.values()) container.forsake();
     }
     if (stray.length === 0) return;
     const names = new Set(stray.map((path) => path.slice(path.lastIndexOf("/") + 1)));
