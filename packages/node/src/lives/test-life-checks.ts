@@ -14,12 +14,12 @@ export class LifeChecks {
     this.#bed = bed;
   }
 
-  async create(name: string, spec: NonNullable<Pod["spec"]>): Promise<Pod> {
+  async create(name: string, spec: NonNullable<Pod["spec"]>, annotations: Record<string, string> = {}): Promise<Pod> {
     const { namespace, nodeName, admin } = this.#bed;
     const pod: Pod = {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name, namespace },
+      metadata: { name, namespace, annotations },
       spec: { nodeName, ...spec },
     };
     return admin.create(Pod, pod);

@@ -15,8 +15,8 @@ import { groupsOf } from "./test-control-groups.ts";
 import { killControl, type LifeBed, openNamespace, type Part, startControl, until } from "./test-life-bed.ts";
 
 export interface ProcessBedOptions {
-  /** Of the node's command line. */
-  readonly flags?: readonly string[];
+  /** @default "process" */
+  readonly runtime?: "process" | "simulated";
 }
 
 /** A node of the process runtime, run as an operator runs it and with a node's rights, on a real control plane. */
@@ -61,7 +61,7 @@ export class ProcessBed implements LifeBed {
       address: "127.0.0.1",
       port: await freePort(),
       "state-dir": join(directory, "state"),
-      runtime: "process",
+      runtime: options.runtime ?? "process",
       "cgroup-root": cgroupRoot(directory),
       // Whatever else this machine is busy with is no reason to end the pods of a test.
       "eviction-hard": "memory.available<1Mi",
@@ -73,7 +73,6 @@ export class ProcessBed implements LifeBed {
         join(import.meta.dirname, "../cli.ts"),
         "run",
         ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
-        ...(options.flags ?? []),
       ],
       env: { PATH: process.env.PATH ?? "" },
     });
@@ -118,6 +117,7 @@ export class ProcessBed implements LifeBed {
       ...names(join(this.stateDirectory, "pods")).filter((name) => name === uid),
       ...names(join(this.stateDirectory, "logs")).filter((name) => name.endsWith(uid)),
       ...mounts().filter((mount) => mount.includes(uid)),
+      ...simulatedPods(this.stateDirectory).filter((pod) => pod === uid),
       ...groupsOf(this.#cgroupRoot).filter((group) => group.includes(uid)),
     ];
   }
@@ -193,6 +193,14 @@ function names(directory: string): string[] {
 function mounts(): string[] {
   const lines = readFileSync("/proc/self/mounts", "utf8").split("\n");
   return lines.map((line) => line.split(" ")[1] ?? "").filter((mount) => mount !== "");
+}
+
+/** Uids of the pods that a simulated runtime has. */
+function simulatedPods(stateDirectory: string): string[] {
+  const file = join(stateDirectory, "simulated.json");
+  if (!existsSync(file)) return [];
+  const sandboxes = JSON.parse(readFileSync(file, "utf8")) as { pod: { uid: string } }[];
+  return sandboxes.map(({ pod }) => pod.uid);
 }
 
 async function freePort(): Promise<string> {
