@@ -18,7 +18,7 @@ export interface RecordFileOptions {
 
 const SOON_MS = 20;
 
-/** What a simulated runtime has, in memory and, a moment later, in a file. */
+/** What a simulated runtime has, in memory and, a moment later or when `saved` is awaited, in a file. */
 export class RecordFile {
   sandboxes: SandboxRecord[];
   readonly #options: RecordFileOptions;
@@ -48,6 +48,11 @@ export class RecordFile {
     this.#options.clock.after(SOON_MS, () => {
       if (this.#isDue) void this.flush();
     });
+  }
+
+  /** Resolves when the file has all that there is now: nobody is to be told of what a crash would undo. */
+  saved(): Promise<void> {
+    return this.#isDue ? this.flush() : this.#writing;
   }
 
   flush(): Promise<void> {

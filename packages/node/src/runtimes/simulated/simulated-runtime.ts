@@ -77,7 +77,9 @@ export class SimulatedRuntime implements Runtime {
   }
 
   async list(): Promise<RuntimeSandbox[]> {
-    return this.#records.sandboxes.map((sandbox) => structuredClone(sandbox));
+    const sandboxes = this.#records.sandboxes.map((sandbox) => structuredClone(sandbox));
+    await this.#records.saved();
+    return sandboxes;
   }
 
   async *changes(signal: AbortSignal): AsyncIterable<string> {
@@ -169,6 +171,7 @@ export class SimulatedRuntime implements Runtime {
     if (container.state !== "created") return;
     container.state = "running";
     container.startedAt = this.#options.clock.now();
+    this.#records.changed();
     await this.#log.begin(sandbox, container, this.#settings(sandbox));
     this.#await(sandbox, container);
     this.#changed(sandbox.pod.uid);
