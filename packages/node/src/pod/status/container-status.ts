@@ -61,7 +61,7 @@ function statusWithoutContainer(container: PodContainer, input: StatusInput): Co
   if (reported?.containerID === undefined || reported.containerID === "") {
     return {
       name: container.name,
-      state: input.ended && mayHaveRun(container, input) ? lostState(LOST_AT_END) : { waiting },
+      state: input.ended ? endWithoutContainer(container, reported, input) : { waiting },
       lastState: {},
       ready: false,
       restartCount: reported?.restartCount ?? 0,
@@ -78,6 +78,17 @@ function statusWithoutContainer(container: PodContainer, input: StatusInput): Co
   const ready = container.role === "init" && reported.ready;
   if (staysEnded) return { ...reported, state: wasWaiting ? lastState : ended, ready, started: false };
   return { ...reported, state: { waiting }, lastState, ready: false, started: false };
+}
+
+/** Once said to have ended it stays so: its sandbox, by which that was known, may be removed by now. */
+function endWithoutContainer(
+  container: PodContainer,
+  reported: ContainerStatus | undefined,
+  input: StatusInput,
+): ContainerState {
+  const terminated = reported?.state?.terminated;
+  if (terminated !== undefined) return { terminated };
+  return mayHaveRun(container, input) ? lostState(LOST_AT_END) : { waiting: waitingState(container, input) };
 }
 
 const LOST = "The container could not be located when the pod was deleted.  The container used to be Running";

@@ -174,6 +174,13 @@ describe("a container's state", () => {
     assert.equal(state([], { ended: true }, reported)?.state?.terminated?.exitCode, 137);
   });
 
+  test("that was ended before it was made stays ended when its sandbox is gone", () => {
+    const before = statusOf(pod(), [], { ended: true });
+    assert.equal(before.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
+    const after = statusOf(pod({}, before), undefined, { ended: true });
+    assert.deepEqual(after.containerStatuses?.[0]?.state, before.containerStatuses?.[0]?.state);
+  });
+
   test("while its hook runs is not running yet", () => {
     const hooking = state([container("web")], { running: new Set(), started: new Set(), ready: new Set() });
     assert.deepEqual(hooking?.state, { waiting: { reason: "ContainerCreating" } });
