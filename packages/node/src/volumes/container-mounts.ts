@@ -26,6 +26,8 @@ export interface ContainerMountsOptions {
   readonly recursiveReadOnly: boolean;
   readonly logger: Logger;
   readonly place: (volume: Volume) => Promise<VolumePlace>;
+  /** Called for volumes whose later mounts are to be seen on both sides, or on one. */
+  readonly share: (place: VolumePlace) => Promise<void>;
   /** Asked only where a sub-path refers to variables. */
   readonly environment: () => Promise<readonly EnvironmentVariable[]>;
 }
@@ -37,7 +39,7 @@ export async function containerMounts(container: Container, options: ContainerMo
     const volume = options.pod.spec?.volumes?.find((candidate) => candidate.name === mount.name);
     if (volume === undefined) throw new VolumeMissing({ volume: mount.name, container: container.name });
     const subPath = await subPathOf(mount, options);
-    const source = await sourceOf(volume, subPath, { container: container.name, index }, options);
+    const source = await sourceOf(volume, subPath, mount, { container: container.name, index }, options);
     const recursiveReadOnly = isRecursivelyReadOnly(mount, options.recursiveReadOnly);
     mounts.push({
       ...source,
@@ -55,6 +57,7 @@ type MountSource = Pick<Mount, "hostPath" | "readOnly" | "image" | "imageSubPath
 async function sourceOf(
   volume: Volume,
   subPath: string,
+  mount: VolumeMount,
   use: { container: string; index: number },
   options: ContainerMountsOptions,
 ): Promise<MountSource> {
@@ -62,7 +65,9 @@ async function sourceOf(
     const image = volume.image.reference ?? "";
     return { hostPath: "", readOnly: true, image, ...(subPath === "" ? {} : { imageSubPath: subPath }) };
   }
-  const { path, readOnly } = await options.place(volume);
+  const place = await options.place(volume);
+  if (propagationOf(mount) !== "private") await options.share(place);
+  const { path, readOnly } = place;
   if (subPath === "") return { hostPath: path, readOnly };
   try {
     return { hostPath: await subPathSource(path, subPath, volume.name, use, options), readOnly };

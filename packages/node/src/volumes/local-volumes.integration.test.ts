@@ -1,10 +1,24 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat, statfs, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  statfs,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { SystemMounter, systemMounter } from "./mounter.ts";
+import { mountOf, SystemMounter, systemMounter } from "./mounter.ts";
 import { podWithVolumes, testFacts, testPod } from "./testing/pods.ts";
 import { placeOf, setUpVolumes, testUid } from "./testing/volumes-fixture.ts";
 import { removeTree } from "./tree-removal.ts";
@@ -63,6 +77,74 @@ test("secrets and tokens are in memory, by one mount for all pods", { skip }, as
   const mounts = await volumes.mounts(pod, "main", testFacts);
   for (const path of ["/mnt/keys", "/mnt/access"]) assert.equal((await statfs(placeOf(mounts, path))).type, TMPFS);
   assert.deepEqual(await mounter.mountsBelow(stateDirectory), [join(stateDirectory, "memory")]);
+});
+
+test("the memory is given back with the last pod, and never missing for one that comes meanwhile", {
+  skip,
+}, async (t) => {
+  const { volumes, again, objects, stateDirectory } = await setUpVolumes(t, { mounter });
+  objects.setSecret("keys", { a: "1" });
+  const pods = [0, 1, 2].map((index) => {
+    const pod = podWithVolumes([{ name: "keys", secret: { secretName: "keys" } }]);
+    return { ...pod, metadata: { ...pod.metadata, uid: `pod-${index}` } };
+  });
+  const placeFor = async (pod: (typeof pods)[number]) =>
+    placeOf(await volumes.mounts(pod, "main", testFacts), "/mnt/keys");
+  // Each pod comes and goes in its own time: the memory is needed and given back at any moment of the others.
+  await Promise.all(
+    pods.map(async (pod, index) => {
+      for (let round = 0; round < 8; round++) {
+        await volumes.ensure(pod, testFacts);
+        assert.equal((await statfs(await placeFor(pod))).type, TMPFS, "a secret is on a disk");
+        for (let pause = 0; pause < index; pause++) await volumes.refresh(pod, testFacts);
+        await volumes.remove(pod.metadata.uid);
+      }
+    }),
+  );
+  assert.deepEqual(await mounter.mountsBelow(stateDirectory), []);
+
+  const [pod] = pods;
+  assert.ok(pod);
+  await volumes.ensure(pod, testFacts);
+  await again().remove("pod-0");
+  assert.deepEqual(await mounter.mountsBelow(stateDirectory), [], "also by a node that has started again");
+  assert.deepEqual(await readdir(stateDirectory), ["pods"]);
+});
+
+test("volumes with propagation are shared mounts, whatever the machine's root is", { skip }, async (t) => {
+  const { volumes, again, objects, stateDirectory } = await setUpVolumes(t, { mounter });
+  objects.setSecret("keys", { a: "1" });
+  const outside = await mkdtemp(join(tmpdir(), "outside-"));
+  t.after(() => rm(outside, { recursive: true }));
+  const pod = podWithVolumes([
+    { name: "disk", emptyDir: {} },
+    { name: "memory", emptyDir: { medium: "Memory" } },
+    { name: "keys", secret: { secretName: "keys" } },
+    { name: "outside", hostPath: { path: outside } },
+    { name: "plain", emptyDir: {} },
+  ]);
+  for (const mount of pod.spec?.containers[0]?.volumeMounts ?? []) {
+    if (mount.name !== "plain") mount.mountPropagation = "Bidirectional";
+  }
+  await volumes.ensure(pod, testFacts);
+  await volumes.mounts(pod, "main", testFacts);
+  const before = await mounter.mountsBelow(stateDirectory);
+  const mounts = await again().mounts(pod, "main", testFacts);
+  assert.deepEqual(await mounter.mountsBelow(stateDirectory), before, "nothing is mounted twice");
+  const table = await readFile("/proc/self/mountinfo", "utf8");
+  for (const name of ["disk", "memory", "keys"]) {
+    assert.equal(mountOf(table, placeOf(mounts, `/mnt/${name}`))?.isShared, true, name);
+  }
+  assert.equal(mountOf(table, outside)?.point === outside, false, "the machine's own directories are left alone");
+  assert.equal(before.includes(placeOf(mounts, "/mnt/plain")), false);
+
+  // As a container with mounts of its own, killed with them.
+  const inner = join(placeOf(mounts, "/mnt/disk"), "inner");
+  await mkdir(inner);
+  await mounter.tmpfs(inner, { mode: 0o755 });
+  await volumes.remove(testUid);
+  assert.deepEqual(await mounter.mountsBelow(stateDirectory), []);
+  assert.deepEqual(await readdir(join(stateDirectory, "pods")), []);
 });
 
 test("volumes belong to the pod's group, tokens to its user", { skip }, async (t) => {

@@ -91,6 +91,7 @@ export class LocalVolumes implements PodVolumes {
       recursiveReadOnly: this.#options.recursiveReadOnly ?? false,
       logger: this.#logger,
       place: (volume) => this.#placeOf(volume, setup, pod.metadata.uid ?? ""),
+      share: ({ path }) => this.#share(path, directory, pod.metadata.uid ?? ""),
       environment: () => resolveEnvironment(pod, container, facts, this.#options.objects, this.readFile),
     });
     const hosts = await this.#hostsMount(pod, facts, directory, mounts);
@@ -102,6 +103,15 @@ export class LocalVolumes implements PodVolumes {
     const place = await setup.place(volume);
     if (!(await exists(place.path))) await this.#turns.take(uid, () => setup.ensure(volume));
     return place;
+  }
+
+  /**
+   * Runtimes mount with propagation only what is on a shared mount, which the machine's root need not be. What is not
+   * below the node's own directory is left as the machine has it.
+   */
+  async #share(path: string, { path: own, memoryPath }: PodDirectory, uid: string): Promise<void> {
+    const isOwn = [own, memoryPath].some((directory) => path.startsWith(`${directory}/`));
+    if (isOwn) await this.#turns.take(uid, async () => this.#mounter?.share(path));
   }
 
   /** Reads a small file of one of the pod's emptyDirs, for variables by `fileKeyRef`. */
@@ -133,7 +143,7 @@ export class LocalVolumes implements PodVolumes {
     return this.#turns.take(podUid, async () => {
       this.#refreshAt.delete(podUid);
       const directory = await this.#directory(podUid);
-      await this.#unmountAll(directory);
+      for (const path of [directory.path, directory.memoryPath]) await this.#unmountAll(path);
       await removeTree(directory.memoryPath);
       await removeTree(directory.volumes);
       await removeTree(directory.subPaths);
@@ -144,7 +154,7 @@ export class LocalVolumes implements PodVolumes {
   }
 
   /** Unmounting one may free others or take them along: what counts is that none is left. */
-  async #unmountAll({ path }: PodDirectory): Promise<void> {
+  async #unmountAll(path: string): Promise<void> {
     if (this.#mounter === undefined || !(await exists(path))) return;
     const real = await realpath(path);
     let failure: unknown;
@@ -189,7 +199,7 @@ export class LocalVolumes implements PodVolumes {
   }
 
   async #directory(uid: string): Promise<PodDirectory> {
-    return new PodDirectory(this.#options.stateDirectory, await this.#memory.path(), uid);
+    return new PodDirectory(this.#options.stateDirectory, await this.#memory.location(), uid);
   }
 
   #setupOf(

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { lstat, mkdir, rmdir, stat, statfs } from "node:fs/promises";
+import { lstat, mkdir, readdir, rmdir, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isCode } from "./file-errors.ts";
+import { exists, isCode } from "./file-errors.ts";
 import type { Mounter } from "./mounter.ts";
 
 const TMPFS = 0x01021994;
@@ -15,12 +15,31 @@ export class MemoryDirectory {
   readonly #shared: string;
   readonly #mounter: Mounter | undefined;
   #ready: Promise<string> | undefined;
+  #holders = 0;
+  #tidied: Promise<void> = Promise.resolve();
 
   constructor(stateDirectory: string, mounter: Mounter | undefined, sharedMemory = "/dev/shm") {
     this.#directory = join(stateDirectory, "memory");
     this.#mounter = mounter;
     const name = createHash("sha256").update(stateDirectory).digest("hex").slice(0, 16);
     this.#shared = join(sharedMemory, `fjord-node-${process.getuid?.() ?? 0}-${name}`);
+  }
+
+  /** Where it is or will be, for paths below it. */
+  location(): Promise<string> {
+    return this.#mounter === undefined ? this.path() : Promise.resolve(this.#directory);
+  }
+
+  /** Has it there while something is written to it: what is not empty afterwards stays. */
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    this.#holders++;
+    try {
+      await this.#tidied;
+      await this.path();
+      return await work();
+    } finally {
+      this.#holders--;
+    }
   }
 
   /** The directory, made on first use. On a disk, for its owner alone, where the machine offers nothing better. */
@@ -60,8 +79,18 @@ export class MemoryDirectory {
     return ours && (await statfs(this.#shared)).type === TMPFS;
   }
 
-  /** Takes the shared one away once the last pod has gone. */
-  async tidy(): Promise<void> {
+  /** Gives the memory back once the last pod has gone. */
+  tidy(): Promise<void> {
+    const turn = this.#tidied.then(() => this.#tidy());
+    // Whoever asked hears of a failure; those who wait for their turn do not mind.
+    this.#tidied = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Whoever comes to hold it from now on waits until this is over. */
+  async #tidy(): Promise<void> {
+    if (this.#holders > 0) return;
+    if (this.#mounter !== undefined) return this.#unmountIfEmpty(this.#mounter);
     if (this.#ready === undefined || (await this.#ready) !== this.#shared) return;
     try {
       await rmdir(this.#shared);
@@ -69,6 +98,14 @@ export class MemoryDirectory {
     } catch (error) {
       if (!isCode(error, "ENOTEMPTY") && !isCode(error, "ENOENT")) throw error;
     }
+  }
+
+  async #unmountIfEmpty(mounter: Mounter): Promise<void> {
+    const directory = this.#directory;
+    if (!(await exists(directory)) || (await readdir(directory)).length > 0) return;
+    this.#ready = undefined;
+    if (await isMountPoint(directory)) await mounter.unmount(directory);
+    await rmdir(directory);
   }
 }
 

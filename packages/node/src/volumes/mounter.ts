@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { type FileHandle, readFile } from "node:fs/promises";
+import { type FileHandle, readFile, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -10,6 +10,8 @@ export interface Mounter {
   tmpfs(directory: string, options: TmpfsOptions): Promise<void>;
   /** Mounts what is open, whatever its path leads to by now. */
   bind(source: FileHandle, target: string): Promise<void>;
+  /** Lets whoever has a directory mounted see what is mounted below it later, as far as they want to. */
+  share(directory: string): Promise<void>;
   unmount(path: string): Promise<void>;
   /** Everything that is mounted at or below a path, in the order in which it must be unmounted. */
   mountsBelow(path: string): Promise<string[]>;
@@ -47,6 +49,15 @@ export class SystemMounter implements Mounter {
     await run("mount", ["--no-canonicalize", "--bind", `/proc/${process.pid}/fd/${source.fd}`, target]);
   }
 
+  async share(directory: string): Promise<void> {
+    const real = await realpath(directory);
+    const mount = mountOf(await readFile("/proc/self/mountinfo", "utf8"), real);
+    if (mount?.isShared) return;
+    // The mount that it is part of may be the machine's root, which is not ours to change.
+    if (mount?.point !== real) await run("mount", ["--no-canonicalize", "--bind", real, real]);
+    await run("mount", ["--no-canonicalize", "--make-shared", real]);
+  }
+
   async unmount(path: string): Promise<void> {
     try {
       await run("umount", ["--no-canonicalize", path]);
@@ -63,16 +74,39 @@ export class SystemMounter implements Mounter {
 
 /** The mount points at or below a path in the kernel's table, the last mounted first. */
 export function mountPointsBelow(table: string, path: string): string[] {
-  const points: string[] = [];
+  const points = mountsIn(table).map(({ point }) => point);
+  return points.filter((point) => isBelow(point, path)).reverse();
+}
+
+interface MountEntry {
+  readonly point: string;
+  readonly isShared: boolean;
+}
+
+/** The mount that a path is part of. */
+export function mountOf(table: string, path: string): MountEntry | undefined {
+  let found: MountEntry | undefined;
+  for (const mount of mountsIn(table)) {
+    if (isBelow(path, mount.point) && mount.point.length >= (found?.point.length ?? 0)) found = mount;
+  }
+  return found;
+}
+
+function mountsIn(table: string): MountEntry[] {
+  const mounts: MountEntry[] = [];
   for (const line of table.split("\n")) {
     const field = line.split(" ", 5)[4];
     if (field === undefined) continue;
     const point = field.replaceAll(/\\([0-7]{3})/g, (_, octal: string) =>
       String.fromCharCode(Number.parseInt(octal, 8)),
     );
-    if (point === path || point.startsWith(`${path}/`)) points.push(point);
+    mounts.push({ point, isShared: / shared:\d+ (?:.* )?- /.test(line) });
   }
-  return points.reverse();
+  return mounts;
+}
+
+function isBelow(path: string, point: string): boolean {
+  return path === point || path.startsWith(point === "/" ? point : `${point}/`);
 }
 
 const CAP_SYS_ADMIN = 21n;

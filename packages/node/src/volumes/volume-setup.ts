@@ -69,7 +69,7 @@ export class VolumeSetup {
 
   /** Brings a volume of files from the API up to date. */
   async project(volume: Volume): Promise<void> {
-    const { pod, facts, objects, signal, onToken } = this.#options;
+    const { pod, facts, objects, memory, signal, onToken } = this.#options;
     const projection = await projectionOf(volume, {
       pod,
       facts,
@@ -79,12 +79,15 @@ export class VolumeSetup {
       onToken,
     });
     const path = this.#projectionPath(volume);
-    await mkdir(join(path, ".."), { recursive: true, mode: 0o750 });
     const directory = new AtomicDirectory(path, {
       group: this.#ownership.fsGroup,
       onChownRefused: this.#onChownRefused,
     });
-    await directory.write(projection, nestedMountPoints(pod, volume.name));
+    const write = async () => {
+      await mkdir(join(path, ".."), { recursive: true, mode: 0o750 });
+      await directory.write(projection, nestedMountPoints(pod, volume.name));
+    };
+    await (volume.configMap === undefined ? memory.hold(write) : write());
   }
 
   #projectionPath(volume: Volume): string {
@@ -106,12 +109,17 @@ export class VolumeSetup {
     const group = this.#ownership.fsGroup;
     const medium = volume.emptyDir?.medium ?? "";
     if (medium !== "" && medium !== "Memory") throw unsupported(volume);
-    await mkdir(join(path, ".."), { recursive: true, mode: 0o750 });
+    const makeParent = () => mkdir(join(path, ".."), { recursive: true, mode: 0o750 });
     if (medium === "Memory" && mounter !== undefined) {
+      await makeParent();
       return ensureMemoryFileSystem(path, mounter, { sizeBytes: memorySize(volume, pod, facts), group });
     }
-    if (medium === "Memory" && !(await memory.inMemory())) throw unsupported(volume);
-    await ensureEmptyDirectory(path, group, this.#onChownRefused);
+    const make = async () => {
+      if (medium === "Memory" && !(await memory.inMemory())) throw unsupported(volume);
+      await makeParent();
+      await ensureEmptyDirectory(path, group, this.#onChownRefused);
+    };
+    await (medium === "Memory" ? memory.hold(make) : make());
   }
 
   #persistent(volume: Volume): Promise<PersistentDirectory> {

@@ -23,7 +23,8 @@ export async function setUpVolumes(t: TestContext, options: Partial<LocalVolumes
   const volumes = new LocalVolumes(all);
   t.after(async () => {
     await volumes.remove(testUid);
-    await options.mounter?.unmount(join(stateDirectory, "memory"));
+    for (const point of (await options.mounter?.mountsBelow(stateDirectory)) ?? [])
+      await options.mounter?.unmount(point);
     await rm(stateDirectory, { recursive: true, force: true });
   });
   return { volumes, objects, stateDirectory, again: () => new LocalVolumes(all) };
