@@ -14,7 +14,8 @@ describe("whole lives of pods of containerd", { skip: realNodesSkip() }, () => {
   after(() => bed?.[Symbol.asyncDispose]());
 
   test(`through kill -9 of node, containerd and API server (FJORD_LIVES_SEED=${seed})`, { timeout: 3_600_000 }, () =>
-    // containerd forgets what it was about to start when it is killed: the node then starts it anew.
+    // A containerd that is killed forgets what it was about to start, which the node then starts anew; and it writes
+    // logs itself, so that what a container writes while it is away is lost where the container ends before it is back.
     liveThrough({ bed, seed, rounds, mayRestart: ({ rising }) => rising.parts.includes("runtime") }),
   );
 });

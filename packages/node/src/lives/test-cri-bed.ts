@@ -99,11 +99,9 @@ export class CriBed implements LifeBed {
       ...names(join(state, "pods")).filter((name) => name === uid),
       ...names(join(state, "logs")).filter((name) => name.endsWith(uid)),
       ...this.#mounts().filter((mount) => mount.includes(uid)),
-      ...this.#shims().filter((shim) => shim.includes(uid)),
     ];
   }
 
-  /** containerd's sandboxes without processes are only in its own store; its bundles are where their mounts are. */
   #mounts(): string[] {
     const pid = readText(join(this.#node.directory, "pid"))?.trim();
     return (readText(`/proc/${pid}/mounts`) ?? "").split("\n");
@@ -118,14 +116,14 @@ export class CriBed implements LifeBed {
       .filter((line) => line.includes("containerd-shim"));
   }
 
-  /** Counts what containerd has: sandboxes and containers in its own store, and addresses that are given away. */
-  holdings(): { sandboxes: number; containers: number; addresses: number } {
+  surplus(pods: number): string[] {
     const networks = join(this.#node.directory, "lib/cni/networks/fjord");
-    return {
-      sandboxes: names(join(this.#criDirectory, "sandboxes")).length,
-      containers: names(join(this.#criDirectory, "containers")).length,
-      addresses: names(networks).filter((name) => /^\d+\.\d+\.\d+\.\d+$/.test(name)).length,
+    const found = {
+      sandboxes: names(join(this.#criDirectory, "sandboxes")),
+      shims: this.#shims(),
+      addresses: names(networks).filter((name) => /^\d+\.\d+\.\d+\.\d+$/.test(name)),
     };
+    return Object.entries(found).flatMap(([kind, all]) => (all.length === pods ? [] : `${kind}: ${all.join(", ")}`));
   }
 
   crash(uid: string): void {

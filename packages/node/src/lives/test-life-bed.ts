@@ -34,6 +34,8 @@ export interface LifeBed extends AsyncDisposable {
   running(uid: string): { readonly containers: readonly string[]; readonly sandboxes: number };
   /** Whatever there still is of a pod: processes, control groups, mounts, files. */
   remains(uid: string): string[];
+  /** What the runtime has beyond what so many pods need: sandboxes, their shims, their addresses. */
+  surplus(pods: number): string[];
   /** Kills the programs of a pod's containers, as if they had failed. */
   crash(uid: string): void;
   /** Kills the node and all that its pods run, as a power cut does, and starts nothing again. */

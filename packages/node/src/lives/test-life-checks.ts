@@ -93,6 +93,15 @@ export class LifeChecks {
     for (const name of containerNames(pod)) assert.deepEqual(this.witness(pod).overlaps(name), [], `${name} ran twice`);
   }
 
+  /** The runtime has no more than the pods of the API need. */
+  async nothingTooMuch(): Promise<void> {
+    const { admin, nodeName } = this.#bed;
+    const { items } = await admin.list(Pod, { fieldSelector: `spec.nodeName=${nodeName}` });
+    await until(`no more than ${items.length} pods need`, () => this.#bed.surplus(items.length).length === 0, {
+      more: () => `${this.#bed.surplus(items.length).join("\n")}\n${this.#bed.node.logTail(25)}`,
+    });
+  }
+
   /** What the API says that runs is what runs. */
   async runsAsTold(name: string): Promise<void> {
     const pod = await this.get(name);
@@ -152,8 +161,8 @@ export class LifeChecks {
     return body.split("\n").slice(0, -1);
   }
 
-  /** A task that must run once has run once and to its end. */
-  async ranOnce(pod: Pod): Promise<void> {
+  /** A task that must run once has run once and to its end; `mayBeCut`: what it wrote last may be missing in its log. */
+  async ranOnce(pod: Pod, mayBeCut = false): Promise<void> {
     const { name = "" } = pod.metadata;
     const over = await this.status(name, "over", ({ phase }) => phase === "Succeeded" || phase === "Failed");
     const starts = this.witness(pod).starts("task");

@@ -10,7 +10,7 @@ export interface LivesOptions {
   readonly bed: LifeBed;
   readonly seed: number;
   readonly rounds: number;
-  /** Whether what is killed may make the runtime lose or repeat a start that was under way. */
+  /** Whether what is killed may make the runtime lose a start that was under way, or the end of a log. */
   readonly mayRestart: (plan: LifePlan) => boolean;
 }
 
@@ -73,7 +73,7 @@ async function live(index: number, plan: LifePlan, options: LivesOptions, checks
   await checks.status(`whole-${index}`, "b restarted", (status) =>
     status.containerStatuses?.some(({ name, restartCount, ready }) => name === "b" && restartCount > 0 && ready),
   );
-  await checks.ranOnce(once);
+  await checks.ranOnce(once, options.mayRestart(plan));
   await lived(checks, whole, options.mayRestart(plan));
   if (!options.mayRestart(plan)) await checks.lived(late, "server", { starts: 1 });
   await checks.runsAsTold(`whole-${index}`);
@@ -105,6 +105,7 @@ async function end(
   if (isDead) await bed.start("node");
   for (const pod of all) await checks.gone(pod);
   await checks.nodeReady();
+  await checks.nothingTooMuch();
   if (force || isDead) return;
   assert.ok(checks.witness(pods.whole).has("a.prestops"), "the preStop hook of a ran");
   for (const name of ["a", "side"]) {

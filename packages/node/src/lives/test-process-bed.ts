@@ -122,6 +122,11 @@ export class ProcessBed implements LifeBed {
     ];
   }
 
+  surplus(pods: number): string[] {
+    const sandboxes = this.#records();
+    return sandboxes.length === pods ? [] : sandboxes.map(({ id, uid }) => `sandbox ${id} of ${uid}`);
+  }
+
   crash(uid: string): void {
     for (const process of scanProcesses()) {
       if (process.pod === uid && !process.keeper) sendSignal(process, "SIGKILL");
