@@ -104,7 +104,7 @@ export class MemoryDirectory {
     const directory = this.#directory;
     if (!(await exists(directory)) || (await readdir(directory)).length > 0) return;
     this.#ready = undefined;
-    if (await isMountPoint(directory)) await mounter.unmount(directory);
+    while (await isMountPoint(directory)) await mounter.unmount(directory);
     await rmdir(directory);
   }
 }
