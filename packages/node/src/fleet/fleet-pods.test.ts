@@ -140,6 +140,17 @@ describe("pods of a fleet", () => {
     assert.equal(bench.api.pod("early")?.status?.containerStatuses?.[0]?.ready, true);
   });
 
+  test("that rest stay at rest when the watch breaks", async () => {
+    const clock = new ManualClock();
+    await using bench = new Bench(clock, [podOf("a"), podOf("b")]);
+    await clock.advance(60_000);
+    const { lists } = bench.api;
+    bench.api.cutWatch();
+    await clock.advance(600_000);
+    assert.ok(bench.api.lists - lists <= 2, `${bench.api.lists - lists} lists`);
+    assert.equal(bench.api.writes, 2);
+  });
+
   test("a pod that comes again under the same name begins anew", async () => {
     const clock = new ManualClock();
     await using bench = new Bench(clock, [podOf("a")]);

@@ -77,6 +77,7 @@ export class FleetPods {
   readonly #queue: WorkQueue;
   readonly #entries = new Map<string, Entry>();
   readonly #trimmer: PodTrimmer;
+  readonly #statuses = new WeakMap<Pod, PodStatus>();
   #requests = 0;
   readonly #bucket: TokenBucket | undefined;
 
@@ -95,13 +96,13 @@ export class FleetPods {
       logger,
       kind: Pod,
       scope: { fieldSelector: "spec.nodeName!=" },
-      transform: (pod) => this.#trimmer.trim(pod),
+      transform: (pod) => this.#withoutStatus(pod),
       omitManagedFields: true,
       indexers: { node: byNode },
     });
     this.#cache.addHandler({
-      onAdd: (pod) => this.#take(pod),
-      onUpdate: (_, pod) => this.#take(pod),
+      onAdd: (pod) => this.#take(this.#withStatus(pod)),
+      onUpdate: (_, pod) => this.#take(this.#withStatus(pod)),
       onDelete: (pod) => this.#forget(pod),
     });
   }
@@ -155,6 +156,19 @@ export class FleetPods {
     await Promise.all([this.#cache.run(signal), ...workers]);
   }
 
+  /** The cache keeps no statuses: they wait beside it for the handler that comes next. */
+  #withoutStatus(raw: Pod): Pod {
+    const { status, ...kept } = this.#trimmer.trim(raw);
+    if (status !== undefined) this.#statuses.set(kept, status);
+    return kept;
+  }
+
+  #withStatus(kept: Pod): Pod {
+    const status = this.#statuses.get(kept);
+    this.#statuses.delete(kept);
+    return status === undefined ? kept : { ...kept, status };
+  }
+
   #take(pod: Pod): void {
     if (this.#options.host(pod.spec?.nodeName ?? "") === undefined) return;
     const key = keyTextOf(pod);
@@ -177,7 +191,7 @@ export class FleetPods {
     const order = compareResourceVersions(pod.metadata.resourceVersion ?? "", entry.pod.metadata.resourceVersion ?? "");
     if ((order ?? 0) < 0) return;
     entry.pod = pod;
-    if (entry.isAtRest && entry.settled === pod.metadata.resourceVersion) drop(pod);
+    if (entry.isAtRest && entry.settled === pod.metadata.resourceVersion) drop(entry);
     else entry.isAtRest = false;
   }
 
@@ -239,7 +253,7 @@ export class FleetPods {
     else entry.settled = pod.metadata.resourceVersion ?? "";
     if (entry.wakeAt === Infinity && this.#isSettled(entry)) {
       entry.isAtRest = true;
-      drop(entry.pod);
+      drop(entry);
     }
   }
 
@@ -319,9 +333,9 @@ export class FleetPods {
   }
 }
 
-/** The objects of this cache are nobody else's. */
-function drop(pod: Pod): void {
-  (pod as { status?: unknown }).status = undefined;
+function drop(entry: Entry): void {
+  const { apiVersion, kind, metadata, spec } = entry.pod;
+  entry.pod = { apiVersion, kind, metadata, ...(spec && { spec }) };
 }
 
 function isNews(pod: Pod, status: PodStatus): boolean {

@@ -10,9 +10,11 @@ export class TestPodApi implements Api {
   /** Whether statuses that were written are remembered. */
   keepsPatches = true;
   writes = 0;
+  lists = 0;
   readonly #pods = new Map<string, string>();
   readonly #events: WatchEvent<Pod>[] = [];
   #revision = 1;
+  #isCut = false;
   #wake = () => {};
 
   /** Makes or replaces a pod. */
@@ -48,13 +50,15 @@ export class TestPodApi implements Api {
   }
 
   async list<T extends KubeObject>(): Promise<ObjectList<T>> {
+    this.lists++;
     const items = [...this.#pods.values()].map((text) => JSON.parse(text) as T);
     return { apiVersion: "v1", kind: "PodList", metadata: { resourceVersion: String(this.#revision) }, items };
   }
 
   async *watch<T extends KubeObject>(_kind: unknown, options: { signal?: AbortSignal } = {}) {
     options.signal?.addEventListener("abort", () => this.#wake());
-    while (!options.signal?.aborted) {
+    this.#isCut = false;
+    while (!options.signal?.aborted && !this.#isCut) {
       const event = this.#events.shift();
       if (event !== undefined) yield event as unknown as WatchEvent<T>;
       else {
@@ -63,6 +67,12 @@ export class TestPodApi implements Api {
         });
       }
     }
+  }
+
+  /** Ends the watch, as servers do with whoever is slow. */
+  cutWatch(): void {
+    this.#isCut = true;
+    this.#wake();
   }
 
   async patch<T extends KubeObject>(_kind: unknown, { name, namespace }: ObjectKey, _type: string, patch: unknown) {
