@@ -31,7 +31,16 @@ async function advance(sandbox: Awaited<ReturnType<ProcessRuntime["list"]>>[numb
   else if (!container) {
     const program = `echo $$ >>${pod.podDirectory}/runs; i=0; while [ $i -lt ${options.lines} ]; do i=$((i+1)); echo $i; [ $((i%50)) = 0 ] && sleep 0.02; done; echo $i >${pod.podDirectory}/whole; setsid sleep 300 & `;
     await runtime.createContainer(sandbox.id, containerConfig(shell(program)), pod);
-  } else if (container.state === "created") await runtime.startContainer(container.id);
+  } else if (container.state === "created") await startOrRemove(container.id);
   else if (container.state === "running" && Math.random() < 0.02) await runtime.stopContainer(container.id, 0.05);
   else if (container.state === "exited" && Math.random() < 0.5) await runtime.removeSandbox(sandbox.id);
+}
+
+/** One that an earlier host had made and not started is given up by this one. */
+async function startOrRemove(id: string): Promise<void> {
+  try {
+    await runtime.startContainer(id);
+  } catch {
+    await runtime.removeContainer(id);
+  }
 }

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   linkSync,
   openSync,
   readFileSync,
@@ -33,11 +34,17 @@ export function writeWhole(path: string, text: string, mode = 0o600): void {
   renameSync(fresh, path);
 }
 
-/** Creates a file that must not be there yet, whole or not at all; false where it is. */
+export function isDiskFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
+/** Creates a file that must not be there yet, whole or, on a full disk, empty; false where it is. */
 export function createOnce(path: string, text: string): boolean {
+  if (existsSync(path)) return false;
   const whole = `${path}.once`;
-  writeFileSync(whole, text, { mode: 0o600 });
   try {
+    writeFull(whole, text);
     linkSync(whole, path);
     return true;
   } catch (error) {
@@ -45,6 +52,16 @@ export function createOnce(path: string, text: string): boolean {
     throw error;
   } finally {
     rmSync(whole, { force: true });
+  }
+}
+
+/** A file without content needs no room; where there is none, being there has to tell enough. */
+function writeFull(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: 0o600 });
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    writeFileSync(path, "", { mode: 0o600 });
   }
 }
 

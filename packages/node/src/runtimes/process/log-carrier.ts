@@ -125,7 +125,14 @@ export class LogCarrier {
       // So that the file is found again by its inode, should it be renamed before the next checkpoint.
       this.#checkpoint();
     }
-    for (let at = 0; at < records.length; ) at += writeSync(this.#log, records, at);
+    const { size } = fstatSync(this.#log);
+    try {
+      for (let at = 0; at < records.length; ) at += writeSync(this.#log, records, at);
+    } catch (error) {
+      // A disk that is full takes a part: with it, all of this would be there twice when it is written again.
+      ftruncateSync(this.#log, size);
+      throw error;
+    }
   }
 
   #openLog(): number {

@@ -7,7 +7,7 @@ import type { Cgroups } from "./cgroups.ts";
 import { endOf } from "./container-end.ts";
 import type { LogStream } from "./cri-log.ts";
 import { ProcessStartFailed } from "./errors.ts";
-import { createOnce, readLine, readText, writeWhole } from "./files.ts";
+import { createOnce, isDiskFull, readLine, readText, writeWhole } from "./files.ts";
 import { LogCarrier, STREAMS } from "./log-carrier.ts";
 import {
   bootId,
@@ -30,6 +30,8 @@ const DRAIN_PATIENCE = 2000;
 const START_PATIENCE = 30_000;
 const BEGIN_PATIENCE = 5000;
 const LOOK_INTERVAL = 1000;
+/** How often it is tried again to write what a full disk had no room for. */
+const ROOM_INTERVAL = 5000;
 
 /** In place of the claim of a keeper: there will be none. */
 const FORSAKEN = "0 0 forsaken\n";
@@ -354,7 +356,7 @@ export class ProcessContainer {
     const drained = () =>
       (readLine(this.#file("drained")) !== undefined || !this.#keeper()) && this.#carriers().size === 0;
     await this.#until(drained, DRAIN_PATIENCE);
-    await this.#log.drain();
+    const isLogWhole = await this.#unlessFull("write the rest of a log", () => this.#log.drain());
     const { cgroups } = this.options;
     const { cgroup } = this.record;
     const end = endOf({
@@ -364,12 +366,47 @@ export class ProcessContainer {
       oomKills: cgroups && cgroup !== undefined ? cgroups.oomKills(cgroup) : 0,
     });
     if (this.#closed) return end;
-    writeWhole(this.#file("end.json"), JSON.stringify(end));
     this.#end = end;
+    const isNoted = await this.#unlessFull("note the end of a container", () => this.#note(end));
     if (cgroups && cgroup !== undefined) cgroups.remove(cgroup);
-    this.close();
+    if (isLogWhole && isNoted) this.close();
+    else this.#completeLater(end);
     this.options.onChange();
     return end;
+  }
+
+  #note(end: ContainerEnd): void {
+    writeWhole(this.#file("end.json"), JSON.stringify(end));
+  }
+
+  /** False where the disk is full: that must not keep anything from ending, since what ends makes room. */
+  async #unlessFull(action: string, write: () => void | Promise<void>): Promise<boolean> {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      this.options.logger.warn(`cannot ${action}: the disk is full`, { container: this.id });
+      return false;
+    }
+  }
+
+  /** Once there is room again the log becomes whole, unless the container is removed before. */
+  #completeLater(end: ContainerEnd): void {
+    clearInterval(this.#looking);
+    this.#looking = setInterval(async () => {
+      try {
+        await this.#log.drain();
+        this.#note(end);
+        this.close();
+      } catch (error) {
+        if (isDiskFull(error) || this.#closed) return;
+        this.options.logger.error("cannot complete the log of a container", { container: this.id, error });
+        this.close();
+      }
+    }, ROOM_INTERVAL).unref();
+    this.#watch?.close();
+    this.#watch = undefined;
   }
 
   #observe(): void {

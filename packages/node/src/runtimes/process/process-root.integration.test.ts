@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { SecurityConfig } from "../../runtime/configuration.ts";
+import type { RuntimeContainer } from "../../runtime/runtime.ts";
 import { openCgroups } from "./cgroups.ts";
-import { containerConfig, ProcessBench, plainSecurity, shell, until } from "./testing.ts";
+import { ProcessRuntime } from "./process-runtime.ts";
+import { containerConfig, ProcessBench, plainSecurity, sandboxConfig, shell, until } from "./testing.ts";
 
 const skip = process.geteuid?.() === 0 ? false : "needs root";
 const skipGroups = skip || (typeof openCgroups() === "string" ? "needs control groups" : false);
@@ -121,4 +124,47 @@ describe("a pod of processes that root runs", { skip }, () => {
     await bench.runtime.updateResources(id, { cpuLimit: 2000 });
     assert.equal((await bench.container(id)).resources?.cpuLimit, 2000);
   });
+});
+
+test("pods end and go on a full disk", { skip }, async () => {
+  const bench = await ProcessBench.open();
+  const disk = join(bench.state, "disk");
+  mkdirSync(disk);
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", disk]);
+  const runtime = await ProcessRuntime.open({ stateDirectory: disk });
+  try {
+    const start = async (script: string) => {
+      const pod = sandboxConfig(disk);
+      const sandbox = await runtime.runSandbox(pod);
+      const id = await runtime.createContainer(sandbox, containerConfig(shell(script)), pod);
+      await runtime.startContainer(id);
+      return { id, sandbox };
+    };
+    const find = async (id: string) =>
+      (await runtime.list()).flatMap(({ containers }) => containers).find((container) => container.id === id);
+    const words = await start("echo before; trap 'echo after; exit 0' TERM; while :; do sleep 0.01; done");
+    const silent = await start("exec sleep 1000");
+    await until(
+      async () => bench.hasLog((await find(words.id)) as RuntimeContainer, "stdout before"),
+      "the first line",
+    );
+    assert.throws(() => writeFileSync(join(disk, "filler"), Buffer.alloc(2 ** 21)), { code: "ENOSPC" });
+
+    for (const { id } of [words, silent]) await runtime.stopContainer(id, 5);
+    assert.deepEqual([(await find(words.id))?.state, (await find(silent.id))?.state], ["exited", "exited"]);
+    await assert.rejects(start("true"), { code: "ENOSPC" });
+    await runtime.removeSandbox(silent.sandbox);
+    assert.equal(await find(silent.id), undefined);
+
+    rmSync(join(disk, "filler"));
+    const ended = (await find(words.id)) as RuntimeContainer;
+    assert.deepEqual(bench.log(ended).slice(0, 1), ["stdout before"]);
+    await runtime.removeSandbox(words.sandbox);
+    assert.deepEqual(await runtime.list(), []);
+  } finally {
+    for (const { id } of await runtime.list()) await runtime.removeSandbox(id);
+    runtime.close();
+    execFileSync("umount", [disk]);
+    await bench.close();
+  }
 });

@@ -16,7 +16,7 @@ import { ChangeFeed } from "./change-feed.ts";
 import { type CommandPlace, runCommand, runShortCommand } from "./container-command.ts";
 import { type MachineAbilities, setUpContainer } from "./container-setup.ts";
 import { ProcessContainerMissing, ProcessSandboxMissing } from "./errors.ts";
-import { removeTree } from "./files.ts";
+import { isDiskFull, removeTree } from "./files.ts";
 import { objectionFacts, objectionsTo } from "./objections.ts";
 import { forwardPort } from "./port-forward.ts";
 import { ownBoundingSet } from "./privileges.ts";
@@ -165,7 +165,13 @@ export class ProcessRuntime implements Runtime {
       annotations: config.annotations,
       ...(cgroup === undefined ? {} : { cgroup }),
     };
-    this.#records.writeSandbox(record);
+    try {
+      this.#records.writeSandbox(record);
+    } catch (error) {
+      if (address !== undefined) this.#addresses.release(address, id);
+      await this.#records.removeSandbox(id);
+      throw error;
+    }
     this.#sandboxes.set(id, { record, containers: new Map() });
     if (this.#cgroups && cgroup !== undefined) {
       this.#warn(config, this.#cgroups.ensure(cgroup, config.resources ?? {}));
@@ -181,7 +187,13 @@ export class ProcessRuntime implements Runtime {
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
     const { address, ...record } = sandbox.record;
     sandbox.record = { ...record, stoppedAt: record.stoppedAt ?? this.#clock.now() };
-    this.#records.writeSandbox(sandbox.record);
+    try {
+      this.#records.writeSandbox(sandbox.record);
+    } catch (error) {
+      // Whoever starts from the older record stops it again.
+      if (!isDiskFull(error)) throw error;
+      this.#logger.warn("cannot note that a sandbox was stopped: the disk is full", { sandbox: id });
+    }
     if (address !== undefined) this.#addresses.release(address, id);
     this.#feed.emit(record.pod.uid);
   }
