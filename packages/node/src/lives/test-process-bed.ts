@@ -133,6 +133,13 @@ export class ProcessBed implements LifeBed {
     }
   }
 
+  /** Kills whatever keeps the containers of a pod, and not the containers themselves. */
+  killKeepers(uid: string): void {
+    for (const process of scanProcesses()) {
+      if (process.pod === uid && process.keeper) sendSignal(process, "SIGKILL");
+    }
+  }
+
   async powerCut(): Promise<void> {
     await this.node.kill();
     const uids = new Set(this.#records().map(({ uid }) => uid));
