@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // The program fjord-node. What follows is loaded only once the process is as it should be.
 import { leanCommand } from "./command-line/lean-start.ts";
 

@@ -2,9 +2,11 @@ import { homedir } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { describeError, type ErrorType, FjordError, type LogFields, type Logger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
+import { addCompletion } from "./command-line/completion-command.ts";
 import { addReset } from "./command-line/reset-command.ts";
 import { addRun, type CommandContext } from "./command-line/run-command.ts";
 import { addSimulate } from "./command-line/simulate-command.ts";
+import { FJORD_VERSION } from "./version.ts";
 
 // The HTTP parser is WebAssembly: compiling it a second time, for speed that nobody needs here, costs 10 MB for good.
 for (const flag of ["--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag);
@@ -28,6 +30,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 
 const program = new Command("fjord-node")
   .description("A small kubelet: runs the pods of a Kubernetes API on this machine.")
+  .version(FJORD_VERSION)
   .showSuggestionAfterError()
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride();
@@ -43,6 +46,7 @@ const context: CommandContext = {
 addRun(program, context);
 addReset(program, context);
 addSimulate(program, context);
+addCompletion(program);
 
 try {
   await program.parseAsync();

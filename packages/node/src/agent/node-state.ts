@@ -17,6 +17,7 @@ import {
 } from "../registration/index.ts";
 import { inThousandths, inUnits, parseQuantity } from "../resources/quantity.ts";
 import type { Runtime, RuntimeVersion } from "../runtime/index.ts";
+import { FJORD_VERSION } from "../version.ts";
 
 export interface NodeStateOptions {
   readonly client: Pick<KubeClient, "raw">;
@@ -40,7 +41,6 @@ const LOOK_MS = 5_000;
 /** Whatever the API server does, the runtime is looked at. */
 const ANSWER_MS = 1_000;
 const IMAGES_MS = 60_000;
-const FJORD_VERSION = "0.1.0";
 
 /** What the node can say of itself: asked for at any time, looked at every few seconds. */
 export class NodeState {
