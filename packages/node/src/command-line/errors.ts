@@ -3,7 +3,7 @@ import { defineError } from "@fjord/base";
 export const InvalidNodeOption = defineError(
   "INVALID_NODE_OPTION",
   "{option} {value}: {reason}",
-  "`fjord-node run --help` shows what each option takes.",
+  "`--help` after the command shows what each option takes.",
 );
 
 export const NoRuntime = defineError(

@@ -11,6 +11,7 @@ import {
   resourcesOption,
   serverOption,
   taintsOption,
+  tokenOption,
 } from "./option-values.ts";
 
 test("options of several values are read, given once or several times", () => {
@@ -30,6 +31,7 @@ test("options of several values are read, given once or several times", () => {
   assert.deepEqual(addressesOption("--node-ip", ["10.0.0.1,fd00::1"]), ["10.0.0.1", "fd00::1"]);
   assert.equal(countOption("--port", "10250", 1, 65535), 10250);
   assert.equal(serverOption("--server", "https://10.0.0.1:6443"), "https://10.0.0.1:6443");
+  assert.equal(tokenOption("--bootstrap-token", "abcdef.0123456789abcdef"), "abcdef.0123456789abcdef");
   assert.equal(domainOption("--cluster-domain", "cluster.local."), "cluster.local.");
   assert.equal(cgroupOption("--cgroup-root", "/edge/pods"), "/edge/pods");
   assert.equal(nodeNameOption("--node-name", "Edge-1.Local"), "edge-1.local");
@@ -53,6 +55,7 @@ test("a wrong value is refused with the option, the value and the reason", () =>
     [() => countOption("--port", "11", 1, 10), /from 1 to 10/],
     [() => serverOption("--server", "10.0.0.1:6443"), /--server 10.0.0.1:6443: write https:\/\/HOST:PORT/],
     [() => serverOption("--server", "http://10.0.0.1"), /write https:/],
+    [() => tokenOption("--bootstrap-token", "abcdef.0123"), /--bootstrap-token …: a bootstrap token is six letters/],
     [() => certificatesOption("--ca", "ca.crt", "root:x:0:0"), /--ca ca.crt: there is no PEM certificate in it/],
     [() => certificatesOption("--ca", "ca.crt", broken), /a certificate in it cannot be read/],
     [() => domainOption("--cluster-domain", "a b/../c"), /is not a domain name/],

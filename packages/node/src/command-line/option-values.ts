@@ -70,6 +70,14 @@ export function serverOption(option: string, text: string): string {
   return text;
 }
 
+/** Not shown when it is wrong: most of it may be right. */
+export function tokenOption(option: string, text: string): string {
+  if (!/^[a-z0-9]{6}\.[a-z0-9]{16}$/.test(text)) {
+    throw invalid(option, "…", "a bootstrap token is six letters or digits, a dot and sixteen more, all lower case");
+  }
+  return text;
+}
+
 /** The PEM text of a file that was named. */
 export function certificatesOption(option: string, file: string, text: string): string {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];

@@ -10,6 +10,7 @@ import { addressTowards } from "../machine/node-address.ts";
 import { type BootstrapOptions, joinCluster } from "../registration/index.ts";
 import { NodeStore } from "../store/index.ts";
 import { InvalidNodeOption } from "./errors.ts";
+import { fileOption } from "./file-option.ts";
 import {
   addressesOption,
   certificatesOption,
@@ -21,6 +22,7 @@ import {
   resourcesOption,
   serverOption,
   taintsOption,
+  tokenOption,
 } from "./option-values.ts";
 import { parseResolverFile } from "./resolver-file.ts";
 import { openRuntimes } from "./runtimes.ts";
@@ -187,7 +189,7 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
 
 /** A machine may have no such file, but one that is named has to be there. */
 async function resolverText(file: string | undefined): Promise<string> {
-  if (file !== undefined) return await readFile(file, "utf8");
+  if (file !== undefined) return await fileOption("--resolv-conf", file);
   return await readFile(RESOLVER_FILE, "utf8").catch(() => "");
 }
 
@@ -211,11 +213,14 @@ async function kubeletApiOptions(flags: RunFlags, port: number): Promise<Kubelet
       reason: "a certificate and its key are given together or not at all",
     });
   }
+  // Told before the node joins: it reads them again when they change.
+  if (tlsCert !== undefined) await fileOption("--tls-cert", tlsCert);
+  if (tlsKey !== undefined) await fileOption("--tls-key", tlsKey);
   return {
     port,
     ...(address !== undefined && { host: address }),
     ...(clientCa !== undefined && {
-      clientCa: certificatesOption("--client-ca", clientCa, await readFile(clientCa, "utf8")),
+      clientCa: certificatesOption("--client-ca", clientCa, await fileOption("--client-ca", clientCa)),
     }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { files: { cert: tlsCert, key: tlsKey } }),
     request: requestServingCert,
@@ -230,8 +235,8 @@ async function bootstrapOptions(flags: RunFlags): Promise<BootstrapOptions | und
   }
   return {
     server: serverOption("--server", server),
-    token,
-    ...(ca !== undefined && { ca: certificatesOption("--ca", ca, await readFile(ca, "utf8")) }),
+    token: tokenOption("--bootstrap-token", token),
+    ...(ca !== undefined && { ca: certificatesOption("--ca", ca, await fileOption("--ca", ca)) }),
     ...(caHash.length > 0 && { caHashes: caHash }),
   };
 }

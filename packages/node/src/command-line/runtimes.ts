@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, Logger } from "@fjord/base";
 import type { Runtime } from "../runtime/index.ts";
 import { NoRuntime } from "./errors.ts";
+import { fileOption } from "./file-option.ts";
 
 export interface RuntimeChoice {
   /** What pods run by that name no RuntimeClass. */
@@ -46,7 +46,7 @@ async function processRuntime({ stateDirectory, podRange, clock, logger }: Runti
 async function simulatedRuntime(options: RuntimesOptions): Promise<Runtime> {
   const { stateDirectory, podRange, simulatedRules: file, clock, logger } = options;
   const { parseRules, noRules, SimulatedRuntime } = await import("../runtimes/simulated/index.ts");
-  const rules = file === undefined ? noRules : await parseRules(await readFile(file, "utf8"), file);
+  const rules = file === undefined ? noRules : await parseRules(await fileOption("--simulated-rules", file), file);
   return SimulatedRuntime.open({
     file: join(stateDirectory, "simulated.json"),
     rules: rules.pods,

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describeError } from "@fjord/base";
@@ -8,6 +7,7 @@ import { type Part, runAll } from "../agent/run-all.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import { noRules, parseRules, type Rules } from "../runtimes/simulated/index.ts";
 import { InvalidNodeOption } from "./errors.ts";
+import { fileOption } from "./file-option.ts";
 import { countOption, nodeNameOption, resourcesOption } from "./option-values.ts";
 import type { CommandContext } from "./run-command.ts";
 
@@ -97,10 +97,11 @@ async function fleetServer(fleet: Fleet, port: number, flags: SimulateFlags, con
     const reason = "a certificate and its key are given together or not at all";
     throw new InvalidNodeOption({ option: "--tls-cert", value: tlsCert ?? "", reason });
   }
-  const files = tlsCert !== undefined && tlsKey !== undefined ? [tlsCert, tlsKey] : [];
-  const [cert, key] = await Promise.all(files.map((file) => readFile(file, "utf8")));
+  const tls =
+    tlsCert !== undefined && tlsKey !== undefined
+      ? { tls: { cert: await fileOption("--tls-cert", tlsCert), key: await fileOption("--tls-key", tlsKey) } }
+      : {};
   const { FleetServer } = await import("../fleet/fleet-server.ts");
-  const tls = cert !== undefined && key !== undefined ? { tls: { cert, key } } : {};
   return new FleetServer({ fleet, port, ...tls, clock, logger });
 }
 
@@ -112,5 +113,5 @@ function collectGarbage(): () => void {
 }
 
 async function readRules(file: string | undefined): Promise<Rules> {
-  return file === undefined ? noRules : parseRules(await readFile(file, "utf8"), file);
+  return file === undefined ? noRules : parseRules(await fileOption("--rules", file), file);
 }

@@ -123,6 +123,12 @@ export const ProtocolNotSpoken = defineKubeletError(
   "Use a client of a supported Kubernetes version.",
 );
 
+export const CannotListen = defineError(
+  "KUBELET_CANNOT_LISTEN",
+  "cannot serve the kubelet API on port {port}: {reason}",
+  "Stop what listens there, or give the node another --port or --address.",
+);
+
 export const InvalidServingTls = defineError(
   "KUBELET_INVALID_TLS",
   "cannot serve the kubelet API with the certificate or client authority given: {reason}",

@@ -4,11 +4,24 @@ import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { test } from "node:test";
 import { setImmediate as tick } from "node:timers/promises";
+import { describeError } from "@fjord/base";
 import { execOverSpdy } from "../stream/index.ts";
+import { KubeletServer } from "./kubelet-server.ts";
 import { type Answer, TestServer } from "./test-server.ts";
 
 const spdy = { upgrade: "SPDY/3.1", "x-stream-protocol-version": "v4.channel.k8s.io" };
 const execPath = "/exec/default/web/main?output=1&command=true";
+
+test("a port that is taken is told by its number, with what to do", async () => {
+  await using test = await TestServer.start();
+  const { port } = test.server.address;
+  const second = new KubeletServer({ ...test.options, port });
+  const told = await second.listen().catch(describeError);
+  assert.equal(
+    told,
+    `cannot serve the kubelet API on port ${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+  );
+});
 
 test("nobody gets in without being known, and nobody gets at what they may not", async () => {
   await using test = await TestServer.start();

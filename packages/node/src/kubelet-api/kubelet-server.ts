@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { aborted, type Clock, describeError, type Logger, systemClock } from "@fjord/base";
 import { sendRefusal, sendUpgradeRefusal } from "./answers.ts";
 import type { KubeletBackend } from "./backend.ts";
-import { InvalidServingTls, TooManyStreams } from "./errors.ts";
+import { CannotListen, InvalidServingTls, TooManyStreams } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 import { PlainRequests } from "./plain-requests.ts";
 import { parseRoute } from "./route.ts";
@@ -105,8 +105,11 @@ export class KubeletServer {
   }
 
   async listen(): Promise<void> {
-    this.#server.listen(this.#options.port ?? 10250, this.#options.host);
-    await once(this.#server, "listening");
+    const { port = 10250, host } = this.#options;
+    this.#server.listen(port, host);
+    await once(this.#server, "listening").catch((cause: unknown) => {
+      throw new CannotListen({ port: String(port), reason: describeError(cause) }, { cause });
+    });
     this.#options.log.info("serving the kubelet API", { address: this.address.address, port: this.address.port });
   }
 

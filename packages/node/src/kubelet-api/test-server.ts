@@ -11,7 +11,7 @@ import type { LogFields, Logger } from "@fjord/base";
 import { Authority } from "@fjord/testbed";
 import type { User } from "./access.ts";
 import { Guard } from "./guard.ts";
-import { KubeletServer, type KubeletServerLimits } from "./kubelet-server.ts";
+import { KubeletServer, type KubeletServerLimits, type KubeletServerOptions } from "./kubelet-server.ts";
 import type { AccessAttributes, Reviewer } from "./reviewer.ts";
 import { TestBackend } from "./test-backend.ts";
 
@@ -44,6 +44,7 @@ export class TestServer implements AsyncDisposable {
   readonly backend = new TestBackend();
   readonly reviewer = new TestReviewer();
   readonly logged: string[] = [];
+  readonly options: KubeletServerOptions;
   readonly server: KubeletServer;
   readonly authority: Authority;
   readonly #stop = new AbortController();
@@ -71,7 +72,7 @@ export class TestServer implements AsyncDisposable {
     const write = (message: string, fields?: LogFields) =>
       void this.logged.push(`${message} ${JSON.stringify(fields)}`);
     const log: Logger = { debug: write, info: write, warn: write, error: write };
-    this.server = new KubeletServer({
+    this.options = {
       backend: this.backend,
       guard: new Guard({ reviewer: this.reviewer, nodeName: "test" }),
       tls: { ...pair, clientCa: authority.certificate },
@@ -79,7 +80,8 @@ export class TestServer implements AsyncDisposable {
       port: 0,
       log,
       limits,
-    });
+    };
+    this.server = new KubeletServer(this.options);
     this.backend.list.push({
       apiVersion: "v1",
       kind: "Pod",
