@@ -162,9 +162,12 @@ export class CriRuntime implements Runtime {
   async removeSandbox(id: string, signal?: AbortSignal): Promise<void> {
     const sandbox = await this.#lister.sandbox(id, signal);
     const { removePodSandbox } = RuntimeService;
-    await unlessGone(this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal));
     const cgroup = sandbox?.annotations[CGROUP_ANNOTATION];
-    if (sandbox === undefined || cgroup === undefined || !(await this.#lister.wasLast(sandbox, signal))) return;
+    const isLast = async () => sandbox !== undefined && (await this.#lister.isLast(sandbox, signal));
+    // Where the node is killed after the sandbox has gone, nobody knows of the group any more: mostly it can go before.
+    const isRemoved = cgroup !== undefined && (await isLast()) && (await this.#cgroups.removeEmpty(cgroup));
+    await unlessGone(this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal));
+    if (cgroup === undefined || isRemoved || !(await isLast())) return;
     if (await this.#cgroups.remove(cgroup)) return;
     this.#log.warn("a pod's control group still has processes in it", { cgroup });
   }

@@ -32,8 +32,8 @@ export class PodLister {
     return this.#sandboxes.get(id);
   }
 
-  /** Whether a sandbox that has just been removed was the last one of its pod. */
-  async wasLast({ id, metadata }: PodSandbox, signal?: AbortSignal): Promise<boolean> {
+  /** Whether a sandbox, which may just have been removed, is the last one of its pod. */
+  async isLast({ id, metadata }: PodSandbox, signal?: AbortSignal): Promise<boolean> {
     const hasOther = () =>
       this.#sandboxes.values().some((other) => other.id !== id && other.metadata?.uid === metadata?.uid);
     // What was listed may be gone by now; most pods have only one, and need no second look.
