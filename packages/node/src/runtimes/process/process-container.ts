@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, type FSWatcher, openSync, watch } from "node:fs";
 import { join } from "node:path";
-import { type Clock, type Logger, sleep } from "@fjord/base";
+import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/runtime.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { endOf } from "./container-end.ts";
 import type { LogStream } from "./cri-log.ts";
 import { ProcessStartFailed } from "./errors.ts";
-import { createOnce, isDiskFull, readLine, readText, writeWhole } from "./files.ts";
+import { createOnce, readLine, readText, writeWhole } from "./files.ts";
 import { LogCarrier, STREAMS } from "./log-carrier.ts";
 import {
   bootId,
@@ -30,7 +30,7 @@ const DRAIN_PATIENCE = 2000;
 const START_PATIENCE = 30_000;
 const BEGIN_PATIENCE = 5000;
 const LOOK_INTERVAL = 1000;
-/** How often it is tried again to write what a full disk had no room for. */
+/** How often it is tried again to write what the disk did not take. */
 const ROOM_INTERVAL = 5000;
 
 /** In place of the claim of a keeper: there will be none. */
@@ -123,12 +123,22 @@ export class ProcessContainer {
       resources: record.resources,
       ...(record.user ? { user: record.user } : {}),
     };
-    const end = await this.settle();
+    const end = await this.#settleIfPossible();
     if (end) return { ...common, state: "exited", ...end };
     const started = readLine(this.#file("main"));
     if (!started) return { ...common, state: "created" };
     this.#mendCarriers();
     return { ...common, state: "running", startedAt: started.time };
+  }
+
+  /** What stands in the way of one container must not hide all the others. */
+  async #settleIfPossible(): Promise<ContainerEnd | undefined> {
+    try {
+      return await this.settle();
+    } catch (error) {
+      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error });
+      return undefined;
+    }
   }
 
   /** How it ended, with its log complete; undefined where it has not. */
@@ -356,7 +366,7 @@ export class ProcessContainer {
     const drained = () =>
       (readLine(this.#file("drained")) !== undefined || !this.#keeper()) && this.#carriers().size === 0;
     await this.#until(drained, DRAIN_PATIENCE);
-    const isLogWhole = await this.#unlessFull("write the rest of a log", () => this.#log.drain());
+    const isLogWhole = await this.#ifPossible("write the rest of a log", () => this.#log.drain());
     const { cgroups } = this.options;
     const { cgroup } = this.record;
     const end = endOf({
@@ -367,7 +377,7 @@ export class ProcessContainer {
     });
     if (this.#closed) return end;
     this.#end = end;
-    const isNoted = await this.#unlessFull("note the end of a container", () => this.#note(end));
+    const isNoted = await this.#ifPossible("note the end of a container", () => this.#note(end));
     if (cgroups && cgroup !== undefined) cgroups.remove(cgroup);
     if (isLogWhole && isNoted) this.close();
     else this.#completeLater(end);
@@ -379,14 +389,13 @@ export class ProcessContainer {
     writeWhole(this.#file("end.json"), JSON.stringify(end));
   }
 
-  /** False where the disk is full: that must not keep anything from ending, since what ends makes room. */
-  async #unlessFull(action: string, write: () => void | Promise<void>): Promise<boolean> {
+  /** False where the disk is full or fails: that must not keep anything from ending, since what ends makes room. */
+  async #ifPossible(action: string, write: () => void | Promise<void>): Promise<boolean> {
     try {
       await write();
       return true;
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
-      this.options.logger.warn(`cannot ${action}: the disk is full`, { container: this.id });
+      this.options.logger.warn(`cannot ${action}`, { container: this.id, error: describeError(error) });
       return false;
     }
   }
@@ -399,10 +408,8 @@ export class ProcessContainer {
         await this.#log.drain();
         this.#note(end);
         this.close();
-      } catch (error) {
-        if (isDiskFull(error) || this.#closed) return;
-        this.options.logger.error("cannot complete the log of a container", { container: this.id, error });
-        this.close();
+      } catch {
+        // Said once, when it first failed.
       }
     }, ROOM_INTERVAL).unref();
     this.#watch?.close();

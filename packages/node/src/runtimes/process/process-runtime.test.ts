@@ -25,6 +25,16 @@ describe("a pod of processes", () => {
     assert.equal(existsSync(ended.logFile), true);
   });
 
+  test("ends and can be removed where its log cannot be written, and hides no other", async () => {
+    const logDirectory = join(bench.state, "no-folder");
+    writeFileSync(logDirectory, "");
+    const { id, sandbox } = await bench.start(shell("echo lost; exit 3"), {}, { logDirectory });
+    const other = await bench.start(shell("exec sleep 1000"));
+    assert.equal((await bench.ended(id)).exitCode, 3);
+    assert.equal((await bench.container(other.id)).state, "running");
+    for (const each of [sandbox, other.sandbox]) await bench.runtime.removeSandbox(each);
+  });
+
   test("has the variables of the pod and none of the node", async () => {
     const { id } = await bench.start(["env"], {
       environment: [
