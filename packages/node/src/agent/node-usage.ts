@@ -11,6 +11,7 @@ import {
   readMachineUsage,
   UsageHistory,
 } from "../machine/index.ts";
+import { logDirectory } from "../pod/pod-directory.ts";
 import type { PodManager } from "../pod/pod-manager.ts";
 import type { ContainerStats, Runtime, SandboxStats } from "../runtime/index.ts";
 import { diskUsage } from "../volumes/disk-usage.ts";
@@ -120,13 +121,12 @@ export class NodeUsage {
   async #storage(signal?: AbortSignal): Promise<Map<string, PodStorage>> {
     const { volumes, stateDirectory, manager } = this.#options;
     const storage = new Map<string, PodStorage>();
-    for (const { metadata, spec } of manager.pods()) {
-      const { uid = "", namespace, name } = metadata;
+    for (const pod of manager.pods()) {
+      const { uid = "" } = pod.metadata;
       const used = await volumes.usage(uid, signal);
       const logs: Record<string, { usedBytes: number; inodesUsed: number }> = {};
-      for (const container of spec?.containers ?? []) {
-        const folder = join(stateDirectory, "logs", `${namespace}_${name}_${uid}`, container.name);
-        logs[container.name] = await diskUsage(folder, signal);
+      for (const { name } of pod.spec?.containers ?? []) {
+        logs[name] = await diskUsage(join(logDirectory(stateDirectory, pod), name), signal);
       }
       const onDisk = used.filter(({ medium }) => medium === "disk");
       storage.set(uid, { volumes: onDisk.map(({ volume, ...usage }) => ({ name: volume, ...usage })), logs });

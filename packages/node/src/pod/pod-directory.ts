@@ -15,10 +15,14 @@ export function logsDirectory(stateDirectory: string): string {
   return join(stateDirectory, "logs");
 }
 
-/** Where the logs of a pod's containers are. */
+/** No file system takes more as the name of one folder. */
+const LONGEST_NAME = 255;
+
+/** Where the logs of a pod's containers are. A long name is cut: the uid tells pods apart. */
 export function logDirectory(stateDirectory: string, pod: Pod): string {
-  const { namespace, name } = pod.metadata;
-  return join(logsDirectory(stateDirectory), `${namespace}_${name}_${uidOf(pod)}`);
+  const { namespace = "", name = "" } = pod.metadata;
+  const room = LONGEST_NAME - namespace.length - uidOf(pod).length - 2;
+  return join(logsDirectory(stateDirectory), `${namespace}_${name.slice(0, Math.max(room, 1))}_${uidOf(pod)}`);
 }
 
 /** The uid in the name of a folder of logs; undefined where it is someone else's. */
