@@ -8,7 +8,6 @@ const leanFlags = [
   "--heap-growing-percent=30",
   "--no-opt",
   "--no-maglev",
-  "--liftoff-only",
 ];
 
 /** The command that this process is to become to have the settings; undefined where it has them or is better without. */
