@@ -2,27 +2,11 @@
 // repository are bundled in; those of npm stay imports.
 import { globSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 
 const root = dirname(import.meta.dirname);
 const dist = resolve(root, process.argv[2] ?? "dist");
 rmSync(dist, { recursive: true, force: true });
-
-/**
- * Importing a module of Node's own asks it for everything that it exports, and what it would load only when asked for is
- * loaded: with node:http that is all of fetch, 8 MB resident. What is asked of the module object is only what is used.
- */
-const lazyBuiltins: Plugin = {
-  name: "lazy-builtins",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:/ }, ({ path, kind }) =>
-      kind === "import-statement" ? { path, namespace: "builtin" } : { path, external: true },
-    );
-    onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-    }));
-  },
-};
 
 const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => ({
   folder: dirname(path),
@@ -51,7 +35,6 @@ for (const { folder, exports, bin = {} } of manifests) {
     sourcemap: true,
     metafile: true,
     external: external.flatMap((name) => [name, `${name}/*`]),
-    plugins: [lazyBuiltins],
   });
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
   console.log(`${basename(folder)}: ${entries.length} entries, ${(bytes / 1024).toFixed(0)} KB with source maps`);
