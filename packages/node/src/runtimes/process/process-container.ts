@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, type FSWatcher, openSync, watch } from "node:fs";
+import { closeSync, existsSync, type FSWatcher, openSync, watch } from "node:fs";
 import { join } from "node:path";
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/runtime.ts";
@@ -188,6 +188,7 @@ export class ProcessContainer {
 
   /** Resolves when it has ended; what never ran will not. */
   async stop(graceSeconds: number, signal?: AbortSignal): Promise<void> {
+    if (!existsSync(this.directory)) return await this.#endWithoutFiles();
     if ((await this.settle()) || this.#isForsaken()) return;
     if (createOnce(this.#file("claim"), `0 0 ${bootId()}\n`)) {
       createOnce(this.#file("exit"), "137 unstarted\n");
@@ -213,6 +214,17 @@ export class ProcessContainer {
     await this.settle();
   }
 
+  /** Someone has removed its files: whatever carries its mark is all that is known of it. */
+  async #endWithoutFiles(): Promise<void> {
+    const { cgroup } = this.record;
+    const matches = (each: { container?: string }) => each.container === this.id;
+    await this.options.reaper.kill({ matches, ...(cgroup === undefined ? {} : { cgroup }) });
+    if (this.#end) return;
+    this.#end = { exitCode: 137, finishedAt: this.options.clock.now(), reason: "Error", message: "its files are gone" };
+    this.close();
+    this.options.onChange();
+  }
+
   /** Kills everything of the container except what keeps it. */
   async killPrograms(): Promise<void> {
     const { reaper } = this.options;
@@ -228,7 +240,7 @@ export class ProcessContainer {
 
   /** Ends everything, the keeper too; afterwards nothing can start it. */
   async remove(): Promise<void> {
-    if (!this.forsake()) await this.stop(0);
+    if (!existsSync(this.directory) || !this.forsake()) await this.stop(0);
     const kept = () => this.#keeper() !== undefined || this.#carriers().size > 0;
     await this.#until(() => !kept(), DRAIN_PATIENCE);
     if (kept()) await this.options.reaper.kill({ matches: (each) => each.container === this.id });

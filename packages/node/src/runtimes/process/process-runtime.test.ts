@@ -35,6 +35,19 @@ describe("a pod of processes", () => {
     for (const each of [sandbox, other.sandbox]) await bench.runtime.removeSandbox(each);
   });
 
+  test("is ended and removed also when its files are gone", async () => {
+    const { sandbox, pod, id } = await bench.start(shell("sleep 1000 & exec sleep 1000"));
+    rmSync(join(bench.state, "process", sandbox), { recursive: true });
+    await bench.runtime.stopContainer(id, 1);
+    assert.equal((await bench.container(id)).exitCode, 137);
+    assert.deepEqual(
+      bench.processes().filter((each) => each.pod === pod.pod.uid),
+      [],
+    );
+    await bench.runtime.removeSandbox(sandbox);
+    await assert.rejects(bench.container(id), /no container/);
+  });
+
   test("has the variables of the pod and none of the node", async () => {
     const { id } = await bench.start(["env"], {
       environment: [
