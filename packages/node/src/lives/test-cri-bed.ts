@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { sleep, systemClock } from "@fjord/base";
 import type { KubeClient } from "@fjord/kube";
 import { type Bed, imageNames, type ManagedProcess, type RealNode, type Site } from "@fjord/testbed";
 import { startTestBed, testNodes } from "@fjord/testbed/testing";
@@ -57,6 +58,20 @@ export class CriBed implements LifeBed {
   async start(part: Part): Promise<void> {
     if (part === "api" || part === "etcd") await startControl(this.site, part);
     else await this.#process(part).start();
+    if (part === "runtime") await this.#untilServing();
+  }
+
+  /** Where the machine is short of watches for files, containerd begins without serving pods, and has to begin again. */
+  async #untilServing(): Promise<void> {
+    const pid = readText(join(this.#node.directory, "pid"))?.trim();
+    const port = /:271A \S+ 0A /;
+    for (let tries = 0; tries < 20; tries++) {
+      for (const end = systemClock.now() + 5_000; systemClock.now() < end; await sleep(systemClock, 50)) {
+        if (port.test(readText(`/proc/${pid}/net/tcp`) ?? "")) return;
+      }
+      await this.#process("runtime").kill();
+      await this.#process("runtime").start();
+    }
   }
 
   #process(part: "node" | "runtime"): ManagedProcess {
