@@ -43,6 +43,28 @@ test("a reader hears of each spec as it ends, however the output comes in pieces
   );
 });
 
+test("with one process a spec that passed is named before it runs", () => {
+  const names: string[] = [];
+  const log = new SuiteLog({ ended: ({ name }) => names.push(name) });
+  log.write(`Will run 2 of 7579 specs
+------------------------------
+[sig-node] Lease lease API should be available [Conformance] [sig-node, Conformance]
+k8s.io/kubernetes@v1.36.3/test/e2e/common/node/lease.go:73
+  STEP: Creating a kubernetes client @ 11/15/26 15:31:00.000
+• [2.250 seconds]
+------------------------------
+[sig-node] Pods should be updated [NodeConformance] [sig-node, NodeConformance]
+  STEP: Creating a kubernetes client @ 11/15/26 15:31:03.000
+• [FAILED] [30.100 seconds]
+[sig-node] Pods [It] should be updated [NodeConformance] [sig-node, NodeConformance]
+------------------------------
+`);
+  assert.deepEqual(names, [
+    "[sig-node] Lease lease API should be available [Conformance]",
+    "[sig-node] Pods should be updated [NodeConformance]",
+  ]);
+});
+
 test("a file is followed as it grows, characters cut in two included", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "suite-log-"));
   t.after(() => rmSync(directory, { recursive: true }));

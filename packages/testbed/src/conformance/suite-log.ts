@@ -18,6 +18,9 @@ export class SuiteLog {
   readonly #listener: SuiteListener;
   #rest = "";
   #outcome: Omit<SpecEnd, "name"> | undefined;
+  /** What stood first behind the last rule: with one process, the name of the spec that runs. */
+  #heading = "";
+  #afterRule = false;
 
   constructor(listener: SuiteListener) {
     this.#listener = listener;
@@ -34,11 +37,14 @@ export class SuiteLog {
     if (total !== null) this.#listener.total?.(Number(total[1]));
     const outcome = this.#outcome;
     this.#outcome = outcomeOf(line);
-    if (outcome !== undefined) this.#listener.ended?.({ name: specName(line), ...outcome });
+    const isRule = /^-{30}$/.test(line);
+    if (outcome !== undefined) this.#listener.ended?.({ name: specName(isRule ? this.#heading : line), ...outcome });
+    if (this.#afterRule) this.#heading = line;
+    this.#afterRule = isRule;
   }
 }
 
-/** The line before a spec's name: `• [1.250 seconds]`, `• [FAILED] [30.000 seconds]`, `S [SKIPPED] [0.016 seconds]`. */
+/** The line before a spec's name, or after all that a passed one has said where one process runs them: `• [1.250 seconds]`, `• [FAILED] [30.000 seconds]`, `S [SKIPPED] [0.016 seconds]`. */
 function outcomeOf(line: string): Omit<SpecEnd, "name"> | undefined {
   const match = /^[•SP] (?:\[([A-Z ]+)\] )?\[([\d.]+) seconds\]$/.exec(line);
   if (match === null) return undefined;
