@@ -1,6 +1,7 @@
 import { type Clock, describeError, type Logger, onAbort, type Random } from "@fjord/base";
 import { Cache, type ListWatcher, Pod, type ReflectorTiming, sameContent, trimManagedFields } from "@fjord/kube";
 import type { NodeStore } from "../store/node-store.ts";
+import { strangeName } from "./pod-names.ts";
 import type { PodSource } from "./pod-source.ts";
 
 export interface ApiPodSourceOptions {
@@ -134,6 +135,11 @@ export class ApiPodSource implements PodSource {
 
   #take(uid: string | undefined, pod: Pod | undefined): void {
     if (uid === undefined) return;
+    const strange = pod && strangeName(pod);
+    if (strange !== undefined) {
+      this.#options.logger.error("a pod is not taken: one of its names cannot be a file's", { uid, name: strange });
+      return;
+    }
     this.#waiting.set(uid, pod);
     // A first list that is still arriving is taken over as a whole, unless the node works already.
     if (this.#isStarted) this.#flushSoon();
