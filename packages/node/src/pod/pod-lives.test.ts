@@ -288,6 +288,25 @@ test("a preStop hook runs first, and its time counts", async () => {
   assert.equal(bench.api.pods.size, 0);
 });
 
+test("a preStop hook for which the runtime was away runs when it is back", async () => {
+  await using bench = await PodBench.start();
+  const commands: string[] = [];
+  const { failures } = bench.runtime;
+  bench.runtime.execResult = ([command = ""]) => {
+    commands.push(command);
+    return commands.length === 1 ? Promise.reject(new Error("away")) : 0;
+  };
+  const lifecycle = { preStop: { exec: { command: ["bye"] } } };
+  await bench.run(newPod("web", { containers: [{ name: "web", image: "web:1", lifecycle }] }));
+  failures.set("health", [new Error("away")]);
+  failures.set("list", [new Error("away"), new Error("away")]);
+  bench.api.markDeleted("uid-web", 30);
+  await bench.advance(10);
+  assert.deepEqual(commands, ["bye", "bye"]);
+  assert.ok(!bench.reasons().includes("FailedPreStopHook"));
+  assert.equal(bench.api.pods.size, 0);
+});
+
 test("a preStop hook that does not end is cut off when the grace period is over", async () => {
   await using bench = await PodBench.start();
   bench.runtime.execResult = () => new Promise(() => {});

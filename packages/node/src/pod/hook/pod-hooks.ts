@@ -1,4 +1,4 @@
-import { describeError } from "@fjord/base";
+import { describeError, onAbort } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { Unwell } from "../plan/plan-input.ts";
 import { containerOf, type LifecycleHandler, type PodContainer, uidOf } from "../pod-containers.ts";
@@ -42,10 +42,28 @@ export class PodHooks {
     const container = containerOf(this.#context.pod(), name);
     const hook = container?.spec.lifecycle?.preStop;
     if (container === undefined || hook === undefined) return;
+    while (true) {
+      try {
+        return await this.#run(hook, container, id, signal);
+      } catch (error) {
+        if (this.#context.signal.aborted) return;
+        if (hook.exec !== undefined && (await this.#hasReturned(signal))) continue;
+        return this.#fail("FailedPreStopHook", "PreStopHook failed", name, error);
+      }
+    }
+  }
+
+  /** Where the runtime is away, waits for it, and tells whether there is time left: its absence is not the hook's fault. */
+  async #hasReturned(signal: AbortSignal): Promise<boolean> {
+    const { view } = this.#context;
     try {
-      await this.#run(hook, container, id, signal);
-    } catch (error) {
-      if (!this.#context.signal.aborted) this.#fail("FailedPreStopHook", "PreStopHook failed", name, error);
+      await view.runtime.health(signal);
+      return false;
+    } catch {
+      // The view says in the log why it cannot list.
+      const over = new Promise<void>((resolve) => onAbort(signal, resolve));
+      await Promise.race([view.refresh(), over]);
+      return !signal.aborted;
     }
   }
 

@@ -47,6 +47,7 @@ export class FakeRuntime implements Runtime {
   }
 
   async health() {
+    this.#maybeFail("health");
     return { ready: true };
   }
 
