@@ -10,7 +10,7 @@ import {
   PodNotHere,
 } from "../kubelet-api/errors.ts";
 import type { Summary } from "../kubelet-api/summary.ts";
-import { readLog } from "../logs/index.ts";
+import { LogMissing, readLog } from "../logs/index.ts";
 import type { LocatedContainer, PodManager } from "../pod/pod-manager.ts";
 import type { CommandStreams } from "../stream/command-streams.ts";
 
@@ -49,11 +49,16 @@ export class NodeBackend implements KubeletBackend {
     const { container } = this.#locate(address, request.previous ? "previous" : "current");
     const { follow, previous: _, ...options } = request;
     const { clock } = this.#options;
-    return readLog(container.logFile, {
+    const log = readLog(container.logFile, {
       ...options,
       signal,
       clock,
       ...(follow && { ended: this.#ended(address, container.id, signal) }),
+    });
+    return log.catch((error: unknown) => {
+      // A container that never wrote anything has no file, and an empty log.
+      if (error instanceof LogMissing) return nothing();
+      throw error;
     });
   }
 
@@ -127,3 +132,5 @@ function containerStatus({ spec, status }: Pod, name: string): string {
   ];
   return statuses.find((each) => each.name === name)?.state?.waiting?.reason ?? "ContainerCreating";
 }
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

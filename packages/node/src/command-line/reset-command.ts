@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { Runtime } from "../runtime/index.ts";
 import { NodeStore } from "../store/index.ts";
-import { removeTree, systemMounter } from "../volumes/index.ts";
+import { removeTree, systemMounter, unmountAll } from "../volumes/index.ts";
 import { NotANode } from "./errors.ts";
 import type { CommandContext } from "./run-command.ts";
 import { openRuntimes } from "./runtimes.ts";
@@ -35,7 +35,7 @@ async function resetNode(flags: ResetFlags, context: CommandContext): Promise<vo
   const uids = new Set(await readdir(join(stateDirectory, "pods")).catch(() => []));
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
   for (const runtime of new Set(runtimes.values())) await endPods(runtime, uids, context);
-  for (const mount of (await systemMounter()?.mountsBelow(stateDirectory)) ?? []) await systemMounter()?.unmount(mount);
+  await unmountAll(systemMounter(), stateDirectory);
   for (const entry of await readdir(stateDirectory)) await removeTree(join(stateDirectory, entry));
   await rm(stateDirectory, { recursive: true, force: true });
   logger.info("the node is removed from this machine", { directory: stateDirectory });

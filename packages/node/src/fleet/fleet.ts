@@ -5,6 +5,7 @@ import { defaultRestartTiming, type RestartTiming } from "../pod/plan/restart-de
 import { CallLimit } from "../pod/worker/call-limit.ts";
 import { kubeletVersion, type NodeFacts, standardLabels } from "../registration/index.ts";
 import { AddressRange, matchesAny, type Rules } from "../runtimes/simulated/index.ts";
+import { FJORD_VERSION } from "../version.ts";
 import { FleetNode, type NodePlan } from "./fleet-node.ts";
 import { FleetPods } from "./fleet-pods.ts";
 
@@ -32,7 +33,6 @@ export interface FleetOptions {
 
 export const FLEET_LABEL = "simulated.fjord.dev/fleet";
 const CAPACITY = { cpu: "32", memory: "256Gi", pods: "110", "ephemeral-storage": "1Ti" };
-const FJORD_VERSION = "0.1.0";
 /** Registrations under way at once. */
 const AT_ONCE = 32;
 const HEARTBEAT_CONNECTIONS = 8;

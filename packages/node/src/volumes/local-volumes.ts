@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, realpath, rmdir } from "node:fs/promises";
+import { mkdir, open, readFile, rmdir } from "node:fs/promises";
 import { describeError, type Logger, silentLogger } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import { resolveEnvironment } from "../environment/environment.ts";
@@ -11,7 +11,7 @@ import { VolumeSetUpFailed } from "./errors.ts";
 import { exists, isCode } from "./file-errors.ts";
 import { ensureHostsFile, hostsFile } from "./hosts-file.ts";
 import { MemoryDirectory } from "./memory-directory.ts";
-import { type Mounter, systemMounter } from "./mounter.ts";
+import { type Mounter, systemMounter, unmountAll } from "./mounter.ts";
 import type { NodeIdentity } from "./node-affinity.ts";
 import { PodDirectory } from "./pod-directory.ts";
 import type { PodFacts, PodVolumes } from "./pod-volumes.ts";
@@ -143,7 +143,7 @@ export class LocalVolumes implements PodVolumes {
     return this.#turns.take(podUid, async () => {
       this.#refreshAt.delete(podUid);
       const directory = await this.#directory(podUid);
-      for (const path of [directory.path, directory.memoryPath]) await this.#unmountAll(path);
+      for (const path of [directory.path, directory.memoryPath]) await unmountAll(this.#mounter, path);
       await removeTree(directory.memoryPath);
       await removeTree(directory.volumes);
       await removeTree(directory.subPaths);
@@ -151,23 +151,6 @@ export class LocalVolumes implements PodVolumes {
       await removeIfEmpty(directory.path);
       await this.#memory.tidy();
     });
-  }
-
-  /** Unmounting one may free others or take them along: what counts is that none is left. */
-  async #unmountAll(path: string): Promise<void> {
-    if (this.#mounter === undefined || !(await exists(path))) return;
-    const real = await realpath(path);
-    let failure: unknown;
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const points = await this.#mounter.mountsBelow(real);
-      if (points.length === 0) return;
-      for (const point of points) {
-        await this.#mounter.unmount(point).catch((error) => {
-          failure = error;
-        });
-      }
-    }
-    if ((await this.#mounter.mountsBelow(real)).length > 0) throw failure;
   }
 
   /** Does something to each volume that a container uses; all are tried before the first failure is told. */

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type FileHandle, readFile, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 
@@ -115,4 +115,21 @@ const CAP_SYS_ADMIN = 21n;
 export function systemMounter(): Mounter | undefined {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
   return (BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n ? new SystemMounter() : undefined;
+}
+
+/** Unmounting one may free others or take them along: what counts is that none is left at or below the path. */
+export async function unmountAll(mounter: Mounter | undefined, path: string): Promise<void> {
+  if (mounter === undefined || !existsSync(path)) return;
+  const real = await realpath(path);
+  let failure: unknown;
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const points = await mounter.mountsBelow(real);
+    if (points.length === 0) return;
+    for (const point of points) {
+      await mounter.unmount(point).catch((error: unknown) => {
+        failure = error;
+      });
+    }
+  }
+  if ((await mounter.mountsBelow(real)).length > 0) throw failure;
 }

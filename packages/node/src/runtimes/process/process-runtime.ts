@@ -9,6 +9,7 @@ import type { ContainerResources } from "../../runtime/resources.ts";
 import type { ExecSyncResult, Runtime, RuntimeHealth, RuntimeSandbox, RuntimeVersion } from "../../runtime/runtime.ts";
 import type { ContainerStats, SandboxStats } from "../../runtime/stats.ts";
 import type { CommandStreams } from "../../stream/command-streams.ts";
+import { FJORD_VERSION } from "../../version.ts";
 import { Addresses } from "./addresses.ts";
 import { attachTo } from "./attach.ts";
 import { type Cgroups, openCgroups } from "./cgroups.ts";
@@ -101,7 +102,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   async version(): Promise<RuntimeVersion> {
-    return { name: "process", version: this.#options.version ?? "0.1.0" };
+    return { name: "process", version: this.#options.version ?? FJORD_VERSION };
   }
 
   async health(): Promise<RuntimeHealth> {

@@ -14,6 +14,7 @@ import type {
   SandboxStats,
 } from "../../runtime/index.ts";
 import type { CommandStreams } from "../../stream/command-streams.ts";
+import { FJORD_VERSION } from "../../version.ts";
 import { AddressRange } from "./address-range.ts";
 import { NothingSimulated, SimulatedFailure } from "./errors.ts";
 import { beginningOf, fateOf, sandboxDelay, stopOf } from "./fate.ts";
@@ -61,7 +62,7 @@ export class SimulatedRuntime implements Runtime {
   }
 
   async version() {
-    return { name: "simulated", version: "0.1.0" };
+    return { name: "simulated", version: FJORD_VERSION };
   }
 
   async health() {
