@@ -122,11 +122,15 @@ export class CriBed implements LifeBed {
     return (readText(`/proc/${pid}/mounts`) ?? "").split("\n");
   }
 
-  /** Command lines of what containerd has started for each sandbox. */
+  /**
+   * Command lines of what containerd has started for each sandbox and keeps something running. One that keeps nothing is
+   * left of a containerd that was killed before it had noted for which sandbox it was: nobody else can know of it.
+   */
   #shims(): string[] {
     const groups = groupsOf(this.#cgroup, "memory").filter((group) => lastName(group) === "daemons");
     return groups
       .flatMap(processesOf)
+      .filter((pid) => (readText(`/proc/${pid}/task/${pid}/children`) ?? "").trim() !== "")
       .map((pid) => (readText(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " "))
       .filter((line) => line.includes("containerd-shim"));
   }

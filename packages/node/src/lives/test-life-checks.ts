@@ -102,14 +102,22 @@ export class LifeChecks {
     });
   }
 
-  /** What the API says that runs is what runs. */
+  /** What the API says that runs is what runs, once what failed to start is cleared away. */
   async runsAsTold(name: string): Promise<void> {
-    const pod = await this.get(name);
-    const told = statuses(pod)
-      .filter(({ state }) => state?.running)
-      .map(({ containerID = "" }) => containerID.slice(containerID.indexOf("//") + 2));
-    const { containers } = this.#bed.running(uidOf(pod));
-    assert.deepEqual([...containers].sort(), told.sort(), `${name}: what runs (left) is not what the API says`);
+    let last = "";
+    const look = async () => {
+      const pod = await this.get(name);
+      const told = statuses(pod)
+        .filter(({ state }) => state?.running)
+        .map(({ containerID = "" }) => containerID.slice(containerID.indexOf("//") + 2));
+      const { containers } = this.#bed.running(uidOf(pod));
+      last = `what runs: ${containers.join(", ")}\nwhat the API says: ${told.join(", ")}`;
+      return containers.length === told.length && told.every((id) => containers.includes(id));
+    };
+    await until(`${name} to run as the API says`, look, {
+      seconds: 45,
+      more: () => `${last}\n${this.#bed.node.logTail(25)}`,
+    });
   }
 
   /**
