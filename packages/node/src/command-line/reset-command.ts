@@ -32,7 +32,9 @@ async function resetNode(flags: ResetFlags, context: CommandContext): Promise<vo
   if (!existsSync(join(stateDirectory, "node.db"))) throw new NotANode({ directory: stateDirectory });
   // Refused while the node runs.
   using _ = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
-  const uids = new Set(await readdir(join(stateDirectory, "pods")).catch(() => []));
+  const pods = join(stateDirectory, "pods");
+  // A node that never ran a pod has none. One that cannot be read is no reason to leave its pods running.
+  const uids = new Set(existsSync(pods) ? await readdir(pods) : []);
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
   for (const runtime of new Set(runtimes.values())) await endPods(runtime, uids, context);
   await unmountAll(systemMounter(), stateDirectory);
