@@ -11,5 +11,6 @@ export type {
   StatusOf,
 } from "./kind.ts";
 export * from "./kinds/index.ts";
+export * from "./labels.ts";
 export { newObject } from "./new-object.ts";
 export type { Quantity } from "./schema/index.ts";

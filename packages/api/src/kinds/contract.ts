@@ -65,10 +65,17 @@ export const Contract = defineKind({
       Ended: "the contract is cancelled (by the consumer) or revoked (by the provider) at once, for good.",
     })
       .default("Open")
-      .describe("What the owner of this side wants of the contract; it is no part of what is signed.")
+      .describe(
+        "What the owner of this side wants of the contract; it is no part of what is signed, and the other side is told.",
+      )
       .rule(
         "oldSelf != 'Ended' || self == 'Ended'",
         "cannot leave Ended: an ended contract stays ended, make a new one",
+      ),
+    limit: resources()
+      .optional()
+      .describe(
+        "On the provider: amounts that its owner is willing to give from now on, where they differ from the terms. The consumer is told, and asks for a contract that supersedes this one.",
       ),
   }).describe("What was agreed, and what the owner of this side wants."),
   status: object({

@@ -61,7 +61,9 @@ export const ShadowPod = defineKind({
     { name: "Pod", path: ".status.podName", wide: true, description: "The pod that runs." },
   ],
   spec: object({
-    contract: labelName().describe("Name of the Contract that it counts against. Changes with a renewal."),
+    contract: labelName().describe(
+      "Name of the Contract that it counts against, or of one that this contract supersedes: a renewal changes no ShadowPod.",
+    ),
     originUid: uid()
       .immutable("another pod needs another ShadowPod")
       .describe("Uid of the consumer's pod, so that a pod that is made again under its name is told from the first."),

@@ -6,6 +6,7 @@ import { tier } from "../fragments/tier.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
 import {
   array,
+  boolean,
   duration,
   endpoint,
   enumeration,
@@ -30,8 +31,8 @@ const sharing = object({
     ),
   consumers: object({
     accept: enumeration({
-      Paired: "every site that has redeemed a pairing token.",
-      Listed: "only the sites in `sites`, once paired.",
+      Paired: "every peer whose Site has `mayConsume`.",
+      Listed: "of these only the sites in `sites`.",
     })
       .default("Paired")
       .describe("Who may ask for a contract."),
@@ -109,6 +110,11 @@ export const Site = defineKind({
     properties: labels({ maxProperties: 64 })
       .optional()
       .describe("What else is to be known of the own site. Becomes labels of virtual nodes at consumers."),
+    mayConsume: boolean()
+      .default(false)
+      .describe(
+        "On a peer: whether it may ask this site for contracts. Pairing sets it at the site whose token was redeemed.",
+      ),
     sharing: sharing
       .optional()
       .describe("On the own site: what it shares and with whom. Without it nothing is shared."),

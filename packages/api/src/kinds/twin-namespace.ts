@@ -1,6 +1,6 @@
 import { conditions } from "../conditions.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
-import { labelName, object, siteId } from "../schema/index.ts";
+import { labelName, object } from "../schema/index.ts";
 
 const fixed = "delete this TwinNamespace and make another";
 
@@ -8,19 +8,17 @@ export const TwinNamespace = defineKind({
   kind: "TwinNamespace",
   plural: "twinnamespaces",
   shortNames: ["tns"],
-  namespaced: false,
+  namespaced: true,
   purpose:
-    "A consumer's request for a namespace at the provider, the counterpart of one of its own. It lasts while a contract between the two does.",
+    "A consumer's request for a namespace at the provider, the counterpart of one of its own. It stands in the consumer's tenant namespace and lasts while a contract between the two does.",
   writers: { spec: "the consumer's agent, through the provider's API proxy", status: "the provider's agent" },
   columns: [
     { name: "Twin", path: ".status.namespace", description: "The namespace given." },
-    { name: "Origin", path: ".spec.originNamespace", description: "The consumer's namespace." },
     conditionColumn("Ready", "Whether it can be used."),
     reasonColumn("Ready", "Why it is ready or not."),
-    { name: "Consumer", path: ".spec.consumer", wide: true, description: "Id of the consumer." },
+    { name: "Wanted", path: ".spec.wantedName", wide: true, description: "The name asked for." },
   ],
   spec: object({
-    consumer: siteId().immutable(fixed).describe("Id of the site that asks; the proxy lets it give no other."),
     originNamespace: labelName().immutable(fixed).describe("Name of the consumer's namespace."),
     wantedName: labelName()
       .immutable(fixed)
@@ -45,18 +43,14 @@ export const TwinNamespace = defineKind({
     .describe("What the provider's agent answers."),
   rules: [
     {
-      rule: "self.metadata.name == self.spec.consumer + '-' + self.spec.originNamespace",
-      message: "must be spec.consumer, a hyphen and spec.originNamespace, so that consumers never meet",
-      fieldPath: ".metadata.name",
+      rule: "self.metadata.name == self.spec.originNamespace",
+      message: "must be the same as metadata.name, so that a namespace has one twin",
+      fieldPath: ".spec.originNamespace",
     },
   ],
   example: {
-    metadata: { name: "mzxw6ytboi2dcmrtgq2tmnzyhe-shop" },
-    spec: {
-      consumer: "mzxw6ytboi2dcmrtgq2tmnzyhe",
-      originNamespace: "shop",
-      wantedName: "shop-mzxw6ytboi2dcmrtgq2tmnzyhe",
-    },
+    metadata: { name: "shop", namespace: "default" },
+    spec: { originNamespace: "shop", wantedName: "shop-mzxw6ytboi2dcmrtgq2tmnzyhe" },
   },
 });
 export type TwinNamespace = ObjectOf<typeof TwinNamespace>;

@@ -128,8 +128,8 @@ export const acceptedObjects = [
   {
     kind: TwinNamespace,
     draft: {
-      metadata: { name: `${consumer}-${"n".repeat(63)}` },
-      spec: { consumer, originNamespace: "n".repeat(63), wantedName: "n".repeat(63) },
+      metadata: { name: "n".repeat(63), namespace: "default" },
+      spec: { originNamespace: "n".repeat(63), wantedName: "n".repeat(63) },
     },
   },
   {

@@ -1,6 +1,6 @@
 import { ShadowPod, TwinNamespace } from "../../kinds/index.ts";
 import { type Refusal, refuses, refusesChanges } from "./refusal.ts";
-import { aSiteId, labels, notAName, notASiteId } from "./shared.ts";
+import { labels, notAName } from "./shared.ts";
 
 const pod = (spec: object) => ({ spec: { pod: { spec } } });
 const twinStays = "cannot be changed: delete this TwinNamespace and make another";
@@ -8,18 +8,16 @@ const twinStays = "cannot be changed: delete this TwinNamespace and make another
 export const refusedTwinNamespaces: readonly Refusal[] = [
   ...refuses(TwinNamespace, [
     [
-      "a name that another consumer could have",
-      { metadata: { name: "shop" } },
-      "metadata.name",
-      "must be spec.consumer, a hyphen and spec.originNamespace, so that consumers never meet",
+      "a name that is not its origin's",
+      { metadata: { name: "other" } },
+      "spec.originNamespace",
+      "must be the same as metadata.name, so that a namespace has one twin",
     ],
-    ["a consumer that is no id", { spec: { consumer: "lively-wave" } }, "spec.consumer", notASiteId],
     ["a wanted name that is none", { spec: { wantedName: "-shop" } }, "spec.wantedName", notAName],
     ["a wanted name that is too long", { spec: { wantedName: "a".repeat(64) } }, "spec.wantedName", "63 bytes"],
   ]),
-  ...refusesChanges(TwinNamespace, { metadata: { name: `${aSiteId}-shop` }, spec: { consumer: aSiteId } }, [
+  ...refusesChanges(TwinNamespace, {}, [
     ["another wanted name", { spec: { wantedName: "x" } }, "spec.wantedName", twinStays],
-    ["another consumer", { spec: { consumer: "zyxwvutsrqponmlkjihgfedcba" } }, "spec.consumer", twinStays],
     ["another origin", { spec: { originNamespace: "other" } }, "spec.originNamespace", twinStays],
   ]),
 ];
