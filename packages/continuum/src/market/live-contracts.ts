@@ -1,0 +1,26 @@
+import type { SiteId } from "../identity/site-identity.ts";
+import type { Resources, Terms } from "../peering/protocol.ts";
+
+/** A contract in force at the provider, with what the materialiser of pods must know. */
+export interface LiveContract {
+  /** The newest of its line: a renewal or a resize takes the place of the one before. */
+  readonly id: string;
+  readonly consumer: SiteId;
+  readonly resources: Resources;
+  readonly enforcement: Terms["enforcement"];
+  readonly notAfter: number;
+  /** Whether new pods are taken: false while either side has cordoned or drained it. */
+  readonly takesPods: boolean;
+  /** Whether running pods are to go. */
+  readonly drained: boolean;
+}
+
+/** The contracts that a provider serves. */
+export interface LiveContracts {
+  /** The contract in force that `name` is, or was superseded by; undefined where none is. */
+  resolve(name: string): LiveContract | undefined;
+  /** All in force with one consumer. */
+  of(consumer: SiteId): readonly LiveContract[];
+  /** Called with the consumer whose contracts changed. */
+  onChange(listener: (consumer: SiteId) => void): () => void;
+}

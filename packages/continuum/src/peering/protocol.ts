@@ -1,0 +1,88 @@
+import type { Contract, Site } from "@fjord/api";
+import type { SiteId } from "../identity/site-identity.ts";
+
+/** The agents' own protocol: HTTPS with mutual TLS on one port, JSON, at most `LARGEST_BODY` bytes a message. */
+export const PROTOCOL = "/fjord/v1";
+/** Below this the other site's Kubernetes API is served. */
+export const KUBE_PREFIX = "/kube";
+export const LARGEST_BODY = 256 * 1024;
+/** The port that agents listen on unless they are told otherwise. */
+export const PEER_PORT = 7443;
+
+export type Terms = Contract["spec"]["terms"];
+export type Standing = Contract["spec"]["standing"];
+export type Resources = Terms["resources"];
+export type PublishedFacts = NonNullable<NonNullable<Site["status"]>["published"]>;
+
+/** GET site: who this is, how it is, and where the asking site's contracts stand. Asked for about every second. */
+export interface SiteReport {
+  readonly id: SiteId;
+  readonly published: PublishedFacts;
+  /** Where its agent is reached; empty where it dials out. */
+  readonly endpoints: readonly string[];
+  /** Present where the asking site may consume. */
+  readonly shared?: Resources;
+  readonly free?: Resources;
+  /** The asking site's contracts as consumer that have not ended more than an hour ago. */
+  readonly contracts: readonly ContractReport[];
+}
+
+export interface ContractReport {
+  readonly id: string;
+  readonly phase: "Proposed" | "Active" | "Expiring" | "Ended";
+  /** Of the provider's own copy. */
+  readonly standing: Standing;
+  /** Reason of the provider's Ended condition. */
+  readonly endReason?: string;
+  /** What the provider is willing to give from now on, where that differs from the terms. */
+  readonly limit?: Resources;
+  /** Whether the tenant is ready: the proxy serves it. */
+  readonly tenantReady: boolean;
+}
+
+/** POST pair: redeems a token. Whoever redeems has proven its id by its certificate. */
+export interface PairRequest {
+  readonly secret: string;
+  readonly name?: string;
+  readonly endpoints: readonly string[];
+}
+
+export interface PairAnswer {
+  readonly name?: string;
+  readonly endpoints: readonly string[];
+}
+
+/** POST contracts. The same `requestId` again gives the same contract. */
+export interface ContractRequest {
+  readonly requestId: string;
+  readonly resources: Resources;
+  /** The contract that this one is to renew or resize. */
+  readonly supersedes?: string;
+}
+
+/** The provider's signature over the canonical JSON of the terms: a promise that stands for `HELD_MS` unless accepted. */
+export interface ContractProposal {
+  readonly terms: Terms;
+  readonly signature: string;
+}
+
+/** How long a provider holds capacity for a proposal that the consumer has not signed. */
+export const HELD_MS = 60_000;
+
+/** PUT contracts/ID/signature. Repeating it changes nothing. */
+export interface ContractAcceptance {
+  readonly signature: string;
+}
+
+/** PUT contracts/ID/standing: what the consumer's owner wants of it. `Ended` cancels. */
+export interface StandingChange {
+  readonly standing: Standing;
+}
+
+/** The body of every refusal. `code` is a stable word, `message` is for people. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  /** Amounts that would be granted, with code AmountRefused. */
+  readonly available?: Resources;
+}

@@ -1,0 +1,50 @@
+import type { KubeClient } from "@fjord/kube";
+import type { SiteId } from "../identity/site-identity.ts";
+import type { SiteReport } from "./protocol.ts";
+
+/** What is known of whether a site answers, and since when. */
+export interface Reachability {
+  readonly reachable: boolean;
+  /** Milliseconds since the epoch at which `reachable` became what it is. */
+  readonly since: number;
+  /** When it was last heard of; absent: never. */
+  readonly lastHeard?: number;
+  /** A reason of the Reachable condition of a Site. */
+  readonly reason: "Dialled" | "Tunnelled" | "NoEndpoint" | "ConnectionFailed" | "TimedOut" | "WrongKey";
+  readonly message: string;
+}
+
+/** Another site. Connections are made, found again and pinned to its key underneath; whoever uses it need not care. */
+export interface RemoteSite {
+  readonly id: SiteId;
+  /**
+   * Its Kubernetes API behind its proxy, as the tenant that this site is there. List and watch without a namespace give
+   * only objects labelled as this site's.
+   */
+  readonly kube: KubeClient;
+  /**
+   * One call of the agents' own protocol. Throws `PeerRefused` where the other side says no, and `ConnectionError` where
+   * nobody answers.
+   */
+  call<Answer>(
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<Answer>;
+  readonly reachability: Reachability;
+  /** The newest report of the other side; absent until it has answered once. */
+  readonly report: SiteReport | undefined;
+  /** Called when `reachability` or `report` is another one. Returns how to stop that. */
+  onChange(listener: () => void): () => void;
+  /** Asks for a report now rather than at the next beat, for whoever knows that something has changed. */
+  refresh(): void;
+}
+
+/** All peers that the own site has a Site object for. */
+export interface RemoteSites {
+  get(id: SiteId): RemoteSite | undefined;
+  list(): readonly RemoteSite[];
+  /** Called with the id of a site that came, went or changed. */
+  onChange(listener: (id: SiteId) => void): () => void;
+}
