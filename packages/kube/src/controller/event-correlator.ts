@@ -10,6 +10,8 @@ export interface EventNote {
   message: string;
   /** What was attempted, as one word. */
   action?: string;
+  /** The part of the object that it is about, such as `spec.containers{web}`. */
+  fieldPath?: string;
 }
 
 /** Events that are shown as one, with a count. */
@@ -57,7 +59,7 @@ export class EventCorrelator {
   /** Counts an event in its series. */
   count(object: string, note: EventNote): EventSeries {
     const { clock } = this.#options;
-    const kind = JSON.stringify([object, note.type, note.reason, note.action]);
+    const kind = JSON.stringify([object, note.type, note.reason, note.action, note.fieldPath]);
     const combined = this.#isOneOfMany(kind, note.message);
     const key = combined ? kind : JSON.stringify([kind, note.message]);
     const series = this.#series.getOrMake(key, () => ({

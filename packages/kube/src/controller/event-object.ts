@@ -30,7 +30,7 @@ export function eventName(object: KubeObject, now: number, random: Random): stri
 /** An event as `kubectl describe` shows it, repeats as "x5 over 3m". */
 export function eventObject(object: KubeObject, name: string, series: EventSeries, source: EventSource): CoreEvent {
   const { uid, namespace, resourceVersion } = object.metadata;
-  const { type, reason, action } = series.note;
+  const { type, reason, action, fieldPath } = series.note;
   return {
     apiVersion: "v1",
     kind: "Event",
@@ -42,6 +42,7 @@ export function eventObject(object: KubeObject, name: string, series: EventSerie
       ...(namespace !== undefined && { namespace }),
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(fieldPath !== undefined && { fieldPath }),
     },
     type,
     reason,

@@ -62,6 +62,21 @@ describe("EventRecorder", () => {
     );
   });
 
+  test("an event about a part of an object says which, and counts apart from those of other parts", async () => {
+    const { recorder, clock, events } = start();
+    for (const name of ["web", "proxy", "web"])
+      recorder.event(pod, { ...started, message: "Started", fieldPath: `spec.containers{${name}}` });
+    await clock.advance(0);
+    await clock.advance(60_000);
+    assert.deepEqual(
+      events().map(({ involvedObject, count }) => [involvedObject.fieldPath, count]),
+      [
+        ["spec.containers{web}", 2],
+        ["spec.containers{proxy}", 1],
+      ],
+    );
+  });
+
   test("writes an event beside its object, as kubectl describe shows it", async () => {
     const { recorder, clock, events } = start();
     recorder.event(pod, { ...started, action: "Starting" });
