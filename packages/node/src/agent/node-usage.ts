@@ -13,6 +13,7 @@ import {
 } from "../machine/index.ts";
 import { logDirectory } from "../pod/pod-directory.ts";
 import type { PodManager } from "../pod/pod-manager.ts";
+import { unreadableQuantities } from "../resources/pod-quantities.ts";
 import type { ContainerStats, Runtime, SandboxStats } from "../runtime/index.ts";
 import { diskUsage } from "../volumes/disk-usage.ts";
 import type { LocalVolumes } from "../volumes/index.ts";
@@ -98,7 +99,8 @@ export class NodeUsage {
 
   /** Pods that have outgrown their own limits of storage. */
   async overLimits(): Promise<{ pod: Pod; message: string }[]> {
-    const limited = this.#running().filter(hasStorageLimit);
+    // One whose limits cannot be read must not keep the others from being held to theirs.
+    const limited = this.#running().filter((pod) => hasStorageLimit(pod) && unreadableQuantities(pod).length === 0);
     if (limited.length === 0) return [];
     const [stats, storage] = await Promise.all([this.#stats(), this.#storage()]);
     return limited.flatMap((pod) => {

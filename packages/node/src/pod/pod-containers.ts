@@ -45,6 +45,19 @@ export function isSidecar(container: Container): boolean {
   return container.restartPolicy === "Always";
 }
 
+/** `spec.containers{web}`: where events say which container they are about. */
+export function fieldPathOf(pod: Pod, name: string): string | undefined {
+  const role = containerOf(pod, name)?.role;
+  if (role === undefined) return undefined;
+  const list = role === "main" ? "containers" : role === "ephemeral" ? "ephemeralContainers" : "initContainers";
+  return `spec.${list}{${name}}`;
+}
+
+/** `namespace/name`, the way in which logs name pods; with the uid, since another pod may have the name later. */
+export function podFields(pod: Pod): { pod: string; uid: string } {
+  return { pod: `${pod.metadata.namespace}/${pod.metadata.name}`, uid: uidOf(pod) };
+}
+
 /** `name_namespace(uid)`, the way in which messages of nodes name pods. */
 export function podText(pod: Pod): string {
   const { name, namespace, uid } = pod.metadata;

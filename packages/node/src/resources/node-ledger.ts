@@ -1,6 +1,7 @@
 import type { Pod } from "@fjord/kube";
 import { conflicts, type HostPort, hostPortsOf } from "./host-ports.ts";
 import { selectsNode } from "./node-selection.ts";
+import { unreadableQuantities } from "./pod-quantities.ts";
 import { podRequests, type ResourceAmounts } from "./pod-requests.ts";
 import { inThousandths, inUnits } from "./quantity.ts";
 import { forbiddenSysctl } from "./sysctls.ts";
@@ -50,7 +51,9 @@ export class NodeLedger {
   enter(pod: Pod): void {
     const uid = pod.metadata.uid ?? "";
     this.#strike(uid);
-    const entry = { requests: wholeAmounts(podRequests(pod)), ports: hostPortsOf(pod) };
+    // What cannot be read cannot be counted; the pod runs all the same.
+    const requests = unreadableQuantities(pod).length > 0 ? new Map() : wholeAmounts(podRequests(pod));
+    const entry = { requests, ports: hostPortsOf(pod) };
     this.#entries.set(uid, entry);
     this.#count(entry, 1);
   }
@@ -93,6 +96,8 @@ export class NodeLedger {
 
   #refusal(pod: Pod): Refusal | undefined {
     const { nodeName, labels, allowedSysctls } = this.#options;
+    const unreadable = unreadableQuantities(pod);
+    if (unreadable.length > 0) return { reason: "UnexpectedAdmissionError", message: unreadable.join("; ") };
     const sysctl = forbiddenSysctl(pod, allowedSysctls);
     if (sysctl !== undefined) {
       return { reason: "SysctlForbidden", message: `forbidden sysctl: "${sysctl}" not allowlisted` };

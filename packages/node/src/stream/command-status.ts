@@ -7,7 +7,7 @@ export type CommandOutcome = { readonly exitCode: number } | { readonly error: u
 /** What a client is told on the error stream, from the fourth version of the protocol on. */
 export function commandStatus(outcome: CommandOutcome): Status {
   if ("error" in outcome) {
-    const message = describeError(outcome.error);
+    const message = plain(describeError(outcome.error));
     return { metadata: {}, status: "Failure", message, reason: "InternalError", code: 500 };
   }
   const { exitCode } = outcome;
@@ -19,6 +19,11 @@ export function commandStatus(outcome: CommandOutcome): Status {
     reason: "NonZeroExitCode",
     details: { causes: [{ reason: "ExitCode", message: String(exitCode) }] },
   };
+}
+
+/** Container runtimes say so in each of their layers, and API servers once more. */
+function plain(message: string): string {
+  return message.replaceAll("Internal error occurred: ", "");
 }
 
 /** The bytes of that; the older versions know only a text, and nothing where all went well. */

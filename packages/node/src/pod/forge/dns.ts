@@ -1,4 +1,5 @@
 import type { Pod } from "@fjord/kube";
+import { podText } from "../pod-containers.ts";
 import type { DnsSettings, PodSettings } from "../pod-settings.ts";
 
 const MOST_SERVERS = 3;
@@ -21,13 +22,24 @@ export function dnsOf(pod: Pod, settings: PodSettings): DnsSettings | undefined 
 const none: DnsSettings = { servers: [], searches: [], options: [] };
 
 function baseOf(pod: Pod, settings: PodSettings): DnsSettings | undefined {
-  const { dnsPolicy = "ClusterFirst", hostNetwork } = pod.spec ?? {};
-  if (dnsPolicy === "None") return none;
-  const usesCluster = dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
-  if (!usesCluster || settings.clusterDns.length === 0) return undefined;
+  if (pod.spec?.dnsPolicy === "None") return none;
+  if (!usesClusterDns(pod) || settings.clusterDns.length === 0) return undefined;
   const { clusterDns, clusterDomain, hostDns } = settings;
   const cluster = [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
   return { servers: clusterDns, searches: [...cluster, ...(hostDns?.searches ?? [])], options: ["ndots:5"] };
+}
+
+function usesClusterDns(pod: Pod): boolean {
+  const { dnsPolicy = "ClusterFirst", hostNetwork } = pod.spec ?? {};
+  return dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
+}
+
+/** What to tell the owner of a pod that asks for the cluster's names on a node that does not know who resolves them. */
+export function missingDns(pod: Pod, { clusterDns }: PodSettings): string | undefined {
+  if (clusterDns.length > 0 || !usesClusterDns(pod)) return undefined;
+  const policy = pod.spec?.dnsPolicy ?? "ClusterFirst";
+  const why = "kubelet does not have ClusterDNS IP configured and cannot create Pod using";
+  return `pod: "${podText(pod)}". ${why} "${policy}" policy. Falling back to "Default" policy.`;
 }
 
 /** An option that the pod gives replaces the one of its name. */

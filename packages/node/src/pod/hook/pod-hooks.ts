@@ -1,7 +1,7 @@
 import { describeError, onAbort } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { Unwell } from "../plan/plan-input.ts";
-import { containerOf, type LifecycleHandler, type PodContainer, uidOf } from "../pod-containers.ts";
+import { containerOf, type LifecycleHandler, type PodContainer, podFields } from "../pod-containers.ts";
 import { type Say, sayer, type WorkerContext } from "../worker/pod-services.ts";
 import { runHook } from "./lifecycle-hook.ts";
 
@@ -75,7 +75,7 @@ export class PodHooks {
 
   #fail(reason: string, message: string, container: string, error: unknown): void {
     const { logger, pod } = this.#context;
-    this.#say("Warning", reason, message);
-    logger.info("a lifecycle hook failed", { pod: uidOf(pod()), container, error: describeError(error) });
+    this.#say("Warning", reason, message, container);
+    logger.info("a lifecycle hook failed", { ...podFields(pod()), container, error: describeError(error) });
   }
 }

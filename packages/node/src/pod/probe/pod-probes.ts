@@ -68,7 +68,7 @@ export class PodProbes {
       podIP: facts().podIPs[0] ?? "",
       startedAt: container.startedAt ?? container.createdAt,
       before: this.#before(container),
-      say: this.#say,
+      say: (type, reason, message) => this.#say(type, reason, message, container.name),
       wake,
       clock,
     });

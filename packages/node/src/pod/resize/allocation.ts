@@ -75,6 +75,7 @@ export function parseRequirements(text: string): Requirements {
 }
 
 function sameAmount(a: string | number | undefined, b: string | number | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
+  // Not only the quicker way: what was refused for being no amount is looked at too.
+  if (a === undefined || b === undefined || a === b) return a === b;
   return parseQuantity(a) === parseQuantity(b);
 }

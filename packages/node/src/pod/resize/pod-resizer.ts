@@ -6,7 +6,7 @@ import { annotations } from "../annotations.ts";
 import { forgeSandbox } from "../forge/sandbox-forge.ts";
 import type { ObservedPod } from "../observed-pod.ts";
 import type { Unwell } from "../plan/plan-input.ts";
-import { containerOf, type PodContainer, uidOf } from "../pod-containers.ts";
+import { containerOf, type PodContainer, podFields, uidOf } from "../pod-containers.ts";
 import { podDirectory } from "../pod-directory.ts";
 import type { NewCondition } from "../status/pod-conditions.ts";
 import { type Say, sayer, type WorkerContext } from "../worker/pod-services.ts";
@@ -133,7 +133,7 @@ export class PodResizer {
     this.#retryAt = clock.now() + backoffDelay(this.#failures++, { initial: 1_000, max: 60_000, random });
     wakeAt(this.#retryAt);
     this.#say("Warning", "ResizeError", `Pod resize error: ${this.#error}`);
-    logger.warn("cannot change what a pod may use", { pod: uidOf(pod), error: this.#error });
+    logger.warn("cannot change what a pod may use", { ...podFields(pod), error: this.#error });
   }
 
   async #decide(pod: Pod, wanted: Allocation, sandbox: RuntimeSandbox | undefined): Promise<void> {
@@ -211,7 +211,7 @@ export class PodResizer {
     this.#error = undefined;
     const { signal, logger } = this.#context;
     void this.#resizeSandbox(pod, sandbox, wholePodResources(pod), signal).catch((error: unknown) => {
-      if (!signal.aborted) logger.warn("cannot narrow a pod", { pod: uidOf(pod), error: describeError(error) });
+      if (!signal.aborted) logger.warn("cannot narrow a pod", { ...podFields(pod), error: describeError(error) });
     });
     this.#say("Normal", "ResizeCompleted", `Pod resize completed: ${describe(pod, this.#allocation ?? {})}`);
   }

@@ -1,4 +1,5 @@
 import type { Pod } from "@fjord/kube";
+import { unreadableQuantities } from "../../resources/pod-quantities.ts";
 import { podLimits, podRequests, quantitiesOf } from "../../resources/pod-requests.ts";
 import { qosClass } from "../../resources/qos-class.ts";
 import { type ContainerStatus, containersOf, type PodStatus } from "../pod-containers.ts";
@@ -24,6 +25,7 @@ export function podStatus(input: StatusInput): PodStatus {
   const { init = [], main = [], ephemeral = [] } = byRole;
   const reason = end?.reason ?? pod.status?.reason;
   const message = end?.reason === undefined ? pod.status?.message : end.message;
+  const isReadable = unreadableQuantities(pod).length === 0;
   return {
     ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
     phase,
@@ -38,8 +40,9 @@ export function podStatus(input: StatusInput): PodStatus {
           containerStatuses: main,
           ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
         }),
-    ...wholeResources(pod),
-    qosClass: pod.status?.qosClass ?? qosClass(pod),
+    // Of a pod that was refused for having no amounts there, nothing can be said of them.
+    ...(isReadable && wholeResources(pod)),
+    qosClass: pod.status?.qosClass ?? (isReadable ? qosClass(pod) : "BestEffort"),
   };
 }
 

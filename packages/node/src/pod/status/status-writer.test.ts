@@ -184,3 +184,24 @@ test("nulls and empty objects of another writer make no difference", () => {
   assert.equal(isReported(reported, { ...own, containerStatuses: [{ ...web, restartCount: 1 }] }), false);
   assert.equal(isReported({ ...reported, reason: "Evicted" }, { ...own, containerStatuses: [web] }), false);
 });
+
+test("the status of a pod whose name another has by now is nobody's, and no error", async () => {
+  const api = new Api();
+  const clock = new ManualClock();
+  const said: string[] = [];
+  const say = (message: string) => void said.push(message);
+  const logger = { ...silentLogger, warn: say, error: say };
+  const writer = new StatusWriter({ client: api.client, clock, random: seededRandom(1), logger });
+  const stop = new AbortController();
+  const running = writer.run(stop.signal);
+  const causes = [{ reason: "FieldValueInvalid", field: "metadata.uid", message: "field is immutable" }];
+  const status = { kind: "Status", reason: "Invalid", message: "field is immutable", details: { causes } };
+  api.failures.push(new ApiError({ action: "patch", statusCode: 422, status }));
+  writer.set(web(), { phase: "Running" });
+  await clock.advance(20_000);
+  assert.deepEqual(said, []);
+  assert.deepEqual(api.writes, []);
+  assert.ok(writer.isWritten("uid-web"));
+  stop.abort();
+  await running;
+});

@@ -1,6 +1,6 @@
 import { type Clock, describeError, type Logger, onAbort, type Random, WorkQueue } from "@fjord/base";
 import { compareResourceVersions, isConflict, isInvalid, isNotFound, Pod, sameContent, type Writer } from "@fjord/kube";
-import { type PodStatus, uidOf } from "../pod-containers.ts";
+import { type PodStatus, podFields, uidOf } from "../pod-containers.ts";
 import { isReported, statusPatch, wouldRevive } from "./status-patch.ts";
 
 export interface StatusWriterOptions {
@@ -47,7 +47,7 @@ export class StatusWriter {
     const entry = this.#entryOf(pod);
     this.#notice(entry, pod);
     if (wouldRevive(entry.status ?? entry.reported, status)) {
-      this.#options.logger.warn("a pod that has ended stays so", { pod: uidOf(pod), phase: status.phase });
+      this.#options.logger.warn("a pod that has ended stays so", { ...podFields(pod), phase: status.phase });
       return;
     }
     if (isReported(entry.reported, status) || isTaken(entry, status)) {
@@ -98,8 +98,9 @@ export class StatusWriter {
 
   #retry(uid: string, error: unknown): void {
     const failures = this.#queue.failures(uid);
-    const note = { pod: uid, error: describeError(error) };
-    if (failures === 0 && !isGone(error)) {
+    const pod = this.#entries.get(uid)?.pod;
+    if (failures === 0 && pod !== undefined && !isGone(error)) {
+      const note = { ...podFields(pod), error: describeError(error) };
       this.#options.logger.warn("cannot report a pod's status, trying again", note);
     }
     this.#queue.addRateLimited(uid);
@@ -129,9 +130,10 @@ export class StatusWriter {
         await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal }),
       );
     } catch (error) {
-      if (!isInvalid(error)) throw error;
+      if (!isInvalid(error) || isAnother(error)) throw error;
       // It would be refused each time, and nothing must wait for it for ever.
-      this.#options.logger.error("the API refuses a pod's status", { pod: uid, error: describeError(error) });
+      const note = { ...podFields(entry.pod), error: describeError(error) };
+      this.#options.logger.error("the API refuses a pod's status", note);
     }
     entry.taken = { status, resourceVersion: entry.resourceVersion };
     // A newer one may have come meanwhile, and waits in the queue.
@@ -165,7 +167,12 @@ export class StatusWriter {
 }
 
 function isGone(error: unknown): boolean {
-  return isNotFound(error) || isConflict(error);
+  return isNotFound(error) || isConflict(error) || isAnother(error);
+}
+
+/** Another pod has the name by now: some servers say so as of a field that cannot be changed. */
+function isAnother(error: unknown): boolean {
+  return isInvalid(error) && error.details.causes?.some(({ field }) => field === "metadata.uid") === true;
 }
 
 /** Whether the API has made of the status what it can, and nobody has changed it since. */

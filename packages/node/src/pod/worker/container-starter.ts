@@ -9,7 +9,7 @@ import { forgeSandbox } from "../forge/sandbox-forge.ts";
 import { rootProblem } from "../image/non-root.ts";
 import { isAlive, newest } from "../observed-pod.ts";
 import type { PodAction, Waiting } from "../plan/pod-plan.ts";
-import { containerOf, type PodContainer, uidOf } from "../pod-containers.ts";
+import { containerOf, type PodContainer, podFields, uidOf } from "../pod-containers.ts";
 import { podDirectory, terminationMessageFile } from "../pod-directory.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
 import { StartProblem } from "./start-problem.ts";
@@ -121,8 +121,8 @@ export class ContainerStarter {
     const at = clock.now();
     this.#failures.set(name, { problem, count, at, retryAt: at + delay, isBackOffTold: false });
     if (problem.later !== undefined) wakeAt(at + LATER_MS);
-    this.#say("Warning", "Failed", `Error: ${problem.later === undefined ? problem.message : problem.reason}`);
-    logger.info("cannot start a container", { pod: uidOf(pod()), container: name, error: problem.message });
+    this.#say("Warning", "Failed", `Error: ${problem.later === undefined ? problem.message : problem.reason}`, name);
+    logger.info("cannot start a container", { ...podFields(pod()), container: name, error: problem.message });
   }
 
   /** Tells of pulls that are waited with. */
@@ -132,8 +132,8 @@ export class ContainerStarter {
       if (problem.later === undefined || isBackOffTold || now - at < LATER_MS) continue;
       failure.isBackOffTold = true;
       const image = containerOf(this.#context.pod(), name)?.spec.image;
-      this.#say("Normal", "BackOff", `Back-off pulling image "${image}"`);
-      this.#say("Warning", "Failed", `Error: ${problem.later.reason}`);
+      this.#say("Normal", "BackOff", `Back-off pulling image "${image}"`, name);
+      this.#say("Warning", "Failed", `Error: ${problem.later.reason}`, name);
     }
   }
 
@@ -170,13 +170,13 @@ export class ContainerStarter {
       signal.throwIfAborted();
       const sandboxConfig = forgeSandbox(pod, sandbox.attempt, handler, settings);
       const id = await view.runtime.createContainer(sandbox.id, config, sandboxConfig, signal);
-      this.#say("Normal", "Created", "Container created");
+      this.#say("Normal", "Created", "Container created", container.name);
       try {
         await view.runtime.startContainer(id, signal);
       } catch (error) {
         throw new StartProblem("RunContainerError", describeError(error), undefined, { cause: error });
       }
-      this.#say("Normal", "Started", "Container started");
+      this.#say("Normal", "Started", "Container started", container.name);
       return id;
     }, "finish");
   }
@@ -186,7 +186,10 @@ export class ContainerStarter {
     const { images } = view.runtime;
     if (images === undefined) return undefined;
     const { image = "", imagePullPolicy } = container.spec;
-    const status = await this.#ensureImage(images, image, imagePullPolicy, signal);
+    // Beside the start: where the image is there already, nothing waits for secrets.
+    void this.#tellMissingSecrets(signal);
+    const say: Say = (type, reason, message) => this.#say(type, reason, message, container.name);
+    const status = await this.#ensureImage(images, image, imagePullPolicy, say, signal);
     const problem = rootProblem(pod(), container, status);
     if (problem !== undefined) throw new StartProblem("CreateContainerConfigError", problem);
     return status;
@@ -199,7 +202,7 @@ export class ContainerStarter {
     for (const { image } of mounts) {
       if (image === undefined || images === undefined) continue;
       const volume = pod().spec?.volumes?.find((candidate) => candidate.image?.reference === image);
-      await this.#ensureImage(images, image, volume?.image?.pullPolicy, signal);
+      await this.#ensureImage(images, image, volume?.image?.pullPolicy, this.#say, signal);
     }
   }
 
@@ -207,19 +210,37 @@ export class ContainerStarter {
     images: ImageStore,
     image: string,
     policy: string | undefined,
+    say: Say,
     signal: AbortSignal,
   ): Promise<ImageStatus> {
     const secrets = () => this.#pullSecrets(signal);
-    const wish = { images, image, secrets, say: this.#say, signal };
+    const wish = { images, image, secrets, say, signal };
     return this.#context.puller.ensure(policy === undefined ? wish : { ...wish, policy });
   }
 
   async #pullSecrets(signal: AbortSignal): Promise<Secret[]> {
+    const found = await this.#namedSecrets(signal);
+    return found.flatMap(([, secret]) => secret ?? []);
+  }
+
+  async #tellMissingSecrets(signal: AbortSignal): Promise<void> {
+    // Where they cannot be had at all, the pull that needs them says why.
+    const found = await this.#namedSecrets(signal).catch(() => []);
+    const missing = found.flatMap(([name, secret]) => (secret === undefined ? [name] : []));
+    if (missing.length === 0 || signal.aborted) return;
+    const message = `Unable to retrieve some image pull secrets (${missing.join(", ")}); attempting to pull the image may not succeed.`;
+    this.#say("Warning", "FailedToRetrieveImagePullSecret", message);
+  }
+
+  #namedSecrets(signal: AbortSignal): Promise<[string, Secret | undefined][]> {
     const { objects, pod } = this.#context;
     const { namespace = "" } = pod().metadata;
     const names = (pod().spec?.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
-    const found = await Promise.all(names.map((name) => objects.secret(namespace, name, signal)));
-    return found.filter((secret) => secret !== undefined);
+    const find = async (name: string): Promise<[string, Secret | undefined]> => [
+      name,
+      await objects.secret(namespace, name, signal),
+    ];
+    return Promise.all(names.map(find));
   }
 
   #target({ target }: PodContainer): { targetContainer?: string } {

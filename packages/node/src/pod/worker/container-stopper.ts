@@ -1,7 +1,7 @@
 import { Backoff, describeError, sleep } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { PodAction } from "../plan/pod-plan.ts";
-import { uidOf } from "../pod-containers.ts";
+import { podFields } from "../pod-containers.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
 
 /** Runs first, and counts against the time that the container has. */
@@ -35,7 +35,7 @@ export class ContainerStopper {
     const { container, graceSeconds, message } = action;
     const earlier = this.#stops.get(container.id);
     earlier?.controller.abort();
-    if (earlier === undefined) this.#say("Normal", "Killing", message);
+    if (earlier === undefined) this.#say("Normal", "Killing", message, container.name);
     const controller = new AbortController();
     const killAt = this.#context.clock.now() + graceSeconds * 1000;
     this.#stops.set(container.id, { killAt, controller });
@@ -63,8 +63,7 @@ export class ContainerStopper {
         break;
       } catch (error) {
         if (signal.aborted) return;
-        const pod = uidOf(this.#context.pod());
-        const note = { pod, container: container.name, error: describeError(error) };
+        const note = { ...podFields(this.#context.pod()), container: container.name, error: describeError(error) };
         logger.warn("cannot stop a container, trying again", note);
         if (backoff.failures === 0) this.#say("Warning", "FailedKillPod", `error killing pod: ${note.error}`);
         await sleep(clock, backoff.next(), signal);

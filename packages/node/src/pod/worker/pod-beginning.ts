@@ -1,7 +1,7 @@
 import { Backoff, describeError, onAbort } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import type { Refusal } from "../../resources/node-ledger.ts";
-import { hasBegun, isTerminal, uidOf } from "../pod-containers.ts";
+import { hasBegun, isTerminal, podFields, uidOf } from "../pod-containers.ts";
 import { type PodServices, sayer } from "./pod-services.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { chooseRuntime, type RuntimeChoice, type RuntimeChooser } from "./runtime-choice.ts";
@@ -46,7 +46,7 @@ export class PodBeginning {
         if (signal.aborted) break;
         const message = `Failed to create pod sandbox: ${describeError(error)}`;
         sayer(this.#options, () => pod)("Warning", "FailedCreatePodSandBox", message);
-        logger.warn("cannot choose a runtime for a pod", { pod: uidOf(pod), error: describeError(error) });
+        logger.warn("cannot choose a runtime for a pod", { ...podFields(pod), error: describeError(error) });
         await this.#wait(backoff.next());
       }
     }

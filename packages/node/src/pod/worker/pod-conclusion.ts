@@ -1,7 +1,7 @@
 import { backoffDelay, describeError } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { ObservedPod } from "../observed-pod.ts";
-import { uidOf } from "../pod-containers.ts";
+import { podFields, uidOf } from "../pod-containers.ts";
 import { removeFilesOf, removeLogs } from "./pod-files.ts";
 import type { WorkerContext } from "./pod-services.ts";
 
@@ -67,7 +67,7 @@ export class PodConclusion {
       const delay = backoffDelay(this.#failures++, { initial: 500, max: 15_000, random });
       this.#retryAt = clock.now() + delay;
       wakeAt(this.#retryAt);
-      logger.warn("cannot clear up after a pod, trying again", { pod: uidOf(pod), error: describeError(error) });
+      logger.warn("cannot clear up after a pod, trying again", { ...podFields(pod), error: describeError(error) });
     } finally {
       this.#isBusy = false;
     }
@@ -102,7 +102,7 @@ export class PodConclusion {
       await removeLogs(logFile);
     } catch (error) {
       retryAt = clock.now() + backoffDelay(failures, { initial: 500, max: 60_000, random });
-      const note = { pod: uidOf(this.#context.pod()), container: name, error: describeError(error) };
+      const note = { ...podFields(this.#context.pod()), container: name, error: describeError(error) };
       if (!signal.aborted) logger.warn("cannot remove a container", note);
     }
     await view.refresh();

@@ -12,6 +12,8 @@ import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
 
 export type ReportInput = Omit<StatusInput, "pod" | "messages" | "hostIPs" | "runtimeName">;
 
+const CANNOT_RUN = "ContainerCannotRun";
+
 /** What a node says of one pod: its status, and events about waiting containers. */
 export class PodReport {
   readonly #context: WorkerContext;
@@ -20,6 +22,8 @@ export class PodReport {
   readonly #messages = new Map<string, string>();
   /** Ids of ended containers of which it was told that the next has to wait. */
   readonly #toldBackOff = new Set<string>();
+  /** Ids of those of which it was told that their program could not be run. */
+  readonly #toldProblem = new Set<string>();
   #status: PodStatus | undefined;
 
   constructor(context: WorkerContext) {
@@ -75,7 +79,18 @@ export class PodReport {
       if (reason !== "CrashLoopBackOff" || last === undefined || this.#toldBackOff.has(last.id)) continue;
       this.#toldBackOff.add(last.id);
       const message = `Back-off restarting failed container ${name} in pod ${podText(this.#context.pod())}`;
-      this.#say("Warning", "BackOff", message);
+      this.#say("Warning", "BackOff", message, name);
+    }
+  }
+
+  /** Runtimes that find out only after the start that a program cannot be run say so by how it ended. */
+  tellProblems(observed: ObservedPod): void {
+    for (const [name, [last]] of observed.containers) {
+      if (last?.reason !== CANNOT_RUN || this.#toldProblem.has(last.id)) continue;
+      this.#toldProblem.add(last.id);
+      // Told before a restart of the node.
+      if (this.#reportedMessage(name, last.id) !== undefined) continue;
+      this.#say("Warning", "Failed", `Error: ${last.message ?? "the program cannot be run"}`, name);
     }
   }
 
@@ -87,6 +102,7 @@ export class PodReport {
   /** Forgets all containers but these. */
   forgetOld(ids: ReadonlySet<string>): void {
     for (const id of this.#messages.keys()) if (!ids.has(id)) this.#messages.delete(id);
+    for (const id of this.#toldProblem) if (!ids.has(id)) this.#toldProblem.delete(id);
     for (const id of this.#toldBackOff) if (!ids.has(id)) this.#toldBackOff.delete(id);
   }
 

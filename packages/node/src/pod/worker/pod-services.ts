@@ -6,6 +6,7 @@ import type { NodeLedger } from "../../resources/node-ledger.ts";
 import type { PodFacts, PodVolumes } from "../../volumes/pod-volumes.ts";
 import type { ImagePuller } from "../image/image-puller.ts";
 import type { RestartTiming } from "../plan/restart-delay.ts";
+import { fieldPathOf } from "../pod-containers.ts";
 import type { PodSettings } from "../pod-settings.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { CallLimit } from "./call-limit.ts";
@@ -45,9 +46,12 @@ export interface WorkerContext extends PodServices {
   readonly signal: AbortSignal;
 }
 
-export type Say = (type: "Normal" | "Warning", reason: string, message: string) => void;
+export type Say = (type: "Normal" | "Warning", reason: string, message: string, container?: string) => void;
 
-/** Records an event about the pod. */
+/** Records an event about the pod, or about the container of it that is named. */
 export function sayer({ events }: Pick<PodServices, "events">, pod: () => Pod): Say {
-  return (type, reason, message) => events.event(pod(), { type, reason, message });
+  return (type, reason, message, container) => {
+    const fieldPath = container === undefined ? undefined : fieldPathOf(pod(), container);
+    events.event(pod(), { type, reason, message, ...(fieldPath !== undefined && { fieldPath }) });
+  };
 }

@@ -7,7 +7,7 @@ import { PodHooks } from "../hook/pod-hooks.ts";
 import { aliveContainers, newest, type ObservedPod } from "../observed-pod.ts";
 import type { PlanInput, PodEnd } from "../plan/plan-input.ts";
 import { type PodAction, type PodPlan, planPod } from "../plan/pod-plan.ts";
-import { containerOf, uidOf } from "../pod-containers.ts";
+import { containerOf, podFields, uidOf } from "../pod-containers.ts";
 import { PodProbes } from "../probe/pod-probes.ts";
 import { PodResizer } from "../resize/pod-resizer.ts";
 import { ContainerStarter } from "./container-starter.ts";
@@ -52,6 +52,7 @@ export class PodWorker {
   /** With what it was granted in place of what it asks for. */
   #pod: Pod;
   #end: PodEnd | undefined;
+  #problem: string | undefined;
   #isLooking = false;
   #isWoken = false;
 
@@ -129,7 +130,7 @@ export class PodWorker {
   }
 
   async #lookWhileWoken(): Promise<void> {
-    const { signal, logger, clock } = this.#options;
+    const { signal } = this.#options;
     this.#isLooking = true;
     // What wakes it in the same turn is one reason to look.
     await Promise.resolve();
@@ -137,12 +138,23 @@ export class PodWorker {
       this.#isWoken = false;
       try {
         await this.#look();
+        this.#problem = undefined;
       } catch (error) {
-        logger.error("cannot work on a pod", { pod: uidOf(this.#pod), error: describeError(error) });
-        this.#timer.at(clock.now() + 5_000);
+        this.#fail(describeError(error));
       }
     }
     this.#isLooking = false;
+  }
+
+  /** What stays wrong is said once: it is tried again for as long as the pod is there. */
+  #fail(problem: string): void {
+    const { logger, clock } = this.#options;
+    if (problem !== this.#problem) {
+      logger.error("cannot work on a pod", { ...podFields(this.#pod), error: problem });
+      this.#say("Warning", "FailedSync", `error: ${problem}`);
+    }
+    this.#problem = problem;
+    this.#timer.at(clock.now() + 5_000);
   }
 
   async #look(): Promise<void> {
@@ -243,6 +255,7 @@ export class PodWorker {
   }
 
   #tell(plan: PodPlan, observed: ObservedPod, running: RuntimeContainer[], now: number, isGone: boolean): void {
+    this.#report.tellProblems(observed);
     this.#report.tellBackOffs(plan, observed);
     const status = {
       observed,

@@ -104,3 +104,23 @@ test("whoever wants a fresh list waits for a runtime that is away", () =>
     await clock.advance(5_000);
     assert.equal(isFresh, true);
   }));
+
+test("a runtime that is not there is told of once, not with each try", async () => {
+  const clock = new ManualClock();
+  const runtime = new FakeRuntime(clock);
+  const away = () => new Error("no such socket");
+  runtime.failures.set("list", Array.from({ length: 100 }, away));
+  runtime.changes = () => {
+    throw away();
+  };
+  const said: string[] = [];
+  const logger = { ...silentLogger, warn: (message: string) => void said.push(message) };
+  const view = new RuntimeView({ runtime, onChange: () => {}, clock, random: seededRandom(1), logger });
+  const stop = new AbortController();
+  const running = view.run(stop.signal);
+  await clock.advance(60_000);
+  assert.deepEqual(said.toSorted(), ["cannot list what the runtime has", "the runtime no longer tells of changes"]);
+  stop.abort();
+  await clock.advance(10_000);
+  await running;
+});

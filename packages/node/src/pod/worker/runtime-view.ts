@@ -135,7 +135,9 @@ export class RuntimeView {
         }
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn("the runtime no longer tells of changes", { error: describeError(error) });
+        // One line for an outage.
+        if (backoff.failures === 0)
+          logger.warn("the runtime no longer tells of changes", { error: describeError(error) });
       }
       await sleep(clock, backoff.next(), signal);
       void this.refresh();

@@ -1,6 +1,7 @@
 import { backoffDelay, describeError } from "@fjord/base";
+import { missingDns } from "../forge/dns.ts";
 import { forgeSandbox } from "../forge/sandbox-forge.ts";
-import { uidOf } from "../pod-containers.ts";
+import { podFields } from "../pod-containers.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
 import type { VolumeKeeper } from "./volume-keeper.ts";
 
@@ -46,6 +47,8 @@ export class SandboxKeeper {
       if (attempt > 0) {
         this.#say("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
       }
+      const problem = missingDns(pod, settings);
+      if (problem !== undefined) this.#say("Warning", "MissingClusterDNS", problem);
       await this.#volumes.ensureAnew(signal);
       try {
         const config = forgeSandbox(pod, attempt, handler, settings);
@@ -81,8 +84,8 @@ export class SandboxKeeper {
       if (!signal.aborted) {
         const delay = backoffDelay(this.#failures++, { initial: 500, max: 15_000, random });
         this.#retryAt = clock.now() + delay;
-        const pod = uidOf(this.#context.pod());
-        logger.warn("cannot bring a pod's sandbox to where it should be", { pod, error: describeError(error) });
+        const fields = { ...podFields(this.#context.pod()), error: describeError(error) };
+        logger.warn("cannot bring a pod's sandbox to where it should be", fields);
       }
     }
     // Until a list shows what was made, another look would make it again.

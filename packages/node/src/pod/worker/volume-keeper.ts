@@ -1,5 +1,5 @@
 import { describeError } from "@fjord/base";
-import { uidOf } from "../pod-containers.ts";
+import { podFields } from "../pod-containers.ts";
 import { sayer, type WorkerContext } from "./pod-services.ts";
 
 /** Sees to the volumes of one pod while it runs. */
@@ -48,7 +48,7 @@ export class VolumeKeeper {
       } catch (error) {
         if (signal.aborted) break;
         this.#tell(error);
-        logger.warn("cannot refresh the volumes of a pod", { pod: uidOf(pod()), error: describeError(error) });
+        logger.warn("cannot refresh the volumes of a pod", { ...podFields(pod()), error: describeError(error) });
       }
     }
     this.#isRefreshing = false;

@@ -77,7 +77,7 @@ export class ProcessContainer {
         options.releaseRaw(join(options.directory, `${stream}.raw`), Math.min(end, ...needed));
       },
       onError: (error) =>
-        options.logger.error("cannot write the log of a container", { container: this.record.id, error }),
+        options.logger.error("cannot write the log of a container", { container: this.record.id, error: describeError(error) }),
     });
     if (!this.#end) this.#observe();
   }
@@ -136,7 +136,7 @@ export class ProcessContainer {
     try {
       return await this.settle();
     } catch (error) {
-      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error });
+      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error: describeError(error) });
       return undefined;
     }
   }
@@ -308,7 +308,7 @@ export class ProcessContainer {
         stdio: ["ignore", errors, errors],
         env: { [POD_MARK]: this.options.podUid, [CONTAINER_MARK]: this.id, [KEEPER_MARK]: "1" },
       });
-      child.once("error", (error) => this.options.logger.error("cannot start a keeper", { container: this.id, error }));
+      child.once("error", (error) => this.options.logger.error("cannot start a keeper", { container: this.id, error: describeError(error) }));
       child.unref();
       return child;
     } finally {
@@ -321,7 +321,7 @@ export class ProcessContainer {
     this.#wake();
     if (this.#closed) return;
     this.settle().catch((error: unknown) => {
-      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error });
+      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error: describeError(error) });
     });
   }
 
@@ -445,7 +445,10 @@ export class ProcessContainer {
   /** Where the kernel gives no more watches, the files are looked at now and then. */
   #look(error: unknown): void {
     if (this.#closed || this.#looking) return;
-    this.options.logger.warn("cannot watch a container, and look at it every second", { container: this.id, error });
+    this.options.logger.warn("cannot watch a container, and look at it every second", {
+      container: this.id,
+      error: describeError(error),
+    });
     this.#looking = setInterval(() => {
       this.#moreOutput();
       this.#changed();
@@ -461,7 +464,7 @@ export class ProcessContainer {
     this.#wake();
     if (this.#closed || this.#end || this.#finishing || !readLine(this.#file("exit"))) return;
     this.#finish().catch((error: unknown) => {
-      if (!this.#closed) this.options.logger.error("cannot finish a container", { container: this.id, error });
+      if (!this.#closed) this.options.logger.error("cannot finish a container", { container: this.id, error: describeError(error) });
     });
   }
 
