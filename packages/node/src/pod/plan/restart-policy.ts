@@ -4,16 +4,19 @@ import type { PodContainer } from "../pod-containers.ts";
 /** Whether a container that ended with the exit code is to be started again. */
 export function restartsAfter(pod: Pod, container: PodContainer, exitCode: number): boolean {
   if (container.role === "ephemeral") return false;
-  const { restartPolicy, restartPolicyRules = [] } = container.spec;
+  const { restartPolicy } = container.spec;
   if (container.role === "sidecar") return true;
-  for (const { action, exitCodes } of restartPolicyRules) {
-    if (exitCodes === undefined || !matches(exitCodes, exitCode)) continue;
-    return action.startsWith("Restart");
-  }
+  const rule = ruleFor(container, exitCode);
+  if (rule !== undefined) return rule.action.startsWith("Restart");
   const policy = restartPolicy ?? pod.spec?.restartPolicy ?? "Always";
   // An init container that did its work is never needed again, whatever the pod's policy.
   if (container.role === "init") return policy !== "Never" && exitCode !== 0;
   return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+}
+
+/** The first rule of the container's own that the exit code meets. */
+export function ruleFor({ spec }: PodContainer, exitCode: number): { readonly action: string } | undefined {
+  return spec.restartPolicyRules?.find(({ exitCodes }) => exitCodes !== undefined && matches(exitCodes, exitCode));
 }
 
 function matches(rule: { operator: string; values?: number[] }, exitCode: number): boolean {

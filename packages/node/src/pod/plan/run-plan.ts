@@ -1,6 +1,6 @@
 import type { RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
 import { annotations } from "../annotations.ts";
-import { isAlive, newest } from "../observed-pod.ts";
+import { aliveContainers, isAlive, newest } from "../observed-pod.ts";
 import { containersOf, type PodContainer, podText } from "../pod-containers.ts";
 import { planCleanup } from "./cleanup-plan.ts";
 import { nextAttempt } from "./last-end.ts";
@@ -8,6 +8,7 @@ import type { PlanInput } from "./plan-input.ts";
 import type { PodAction, PodPlan, Waiting } from "./pod-plan.ts";
 import { delayAfter, nextDelay, restartAt } from "./restart-delay.ts";
 import { restartsAfter } from "./restart-policy.ts";
+import { isReplaced, type WholeRestart, wholeRestart } from "./whole-restart.ts";
 
 /** Brings up what the pod should have: its sandbox, then init containers one by one, then the main ones. */
 export function planRun(input: PlanInput): PodPlan {
@@ -34,21 +35,20 @@ class RunPlan {
   readonly #sandbox: RuntimeSandbox;
   readonly #actions: PodAction[] = [];
   readonly #waiting = new Map<string, Waiting>();
+  readonly #restart: WholeRestart | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
 
   constructor(input: PlanInput, sandbox: RuntimeSandbox) {
     this.#input = input;
     this.#sandbox = sandbox;
+    this.#restart = wholeRestart(input.pod, input.observed);
   }
 
   make(): PodPlan {
     const containers = containersOf(this.#input.pod);
     for (const container of containers) this.#replaceUnwell(container);
     this.#stopStrays(containers);
-    for (const container of containers) if (container.role === "ephemeral") this.#keep(container);
-    if (this.#initialize(containers)) {
-      for (const container of containers) if (container.role === "main") this.#keep(container);
-    }
+    if (this.#isCleared()) this.#bringUp(containers);
     const cleanup = planCleanup(this.#input);
     this.#actions.push(...cleanup.actions);
     if (cleanup.wakeAt !== undefined) this.#wakeAt = Math.min(this.#wakeAt, cleanup.wakeAt);
@@ -58,6 +58,31 @@ class RunPlan {
       ended: false,
       ...(Number.isFinite(this.#wakeAt) && { wakeAt: this.#wakeAt }),
     };
+  }
+
+  #bringUp(containers: PodContainer[]): void {
+    for (const container of containers) if (container.role === "ephemeral") this.#keep(container);
+    if (!this.#initialize(containers)) return;
+    for (const container of containers) if (container.role === "main") this.#keep(container);
+  }
+
+  /** Where a container restarts the whole pod: true once everything from before has ended, and the time has come. */
+  #isCleared(): boolean {
+    const { observed, stopping, pod, now, timing } = this.#input;
+    const restart = this.#restart;
+    if (restart === undefined) return true;
+    const old = aliveContainers(observed).filter((container) => isReplaced(container, restart));
+    for (const container of old) {
+      if (stopping.has(container.id)) continue;
+      const graceSeconds = pod.spec?.terminationGracePeriodSeconds ?? 30;
+      const message = `Stopping container ${container.name}: ${restart.trigger.name} restarts all containers of the pod`;
+      this.#actions.push({ do: "stop", container, graceSeconds, message });
+    }
+    if (old.length > 0) return false;
+    const until = restartAt(restart.trigger, timing);
+    if (newest(observed, restart.trigger.name) !== restart.trigger || until <= now) return true;
+    this.#backOff(restart.trigger, until);
+    return false;
   }
 
   /** Takes the next step of the initialization; true once main containers may run. */
@@ -93,10 +118,7 @@ class RunPlan {
     const isNew = last === undefined || changed(container, last) !== undefined;
     const backedOffUntil = isNew ? 0 : restartAt(last, timing);
     if (last !== undefined && backedOffUntil > now) {
-      const seconds = formatSeconds(delayAfter(last, timing) / 1000);
-      const message = `back-off ${seconds} restarting failed container=${name} pod=${podText(pod)}`;
-      this.#waiting.set(name, { reason: "CrashLoopBackOff", message });
-      this.#wake(backedOffUntil);
+      this.#backOff(last, backedOffUntil);
       return;
     }
     const notBefore = retryAt.get(name) ?? 0;
@@ -109,10 +131,19 @@ class RunPlan {
     this.#actions.push({ do: "start", container, attempt, restartDelay });
   }
 
+  #backOff(last: RuntimeContainer, until: number): void {
+    const { pod, timing } = this.#input;
+    const seconds = formatSeconds(delayAfter(last, timing) / 1000);
+    const message = `back-off ${seconds} restarting failed container=${last.name} pod=${podText(pod)}`;
+    this.#waiting.set(last.name, { reason: "CrashLoopBackOff", message });
+    this.#wake(until);
+  }
+
   /** An ended container that is not to be followed by another. */
   #isOver(container: PodContainer, last: RuntimeContainer): boolean {
     // A new sandbox begins with its init containers again.
     if (container.role === "init" && last.sandbox !== this.#sandbox.id) return false;
+    if (container.role !== "ephemeral" && isReplaced(last, this.#restart)) return false;
     return !restartsAfter(this.#input.pod, container, last.exitCode ?? 1);
   }
 
@@ -141,7 +172,8 @@ class RunPlan {
 
   #current(name: string): RuntimeContainer | undefined {
     const last = newest(this.#input.observed, name);
-    return last?.sandbox === this.#sandbox.id ? last : undefined;
+    if (last === undefined || isReplaced(last, this.#restart)) return undefined;
+    return last.sandbox === this.#sandbox.id ? last : undefined;
   }
 
   #isStarted({ name }: PodContainer): boolean {

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "@fjord/base";
+import { cgroupParents } from "../../resources/cgroup-parent.ts";
 import { annotations } from "../annotations.ts";
 import { isAlive } from "../observed-pod.ts";
 import { logsDirectory, podsDirectory, uidOfLogDirectory } from "../pod-directory.ts";
@@ -29,8 +30,9 @@ export class OrphanSweep {
     if (!source.isCurrent || views.some((view) => !view.isListed)) return;
     const found = new Set(views.flatMap((view) => [...view.uids()]));
     await Promise.all([...found].map((uid) => this.#end(uid, signal)));
-    await this.#sweepFolders(podsDirectory(this.#options.settings.stateDirectory), (name) => name);
-    await this.#sweepFolders(logsDirectory(this.#options.settings.stateDirectory), uidOfLogDirectory);
+    const { stateDirectory } = this.#options.settings;
+    await this.#sweepFolders(podsDirectory(stateDirectory), (name) => name, signal);
+    await this.#sweepFolders(logsDirectory(stateDirectory), uidOfLogDirectory, signal);
   }
 
   #isOrphan(uid: string): boolean {
@@ -53,8 +55,8 @@ export class OrphanSweep {
     }
   }
 
-  async #sweepFolders(parent: string, uidOf: (name: string) => string | undefined): Promise<void> {
-    const { volumes, views, logger } = this.#options;
+  async #sweepFolders(parent: string, uidOf: (name: string) => string | undefined, signal: AbortSignal): Promise<void> {
+    const { volumes, views, logger, settings } = this.#options;
     for (const name of await names(parent)) {
       const uid = uidOf(name);
       if (uid === undefined) continue;
@@ -62,6 +64,9 @@ export class OrphanSweep {
       if (isFound || !this.#isOrphan(uid)) continue;
       try {
         await volumes.remove(uid);
+        for (const group of cgroupParents(uid, settings.cgroupRoot)) {
+          for (const { runtime } of views) await runtime.clearGroup?.(group, signal);
+        }
         await removeTree(join(parent, name));
       } catch (error) {
         logger.warn("cannot remove the files of a pod that is gone", { pod: uid, error: describeError(error) });

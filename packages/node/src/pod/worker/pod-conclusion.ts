@@ -1,4 +1,5 @@
 import { backoffDelay, describeError } from "@fjord/base";
+import { cgroupParent } from "../../resources/cgroup-parent.ts";
 import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { ObservedPod } from "../observed-pod.ts";
 import { podFields, uidOf } from "../pod-containers.ts";
@@ -75,8 +76,9 @@ export class PodConclusion {
   }
 
   async #leave(): Promise<void> {
-    const { settings, objects, statuses } = this.#context;
+    const { settings, objects, statuses, view, signal } = this.#context;
     const pod = this.#context.pod();
+    await view.runtime.clearGroup?.(cgroupParent(pod, settings.cgroupRoot), signal);
     await removeFilesOf(settings.stateDirectory, pod);
     objects.forget(uidOf(pod));
     statuses.forget(uidOf(pod));
