@@ -40,6 +40,9 @@ export interface FleetNodeOptions {
 /** On a Node: the simulation makes it not ready, or takes it away, while the value is "true". */
 export const nodeAnnotations = { notReady: `${PREFIX}not-ready`, away: `${PREFIX}away` } as const;
 
+/** Rare: what changes about a simulated node is said by whoever changes it. */
+const COMPARE_MS = 60_000;
+
 /** One node of a fleet: its Node, its lease, and whether it is well. */
 export class FleetNode implements PodHost {
   readonly #options: FleetNodeOptions;
@@ -113,6 +116,7 @@ export class FleetNode implements PodHost {
       facts: () => this.#facts(),
       // One watch for all nodes tells what others do to them.
       observe: false,
+      compareMs: COMPARE_MS,
       ...(leaseSeconds !== undefined && { leaseSeconds }),
       clock,
       random,

@@ -171,7 +171,7 @@ describe("pods of a fleet", () => {
     while (bench.api.writes < count) await new Promise((resolve) => setTimeout(resolve, 50));
     await new Promise((resolve) => setImmediate(resolve));
     const perPod = (heapUsed() - before) / count - bench.api.textBytes / count;
-    assert.ok(perPod < 3_000, `${Math.round(perPod)} bytes for a pod`);
+    assert.ok(perPod < 2_000, `${Math.round(perPod)} bytes for a pod`);
   });
 });
 

@@ -336,6 +336,10 @@ export class FleetPods {
 function drop(entry: Entry): void {
   const { apiVersion, kind, metadata, spec } = entry.pod;
   entry.pod = { apiVersion, kind, metadata, ...(spec && { spec }) };
+  // An equal text, but the one that the pod has anyway.
+  entry.settled = metadata.resourceVersion ?? "";
+  // A list that has grown keeps room for more; its copy does not.
+  if (entry.life !== undefined) entry.life.containers = entry.life.containers.slice();
 }
 
 function isNews(pod: Pod, status: PodStatus): boolean {

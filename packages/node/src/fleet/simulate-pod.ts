@@ -92,7 +92,7 @@ class PodSimulation {
     const life = this.#life;
     if (life.starts !== undefined) life.starts = [];
     if (life.failures !== undefined) life.failures = new Map();
-    if (life.sandboxAt !== undefined && life.sandboxAt > this.#input.now) delete life.sandboxAt;
+    if (life.sandboxAt !== undefined && life.sandboxAt > this.#input.now) life.sandboxAt = undefined;
   }
 
   /** What has fallen due by now has happened when it fell due. */
@@ -102,7 +102,7 @@ class PodSimulation {
     if (life.sandboxAt !== undefined && life.sandboxAt <= now) {
       const address = pod.spec?.hostNetwork ? "" : takeAddress();
       life.sandbox = { createdAt: life.sandboxAt, address, isStopped: false };
-      delete life.sandboxAt;
+      life.sandboxAt = undefined;
     }
     for (const stop of life.stops ?? []) if (stop.at <= now) finish(stop.container, stop.at, stop.exitCode);
     if (life.stops !== undefined) life.stops = life.stops.filter(({ container }) => isRunning(container));
@@ -110,9 +110,9 @@ class PodSimulation {
     if (life.starts !== undefined) life.starts = life.starts.filter(({ at }) => at > now);
     for (const container of life.containers) if (isRunning(container)) this.#exit(container);
     // Nothing is kept that a pod at rest has no use for: there are tens of thousands of them.
-    if (life.starts?.length === 0) delete life.starts;
-    if (life.stops?.length === 0) delete life.stops;
-    if (life.failures?.size === 0) delete life.failures;
+    if (life.starts?.length === 0) life.starts = undefined;
+    if (life.stops?.length === 0) life.stops = undefined;
+    if (life.failures?.size === 0) life.failures = undefined;
   }
 
   #begin({ name, attempt, restartDelay, at, problem }: Start): void {
@@ -145,7 +145,7 @@ class PodSimulation {
       else if (action.do === "runSandbox") this.#makeSandbox();
       else if (action.do === "remove") this.#remove(action.container);
       else if (action.do === "stopSandbox" && this.#life.sandbox) this.#life.sandbox.isStopped = true;
-      else if (action.do === "removeSandbox") delete this.#life.sandbox;
+      else if (action.do === "removeSandbox") this.#life.sandbox = undefined;
     }
     return actions.length > 0;
   }
