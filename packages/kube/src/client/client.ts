@@ -192,9 +192,9 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
 
   #ofPod<Options extends api.RequestOptions>(key: api.ObjectKey, options: Options) {
     const { name: pod, namespace } = this.key(pods, key);
-    const { closed } = this.transport;
+    const { closed, connect } = this.transport;
     const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
-    return { ...options, pod, namespace, signal };
+    return { connect, ...options, pod, namespace, signal };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

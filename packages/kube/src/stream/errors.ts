@@ -1,11 +1,5 @@
 import { defineError } from "@fjord/base";
 
-export const ProxyRefused = defineError(
-  "KUBE_PROXY_REFUSED",
-  "the proxy {proxy} did not open a way to {target}: {reason}",
-  "Check proxy-url in the kubeconfig or HTTPS_PROXY, and the credentials of the proxy.",
-);
-
 export const StreamProtocol = defineError(
   "KUBE_STREAM_PROTOCOL",
   "cannot {action} at {server}: {problem}",

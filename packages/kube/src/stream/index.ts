@@ -1,5 +1,4 @@
 export { ChannelSocket, type ChannelSocketOptions, type Ending } from "./channel-socket.ts";
-export type { Dial } from "./dial.ts";
 export * from "./errors.ts";
 export { type AttachOptions, attach, type ContainerTarget, type ExecOptions, exec } from "./exec.ts";
 export { exitCodeOf } from "./exit-status.ts";

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect as connectTcp } from "node:net";
+import { Duplex } from "node:stream";
 import { describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
+import { KubeClient } from "../client/client.ts";
 import type { Credentials } from "../config/cluster-config.ts";
 import { clusterConfig, type DirectOptions } from "../config/direct-config.ts";
 import { caPem, clientCertPem, clientKeyPem } from "../config/test-certificates.ts";
@@ -103,11 +105,25 @@ describe("a stream's connection", () => {
       ...target,
       async dial(host, port) {
         dialled.push(`${host}:${port}`);
-        return connect(server.port, "127.0.0.1");
+        return connectTcp(server.port, "127.0.0.1");
       },
     });
     assert.deepEqual(result, { exitCode: 0 });
     assert.deepEqual(dialled, ["kubernetes:6443"]);
+  });
+
+  it("goes over a connection that the caller gives, with nothing more than HTTP on it", async () => {
+    await using server = await startStreamServer({ serve: (stream) => stream.exit(0) });
+    const connect = async () => {
+      const socket = connectTcp(server.port, "127.0.0.1");
+      await once(socket, "connect");
+      return Duplex.from({ readable: socket, writable: socket });
+    };
+    const config = clusterConfig({ server: "https://far.example", ca: caPem, proxy: "http://nowhere.invalid" });
+    assert.deepEqual(await exec(config, { ...target, connect }), { exitCode: 0 });
+    await using client = new KubeClient(config, { connect });
+    const result = await client.exec({ namespace: "ns", name: "web" }, { command: ["true"] });
+    assert.deepEqual(result, { exitCode: 0 });
   });
 
   it("says when nobody listens", async () => {
@@ -137,7 +153,7 @@ async function startProxy(authorization: string) {
     }
     targets.push(request.url ?? "");
     const [host, port] = (request.url ?? "").split(":");
-    const upstream = connect(Number(port), host, () => {
+    const upstream = connectTcp(Number(port), host, () => {
       client.write("HTTP/1.1 200 OK\r\n\r\n");
       upstream.pipe(client).pipe(upstream);
     });

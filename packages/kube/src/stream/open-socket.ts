@@ -5,10 +5,10 @@ import { WebSocket } from "ws";
 import { apiErrorFromBody } from "../client/api-error.ts";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
 import { mergeHeaders } from "../config/headers.ts";
+import { type Connect, clusterConnect, type Dial } from "../transport/dial.ts";
 import { ConnectionError } from "../transport/errors.ts";
 import { retryAfterSeconds } from "../transport/http.ts";
 import { redact } from "../transport/redaction.ts";
-import { type Dial, dialCluster } from "./dial.ts";
 import { StreamProtocol } from "./errors.ts";
 
 export interface StreamOptions {
@@ -20,6 +20,8 @@ export interface StreamOptions {
   readonly pingIntervalMs?: number;
   /** Opens connections instead of plain TCP, for instance through a tunnel; TLS is still made here. */
   readonly dial?: Dial;
+  /** Gives connections that are ready for HTTP; the configuration's TLS settings and proxy are not used then. */
+  readonly connect?: Connect;
 }
 
 export interface OpenRequest extends StreamOptions {
@@ -72,7 +74,7 @@ function handshake(
       // Answered by whoever takes the socket over, as far as the other side reads the answers.
       autoPong: false,
       createConnection: connector(
-        () => dialCluster(config, credential, cancel.signal, request.dial),
+        async () => (request.connect ?? clusterConnect(config, credential, request.dial))(cancel.signal),
         () => {
           connected = true;
         },

@@ -1,26 +1,30 @@
-import type { SecureContext } from "node:tls";
-import { describeError } from "@fjord/base";
-import type { Dispatcher } from "undici";
+import type { Duplex } from "node:stream";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
-import { UnusableCertificate } from "./errors.ts";
+import type { ConnectionPool } from "./pool.ts";
+import type { Wire } from "./wire.ts";
 
 export interface ConnectionOptions {
   /** Connections that requests share; watches and streams have their own. @default 32 */
   connections?: number;
-  /** @default 10000 */
+  /** For all of it: the way through a proxy and TLS too. @default 10000 */
   connectTimeoutMs?: number;
+  /**
+   * Gives connections instead of those that we would make, for instance through a tunnel. What it gives is ready for HTTP:
+   * whoever gives it has made sure who is at the other end. TLS settings and proxy of the configuration are not used then.
+   */
+  connect?: (signal: AbortSignal) => Duplex | Promise<Duplex>;
 }
 
-/** A dispatcher for one stream, and how to give it back. */
+/** A wire for one stream, and how to give it back. */
 export interface StreamLane {
-  dispatcher: Dispatcher;
+  wire: Wire;
   release(): void;
 }
 
 /** Where requests go: a pool for the short ones and a connection for each stream, under the current certificate. */
 export interface Connections {
   /** For short requests; watches never hold one of its connections. */
-  pool(credential: Credential | undefined): Promise<Dispatcher>;
+  pool(credential: Credential | undefined): Promise<Wire>;
   streamLane(credential: Credential | undefined): Promise<StreamLane>;
   /** Lets requests that were sent end; streams are the caller's to end. */
   close(): Promise<void>;
@@ -34,26 +38,24 @@ const KEEP_ALIVE_MS = 30_000;
 /** Connections to a cluster that follow the certificate of a credential plugin when it changes. */
 export class ClusterConnections implements Connections {
   readonly #config: ClusterConfig;
-  readonly #origin: string;
-  readonly #options: Required<ConnectionOptions>;
+  readonly #options: ConnectionOptions;
   #current: { cert: string | undefined; key: string | undefined; lanes: Promise<Lanes> } | undefined;
   readonly #closing = new Set<Promise<void>>();
   /** Open ones, those that only end what they began among them. */
-  readonly #pools = new Set<Dispatcher>();
+  readonly #pools = new Set<ConnectionPool>();
 
-  constructor(config: ClusterConfig, origin: string, options: ConnectionOptions) {
+  constructor(config: ClusterConfig, options: ConnectionOptions) {
     this.#config = config;
-    this.#origin = origin;
-    this.#options = { connections: options.connections ?? 32, connectTimeoutMs: options.connectTimeoutMs ?? 10_000 };
+    this.#options = options;
   }
 
-  async pool(credential: Credential | undefined): Promise<Dispatcher> {
+  async pool(credential: Credential | undefined): Promise<Wire> {
     return (await this.#lanes(credential)).pool;
   }
 
   async streamLane(credential: Credential | undefined): Promise<StreamLane> {
-    const dispatcher = (await this.#lanes(credential)).openStream();
-    return { dispatcher, release: () => this.#track(dispatcher.destroy()) };
+    const wire = (await this.#lanes(credential)).openStream();
+    return { wire, release: () => wire.destroy(released) };
   }
 
   async close(): Promise<void> {
@@ -62,14 +64,14 @@ export class ClusterConnections implements Connections {
   }
 
   destroy(reason: Error): void {
-    for (const pool of this.#pools) this.#track(pool.destroy(reason));
+    for (const pool of this.#pools) pool.destroy(reason);
   }
 
   #lanes(credential: Credential | undefined): Promise<Lanes> {
     const cert = credential?.cert ?? this.#config.tls.cert;
     const key = credential?.key ?? this.#config.tls.key;
     if (this.#current?.cert !== cert || this.#current?.key !== key) this.#retire();
-    this.#current ??= { cert, key, lanes: this.#open(cert, key) };
+    this.#current ??= { cert, key, lanes: this.#open(credential) };
     return this.#current.lanes;
   }
 
@@ -79,52 +81,29 @@ export class ClusterConnections implements Connections {
     this.#current = undefined;
   }
 
-  async #open(cert: string | undefined, key: string | undefined): Promise<Lanes> {
-    const { ca, serverName, insecureSkipVerify } = this.#config.tls;
+  async #open(credential: Credential | undefined): Promise<Lanes> {
     // Loaded with the first request: whoever only imports this package pays for nothing.
-    const { createSecureContext } = await import("node:tls");
-    let secureContext: SecureContext | undefined;
-    try {
-      if (this.#origin.startsWith("https:")) secureContext = createSecureContext({ ca, cert, key });
-    } catch (cause) {
-      throw new UnusableCertificate({ server: this.#config.server, reason: describeError(cause) }, { cause });
-    }
-    const tls: TlsOptions = {
-      secureContext,
-      servername: serverName,
-      rejectUnauthorized: insecureSkipVerify !== true,
-      timeout: this.#options.connectTimeoutMs,
-      allowH2: false,
+    const { ConnectionPool } = await import("./pool.ts");
+    const { clusterConnect, plainProxy } = await import("./dial.ts");
+    const { connections = 32, connectTimeoutMs = 10_000, connect } = this.#options;
+    const { proxy, server } = this.#config;
+    const { protocol, origin, host } = new URL(server);
+    const plain = connect === undefined && proxy !== undefined && protocol === "http:" ? plainProxy(proxy) : undefined;
+    const options = {
+      // One for all, so that a new watch resumes the TLS session of the last connection.
+      connect: connect ?? plain?.connect ?? clusterConnect(this.#config, credential),
+      headers: plain?.headers ?? {},
+      pathPrefix: plain === undefined ? "" : origin,
+      host,
+      connectTimeoutMs,
     };
-    const { proxy } = this.#config;
-    const lanes = proxy === undefined ? await this.#direct(tls) : await this.#proxied(tls, proxy);
-    this.#pools.add(lanes.pool);
-    return lanes;
-  }
-
-  async #direct(tls: TlsOptions): Promise<Lanes> {
-    const { undiciParts } = await import("./undici-parts.ts");
-    const { buildConnector, Client, Pool } = undiciParts();
-    // Shared, so that a new watch resumes the TLS session of the last connection.
-    const connect = buildConnector(tls);
-    const options = { connect, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS };
-    return {
-      pool: new Pool(this.#origin, { ...options, connections: this.#options.connections }),
-      openStream: () => new Client(this.#origin, options),
-    };
-  }
-
-  async #proxied(tls: TlsOptions, uri: string): Promise<Lanes> {
-    const { ProxyAgent } = await import("undici");
-    const options = { uri, requestTls: tls, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS };
-    return {
-      pool: new ProxyAgent({ ...options, connections: this.#options.connections }),
-      openStream: () => new ProxyAgent({ ...options, connections: 1 }),
-    };
+    const pool = new ConnectionPool({ ...options, connections, keepAliveMs: KEEP_ALIVE_MS });
+    this.#pools.add(pool);
+    return { pool, openStream: () => new ConnectionPool({ ...options, connections: 1, keepAliveMs: 0 }) };
   }
 
   /** Whoever was handed the pool a moment ago still gets its request in. */
-  async #closeSoon(pool: Dispatcher): Promise<void> {
+  async #closeSoon(pool: ConnectionPool): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     await pool.close();
     this.#pools.delete(pool);
@@ -137,36 +116,10 @@ export class ClusterConnections implements Connections {
   }
 }
 
-/** Everything goes through one dispatcher that someone else made, and will close. */
-export class GivenConnections implements Connections {
-  readonly #dispatcher: Dispatcher;
-
-  constructor(dispatcher: Dispatcher) {
-    this.#dispatcher = dispatcher;
-  }
-
-  async pool(): Promise<Dispatcher> {
-    return this.#dispatcher;
-  }
-
-  async streamLane(): Promise<StreamLane> {
-    return { dispatcher: this.#dispatcher, release() {} };
-  }
-
-  async close(): Promise<void> {}
-
-  destroy(): void {}
-}
-
 interface Lanes {
-  pool: Dispatcher;
-  openStream(): Dispatcher;
+  pool: ConnectionPool;
+  openStream(): ConnectionPool;
 }
 
-interface TlsOptions {
-  secureContext: SecureContext | undefined;
-  servername: string | undefined;
-  rejectUnauthorized: boolean;
-  timeout: number;
-  allowH2: false;
-}
+// For whatever is still on a stream's connection; nobody hears it once the stream has ended.
+const released = new Error("the stream was closed");

@@ -46,3 +46,9 @@ export const UnusableCertificate = defineError(
   "cannot connect to {server}: its certificate authority, or the client's certificate or key, cannot be used: {reason}",
   "All three are PEM texts, and the key must be the one that the certificate was made for. A credential plugin may have given them.",
 );
+
+export const ProxyRefused = defineError(
+  "KUBE_PROXY_REFUSED",
+  "the proxy {proxy} did not open a way to {target}: {reason}",
+  "Check proxy-url in the kubeconfig or HTTPS_PROXY, and the credentials of the proxy.",
+);

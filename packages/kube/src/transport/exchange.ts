@@ -1,6 +1,5 @@
 import { createGunzip, type Gunzip } from "node:zlib";
 import type { Clock } from "@fjord/base";
-import type { Dispatcher } from "undici";
 import { ByteStream } from "./byte-stream.ts";
 import { ConnectionError } from "./errors.ts";
 import {
@@ -12,6 +11,7 @@ import {
   type StreamRequest,
 } from "./http.ts";
 import { redactBytes } from "./redaction.ts";
+import type { AnswerHandler, Sending, Wire } from "./wire.ts";
 
 export interface ExchangeOptions {
   origin: string;
@@ -32,58 +32,49 @@ export interface StreamResponse extends HttpResponse {
 }
 
 /** Sends a request and collects the answer. Rejects with `ConnectionError`, or with the signal's reason. */
-export function exchange(
-  dispatcher: Dispatcher,
-  request: HttpRequest,
-  options: ExchangeOptions,
-): Promise<HttpResponse> {
+export function exchange(wire: Wire, request: HttpRequest, options: ExchangeOptions): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    start(dispatcher, request, options, new Exchange(request, options, resolve, reject));
+    start(wire, request, options, new Exchange(request, options, resolve, reject));
   });
 }
 
 /** Sends a request and hands over its body as it arrives. */
 export function streamingExchange(
-  dispatcher: Dispatcher,
+  wire: Wire,
   request: StreamRequest,
   options: ExchangeOptions,
 ): Promise<StreamResponse> {
   return new Promise((resolve, reject) => {
-    start(dispatcher, request, options, new StreamingExchange(request, options, resolve, reject));
+    start(wire, request, options, new StreamingExchange(request, options, resolve, reject));
   });
 }
 
-function start(dispatcher: Dispatcher, request: HttpRequest, options: ExchangeOptions, handler: Exchange): void {
+function start(wire: Wire, request: HttpRequest, options: ExchangeOptions, handler: Exchange): void {
   if (request.signal?.aborted) {
     handler.fail(request.signal.reason);
     return;
   }
   request.signal?.addEventListener("abort", handler.onAbort, { once: true });
   handler.startDeadline(options.deadlineMs);
-  try {
-    dispatcher.dispatch(
-      {
-        origin: options.origin,
-        path: options.path,
-        method: request.method,
-        headers: options.headers,
-        body: request.body ?? null,
-        headersTimeout: options.headersTimeoutMs,
-        bodyTimeout: options.bodyTimeoutMs,
-      },
-      handler,
-    );
-  } catch (error) {
-    handler.fail(error);
-  }
+  handler.sending = wire.send(
+    {
+      method: request.method,
+      path: options.path,
+      headers: options.headers,
+      body: request.body,
+      headersTimeoutMs: options.headersTimeoutMs,
+      bodyTimeoutMs: options.bodyTimeoutMs,
+    },
+    handler,
+  );
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements AnswerHandler {
   protected readonly request: HttpRequest;
   protected readonly options: ExchangeOptions;
   protected readonly resolve: (response: StreamResponse) => void;
   protected readonly reject: (reason: unknown) => void;
-  protected controller: Dispatcher.DispatchController | undefined;
+  sending: Sending | undefined;
   protected statusCode = 0;
   protected headers: HttpHeaders = {};
   #chunks: Buffer[] = [];
@@ -119,33 +110,31 @@ class Exchange implements Dispatcher.DispatchHandler {
     });
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
-    if (this.#done) controller.abort(abortError);
-    else this.#sent = true;
+  onSent(): void {
+    this.#sent = true;
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: HttpHeaders): void {
+  onHead(statusCode: number, headers: HttpHeaders): void {
     this.statusCode = statusCode;
     this.headers = headers;
     if (isSuccess(statusCode)) this.#collector = this.request.collector?.();
     if (headerValue(headers, "content-encoding") === "gzip") this.#unzip();
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): void {
     if (this.#done) return;
     if (this.#gunzip === undefined) this.#take(chunk);
     else this.#gunzip.write(chunk);
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.#ended = true;
     if (this.#done) return;
     if (this.#gunzip === undefined) this.#finish();
     else this.#gunzip.end();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+  onError(error: Error): void {
     this.fail(error);
   }
 
@@ -159,7 +148,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Fails, and ends the connection: whatever else comes over it, nobody reads. */
   protected giveUp(error: unknown): void {
     this.fail(error);
-    this.controller?.abort(abortError);
+    this.sending?.abort();
   }
 
   #unzip(): void {
@@ -229,18 +218,18 @@ class StreamingExchange extends Exchange {
     this.#idleTimeoutMs = request.idleTimeoutMs;
   }
 
-  override onResponseStart(controller: Dispatcher.DispatchController, statusCode: number, headers: HttpHeaders): void {
-    super.onResponseStart(controller, statusCode, headers);
+  override onHead(statusCode: number, headers: HttpHeaders): void {
+    super.onHead(statusCode, headers);
     // Without this, the words of a refusal could come for ever.
     this.startDeadline(isSuccess(statusCode) ? 0 : REFUSAL_MS);
     if (!isSuccess(statusCode)) return;
     this.#stream = new ByteStream({
       source: {
-        pause: () => controller.pause(),
-        resume: () => controller.resume(),
+        pause: () => this.sending?.pause(),
+        resume: () => this.sending?.resume(),
         cancel: () => {
           this.detach();
-          controller.abort(abortError);
+          this.sending?.abort();
         },
       },
       clock: this.options.clock,
@@ -250,13 +239,13 @@ class StreamingExchange extends Exchange {
     this.resolve({ statusCode, headers, body: noBytes, stream: this.#stream });
   }
 
-  override onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#stream === undefined) super.onResponseData(controller, chunk);
+  override onData(chunk: Buffer): void {
+    if (this.#stream === undefined) super.onData(chunk);
     else this.#stream.push(chunk);
   }
 
-  override onResponseEnd(): void {
-    if (this.#stream === undefined) super.onResponseEnd();
+  override onEnd(): void {
+    if (this.#stream === undefined) super.onEnd();
     else {
       this.detach();
       this.#stream.end();
@@ -277,5 +266,3 @@ function isSuccess(statusCode: number): boolean {
 
 const REFUSAL_MS = 60_000;
 const noBytes = Buffer.alloc(0);
-// undici wants an error to end a connection with; nobody sees this one.
-const abortError = Object.assign(new Error("the request was given up"), { name: "AbortError" });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect as connectTcp } from "node:net";
+import { Duplex } from "node:stream";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ManualClock } from "@fjord/base/testing";
-import { Agent } from "undici";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
 import { ConnectionError } from "./errors.ts";
 import type { HttpRequest } from "./http.ts";
@@ -205,23 +205,35 @@ test("close lets requests end, cuts streams and refuses what comes later", async
   await assert.rejects(transport.request(get), { code: "KUBE_TRANSPORT_CLOSED" });
 });
 
-test("goes through an injected dispatcher, and leaves it open", async () => {
+test("goes over connections that the caller gives, requests and streams alike", async () => {
   await using server = await testServer((_, response) => reply(response, 200, {}));
+  const given: Duplex[] = [];
   // Stands for a tunnel: whatever the host, it leads to the test's server.
-  const dispatcher = new Agent({
-    connect: (_, callback) => {
-      const socket = connect(server.port, "127.0.0.1");
-      socket.once("connect", () => callback(null, socket));
-    },
-  });
-  const transport = transportTo("http://far.example", {}, { dispatcher });
+  const connect = async () => {
+    const socket = connectTcp(server.port, "127.0.0.1");
+    await once(socket, "connect");
+    // Not a socket but any two-way stream.
+    const stream = Duplex.from({ readable: socket, writable: socket });
+    given.push(stream);
+    return stream;
+  };
+  const transport = transportTo("https://far.example", {}, { connect });
   assert.equal((await transport.request(get)).statusCode, 200);
+  assert.equal((await transport.request(post)).statusCode, 200);
   const { stream } = await transport.stream(get);
   assert.equal((await stream?.next())?.value?.toString(), "{}");
-  await transport.close();
+  await stream?.return();
+  assert.equal(given.length, 2);
   assert.equal(server.requests[0]?.headers.host, "far.example");
-  assert.equal(dispatcher.closed, false);
-  await dispatcher.close();
+  await transport.close();
+  assert.ok(given.every(({ destroyed }) => destroyed));
+});
+
+test("says why the caller's way to connect led nowhere", async () => {
+  const connect = () => Promise.reject(new Error("the tunnel is down"));
+  await using transport = transportTo("http://far.example", {}, { connect });
+  await assert.rejects(transport.request(post), { name: "ConnectionError", message: /tunnel is down/, sent: false });
+  await assert.rejects(transport.stream(get), { name: "ConnectionError", message: /tunnel is down/, sent: false });
 });
 
 test("goes through an HTTP proxy", async () => {

@@ -1,9 +1,8 @@
 import { type Clock, sleep, systemClock } from "@fjord/base";
-import type { Dispatcher } from "undici";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
 import { mergeHeaders } from "../config/headers.ts";
 import type { ByteStream } from "./byte-stream.ts";
-import { ClusterConnections, type ConnectionOptions, type Connections, GivenConnections } from "./connections.ts";
+import { ClusterConnections, type ConnectionOptions, type Connections } from "./connections.ts";
 import { ConnectionError, InvalidServerUrl, TransportClosed } from "./errors.ts";
 import { type ExchangeOptions, exchange, type StreamResponse, streamingExchange } from "./exchange.ts";
 import {
@@ -15,8 +14,6 @@ import {
 } from "./http.ts";
 
 export interface TransportOptions extends ConnectionOptions {
-  /** Used instead of connections of our own, for instance to reach a cluster through a tunnel. Its owner closes it. */
-  dispatcher?: Dispatcher;
   /** @default "fjord" */
   userAgent?: string;
   /** How long an answer may take to begin. @default 75000, a little more than an API server gives itself */
@@ -52,13 +49,15 @@ const RESET_DELAY_MS = 100;
 export class Transport implements AsyncDisposable {
   /** The base URL, without a slash at its end. */
   readonly server: string;
+  /** The caller's own way to connect, if it has one. */
+  readonly connect: ConnectionOptions["connect"];
   readonly #config: ClusterConfig;
   readonly #connections: Connections;
   readonly #origin: string;
   readonly #basePath: string;
   readonly #headers: HttpHeaders;
   readonly clock: Clock;
-  readonly #options: Required<Omit<TransportOptions, "dispatcher" | "clock" | keyof ConnectionOptions>>;
+  readonly #options: Required<Omit<TransportOptions, "clock" | keyof ConnectionOptions>>;
   readonly #streams = new Set<() => void>();
   #closing: Promise<void> | undefined;
   readonly #closed = new AbortController();
@@ -82,10 +81,8 @@ export class Transport implements AsyncDisposable {
     };
     const defaults = { "user-agent": this.#options.userAgent, accept: "application/json" };
     this.#headers = mergeHeaders(defaults, config.headers);
-    this.#connections =
-      options.dispatcher === undefined
-        ? new ClusterConnections(config, this.#origin, options)
-        : new GivenConnections(options.dispatcher);
+    this.connect = options.connect;
+    this.#connections = new ClusterConnections(config, options);
   }
 
   /** Sends a request and gives whatever the server answered, refusals too. */
@@ -123,7 +120,7 @@ export class Transport implements AsyncDisposable {
         options.headersTimeoutMs = request.headersTimeoutMs ?? options.headersTimeoutMs;
         options.bodyTimeoutMs = 0;
         options.deadlineMs = streamDeadline(options.headersTimeoutMs);
-        const response = await streamingExchange(lane.dispatcher, request, options);
+        const response = await streamingExchange(lane.wire, request, options);
         stream = response.stream;
         return response;
       } finally {
@@ -221,5 +218,5 @@ function parseServer(server: string): URL {
 function isReset(error: unknown): boolean {
   if (!(error instanceof ConnectionError)) return false;
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
-  return code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
+  return code === "ECONNRESET" || code === "EPIPE";
 }

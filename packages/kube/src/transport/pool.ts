@@ -1,0 +1,217 @@
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Connect } from "./dial.ts";
+import { Turn, type TurnOwner } from "./turn.ts";
+import type { AnswerHandler, Sending, Wire, WireRequest } from "./wire.ts";
+
+export interface PoolOptions {
+  readonly connect: Connect;
+  /** Value of the Host header. */
+  readonly host: string;
+  /** Sent with each request. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Put before each path; a proxy is told the whole URL. */
+  readonly pathPrefix: string;
+  /** How many connections there are at most. */
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+  /** How long an idle connection is kept. */
+  readonly keepAliveMs: number;
+}
+
+interface Idle {
+  readonly connection: Duplex;
+  readonly until: number;
+  readonly onUnexpected: () => void;
+}
+
+/** Connections to one server, each used by one request at a time. Requests that find none wait in line. */
+export class ConnectionPool implements Wire, TurnOwner {
+  readonly #options: PoolOptions;
+  readonly host: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The last one is the one that was used last. */
+  readonly #idle: Idle[] = [];
+  readonly #connections = new Map<Duplex, Turn | undefined>();
+  readonly #attempts = new Set<AbortController>();
+  readonly #waiting = new Set<Turn>();
+  readonly #turns = new Set<Turn>();
+  #idleTimer: NodeJS.Timeout | undefined;
+  /** There once it is being closed. */
+  #empty: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.host = options.host;
+    this.headers = options.headers;
+  }
+
+  send(request: WireRequest, handler: AnswerHandler): Sending {
+    const { pathPrefix } = this.#options;
+    const whole = pathPrefix === "" ? request : { ...request, path: pathPrefix + request.path };
+    const turn = new Turn(this, whole, handler);
+    this.#turns.add(turn);
+    const connection = this.#takeIdle();
+    if (connection !== undefined) this.#use(connection, turn);
+    else {
+      this.#waiting.add(turn);
+      this.#connectAsNeeded();
+    }
+    return turn;
+  }
+
+  /** Keeps no connection any more, and resolves when the requests under way have ended. */
+  close(): Promise<void> {
+    for (const { connection } of this.#idle.splice(0)) connection.destroy();
+    clearTimeout(this.#idleTimer);
+    this.#empty ??= Promise.withResolvers();
+    this.#checkEmpty();
+    return this.#empty.promise;
+  }
+
+  /** Ends the requests under way at once. */
+  destroy(reason: Error): void {
+    void this.close();
+    for (const attempt of this.#attempts) attempt.abort(reason);
+    for (const turn of this.#turns) turn.fail(reason);
+    for (const connection of this.#connections.keys()) connection.destroy();
+  }
+
+  onFree(turn: Turn, connection: Duplex, keepAliveMs: number): void {
+    this.onOver(turn);
+    this.#connections.set(connection, undefined);
+    this.#offer(connection, keepAliveMs);
+  }
+
+  onOver(turn: Turn): void {
+    this.#waiting.delete(turn);
+    this.#turns.delete(turn);
+    this.#checkEmpty();
+  }
+
+  #checkEmpty(): void {
+    if (this.#empty === undefined || this.#turns.size > 0) return;
+    // Nobody waits for these.
+    for (const attempt of this.#attempts) attempt.abort();
+    this.#empty.resolve();
+  }
+
+  #use(connection: Duplex, turn: Turn): void {
+    this.#connections.set(connection, turn);
+    turn.begin(connection);
+  }
+
+  /** To whoever has waited longest, else to whoever comes next. */
+  #offer(connection: Duplex, keepAliveMs: number): void {
+    const [next] = this.#waiting;
+    if (next !== undefined && !connection.destroyed) {
+      this.#waiting.delete(next);
+      this.#use(connection, next);
+      return;
+    }
+    const ms = Math.min(keepAliveMs, this.#options.keepAliveMs);
+    if (this.#empty !== undefined || ms <= 0) connection.destroy();
+    else this.#keep(connection, ms);
+  }
+
+  #keep(connection: Duplex, ms: number): void {
+    // Bytes that nobody asked for, or the server's end: the next request must not find either.
+    const onUnexpected = () => void connection.destroy();
+    connection.on("data", onUnexpected).on("end", onUnexpected).resume();
+    this.#idle.push({ connection, until: performance.now() + ms, onUnexpected });
+    unref(connection);
+    this.#idleTimer ??= setTimeout(() => this.#dropOld(), ms).unref();
+  }
+
+  #takeIdle(): Duplex | undefined {
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      const { connection, onUnexpected, until } = idle;
+      connection.off("data", onUnexpected).off("end", onUnexpected);
+      if (connection.writable && connection.readable && until > performance.now()) {
+        ref(connection);
+        return connection;
+      }
+      connection.destroy();
+    }
+    return undefined;
+  }
+
+  #dropOld(): void {
+    const now = performance.now();
+    const kept = this.#idle.filter(({ until }) => until > now);
+    for (const { connection, until } of this.#idle) if (until <= now) connection.destroy();
+    this.#idle.splice(0, this.#idle.length, ...kept);
+    const next = Math.min(...kept.map(({ until }) => until));
+    this.#idleTimer = kept.length === 0 ? undefined : setTimeout(() => this.#dropOld(), next - now + 1).unref();
+  }
+
+  #connectAsNeeded(): void {
+    while (
+      this.#attempts.size < this.#waiting.size &&
+      this.#attempts.size + this.#connections.size < this.#options.connections
+    ) {
+      void this.#attempt();
+    }
+  }
+
+  /** One more connection; where there is none to be had, the request that has waited longest is told so. */
+  async #attempt(): Promise<void> {
+    const attempt = new AbortController();
+    this.#attempts.add(attempt);
+    try {
+      const connection = await this.#connect(attempt);
+      this.#attempts.delete(attempt);
+      this.#added(connection);
+    } catch (error) {
+      this.#attempts.delete(attempt);
+      const [first] = this.#waiting;
+      first?.fail(error as Error);
+    }
+    this.#connectAsNeeded();
+  }
+
+  #connect(attempt: AbortController): Promise<Duplex> {
+    const { connect, connectTimeoutMs, host } = this.#options;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const message = `Connect Timeout: there was no connection to ${host} within ${connectTimeoutMs / 1000} s`;
+        attempt.abort(Object.assign(new Error(message), { code: "ETIMEDOUT" }));
+      }, connectTimeoutMs);
+      attempt.signal.addEventListener("abort", () => reject(attempt.signal.reason), { once: true });
+      Promise.resolve(attempt.signal)
+        .then(connect)
+        .then((connection) => {
+          // It came too late for anyone.
+          if (attempt.signal.aborted) connection.destroy();
+          resolve(connection);
+        }, reject)
+        .finally(() => clearTimeout(timer));
+    });
+  }
+
+  #added(connection: Duplex): void {
+    this.#connections.set(connection, undefined);
+    // What is on the connection hears of it by its closing.
+    connection.on("error", () => {});
+    connection.on("close", () => this.#gone(connection));
+    this.#offer(connection, Number.POSITIVE_INFINITY);
+  }
+
+  #gone(connection: Duplex): void {
+    const turn = this.#connections.get(connection);
+    this.#connections.delete(connection);
+    const index = this.#idle.findIndex((idle) => idle.connection === connection);
+    if (index !== -1) this.#idle.splice(index, 1);
+    turn?.lost();
+    this.#connectAsNeeded();
+  }
+}
+
+// An idle connection must not keep the process alive; one that a caller made may know nothing of this.
+function unref(connection: Duplex): void {
+  (connection as Partial<Socket>).unref?.();
+}
+
+function ref(connection: Duplex): void {
+  (connection as Partial<Socket>).ref?.();
+}
