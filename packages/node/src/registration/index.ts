@@ -2,6 +2,7 @@ export { ClientCertificate, type ClientCertificateOptions } from "./client-certi
 export * from "./errors.ts";
 export { type BootstrapOptions, type JoinedCluster, type JoinOptions, joinCluster } from "./join-cluster.ts";
 export { kubeletVersion } from "./kubelet-version.ts";
+export { NodeEvents } from "./node-events.ts";
 export * from "./node-facts.ts";
 export { nodeImages } from "./node-images.ts";
 export { architectureOf, checkNodeLabel } from "./node-labels.ts";
@@ -12,3 +13,4 @@ export { type CertificatePair, PkiDirectory } from "./pki-directory.ts";
 export { ServingCertificate, type ServingCertificateOptions } from "./serving-certificate.ts";
 export { type LabelFacts, standardLabels } from "./standard-labels.ts";
 export { parseTaint, type Taint } from "./taints.ts";
+export { type AlternativeNames, type CertificateSubject, selfSignedCertificate } from "./x509.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import fc from "fast-check";
@@ -45,6 +45,17 @@ test("a self-signed certificate holds what it was made for", () => {
   assert.equal(certificate.validToDate.getTime(), to);
   assert.ok(certificate.checkHost("n1") && certificate.checkIP("127.0.0.1") && certificate.checkIP("::1"));
   assert.deepEqual(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1"]);
+});
+
+test("an Ed25519 key signs its certificate, for servers and clients, without names if there are none", () => {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const validity = { from: Date.UTC(2030, 0, 1), to: Date.UTC(2030, 0, 8) };
+  const certificate = new X509Certificate(selfSignedCertificate(privateKey, { commonName: "x" }, [], validity, "peer"));
+  assert.ok(certificate.verify(certificate.publicKey));
+  assert.ok(certificate.checkPrivateKey(privateKey));
+  assert.equal(certificate.publicKey.asymmetricKeyType, "ed25519");
+  assert.equal(certificate.subjectAltName, undefined);
+  assert.deepEqual(certificate.keyUsage, ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"]);
 });
 
 test("every address can be in a certificate", () => {

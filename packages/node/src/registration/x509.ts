@@ -16,7 +16,9 @@ export interface CertificateSubject {
 /** DNS names and addresses, told apart by their look. */
 export type AlternativeNames = readonly string[];
 
-const ecdsaWithSha256 = der.sequence(der.objectId("1.2.840.10045.4.3.2"));
+const ecdsaWithSha256 = { id: der.sequence(der.objectId("1.2.840.10045.4.3.2")), digest: "sha256" };
+/** Takes the content whole, hence without a digest. */
+const ed25519 = { id: der.sequence(der.objectId("1.3.101.112")), digest: null };
 const oids = {
   commonName: "2.5.4.3",
   organization: "2.5.4.10",
@@ -26,6 +28,7 @@ const oids = {
   keyUsage: "2.5.29.15",
   extendedKeyUsage: "2.5.29.37",
   serverAuth: "1.3.6.1.5.5.7.3.1",
+  clientAuth: "1.3.6.1.5.5.7.3.2",
 };
 
 /** A key of the kind that all servers take (P-256), as PEM. */
@@ -47,25 +50,30 @@ export function certificateRequest(key: KeyObject, subject: CertificateSubject, 
   return pem("CERTIFICATE REQUEST", signed(info, key));
 }
 
-/** A server's certificate in PEM that vouches for itself, for whoever does not check. */
+/**
+ * A certificate in PEM that vouches for itself, for whoever does not check or knows the key (P-256 or Ed25519). It is a
+ * server's, and with `peer` a client's as well.
+ */
 export function selfSignedCertificate(
   key: KeyObject,
   subject: CertificateSubject,
   names: AlternativeNames,
   validity: { readonly from: number; readonly to: number },
+  role: "server" | "peer" = "server",
 ): string {
+  const uses = role === "server" ? [oids.serverAuth] : [oids.serverAuth, oids.clientAuth];
   const critical = der.boolean(true);
   const extensions = der.sequence(
     extension(oids.basicConstraints, der.sequence(critical), critical),
     // Digital signature, and the signing of certificates, of which this is one.
     extension(oids.keyUsage, der.bits(Buffer.from([0b1000_0100]), 2), critical),
-    extension(oids.extendedKeyUsage, der.sequence(der.objectId(oids.serverAuth))),
-    alternativeNames(names),
+    extension(oids.extendedKeyUsage, der.sequence(...uses.map(der.objectId))),
+    ...(names.length === 0 ? [] : [alternativeNames(names)]),
   );
   const content = der.sequence(
     der.context(0, der.integer(Buffer.from([2]))),
     der.integer(randomBytes(16)),
-    ecdsaWithSha256,
+    algorithmOf(key).id,
     nameOf(subject),
     der.sequence(der.time(validity.from), der.time(validity.to)),
     nameOf(subject),
@@ -76,7 +84,12 @@ export function selfSignedCertificate(
 }
 
 function signed(content: Uint8Array, key: KeyObject): Buffer {
-  return der.sequence(content, ecdsaWithSha256, der.bits(sign("sha256", content, key)));
+  const { id, digest } = algorithmOf(key);
+  return der.sequence(content, id, der.bits(sign(digest, content, key)));
+}
+
+function algorithmOf(key: KeyObject) {
+  return key.asymmetricKeyType === "ed25519" ? ed25519 : ecdsaWithSha256;
 }
 
 /** The public part of a key, as certificates hold it. */
