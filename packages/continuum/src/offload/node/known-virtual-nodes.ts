@@ -1,0 +1,58 @@
+import { Contract, VirtualNode } from "@fjord/api";
+import type { Cache, SharedCaches } from "@fjord/kube";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
+
+/** The own site's virtual nodes, as its VirtualNode and Contract objects say. */
+export class KnownVirtualNodes implements VirtualNodes {
+  readonly #nodes: Cache<VirtualNode>;
+  readonly #contracts: Cache<Contract>;
+  readonly #listeners = new Set<(name: string) => void>();
+
+  constructor(caches: SharedCaches) {
+    this.#nodes = caches.open(VirtualNode).cache;
+    this.#contracts = caches.open(Contract).cache;
+    this.#nodes.addIndex("contract", ({ spec }) => [spec.contract]);
+    const tell = ({ metadata }: VirtualNode) => this.#tell(metadata.name ?? "");
+    this.#nodes.addHandler({ onAdd: tell, onUpdate: (_, node) => tell(node), onDelete: tell });
+    // A node whose contract comes after it.
+    const ofContract = ({ metadata }: Contract) => {
+      for (const node of this.#nodes.byIndex("contract", metadata.name ?? "")) tell(node);
+    };
+    this.#contracts.addHandler({
+      onAdd: ofContract,
+      onUpdate: (_, contract) => ofContract(contract),
+      onDelete: ofContract,
+    });
+  }
+
+  get(name: string): KnownVirtualNode | undefined {
+    const object = this.#nodes.get({ name });
+    return object && this.#known(object);
+  }
+
+  list(): readonly KnownVirtualNode[] {
+    return this.#nodes.list().flatMap((object) => this.#known(object) ?? []);
+  }
+
+  at(site: SiteId): readonly KnownVirtualNode[] {
+    return this.list().filter((node) => node.site === site);
+  }
+
+  onChange(listener: (name: string) => void): () => void {
+    const own = (name: string) => listener(name);
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
+
+  #known(object: VirtualNode): KnownVirtualNode | undefined {
+    const { contract } = object.spec;
+    // The status remembers whose node it is when a contract is gone before the node.
+    const site = this.#contracts.get({ name: contract })?.spec.terms.provider ?? object.status?.provider;
+    return site === undefined ? undefined : { name: object.metadata.name ?? "", site, contract, object };
+  }
+
+  #tell(name: string): void {
+    for (const listener of this.#listeners) listener(name);
+  }
+}

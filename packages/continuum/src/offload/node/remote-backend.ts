@@ -1,0 +1,125 @@
+import type { Duplex } from "node:stream";
+import type { Pod } from "@fjord/kube";
+import type { ContainerAddress, KubeletBackend, LogRequest, Summary } from "@fjord/node/kubelet-api";
+import type { RemoteSite } from "../../peering/remote-site.ts";
+import type { OffloadedPod, OffloadedPods } from "../offloaded-pods.ts";
+import { GuestMissing } from "./errors.ts";
+
+type CommandStreams = Parameters<KubeletBackend["exec"]>[2];
+
+export interface RemoteBackendOptions {
+  readonly node: string;
+  readonly pods: OffloadedPods;
+  readonly remote: () => RemoteSite | undefined;
+  readonly summary: (signal: AbortSignal) => Promise<Summary>;
+  readonly now: () => number;
+}
+
+/** The kubelet API of a virtual node: what is asked of a pod here is asked of its guest there. */
+export class RemoteBackend implements KubeletBackend {
+  readonly #options: RemoteBackendOptions;
+
+  constructor(options: RemoteBackendOptions) {
+    this.#options = options;
+  }
+
+  pods(): readonly Pod[] {
+    return this.#options.pods.onNode(this.#options.node).map(({ pod }) => pod);
+  }
+
+  async logs(address: ContainerAddress, request: LogRequest, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+    const { remote, key } = this.#guest(address);
+    const { follow, previous, timestamps, tailLines, since, limitBytes, stream } = request;
+    return remote.kube.log(key, {
+      container: address.container,
+      follow,
+      previous,
+      timestamps,
+      ...(tailLines !== undefined && { tailLines }),
+      ...(since !== undefined && { sinceTime: new Date(since).toISOString() }),
+      ...(limitBytes !== undefined && { limitBytes }),
+      ...(stream !== undefined && { stream: stream === "stdout" ? "Stdout" : "Stderr" }),
+      signal,
+    });
+  }
+
+  async exec(
+    address: ContainerAddress,
+    command: readonly string[],
+    streams: CommandStreams,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { remote, key } = this.#guest(address);
+    const { container } = address;
+    const { exitCode } = await remote.kube.exec(key, {
+      command: [...command],
+      container,
+      ...remoteStreams(streams),
+      signal,
+    });
+    return exitCode;
+  }
+
+  async attach(address: ContainerAddress, streams: CommandStreams, signal: AbortSignal): Promise<void> {
+    const { remote, key } = this.#guest(address);
+    await remote.kube.attach(key, { container: address.container, ...remoteStreams(streams), signal });
+  }
+
+  async portForward(
+    pod: Omit<ContainerAddress, "container">,
+    port: number,
+    stream: Duplex,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { remote, key } = this.#guest(pod);
+    const far = await remote.kube.portForward(key, { port, signal });
+    const { pipeline } = await import("node:stream/promises");
+    await Promise.all([pipeline(stream, far, { signal }), pipeline(far, stream, { signal, end: true })]);
+  }
+
+  summary(signal: AbortSignal): Promise<Summary> {
+    return this.#options.summary(signal);
+  }
+
+  healthy(): void {
+    const { remote, node } = this.#options;
+    const site = remote();
+    if (site === undefined) throw new Error(`the site behind ${node} is not known`);
+    if (!site.reachability.reachable) throw new Error(site.reachability.message);
+  }
+
+  #guest({ namespace, pod, uid }: Omit<ContainerAddress, "container">): {
+    remote: RemoteSite;
+    key: { name: string; namespace: string };
+  } {
+    const found = this.#options.pods.get(namespace, pod);
+    const remote = this.#options.remote();
+    if (
+      found === undefined ||
+      !isThis(found, this.#options.node, uid) ||
+      found.twinNamespace === undefined ||
+      remote === undefined
+    )
+      throw new GuestMissing({ pod: `${namespace}/${pod}`, node: this.#options.node });
+    return { remote, key: { name: pod, namespace: found.twinNamespace } };
+  }
+}
+
+function isThis({ pod, node }: OffloadedPod, name: string, uid: string | undefined): boolean {
+  return node.name === name && (uid === undefined || pod.metadata.uid === uid);
+}
+
+/** The same streams in the words of the client. */
+function remoteStreams({ stdin, stdout, stderr, tty, sizes }: CommandStreams) {
+  return {
+    tty,
+    ...(stdin && { stdin }),
+    ...(stdout && { stdout }),
+    ...(stderr && { stderr }),
+    ...(sizes && { resize: resizes(sizes) }),
+  };
+}
+
+async function* resizes(sizes: NonNullable<CommandStreams["sizes"]>) {
+  for await (const { columns, rows } of sizes) yield { width: columns, height: rows };
+}
