@@ -1,3 +1,18 @@
+export {
+  amountsOf,
+  podLimits,
+  podRequests,
+  quantitiesOf,
+  type ResourceAmounts,
+} from "../../resources/pod-requests.ts";
+export { qosClass } from "../../resources/qos-class.ts";
+export {
+  type ContainerStatus,
+  containersOf,
+  isTerminal,
+  type PodCondition,
+  type PodStatus,
+} from "../pod-containers.ts";
 export { podAddresses, podStatus } from "./pod-status.ts";
 export type { StatusInput } from "./status-input.ts";
 export { StatusWriter, type StatusWriterOptions } from "./status-writer.ts";

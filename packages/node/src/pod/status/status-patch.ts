@@ -22,14 +22,16 @@ const replacedLists = ["podIPs", "hostIPs"] as const satisfies readonly (keyof P
  * A strategic merge patch that makes the API's status the node's, whatever it was, and leaves conditions of others as
  * they are. The uid makes the API refuse it for a pod that has only the name in common.
  */
-export function statusPatch(uid: string, status: PodStatus): unknown {
+export function statusPatch(uid: string, status: PodStatus, alsoOwn: readonly string[] = []): unknown {
   const patch: Record<string, unknown> = { ...status };
   for (const field of optionalFields) patch[field] ??= null;
   for (const field of replacedLists) {
     const list = patch[field];
     if (Array.isArray(list)) patch[field] = [...list, { $patch: "replace" }];
   }
-  const own = (status.conditions ?? []).filter(({ type }) => ownConditions.includes(type) || type === "PodScheduled");
+  const isOwn = ({ type }: PodCondition) =>
+    ownConditions.includes(type) || alsoOwn.includes(type) || type === "PodScheduled";
+  const own = (status.conditions ?? []).filter(isOwn);
   const removed = removableConditions.filter((type) => !own.some((condition) => condition.type === type));
   // Merged by its type, a condition would keep a message that it no longer has.
   const whole = own.map((condition) => ({ reason: null, message: null, ...condition }));
@@ -40,14 +42,19 @@ export function statusPatch(uid: string, status: PodStatus): unknown {
 const removableConditions = ["PodResizePending", "PodResizeInProgress"];
 
 /** Whether the API already has what the node would write. */
-export function isReported(reported: PodStatus | undefined, status: PodStatus): boolean {
+export function isReported(
+  reported: PodStatus | undefined,
+  status: PodStatus,
+  alsoOwn: readonly string[] = [],
+): boolean {
   if (reported === undefined) return false;
   const fields = new Set([...Object.keys(status), ...optionalFields]) as Set<keyof PodStatus>;
   for (const field of fields) {
     if (field === "conditions") continue;
     if (!sameContent(plain(reported[field]), plain(status[field]))) return false;
   }
-  const conditions = (from: PodStatus) => (from.conditions ?? []).filter(({ type }) => ownConditions.includes(type));
+  const isOwn = ({ type }: PodCondition) => ownConditions.includes(type) || alsoOwn.includes(type);
+  const conditions = (from: PodStatus) => (from.conditions ?? []).filter(isOwn);
   const before = new Map(conditions(reported).map((condition) => [condition.type, condition]));
   const now = conditions(status);
   return before.size === now.length && now.every((condition) => isSame(before.get(condition.type), condition));

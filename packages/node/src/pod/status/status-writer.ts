@@ -9,6 +9,8 @@ export interface StatusWriterOptions {
   readonly workers?: number;
   /** The longest time between tries. @default 10_000 */
   readonly maxDelayMs?: number;
+  /** Types of conditions that the writer sets beside those that nodes do. @default none */
+  readonly alsoOwn?: readonly string[];
   /** Told when everything that was set for a pod is in the API. */
   readonly onWritten?: (podUid: string) => void;
   readonly clock: Clock;
@@ -50,7 +52,7 @@ export class StatusWriter {
       this.#options.logger.warn("a pod that has ended stays so", { ...podFields(pod), phase: status.phase });
       return;
     }
-    if (isReported(entry.reported, status) || isTaken(entry, status)) {
+    if (isReported(entry.reported, status, this.#options.alsoOwn) || isTaken(entry, status)) {
       entry.status = undefined;
       return;
     }
@@ -123,7 +125,7 @@ export class StatusWriter {
 
   async #patch(uid: string, entry: Entry, status: PodStatus, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    const patch = statusPatch(uid, status);
+    const patch = statusPatch(uid, status, this.#options.alsoOwn);
     try {
       this.#notice(
         entry,
