@@ -24,6 +24,8 @@ export const REFLECT_ANNOTATION = "fjord.dev/reflect";
 export const HOME_API_ANNOTATION = "fjord.dev/home-api";
 /** On a ShadowPod that is to be deleted with another grace period than the pod's own: seconds. */
 export const GRACE_ANNOTATION = "fjord.dev/grace-seconds";
+/** On a Peering, Site or VirtualNode that is to go without waiting for the other side (`fjord unpeer --force`). Value `true`. */
+export const FORCE_REMOVE_ANNOTATION = "fjord.dev/force-remove";
 /** On a provider's pod: what the consumer's pod sees of itself through the downward API. */
 export const ORIGIN_NAMESPACE_ANNOTATION = "fjord.dev/origin-namespace";
 

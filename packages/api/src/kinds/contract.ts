@@ -14,6 +14,14 @@ import {
   time,
 } from "../schema/index.ts";
 
+/** What either owner may want of a contract. */
+const standings = {
+  Open: "pods are served.",
+  Cordoned: "running pods stay, new ones are refused.",
+  Drained: "running pods are evicted too.",
+  Ended: "the contract is cancelled (by the consumer) or revoked (by the provider) at once, for good.",
+} as const;
+
 const terms = object({
   id: labelName().describe("Names the agreement on both sides: metadata.name is the same, and labels can carry it."),
   consumer: siteId().describe("Id of the site that uses."),
@@ -58,12 +66,7 @@ export const Contract = defineKind({
     terms: terms
       .immutable("make a new contract whose supersedes names this one")
       .describe("What was agreed. Both signatures are over the canonical JSON of this object."),
-    standing: enumeration({
-      Open: "pods are served.",
-      Cordoned: "running pods stay, new ones are refused.",
-      Drained: "running pods are evicted too.",
-      Ended: "the contract is cancelled (by the consumer) or revoked (by the provider) at once, for good.",
-    })
+    standing: enumeration(standings)
       .default("Open")
       .describe(
         "What the owner of this side wants of the contract; it is no part of what is signed, and the other side is told.",
@@ -103,6 +106,12 @@ export const Contract = defineKind({
       .optional()
       .describe("Who has signed."),
     used: reportedResources().optional().describe("Amounts that admitted pods request, as the provider counts them."),
+    peerStanding: enumeration(standings).optional().describe("What the owner of the other side wants, as it was told."),
+    peerLimit: reportedResources()
+      .optional()
+      .describe(
+        "On the consumer: what the provider is willing to give from now on, where that differs from the terms.",
+      ),
     tenantNamespace: labelName()
       .optional()
       .describe("On the provider: the namespace that holds the consumer's service account and roles."),

@@ -47,6 +47,8 @@ const contract: StatusOf<typeof Contract> = {
     { site: provider, value: signature },
   ],
   used: { cpu: "250m" },
+  peerStanding: "Cordoned",
+  peerLimit: { cpu: 2 },
   tenantNamespace: `fjord-tenant-${consumer}`,
   supersededBy: "8",
   conditions: [
