@@ -1,0 +1,5 @@
+export * from "./namespace/index.ts";
+export * from "./node/index.ts";
+export type * from "./offloaded-pods.ts";
+export type * from "./twins.ts";
+export type * from "./virtual-nodes.ts";

@@ -1,0 +1,3 @@
+export { KnownTwins } from "./known-twins.ts";
+export { OffloadingController, type OffloadingControllerOptions } from "./offloading-controller.ts";
+export { TwinNamespaceController, type TwinNamespaceControllerOptions } from "./twin-namespace-controller.ts";

@@ -1,0 +1,103 @@
+import { TwinNamespace, tenantNamespace } from "@fjord/api";
+import { Cache, isAlreadyExists, isNotFound } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { RemoteSite, RemoteSites } from "../../peering/remote-site.ts";
+
+interface Watched {
+  readonly remote: RemoteSite;
+  readonly cache: Cache<TwinNamespace>;
+  readonly stop: AbortController;
+}
+
+/** The own TwinNamespaces at every provider that is used, kept in view. */
+export class RemoteTwinRequests {
+  readonly #home: Home;
+  readonly #remotes: RemoteSites;
+  readonly #watched = new Map<SiteId, Watched>();
+  readonly #onChange: (namespace: string) => void;
+
+  constructor(home: Home, remotes: RemoteSites, onChange: (namespace: string) => void) {
+    this.#home = home;
+    this.#remotes = remotes;
+    this.#onChange = onChange;
+  }
+
+  /** Looks at exactly these sites from now on. */
+  follow(sites: ReadonlySet<SiteId>): void {
+    for (const [site, { stop, remote }] of this.#watched) {
+      // A site that was forgotten and paired again is another object.
+      if (sites.has(site) && this.#remotes.get(site) === remote) continue;
+      stop.abort();
+      this.#watched.delete(site);
+    }
+    for (const site of sites) if (!this.#watched.has(site)) this.#begin(site);
+  }
+
+  stop(): void {
+    this.follow(new Set());
+  }
+
+  /** Whether what the site has is known; before that nothing can be said of its absence. */
+  isKnown(site: SiteId): boolean {
+    return this.#watched.get(site)?.cache.hasSynced ?? false;
+  }
+
+  get(site: SiteId, namespace: string): TwinNamespace | undefined {
+    return this.#watched.get(site)?.cache.get({ namespace: this.#tenant, name: namespace });
+  }
+
+  async create(site: SiteId, namespace: string, wantedName: string, signal: AbortSignal): Promise<void> {
+    const object: TwinNamespace = {
+      apiVersion: "fjord.dev/v1alpha1",
+      kind: "TwinNamespace",
+      metadata: { name: namespace, namespace: this.#tenant },
+      spec: { originNamespace: namespace, wantedName },
+    };
+    await this.#watched
+      .get(site)
+      ?.remote.kube.create(TwinNamespace, object, { signal })
+      .catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+  }
+
+  async delete(site: SiteId, namespace: string, signal: AbortSignal): Promise<void> {
+    const key = { namespace: this.#tenant, name: namespace };
+    await this.#watched
+      .get(site)
+      ?.remote.kube.delete(TwinNamespace, key, { signal })
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+  }
+
+  get #tenant(): string {
+    return tenantNamespace(this.#home.identity.id);
+  }
+
+  #begin(site: SiteId): void {
+    const remote = this.#remotes.get(site);
+    if (remote === undefined) return;
+    const { clock, random, logger } = this.#home;
+    const cache = new Cache({
+      kind: TwinNamespace,
+      client: remote.kube,
+      scope: { namespace: this.#tenant },
+      // A provider that is back is to be seen at once.
+      timing: { backoffInitialMs: 200, backoffMaxMs: 1_000 },
+      clock,
+      random,
+      logger,
+    });
+    const tell = ({ metadata }: TwinNamespace) => this.#onChange(metadata.name ?? "");
+    cache.addHandler({ onAdd: tell, onUpdate: (_, object) => tell(object), onDelete: tell });
+    const stop = new AbortController();
+    void cache.run(stop.signal);
+    void cache.waitForSync(stop.signal).then(
+      () => this.#onChange(""),
+      () => {},
+    );
+    this.#watched.set(site, { remote, cache, stop });
+  }
+}
