@@ -16,6 +16,8 @@ export class CriBed implements LifeBed {
   readonly parts: readonly Part[] = ["node", "runtime", "api", "etcd"];
   readonly #bed: Bed;
   readonly #node: RealNode;
+  /** How many shims keep nothing since the runtime was killed; undefined where it is to be counted anew. */
+  #idleShims: number | undefined = 0;
 
   private constructor(bed: Bed, site: Site, node: RealNode, admin: KubeClient) {
     this.#bed = bed;
@@ -53,6 +55,21 @@ export class CriBed implements LifeBed {
   async kill(part: Part): Promise<void> {
     if (part === "api" || part === "etcd") await killControl(this.site, part);
     else await this.#process(part).kill();
+    if (part === "runtime") this.#idleShims = undefined;
+  }
+
+  /** Stops it where it is, until it is resumed. */
+  async freezeRuntime(): Promise<void> {
+    await this.#process("runtime").pause();
+  }
+
+  async resumeRuntime(): Promise<void> {
+    await this.#process("runtime").resume();
+  }
+
+  /** Whether the pod has a control group, with or without anything in it. */
+  hasGroup(uid: string): boolean {
+    return groupsOf(this.#cgroup, "memory").some((group) => group.includes(uid));
   }
 
   async start(part: Part): Promise<void> {
@@ -122,15 +139,12 @@ export class CriBed implements LifeBed {
     return (readText(`/proc/${pid}/mounts`) ?? "").split("\n");
   }
 
-  /**
-   * Command lines of what containerd has started for each sandbox and keeps something running. One that keeps nothing is
-   * left of a containerd that was killed before it had noted for which sandbox it was: nobody else can know of it.
-   */
-  #shims(): string[] {
+  /** Command lines of what containerd has started for each sandbox: of those that keep something running, or nothing. */
+  #shims(isIdle: boolean): string[] {
     const groups = groupsOf(this.#cgroup, "memory").filter((group) => lastName(group) === "daemons");
     return groups
       .flatMap(processesOf)
-      .filter((pid) => (readText(`/proc/${pid}/task/${pid}/children`) ?? "").trim() !== "")
+      .filter((pid) => ((readText(`/proc/${pid}/task/${pid}/children`) ?? "").trim() === "") === isIdle)
       .map((pid) => (readText(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " "))
       .filter((line) => line.includes("containerd-shim"));
   }
@@ -139,10 +153,18 @@ export class CriBed implements LifeBed {
     const networks = join(this.#node.directory, "lib/cni/networks/fjord");
     const found = {
       sandboxes: names(join(this.#criDirectory, "sandboxes")),
-      shims: this.#shims(),
+      shims: this.#shims(false),
       addresses: names(networks).filter((name) => /^\d+\.\d+\.\d+\.\d+$/.test(name)),
     };
-    return Object.entries(found).flatMap(([kind, all]) => (all.length === pods ? [] : `${kind}: ${all.join(", ")}`));
+    const wrong = Object.entries(found).flatMap(([kind, all]) =>
+      all.length === pods ? [] : `${kind}: ${all.join(", ")}`,
+    );
+    if (wrong.length > 0) return wrong;
+    // One that keeps nothing is left of a containerd that was killed before it had noted for which sandbox it was: nobody
+    // else can know of it. Nothing else may leave one.
+    const idle = this.#shims(true);
+    this.#idleShims ??= idle.length;
+    return idle.length > this.#idleShims ? [`idle shims: ${idle.join(", ")}`] : [];
   }
 
   crash(uid: string): void {

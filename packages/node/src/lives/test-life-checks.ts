@@ -138,6 +138,22 @@ export class LifeChecks {
     if (previous !== undefined) await this.#logIsWhole(pod, container, previous, true);
   }
 
+  /** As `lived`, where one start that was under way may have been lost: then it came once more, and is counted. */
+  async livedThroughLoss(pod: Pod, container: string, least: number): Promise<void> {
+    const text = `${pod.metadata.name}/${container}`;
+    const witness = this.witness(pod);
+    const starts = witness.starts(container).length;
+    assert.deepEqual(witness.overlaps(container), [], `${text} ran twice at once`);
+    assert.ok(starts === least || starts === least + 1, `${text} was started ${starts} times`);
+    const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
+    const restarts = status?.restartCount ?? -1;
+    // One that was lost before its process had begun may be counted too.
+    assert.ok(
+      restarts === starts - 1 || (starts === least && restarts === starts),
+      `${text} was restarted ${restarts} times, and started ${starts} times`,
+    );
+  }
+
   async #logIsWhole(pod: Pod, container: string, token: string, previous: boolean): Promise<void> {
     const witness = this.witness(pod);
     const written = witness.written(container, token);

@@ -46,6 +46,12 @@ export interface Runtime {
   /** Removes a stopped sandbox with its containers; their logs stay. */
   removeSandbox(id: string, signal?: AbortSignal): Promise<void>;
 
+  /**
+   * Removes the control group of a pod that has no sandbox and gets none any more: a node that was killed while it made
+   * the sandbox has left it. Absent where nothing can be left so.
+   */
+  clearGroup?(cgroupParent: string, signal?: AbortSignal): Promise<void>;
+
   createContainer(sandbox: string, config: ContainerConfig, pod: SandboxConfig, signal?: AbortSignal): Promise<string>;
   startContainer(id: string, signal?: AbortSignal): Promise<void>;
   /** Asks it to end (its stop signal), and kills it after `graceSeconds`. Resolves when it has ended. */

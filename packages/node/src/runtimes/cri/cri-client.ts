@@ -13,7 +13,7 @@ import { decode } from "./proto/decode.ts";
 import { encode } from "./proto/encode.ts";
 import type { Init, Method } from "./proto/message.ts";
 
-export interface CriCallOptions extends Omit<GrpcCallOptions, "headers"> {
+export interface CriCallOptions extends GrpcCallOptions {
   /** For the error, as in "cannot ...". */
   action: string;
 }

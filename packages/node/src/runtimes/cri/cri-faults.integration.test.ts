@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { describeError, sleep, systemClock } from "@fjord/base";
 import type { RuntimeContainer } from "../../runtime/index.ts";
+import { CriClient } from "./cri-client.ts";
 import { CriRuntime } from "./cri-runtime.ts";
+import { makeCgroup } from "./pod-cgroups.ts";
+import { ContainerState, RuntimeService } from "./proto/messages.ts";
 import { exampleContainer, examplePod } from "./testing/example-pod.ts";
 import { containerdSkip, PrivateContainerd } from "./testing.ts";
 
@@ -103,6 +108,58 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
       numbers,
       Array.from({ length: 300 }, (_, i) => i + 1),
     );
+    await removeAll();
+  });
+
+  test("a start that was given up counts for nothing, and what it leaves behind is ended", async () => {
+    const pod = examplePod(containerd, "given-up");
+    const sandbox = await runtime.runSandbox(pod);
+    const id = await runtime.createContainer(sandbox, exampleContainer("main", "exec sleep 1000"), pod);
+    const stop = new AbortController();
+    const start = assert.rejects(runtime.startContainer(id, stop.signal));
+    await sleep(systemClock, 5);
+    stop.abort();
+    await start;
+    const client = new CriClient({ socket: containerd.socket, clock: systemClock });
+    const action = "read its status";
+    await until(async () => {
+      const { status } = await client.call(RuntimeService.containerStatus, { containerId: id }, { action });
+      return status?.state === ContainerState.CONTAINER_EXITED || undefined;
+    });
+    client.close();
+    // As where it is given up between the making of the first process and its start.
+    await containerd.ctr("tasks", "start", "--detach", "--null-io", id);
+
+    const next = new CriRuntime({ socket: containerd.socket, cgroups: containerd.cgroups });
+    const found = (await next.list()).flatMap(({ containers }) => containers);
+    assert.deepEqual(
+      found.map(({ state, exitCode }) => ({ state, exitCode })),
+      [{ state: "created", exitCode: undefined }],
+    );
+    const tasks = (await containerd.ctr("tasks", "ls", "-q")).trim().split("\n");
+    assert.deepEqual(tasks, [sandbox], "only the sandbox has processes");
+    await next.removeContainer(id);
+    next.close();
+    await removeAll();
+  });
+
+  test("a container that was begun after it was listed is not removed", async () => {
+    const { container } = await startPod("begun", "exec sleep 1000");
+    await assert.rejects(runtime.removeContainer(container), { code: "CRI_STILL_RUNS" });
+    assert.equal((await find(container))?.state, "running");
+    await removeAll();
+  });
+
+  test("the control group of a pod that got no sandbox is removed, and none that is used", async () => {
+    const none = examplePod(containerd, "none").cgroupParent;
+    for (const mount of containerd.cgroups) await makeCgroup(mount, none);
+    await runtime.clearGroup(none);
+    await runtime.clearGroup(none);
+    assert.ok(containerd.cgroups.every(({ directory }) => !existsSync(join(directory, none))));
+
+    const { pod, container } = await startPod("used", "exec sleep 1000");
+    await assert.rejects(runtime.clearGroup(pod.cgroupParent), { code: "CRI_GROUP_BUSY" });
+    assert.equal((await find(container))?.state, "running");
     await removeAll();
   });
 

@@ -23,7 +23,7 @@ import { ChangeWatch } from "./change-watch.ts";
 import { CriClient } from "./cri-client.ts";
 import { CriImages } from "./cri-images.ts";
 import { CriStats } from "./cri-stats.ts";
-import { CriCallFailed } from "./errors.ts";
+import { CriCallFailed, CriGroupBusy, CriStillRuns } from "./errors.ts";
 import { execSync } from "./exec-sync.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { updatedResources } from "./linux-resources.ts";
@@ -33,7 +33,7 @@ import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
 import { PodLister } from "./pod-lister.ts";
 import type { Init, Method } from "./proto/message.ts";
-import { RuntimeService } from "./proto/messages.ts";
+import { ContainerState, RuntimeService } from "./proto/messages.ts";
 import { RuntimeEvents } from "./runtime-events.ts";
 import type { CriStreams } from "./streaming/cri-streams.ts";
 import type { Dial } from "./streaming/stream-server.ts";
@@ -85,7 +85,7 @@ export class CriRuntime implements Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLogger;
     this.#client = new CriClient({ socket: options.socket, clock: this.#clock });
-    this.#lister = new PodLister(this.#client);
+    this.#lister = new PodLister(this.#client, this.#log);
     const backoff = new Backoff({ initial: 500, max: 30_000, random: options.random ?? Math.random });
     const events = new RuntimeEvents({ client: this.#client, clock: this.#clock, log: this.#log, backoff });
     this.#watch = new ChangeWatch({ lister: this.#lister, events, clock: this.#clock });
@@ -172,6 +172,12 @@ export class CriRuntime implements Runtime {
     this.#log.warn("a pod's control group still has processes in it", { cgroup });
   }
 
+  async clearGroup(cgroupParent: string, signal?: AbortSignal): Promise<void> {
+    const { driver } = await this.#machine(signal);
+    const cgroup = cgroupDirectory(cgroupParent, driver);
+    if (!(await this.#cgroups.removeEmpty(cgroup))) throw new CriGroupBusy({ cgroup });
+  }
+
   async createContainer(
     sandbox: string,
     config: ContainerConfig,
@@ -208,7 +214,14 @@ export class CriRuntime implements Runtime {
   }
 
   async removeContainer(id: string, signal?: AbortSignal): Promise<void> {
-    const { removeContainer } = RuntimeService;
+    const { removeContainer, containerStatus } = RuntimeService;
+    const action = `read the status of container ${id}`;
+    await unlessGone(
+      this.#call(containerStatus, { containerId: id }, action, signal).then(({ status }) => {
+        // The runtime would kill it. A start that an earlier process of the node asked for has just come to its end.
+        if (status?.state === ContainerState.CONTAINER_RUNNING) throw new CriStillRuns({ id });
+      }),
+    );
     await unlessGone(this.#call(removeContainer, { containerId: id }, `remove the container ${id}`, signal));
   }
 

@@ -70,3 +70,15 @@ export const CriCommandTimedOut = defineError(
   "{program} in the container {id} did not end within {seconds} s",
   "Give the probe or hook more time (`timeoutSeconds`), or make the command shorter.",
 );
+
+export const CriStillRuns = defineError(
+  "CRI_STILL_RUNS",
+  "cannot remove the container {id}: it runs",
+  "It was begun by an earlier process of the node just now; the node looks again and keeps it.",
+);
+
+export const CriGroupBusy = defineError(
+  "CRI_GROUP_BUSY",
+  "cannot remove the control group {cgroup} of a pod that is gone: it has processes",
+  "The container runtime is still busy with that pod; the node tries again by itself.",
+);

@@ -19,11 +19,21 @@ export function milliseconds(nanoseconds: bigint): number | undefined {
   return nanoseconds > 0n ? Number(nanoseconds / 1_000_000n) : undefined;
 }
 
+/**
+ * Whether whoever asked for the start died before there was a process: containerd says so in words only. The container is
+ * then as good as one whose start nobody asked for, except that it cannot be started any more.
+ */
+function wasNeverBegun({ state, startedAt, reason, message }: ContainerStatus): boolean {
+  if (state !== ContainerState.CONTAINER_EXITED || startedAt > 0n || reason !== "StartError") return false;
+  if (!message.startsWith("failed to create containerd task")) return false;
+  return /context canceled|failed to start shim: .*signal: killed/.test(message);
+}
+
 /** A container as listed, and what only its status tells. */
 export function runtimeContainer(listed: Container, status: ContainerStatus): RuntimeContainer {
   const startedAt = milliseconds(status.startedAt);
   const finishedAt = milliseconds(status.finishedAt);
-  const state = states[status.state] ?? "unknown";
+  const state = wasNeverBegun(status) ? "created" : (states[status.state] ?? "unknown");
   const user = status.user?.linux;
   const linux = status.resources?.linux;
   return {

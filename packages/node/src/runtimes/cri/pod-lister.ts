@@ -1,15 +1,11 @@
+import { describeError, type Logger, silentLogger } from "@fjord/base";
 import type { RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
+import { ContainerdTasks } from "./containerd-tasks.ts";
 import type { CriClient } from "./cri-client.ts";
 import { CriCallFailed } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { runtimeContainer, runtimeSandbox } from "./listing.ts";
-import {
-  type Container,
-  type ContainerState,
-  type PodSandbox,
-  PodSandboxState,
-  RuntimeService,
-} from "./proto/messages.ts";
+import { type Container, ContainerState, type PodSandbox, PodSandboxState, RuntimeService } from "./proto/messages.ts";
 
 /**
  * Lists what a runtime has. Two calls tell what there is; each container's status and each sandbox' address are asked
@@ -17,13 +13,17 @@ import {
  */
 export class PodLister {
   readonly #client: CriClient;
+  readonly #log: Logger;
+  readonly #tasks: ContainerdTasks;
   readonly #containers = new Map<string, { state: ContainerState; container: RuntimeContainer }>();
   readonly #addresses = new Map<string, readonly string[]>();
   /** As they were last listed. */
   #sandboxes: ReadonlyMap<string, PodSandbox> = new Map();
 
-  constructor(client: CriClient) {
+  constructor(client: CriClient, log: Logger = silentLogger) {
     this.#client = client;
+    this.#log = log;
+    this.#tasks = new ContainerdTasks(client);
   }
 
   /** A sandbox as it was last listed; lists anew only where it was not. */
@@ -92,8 +92,22 @@ export class PodLister {
     );
     if (status === undefined) return undefined;
     const container = runtimeContainer(listed, status);
+    // Told of as ended, it may be replaced and has to be removable.
+    const isFailed = status.state === ContainerState.CONTAINER_EXITED && status.startedAt <= 0n;
+    if (isFailed && !(await this.#isCleared(listed.id))) return container;
     this.#containers.set(listed.id, { state: status.state, container });
     return container;
+  }
+
+  /** Whether nothing is left of a container whose start failed; what is left is tried again with the next list. */
+  async #isCleared(id: string): Promise<boolean> {
+    try {
+      await this.#tasks.end(id);
+      return true;
+    } catch (error) {
+      this.#log.warn("cannot end what is left of a failed start", { container: id, error: describeError(error) });
+      return false;
+    }
   }
 
   async #addressesOf(listed: PodSandbox, signal?: AbortSignal): Promise<readonly string[]> {
