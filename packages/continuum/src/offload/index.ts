@@ -1,3 +1,4 @@
+export * from "./admission/index.ts";
 export * from "./namespace/index.ts";
 export * from "./node/index.ts";
 export type * from "./offloaded-pods.ts";
