@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
-import { EventRecorder, KubeClient } from "@fjord/kube";
+import { EventRecorder, KubeClient, Node } from "@fjord/kube";
 import { ApiReviewer, Guard, KubeletServer } from "../kubelet-api/index.ts";
 import { LogRotator } from "../logs/index.ts";
 import { EvictionManager, type Threshold } from "../machine/eviction/index.ts";
@@ -19,6 +19,7 @@ import type { DnsSettings } from "../pod/pod-settings.ts";
 import { ApiPodSource } from "../pod-source/index.ts";
 import {
   type JoinedCluster,
+  NodeEvents,
   NodeRegistration,
   ServingCertificate,
   standardLabels,
@@ -133,6 +134,9 @@ export class NodeAgent {
       events,
       runtimes,
       shortage: (pod) => eviction.refusal(pod),
+      refreshLabels: async (signal) => {
+        currentLabels = (await client.get(Node, { name: nodeName }, { signal })).metadata.labels ?? {};
+      },
       // Handlers that are not the node's own are the container runtime's: it knows which it has.
       runtimeOf: (handler) => options.runtimes.get(handler) ?? options.runtimes.get("cri"),
       settings: {
@@ -145,6 +149,9 @@ export class NodeAgent {
         cgroupRoot: options.cgroupRoot,
         memoryCapacity: capacity.memoryBytes,
         allocatable: state.amounts,
+        get labels() {
+          return currentLabels;
+        },
       },
     });
     const memoryBytes = capacity.memoryBytes;
@@ -203,6 +210,9 @@ export class NodeAgent {
     registration.onNode(({ metadata }) => {
       currentLabels = metadata.labels ?? labels;
     });
+    const nodeEvents = new NodeEvents({ nodeName, events, clock });
+    registration.onNode((node) => nodeEvents.see(node));
+    nodeEvents.starting();
     const rotator = new LogRotator({
       logs: async () => runningLogs(manager),
       reopen: (id) => reopenLog(manager, id),

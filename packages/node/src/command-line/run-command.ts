@@ -141,7 +141,9 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
   const hostDns = parseResolverFile(await resolverText(flags.resolvConf));
   const kubeletApi = await kubeletApiOptions(flags, port);
   const bootstrap = await bootstrapOptions(flags);
-  if (bootstrap !== undefined) await makeStateDirectory(stateDirectory);
+  // Before anything is touched or asked for that another node on the same directory might use.
+  await makeStateDirectory(stateDirectory);
+  using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
   const cluster = await joinCluster(
     {
       nodeName,
@@ -159,9 +161,6 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
   });
   // Stopped before it has joined.
   if (cluster === undefined) return;
-  // Before anything is touched that another node on the same directory might use.
-  await makeStateDirectory(stateDirectory);
-  using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
   const agent = new NodeAgent({
     nodeName,
@@ -185,6 +184,7 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
     logger,
   });
   await agent.run(signal);
+  logger.info("the node has stopped; its pods go on running", { node: nodeName });
 }
 
 /** A machine may have no such file, but one that is named has to be there. */

@@ -30,6 +30,8 @@ export interface PodManagerOptions {
   /** The one for a RuntimeClass' handler, which is empty for the default. Undefined where the node has none. */
   readonly runtimeOf: (handler: string) => Runtime | undefined;
   readonly settings: PodSettings;
+  /** Reads the Node's labels anew into the settings: a pod may be bound by a label that others have just given it. */
+  readonly refreshLabels?: (signal: AbortSignal) => Promise<void>;
   /** What the node runs so short of that no such pod may begin now; undefined where it may. */
   readonly shortage?: (pod: Pod) => string | undefined;
   /** How many calls that make sandboxes and containers may be under way at once. @default 16 */

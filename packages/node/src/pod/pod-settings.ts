@@ -23,7 +23,7 @@ export interface PodSettings {
   readonly memoryCapacity: number;
   /** Of the node: processors in thousandths, everything else in its unit. */
   readonly allocatable: Readonly<Record<string, number>>;
-  /** Of the Node object; where they are not given, selectors of pods are not looked at. */
+  /** Of the Node object as far as is known; where they are not given, selectors of pods are not looked at. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Kernel settings beyond the safe ones that pods may ask for; `kernel.shm*` stands for many. */
   readonly allowedSysctls?: readonly string[];

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
-import { type LogFields, type Logger, silentLogger } from "@fjord/base";
+import { type LogFields, type Logger, silentLogger, systemClock } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import type { ConfigMap, Pod } from "@fjord/kube";
 import { NodeStore } from "./node-store.ts";
@@ -154,7 +154,7 @@ test("whatever was acknowledged outlasts SIGKILL", async () => {
   assert.ok(store.pods().length >= acknowledged, `${store.pods().length} of ${acknowledged}`);
 });
 
-test("a store that another process has open is refused, and free again when that is killed", async () => {
+test("a store that another process has open is refused, and free again when that is killed", async (context) => {
   const file = newFile();
   const holder = spawn(
     process.execPath,
@@ -168,9 +168,16 @@ test("a store that another process has open is refused, and free again when that
     ],
     { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] },
   );
+  context.after(() => holder.kill("SIGKILL"));
   await once(holder.stdout, "data");
   await assert.rejects(open(file), { code: "NODE_STORE_IN_USE" });
-  holder.kill("SIGKILL");
-  await once(holder, "exit");
-  (await open(file))[Symbol.dispose]();
+  // Told at once, and not only when the time is over in which the other may stop.
+  const said: string[] = [];
+  const warn = (message: string) => {
+    said.push(message);
+    holder.kill("SIGKILL");
+  };
+  const store = await NodeStore.open({ file, clock: systemClock, logger: { ...silentLogger, warn } });
+  store[Symbol.dispose]();
+  assert.deepEqual(said, ["another process uses the node's store: waiting for it to stop"]);
 });

@@ -15,13 +15,15 @@ const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
+const HANDOVER_MS = 5_000;
+
 /**
  * Opens the file, and sets it aside for a new one where it is damaged: what it holds came from the API, and a node that
  * does not start because of it would be worse off than one that starts with nothing.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<DatabaseSync> {
   try {
-    return await open(options.file);
+    return await openWhenFree(options);
   } catch (error) {
     if (codeOf(error) === BUSY) throw new StoreInUse({ file: options.file }, { cause: error });
     if (!isBeyondRepair(error)) throw unusable(options.file, error);
@@ -32,20 +34,30 @@ export async function openDatabase(options: DatabaseOptions): Promise<DatabaseSy
       error: describeError(error),
     });
   }
-  return open(options.file).catch((error: unknown) => {
+  return open(options.file, HANDOVER_MS).catch((error: unknown) => {
     throw unusable(options.file, error);
   });
 }
 
-async function open(file: string): Promise<DatabaseSync> {
+/** One that is being replaced may take a moment to stop; whoever waits is told at once what for. */
+async function openWhenFree({ file, logger }: DatabaseOptions): Promise<DatabaseSync> {
+  try {
+    return await open(file, 0);
+  } catch (error) {
+    if (codeOf(error) !== BUSY) throw error;
+    logger.warn("another process uses the node's store: waiting for it to stop", { file, seconds: HANDOVER_MS / 1000 });
+    return await open(file, HANDOVER_MS);
+  }
+}
+
+async function open(file: string, busyMs: number): Promise<DatabaseSync> {
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(file);
   try {
     // Secrets and tokens are in it; the files beside it take over its mode.
     await chmod(file, 0o600);
-    // Held until this process ends, however it does: two nodes on one state directory would fight over the same pods. One
-    // that is being replaced may take a moment to stop.
-    database.exec("PRAGMA busy_timeout = 5000; PRAGMA locking_mode = EXCLUSIVE;");
+    // Held until this process ends, however it does: two nodes on one state directory would fight over the same pods.
+    database.exec(`PRAGMA busy_timeout = ${busyMs}; PRAGMA locking_mode = EXCLUSIVE;`);
     database.exec("PRAGMA journal_mode = WAL; PRAGMA cache_size = -512; PRAGMA secure_delete = ON;");
     database.exec("BEGIN EXCLUSIVE; COMMIT;");
     const problem = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;

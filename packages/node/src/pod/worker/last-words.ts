@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { RuntimeContainer } from "../../runtime/index.ts";
 import { annotations } from "../annotations.ts";
@@ -41,7 +42,8 @@ async function readEnd(file: string, length: number): Promise<string> {
 /** A file that is not there says nothing. */
 async function read(file: string, length: number, from: (size: number) => number): Promise<string> {
   try {
-    await using handle = await open(file, "r");
+    // Nobody may have another file read, or have the node wait, by putting a link or a pipe in its place.
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const { size } = await handle.stat();
     const buffer = Buffer.alloc(Math.min(length, size));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, from(size));

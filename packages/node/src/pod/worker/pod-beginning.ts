@@ -1,6 +1,7 @@
 import { Backoff, describeError, onAbort } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import type { Refusal } from "../../resources/node-ledger.ts";
+import { selectsNode } from "../../resources/node-selection.ts";
 import { hasBegun, isTerminal, podFields, uidOf } from "../pod-containers.ts";
 import { type PodServices, sayer } from "./pod-services.ts";
 import { PodWorker } from "./pod-worker.ts";
@@ -39,6 +40,7 @@ export class PodBeginning {
       objects.follow(pod);
       try {
         const choice = await chooseRuntime(pod, this.#options, signal);
+        if (!hasBegun(pod)) await this.#refreshLabels(pod);
         const refusal = this.#refusal(pod, choice.objections);
         if (refusal === undefined && !hasBegun(pod)) this.#warn(pod, choice);
         return new PodWorker({ ...this.#options, ...choice, pod, ...(refusal && { refusal }) });
@@ -66,6 +68,13 @@ export class PodBeginning {
     if (refusal !== undefined || objections.length === 0) return refusal;
     ledger.leave(uidOf(pod));
     return { reason: "RuntimeUnsupported", message: objections.join("; ") };
+  }
+
+  /** No pod is refused for labels that were the node's a moment ago. */
+  async #refreshLabels(pod: Pod): Promise<void> {
+    const { settings, refreshLabels, signal } = this.#options;
+    if (settings.labels === undefined || selectsNode(pod, { name: settings.nodeName, labels: settings.labels })) return;
+    await refreshLabels?.(signal);
   }
 
   /** Tells what the runtime honours less than the pod asks for. */

@@ -25,6 +25,8 @@ export interface PodServices {
   /** What pods have been promised of the node. */
   readonly ledger: NodeLedger;
   readonly shortage?: (pod: Pod) => string | undefined;
+  /** Reads the Node's labels anew into the settings. */
+  readonly refreshLabels?: (signal: AbortSignal) => Promise<void>;
   readonly settings: PodSettings;
   readonly timing: RestartTiming;
   readonly clock: Clock;

@@ -77,7 +77,10 @@ export class ProcessContainer {
         options.releaseRaw(join(options.directory, `${stream}.raw`), Math.min(end, ...needed));
       },
       onError: (error) =>
-        options.logger.error("cannot write the log of a container", { container: this.record.id, error: describeError(error) }),
+        options.logger.error("cannot write the log of a container", {
+          container: this.record.id,
+          error: describeError(error),
+        }),
     });
     if (!this.#end) this.#observe();
   }
@@ -136,7 +139,8 @@ export class ProcessContainer {
     try {
       return await this.settle();
     } catch (error) {
-      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error: describeError(error) });
+      if (!this.#closed)
+        this.options.logger.error("cannot settle a container", { container: this.id, error: describeError(error) });
       return undefined;
     }
   }
@@ -218,7 +222,9 @@ export class ProcessContainer {
   async #endWithoutFiles(): Promise<void> {
     const { cgroup } = this.record;
     const matches = (each: { container?: string }) => each.container === this.id;
-    await this.options.reaper.kill({ matches, ...(cgroup === undefined ? {} : { cgroup }) });
+    if (cgroup !== undefined) await this.options.reaper.kill({ matches, cgroup });
+    // The keeper is in no group of the container's.
+    await this.options.reaper.kill({ matches });
     if (this.#end) return;
     this.#end = { exitCode: 137, finishedAt: this.options.clock.now(), reason: "Error", message: "its files are gone" };
     this.close();
@@ -308,7 +314,9 @@ export class ProcessContainer {
         stdio: ["ignore", errors, errors],
         env: { [POD_MARK]: this.options.podUid, [CONTAINER_MARK]: this.id, [KEEPER_MARK]: "1" },
       });
-      child.once("error", (error) => this.options.logger.error("cannot start a keeper", { container: this.id, error: describeError(error) }));
+      child.once("error", (error) =>
+        this.options.logger.error("cannot start a keeper", { container: this.id, error: describeError(error) }),
+      );
       child.unref();
       return child;
     } finally {
@@ -321,7 +329,8 @@ export class ProcessContainer {
     this.#wake();
     if (this.#closed) return;
     this.settle().catch((error: unknown) => {
-      if (!this.#closed) this.options.logger.error("cannot settle a container", { container: this.id, error: describeError(error) });
+      if (!this.#closed)
+        this.options.logger.error("cannot settle a container", { container: this.id, error: describeError(error) });
     });
   }
 
@@ -464,7 +473,8 @@ export class ProcessContainer {
     this.#wake();
     if (this.#closed || this.#end || this.#finishing || !readLine(this.#file("exit"))) return;
     this.#finish().catch((error: unknown) => {
-      if (!this.#closed) this.options.logger.error("cannot finish a container", { container: this.id, error: describeError(error) });
+      if (!this.#closed)
+        this.options.logger.error("cannot finish a container", { container: this.id, error: describeError(error) });
     });
   }
 
