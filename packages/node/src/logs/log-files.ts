@@ -1,5 +1,7 @@
+import { constants } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { LogNotAFile } from "./errors.ts";
 
 /** Of a file that was renamed when it had become too large: `0.log.20261115-135501042`. */
 const ROTATED = /^\.\d{8}-\d{6,9}$/;
@@ -40,14 +42,23 @@ export async function openNext(path: string, inode: bigint): Promise<LogFile | u
   return undefined;
 }
 
+/**
+ * Whoever may write to the folder of a log, as a pod with a volume of the node's files may, must not have other files of
+ * the machine read in its place, nor have the node wait for a pipe.
+ */
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 export async function openLogFile(file: string): Promise<LogFile | undefined> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file, "r");
-    return { handle, inode: (await handle.stat({ bigint: true })).ino };
+    handle = await open(file, OPEN_FLAGS);
+    const about = await handle.stat({ bigint: true });
+    if (!about.isFile()) throw new LogNotAFile({ file });
+    return { handle, inode: about.ino };
   } catch (error) {
     await handle?.close();
     if (isMissing(error)) return undefined;
+    if ((error as NodeJS.ErrnoException).code === "ELOOP") throw new LogNotAFile({ file }, { cause: error });
     throw error;
   }
 }

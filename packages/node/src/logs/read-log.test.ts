@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdtemp, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { appendFile, mkdtemp, open, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import fc from "fast-check";
@@ -146,6 +148,18 @@ test("files that were renamed are part of the log", async () => {
 
 test("there is no log where there is no file", async () => {
   await assert.rejects(read(join(directory, "none", "0.log")), { code: "LOG_MISSING" });
+});
+
+test("no other file is read by way of a link in a log's place, and no pipe is waited for", async () => {
+  const secret = await newLog(lines(0, 3));
+  const path = await newLog();
+  for (const replace of [() => symlink(secret, path), () => promisify(execFile)("mkfifo", [path])]) {
+    await rm(path);
+    await replace();
+    for (const options of [{}, { tailLines: 1 }, { follow: true }]) {
+      await assert.rejects(read(path, options), { code: "LOG_NOT_A_FILE" });
+    }
+  }
 });
 
 test("the end of a huge log is found without reading all of it", async () => {

@@ -100,7 +100,8 @@ export class CriRuntime implements Runtime {
   }
 
   async version(signal?: AbortSignal): Promise<RuntimeVersion> {
-    const answer = await this.#call(RuntimeService.version, {}, "ask the runtime for its version", signal);
+    const options = { action: "ask the runtime for its version", timeout: HEALTH_TIMEOUT, ...(signal && { signal }) };
+    const answer = await this.#client.call(RuntimeService.version, {}, options);
     const version = { name: answer.runtimeName, version: answer.runtimeVersion };
     this.#abilities = { ...this.#abilities, version };
     return version;
