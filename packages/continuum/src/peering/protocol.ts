@@ -64,6 +64,8 @@ export interface ContractRequest {
 export interface ContractProposal {
   readonly terms: Terms;
   readonly signature: string;
+  /** The provider's public key in base64, from which its id is derived: whoever has the id can check it. */
+  readonly publicKey: string;
 }
 
 /** How long a provider holds capacity for a proposal that the consumer has not signed. */

@@ -1,0 +1,174 @@
+import type { Contract } from "@fjord/api";
+import { describeError } from "@fjord/base";
+import { againAfter, Controller, done, type Result, type Runnable, sameContent } from "@fjord/kube";
+import type { Home } from "../home.ts";
+import type { SiteId } from "../identity/site-identity.ts";
+import type { ContractReport, Standing } from "../peering/protocol.ts";
+import type { RemoteSite, RemoteSites } from "../peering/remote-site.ts";
+import {
+  type ContractStatus,
+  type EndReason,
+  type ExpiringReason,
+  endedAt,
+  endedStatus,
+  endOf,
+  isInForce,
+  isSigned,
+  KEPT_MS,
+  lifeStatus,
+  nextMoment,
+} from "./contract-life.ts";
+import type { ContractStore } from "./contract-store.ts";
+import { isRefusal, type Negotiation } from "./negotiation.ts";
+import { storeSource } from "./provider-contracts.ts";
+import { readReport } from "./report-check.ts";
+
+export interface ConsumerContractsOptions {
+  readonly home: Home;
+  readonly store: ContractStore;
+  readonly sites: RemoteSites;
+  readonly negotiation: Negotiation;
+}
+
+/** Leads the contracts that this site consumes by through their lives, by what their providers report and by time. */
+export class ConsumerContracts implements Runnable {
+  readonly name = "consumer-contracts";
+  readonly needsLeaderElection = true;
+  readonly #options: ConsumerContractsOptions;
+  readonly #controller: Controller;
+  /** Why each contract that nears its end is not renewed yet, as whoever renews them says. */
+  readonly #expiring = new Map<string, ExpiringReason>();
+  /** What each provider was told since this process began. */
+  readonly #told = new Map<string, Standing>();
+
+  constructor(options: ConsumerContractsOptions) {
+    this.#options = options;
+    const { clock, random, logger, metrics } = options.home;
+    this.#controller = new Controller({
+      name: this.name,
+      clock,
+      random,
+      logger,
+      ...(metrics && { metrics }),
+      sources: [storeSource(options.store)],
+      concurrency: 4,
+      backoff: { initial: 50, max: 5_000 },
+      reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
+    });
+  }
+
+  async run(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
+    const unsubscribe = this.#options.sites.onChange((site) => this.#siteChanged(site));
+    try {
+      await this.#controller.run(stop, abandon);
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  /** Says why a contract is not renewed yet. */
+  noteExpiring(id: string, reason: ExpiringReason): void {
+    if (this.#expiring.get(id) === reason) return;
+    this.#expiring.set(id, reason);
+    this.#controller.enqueue({ name: id });
+  }
+
+  #siteChanged(site: SiteId): void {
+    for (const { spec } of this.#options.store.all()) {
+      if (spec.terms.provider === site) this.#controller.enqueue({ name: spec.terms.id });
+    }
+  }
+
+  async #reconcile(id: string, signal: AbortSignal): Promise<Result> {
+    const { home, store, sites } = this.#options;
+    const contract = store.get(id);
+    if (contract === undefined) this.#forget(id);
+    if (contract === undefined || contract.spec.terms.consumer !== home.identity.id) return done();
+    const now = home.clock.now();
+    const ended = endedAt(contract);
+    if (ended !== undefined && now >= ended + KEPT_MS) {
+      await store.remove(contract);
+      return done();
+    }
+    if (!isSigned(contract)) return againAfter(nextMoment(contract, "Consumer", now) - now);
+    const site = sites.get(contract.spec.terms.provider);
+    await this.#show(contract, await this.#heard(contract, site), now);
+    await this.#endSuperseded(contract, now);
+    await this.#tell(contract, site, signal);
+    const current = store.get(id) ?? contract;
+    return againAfter(Math.max(1, nextMoment(current, "Consumer", now) - home.clock.now()));
+  }
+
+  /** What the provider says of the contract; undefined where it does not answer. */
+  async #heard(contract: Contract, site: RemoteSite | undefined): Promise<ContractReport | undefined> {
+    const { id } = contract.spec.terms;
+    const { home, negotiation } = this.#options;
+    if (site?.report === undefined || !site.reachability.reachable) return undefined;
+    if (!isInForce(contract, "Consumer", home.clock.now())) return undefined;
+    const heard = site.report.contracts.find((report) => report?.id === id);
+    if (heard !== undefined) return readReport(heard);
+    try {
+      // The report may be older than the contract: to send the signature again tells, and changes nothing.
+      const signature = contract.status?.signatures?.find(({ site: signer }) => signer === site.id)?.value ?? "";
+      return readReport((await negotiation.confirm(contract, site, { signature })).report);
+    } catch (error) {
+      if (!isRefusal(error, "ContractUnknown", "ContractEnded", "ProposalLapsed")) throw error;
+      const gone = { id, standing: "Ended", phase: "Ended", tenantReady: false } as const;
+      return { ...gone, endReason: "Revoked" };
+    }
+  }
+
+  async #show(contract: Contract, heard: ContractReport | undefined, now: number): Promise<void> {
+    const { id } = contract.spec.terms;
+    const told = heard === undefined ? contract : { ...contract, status: withReport(contract, heard) };
+    const reason = heard?.phase === "Ended" && endOf(told, "Consumer", now) === undefined ? heard.endReason : undefined;
+    const status =
+      reason === undefined
+        ? lifeStatus(told, "Consumer", now, this.#expiring.get(id))
+        : endedStatus(told, "Consumer", now, reason as EndReason);
+    if (!sameContent(status, contract.status)) await this.#options.store.writeStatus(id, status);
+  }
+
+  async #endSuperseded(newest: Contract, now: number): Promise<void> {
+    const { store } = this.#options;
+    const { id, supersedes = "" } = newest.spec.terms;
+    const old = store.get(supersedes);
+    if (old === undefined || !isInForce(newest, "Consumer", now) || !isInForce(old, "Consumer", now)) return;
+    await store.writeStatus(supersedes, { ...endedStatus(old, "Consumer", now, "Superseded"), supersededBy: id });
+  }
+
+  /** Tells the provider what the own owner wants, once for each change; a provider that is away is told when it is back. */
+  async #tell(contract: Contract, site: RemoteSite | undefined, signal: AbortSignal): Promise<void> {
+    const { terms, standing } = contract.spec;
+    const untouched = contract.metadata.generation === 1 && standing === "Open";
+    const over = endOf(contract, "Consumer", this.#options.home.clock.now());
+    if (untouched || this.#told.get(terms.id) === standing || (over !== undefined && over !== "Cancelled")) return;
+    if (site === undefined || !site.reachability.reachable) return;
+    try {
+      await site.call("PUT", `/contracts/${terms.id}/standing`, { standing }, signal);
+    } catch (error) {
+      if (!isRefusal(error, "ContractUnknown")) throw error;
+      this.#options.home.logger.debug("the provider has no such contract any more", {
+        contract: terms.id,
+        error: describeError(error),
+      });
+    }
+    this.#told.set(terms.id, standing);
+    site.refresh();
+  }
+
+  #forget(id: string): void {
+    this.#expiring.delete(id);
+    this.#told.delete(id);
+  }
+}
+
+function withReport(contract: Contract, { standing, limit }: ContractReport): ContractStatus {
+  // Null takes a field away in a merge patch.
+  const peerLimit = limit ?? (contract.status?.peerLimit === undefined ? undefined : null);
+  return {
+    ...contract.status,
+    peerStanding: standing,
+    ...(peerLimit !== undefined && { peerLimit }),
+  } as ContractStatus;
+}

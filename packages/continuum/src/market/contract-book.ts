@@ -1,0 +1,294 @@
+import { Contract, newObject, type Site, tenantNamespace } from "@fjord/api";
+import { sameContent } from "@fjord/kube";
+import type { Home } from "../home.ts";
+import type { SiteId } from "../identity/site-identity.ts";
+import { signTerms, verifyTerms } from "../identity/terms-signature.ts";
+import { PeerRefused } from "../peering/peer-refused-error.ts";
+import type { Caller } from "../peering/peer-routes.ts";
+import type { ContractProposal, ContractRequest, Resources, Standing, Terms } from "../peering/protocol.ts";
+import { amountsOf, formatAmounts } from "./amounts.ts";
+import { answers, contractId, lineOf } from "./contract-id.ts";
+import {
+  type EndReason,
+  endedStatus,
+  endOf,
+  heldUntil,
+  isInForce,
+  isPromise,
+  isSigned,
+  lifeStatus,
+  standingOf,
+} from "./contract-life.ts";
+import type { ContractStore } from "./contract-store.ts";
+import { decide, freeOf, type Promised } from "./decide.ts";
+import { parseDuration } from "./lifetime.ts";
+import type { LiveContract, LiveContracts } from "./live-contracts.ts";
+import { Lock } from "./lock.ts";
+
+/** More contracts at once than anybody needs: whoever asks for more is at fault or up to something. */
+const MOST_CONTRACTS = 64;
+const DEFAULT_LIFETIME_MS = 86_400_000;
+
+export interface ContractBookOptions {
+  readonly home: Home;
+  readonly store: ContractStore;
+  /** The own Site, whose policy decides; undefined until it is known. */
+  ownSite(): Site | undefined;
+}
+
+/** What a provider has promised to whom. All decisions are made one after the other, on the API's own objects. */
+export class ContractBook implements LiveContracts {
+  readonly #home: Home;
+  readonly #store: ContractStore;
+  readonly #ownSite: () => Site | undefined;
+  readonly #lock = new Lock();
+
+  constructor({ home, store, ownSite }: ContractBookOptions) {
+    this.#home = home;
+    this.#store = store;
+    this.#ownSite = ownSite;
+  }
+
+  /** Answers a request by signed terms, which are kept before they are told; or refuses. */
+  request(caller: Caller, request: ContractRequest): Promise<ContractProposal> {
+    return this.#lock.hold(async () => {
+      await this.#store.fresh();
+      const known = this.ofConsumer(caller.id).find(({ spec }) => answers(spec.terms.id, caller.id, request.requestId));
+      const contract = (known && (await this.#stillGood(known))) ?? (await this.#grant(caller, request));
+      const { terms } = contract.spec;
+      const { identity } = this.#home;
+      return { terms, signature: signTerms(identity, terms), publicKey: identity.publicKey };
+    });
+  }
+
+  /** The consumer's signature: from here on the contract is in force. Repeating it changes nothing. */
+  accept(caller: Caller, id: string, signature: string): Promise<Contract> {
+    return this.#lock.hold(async () => {
+      await this.#store.fresh();
+      const contract = this.#own(caller.id, id);
+      const now = this.#home.clock.now();
+      const { terms } = contract.spec;
+      const end = endOf(contract, "Provider", now);
+      if (end !== undefined) throw refusal("ContractEnded", `the contract ${id} is over (${end})`, 410);
+      if (!isSigned(contract) && now >= heldUntil(contract)) {
+        throw refusal("ProposalLapsed", `the proposal ${id} was not accepted in time; ask again`, 410);
+      }
+      if (!verifyTerms(caller.publicKey, terms, signature)) {
+        throw refusal("SignatureInvalid", "the signature does not fit the terms and the site's key", 400);
+      }
+      if (isSigned(contract)) return contract;
+      const signatures = [
+        { site: terms.provider, value: signTerms(this.#home.identity, terms) },
+        { site: terms.consumer, value: signature },
+      ];
+      const signed = { ...contract, status: { ...contract.status, signatures } };
+      const status = { ...lifeStatus(signed, "Provider", now), tenantNamespace: tenantNamespace(terms.consumer) };
+      const active = await this.#store.writeStatus(id, status);
+      await this.#supersedeOthers(active);
+      return active;
+    });
+  }
+
+  /** What the consumer's owner wants of it. */
+  hear(caller: Caller, id: string, standing: Standing): Promise<Contract> {
+    return this.#lock.hold(async () => {
+      await this.#store.fresh();
+      const contract = this.#own(caller.id, id);
+      const now = this.#home.clock.now();
+      if ((contract.status?.peerStanding ?? "Open") === standing) return contract;
+      if (endOf(contract, "Provider", now) !== undefined) return contract;
+      if (!isSigned(contract) && standing === "Ended") {
+        await this.#store.remove(contract);
+        return contract;
+      }
+      const told = { ...contract, status: { ...contract.status, peerStanding: standing } };
+      return await this.#store.writeStatus(id, lifeStatus(told, "Provider", now));
+    });
+  }
+
+  /** Ends a contract for a reason that its own fields do not say. */
+  end(id: string, reason: EndReason): Promise<void> {
+    return this.#lock.hold(async () => {
+      const contract = this.#store.get(id);
+      if (contract === undefined) return;
+      if (isSigned(contract)) await this.#end(contract, reason);
+      else await this.#store.remove(contract);
+    });
+  }
+
+  /** Brings the object of one contract up to what is true now: called whenever it changed, or its time has come. */
+  settle(id: string): Promise<void> {
+    return this.#lock.hold(async () => {
+      const contract = this.#store.get(id);
+      if (contract === undefined) return;
+      const now = this.#home.clock.now();
+      if (!isSigned(contract) && !isPromise(contract, now)) return this.#store.remove(contract);
+      const status = lifeStatus(contract, "Provider", now);
+      if (!sameContent(status, contract.status)) await this.#store.writeStatus(id, status);
+      if (isInForce(contract, "Provider", now)) await this.#supersedeOthers(contract);
+      const end = endOf(contract, "Provider", now);
+      if (end === "Revoked" || end === "Cancelled" || end === "PeerRemoved") await this.#dropProposals(contract);
+    });
+  }
+
+  /** Every contract and proposal with a consumer that the API still holds. */
+  ofConsumer(consumer: SiteId): Contract[] {
+    return this.#provided().filter(({ spec }) => spec.terms.consumer === consumer);
+  }
+
+  /** What is shared, and what of it is free; undefined where nothing is shared. */
+  shared(): { shared: Resources; free: Resources } | undefined {
+    const sharing = this.#ownSite()?.spec.sharing;
+    if (sharing === undefined) return undefined;
+    const shared = formatAmounts(amountsOf(sharing.resources));
+    return { shared, free: formatAmounts(freeOf(sharing, this.#promises())) };
+  }
+
+  resolve(name: string): LiveContract | undefined {
+    const line = lineOf(name);
+    const now = this.#home.clock.now();
+    const live = this.#provided().filter(
+      (contract) => lineOf(contract.spec.terms.id) === line && isInForce(contract, "Provider", now),
+    );
+    return live.map(liveContract).sort((a, b) => b.notAfter - a.notAfter)[0];
+  }
+
+  of(consumer: SiteId): readonly LiveContract[] {
+    const now = this.#home.clock.now();
+    return this.ofConsumer(consumer)
+      .filter((contract) => isInForce(contract, "Provider", now))
+      .map(liveContract);
+  }
+
+  onChange(listener: (consumer: SiteId) => void): () => void {
+    return this.#store.onChange(({ spec }) => {
+      if (spec.terms.provider === this.#home.identity.id) listener(spec.terms.consumer);
+    });
+  }
+
+  #provided(): Contract[] {
+    return this.#store.all().filter(({ spec }) => spec.terms.provider === this.#home.identity.id);
+  }
+
+  #promises(): Promised[] {
+    const now = this.#home.clock.now();
+    return this.#provided()
+      .filter((contract) => isPromise(contract, now))
+      .map(promisedBy);
+  }
+
+  #own(consumer: SiteId, id: string): Contract {
+    const contract = this.#store.get(id);
+    const { terms } = contract?.spec ?? {};
+    if (contract === undefined || terms?.consumer !== consumer || terms.provider !== this.#home.identity.id) {
+      throw refusal("ContractUnknown", `there is no contract ${id} with this site`, 404);
+    }
+    return contract;
+  }
+
+  /** The contract of a request that comes again, unless it is a proposal that is no longer held. */
+  async #stillGood(contract: Contract): Promise<Contract | undefined> {
+    const now = this.#home.clock.now();
+    if (isPromise(contract, now)) return contract;
+    if (isSigned(contract)) {
+      throw refusal("RequestSpent", `the contract ${contract.spec.terms.id} that was the answer is over`, 410);
+    }
+    await this.#store.remove(contract);
+    return undefined;
+  }
+
+  async #grant(caller: Caller, request: ContractRequest): Promise<Contract> {
+    const site = this.#ownSite();
+    const now = this.#home.clock.now();
+    const supersedes = request.supersedes === undefined ? undefined : this.#inForce(caller.id, request.supersedes);
+    const promises = this.#promises();
+    if (promises.filter(({ consumer }) => consumer === caller.id).length >= MOST_CONTRACTS) {
+      throw refusal("TooManyContracts", `one consumer has at most ${MOST_CONTRACTS} contracts at once`, 429);
+    }
+    const decision = decide({
+      sharing: site?.spec.sharing,
+      promises,
+      consumer: caller.id,
+      resources: request.resources,
+      ...(supersedes && { supersedes: promisedBy(supersedes) }),
+    });
+    if (!decision.granted) throw new PeerRefused(decision.refusal, 403);
+    const terms = this.#terms(caller.id, request, site, now);
+    const spec = { terms, ...(supersedes && inherited(supersedes)) };
+    return await this.#store.create(newObject(Contract, { metadata: { name: terms.id }, spec }));
+  }
+
+  #terms(consumer: SiteId, request: ContractRequest, site: Site | undefined, now: number): Terms {
+    const sharing = site?.spec.sharing;
+    const lifetime = parseDuration(sharing?.contractLifetime ?? "") ?? DEFAULT_LIFETIME_MS;
+    const properties = site?.spec.properties;
+    return {
+      id: contractId(consumer, request.requestId, request.supersedes),
+      consumer,
+      provider: this.#home.identity.id,
+      resources: formatAmounts(amountsOf(request.resources)),
+      ...(properties !== undefined && { properties }),
+      notBefore: new Date(now).toISOString(),
+      notAfter: new Date(now + lifetime).toISOString(),
+      enforcement: sharing?.enforcement ?? "None",
+      ...(request.supersedes !== undefined && { supersedes: request.supersedes }),
+    };
+  }
+
+  #inForce(consumer: SiteId, id: string): Contract {
+    const contract = this.#own(consumer, id);
+    if (isInForce(contract, "Provider", this.#home.clock.now())) return contract;
+    throw refusal("ContractEnded", `the contract ${id} is not in force, so that nothing can supersede it`, 410);
+  }
+
+  /** Two contracts of a line stand together for a moment only; should that be cut short, `settle` goes on. */
+  async #supersedeOthers(newest: Contract): Promise<void> {
+    const { id } = newest.spec.terms;
+    const now = this.#home.clock.now();
+    for (const other of this.#lineOf(newest)) {
+      if (!isInForce(other, "Provider", now) || begins(other) > begins(newest)) continue;
+      const status = { ...endedStatus(other, "Provider", now, "Superseded"), supersededBy: id };
+      await this.#store.writeStatus(other.spec.terms.id, status);
+    }
+  }
+
+  async #dropProposals(contract: Contract): Promise<void> {
+    for (const other of this.#lineOf(contract)) if (!isSigned(other)) await this.#store.remove(other);
+  }
+
+  #lineOf({ spec }: Contract): Contract[] {
+    const { id } = spec.terms;
+    return this.#provided().filter((other) => other.spec.terms.id !== id && lineOf(other.spec.terms.id) === lineOf(id));
+  }
+
+  async #end(contract: Contract, reason: EndReason): Promise<void> {
+    const now = this.#home.clock.now();
+    if (endOf(contract, "Provider", now) !== undefined) return;
+    await this.#store.writeStatus(contract.spec.terms.id, endedStatus(contract, "Provider", now, reason));
+  }
+}
+
+/** The owner's wishes of a contract hold for the one that takes its place too. */
+function inherited({ spec }: Contract): Partial<Contract["spec"]> {
+  return { standing: spec.standing, ...(spec.limit && { limit: spec.limit }) };
+}
+
+function promisedBy({ spec }: Contract): Promised {
+  const { id, consumer, resources } = spec.terms;
+  return { id, consumer, resources, ...(spec.limit && { limit: spec.limit }) };
+}
+
+function liveContract(contract: Contract): LiveContract {
+  const { id, consumer, resources, enforcement, notAfter } = contract.spec.terms;
+  const standing = standingOf(contract);
+  const rest = { takesPods: standing === "Open", drained: standing === "Drained" };
+  return { id, consumer, resources, enforcement, notAfter: Date.parse(notAfter), ...rest };
+}
+
+function begins({ spec }: Contract): number {
+  return Date.parse(spec.terms.notBefore);
+}
+
+function refusal(code: string, message: string, statusCode: number): PeerRefused {
+  return new PeerRefused({ code, message }, statusCode);
+}

@@ -1,0 +1,107 @@
+import { Contract } from "@fjord/api";
+import { compareResourceVersions, isNotFound } from "@fjord/kube";
+import type { Home } from "../home.ts";
+import type { ContractStatus } from "./contract-life.ts";
+
+/**
+ * The site's Contract objects, never older than its own last write: a fresh list first, then what each write answers, and
+ * from the cache only what is newer. Capacity is decided on these.
+ */
+export class ContractStore {
+  readonly #home: Pick<Home, "client" | "caches">;
+  readonly #contracts = new Map<string, Contract>();
+  readonly #listeners = new Set<(contract: Contract) => void>();
+  #listed: Promise<void> | undefined;
+
+  constructor(home: Pick<Home, "client" | "caches">) {
+    this.#home = home;
+    home.caches.open(Contract).cache.addHandler({
+      onAdd: (contract) => this.#keep(contract),
+      onUpdate: (_, contract) => this.#keep(contract),
+      onDelete: (contract) => this.#drop(contract),
+    });
+  }
+
+  /** Resolves when the API has been asked once; again after a write whose outcome is not known. */
+  fresh(): Promise<void> {
+    this.#listed ??= this.#list().catch((error: unknown) => {
+      this.#listed = undefined;
+      throw error;
+    });
+    return this.#listed;
+  }
+
+  get(id: string): Contract | undefined {
+    return this.#contracts.get(id);
+  }
+
+  all(): Contract[] {
+    return [...this.#contracts.values()];
+  }
+
+  onChange(listener: (contract: Contract) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async create(contract: Contract): Promise<Contract> {
+    return this.#written(this.#home.client.create(Contract, contract));
+  }
+
+  /** Writes the status as it is to be; nobody else writes it, so that nothing is lost by it. */
+  async writeStatus(id: string, status: ContractStatus): Promise<Contract> {
+    const patch = { status };
+    return this.#written(this.#home.client.patch(Contract, { name: id }, "merge", patch, { subresource: "status" }));
+  }
+
+  /** Removes the object; one that is gone already is as good. */
+  async remove(contract: Contract): Promise<void> {
+    const { name = "", uid } = contract.metadata;
+    const options = uid === undefined ? {} : { preconditions: { uid } };
+    try {
+      await this.#home.client.delete(Contract, { name }, options);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    this.#drop(contract);
+  }
+
+  /** Tells listeners of a contract that is the same object and yet another: time has passed for it. */
+  touch(contract: Contract): void {
+    for (const listener of this.#listeners) listener(contract);
+  }
+
+  async #list(): Promise<void> {
+    const { items } = await this.#home.client.list(Contract, { omitManagedFields: true });
+    for (const contract of items) this.#keep(contract);
+  }
+
+  async #written(answer: Promise<Contract>): Promise<Contract> {
+    try {
+      const contract = await answer;
+      this.#keep(contract);
+      return contract;
+    } catch (error) {
+      // It may have happened all the same: look before anything is decided on it.
+      this.#listed = undefined;
+      throw error;
+    }
+  }
+
+  #keep(contract: Contract): void {
+    const { name = "", resourceVersion = "" } = contract.metadata;
+    const known = this.#contracts.get(name);
+    const order = compareResourceVersions(resourceVersion, known?.metadata.resourceVersion ?? "0");
+    if (known !== undefined && order !== undefined && order <= 0) return;
+    this.#contracts.set(name, contract);
+    this.touch(contract);
+  }
+
+  #drop({ metadata }: Contract): void {
+    const { name = "", uid } = metadata;
+    const known = this.#contracts.get(name);
+    if (known === undefined || known.metadata.uid !== uid) return;
+    this.#contracts.delete(name);
+    this.touch(known);
+  }
+}

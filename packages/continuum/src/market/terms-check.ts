@@ -1,0 +1,79 @@
+import type { SiteId } from "../identity/site-identity.ts";
+import type { ContractRequest, Terms } from "../peering/protocol.ts";
+import { amountsOf, sameAmounts } from "./amounts.ts";
+import { contractId } from "./contract-id.ts";
+import { SKEW_MS } from "./contract-life.ts";
+import { checkedResources } from "./request-check.ts";
+
+/** Shorter than this no provider's policy can be; longer no agreement makes sense. */
+const SHORTEST_MS = 5_000;
+const LONGEST_MS = 10 * 365 * 86_400_000;
+const known = new Set([
+  "id",
+  "consumer",
+  "provider",
+  "resources",
+  "properties",
+  "notBefore",
+  "notAfter",
+  "enforcement",
+  "supersedes",
+]);
+const enforcements: readonly string[] = ["None", "RequestsRequired", "LimitsEqualRequests"];
+const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/;
+
+/** Terms out of what a peer sent, as far as their shape goes; undefined where it is none. */
+export function readTerms(value: unknown): Terms | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const { resources, properties, supersedes, ...texts } = value as Record<string, unknown>;
+  if (supersedes !== undefined && typeof supersedes !== "string") return undefined;
+  if (properties !== undefined && (typeof properties !== "object" || properties === null)) return undefined;
+  if (!["id", "consumer", "provider", "notBefore", "notAfter", "enforcement"].every((name) => isText(texts[name])))
+    return undefined;
+  try {
+    checkedResources(resources);
+    return value as Terms;
+  } catch {
+    // Its amounts are none.
+    return undefined;
+  }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value.length <= 64;
+}
+
+export interface Asked {
+  readonly consumer: SiteId;
+  readonly provider: SiteId;
+  readonly request: ContractRequest;
+}
+
+/** What is wrong with terms that a provider answers a request by; undefined where they are what was asked for. */
+export function wrongWith(terms: Terms, { consumer, provider, request }: Asked, now: number): string | undefined {
+  const stranger = Object.keys(terms).find((field) => !known.has(field));
+  if (stranger !== undefined) return `they say ${JSON.stringify(stranger)}, which this version does not know`;
+  if (terms.consumer !== consumer) return "they are for another consumer";
+  if (terms.provider !== provider) return "they name another provider";
+  if (terms.supersedes !== request.supersedes) return "they supersede another contract than was asked for";
+  if (terms.id !== contractId(consumer, request.requestId, request.supersedes)) return "their id is not the request's";
+  if (!sameAmounts(amountsOf(terms.resources), amountsOf(request.resources)))
+    return "their amounts are not those asked for";
+  if (!enforcements.includes(terms.enforcement)) return `they are enforced in an unknown way, ${terms.enforcement}`;
+  return wrongLifetime(terms, now) ?? wrongProperties(terms.properties);
+}
+
+function wrongLifetime({ notBefore, notAfter }: Terms, now: number): string | undefined {
+  if (!moment.test(notBefore) || !moment.test(notAfter)) return "their times are not in RFC 3339";
+  const begins = Date.parse(notBefore);
+  const ends = Date.parse(notAfter);
+  if (!(ends - begins >= SHORTEST_MS && ends - begins <= LONGEST_MS)) return "their lifetime makes no sense";
+  if (begins > now + SKEW_MS) return "they begin in the future: compare the clocks of both sites";
+  return ends > now ? undefined : "they are over already: compare the clocks of both sites";
+}
+
+function wrongProperties(properties: Terms["properties"]): string | undefined {
+  const entries = Object.entries(properties ?? {});
+  const isLabel = ([key, value]: [string, unknown]) => key.length <= 317 && isText(value);
+  return entries.length <= 64 && entries.every(isLabel) ? undefined : "their properties are no labels";
+}

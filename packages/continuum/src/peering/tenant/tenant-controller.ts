@@ -1,0 +1,156 @@
+import { CONSUMER_LABEL, Site, TwinNamespace } from "@fjord/api";
+import {
+  type Cache,
+  Controller,
+  done,
+  generationChanged,
+  isBeingDeleted,
+  type MapFunction,
+  Namespace,
+  type Request,
+  type Result,
+  type Runnable,
+  watches,
+} from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { LiveContracts } from "../../market/live-contracts.ts";
+import type { Tenant, Tenants } from "../tenants.ts";
+import { MOST_TWIN_NAMESPACES, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
+import { makeClusterRole, makeTenant, removeTenant } from "./tenant-objects.ts";
+
+export interface TenantControllerOptions {
+  readonly home: Home;
+  readonly contracts: LiveContracts;
+  /** Resolves when the contracts are known: before that nobody may be taken for one without. */
+  contractsKnown(): Promise<void>;
+  ownSite(): Site | undefined;
+}
+
+/** Gives each consumer with a contract in force its tenant, and takes everything away when the last has ended. */
+export class TenantController implements Tenants, Runnable {
+  readonly name = "tenants";
+  readonly needsLeaderElection = true;
+  readonly #options: TenantControllerOptions;
+  readonly #controller: Controller;
+  readonly #twins: Cache<TwinNamespace>;
+  /** Consumers whose objects are known to exist, with how many twins they had when their role was written. */
+  readonly #made = new Map<SiteId, { full: boolean }>();
+  readonly #making = new Map<SiteId, Promise<void>>();
+  readonly #listeners = new Set<(consumer: SiteId) => void>();
+  #clusterRole = "";
+
+  constructor(options: TenantControllerOptions) {
+    this.#options = options;
+    const { clock, random, logger, metrics, caches } = options.home;
+    this.#twins = caches.open(TwinNamespace).cache;
+    const tenants = caches.open(Namespace, { labelSelector: TENANT_LABEL }).cache;
+    const twinNamespaces = caches.open(Namespace, { labelSelector: CONSUMER_LABEL }).cache;
+    const lost = ({ metadata }: Namespace) => this.#made.delete(metadata.labels?.[TENANT_LABEL] ?? "");
+    tenants.addHandler({
+      onUpdate: (_, namespace) => void (isBeingDeleted(namespace) && lost(namespace)),
+      onDelete: (namespace) => void lost(namespace),
+    });
+    this.#controller = new Controller({
+      name: this.name,
+      clock,
+      random,
+      logger,
+      ...(metrics && { metrics }),
+      sources: [
+        watches(tenants, labelled(TENANT_LABEL)),
+        watches(twinNamespaces, labelled(CONSUMER_LABEL)),
+        watches(this.#twins, { map: tenantOfNamespace, when: ({ type }) => type !== "update" }),
+        watches(caches.open(Site).cache, { map: () => this.#known(), when: generationChanged }),
+      ],
+      concurrency: 4,
+      backoff: { initial: 50, max: 5_000 },
+      reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
+    });
+  }
+
+  get(consumer: SiteId): Tenant | undefined {
+    if (!this.#made.has(consumer) || this.#options.contracts.of(consumer).length === 0) return undefined;
+    return tenantOf(consumer);
+  }
+
+  onChange(listener: (consumer: SiteId) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when the tenant's objects exist, and makes them if need be. */
+  ensure(consumer: SiteId, signal?: AbortSignal): Promise<void> {
+    const full = this.#twins.list(tenantOf(consumer).namespace).length >= MOST_TWIN_NAMESPACES;
+    if (this.#made.get(consumer)?.full === full) return Promise.resolve();
+    const begun = this.#making.get(consumer);
+    if (begun !== undefined) return begun;
+    const making = this.#make(consumer, full, signal).finally(() => this.#making.delete(consumer));
+    this.#making.set(consumer, making);
+    return making;
+  }
+
+  async run(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
+    const unsubscribe = this.#options.contracts.onChange((consumer) => {
+      this.#tell(consumer);
+      this.#controller.enqueue({ name: consumer });
+    });
+    try {
+      await this.#options.contractsKnown();
+      await this.#controller.run(stop, abandon);
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  async #make(consumer: SiteId, full: boolean, signal?: AbortSignal): Promise<void> {
+    const { client } = this.#options.home;
+    const twins = full ? MOST_TWIN_NAMESPACES : 0;
+    await Promise.all([this.#ensureClusterRole(), makeTenant(client, consumer, twins, signal)]);
+    this.#made.set(consumer, { full });
+    this.#tell(consumer);
+  }
+
+  async #ensureClusterRole(): Promise<void> {
+    const reflection = this.#options.ownSite()?.spec.reflection;
+    const wanted = JSON.stringify(reflection ?? []);
+    if (this.#clusterRole === wanted) return;
+    await makeClusterRole(this.#options.home.client, reflection);
+    this.#clusterRole = wanted;
+  }
+
+  async #reconcile(consumer: SiteId, signal: AbortSignal): Promise<Result> {
+    const { home, contracts, contractsKnown } = this.#options;
+    await contractsKnown();
+    if (contracts.of(consumer).length > 0) {
+      await this.#ensureClusterRole();
+      await this.ensure(consumer, signal);
+      return done();
+    }
+    this.#made.delete(consumer);
+    this.#tell(consumer);
+    await removeTenant(home.client, consumer, signal);
+    return done();
+  }
+
+  /** What the owner says of custom resources is in one role for all. */
+  #known(): Request[] {
+    return Array.from(this.#made.keys(), (name) => ({ name }));
+  }
+
+  #tell(consumer: SiteId): void {
+    for (const listener of this.#listeners) listener(consumer);
+  }
+}
+
+function labelled(label: string): MapFunction<Namespace> {
+  return ({ metadata }) => {
+    const consumer = metadata.labels?.[label];
+    return consumer === undefined ? [] : [{ name: consumer }];
+  };
+}
+
+const tenantOfNamespace: MapFunction<TwinNamespace> = ({ metadata }) => {
+  const consumer = /^fjord-tenant-([a-z2-7]{26})$/.exec(metadata.namespace ?? "")?.[1];
+  return consumer === undefined ? [] : [{ name: consumer }];
+};
