@@ -41,3 +41,8 @@ export function tenantNamespace(consumerId: string): string {
 
 /** The service account, in the tenant namespace, that the proxy acts as for the consumer. */
 export const TENANT_SERVICE_ACCOUNT = "consumer";
+
+/** On a peer's Site: name of the Secret in the agent's namespace whose `token` the agent is to redeem there. Gone once it has. */
+export const PAIRING_SECRET_ANNOTATION = "fjord.dev/pairing-secret";
+/** On a peer's Site whose pairing was refused: why. */
+export const PAIRING_REFUSED_ANNOTATION = "fjord.dev/pairing-refused";
