@@ -39,8 +39,14 @@ export async function openRuntimes(options: RuntimesOptions): Promise<Map<string
 }
 
 async function processRuntime({ stateDirectory, podRange, clock, logger }: RuntimesOptions): Promise<Runtime> {
-  const { ProcessRuntime } = await import("../runtimes/process/index.ts");
-  return ProcessRuntime.open({ stateDirectory, ...(podRange !== undefined && { podRange }), clock, logger });
+  const { PodRange, ProcessRuntime } = await import("../runtimes/process/index.ts");
+  // Held until this process ends: the pods of two nodes must not have the same addresses.
+  const range = await PodRange.claim({
+    file: join(stateDirectory, "pod-range"),
+    ...(podRange !== undefined && { wanted: podRange }),
+    logger,
+  });
+  return ProcessRuntime.open({ stateDirectory, podRange: range.cidr, clock, logger });
 }
 
 async function simulatedRuntime(options: RuntimesOptions): Promise<Runtime> {

@@ -1,7 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { describeError, type Logger } from "@fjord/base";
+import { describeError } from "@fjord/base";
 import { isKubeletApiError } from "./errors.ts";
+import type { FailureLog } from "./failure-log.ts";
 
 /** The HTTP status and the text for whatever was thrown. */
 export function refusal(thrown: unknown): { status: number; text: string } {
@@ -26,9 +27,9 @@ export function sendJson(response: ServerResponse, value: unknown): void {
 }
 
 /** Refuses a request whose answer has not begun; one that has is cut off, so that it does not look whole. */
-export function sendRefusal(response: ServerResponse, thrown: unknown, log: Logger): void {
+export function sendRefusal(response: ServerResponse, thrown: unknown, log: FailureLog): void {
   const { status, text } = refusal(thrown);
-  if (status >= 500) log.warn("a request to the kubelet API failed", { error: text });
+  if (status >= 500) log.failed("a request to the kubelet API failed", text);
   // Strangers must not keep connections that others need.
   if (status === 401 && !response.headersSent) response.setHeader("connection", "close");
   if (response.headersSent) response.destroy();
@@ -36,9 +37,9 @@ export function sendRefusal(response: ServerResponse, thrown: unknown, log: Logg
 }
 
 /** The same on a connection that was to be upgraded. */
-export function sendUpgradeRefusal(socket: Duplex, thrown: unknown, log: Logger): void {
+export function sendUpgradeRefusal(socket: Duplex, thrown: unknown, log: FailureLog): void {
   const { status, text } = refusal(thrown);
-  if (status >= 500) log.warn("a stream of the kubelet API failed", { error: text });
+  if (status >= 500) log.failed("a stream of the kubelet API failed", text);
   if (!socket.writable) return;
   const body = Buffer.from(`${text}\n`);
   const head = `HTTP/1.1 ${status} ${status < 500 ? "Refused" : "Failed"}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n`;

@@ -8,6 +8,7 @@ import { aborted, type Clock, describeError, type Logger, systemClock } from "@f
 import { sendRefusal, sendUpgradeRefusal } from "./answers.ts";
 import type { KubeletBackend } from "./backend.ts";
 import { CannotListen, InvalidServingTls, TooManyStreams } from "./errors.ts";
+import { FailureLog } from "./failure-log.ts";
 import type { Guard } from "./guard.ts";
 import { PlainRequests } from "./plain-requests.ts";
 import { parseRoute } from "./route.ts";
@@ -69,6 +70,7 @@ export class KubeletServer {
   readonly #clock: Clock;
   readonly #server: Server;
   readonly #plain: PlainRequests;
+  readonly #failures: FailureLog;
   #streams: Promise<StreamRequests> | undefined;
   readonly #upgraded = new Set<Duplex>();
   /** Those of them whose client was let in: strangers must not use up what others may have. */
@@ -79,6 +81,7 @@ export class KubeletServer {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clock = options.clock ?? systemClock;
     const { backend, log, configuration, metrics } = options;
+    this.#failures = new FailureLog(log, this.#clock);
     this.#plain = new PlainRequests({
       backend,
       log,
@@ -172,7 +175,7 @@ export class KubeletServer {
       const route = parseRoute({ method: request.method ?? "", target: request.url ?? "" }, this.#clock.now());
       await this.#plain.answer(route, response, gone.signal, this.#admitted.size);
     } catch (error) {
-      if (!response.destroyed) sendRefusal(response, error, this.#options.log);
+      if (!response.destroyed) sendRefusal(response, error, this.#failures);
     }
   }
 
@@ -197,7 +200,7 @@ export class KubeletServer {
       await (await this.#streams).answer(route, { request, socket, head, onSwitch });
     } catch (error) {
       // Once it is no longer HTTP, nobody would understand an answer.
-      if (!switched) sendUpgradeRefusal(socket, error, log);
+      if (!switched) sendUpgradeRefusal(socket, error, this.#failures);
       else log.debug("a stream ended early", { error: describeError(error) });
     } finally {
       this.#destroyLater(socket);

@@ -42,6 +42,12 @@ export const InvalidPodRange = defineError(
   "Give the node a range such as 127.88.0.0/16, with a prefix from /9 to /30.",
 );
 
+export const PodRangeInUse = defineError(
+  "POD_RANGE_IN_USE",
+  "cannot give pods addresses of {range}: another node on this machine uses them, or a part of them",
+  "Leave --pod-range out, so that the node finds a free one, or give it another range inside 127.0.0.0/8.",
+);
+
 export const ProcessToolMissing = defineError(
   "PROCESS_TOOL_MISSING",
   "cannot {action}: the program {tool} is not on this machine",

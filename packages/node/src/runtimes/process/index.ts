@@ -1,1 +1,2 @@
+export { PodRange, type PodRangeOptions } from "./pod-range.ts";
 export { ProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
