@@ -114,6 +114,28 @@ describe("pods of a fleet", () => {
     assert.equal(bench.pods.size, 0);
   });
 
+  test("go on while no write succeeds, and what has become of them is written afterwards", async () => {
+    const clock = new ManualClock();
+    const begin = clock.now();
+    const late = { "simulated.fjord.dev/start-delay": "5s" };
+    const slow = { "simulated.fjord.dev/stop-delay": "5s" };
+    await using bench = new Bench(clock, [
+      podOf("late", { annotations: late }),
+      podOf("leaving", { annotations: slow }),
+    ]);
+    await clock.advance(1_000);
+    bench.api.requestDeletion("leaving", 30);
+    await clock.advance(1_000);
+    bench.api.isAway = true;
+    await clock.advance(60_000);
+    assert.deepEqual([bench.statuses("late"), bench.api.deletions], [["Pending"], []]);
+    bench.api.isAway = false;
+    await clock.advance(15_000);
+    assert.deepEqual([bench.statuses("late"), bench.api.deletions], [["Pending", "Running"], ["leaving"]]);
+    const startedAt = bench.api.pod("late")?.status?.containerStatuses?.[0]?.state?.running?.startedAt;
+    assert.equal(startedAt, new Date(begin + 5_000).toISOString().replace(".000Z", "Z"));
+  });
+
   test("of a node that is away stay as they are until it is back", async () => {
     const clock = new ManualClock();
     await using bench = new Bench(clock, [podOf("a")]);

@@ -85,7 +85,7 @@ export class FleetPods {
     this.#options = options;
     const { client, clock, random, logger, host, requestsPerSecond } = options;
     this.#trimmer = new PodTrimmer((nodeName) => host(nodeName) !== undefined);
-    this.#queue = new WorkQueue({ clock, random, backoff: { initial: 200, max: 30_000 } });
+    this.#queue = new WorkQueue({ clock, random, backoff: { initial: 200, max: 10_000 } });
     this.#bucket = requestsPerSecond
       ? new TokenBucket({ burst: requestsPerSecond, perSecond: requestsPerSecond, clock })
       : undefined;
@@ -245,6 +245,8 @@ export class FleetPods {
     if (entry.isAtRest && !(await this.#fetch(entry, signal))) return;
     const { pod } = entry;
     const now = this.#options.clock.now();
+    // Until the API has heard of what comes next: a write that fails is tried again.
+    entry.settled = "";
     const result = this.#simulate(entry, host, now);
     if (Number.isFinite(result.wakeAt)) this.#queue.addAfter(key, result.wakeAt - now);
     entry.wakeAt = result.wakeAt;

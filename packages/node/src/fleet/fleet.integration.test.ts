@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { silentLogger, systemClock } from "@fjord/base";
-import { KubeClient, Namespace, Node, Pod, ServiceAccount } from "@fjord/kube";
+import { KubeClient, Lease, Namespace, Node, Pod, ServiceAccount } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import type { Summary } from "../kubelet-api/summary.ts";
@@ -16,7 +16,7 @@ import { Fleet } from "./fleet.ts";
 import { FleetServer } from "./fleet-server.ts";
 
 const NODES = 100;
-const PODS = 2_000;
+const PODS = 1_000;
 const execute = promisify(execFile);
 
 describe("a fleet of simulated nodes on a real API server", { skip: kubernetesSkip(), timeout: 240_000 }, () => {
@@ -46,6 +46,11 @@ describe("a fleet of simulated nodes on a real API server", { skip: kubernetesSk
     const { stdout } = await execute(binaries.path("kubectl"), ["--kubeconfig", site.kubeconfig, ...args]);
     return stdout;
   };
+
+  const phaseOf = async (name: string) => (await client.get(Pod, pod(name))).status?.phase;
+  const statusOf = async (name: string) => (await client.get(Pod, pod(name))).status?.containerStatuses?.[0];
+  const renewedAt = async (name: string) =>
+    Date.parse(String((await client.get(Lease, { name, namespace: "kube-node-lease" })).spec?.renewTime));
 
   test("all nodes are Ready", async () => {
     await running.fleet.registered();
@@ -113,6 +118,51 @@ describe("a fleet of simulated nodes on a real API server", { skip: kubernetesSk
     assert.deepEqual(now, old);
   });
 
+  test("lives go on while the API is away, and the API hears of them when it is back", async () => {
+    const server = site.site.process("kube-apiserver");
+    await Promise.all([
+      client.create(Pod, told("steady", {})),
+      client.create(Pod, told("late", { "start-delay": "4s" })),
+      client.create(Pod, told("crashing", { "exit-after": "3s", "exit-code": "1" })),
+      client.create(Pod, told("leaving", { "stop-delay": "2s" })),
+    ]);
+    for (const name of ["steady", "crashing", "leaving"]) await until(async () => (await phaseOf(name)) === "Running");
+    await client.delete(Pod, pod("leaving"), { gracePeriodSeconds: 30 });
+    const { metadata: before } = await client.get(Pod, pod("steady"));
+    await server.kill();
+    const lived = (name: string) =>
+      running.fleet.pods.on("fleet-1").find((each) => each.pod.metadata.name === name)?.life.containers[0];
+    await until(async () => lived("late") !== undefined && (lived("crashing")?.attempt ?? 0) > 0);
+    assert.equal(lived("steady")?.finishedAt, undefined);
+    const back = Date.now();
+    await server.start();
+    await site.site.ready();
+    await until(async () => (await phaseOf("late")) === "Running");
+    await until(async () => ((await statusOf("crashing"))?.restartCount ?? 0) > 0);
+    await until(async () => !(await hasPods(client, "metadata.name=leaving")));
+    assert.equal((await client.get(Pod, pod("steady"))).metadata.resourceVersion, before.resourceVersion);
+    await until(async () => (await renewedAt("fleet-1")) > back && (await renewedAt(`fleet-${NODES}`)) > back);
+  });
+
+  test("a process that starts while the API is away takes the lives up again when it is back", async () => {
+    const server = site.site.process("kube-apiserver");
+    const { metadata: steady } = await client.get(Pod, pod("steady"));
+    const crashes = (await statusOf("crashing"))?.restartCount ?? 0;
+    const late = (await statusOf("late"))?.state?.running?.startedAt;
+    await server.kill();
+    await running.stop();
+    const starting = start(site);
+    await server.start();
+    await site.site.ready();
+    running = await starting;
+    await until(async () => ((await statusOf("crashing"))?.restartCount ?? 0) > crashes);
+    assert.equal((await client.get(Pod, pod("steady"))).metadata.resourceVersion, steady.resourceVersion);
+    assert.equal((await statusOf("late"))?.state?.running?.startedAt, late);
+    const { status } = await client.get(Node, { name: "fleet-1" });
+    assert.match(status?.nodeInfo?.kubeletVersion ?? "", /^v1\.\d+\.\d+/);
+    for (const name of ["steady", "late", "crashing"]) await client.delete(Pod, pod(name), { gracePeriodSeconds: 0 });
+  });
+
   test("deletion waits for containers, no longer than their time", async () => {
     const slow = (name: string, stopDelay: string): Pod => ({
       ...podOf(0),
@@ -178,7 +228,8 @@ async function start({ config }: TestSite): Promise<Running> {
   const port = 20_000 + Math.floor(Math.random() * 10_000);
   const shared = { clock: systemClock, random: Math.random, logger: silentLogger };
   const rules = await parseRules(RULES, "rules.yaml");
-  const fleet = new Fleet({ ...shared, config, name: "fleet", nodes: NODES, rules, kubeletPort: port });
+  const restartTiming = { initial: 1_000 };
+  const fleet = new Fleet({ ...shared, config, name: "fleet", nodes: NODES, rules, kubeletPort: port, restartTiming });
   const server = new FleetServer({ ...shared, fleet, port });
   const done = Promise.all([fleet.run(end.signal), server.run(end.signal)]);
   const stop = async () => {
@@ -205,6 +256,12 @@ function podOf(index: number): Pod {
       containers: [{ name: "web", image: "example.com/web:1", resources: { requests: { memory: "64Mi" } } }],
     },
   };
+}
+
+/** A pod of the first node, with what it is told by annotations. */
+function told(name: string, settings: Readonly<Record<string, string>>): Pod {
+  const annotations = Object.entries(settings).map(([key, value]) => [`simulated.fjord.dev/${key}`, value]);
+  return { ...podOf(0), metadata: { name, namespace: "default", annotations: Object.fromEntries(annotations) } };
 }
 
 function pod(name: string) {

@@ -1,4 +1,4 @@
-import { aborted, type Clock, describeError, type Logger, type Random } from "@fjord/base";
+import { aborted, Backoff, type Clock, describeError, type Logger, type Random, sleep } from "@fjord/base";
 import { Cache, type ClusterConfig, isNotFound, KubeClient, Node, trimManagedFields } from "@fjord/kube";
 import { type Part, runAll } from "../agent/run-all.ts";
 import { defaultRestartTiming, type RestartTiming } from "../pod/plan/restart-delay.ts";
@@ -108,6 +108,7 @@ export class Fleet {
     this.#signal = signal;
     try {
       this.#nodeInfo = await this.#describe(signal);
+      if (signal.aborted) return;
       const nodes = new Cache({
         client: this.#heartbeats,
         kind: Node,
@@ -232,13 +233,7 @@ export class Fleet {
   }
 
   async #describe(signal: AbortSignal): Promise<NodeFacts["nodeInfo"]> {
-    let version: string | undefined;
-    try {
-      const { body } = await this.#client.raw("GET", "/version", { signal });
-      version = (JSON.parse(body.toString("utf8")) as { gitVersion?: string }).gitVersion;
-    } catch (error) {
-      this.#options.logger.warn("the API server does not tell its version", { error: describeError(error) });
-    }
+    const version = await this.#version(signal);
     return {
       machineID: "",
       systemUUID: "",
@@ -251,6 +246,23 @@ export class Fleet {
       operatingSystem: "linux",
       architecture: "amd64",
     };
+  }
+
+  /** Waits for an API that is away: nodes that begin without its version would all be written twice. */
+  async #version(signal: AbortSignal): Promise<string | undefined> {
+    const { clock, random, logger } = this.#options;
+    const backoff = new Backoff({ initial: 200, max: 5_000, random });
+    while (!signal.aborted) {
+      try {
+        const { body } = await this.#client.raw("GET", "/version", { signal });
+        return (JSON.parse(body.toString("utf8")) as { gitVersion?: string }).gitVersion;
+      } catch (error) {
+        if (signal.aborted) break;
+        if (backoff.failures === 0) logger.warn("the API server does not answer yet", { error: describeError(error) });
+        await sleep(clock, backoff.next(), signal);
+      }
+    }
+    return undefined;
   }
 
   #nameOf(index: number): string {

@@ -9,6 +9,8 @@ export class TestPodApi implements Api {
   readonly deletions: string[] = [];
   /** Whether statuses that were written are remembered. */
   keepsPatches = true;
+  /** Whether writes fail, as they do while an API server is away. */
+  isAway = false;
   writes = 0;
   lists = 0;
   readonly #pods = new Map<string, string>();
@@ -76,6 +78,7 @@ export class TestPodApi implements Api {
   }
 
   async patch<T extends KubeObject>(_kind: unknown, { name, namespace }: ObjectKey, _type: string, patch: unknown) {
+    this.#refuseIfAway();
     const pod = this.pod(name, namespace);
     const { metadata, status } = JSON.parse(JSON.stringify(patch)) as Required<Pick<Pod, "metadata" | "status">>;
     if (pod === undefined || pod.metadata.uid !== metadata.uid) throw notFound(name);
@@ -96,6 +99,7 @@ export class TestPodApi implements Api {
   }
 
   async delete(_kind: unknown, { name, namespace }: ObjectKey): Promise<void> {
+    this.#refuseIfAway();
     const key = `${namespace}/${name}`;
     const text = this.#pods.get(key);
     if (text === undefined) throw notFound(name);
@@ -110,6 +114,10 @@ export class TestPodApi implements Api {
     const text = JSON.stringify(pod);
     this.#pods.set(`${pod.metadata.namespace}/${pod.metadata.name}`, text);
     this.#push({ type, object: JSON.parse(text) as Pod });
+  }
+
+  #refuseIfAway(): void {
+    if (this.isAway) throw new Error("connection refused");
   }
 
   #next(): string {
