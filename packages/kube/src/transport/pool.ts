@@ -1,5 +1,5 @@
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { Connection } from "./connection.ts";
 import type { Connect } from "./dial.ts";
 import { Turn, type TurnOwner } from "./turn.ts";
 import type { AnswerHandler, Sending, Wire, WireRequest } from "./wire.ts";
@@ -19,20 +19,14 @@ export interface PoolOptions {
   readonly keepAliveMs: number;
 }
 
-interface Idle {
-  readonly connection: Duplex;
-  readonly until: number;
-  readonly onUnexpected: () => void;
-}
-
 /** Connections to one server, each used by one request at a time. Requests that find none wait in line. */
 export class ConnectionPool implements Wire, TurnOwner {
   readonly #options: PoolOptions;
   readonly host: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The last one is the one that was used last. */
-  readonly #idle: Idle[] = [];
-  readonly #connections = new Map<Duplex, Turn | undefined>();
+  readonly #idle: Connection[] = [];
+  readonly #connections = new Set<Connection>();
   readonly #attempts = new Set<AbortController>();
   readonly #waiting = new Set<Turn>();
   readonly #turns = new Set<Turn>();
@@ -62,7 +56,7 @@ export class ConnectionPool implements Wire, TurnOwner {
 
   /** Keeps no connection any more, and resolves when the requests under way have ended. */
   close(): Promise<void> {
-    for (const { connection } of this.#idle.splice(0)) connection.destroy();
+    for (const connection of this.#idle.splice(0)) connection.destroy();
     clearTimeout(this.#idleTimer);
     this.#empty ??= Promise.withResolvers();
     this.#checkEmpty();
@@ -74,12 +68,12 @@ export class ConnectionPool implements Wire, TurnOwner {
     void this.close();
     for (const attempt of this.#attempts) attempt.abort(reason);
     for (const turn of this.#turns) turn.fail(reason);
-    for (const connection of this.#connections.keys()) connection.destroy();
+    for (const connection of this.#connections) connection.destroy();
   }
 
-  onFree(turn: Turn, connection: Duplex, keepAliveMs: number): void {
+  onFree(turn: Turn, connection: Connection, keepAliveMs: number): void {
     this.onOver(turn);
-    this.#connections.set(connection, undefined);
+    connection.turn = undefined;
     this.#offer(connection, keepAliveMs);
   }
 
@@ -96,15 +90,15 @@ export class ConnectionPool implements Wire, TurnOwner {
     this.#empty.resolve();
   }
 
-  #use(connection: Duplex, turn: Turn): void {
-    this.#connections.set(connection, turn);
+  #use(connection: Connection, turn: Turn): void {
+    connection.turn = turn;
     turn.begin(connection);
   }
 
   /** To whoever has waited longest, else to whoever comes next. */
-  #offer(connection: Duplex, keepAliveMs: number): void {
+  #offer(connection: Connection, keepAliveMs: number): void {
     const [next] = this.#waiting;
-    if (next !== undefined && !connection.destroyed) {
+    if (next !== undefined && connection.usable) {
       this.#waiting.delete(next);
       this.#use(connection, next);
       return;
@@ -114,21 +108,18 @@ export class ConnectionPool implements Wire, TurnOwner {
     else this.#keep(connection, ms);
   }
 
-  #keep(connection: Duplex, ms: number): void {
-    // Bytes that nobody asked for, or the server's end: the next request must not find either.
-    const onUnexpected = () => void connection.destroy();
-    connection.on("data", onUnexpected).on("end", onUnexpected).resume();
-    this.#idle.push({ connection, until: performance.now() + ms, onUnexpected });
-    unref(connection);
+  #keep(connection: Connection, ms: number): void {
+    if (connection.stream.isPaused()) connection.stream.resume();
+    connection.idleUntil = performance.now() + ms;
+    connection.keepProcess(false);
+    this.#idle.push(connection);
     this.#idleTimer ??= setTimeout(() => this.#dropOld(), ms).unref();
   }
 
-  #takeIdle(): Duplex | undefined {
-    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      const { connection, onUnexpected, until } = idle;
-      connection.off("data", onUnexpected).off("end", onUnexpected);
-      if (connection.writable && connection.readable && until > performance.now()) {
-        ref(connection);
+  #takeIdle(): Connection | undefined {
+    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
+      if (connection.usable && connection.idleUntil > performance.now()) {
+        connection.keepProcess(true);
         return connection;
       }
       connection.destroy();
@@ -138,10 +129,11 @@ export class ConnectionPool implements Wire, TurnOwner {
 
   #dropOld(): void {
     const now = performance.now();
-    const kept = this.#idle.filter(({ until }) => until > now);
-    for (const { connection, until } of this.#idle) if (until <= now) connection.destroy();
+    const old = this.#idle.filter(({ idleUntil }) => idleUntil <= now);
+    const kept = this.#idle.filter(({ idleUntil }) => idleUntil > now);
     this.#idle.splice(0, this.#idle.length, ...kept);
-    const next = Math.min(...kept.map(({ until }) => until));
+    for (const connection of old) connection.destroy();
+    const next = Math.min(...kept.map(({ idleUntil }) => idleUntil));
     this.#idleTimer = kept.length === 0 ? undefined : setTimeout(() => this.#dropOld(), next - now + 1).unref();
   }
 
@@ -159,9 +151,11 @@ export class ConnectionPool implements Wire, TurnOwner {
     const attempt = new AbortController();
     this.#attempts.add(attempt);
     try {
-      const connection = await this.#connect(attempt);
+      const stream = await this.#connect(attempt);
       this.#attempts.delete(attempt);
-      this.#added(connection);
+      const connection = new Connection(stream, (gone) => this.#forget(gone));
+      this.#connections.add(connection);
+      this.#offer(connection, Number.POSITIVE_INFINITY);
     } catch (error) {
       this.#attempts.delete(attempt);
       const [first] = this.#waiting;
@@ -189,29 +183,10 @@ export class ConnectionPool implements Wire, TurnOwner {
     });
   }
 
-  #added(connection: Duplex): void {
-    this.#connections.set(connection, undefined);
-    // What is on the connection hears of it by its closing.
-    connection.on("error", () => {});
-    connection.on("close", () => this.#gone(connection));
-    this.#offer(connection, Number.POSITIVE_INFINITY);
-  }
-
-  #gone(connection: Duplex): void {
-    const turn = this.#connections.get(connection);
+  #forget(connection: Connection): void {
     this.#connections.delete(connection);
-    const index = this.#idle.findIndex((idle) => idle.connection === connection);
+    const index = this.#idle.indexOf(connection);
     if (index !== -1) this.#idle.splice(index, 1);
-    turn?.lost();
     this.#connectAsNeeded();
   }
-}
-
-// An idle connection must not keep the process alive; one that a caller made may know nothing of this.
-function unref(connection: Duplex): void {
-  (connection as Partial<Socket>).unref?.();
-}
-
-function ref(connection: Duplex): void {
-  (connection as Partial<Socket>).ref?.();
 }

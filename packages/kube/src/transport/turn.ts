@@ -1,7 +1,7 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import type { Connection } from "./connection.ts";
 import type { HttpHeaders } from "./http.ts";
+import { requestHead } from "./request-head.ts";
+import { ResponseReader, type ResponseSink } from "./response-reader.ts";
 import type { AnswerHandler, Sending, WireRequest } from "./wire.ts";
 
 /** What a turn needs of the pool that gave it. */
@@ -10,36 +10,38 @@ export interface TurnOwner {
   /** Sent with each request. */
   readonly headers: Readonly<Record<string, string>>;
   /** The answer was read to its end, and the connection may be used again for as long as given. */
-  onFree(turn: Turn, connection: Duplex, keepAliveMs: number): void;
+  onFree(turn: Turn, connection: Connection, keepAliveMs: number): void;
   /** The turn ended otherwise, and so did its connection if it had one. */
   onOver(turn: Turn): void;
 }
 
 /** One request's turn on a connection: waiting for one, then using it alone until the answer's end. */
-export class Turn implements Sending {
+export class Turn implements Sending, ResponseSink {
   readonly #owner: TurnOwner;
   readonly #request: WireRequest;
   readonly #handler: AnswerHandler;
-  #connection: Duplex | undefined;
-  #response: IncomingMessage | undefined;
+  readonly #reader: ResponseReader;
+  #connection: Connection | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #begun = false;
+  #bodyTimer = false;
   #over = false;
-  #answered = false;
 
   constructor(owner: TurnOwner, request: WireRequest, handler: AnswerHandler) {
     this.#owner = owner;
     this.#request = request;
     this.#handler = handler;
+    this.#reader = new ResponseReader(request.method, this);
   }
 
   /** Sends the request over a connection that is open and idle. */
-  begin(connection: Duplex): void {
+  begin(connection: Connection): void {
     const { headersTimeoutMs, body } = this.#request;
-    let sending: ClientRequest;
+    let head: string;
     try {
-      sending = this.#open(connection);
+      head = requestHead(this.#request, this.#owner.host, this.#owner.headers);
     } catch (error) {
-      // A path or header that cannot be sent: the connection has seen nothing of it.
+      // The connection has seen nothing of it.
       this.#over = true;
       this.#owner.onFree(this, connection, Number.POSITIVE_INFINITY);
       this.#handler.onError(error as Error);
@@ -48,18 +50,15 @@ export class Turn implements Sending {
     this.#connection = connection;
     this.#handler.onSent();
     if (headersTimeoutMs > 0) this.#timer = setTimeout(headersTimedOut, headersTimeoutMs, this, headersTimeoutMs);
-    sending.on("response", (response) => this.#begun(response));
-    sending.on("error", (error) => this.fail(error));
-    sending.on("close", () => this.#closed(connection));
-    sending.end(body);
+    connection.write(head, body);
   }
 
   pause(): void {
-    this.#response?.pause();
+    this.#connection?.stream.pause();
   }
 
   resume(): void {
-    this.#response?.resume();
+    this.#connection?.stream.resume();
   }
 
   abort(): void {
@@ -70,72 +69,70 @@ export class Turn implements Sending {
     if (this.#finish()) this.#handler.onError(error);
   }
 
-  /** The connection is gone. */
-  lost(): void {
-    this.fail(Object.assign(new Error("the connection was closed before the answer's end"), { code: "ECONNRESET" }));
-  }
-
-  #open(connection: Duplex): ClientRequest {
-    const { method, path } = this.#request;
-    // As a plain import it would load all of fetch, by Node's own getters.
-    const sending = process.getBuiltinModule("node:http").request({
-      method,
-      path,
-      headers: this.#headerList(),
-      createConnection: () => connection as Socket,
-    });
-    // Without an agent Node means to end the connection; this one goes back to the pool.
-    sending.shouldKeepAlive = true;
-    return sending;
-  }
-
-  // In this form Node writes them as they are; as an object it would look at each of them several times.
-  #headerList(): string[] {
-    const { headers, body, method } = this.#request;
-    const list = ["connection", "keep-alive"];
-    let host: string | undefined = this.#owner.host;
-    for (const name in headers) {
-      const value = headers[name];
-      if (value === undefined) continue;
-      if (name.length === 4 && name.toLowerCase() === "host") host = undefined;
-      if (typeof value === "string") list.push(name, value);
-      else for (const one of value) list.push(name, one);
-    }
-    for (const name in this.#owner.headers) list.push(name, this.#owner.headers[name] as string);
-    if (host !== undefined) list.push("host", host);
-    if (body !== undefined) list.push("content-length", String(Buffer.byteLength(body)));
-    else if (method !== "GET" && method !== "HEAD") list.push("content-length", "0");
-    return list;
-  }
-
-  #begun(response: IncomingMessage): void {
+  /** The next bytes of the answer. */
+  receive(bytes: Buffer): void {
     if (this.#over) return;
-    this.#response = response;
+    try {
+      this.#reader.push(bytes);
+    } catch (error) {
+      this.fail(error as Error);
+      return;
+    }
+    if (!this.#over) this.#watchBody();
+    else if (this.#reader.done) this.#leave();
+  }
+
+  /** The server has ended its side. */
+  receiveEnd(): void {
+    if (this.#over) return;
+    if (!this.#reader.end()) this.fail(reset("the other side closed the connection before the answer's end"));
+    else this.#leave();
+  }
+
+  /** The connection is gone. */
+  lost(error: Error | undefined): void {
+    this.fail(error ?? reset("the connection was closed before the answer's end"));
+  }
+
+  onHead(statusCode: number, headers: HttpHeaders): void {
+    this.#begun = true;
+    if (!this.#over) this.#handler.onHead(statusCode, headers);
+  }
+
+  onData(chunk: Buffer): void {
+    if (!this.#over) this.#handler.onData(chunk);
+  }
+
+  onEnd(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#handler.onEnd();
+  }
+
+  // Only for an answer that does not come all at once.
+  #watchBody(): void {
+    if (!this.#begun) return;
+    if (this.#bodyTimer) {
+      this.#timer?.refresh();
+      return;
+    }
+    this.#bodyTimer = true;
     clearTimeout(this.#timer);
     const { bodyTimeoutMs } = this.#request;
     this.#timer = bodyTimeoutMs > 0 ? setTimeout(bodyTimedOut, bodyTimeoutMs, this, bodyTimeoutMs) : undefined;
-    this.#handler.onHead(response.statusCode ?? 0, response.headers as HttpHeaders);
-    response.on("data", (chunk: Buffer) => {
-      if (this.#over) return;
-      this.#timer?.refresh();
-      this.#handler.onData(chunk);
-    });
-    response.on("error", (error) => this.fail(error));
-    response.on("end", () => {
-      if (this.#over) return;
-      this.#over = true;
-      this.#answered = true;
-      clearTimeout(this.#timer);
-      this.#handler.onEnd();
-    });
   }
 
-  /** Node is done with the connection: it is gone, or free. */
-  #closed(connection: Duplex): void {
-    if (!this.#over) this.lost();
-    if (!this.#answered) return;
-    if (connection.writable && connection.readable) {
-      this.#owner.onFree(this, connection, keepAliveMs(this.#response?.headers));
+  /** After a whole answer; a connection that still has the request to write is of no use to another. */
+  #leave(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    this.#connection = undefined;
+    const { reusable, keepAliveSeconds } = this.#reader;
+    if (reusable && connection.usable && connection.stream.writableLength === 0) {
+      const ms =
+        keepAliveSeconds === undefined ? Number.POSITIVE_INFINITY : keepAliveSeconds * 1000 - KEEP_ALIVE_MARGIN_MS;
+      this.#owner.onFree(this, connection, ms);
     } else {
       connection.destroy();
       this.#owner.onOver(this);
@@ -148,6 +145,7 @@ export class Turn implements Sending {
     this.#over = true;
     clearTimeout(this.#timer);
     this.#connection?.destroy();
+    this.#connection = undefined;
     this.#owner.onOver(this);
     return true;
   }
@@ -165,10 +163,9 @@ function timeout(what: string): Error {
   return Object.assign(new Error(`Timeout: ${what}`), { code: "ETIMEDOUT" });
 }
 
-/** For how long the server says that it keeps an idle connection, less the time that its word to close may take. */
-function keepAliveMs(headers: IncomingMessage["headers"] | undefined): number {
-  const seconds = /\btimeout=(\d+)/i.exec(String(headers?.["keep-alive"] ?? ""))?.[1];
-  return seconds === undefined ? Number.POSITIVE_INFINITY : Math.max(0, Number(seconds) * 1000 - KEEP_ALIVE_MARGIN_MS);
+function reset(what: string): Error {
+  return Object.assign(new Error(what), { code: "ECONNRESET" });
 }
 
+// The server's word to close may be on its way while we write.
 const KEEP_ALIVE_MARGIN_MS = 1_000;
