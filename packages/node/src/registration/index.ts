@@ -1,3 +1,4 @@
+export { addressTowards } from "../machine/node-address.ts";
 export { ClientCertificate, type ClientCertificateOptions } from "./client-certificate.ts";
 export * from "./errors.ts";
 export { type BootstrapOptions, type JoinedCluster, type JoinOptions, joinCluster } from "./join-cluster.ts";
@@ -13,4 +14,4 @@ export { type CertificatePair, PkiDirectory } from "./pki-directory.ts";
 export { ServingCertificate, type ServingCertificateOptions } from "./serving-certificate.ts";
 export { type LabelFacts, standardLabels } from "./standard-labels.ts";
 export { parseTaint, type Taint } from "./taints.ts";
-export { type AlternativeNames, type CertificateSubject, selfSignedCertificate } from "./x509.ts";
+export { type AlternativeNames, type CertificateSubject, generateKey, selfSignedCertificate } from "./x509.ts";
