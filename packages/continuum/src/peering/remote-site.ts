@@ -1,4 +1,4 @@
-import type { KubeClient } from "@fjord/kube";
+import type { KubeClient, ReflectorTiming } from "@fjord/kube";
 import type { SiteId } from "../identity/site-identity.ts";
 import type { SiteReport } from "./protocol.ts";
 
@@ -40,6 +40,12 @@ export interface RemoteSite {
   /** Asks for a report now rather than at the next beat, for whoever knows that something has changed. */
   refresh(): void;
 }
+
+/**
+ * For caches of a remote site: nobody waits long for its return. Connections to a site that is away fail at once, so that
+ * asking often costs nothing.
+ */
+export const remoteTiming: Partial<ReflectorTiming> = { backoffInitialMs: 100, backoffMaxMs: 1_000 };
 
 /** All peers that the own site has a Site object for. */
 export interface RemoteSites {

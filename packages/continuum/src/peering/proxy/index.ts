@@ -1,0 +1,6 @@
+export { type AuditLine, type AuditSink, auditLog } from "./audit.ts";
+export type { KubePath } from "./kube-path.ts";
+export { type AcceptedWrite, KubeProxy, type KubeProxyOptions } from "./kube-proxy.ts";
+export type { CustomResource } from "./rules.ts";
+export { defaultTenantLimits, type TenantLimits } from "./tenant-traffic.ts";
+export { TwinNamespaces, type TwinNamespacesOptions } from "./twin-namespaces.ts";

@@ -1,0 +1,263 @@
+import { once } from "node:events";
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream";
+import { type Clock, describeError, type Logger } from "@fjord/base";
+import type { ClusterConfig } from "@fjord/kube";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { Caller, RawRoute } from "../peer-routes.ts";
+import { KUBE_PREFIX } from "../protocol.ts";
+import { noPeerMetrics, type PeerMetrics } from "../server/peer-metrics.ts";
+import type { Tenant, Tenants } from "../tenants.ts";
+import { ApiServer } from "./api-server.ts";
+import { type AuditSink, auditLog } from "./audit.ts";
+import { type Decision, decide, notYours } from "./decide.ts";
+import { Exchange } from "./exchange.ts";
+import { answerHeaders, impersonating, upstreamHeaders } from "./headers.ts";
+import { type KubePath, resourceName } from "./kube-path.ts";
+import { forbidden, KubeRefusal } from "./kube-refusal.ts";
+import { readBody } from "./read-body.ts";
+import { type CustomResource, Rules, type Verb } from "./rules.ts";
+import { defaultTenantLimits, type TenantLimits, Traffic } from "./tenant-traffic.ts";
+import { joinUpgrade } from "./upgrade.ts";
+import { checkWrite } from "./write-check.ts";
+
+/** A write of a tenant that the API server has accepted. */
+export interface AcceptedWrite {
+  readonly consumer: SiteId;
+  readonly path: KubePath;
+  readonly verb: Verb;
+  /** The API server's answer. */
+  readonly body: Buffer;
+}
+
+export interface KubeProxyOptions {
+  /** How the agent itself reaches the own API server; it must be allowed to impersonate. */
+  readonly config: ClusterConfig;
+  readonly tenants: Tenants;
+  /** Whether the namespace is a twin namespace of the consumer. */
+  readonly isTwinOf: (consumer: SiteId, namespace: string) => boolean | Promise<boolean>;
+  /** Custom resources that consumers may have twins of. */
+  readonly customResources?: readonly CustomResource[];
+  readonly limits?: Partial<TenantLimits>;
+  /** Told of each request. @default the log */
+  readonly audit?: AuditSink;
+  /** Told of each accepted write of a ShadowPod, before the consumer is. */
+  readonly onWritten?: (write: AcceptedWrite) => void;
+  readonly peerMetrics?: PeerMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The own Kubernetes API for tenants. Three locks, one behind the other: what is asked must be on a short list, in a
+ * namespace that is the consumer's, and allowed by RBAC to the tenant's service account, whom it acts as.
+ */
+export class KubeProxy implements RawRoute {
+  readonly prefix = KUBE_PREFIX;
+  readonly access = "peer";
+  readonly #options: KubeProxyOptions;
+  readonly #rules: Rules;
+  readonly #traffic: Traffic;
+  readonly #limits: TenantLimits;
+  readonly #api: ApiServer;
+  readonly #audit: AuditSink;
+  readonly #metrics: PeerMetrics;
+  readonly #stopListening: () => void;
+
+  constructor(options: KubeProxyOptions) {
+    this.#options = options;
+    this.#rules = new Rules(options.customResources);
+    this.#limits = { ...defaultTenantLimits, ...options.limits };
+    this.#traffic = new Traffic(this.#limits, options.clock);
+    this.#api = new ApiServer(options.config);
+    this.#audit = options.audit ?? auditLog(options.logger);
+    this.#metrics = options.peerMetrics ?? noPeerMetrics;
+    this.#stopListening = options.tenants.onChange((consumer) => {
+      if (options.tenants.get(consumer) === undefined) this.#traffic.cut(consumer);
+    });
+  }
+
+  /** Ends what is under way and lets connections go. */
+  close(): void {
+    this.#stopListening();
+    this.#traffic.cutAll();
+    this.#api.close();
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> {
+    const exchange = this.#begin(request, caller);
+    response.once("close", () => {
+      if (!response.writableFinished) exchange.abandon();
+      this.#over(exchange);
+    });
+    try {
+      const { decision, tenant } = await this.#admit(exchange, false);
+      if (decision.verb === "get" || decision.verb === "list" || decision.verb === "watch")
+        await this.#read(exchange, decision, tenant, response);
+      else await this.#write(exchange, decision, tenant, response);
+    } catch (error) {
+      if (exchange.cut) response.destroy();
+      else this.#refusal(exchange, error).send(response);
+    }
+  }
+
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): Promise<void> {
+    const exchange = this.#begin(request, caller);
+    socket.once("close", () => {
+      exchange.abandon();
+      this.#over(exchange);
+    });
+    try {
+      const { decision, tenant } = await this.#admit(exchange, true);
+      const upstream = await this.#open(exchange, decision, this.#headers(exchange, decision, tenant, "upgrade"));
+      upstream.end();
+      exchange.status = await joinUpgrade(upstream, socket, head);
+    } catch (error) {
+      if (exchange.cut) socket.destroy();
+      else this.#refusal(exchange, error).sendRaw(socket);
+    }
+  }
+
+  #begin(request: IncomingMessage, caller: Caller): Exchange {
+    const url = (request.url ?? "").slice(KUBE_PREFIX.length);
+    return new Exchange(request, caller, url, this.#options.clock);
+  }
+
+  #over(exchange: Exchange): void {
+    exchange.over(this.#audit);
+    this.#metrics.proxied(exchange.verb, exchange.resource, exchange.status, exchange.ms / 1000);
+  }
+
+  /** The three questions that are asked here, cheapest first. */
+  async #admit(exchange: Exchange, upgrade: boolean): Promise<{ decision: Decision; tenant: Tenant }> {
+    const { request, caller, url } = exchange;
+    const tenant = this.#tenant(caller.id);
+    const decision = decide(request.method ?? "", url, upgrade, tenant, this.#rules);
+    exchange.verb = decision.verb;
+    exchange.resource = resourceName(decision.path);
+    const traffic = this.#traffic.of(caller.id);
+    exchange.onEnd(traffic.begin(decision.stream, () => exchange.end()));
+    const { twinNamespace } = decision;
+    if (twinNamespace !== undefined) {
+      const answer = this.#options.isTwinOf(caller.id, twinNamespace);
+      if (!(typeof answer === "boolean" ? answer : await answer)) throw forbidden(notYours(twinNamespace));
+      // It may have ended while we looked.
+      if (typeof answer !== "boolean") this.#tenant(caller.id);
+    }
+    return { decision, tenant };
+  }
+
+  #tenant(id: SiteId): Tenant {
+    const tenant = this.#options.tenants.get(id);
+    if (tenant === undefined) throw forbidden(`there is no contract in force with the site ${id}`);
+    return tenant;
+  }
+
+  #headers(exchange: Exchange, decision: Decision, tenant: Tenant, sort: "read" | "write" | "upgrade") {
+    const identity = decision.tenantWide ? {} : impersonating(tenant);
+    return upstreamHeaders(exchange.request.headers, sort, identity);
+  }
+
+  async #open(exchange: Exchange, decision: Decision, headers: OutgoingHttpHeaders): Promise<ClientRequest> {
+    const { stream: alone, target: path } = decision;
+    const method = exchange.request.method ?? "";
+    const upstream = await this.#api.open({ method, path, headers, alone });
+    exchange.reaches(upstream);
+    return upstream;
+  }
+
+  async #read(exchange: Exchange, decision: Decision, tenant: Tenant, response: ServerResponse): Promise<void> {
+    if (hasBody(exchange.request)) throw new KubeRefusal(400, "a read has no body");
+    const upstream = await this.#open(exchange, decision, this.#headers(exchange, decision, tenant, "read"));
+    upstream.end();
+    const answer = await this.#answerOf(upstream);
+    this.#answer(exchange, answer, response);
+    await passOn(answer, response);
+  }
+
+  async #write(exchange: Exchange, decision: Decision, tenant: Tenant, response: ServerResponse): Promise<void> {
+    const { request, caller } = exchange;
+    const traffic = this.#traffic.of(caller.id);
+    const body = await readBody(request, this.#limits.bodyBytes, traffic);
+    try {
+      const { verb, path } = decision;
+      checkWrite({ consumer: caller.id, verb, path, contentType: request.headers["content-type"], body });
+      // It took a while: the contract may be over by now.
+      this.#tenant(caller.id);
+      const headers = this.#headers(exchange, decision, tenant, "write");
+      const upstream = await this.#open(exchange, decision, { ...headers, "content-length": body.length });
+      upstream.end(body);
+      const answer = await this.#answerOf(upstream);
+      if (this.#options.onWritten !== undefined && isOfShadowPod(path)) {
+        await this.#announce(exchange, decision, answer, response);
+      } else {
+        this.#answer(exchange, answer, response);
+        await passOn(answer, response);
+      }
+    } finally {
+      traffic.release(body.length);
+    }
+  }
+
+  async #announce(
+    exchange: Exchange,
+    { verb, path }: Decision,
+    answer: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const { statusCode = 502 } = answer;
+    if (statusCode >= 200 && statusCode < 300) {
+      try {
+        this.#options.onWritten?.({ consumer: exchange.caller.id, path, verb, body });
+      } catch (error) {
+        this.#options.logger.error("nobody took a tenant's write", { reason: describeError(error) });
+      }
+    }
+    this.#answer(exchange, answer, response);
+    response.end(body);
+  }
+
+  async #answerOf(upstream: ClientRequest): Promise<IncomingMessage> {
+    const [answer] = (await once(upstream, "response")) as [IncomingMessage];
+    if (answer.statusCode === 401) this.#api.rejected();
+    return answer;
+  }
+
+  #answer(exchange: Exchange, answer: IncomingMessage, response: ServerResponse): void {
+    // The agent's own credential was not taken: nothing that the consumer could do about.
+    const status = answer.statusCode === 401 ? 503 : (answer.statusCode ?? 502);
+    exchange.status = status;
+    response.writeHead(status, answerHeaders(answer.headers, "plain"));
+    response.flushHeaders();
+  }
+
+  #refusal(exchange: Exchange, error: unknown): KubeRefusal {
+    const refusal = error instanceof KubeRefusal ? error : this.#unavailable(exchange, error);
+    exchange.status = refusal.status;
+    exchange.refusedByProxy = true;
+    return refusal;
+  }
+
+  #unavailable(exchange: Exchange, error: unknown): KubeRefusal {
+    const { verb, resource } = exchange;
+    this.#options.logger.warn("a tenant's request failed", { verb, resource, reason: describeError(error) });
+    return new KubeRefusal(503, "the API server of this site did not answer", 1);
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+function isOfShadowPod({ resource, group }: KubePath): boolean {
+  return resource === "shadowpods" && group === "fjord.dev";
+}
+
+/** Passes the answer's bytes on as they come and as fast as they are taken; either end takes the other with it. */
+function passOn(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => pipeline(answer, response, () => resolve()));
+}

@@ -1,0 +1,81 @@
+import { group as fjordGroup } from "@fjord/api";
+import { type KubePath, resourceName } from "./kube-path.ts";
+import { flag, type KubeQuery } from "./kube-query.ts";
+
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+
+/** What consumers may ask of a kind at all; RBAC may still say no. */
+export interface ResourceRule {
+  readonly verbs: readonly Verb[];
+  /** Objects are in the tenant's own namespace, not in twin namespaces. */
+  readonly inTenantNamespace?: boolean;
+  /** May be listed and watched over all of the consumer's namespaces at once. */
+  readonly tenantWide?: boolean;
+  /** Only as an upgraded connection. */
+  readonly upgrade?: boolean;
+}
+
+/** A custom resource that the provider's owner lets consumers have twins of. */
+export interface CustomResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+const READ: readonly Verb[] = ["get", "list", "watch"];
+const ALL: readonly Verb[] = [...READ, "create", "update", "patch", "delete"];
+const twin: ResourceRule = { verbs: ALL, tenantWide: true };
+const stream: ResourceRule = { verbs: ["get", "create"], upgrade: true };
+
+const builtIn: Readonly<Record<string, ResourceRule>> = {
+  pods: { verbs: READ, tenantWide: true },
+  "pods/log": { verbs: ["get"] },
+  "pods/exec": stream,
+  "pods/attach": stream,
+  "pods/portforward": stream,
+  [`shadowpods.${fjordGroup}`]: twin,
+  [`twinnamespaces.${fjordGroup}`]: { verbs: [...READ, "create", "delete"], inTenantNamespace: true },
+  configmaps: twin,
+  secrets: twin,
+  services: twin,
+  persistentvolumeclaims: twin,
+  "endpointslices.discovery.k8s.io": twin,
+  "ingresses.networking.k8s.io": twin,
+  "networkpolicies.networking.k8s.io": twin,
+  "poddisruptionbudgets.policy": twin,
+  events: { verbs: READ },
+  "events.events.k8s.io": { verbs: READ },
+};
+
+/** Which kinds the proxy knows. */
+export class Rules {
+  readonly #rules: ReadonlyMap<string, ResourceRule>;
+
+  constructor(custom: readonly CustomResource[] = []) {
+    const own = custom.map(({ group, resource }) => [`${resource}.${group}`, twin] as const);
+    this.#rules = new Map([...own, ...Object.entries(builtIn)]);
+  }
+
+  of(path: KubePath): ResourceRule | undefined {
+    return this.#rules.get(resourceName(path));
+  }
+}
+
+/** The verb of a request, as Kubernetes would name it; undefined for a method that a path of this sort does not have. */
+export function verbOf(method: string, path: KubePath, query: KubeQuery): Verb | undefined {
+  const named = path.name !== undefined;
+  switch (method) {
+    case "GET":
+      if (named) return "get";
+      return flag(query, "watch") ? "watch" : "list";
+    case "POST":
+      return named === (path.subresource !== undefined) ? "create" : undefined;
+    case "PUT":
+      return named ? "update" : undefined;
+    case "PATCH":
+      return named ? "patch" : undefined;
+    case "DELETE":
+      return named ? "delete" : undefined;
+    default:
+      return undefined;
+  }
+}

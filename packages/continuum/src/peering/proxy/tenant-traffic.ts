@@ -1,0 +1,107 @@
+import { type Clock, TokenBucket } from "@fjord/base";
+import type { SiteId } from "../../identity/site-identity.ts";
+import { KubeRefusal } from "./kube-refusal.ts";
+
+/** How much one tenant may ask of the API server. */
+export interface TenantLimits {
+  readonly requestsPerSecond: number;
+  readonly burst: number;
+  /** Requests at once, streams not counted. */
+  readonly requests: number;
+  /** Watches, logs and upgraded connections at once. */
+  readonly streams: number;
+  /** Bytes of one body. */
+  readonly bodyBytes: number;
+  /** Bytes of bodies held at once. */
+  readonly heldBytes: number;
+}
+
+export const defaultTenantLimits: TenantLimits = {
+  requestsPerSecond: 500,
+  burst: 1_000,
+  requests: 128,
+  streams: 512,
+  bodyBytes: 3 * 1024 * 1024,
+  heldBytes: 24 * 1024 * 1024,
+};
+
+/** What one tenant has under way, and how to end all of it. */
+export class TenantTraffic {
+  readonly #limits: TenantLimits;
+  readonly #bucket: TokenBucket;
+  readonly #cuts = new Set<() => void>();
+  #requests = 0;
+  #streams = 0;
+  #held = 0;
+
+  constructor(limits: TenantLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#bucket = new TokenBucket({ burst: limits.burst, perSecond: limits.requestsPerSecond, clock });
+  }
+
+  get idle(): boolean {
+    return this.#cuts.size === 0;
+  }
+
+  /** Begins a request that `cut` ends; the function returned says that it has ended. Throws `KubeRefusal`. */
+  begin(stream: boolean, cut: () => void): () => void {
+    if (!this.#bucket.tryTake()) throw new KubeRefusal(429, "this consumer asks too often", 1);
+    if (stream ? this.#streams >= this.#limits.streams : this.#requests >= this.#limits.requests)
+      throw new KubeRefusal(429, `this consumer has too many ${stream ? "streams" : "requests"} at once`, 1);
+    if (stream) this.#streams++;
+    else this.#requests++;
+    this.#cuts.add(cut);
+    return () => {
+      if (!this.#cuts.delete(cut)) return;
+      if (stream) this.#streams--;
+      else this.#requests--;
+    };
+  }
+
+  /** Takes room for more of a body. Throws `KubeRefusal`. */
+  hold(bytes: number): void {
+    if (this.#held + bytes > this.#limits.heldBytes)
+      throw new KubeRefusal(429, "this consumer sends too much at once", 1);
+    this.#held += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes;
+  }
+
+  cut(): void {
+    for (const cut of [...this.#cuts]) cut();
+  }
+}
+
+/** The traffic of all tenants. */
+export class Traffic {
+  readonly #limits: TenantLimits;
+  readonly #clock: Clock;
+  readonly #tenants = new Map<SiteId, TenantTraffic>();
+
+  constructor(limits: TenantLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  of(consumer: SiteId): TenantTraffic {
+    let traffic = this.#tenants.get(consumer);
+    if (traffic === undefined) {
+      traffic = new TenantTraffic(this.#limits, this.#clock);
+      this.#tenants.set(consumer, traffic);
+    }
+    return traffic;
+  }
+
+  /** Ends everything of a tenant that is one no more. */
+  cut(consumer: SiteId): void {
+    const traffic = this.#tenants.get(consumer);
+    this.#tenants.delete(consumer);
+    traffic?.cut();
+  }
+
+  cutAll(): void {
+    for (const consumer of [...this.#tenants.keys()]) this.cut(consumer);
+  }
+}

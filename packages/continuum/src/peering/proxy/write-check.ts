@@ -1,0 +1,166 @@
+import { CONSUMER_LABEL, group as fjordGroup } from "@fjord/api";
+import { type KubePath, resourceName } from "./kube-path.ts";
+import { KubeRefusal } from "./kube-refusal.ts";
+import type { Verb } from "./rules.ts";
+
+const OBJECT_TYPES = ["application/json"];
+const PATCH_TYPES = [
+  "application/merge-patch+json",
+  "application/strategic-merge-patch+json",
+  "application/json-patch+json",
+  // Sent by clients that apply; only JSON, which is YAML, is taken.
+  "application/apply-patch+yaml",
+];
+const JSON_PATCH = "application/json-patch+json";
+
+/** Types of Secret that make the control plane do something for whoever may write them. */
+const ACTING_SECRETS = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+
+export interface Write {
+  readonly consumer: string;
+  readonly verb: Verb;
+  readonly path: KubePath;
+  readonly contentType: string | undefined;
+  readonly body: Buffer;
+}
+
+/**
+ * Throws `KubeRefusal` for a body that we cannot read, that claims to be another consumer's, or that asks for what reaches
+ * beyond its namespace.
+ */
+export function checkWrite(write: Write): void {
+  const { verb, body, contentType } = write;
+  if (verb === "delete" && body.length === 0) return;
+  const type = mediaType(contentType);
+  const known = verb === "patch" ? PATCH_TYPES : OBJECT_TYPES;
+  if (!known.includes(type)) throw new KubeRefusal(415, `a ${verb} must be one of ${known.join(", ")}`);
+  const value = parse(body);
+  if (verb === "delete") return;
+  if (type === JSON_PATCH) checkJsonPatch(value, write);
+  else checkObject(value, write);
+}
+
+function mediaType(contentType: string | undefined): string {
+  return (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+function parse(body: Buffer): unknown {
+  const text = body.toString("utf8");
+  try {
+    const value: unknown = JSON.parse(text);
+    // A key that is there twice is read in one way here and may be in another there.
+    if (hasRepeatedKeys(text, value)) throw new KubeRefusal(400, "the body has a key twice");
+    return value;
+  } catch (error) {
+    if (error instanceof KubeRefusal) throw error;
+    throw new KubeRefusal(400, "the body is not JSON");
+  }
+}
+
+/**
+ * Whether an object in the text has a key twice. Counted: keys in the text against keys in what was parsed, which has each
+ * once.
+ */
+function hasRepeatedKeys(text: string, value: unknown): boolean {
+  return keysInText(text) !== keysInValue(value);
+}
+
+/** Strings that a colon follows are keys; all other strings are values. */
+function keysInText(text: string): number {
+  let keys = 0;
+  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at)) {
+    at = endOfString(text, at + 1) + 1;
+    while (isSpace(text.charCodeAt(at))) at++;
+    if (text.charCodeAt(at) === COLON) keys++;
+  }
+  return keys;
+}
+
+const [COLON, BACKSLASH, QUOTE] = [58, 92, 34];
+
+function endOfString(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
+}
+
+function keysInValue(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + keysInValue(item), 0);
+  const values = Object.values(value);
+  return values.reduce((sum: number, item) => sum + keysInValue(item), values.length);
+}
+
+function checkObject(value: unknown, write: Write): void {
+  if (!isObject(value)) throw new KubeRefusal(400, "the body is no object");
+  checkFoldedKeys(value, ["metadata", "spec", "type"]);
+  checkMetadata(value.metadata, write);
+  const resource = resourceName({ ...write.path, subresource: undefined });
+  if (resource === `shadowpods.${fjordGroup}` && isObject(value.spec) && isObject(value.spec.pod))
+    checkMetadata(value.spec.pod.metadata, write);
+  if (resource === "secrets") checkSecretType(value.type);
+  if (resource === "services") checkService(value.spec);
+}
+
+function checkMetadata(metadata: unknown, write: Write): void {
+  if (!isObject(metadata)) return;
+  checkFoldedKeys(metadata, ["labels", "annotations"]);
+  checkLabels(metadata.labels, write);
+}
+
+function checkLabels(labels: unknown, { consumer }: Write): void {
+  if (!isObject(labels)) return;
+  const claimed = labels[CONSUMER_LABEL];
+  if (claimed === undefined || claimed === null || claimed === consumer) return;
+  throw new KubeRefusal(403, `the label ${CONSUMER_LABEL} must be ${consumer}: it says whose an object is`);
+}
+
+function checkSecretType(type: unknown): void {
+  if (typeof type === "string" && ACTING_SECRETS.includes(type))
+    throw new KubeRefusal(403, `a Secret of the type ${type} cannot be made from another site`);
+}
+
+function checkService(spec: unknown): void {
+  if (!isObject(spec)) return;
+  checkFoldedKeys(spec, ["externalIPs"]);
+  const addresses = spec.externalIPs;
+  if (addresses === undefined || addresses === null || (Array.isArray(addresses) && addresses.length === 0)) return;
+  throw new KubeRefusal(403, "spec.externalIPs cannot be set from another site: it would take over others' traffic");
+}
+
+/** Kubernetes takes `Metadata` for `metadata` in places; we take neither chance. */
+function checkFoldedKeys(value: Record<string, unknown>, names: readonly string[]): void {
+  for (const key of Object.keys(value)) {
+    const folded = names.find((name) => name !== key && name.toLowerCase() === key.toLowerCase());
+    if (folded !== undefined) throw new KubeRefusal(400, `unknown field ${key}: did you mean ${folded}?`);
+  }
+}
+
+function checkJsonPatch(value: unknown, write: Write): void {
+  if (!Array.isArray(value)) throw new KubeRefusal(400, "a JSON patch is a list");
+  for (const operation of value) checkOperation(operation, write);
+}
+
+function checkOperation(operation: unknown, write: Write): void {
+  if (!isObject(operation) || typeof operation.path !== "string" || typeof operation.op !== "string")
+    throw new KubeRefusal(400, "an operation of a JSON patch has an op and a path");
+  const { op, path, value } = operation;
+  if (op === "test" || op === "remove") return;
+  // What is moved or copied is not in the patch, so that it cannot be looked at.
+  if (op !== "add" && op !== "replace") throw new KubeRefusal(403, `a JSON patch may not ${op.slice(0, 16)}`);
+  const segments = path.split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  checkObject(nested(segments.slice(1), value), write);
+}
+
+/** The object that has `value` at the path, and nothing else. */
+function nested(segments: readonly string[], value: unknown): unknown {
+  return segments.reduceRight<unknown>((inner, segment) => ({ [segment]: inner }), value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,79 @@
+import type { Duplex } from "node:stream";
+import type { Site } from "@fjord/api";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { PeerTls } from "../peer-tls.ts";
+import type { ParkedConnections } from "../tunnel/parked-connections.ts";
+
+export interface WayOptions {
+  readonly id: SiteId;
+  readonly site: () => Site | undefined;
+  readonly tls: PeerTls;
+  readonly parked?: ParkedConnections;
+  readonly connectTimeoutMs: number;
+}
+
+/** How a site is reached: dialled at one of its endpoints, or over a connection that it has parked here. */
+export class Way {
+  readonly #options: WayOptions;
+  readonly #open = new Set<Duplex>();
+  #worked: string | undefined;
+
+  constructor(options: WayOptions) {
+    this.#options = options;
+  }
+
+  /** Whether it is asked over connections that it opens itself. */
+  get tunnelled(): boolean {
+    return this.#endpoints().length === 0;
+  }
+
+  async connect(signal: AbortSignal): Promise<Duplex> {
+    const socket = this.tunnelled ? await this.#take(signal) : await this.#dial(signal);
+    this.#open.add(socket);
+    socket.once("close", () => this.#open.delete(socket));
+    return socket;
+  }
+
+  /** Those that are open now. */
+  connections(): Duplex[] {
+    return [...this.#open];
+  }
+
+  destroy(): void {
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  #endpoints(): readonly string[] {
+    return this.#options.site()?.spec?.endpoints ?? [];
+  }
+
+  #take(signal: AbortSignal): Promise<Duplex> {
+    const { parked, id } = this.#options;
+    if (parked === undefined) throw new NoWay(`the site ${id} has no endpoint`);
+    return parked.take(id, signal);
+  }
+
+  async #dial(signal: AbortSignal): Promise<Duplex> {
+    const { tls, id, connectTimeoutMs: timeoutMs } = this.#options;
+    const endpoints = this.#endpoints();
+    // The one that worked last comes first.
+    const order = endpoints.toSorted((a, b) => Number(b === this.#worked) - Number(a === this.#worked));
+    const failures: unknown[] = [];
+    for (const endpoint of order) {
+      try {
+        const socket = await tls.connect(endpoint, id, { signal, timeoutMs });
+        this.#worked = endpoint;
+        return socket;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        failures.push(error);
+      }
+    }
+    throw failures.length === 1 ? failures[0] : new NoWay("no endpoint took a connection", { cause: failures[0] });
+  }
+}
+
+/** There is nowhere to connect to, or nobody there. */
+export class NoWay extends Error {
+  override readonly name = "NoWay";
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { PeerRefused } from "../peer-refused-error.ts";
+import { LARGEST_BODY, type Refusal } from "../protocol.ts";
+
+export function refused(statusCode: number, code: string, message: string): PeerRefused {
+  return new PeerRefused({ code, message }, statusCode);
+}
+
+/** The body as JSON; undefined where there is none. */
+export async function readJson(request: IncomingMessage, limit = LARGEST_BODY): Promise<unknown> {
+  const declared = Number(request.headers["content-length"] ?? 0);
+  if (declared > limit) throw tooLarge(limit);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  if (size === 0) return undefined;
+  const type = request.headers["content-type"] ?? "";
+  if (!/^application\/json\b/i.test(type)) throw refused(415, "NotJson", "the body must be application/json");
+  try {
+    return JSON.parse(Buffer.concat(chunks, size).toString("utf8"));
+  } catch (error) {
+    throw refused(400, "NotJson", `the body is not JSON: ${(error as Error).message}`);
+  }
+}
+
+function tooLarge(limit: number): PeerRefused {
+  return refused(413, "TooLarge", `the body is larger than ${limit} bytes`);
+}
+
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  const body = Buffer.from(JSON.stringify(value ?? null), "utf8");
+  response.writeHead(status, { "content-type": "application/json", "content-length": body.length });
+  response.end(body);
+}
+
+/** Refuses, and lets the connection go where the request was not read to its end. */
+export function sendRefusal(response: ServerResponse, status: number, refusal: Refusal, retryAfter?: number): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (!response.req.complete) response.setHeader("connection", "close");
+  if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
+  sendJson(response, status, refusal);
+}
+
+/** Refuses on a bare connection, for who asked for an upgrade. */
+export function refuseUpgrade(socket: Duplex, status: number, refusal: Refusal): void {
+  const body = JSON.stringify(refusal);
+  socket.end(
+    `HTTP/1.1 ${status} ${reasonPhrase(status)}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+export function reasonPhrase(status: number): string {
+  return process.getBuiltinModule("node:http").STATUS_CODES[status] ?? "Unknown";
+}

@@ -1,0 +1,35 @@
+/** How much one agent takes from others before it says no. */
+export interface PeerLimits {
+  /** Connections at once, of all peers. */
+  readonly connections: number;
+  /** Connections at once of one key. */
+  readonly connectionsPerPeer: number;
+  /** Connections at once of keys that no Site names. */
+  readonly connectionsOfStrangers: number;
+  /** Bytes of a request's line and headers. */
+  readonly headerBytes: number;
+  /** Milliseconds for a TLS handshake. */
+  readonly handshakeMs: number;
+  /** Milliseconds for the headers of a request, from its first byte. */
+  readonly headersMs: number;
+  /** Milliseconds for a whole request, its body included. */
+  readonly requestMs: number;
+  /** Milliseconds that a connection is kept without a request. */
+  readonly idleMs: number;
+  /** Requests a second of all strangers together, and how many at once after a quiet time. */
+  readonly strangersPerSecond: number;
+  readonly strangersBurst: number;
+}
+
+export const defaultPeerLimits: PeerLimits = {
+  connections: 8192,
+  connectionsPerPeer: 1024,
+  connectionsOfStrangers: 128,
+  headerBytes: 16 * 1024,
+  handshakeMs: 5_000,
+  headersMs: 5_000,
+  requestMs: 30_000,
+  idleMs: 60_000,
+  strangersPerSecond: 5,
+  strangersBurst: 20,
+};

@@ -1,0 +1,264 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import type { Site } from "@fjord/api";
+import { aborted, describeError, TokenBucket } from "@fjord/base";
+import type { Means } from "../../home.ts";
+import type { PeerIdentity, SiteId } from "../../identity/site-identity.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { Caller, PeerRoute, RawRoute } from "../peer-routes.ts";
+import type { PeerTls } from "../peer-tls.ts";
+import { readJson, refused, refuseUpgrade, sendJson, sendRefusal } from "./answers.ts";
+import { Connections } from "./connections.ts";
+import { defaultPeerLimits, type PeerLimits } from "./peer-limits.ts";
+import { noPeerMetrics, type PeerMetrics } from "./peer-metrics.ts";
+import { RouteTable } from "./route-table.ts";
+
+export interface PeerServerOptions extends Omit<Means, "metrics"> {
+  readonly tls: PeerTls;
+  /** The Site object that names the id, if there is one. */
+  readonly siteOf: (id: SiteId) => Site | undefined;
+  readonly routes: readonly PeerRoute[];
+  readonly rawRoutes: readonly RawRoute[];
+  /** @default all addresses */
+  readonly host?: string;
+  /** 0 for any that is free. Absent: no port is opened, and only connections given to `serve` are served. */
+  readonly port?: number;
+  readonly limits?: Partial<PeerLimits>;
+  readonly peerMetrics?: PeerMetrics;
+}
+
+/**
+ * Serves the agents' protocol, the proxy and whatever else is mounted, to callers that have proven a key: on its own port,
+ * and on connections that it is given.
+ */
+export class PeerServer {
+  readonly #options: PeerServerOptions;
+  readonly #limits: PeerLimits;
+  readonly #metrics: PeerMetrics;
+  readonly #routes: RouteTable;
+  readonly #server: Server;
+  readonly #connections: Connections;
+  readonly #strangers: TokenBucket;
+  #listening: Promise<AddressInfo | undefined> | undefined;
+
+  constructor(options: PeerServerOptions) {
+    this.#options = options;
+    this.#limits = { ...defaultPeerLimits, ...options.limits };
+    this.#metrics = options.peerMetrics ?? noPeerMetrics;
+    this.#routes = new RouteTable(options.routes, options.rawRoutes);
+    this.#connections = new Connections(this.#limits, this.#metrics);
+    const { strangersBurst: burst, strangersPerSecond: perSecond } = this.#limits;
+    this.#strangers = new TokenBucket({ burst, perSecond, clock: options.clock });
+    this.#server = this.#makeServer();
+  }
+
+  /** Opens the port, if there is to be one; where it can be reached. */
+  listen(): Promise<AddressInfo | undefined> {
+    this.#listening ??= this.#listen();
+    return this.#listening;
+  }
+
+  /** Serves a connection that came about in another way. */
+  serve(socket: Duplex, caller: PeerIdentity): void {
+    if (!this.#connections.add(socket, caller, this.#options.siteOf(caller.id) !== undefined)) return;
+    this.#server.emit("secureConnection", socket);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.listen();
+    await aborted(signal);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#connections.destroy();
+    await closed;
+  }
+
+  #makeServer(): Server {
+    const { headerBytes, headersMs, requestMs, idleMs, handshakeMs } = this.#limits;
+    const server = createServer({
+      ...this.#options.tls.serverOptions(),
+      handshakeTimeout: handshakeMs,
+      maxHeaderSize: headerBytes,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(headersMs, 1_000),
+      noDelay: true,
+    });
+    this.#options.tls.attach(server);
+    server.maxHeadersCount = 64;
+    // Before Node's own listener, so that no byte of a request is read of who may not connect.
+    server.prependListener("secureConnection", (socket: TLSSocket) => this.#identify(socket));
+    server.on("request", (request, response) => void this.#handle(request, response));
+    server.on("upgrade", (request, socket, head) => void this.#upgrade(request, socket, head));
+    server.on("tlsClientError", (error: Error) => {
+      this.#metrics.connectionRefused("Handshake");
+      this.#options.logger.debug("a TLS handshake failed", { reason: describeError(error) });
+    });
+    server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#malformed(error, socket));
+    return server;
+  }
+
+  async #listen(): Promise<AddressInfo | undefined> {
+    const { host, port } = this.#options;
+    if (port === undefined) {
+      // Node watches over slow connections only from then on.
+      this.#server.emit("listening");
+      return undefined;
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ port, ...(host === undefined ? {} : { host }) }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    return this.#server.address() as AddressInfo;
+  }
+
+  #identify(socket: TLSSocket): void {
+    if (this.#connections.has(socket)) return;
+    try {
+      const identity = this.#options.tls.identify(socket);
+      this.#connections.add(socket, identity, this.#options.siteOf(identity.id) !== undefined);
+    } catch (error) {
+      const reason = (error as { reason?: unknown }).reason;
+      this.#metrics.connectionRefused(typeof reason === "string" ? reason : "Unidentified");
+      this.#options.logger.debug("a caller has not proven who it is", { reason: describeError(error) });
+      this.#connections.addUnidentified(socket, describeError(error));
+    }
+  }
+
+  #caller(request: IncomingMessage): Caller {
+    const known = this.#connections.get(request.socket);
+    if (known === undefined || typeof known === "string")
+      throw refused(401, "Unidentified", known ?? "the caller has not proven who it is");
+    const site = this.#options.siteOf(known.id);
+    return site === undefined ? known : { ...known, site };
+  }
+
+  #admit(caller: Caller, access: PeerRoute["access"]): void {
+    if (caller.site === undefined) {
+      if (access !== "stranger")
+        throw refused(403, "NotPaired", `this site does not know the site ${caller.id}: pair them first`);
+      if (!this.#strangers.tryTake()) throw refused(429, "TooManyRequests", "too many strangers ask: try again later");
+    } else if (access === "consumer" && caller.site.spec?.mayConsume !== true) {
+      throw refused(403, "MayNotConsume", `the site ${caller.id} may not consume from this one`);
+    }
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const started = this.#options.clock.now();
+    let route = "none";
+    response.once("close", () => {
+      this.#metrics.request(route, response.statusCode, (this.#options.clock.now() - started) / 1000);
+    });
+    try {
+      const caller = this.#caller(request);
+      const path = pathOf(request);
+      const raw = this.#routes.findRaw(path);
+      if (raw?.handle !== undefined) {
+        route = raw.prefix;
+        this.#admit(caller, raw.access);
+        await raw.handle(request, response, caller);
+        return;
+      }
+      const found = this.#routes.find(request.method ?? "", path);
+      if (found === undefined || found === "wrongMethod") {
+        this.#admit(caller, "stranger");
+        throw found === undefined ? notFound(path) : refused(405, "MethodNotAllowed", "not with this method");
+      }
+      route = `${found.route.method} ${found.route.path}`;
+      this.#admit(caller, found.route.access);
+      await this.#answer(found.route, { caller, params: found.params }, request, response);
+    } catch (error) {
+      this.#refuse(response, error, route);
+    }
+  }
+
+  async #answer(
+    route: PeerRoute,
+    call: { caller: Caller; params: Readonly<Record<string, string>> },
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const gone = new AbortController();
+    const onClose = () => gone.abort();
+    response.once("close", onClose);
+    const body = await readJson(request);
+    const answer = await route.handle({ ...call, body, signal: gone.signal });
+    response.off("close", onClose);
+    sendJson(response, 200, answer);
+  }
+
+  #refuse(response: ServerResponse, error: unknown, route: string): void {
+    const refusal = this.#refusalOf(error, route);
+    sendRefusal(response, refusal.statusCode, refusal.refusal, refusal.statusCode === 429 ? 1 : undefined);
+  }
+
+  #refusalOf(error: unknown, route: string): PeerRefused {
+    if (error instanceof PeerRefused) return error;
+    this.#options.logger.error("a peer's request failed", { route, reason: describeError(error) });
+    // What went wrong inside is nobody's business but the owner's.
+    return refused(500, "Internal", "the site could not answer: its agent's log says why");
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on("error", (error) => {
+      this.#options.logger.debug("an upgraded connection broke", { reason: describeError(error) });
+    });
+    let route = "none";
+    try {
+      const caller = this.#caller(request);
+      const path = pathOf(request);
+      const raw = this.#routes.findRaw(path);
+      if (raw?.upgrade === undefined) {
+        this.#admit(caller, "stranger");
+        throw raw === undefined ? notFound(path) : refused(400, "NoUpgrade", "this path has no upgrade");
+      }
+      route = raw.prefix;
+      this.#admit(caller, raw.access);
+      await raw.upgrade(request, socket, head, caller);
+      this.#metrics.request(route, 101, 0);
+    } catch (error) {
+      const { statusCode, refusal } = this.#refusalOf(error, route);
+      this.#metrics.request(route, statusCode, 0);
+      refuseUpgrade(socket, statusCode, refusal);
+    }
+  }
+
+  #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+    this.#metrics.request("none", 400, 0);
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const [status, code] =
+      error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? ([408, "TooSlow"] as const)
+        : error.code === "HPE_HEADER_OVERFLOW"
+          ? ([431, "HeadersTooLarge"] as const)
+          : ([400, "Malformed"] as const);
+    refuseUpgrade(socket, status, { code, message: `no HTTP request that this site takes (${error.code ?? "?"})` });
+    socket.destroySoon?.();
+  }
+}
+
+declare module "node:stream" {
+  interface Duplex {
+    /** Of sockets: ends when all is written. */
+    destroySoon?(): void;
+  }
+}
+
+function pathOf(request: IncomingMessage): string {
+  const url = request.url ?? "";
+  const question = url.indexOf("?");
+  return question === -1 ? url : url.slice(0, question);
+}
+
+function notFound(path: string): PeerRefused {
+  return refused(404, "NotFound", `there is nothing at ${path.slice(0, 256)}`);
+}

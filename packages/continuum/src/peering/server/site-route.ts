@@ -1,0 +1,37 @@
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { PeerRoute } from "../peer-routes.ts";
+import type { ContractReport, PublishedFacts, Resources, SiteReport } from "../protocol.ts";
+
+/** Where the parts of a report come from; asked for each request. */
+export interface SiteReportSources {
+  readonly id: SiteId;
+  published(): PublishedFacts;
+  endpoints(): readonly string[];
+  /** Told only to those that may consume. */
+  shared?(): Resources | undefined;
+  free?(): Resources | undefined;
+  /** The caller's contracts as consumer. */
+  contractsOf(consumer: SiteId): readonly ContractReport[];
+}
+
+/** `GET /fjord/v1/site`: the heartbeat of a peering. */
+export function siteRoute(sources: SiteReportSources): PeerRoute {
+  return {
+    method: "GET",
+    path: "/site",
+    access: "peer",
+    async handle({ caller }): Promise<SiteReport> {
+      const mayConsume = caller.site?.spec?.mayConsume === true;
+      const shared = mayConsume ? sources.shared?.() : undefined;
+      const free = mayConsume ? sources.free?.() : undefined;
+      return {
+        id: sources.id,
+        published: sources.published(),
+        endpoints: sources.endpoints(),
+        ...(shared === undefined ? {} : { shared }),
+        ...(free === undefined ? {} : { free }),
+        contracts: sources.contractsOf(caller.id),
+      };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { Site } from "@fjord/api";
+import { silentLogger, systemClock } from "@fjord/base";
+import { PeerTls } from "../../identity/peer-tls.ts";
+import { SiteKey } from "../../identity/site-key.ts";
+
+export const means = { clock: systemClock, random: Math.random, logger: silentLogger };
+
+/** A key and its TLS, as an agent has them. */
+export async function testSite(): Promise<{ key: SiteKey; id: string; tls: PeerTls }> {
+  const key = await SiteKey.generate();
+  return { key, id: key.id, tls: new PeerTls({ key, clock: systemClock, logger: silentLogger }) };
+}
+
+export function siteObject(id: string, spec: Partial<Site["spec"]> = {}): Site {
+  return {
+    apiVersion: "fjord.dev/v1alpha1",
+    kind: Site.kind,
+    metadata: { name: `site-${id.slice(0, 8)}` },
+    spec: { id, mayConsume: false, ...spec },
+  } as Site;
+}
