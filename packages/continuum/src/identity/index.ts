@@ -1,0 +1,13 @@
+export { base32 } from "./base32.ts";
+export { canonicalJson } from "./canonical-json.ts";
+export { rawPublicKey, verifySignature } from "./ed25519.ts";
+export { checkEndpoint, checkEndpoints } from "./endpoint.ts";
+export * from "./errors.ts";
+export * from "./key-store.ts";
+export { type ConnectOptions, PeerTls, type PeerTlsOptions } from "./peer-tls.ts";
+export * from "./refusal-counter.ts";
+export { CLOCK_SKEW_MS, identifyCertificate, siteCertificate } from "./site-certificate.ts";
+export { isSiteId, siteIdOf } from "./site-id.ts";
+export type * from "./site-identity.ts";
+export { SiteKey } from "./site-key.ts";
+export { signTerms, verifyTerms } from "./terms-signature.ts";
