@@ -6,6 +6,7 @@ import { addCompletion } from "./command-line/completion-command.ts";
 import { addReset } from "./command-line/reset-command.ts";
 import { addRun, type CommandContext } from "./command-line/run-command.ts";
 import { addSimulate } from "./command-line/simulate-command.ts";
+import { addVersion } from "./command-line/version-command.ts";
 import { FJORD_VERSION } from "./version.ts";
 
 // The HTTP parser is WebAssembly: compiling it a second time, for speed that nobody needs here, costs 10 MB for good.
@@ -46,6 +47,7 @@ const context: CommandContext = {
 addRun(program, context);
 addReset(program, context);
 addSimulate(program, context);
+addVersion(program);
 addCompletion(program);
 
 try {

@@ -34,6 +34,7 @@ const log: Logger = {
 
 const context: CommandContext = {
   env: process.env,
+  uid: process.getuid?.(),
   defaultDirectory: join(root, ".fjord", "testbed"),
   signal: interrupt.signal,
   log,

@@ -125,3 +125,9 @@ export const ForeignStateError = defineError(
   "{file} is not the state of a test bed in that directory: {reason}",
   "It was copied, moved or edited, and nothing was touched. Delete the directory by hand.",
 );
+
+export const RootNeededError = defineError(
+  "TESTBED_ROOT_NEEDED",
+  "cannot {action} as an ordinary user: real nodes need root",
+  "Run it as root, or without real nodes: sites alone, and nodes that are simulated, need none.",
+);

@@ -19,8 +19,14 @@ test("what has the settings stays as it is: no process is replaced for ever", ()
   assert.equal(leanCommand({ argv, execArgv, execPath }), undefined);
 });
 
-test("commands that compute or end soon are left alone", () => {
-  for (const rest of [["simulate"], ["--help"], []]) {
+test("a fleet has settings of its own", () => {
+  const command = leanCommand({ argv: [execPath, "/cli.mjs", "simulate", "--nodes=1"], execArgv: [], execPath });
+  assert.ok(command?.includes("--no-opt"));
+  assert.deepEqual(command?.slice(-3), ["/cli.mjs", "simulate", "--nodes=1"]);
+});
+
+test("commands that end soon are left alone", () => {
+  for (const rest of [["reset"], ["--help"], []]) {
     assert.equal(leanCommand({ argv: [execPath, "/cli.mjs", ...rest], execArgv: [], execPath }), undefined);
   }
 });

@@ -1,21 +1,26 @@
 /**
- * Settings of V8 for a process that waits most of its life, by measurement (docs/decisions/0007): what is made at once
+ * Settings of V8 for processes that wait most of their lives, by measurement (docs/decisions/0007): what is made at once
  * stays small, and nothing is compiled for speed. They take effect only where a process starts.
  */
-const leanFlags = [
-  "--max-semi-space-size=2",
-  "--initial-old-space-size=16",
-  "--heap-growing-percent=30",
-  "--no-opt",
-  "--no-maglev",
-];
+const leanFlags: Readonly<Record<string, readonly string[]>> = {
+  run: [
+    "--max-semi-space-size=2",
+    "--initial-old-space-size=16",
+    "--heap-growing-percent=30",
+    "--no-opt",
+    "--no-maglev",
+  ],
+  // Its heap grows by the pods: it is left to grow as others do.
+  simulate: ["--max-semi-space-size=4", "--no-opt", "--no-maglev"],
+};
 
 /** The command that this process is to become to have the settings; undefined where it has them or is better without. */
 export function leanCommand({ argv, execArgv, execPath }: Pick<NodeJS.Process, "argv" | "execArgv" | "execPath">) {
   const [, program, name] = argv;
-  // Others end soon, or have much to compute.
-  if (program === undefined || name !== "run") return undefined;
-  const missing = leanFlags.filter((flag) => !execArgv.includes(flag));
+  // Others end soon.
+  const flags = leanFlags[name ?? ""];
+  if (program === undefined || flags === undefined) return undefined;
+  const missing = flags.filter((flag) => !execArgv.includes(flag));
   if (missing.length === 0) return undefined;
   return [execPath, ...execArgv, ...missing, ...argv.slice(1)];
 }

@@ -16,12 +16,12 @@ const root = mkdtempSync(join(tmpdir(), "fjord-reset-"));
 after(() => rmSync(root, { recursive: true }));
 const cli = fileURLToPath(new URL("../cli.ts", import.meta.url));
 
-async function reset(directory: string): Promise<{ code: number; words: string }> {
-  const child = spawn(process.execPath, [cli, "reset", "--state-dir", directory], {
-    stdio: ["ignore", "ignore", "pipe"],
+async function reset(directory: string, ...more: string[]): Promise<{ code: number; words: string; output: string }> {
+  const child = spawn(process.execPath, [cli, "reset", "--state-dir", directory, ...more], {
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const [words, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
-  return { code: Number(code), words };
+  const [words, output, [code]] = await Promise.all([text(child.stderr), text(child.stdout), once(child, "exit")]);
+  return { code: Number(code), words, output };
 }
 
 const openStore = (directory: string) =>
@@ -63,7 +63,13 @@ test("a node that was stopped goes with its processes; one that runs is not touc
   assert.ok(await isRunning());
   runtime.close();
   store[Symbol.dispose]();
-  assert.equal((await reset(directory)).code, 0);
+  const pods = [{ namespace: pod.pod.namespace, name: pod.pod.name, uid: pod.pod.uid }];
+  const tried = await reset(directory, "--dry-run", "-o", "json");
+  assert.deepEqual(JSON.parse(tried.output), { directory, dryRun: true, pods });
+  assert.equal(sleeping(mark).length, 1, "nothing was ended");
+  const done = await reset(directory, "-o", "json");
+  assert.equal(done.code, 0);
+  assert.deepEqual(JSON.parse(done.output), { directory, dryRun: false, pods });
   assert.ok(!existsSync(directory));
   assert.deepEqual(sleeping(mark), []);
 });

@@ -5,6 +5,8 @@ import type { Environment } from "../binaries/index.ts";
 /** What a command may use of the world around it. */
 export interface CommandContext {
   readonly env: Environment;
+  /** The user who runs the command; 0 is root. */
+  readonly uid: number | undefined;
   /** Run directory when none is named. */
   readonly defaultDirectory: string;
   /** Aborted by Ctrl-C. */

@@ -13,7 +13,7 @@ import {
   KUBERNETES_MINORS,
   type KubernetesMinor,
 } from "../binaries/index.ts";
-import { BedBusyError, BedDiffersError } from "../errors.ts";
+import { BedBusyError, BedDiffersError, RootNeededError } from "../errors.ts";
 import { removeBed } from "../leftovers.ts";
 import { type Kubelet, kubelets } from "../nodes/kubelet-command.ts";
 import { maxNodes } from "../nodes/network-plan.ts";
@@ -73,6 +73,9 @@ function collectMinor(text: string, minors: KubernetesMinor[] = []): KubernetesM
 }
 
 async function up(options: UpOptions, context: CommandContext): Promise<void> {
+  // Said before anything is fetched or built.
+  if (options.nodes > 0 && context.uid !== 0)
+    throw new RootNeededError({ action: `start ${plural(options.nodes, "node")}` });
   const registry = new Registry();
   const found = readState(options.directory);
   if (found !== undefined && (await isToStay(found, registry, context))) {

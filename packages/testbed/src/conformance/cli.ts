@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 import { describeError, type ErrorType, FjordError, silentLogger } from "@fjord/base";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describeProgress, ensureBinaries, ensureNodePackages } from "../binaries/index.ts";
+import { RootNeededError } from "../errors.ts";
 import { conformanceSets, startConformanceBed } from "./conformance-bed.ts";
+import { checkPattern } from "./pattern.ts";
 import { behind, type ConformanceResult } from "./result.ts";
 import { runSuite } from "./run-suite.ts";
 import { type Suite, suites } from "./suites.ts";
@@ -48,6 +50,8 @@ async function main(name: string, options: Options): Promise<void> {
   const suite = suites[name];
   if (suite === undefined) return program.error(`There is no suite ${name}: ${Object.keys(suites).join(", ")}`);
   // Found out before the work and not after it.
+  for (const pattern of [...options.focus, ...options.skip]) checkPattern(pattern);
+  if (process.getuid?.() !== 0) throw new RootNeededError({ action: "judge nodes" });
   if (options.json) await (await open(options.json, "a")).close();
   const result = await judge(options.target, suite, options);
   const kubelet = options.compare ? await judge("kubelet", suite, options) : await recorded(name, options);

@@ -11,3 +11,9 @@ export const SuiteEmpty = defineError(
   "no spec of the end-to-end suite matches {focus}",
   "`e2e.test --list-tests` prints the names; --focus takes a regular expression in the syntax of Go.",
 );
+
+export const PatternInvalid = defineError(
+  "TESTBED_PATTERN_INVALID",
+  "{pattern} is no regular expression: {reason}",
+  "--focus and --skip take regular expressions in the syntax of Go; brackets that are meant as such need a backslash.",
+);
