@@ -127,7 +127,7 @@ async function measureOnRealServer(session: BenchmarkSession, ours: Run, officia
     unit: "MB",
     subject: memory(ours, "request"),
     baseline: { name: OFFICIAL, measure: memory(official, "request") },
-    notShown: "One small list over TLS; undici and TLS are loaded by now in both.",
+    notShown: "One small list over TLS, which is loaded by now in both.",
   });
   const cached = workload.CACHED.toLocaleString("en");
   await session.measure({
@@ -205,7 +205,7 @@ async function bundle(name: string, directory: string): Promise<string> {
     format: "esm",
     platform: "node",
     target: "node24",
-    external: ["@kubernetes/*", "kubernetes-models", "prom-client", "undici", "undici/*", "ws", "yaml"],
+    external: ["@kubernetes/*", "kubernetes-models", "prom-client", "ws", "yaml"],
   });
   return join(outdir, `${name}.mjs`);
 }

@@ -99,6 +99,16 @@ test("requests under way keep the certificate that they began with", async () =>
   assert.deepEqual(answers.map(({ user }) => user).join(""), "abcdabcdabcd");
 });
 
+test("a connection resumes the TLS session of the one before", async () => {
+  await using transport = transportTo({ ca: authority.certificate });
+  await ask(transport);
+  const { stream } = await transport.stream(get);
+  await stream?.next();
+  const [first, second] = server.sockets.slice(-2) as TLSSocket[];
+  assert.deepEqual([first?.isSessionReused(), second?.isSessionReused()], [false, true]);
+  await stream?.return();
+});
+
 test("says so when a certificate or key cannot be used", async () => {
   const [one, other] = [await client("one"), await client("other")];
   for (const pair of [

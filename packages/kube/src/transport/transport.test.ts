@@ -241,6 +241,11 @@ test("goes through an HTTP proxy", async () => {
   await using transport = transportTo("http://far.example", { proxy: proxy.url });
   assert.equal((await transport.request(get)).body.toString(), '{"forwarded":true}');
   assert.equal(proxy.requests[0]?.url, "http://far.example/api/v1/pods?limit=1");
+  assert.equal(proxy.requests[0]?.headers.host, "far.example");
+  const withCredentials = proxy.url.replace("http://", "http://u:p%40@");
+  await using known = transportTo("http://far.example", { proxy: withCredentials });
+  await known.request(get);
+  assert.equal(proxy.requests[1]?.headers["proxy-authorization"], `Basic ${btoa("u:p@")}`);
 });
 
 test("a silent stream fails after its idle timeout", async () => {
