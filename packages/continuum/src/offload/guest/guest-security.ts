@@ -1,0 +1,151 @@
+import type { Pod } from "@fjord/kube";
+
+/** What an owner may let guests do that they may not otherwise. */
+export type GuestPrivilege =
+  | "privileged"
+  | "hostPath"
+  | "hostPort"
+  | "capabilities"
+  | "procMount"
+  | "sysctls"
+  | "seLinux"
+  | "priority"
+  | "tolerations"
+  | "nodeName"
+  | "resourceClaims";
+
+type PodSpec = NonNullable<Pod["spec"]>;
+type Container = PodSpec["containers"][number];
+
+/** Those that container runtimes give by default. */
+const defaultCapabilities = [
+  "AUDIT_WRITE",
+  "CHOWN",
+  "DAC_OVERRIDE",
+  "FOWNER",
+  "FSETID",
+  "KILL",
+  "MKNOD",
+  "NET_BIND_SERVICE",
+  "SETFCAP",
+  "SETGID",
+  "SETPCAP",
+  "SETUID",
+  "SYS_CHROOT",
+];
+
+/** Those that Kubernetes counts as safe: they have an effect within the pod only. */
+const safeSysctls = [
+  "kernel.shm_rmid_forced",
+  "net.ipv4.ip_local_port_range",
+  "net.ipv4.ip_local_reserved_ports",
+  "net.ipv4.ip_unprivileged_port_start",
+  "net.ipv4.ping_group_range",
+  "net.ipv4.tcp_fin_timeout",
+  "net.ipv4.tcp_keepalive_intvl",
+  "net.ipv4.tcp_keepalive_probes",
+  "net.ipv4.tcp_keepalive_time",
+  "net.ipv4.tcp_rmem",
+  "net.ipv4.tcp_syncookies",
+  "net.ipv4.tcp_wmem",
+];
+
+const seLinuxTypes = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+
+/** Volumes that reach the node itself, or are given credentials by it. */
+const volumeKinds = [
+  "name",
+  "configMap",
+  "csi",
+  "downwardAPI",
+  "emptyDir",
+  "ephemeral",
+  "image",
+  "persistentVolumeClaim",
+  "projected",
+  "secret",
+];
+
+/** What a guest asks for that the provider does not give to guests: no more than Kubernetes' baseline, and no priority. */
+export function guestViolations(spec: PodSpec, allowed: readonly GuestPrivilege[] = []): string[] {
+  const found: [GuestPrivilege | "never", string][] = [...podViolations(spec), ...placeViolations(spec)];
+  for (const container of containersOf(spec)) found.push(...containerViolations(container));
+  return found.filter(([what]) => what === "never" || !allowed.includes(what)).map(([, text]) => text);
+}
+
+function containersOf({ initContainers = [], containers = [], ephemeralContainers = [] }: PodSpec): Container[] {
+  return [...initContainers, ...containers, ...(ephemeralContainers as Container[])];
+}
+
+function podViolations(spec: PodSpec): [GuestPrivilege | "never", string][] {
+  const found: [GuestPrivilege | "never", string][] = [];
+  for (const field of ["hostNetwork", "hostPID", "hostIPC"] as const) {
+    if (spec[field]) found.push(["never", `${field} is not given to guests`]);
+  }
+  for (const volume of spec.volumes ?? []) {
+    const kinds = Object.keys(volume).filter((kind) => volume[kind as keyof typeof volume] != null);
+    if (kinds.some((kind) => !volumeKinds.includes(kind))) {
+      found.push(["hostPath", `volume ${volume.name} is of a kind that is not given to guests`]);
+    }
+    if (
+      volume.projected?.sources?.some((source) => Object.keys(source).some((kind) => !projectedKinds.includes(kind)))
+    ) {
+      found.push(["never", `volume ${volume.name} asks for a credential of the provider's API`]);
+    }
+  }
+  const unsafe = (spec.securityContext?.sysctls ?? []).filter(({ name }) => !safeSysctls.includes(name));
+  if (unsafe.length > 0) found.push(["sysctls", `sysctl ${unsafe.map(({ name }) => name).join(", ")}`]);
+  found.push(...contextViolations("the pod", spec.securityContext ?? {}));
+  return found;
+}
+
+const projectedKinds = ["configMap", "downwardAPI", "secret"];
+
+function placeViolations(spec: PodSpec): [GuestPrivilege, string][] {
+  const found: [GuestPrivilege, string][] = [];
+  if (spec.nodeName) found.push(["nodeName", "nodeName: the provider chooses the node"]);
+  if (spec.priorityClassName || (spec.priority ?? 0) > 0)
+    found.push(["priority", "a priority over the provider's own pods"]);
+  if ((spec.resourceClaims?.length ?? 0) > 0) found.push(["resourceClaims", "claims of devices"]);
+  const isReserved = (key: string | undefined) =>
+    key === undefined || key === "" || key.startsWith("node-role.kubernetes.io/");
+  if (spec.tolerations?.some(({ key }) => isReserved(key))) {
+    found.push(["tolerations", "a toleration for nodes that the provider keeps for itself"]);
+  }
+  return found;
+}
+
+function containerViolations(container: Container): [GuestPrivilege, string][] {
+  const { name, securityContext: context = {} } = container;
+  const found: [GuestPrivilege, string][] = contextViolations(`container ${name}`, context);
+  if (context.privileged) found.push(["privileged", `container ${name} is privileged`]);
+  const extra = (context.capabilities?.add ?? []).filter(
+    (each) => !defaultCapabilities.includes(each.replace(/^CAP_/, "")),
+  );
+  if (extra.length > 0) found.push(["capabilities", `container ${name} adds capabilities ${extra.join(", ")}`]);
+  if (context.procMount && context.procMount !== "Default")
+    found.push(["procMount", `container ${name} unmasks /proc`]);
+  if (container.ports?.some(({ hostPort = 0 }) => hostPort > 0)) {
+    found.push(["hostPort", `container ${name} asks for a port of its node`]);
+  }
+  return found;
+}
+
+interface Confinement {
+  seLinuxOptions?: { type?: string; user?: string; role?: string };
+  seccompProfile?: { type: string };
+  appArmorProfile?: { type: string };
+  windowsOptions?: { hostProcess?: boolean };
+}
+
+function contextViolations(who: string, context: Confinement): [GuestPrivilege, string][] {
+  const found: [GuestPrivilege, string][] = [];
+  const { seLinuxOptions: options, seccompProfile, appArmorProfile, windowsOptions } = context;
+  if (options && (!seLinuxTypes.includes(options.type ?? "") || options.user || options.role)) {
+    found.push(["seLinux", `${who} chooses its SELinux label`]);
+  }
+  if (seccompProfile?.type === "Unconfined") found.push(["privileged", `${who} is without seccomp`]);
+  if (appArmorProfile?.type === "Unconfined") found.push(["privileged", `${who} is without AppArmor`]);
+  if (windowsOptions?.hostProcess) found.push(["privileged", `${who} is a process of the host`]);
+  return found;
+}

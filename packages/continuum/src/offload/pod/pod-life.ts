@@ -1,0 +1,300 @@
+import { GRACE_ANNOTATION, ShadowPod } from "@fjord/api";
+import { describeError } from "@fjord/base";
+import {
+  ApiError,
+  againAfter,
+  compareResourceVersions,
+  done,
+  type EventSink,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubeClient,
+  type Pod,
+  type Result,
+} from "@fjord/kube";
+import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
+import type { Home } from "../../home.ts";
+import type { RemoteSite } from "../../peering/remote-site.ts";
+import type { KnownVirtualNode } from "../virtual-nodes.ts";
+import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
+import type { RemotePods } from "./remote-pods.ts";
+import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./status/index.ts";
+
+/** Where a pod lives away from home. */
+export interface Place {
+  readonly node: KnownVirtualNode;
+  readonly site: RemoteSite;
+  readonly remote: RemotePods;
+  /** Absent while the namespace has no usable twin there. */
+  readonly twin?: string;
+}
+
+export interface PodLifeOptions {
+  readonly home: Pick<Home, "identity" | "clock" | "logger" | "client"> & { readonly recorder: EventSink };
+  readonly writer: StatusWriter;
+  readonly homeApi?: ForgeContext["homeApi"];
+}
+
+/** What this process knows of a pod beyond what the caches show. */
+interface Memory {
+  /** A ShadowPod that was made and that the watch has not shown yet. */
+  made?: { readonly uid: string; readonly resourceVersion: string; readonly namespace: string };
+  /** Uid of the ShadowPod whose deletion was asked for. */
+  deleted?: string;
+  /** The guest was still there when its ShadowPod was seen to be gone: its own end will be seen too. */
+  witnessed?: boolean;
+  /** The last trouble that an event was written of. */
+  told?: string;
+}
+
+/** Brings one pod at a time to the provider, back and to its end. Holds nothing that cannot be found out again. */
+export class PodLife {
+  readonly #options: PodLifeOptions;
+  readonly #memories = new Map<string, Memory>();
+
+  constructor(options: PodLifeOptions) {
+    this.#options = options;
+  }
+
+  /** The pod is no more at home. */
+  forget(uid: string): void {
+    this.#memories.delete(uid);
+    this.#options.writer.forget(uid);
+  }
+
+  /** A pod that is to live. */
+  async follow(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
+    if (isTerminal(pod.status?.phase)) return done();
+    const refusals = offloadRefusals(pod);
+    if (refusals.length > 0)
+      return this.#refuse(pod, place, `the pod cannot run at another site: ${refusals.join("; ")}`);
+    if (!place.remote.hasSynced || !place.site.reachability.reachable) return done();
+    const { uid = "" } = pod.metadata;
+    const memory = this.#memoryOf(uid);
+    const shadow = place.remote.shadowOf(uid);
+    if (shadow === undefined) return await this.#begin(pod, place, memory, signal);
+    memory.made = undefined;
+    await this.#keepForged(pod, shadow, place, signal);
+    this.#report(pod, place, shadow);
+    return done();
+  }
+
+  /** A pod that is to end: first the shadow, then the guest, and only then the pod at home. */
+  async end(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
+    const { uid = "" } = pod.metadata;
+    const { remote, site } = place;
+    if (!remote.hasSynced || !site.reachability.reachable) return done();
+    const memory = this.#memoryOf(uid);
+    const shadow = remote.shadowOf(uid);
+    const guest = remote.guestOf(uid);
+    if (shadow !== undefined) {
+      memory.made = undefined;
+      await this.#endShadow(pod, shadow, guest, memory, site.kube, signal);
+      this.#report(pod, place, shadow);
+      return done();
+    }
+    if (memory.made !== undefined && !this.#hasPassed(memory.made.resourceVersion, remote)) {
+      await deleteShadow(site.kube, memory.made.namespace, pod.metadata.name ?? "", memory.made.uid, signal);
+      return done();
+    }
+    if (guest !== undefined) {
+      memory.witnessed = true;
+      this.#report(pod, place, undefined);
+      return done();
+    }
+    const { twin } = place;
+    const isSure = memory.witnessed || twin === undefined;
+    if (!isSure && !(await remote.isGone(uid, twin, pod.metadata.name ?? "", signal))) return againAfter(1_000);
+    this.finish(pod);
+    return done();
+  }
+
+  /** Nothing of the pod is left elsewhere. */
+  finish(pod: Pod): void {
+    const { writer, home } = this.#options;
+    const isAwaited = (pod.metadata.finalizers?.length ?? 0) > 0 && !isTerminal(pod.status?.phase);
+    // Whoever holds it with a finalizer, such as a Job, waits to hear how it ended.
+    if (isAwaited) {
+      const sources = { pod, hostIPs: hostIPsOf(pod), now: home.clock.now() };
+      writer.set(pod, refusedStatus(sources, "Deleted", "the pod was deleted before it had finished"));
+    }
+    writer.finish(pod);
+  }
+
+  async #begin(pod: Pod, place: Place, memory: Memory, signal: AbortSignal): Promise<Result> {
+    const { twin, remote, site } = place;
+    const { name = "" } = pod.metadata;
+    if (twin === undefined) return done();
+    if (memory.made !== undefined && !this.#hasPassed(memory.made.resourceVersion, remote)) return done();
+    if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {
+      return this.#refuse(pod, place, "the provider has lost the pod, and it is not to be run twice", "Lost");
+    }
+    const other = remote.shadowAt(twin, name);
+    if (other !== undefined) {
+      // Of an earlier pod of this name, which no longer exists at home: its end brings this one's turn.
+      await deleteShadow(site.kube, twin, name, other.metadata.uid ?? "", signal);
+      return done();
+    }
+    try {
+      const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin), { signal });
+      this.#remember(memory, made, twin);
+    } catch (error) {
+      return await this.#troubled(error, pod, place, twin, memory, signal);
+    }
+    return done();
+  }
+
+  async #troubled(
+    error: unknown,
+    pod: Pod,
+    place: Place,
+    twin: string,
+    memory: Memory,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const { uid = "", name = "" } = pod.metadata;
+    if (isAlreadyExists(error)) {
+      const found = await place.site.kube.get(ShadowPod, { namespace: twin, name }, { signal });
+      if (found.spec.originUid === uid) this.#remember(memory, found, twin);
+      else await deleteShadow(place.site.kube, twin, name, found.metadata.uid ?? "", signal);
+      return done();
+    }
+    if (!(error instanceof ApiError)) throw error;
+    this.#trouble(pod, memory, "OffloadingRefused", describeError(error));
+    throw error;
+  }
+
+  #remember(memory: Memory, shadow: ShadowPod, namespace: string): void {
+    const { uid = "", resourceVersion = "" } = shadow.metadata;
+    memory.made = { uid, resourceVersion, namespace };
+  }
+
+  /** Whether the watch stands behind a revision: what it does not show then is not there. */
+  #hasPassed(resourceVersion: string, remote: RemotePods): boolean {
+    const order = compareResourceVersions(remote.shadowsVersion ?? "", resourceVersion);
+    return order !== undefined && order > 0;
+  }
+
+  #forge(pod: Pod, { node }: Place, twinNamespace: string): ShadowPod {
+    const { homeApi, home } = this.#options;
+    const { podPatch } = node.object.spec;
+    const hostIP = node.object.status?.address;
+    return forgeShadowPod(pod, {
+      consumer: home.identity.id,
+      contract: node.contract,
+      twinNamespace,
+      ...(hostIP && { hostIP }),
+      ...(podPatch && { podPatch }),
+      ...(homeApi && { homeApi }),
+    });
+  }
+
+  /** What may change of a pod that runs (labels, annotations, images, resources, ephemeral containers) follows. */
+  async #keepForged(pod: Pod, shadow: ShadowPod, place: Place, signal: AbortSignal): Promise<void> {
+    const { namespace = "", name = "", uid, annotations } = shadow.metadata;
+    if (shadow.metadata.deletionTimestamp !== undefined) return;
+    const wanted = this.#forge(pod, place, namespace);
+    const digest = wanted.metadata.annotations?.[FORGED_ANNOTATION];
+    if (annotations?.[FORGED_ANNOTATION] === digest) return;
+    const patch = [
+      { op: "test", path: "/metadata/uid", value: uid },
+      { op: "add", path: `/metadata/annotations/${FORGED_ANNOTATION.replace("/", "~1")}`, value: digest },
+      { op: "replace", path: "/spec/pod", value: wanted.spec.pod },
+    ];
+    await place.site.kube.patch(ShadowPod, { namespace, name }, "json", patch, { signal });
+  }
+
+  async #endShadow(
+    pod: Pod,
+    shadow: ShadowPod,
+    guest: Pod | undefined,
+    memory: Memory,
+    client: KubeClient,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace = "", name = "", uid = "", annotations, deletionTimestamp } = shadow.metadata;
+    if (deletionTimestamp !== undefined || memory.deleted === uid) return;
+    const own = pod.spec?.terminationGracePeriodSeconds ?? 30;
+    const grace = pod.metadata.deletionGracePeriodSeconds ?? own;
+    if (grace !== own && guest !== undefined && guest.metadata.deletionTimestamp === undefined) {
+      // The provider ends the guest with that grace as soon as it reads this; deleted at once, the shadow would give it
+      // the pod's own.
+      if (annotations?.[GRACE_ANNOTATION] === String(grace)) return;
+      const patch = { metadata: { uid, annotations: { [GRACE_ANNOTATION]: String(grace) } } };
+      await client.patch(ShadowPod, { namespace, name }, "merge", patch, { signal });
+      return;
+    }
+    await deleteShadow(client, namespace, name, uid, signal);
+    memory.deleted = uid;
+  }
+
+  #report(pod: Pod, { node, remote }: Place, shadow: ShadowPod | undefined): void {
+    const { writer, home } = this.#options;
+    const guest = remote.guestOf(pod.metadata.uid ?? "");
+    const address = node.object.status?.address;
+    const status = homeStatus({
+      pod,
+      ...(shadow && { shadow }),
+      ...(guest && { guest }),
+      hostIPs: address === undefined ? [] : [address],
+      now: home.clock.now(),
+    });
+    if (status === undefined) return;
+    writer.set(pod, status);
+    const told = status.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
+    if (told?.status === "False") this.#tell(pod, this.#memoryOf(pod.metadata.uid ?? ""), told.reason, told.message);
+  }
+
+  #refuse(pod: Pod, { node }: Place, message: string, reason = "OffloadingRefused"): Result {
+    const { writer, home } = this.#options;
+    const address = node.object.status?.address;
+    const sources = { pod, hostIPs: address === undefined ? [] : [address], now: home.clock.now() };
+    writer.set(pod, refusedStatus(sources, reason, message));
+    this.#tell(pod, this.#memoryOf(pod.metadata.uid ?? ""), reason, message);
+    return done();
+  }
+
+  #trouble(pod: Pod, memory: Memory, reason: string, message: string): void {
+    const { writer, home } = this.#options;
+    const sources = { pod, hostIPs: [], now: home.clock.now() };
+    const status = waiting(sources, { status: "False", reason, message });
+    if (status !== undefined && pod.status?.startTime === undefined) writer.set(pod, status);
+    this.#tell(pod, memory, reason, message);
+  }
+
+  /** Once for each trouble: it is looked at again and again while it lasts. */
+  #tell(pod: Pod, memory: Memory, reason = "OffloadingRefused", message = ""): void {
+    const text = `${reason}: ${message}`;
+    if (memory.told === text) return;
+    memory.told = text;
+    this.#options.home.recorder.event(pod, { type: "Warning", reason, message, action: "Offloading" });
+  }
+
+  #memoryOf(uid: string): Memory {
+    const known = this.#memories.get(uid);
+    if (known !== undefined) return known;
+    const memory: Memory = {};
+    this.#memories.set(uid, memory);
+    return memory;
+  }
+}
+
+/** Deletes that very shadow pod; one that is gone, or another of its name, is no error. */
+export async function deleteShadow(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  uid: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await client.delete(ShadowPod, { namespace, name }, { preconditions: { uid }, signal });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+function hostIPsOf({ status }: Pod): string[] {
+  return status?.hostIP === undefined ? [] : [status.hostIP];
+}

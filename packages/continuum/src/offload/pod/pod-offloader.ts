@@ -1,0 +1,224 @@
+import {
+  againAfter,
+  Controller,
+  done,
+  isNotFound,
+  Pod,
+  type Reconcile,
+  type Request,
+  type Result,
+  type Runnable,
+} from "@fjord/kube";
+import { StatusWriter } from "@fjord/node/pod-status";
+import type { Home } from "../../home.ts";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { RemoteSites } from "../../peering/remote-site.ts";
+import type { OffloadedPod, OffloadedPods } from "../offloaded-pods.ts";
+import type { Twins } from "../twins.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
+import type { ForgeContext } from "./forge/index.ts";
+import { HomePods } from "./home-pods.ts";
+import { deleteShadow, type Place, PodLife } from "./pod-life.ts";
+import { RemotePods } from "./remote-pods.ts";
+import { OFFLOADED_CONDITION } from "./status/index.ts";
+
+export interface PodOffloaderOptions {
+  readonly home: Home;
+  readonly nodes: VirtualNodes;
+  readonly twins: Twins;
+  readonly sites: RemoteSites;
+  /** Where pods elsewhere reach the home API, for those that ask for it. */
+  readonly homeApi?: ForgeContext["homeApi"];
+  /** How many pods are worked on at once. @default 16 */
+  readonly concurrency?: number;
+}
+
+/** How long a ShadowPod waits that is nobody's, while the own pod may yet be on a node that is not known. */
+const ORPHAN_MS = 15_000;
+
+/** The consumer's side of pods: brings those on virtual nodes to their providers, and their statuses home. */
+export class PodOffloader implements OffloadedPods, Runnable {
+  readonly name = "offloaded pods";
+  readonly needsLeaderElection = true;
+  readonly #options: PodOffloaderOptions;
+  readonly #pods: HomePods;
+  readonly #life: PodLife;
+  readonly #writer: StatusWriter;
+  readonly #controller: Controller;
+  readonly #remotes = new Map<SiteId, RemotePods & { wasReachable?: boolean }>();
+
+  constructor(options: PodOffloaderOptions) {
+    this.#options = options;
+    const { home, homeApi } = options;
+    const { client, clock, random, logger } = home;
+    this.#pods = new HomePods({ ...options, onGone: (uid) => this.#life.forget(uid) });
+    this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
+    this.#life = new PodLife({ home, writer: this.#writer, ...(homeApi && { homeApi }) });
+    this.#controller = new Controller({
+      name: "offloaded-pods",
+      sources: [],
+      reconcile: this.#reconcile,
+      concurrency: options.concurrency ?? 16,
+      backoff: { initial: 50, max: 5_000 },
+      clock,
+      random,
+      logger,
+      ...(home.metrics && { metrics: home.metrics }),
+    });
+  }
+
+  get(namespace: string, name: string): OffloadedPod | undefined {
+    return this.#pods.get(namespace, name);
+  }
+
+  onNode(node: string): readonly OffloadedPod[] {
+    return this.#pods.onNode(node);
+  }
+
+  inNamespace(namespace: string): readonly OffloadedPod[] {
+    return this.#pods.inNamespace(namespace);
+  }
+
+  onChange(listener: (namespace: string, name: string) => void): () => void {
+    return this.#pods.onChange(listener);
+  }
+
+  async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
+    const { nodes, sites, twins } = this.#options;
+    const follow = () => {
+      this.#pods.follow();
+      this.#followSites(stop);
+    };
+    const release = [
+      this.#pods.onChange((namespace, name) => this.#controller.enqueue({ namespace, name })),
+      nodes.onChange((name) => {
+        follow();
+        this.#enqueueNode(name);
+      }),
+      sites.onChange((id) => this.#siteChanged(id, stop)),
+      twins.onChange((site, namespace) => this.#enqueueNamespace(site, namespace)),
+    ];
+    follow();
+    await Promise.all([this.#writer.run(stop), this.#controller.run(stop, abandon)]);
+    for (const each of release) each();
+    this.#pods.stop();
+    await Promise.all(this.#remotes.values().map((remote) => remote.stop()));
+    this.#remotes.clear();
+  }
+
+  readonly #reconcile: Reconcile = async ({ namespace = "", name }, { signal }): Promise<Result> => {
+    const pod = this.#pods.pod(namespace, name);
+    if (pod === undefined) return await this.#bereaved(namespace, name, signal);
+    const node = this.#options.nodes.get(pod.spec?.nodeName ?? "");
+    const place = node && this.#placeOf(node, namespace);
+    if (place === undefined) return done();
+    const isEnding = pod.metadata.deletionTimestamp !== undefined;
+    return isEnding ? await this.#life.end(pod, place, signal) : await this.#life.follow(pod, place, signal);
+  };
+
+  #placeOf(node: KnownVirtualNode, namespace: string): Place | undefined {
+    const { sites, twins } = this.#options;
+    const site = sites.get(node.site);
+    const remote = this.#remotes.get(node.site);
+    if (site === undefined || remote === undefined) return undefined;
+    const twin = twins.twinOf(node.site, namespace);
+    return { node, site, remote, ...(twin !== undefined && { twin }) };
+  }
+
+  /** No pod of the name is at home: what other sites still have of one is to go. */
+  async #bereaved(namespace: string, name: string, signal: AbortSignal): Promise<Result> {
+    // Before the own lists are complete, a pod that is not in them may be there all the same.
+    if (!this.#pods.hasSynced) return againAfter(1_000);
+    let result = done();
+    for (const [id, remote] of this.#remotes) {
+      const { twins, sites, home } = this.#options;
+      const twin = twins.twinOf(id, namespace);
+      const shadow = twin === undefined ? undefined : remote.shadowAt(twin, name);
+      if (twin === undefined || shadow === undefined || shadow.metadata.deletionTimestamp !== undefined) continue;
+      const site = sites.get(id);
+      if (site === undefined || !site.reachability.reachable) continue;
+      const own = await home.client.get(Pod, { namespace, name }, { signal }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+      // The own pod may be on a virtual node that is gone, until Kubernetes removes it.
+      if (own?.metadata.uid === shadow.spec.originUid) result = againAfter(ORPHAN_MS);
+      else await deleteShadow(site.kube, twin, name, shadow.metadata.uid ?? "", signal);
+    }
+    return result;
+  }
+
+  /** One pair of watches for each site that a virtual node stands for. */
+  #followSites(stop: AbortSignal): void {
+    const { nodes, sites, home } = this.#options;
+    for (const id of new Set(nodes.list().map(({ site }) => site))) {
+      const site = sites.get(id);
+      if (site === undefined || this.#remotes.has(id) || stop.aborted) continue;
+      const { clock, random, logger } = home;
+      const remote: RemotePods & { wasReachable?: boolean } = new RemotePods({
+        clock,
+        random,
+        logger,
+        client: site.kube,
+        onChange: (uid, namespace, name) => this.#remoteChanged(id, uid, namespace, name),
+        onSync: () => this.#enqueueSite(id),
+      });
+      this.#remotes.set(id, remote);
+      remote.wasReachable = site.reachability.reachable;
+      remote.start(stop);
+    }
+    for (const [id, remote] of this.#remotes) {
+      if (sites.get(id) !== undefined) continue;
+      this.#remotes.delete(id);
+      void remote.stop();
+    }
+  }
+
+  #siteChanged(id: SiteId, stop: AbortSignal): void {
+    this.#followSites(stop);
+    const remote = this.#remotes.get(id);
+    const isReachable = this.#options.sites.get(id)?.reachability.reachable ?? false;
+    if (remote === undefined || remote.wasReachable === isReachable) return;
+    remote.wasReachable = isReachable;
+    if (!isReachable) return;
+    remote.restart(stop);
+    this.#enqueueSite(id);
+  }
+
+  #remoteChanged(site: SiteId, uid: string, twin: string, name: string): void {
+    const key = this.#pods.keyOf(uid);
+    if (key !== undefined) this.#controller.enqueue(requestOf(key));
+    const namespace = this.#options.twins.originOf(site, twin);
+    // Also where the uid is another's: a later pod of the name waits for this one to go.
+    if (namespace !== undefined) this.#controller.enqueue({ namespace, name });
+  }
+
+  #enqueueSite(id: SiteId): void {
+    for (const { name } of this.#options.nodes.at(id)) this.#enqueueNode(name);
+    for (const shadow of this.#remotes.get(id)?.shadows() ?? []) {
+      const { namespace = "", name = "" } = shadow.metadata;
+      this.#remoteChanged(id, shadow.spec.originUid, namespace, name);
+    }
+  }
+
+  #enqueueNode(node: string): void {
+    for (const { metadata } of this.#pods.podsOn(node)) {
+      this.#controller.enqueue({ namespace: metadata.namespace ?? "", name: metadata.name ?? "" });
+    }
+  }
+
+  #enqueueNamespace(site: SiteId, namespace: string): void {
+    for (const { pod } of this.#pods.inNamespace(namespace)) {
+      this.#controller.enqueue({ namespace, name: pod.metadata.name ?? "" });
+    }
+    const twin = this.#options.twins.twinOf(site, namespace);
+    for (const shadow of this.#remotes.get(site)?.shadows() ?? []) {
+      const { name = "" } = shadow.metadata;
+      if (shadow.metadata.namespace === twin) this.#controller.enqueue({ namespace, name });
+    }
+  }
+}
+
+function requestOf(key: string): Request {
+  const slash = key.indexOf("/");
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}

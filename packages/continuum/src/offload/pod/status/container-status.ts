@@ -1,0 +1,110 @@
+import type { ContainerStatus } from "@fjord/node/pod-status";
+import { countOf, type Fields, fieldsOf, integerOf, textOf, timeOf, wordOf } from "./sane.ts";
+
+export interface TimeBounds {
+  readonly earliest: number;
+  readonly latest: number;
+}
+
+type ContainerState = NonNullable<ContainerStatus["state"]>;
+
+/** Longest message of a container that Kubernetes itself keeps. */
+const LONGEST_MESSAGE = 12 * 1024;
+
+/** The status of one container, read from what a provider says of it. */
+export function containerStatus(
+  name: string,
+  image: string | undefined,
+  given: unknown,
+  before: ContainerStatus | undefined,
+  recreations: number,
+  times: TimeBounds,
+): ContainerStatus {
+  const status = fieldsOf(given);
+  const state = containerState(status.state, times);
+  const lastState = containerState(status.lastState, times);
+  const containerID = textOf(status.containerID, 256);
+  return {
+    name,
+    image: textOf(status.image, 1024) ?? image ?? "",
+    imageID: textOf(status.imageID, 1024) ?? "",
+    ...(containerID && { containerID }),
+    ready: status.ready === true && state.running !== undefined,
+    started: status.started === true,
+    // A pod that was made again has restarted, as far as anyone at home can tell.
+    restartCount: Math.max(before?.restartCount ?? 0, countOf(status.restartCount) + recreations),
+    state,
+    ...(Object.keys(lastState).length > 0 && { lastState }),
+    ...resources(status),
+  };
+}
+
+function containerState(given: unknown, times: TimeBounds): ContainerState {
+  const { running, terminated, waiting } = fieldsOf(given);
+  if (isObject(terminated)) return { terminated: terminatedState(terminated, times) };
+  if (isObject(running)) {
+    const startedAt = timeOf(running.startedAt, times.earliest, times.latest);
+    return { running: { ...(startedAt && { startedAt }) } };
+  }
+  if (isObject(waiting)) {
+    const reason = wordOf(waiting.reason);
+    const message = textOf(waiting.message, LONGEST_MESSAGE);
+    return { waiting: { ...(reason && { reason }), ...(message && { message }) } };
+  }
+  return {};
+}
+
+function terminatedState(given: Fields, { earliest, latest }: TimeBounds): NonNullable<ContainerState["terminated"]> {
+  const reason = wordOf(given.reason);
+  const message = textOf(given.message, LONGEST_MESSAGE);
+  const startedAt = timeOf(given.startedAt, earliest, latest);
+  const finishedAt = timeOf(given.finishedAt, startedAt === undefined ? earliest : Date.parse(startedAt), latest);
+  const containerID = textOf(given.containerID, 256);
+  const signal = integerOf(given.signal);
+  return {
+    exitCode: integerOf(given.exitCode) ?? 255,
+    ...(signal && { signal }),
+    ...(reason && { reason }),
+    ...(message && { message }),
+    ...(startedAt && { startedAt }),
+    ...(finishedAt && { finishedAt }),
+    ...(containerID && { containerID }),
+  };
+}
+
+const quantity = /^[0-9]{1,18}(\.[0-9]{1,9})?([numkMGTPE]|[KMGTPE]i)?$/;
+
+/** What the container has been given, for whoever resizes it in place. */
+function resources(status: Fields): Pick<ContainerStatus, "resources" | "allocatedResources"> {
+  const allocated = amounts(status.allocatedResources);
+  const { requests, limits } = fieldsOf(status.resources);
+  const actual = { requests: amounts(requests), limits: amounts(limits) };
+  return {
+    ...(allocated && { allocatedResources: allocated }),
+    ...((actual.requests || actual.limits) && {
+      resources: {
+        ...(actual.requests && { requests: actual.requests }),
+        ...(actual.limits && { limits: actual.limits }),
+      },
+    }),
+  };
+}
+
+function amounts(given: unknown): Record<string, string> | undefined {
+  const entries = Object.entries(fieldsOf(given))
+    .slice(0, 32)
+    .filter((entry): entry is [string, string] => {
+      const [name, amount] = entry;
+      return (
+        name.length <= 253 &&
+        /^[a-z0-9][-a-z0-9./]*$/i.test(name) &&
+        typeof amount === "string" &&
+        quantity.test(amount)
+      );
+    });
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

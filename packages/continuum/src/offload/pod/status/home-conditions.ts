@@ -1,0 +1,73 @@
+import type { Pod } from "@fjord/kube";
+import type { ContainerStatus, PodCondition, PodStatus } from "@fjord/node/pod-status";
+
+/** On a consumer's pod: whether the provider has taken it, and if not why. Shown once there has been something to say. */
+export const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
+
+type NewCondition = Pick<PodCondition, "type" | "status" | "reason" | "message">;
+
+export interface ConditionInput {
+  readonly pod: Pod;
+  readonly phase: NonNullable<PodStatus["phase"]>;
+  readonly initialized: boolean;
+  readonly sandboxReady: boolean;
+  readonly statuses: ReadonlyMap<string, ContainerStatus>;
+  readonly disrupted?: { readonly reason: string; readonly message: string };
+  readonly offloaded?: Omit<NewCondition, "type">;
+  readonly now: number;
+}
+
+/** The conditions that a node would write. Readiness is worked out here: a provider does not know the gates of home. */
+export function homeConditions(input: ConditionInput): PodCondition[] {
+  const { pod, offloaded, disrupted } = input;
+  const before = pod.status?.conditions ?? [];
+  const conditions: NewCondition[] = [
+    { type: "PodReadyToStartContainers", status: input.sandboxReady ? "True" : "False" },
+    initialized(input),
+    gated(ready("Ready", input), pod),
+    ready("ContainersReady", input),
+  ];
+  if (!before.some(({ type }) => type === "PodScheduled")) conditions.push({ type: "PodScheduled", status: "True" });
+  if (disrupted !== undefined) conditions.push({ type: "DisruptionTarget", status: "True", ...disrupted });
+  if (offloaded !== undefined) conditions.push({ type: OFFLOADED_CONDITION, ...offloaded });
+  return conditions.map((condition) => dated(condition, before, input));
+}
+
+function initialized({ pod, phase, initialized: isInitialized }: ConditionInput): NewCondition {
+  const type = "Initialized";
+  if (phase === "Succeeded") return { type, status: "True", reason: "PodCompleted" };
+  if (isInitialized || (pod.spec?.initContainers?.length ?? 0) === 0) return { type, status: "True" };
+  return { type, status: "False", reason: "ContainersNotInitialized" };
+}
+
+function ready(type: string, { pod, phase, statuses }: ConditionInput): NewCondition {
+  if (phase === "Succeeded") return { type, status: "False", reason: "PodCompleted" };
+  if (phase === "Failed") return { type, status: "False", reason: "PodFailed" };
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  const awaited = [...initContainers.filter(({ restartPolicy }) => restartPolicy === "Always"), ...containers];
+  const unready = awaited.map(({ name }) => name).filter((name) => statuses.get(name)?.ready !== true);
+  if (unready.length === 0) return { type, status: "True" };
+  const message = `containers with unready status: [${unready.join(" ")}]`;
+  return { type, status: "False", reason: "ContainersNotReady", message };
+}
+
+function gated(condition: NewCondition, pod: Pod): NewCondition {
+  if (condition.status !== "True") return condition;
+  const isOpen = (gate: string) =>
+    pod.status?.conditions?.some(({ type, status }) => type === gate && status === "True") ?? false;
+  const closed = (pod.spec?.readinessGates ?? []).map((gate) => gate.conditionType).filter((gate) => !isOpen(gate));
+  if (closed.length === 0) return condition;
+  const message = `readiness gates that are not open: ${closed.join(", ")}`;
+  return { type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message };
+}
+
+function dated(condition: NewCondition, before: readonly PodCondition[], { now, pod }: ConditionInput): PodCondition {
+  const old = before.find(({ type }) => type === condition.type);
+  const isSame = old?.status === condition.status && old.lastTransitionTime !== undefined;
+  const { generation } = pod.metadata;
+  return {
+    ...condition,
+    lastTransitionTime: isSame ? old.lastTransitionTime : new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
+    ...(generation !== undefined && { observedGeneration: generation }),
+  };
+}

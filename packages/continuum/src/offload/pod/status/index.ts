@@ -1,0 +1,2 @@
+export { OFFLOADED_CONDITION } from "./home-conditions.ts";
+export { homeStatus, refusedStatus, waiting } from "./home-status.ts";

@@ -1,0 +1,53 @@
+import { isIP } from "node:net";
+
+/** Reads what another site says: nothing in it is believed to have the type, the size or the form that it should. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+/** At most `most` items of a list; nothing of what is none. */
+export function listOf(value: unknown, most: number): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, most) : [];
+}
+
+/** A text of at most `most` characters, without what no terminal should be sent. */
+export function textOf(value: unknown, most: number): string | undefined {
+  if (typeof value !== "string" || value === "") return undefined;
+  return value
+    .slice(0, most)
+    .toWellFormed()
+    .replace(/(?![\t\n])\p{Cc}/gu, " ");
+}
+
+/** One CamelCase word, as reasons are. */
+export function wordOf(value: unknown): string | undefined {
+  return typeof value === "string" && /^[A-Za-z]([A-Za-z0-9_,:]{0,126}[A-Za-z0-9_])?$/.test(value) ? value : undefined;
+}
+
+export function countOf(value: unknown, most = 2 ** 31 - 1): number {
+  return typeof value === "number" && Number.isInteger(value) && value > 0 ? Math.min(value, most) : 0;
+}
+
+export function integerOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? value : undefined;
+}
+
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
+
+/** A time between `earliest` and `latest`, moved into these bounds where it is outside: clocks of sites differ. */
+export function timeOf(value: unknown, earliest: number, latest: number): string | undefined {
+  if (typeof value !== "string" || !timePattern.test(value)) return undefined;
+  const time = Date.parse(value);
+  if (Number.isNaN(time)) return undefined;
+  return new Date(Math.max(earliest, Math.min(latest, time))).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** An address of a pod: none that means this machine, everyone or nobody. */
+export function addressOf(value: unknown): string | undefined {
+  if (typeof value !== "string" || isIP(value) === 0 || value.includes("%")) return undefined;
+  const isSpecial = /^(0\.|127\.|169\.254\.|22[4-9]\.|2[3-5]\d\.|::1?$|fe[89ab]|ff|::ffff:)/i.test(value);
+  return isSpecial ? undefined : value;
+}
