@@ -132,8 +132,9 @@ class LogReader {
   }
 
   async *#rest({ handle }: LogFile, start: number): AsyncGenerator<Buffer, void, void> {
+    // One for all that is read now: what is shown is a copy, and blocks would pile up until they are collected.
+    const buffer = Buffer.allocUnsafe(BLOCK);
     for (let offset = start; !this.#stop.signal.aborted; ) {
-      const buffer = Buffer.allocUnsafe(BLOCK);
       const { bytesRead } = await handle.read(buffer, 0, BLOCK, offset);
       if (bytesRead === 0) return;
       offset += bytesRead;
