@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { KubeClient, Namespace, Node, Pod, ServiceAccount } from "@fjord/kube";
 import type { ManagedProcess, Site } from "@fjord/testbed";
 import { startTestSite } from "@fjord/testbed/testing";
-import { inParallel } from "./in-parallel.ts";
+import { Phase } from "./phase.ts";
 import { cpuSeconds } from "./process-usage.ts";
 import type { Simulator } from "./simulators.ts";
 
@@ -14,9 +14,12 @@ export interface Size {
 export interface Outcome extends Size {
   readonly registerSeconds: number;
   readonly runSeconds: number;
+  /** How many were deleted, and how long that took. */
+  readonly deleted: number;
   readonly deleteSeconds: number;
-  /** Of the simulator, from the first pod's creation to the last one's end. */
-  readonly lifeCpuSeconds: number;
+  /** Of the simulator, while pods are created and begin to run, and while they are deleted. */
+  readonly runCpuSeconds: number;
+  readonly deleteCpuSeconds: number;
   readonly restCpuShare: number;
   readonly residentBytes: number;
 }
@@ -29,6 +32,10 @@ export interface ScenarioOptions {
 }
 
 const NAMESPACE = "bench";
+/** Of the pods that are deleted: whether any is left can then be asked for cheaply. */
+const DELETED_NAMESPACE = "bench-deleted";
+/** A rate is known after so many, and the rest ends with the control plane. */
+const MOST_DELETED = 10_000;
 const AT_ONCE = 32;
 const REST_SECONDS = 20;
 
@@ -40,33 +47,35 @@ export async function playScenario({ simulator, size, signal, progress }: Scenar
   await prepare(client, signal);
   const child = await simulator.start(test.site);
   await pause(3_000);
-  const registerSeconds = await timed(async () => {
-    await simulator.addNodes(test.site, client, size.nodes, child);
-    await until(child, signal, async () => (await readyNodes(client)) >= size.nodes);
+  const { nodes, pods } = size;
+  const deleted = Math.min(pods, MOST_DELETED);
+  const watched = (what: string, count: number) => new Phase({ what, count, child, signal, progress });
+  const registered = await watched("nodes Ready", nodes).run(async (phase) => {
+    await simulator.addNodes(test.site, client, nodes, child);
+    await phase.until(async () => (await readyNodes(client)) >= nodes);
   });
-  progress(`${size.nodes} nodes in ${registerSeconds.toFixed(1)} s`);
-  const pid = child.pid ?? 0;
-  const before = cpuSeconds(pid);
-  const runSeconds = await timed(async () => {
-    await inParallel(size.pods, AT_ONCE, (index) => {
-      signal.throwIfAborted();
-      return client.create(Pod, benchPod(index, `${simulator.prefix}-${1 + (index % size.nodes)}`));
-    });
-    await until(child, signal, async () => !(await hasPods(client, "status.phase!=Running")));
+  const ran = await watched("pods Running", pods).run(async (phase) => {
+    await phase.ask((index) =>
+      client.create(Pod, benchPod(index, index < deleted, `${simulator.prefix}-${1 + (index % nodes)}`)),
+    );
+    await phase.until(async () => !(await hasPods(client, { fieldSelector: "status.phase!=Running" })));
   });
-  progress(`${size.pods} pods run after ${runSeconds.toFixed(1)} s`);
   const rest = await observeRest(child, signal);
   progress(`at rest: ${(rest.residentBytes / 1e6).toFixed(0)} MB, ${(rest.restCpuShare * 100).toFixed(1)} % of a core`);
-  const deleteSeconds = await timed(async () => {
-    await inParallel(size.pods, AT_ONCE, (index) => {
-      signal.throwIfAborted();
-      return client.delete(Pod, { name: podName(index), namespace: NAMESPACE });
-    });
-    await until(child, signal, async () => !(await hasPods(client)));
+  const gone = await watched("pods deleted", deleted).run(async (phase) => {
+    await phase.ask((index) => client.delete(Pod, { name: podName(index), namespace: DELETED_NAMESPACE }));
+    await phase.until(async () => !(await hasPods(client, { namespace: DELETED_NAMESPACE })));
   });
-  progress(`all pods gone after ${deleteSeconds.toFixed(1)} s`);
-  const lifeCpuSeconds = cpuSeconds(pid) - before;
-  return { ...size, registerSeconds, runSeconds, deleteSeconds, lifeCpuSeconds, ...rest };
+  return {
+    ...size,
+    ...rest,
+    deleted,
+    registerSeconds: registered.seconds,
+    runSeconds: ran.seconds,
+    deleteSeconds: gone.seconds,
+    runCpuSeconds: ran.cpuSeconds,
+    deleteCpuSeconds: gone.cpuSeconds,
+  };
 }
 
 /** Settings for thousands of nodes: nothing queues requests, and no ranges are given out that there are not enough of. */
@@ -98,10 +107,12 @@ async function prepare(client: KubeClient, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await pause(200);
   }
-  await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
-  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: NAMESPACE } };
-  // The controller manager may have been quicker.
-  await client.create(ServiceAccount, account as ServiceAccount).catch(() => {});
+  for (const namespace of [NAMESPACE, DELETED_NAMESPACE]) {
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } };
+    // The controller manager may have been quicker.
+    await client.create(ServiceAccount, account as ServiceAccount).catch(() => {});
+  }
 }
 
 async function readyNodes(client: KubeClient): Promise<number> {
@@ -112,12 +123,8 @@ async function readyNodes(client: KubeClient): Promise<number> {
 }
 
 /** Looks at one of them, so that looking costs little. */
-async function hasPods(client: KubeClient, fieldSelector?: string): Promise<boolean> {
-  const { items } = await client.list(Pod, {
-    namespace: NAMESPACE,
-    limit: 1,
-    ...(fieldSelector !== undefined && { fieldSelector }),
-  });
+async function hasPods(client: KubeClient, scope: { fieldSelector?: string; namespace?: string }): Promise<boolean> {
+  const { items } = await client.list(Pod, { ...scope, limit: 1 });
   return items.length > 0;
 }
 
@@ -138,32 +145,18 @@ async function observeRest(
   return { restCpuShare: (cpuSeconds(pid) - before) / REST_SECONDS, residentBytes };
 }
 
-async function until(child: ManagedProcess, signal: AbortSignal, holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) {
-    signal.throwIfAborted();
-    if (!child.running) throw new Error(`${child.name} has ended: ${child.logTail(5)}`);
-    await pause(250);
-  }
-}
-
-async function timed(work: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return (performance.now() - start) / 1000;
-}
-
 function podName(index: number): string {
   return `web-7c9f8d6b5-${index.toString(36).padStart(5, "0")}`;
 }
 
 /** A pod of a Deployment, as large as such pods are. */
-function benchPod(index: number, nodeName: string): Pod {
+function benchPod(index: number, isDeleted: boolean, nodeName: string): Pod {
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       name: podName(index),
-      namespace: NAMESPACE,
+      namespace: isDeleted ? DELETED_NAMESPACE : NAMESPACE,
       labels: { app: "web", tier: "frontend", "pod-template-hash": "7c9f8d6b5" },
       annotations: { "example.com/build": `build-${index % 100}`, "prometheus.io/scrape": "true" },
     },

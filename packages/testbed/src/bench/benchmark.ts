@@ -27,6 +27,8 @@ export interface SessionOptions {
   readonly date: string;
   readonly signal: AbortSignal;
   progress(message: string): void;
+  /** Told of all records whenever there is another, so that a run that is cut short leaves what it has. */
+  readonly recorded?: (records: readonly BenchmarkRecord[]) => Promise<void>;
 }
 
 /** Takes the figures of one benchmark, and keeps their records. */
@@ -59,6 +61,7 @@ export class BenchmarkSession {
     }
     const record = this.#record(measurement, values, baselines);
     this.records.push(record);
+    await this.#options.recorded?.(this.records);
     return record;
   }
 

@@ -35,7 +35,8 @@ async function run(name: string | undefined, options: Options): Promise<void> {
     );
   }
   // Found out before the work and not after it.
-  if (options.json) await (await open(resolve(options.json), "a")).close();
+  const target = options.json === undefined ? undefined : resolve(options.json);
+  if (target !== undefined) await (await open(target, "a")).close();
   const { benchmark } = (await import(file)) as { benchmark: Benchmark };
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort(new Error("interrupted")));
@@ -48,11 +49,13 @@ async function run(name: string | undefined, options: Options): Promise<void> {
     signal: stop.signal,
     progress: (message) =>
       console.error(`${((performance.now() - start) / 1000).toFixed(1).padStart(7)} s  ${message}`),
+    recorded: async (records) => {
+      if (target !== undefined) await writeFile(target, `${JSON.stringify(records, undefined, 2)}\n`);
+    },
   });
   console.error(benchmark.description);
   await benchmark.run(session);
   console.log(renderTable(session.records));
-  if (options.json) await writeFile(resolve(options.json), `${JSON.stringify(session.records, undefined, 2)}\n`);
   const missed = session.records.filter((record) => record.holds === false);
   if (missed.length > 0) console.error(`Missed: ${missed.map((record) => record.name).join(", ")}`);
   if (missed.length > 0 && options.strict) process.exitCode = 1;
