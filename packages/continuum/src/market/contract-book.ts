@@ -116,6 +116,14 @@ export class ContractBook implements LiveContracts {
     });
   }
 
+  /** Removes whatever there is with a consumer: it is no peer any more. */
+  forget(consumer: SiteId): Promise<void> {
+    return this.#lock.hold(async () => {
+      await this.#store.fresh();
+      for (const contract of this.ofConsumer(consumer)) await this.#store.remove(contract);
+    });
+  }
+
   /** Brings the object of one contract up to what is true now: called whenever it changed, or its time has come. */
   settle(id: string): Promise<void> {
     return this.#lock.hold(async () => {

@@ -22,3 +22,4 @@ export type { LiveContract, LiveContracts } from "./live-contracts.ts";
 export { type Agreement, isRefusal, Negotiation, type Wish } from "./negotiation.ts";
 export { ProviderContracts, type ProviderContractsOptions } from "./provider-contracts.ts";
 export { readReport } from "./report-check.ts";
+export { checkedResources } from "./request-check.ts";

@@ -1,3 +1,4 @@
+export * from "./controllers/index.ts";
 export { PeerRefused } from "./peer-refused-error.ts";
 export type { Caller, PeerCall, PeerRoute, RawRoute } from "./peer-routes.ts";
 export type { PeerTls } from "./peer-tls.ts";
@@ -6,5 +7,6 @@ export * from "./proxy/index.ts";
 export * from "./remote/index.ts";
 export * from "./remote-site.ts";
 export * from "./server/index.ts";
+export * from "./tenant/index.ts";
 export type { Tenant, Tenants } from "./tenants.ts";
 export * from "./tunnel/index.ts";

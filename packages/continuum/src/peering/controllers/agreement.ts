@@ -1,0 +1,174 @@
+import type { Contract, Peering } from "@fjord/api";
+import { ConnectionError, getCondition } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import {
+  type Amounts,
+  amountsOf,
+  atMost,
+  type ConsumerContracts,
+  type ContractStore,
+  endOf,
+  formatAmounts,
+  isInForce,
+  lifetimeOf,
+  type Negotiation,
+  sameAmounts,
+} from "../../market/index.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { ContractReport } from "../protocol.ts";
+import type { RemoteSite } from "../remote-site.ts";
+import type { Answer } from "./peering-status.ts";
+
+/** How long after a refusal it is asked again, should nothing be heard of the provider before. */
+const REFUSED_AGAIN_MS = 30_000;
+const SILENT_AGAIN_MS = 2_000;
+
+export interface Agreed {
+  readonly answer: Answer<"Agreed">;
+  /** The contract in force. */
+  readonly contract?: Contract;
+  /** What the provider answered, where it was asked just now. */
+  readonly report?: ContractReport;
+  /** Name of the newest contract, in force or not. */
+  readonly newest?: string;
+  /** When to look again even if nothing changes. */
+  readonly againMs?: number;
+  /** The provider does not know this site, or no longer lets it ask. */
+  readonly stranger?: boolean;
+  /** It does not answer. */
+  readonly silent?: boolean;
+}
+
+export interface AgreementOptions {
+  readonly home: Home;
+  readonly store: ContractStore;
+  readonly negotiation: Negotiation;
+  readonly contracts: Pick<ConsumerContracts, "noteExpiring">;
+}
+
+/** Keeps a Peering's contract: the first one, renewals, and other amounts as either side wants them. */
+export class Agreement {
+  readonly #options: AgreementOptions;
+
+  constructor(options: AgreementOptions) {
+    this.#options = options;
+  }
+
+  /** The Peering's own copies, newest first. */
+  contractsOf(peering: Peering): Contract[] {
+    const { store, home } = this.#options;
+    return store
+      .all()
+      .filter(({ spec, metadata }) => {
+        const isOwn = metadata.ownerReferences?.some(({ uid }) => uid === peering.metadata.uid);
+        return isOwn && spec.terms.consumer === home.identity.id;
+      })
+      .sort((a, b) => Date.parse(b.spec.terms.notBefore) - Date.parse(a.spec.terms.notBefore));
+  }
+
+  async keep(peering: Peering, site: RemoteSite, signal: AbortSignal): Promise<Agreed> {
+    await this.#options.store.fresh();
+    const now = this.#options.home.clock.now();
+    const contracts = this.contractsOf(peering);
+    const current = contracts.find((contract) => isInForce(contract, "Consumer", now));
+    return current === undefined
+      ? await this.#begin(peering, contracts[0], site, signal)
+      : await this.#goOn(peering, current, site, signal);
+  }
+
+  async #begin(peering: Peering, last: Contract | undefined, site: RemoteSite, signal: AbortSignal): Promise<Agreed> {
+    const previous = last?.spec.terms.id ?? peering.status?.contract;
+    const over = this.#isOver(peering, last);
+    if (over !== undefined) return { answer: over, ...(previous !== undefined && { newest: previous }) };
+    try {
+      const resources = formatAmounts(amountsOf(peering.spec.resources));
+      const wish = { peering, site, resources, signal, ...(previous !== undefined && { previous }) };
+      const { contract, report } = await this.#options.negotiation.agree(wish);
+      return this.#active(contract, report);
+    } catch (error) {
+      return refused(error);
+    }
+  }
+
+  async #goOn(peering: Peering, current: Contract, site: RemoteSite, signal: AbortSignal): Promise<Agreed> {
+    const { home, contracts, negotiation } = this.#options;
+    const { terms } = current.spec;
+    const { renewable, ends } = lifetimeOf(terms);
+    const now = home.clock.now();
+    const due = now >= renewable;
+    const target = targetOf(peering, current);
+    const resize = target.size > 0 && !sameAmounts(target, amountsOf(terms.resources));
+    if (due && !peering.spec.renew) contracts.noteExpiring(terms.id, "NotRenewed");
+    if (!(due && peering.spec.renew) && !resize) return this.#active(current);
+    try {
+      const resources = formatAmounts(target.size > 0 ? target : amountsOf(terms.resources));
+      const wish = { peering, site, resources, supersedes: current, previous: terms.id, signal };
+      const { contract, report } = await negotiation.agree(wish);
+      return this.#active(contract, report);
+    } catch (error) {
+      const failed = refused(error);
+      if (due) contracts.noteExpiring(terms.id, failed.stranger ? "RenewalRefused" : expiringReason(error));
+      const message = `${terms.id} is in force; ${due ? "its renewal" : "other amounts"}: ${failed.answer.message}`;
+      const { againMs } = this.#active(current);
+      const soon = Math.min(
+        failed.againMs ?? REFUSED_AGAIN_MS,
+        Math.max(500, (ends - now) / 10),
+        againMs ?? Number.MAX_VALUE,
+      );
+      return { answer: { reason: "ContractActive", message }, contract: current, newest: terms.id, againMs: soon };
+    }
+  }
+
+  /** A contract that either owner has ended stays so, until the wish itself changes; one that ran out is made anew. */
+  #isOver(peering: Peering, last: Contract | undefined): Answer<"Agreed"> | undefined {
+    const { home } = this.#options;
+    const said = getCondition(peering.status?.conditions, "Agreed");
+    const isNews = said?.observedGeneration !== peering.metadata.generation;
+    if (said?.reason === "ContractEnded" && !isNews) return { reason: "ContractEnded", message: said.message };
+    const end = last && endOf(last, "Consumer", home.clock.now());
+    if (end === undefined || last === undefined || said === undefined || said.reason === "ContractEnded")
+      return undefined;
+    if (end === "Superseded" || (end === "Expired" && peering.spec.renew)) return undefined;
+    const message = `${last.spec.terms.id} is over (${end}); change the Peering's resources, or make it anew, to ask again`;
+    return { reason: "ContractEnded", message };
+  }
+
+  #active(contract: Contract, report?: ContractReport): Agreed {
+    const { terms } = contract.spec;
+    const { renewable, ends } = lifetimeOf(terms);
+    const now = this.#options.home.clock.now();
+    const againMs = Math.max(1, (now < renewable ? renewable : ends) - now);
+    return {
+      answer: { reason: "ContractActive", message: `${terms.id} until ${terms.notAfter}` },
+      contract,
+      newest: terms.id,
+      againMs,
+      ...(report && { report }),
+    };
+  }
+}
+
+/** What the Peering wants, as far as the provider's owner is willing to give it; nothing of what is down to nothing. */
+function targetOf(peering: Peering, current: Contract): Amounts {
+  const limit = amountsOf(current.status?.peerLimit ?? {});
+  return new Map([...atMost(amountsOf(peering.spec.resources), limit)].filter(([, amount]) => amount > 0n));
+}
+
+function expiringReason(error: unknown): "ProviderUnreachable" | "RenewalRefused" {
+  return error instanceof ConnectionError ? "ProviderUnreachable" : "RenewalRefused";
+}
+
+const refusals = ["NotSharing", "ConsumerRefused", "AmountRefused"] as const;
+
+/** What a refusal means for the Peering. What is no refusal, and no silence, is thrown on. */
+function refused(error: unknown): Agreed {
+  if (error instanceof ConnectionError) {
+    return { answer: { reason: "Asking", message: error.message }, againMs: SILENT_AGAIN_MS, silent: true };
+  }
+  if (!(error instanceof PeerRefused)) throw error;
+  const { code, message } = error.refusal;
+  const known = refusals.find((reason) => reason === code);
+  const answer = { reason: known ?? ("Asking" as const), message: known ? message : `${message} (${code})` };
+  const stranger = error.statusCode === 401 || (error.statusCode === 403 && known === undefined);
+  return { answer: stranger ? { reason: "ConsumerRefused", message } : answer, againMs: REFUSED_AGAIN_MS, stranger };
+}

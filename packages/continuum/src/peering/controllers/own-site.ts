@@ -1,0 +1,95 @@
+import { Site, VIRTUAL_NODE } from "@fjord/api";
+import { Cache, Node, type SharedCache } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { PublishedFacts } from "../protocol.ts";
+
+export interface OwnSiteOptions {
+  readonly home: Home;
+  /** Name of the own Site object. */
+  readonly siteName: string;
+  /** Version of the agent. */
+  readonly version: string;
+  /** Version of the Kubernetes API, such as v1.36.0. */
+  kubernetesVersion(): string | undefined;
+}
+
+/** The own site, as its owner describes it and as its nodes show it: what policy is read from and what peers are told. */
+export class OwnSite {
+  readonly name: string;
+  readonly #options: OwnSiteOptions;
+  readonly #sites: SharedCache<Site>;
+  readonly #nodes: Cache<Node>;
+  readonly #listeners = new Set<() => void>();
+  #published: PublishedFacts | undefined;
+
+  constructor(options: OwnSiteOptions) {
+    this.#options = options;
+    this.name = options.siteName;
+    const { home } = options;
+    this.#sites = home.caches.open(Site);
+    const { client, clock, random, logger } = home;
+    const means = { client, clock, random, logger };
+    this.#nodes = new Cache({
+      ...means,
+      kind: Node,
+      scope: { labelSelector: `!${VIRTUAL_NODE}` },
+      transform: trimNode,
+    });
+    const changed = () => this.#changed();
+    this.#nodes.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    this.#sites.cache.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+  }
+
+  /** The own Site object; undefined until it exists. */
+  object = (): Site | undefined => this.#sites.cache.get({ name: this.name });
+
+  /** What peers are told. */
+  published(): PublishedFacts {
+    this.#published ??= this.#facts();
+    return this.#published;
+  }
+
+  /** Where the own agent is reached, as its owner says. */
+  endpoints(): readonly string[] {
+    return this.object()?.spec.endpoints ?? [];
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#nodes.run(signal);
+  }
+
+  #changed(): void {
+    this.#published = undefined;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #facts(): PublishedFacts {
+    const { spec } = this.object() ?? {};
+    const kubernetesVersion = this.#options.kubernetesVersion();
+    const seen = (field: "architecture" | "operatingSystem") =>
+      [...new Set(this.#nodes.list().flatMap(({ status }) => status?.nodeInfo?.[field] ?? []))].sort().slice(0, 16);
+    return {
+      name: spec?.name ?? this.name.slice(0, 63),
+      ...(spec?.tier && { tier: spec.tier }),
+      ...(spec?.location && { location: spec.location }),
+      ...(spec?.properties && { properties: spec.properties }),
+      architectures: seen("architecture"),
+      operatingSystems: seen("operatingSystem"),
+      version: this.#options.version,
+      ...(kubernetesVersion !== undefined && { kubernetesVersion }),
+    };
+  }
+}
+
+/** Of each node only what is told: a site may have thousands, and each lists its images. */
+function trimNode({ apiVersion, kind, metadata, status }: Node): Node {
+  const { name, uid, resourceVersion } = metadata;
+  const { nodeInfo } = status ?? {};
+  const kept = { name, uid, resourceVersion } as Node["metadata"];
+  return { apiVersion, kind, metadata: kept, ...(nodeInfo && { status: { nodeInfo } }) };
+}

@@ -1,0 +1,154 @@
+import { FORCE_REMOVE_ANNOTATION, newObject, Peering, Site } from "@fjord/api";
+import {
+  addFinalizer,
+  type Cache,
+  Controller,
+  done,
+  hasFinalizer,
+  isAlreadyExists,
+  isBeingDeleted,
+  isNotFound,
+  type Result,
+  type Runnable,
+  removeFinalizer,
+  sameContent,
+  watches,
+} from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { ContractBook } from "../../market/index.ts";
+import type { RemoteSites } from "../remote-site.ts";
+import type { OwnSite } from "./own-site.ts";
+import { isForced } from "./peering-end.ts";
+import { ownStatus, peerStatus, type SiteStatus } from "./site-status.ts";
+
+export const SITE_FINALIZER = "fjord.dev/site";
+
+export interface SiteControllerOptions {
+  readonly home: Home;
+  readonly own: OwnSite;
+  readonly sites: RemoteSites;
+  readonly book: ContractBook;
+}
+
+/** Keeps the Site objects: says what is known of each site, and takes back what ties this one to a peer that is to go. */
+export class SiteController implements Runnable {
+  readonly name = "sites";
+  readonly needsLeaderElection = true;
+  readonly #options: SiteControllerOptions;
+  readonly #controller: Controller;
+  readonly #sites: Cache<Site>;
+  readonly #peerings: Cache<Peering>;
+
+  constructor(options: SiteControllerOptions) {
+    this.#options = options;
+    const { clock, random, logger, metrics, caches } = options.home;
+    this.#sites = caches.open(Site).cache;
+    this.#peerings = caches.open(Peering).cache;
+    this.#controller = new Controller({
+      name: this.name,
+      clock,
+      random,
+      logger,
+      ...(metrics && { metrics }),
+      sources: [
+        watches(this.#sites),
+        watches(this.#peerings, { map: ({ spec }) => [{ name: spec.site }], when: ({ type }) => type === "delete" }),
+      ],
+      concurrency: 4,
+      backoff: { initial: 50, max: 5_000 },
+      reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
+    });
+  }
+
+  async run(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
+    const { own, sites, book } = this.#options;
+    const ownChanged = () => this.#controller.enqueue({ name: own.name });
+    const unsubscribe = [
+      sites.onChange((id) => this.#siteChanged(id)),
+      own.onChange(ownChanged),
+      book.onChange(ownChanged),
+    ];
+    const nodes = own.run(stop);
+    ownChanged();
+    try {
+      await this.#controller.run(stop, abandon);
+      await nodes;
+    } finally {
+      for (const each of unsubscribe) each();
+    }
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<Result> {
+    const { own, home, sites } = this.#options;
+    const site = this.#sites.get({ name });
+    if (name === own.name) return await this.#keepOwn(site, signal);
+    if (site === undefined) return done();
+    if (isBeingDeleted(site)) return await this.#part(site, signal);
+    if (site.spec.id === undefined) return done();
+    const kept = await addFinalizer(home.client, Site, site, SITE_FINALIZER, { signal });
+    await this.#say(kept, peerStatus(kept, sites.get(site.spec.id), home.clock.now()), signal);
+    return done();
+  }
+
+  async #keepOwn(found: Site | undefined, signal: AbortSignal): Promise<Result> {
+    const { own, home, book } = this.#options;
+    const site = found ?? (await this.#makeOwn(signal));
+    if (site === undefined) return done();
+    const status = ownStatus(site, home.identity, own.published(), book.shared(), home.clock.now());
+    await this.#say(site, status, signal);
+    return done();
+  }
+
+  async #makeOwn(signal: AbortSignal): Promise<Site | undefined> {
+    try {
+      const draft = newObject(Site, { metadata: { name: this.#options.own.name }, spec: {} });
+      return await this.#options.home.client.create(Site, draft, { signal });
+    } catch (error) {
+      // Made meanwhile: the cache will show it.
+      if (isAlreadyExists(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** A peer that is to go takes with it what it has here, and what this site has there. */
+  async #part(site: Site, signal: AbortSignal): Promise<Result> {
+    const { home, book } = this.#options;
+    if (!hasFinalizer(site, SITE_FINALIZER)) return done();
+    if (site.spec.id !== undefined) await book.forget(site.spec.id);
+    const peerings = this.#peerings.list().filter(({ spec }) => spec.site === site.metadata.name);
+    for (const peering of peerings) await this.#endPeering(peering, isForced(site), signal);
+    // Each of them brings this Site back when it is gone.
+    if (peerings.length > 0) return done();
+    await removeFinalizer(home.client, Site, site, SITE_FINALIZER, { signal });
+    return done();
+  }
+
+  async #endPeering(peering: Peering, forced: boolean, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options.home;
+    const key = { name: peering.metadata.name ?? "" };
+    try {
+      if (forced && !isForced(peering)) {
+        const patch = { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } };
+        await client.patch(Peering, key, "merge", patch, { signal });
+      }
+      if (!isBeingDeleted(peering)) {
+        await client.delete(Peering, key, { preconditions: { uid: peering.metadata.uid ?? "" }, signal });
+      }
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #say(site: Site, status: SiteStatus, signal: AbortSignal): Promise<void> {
+    if (sameContent(status, site.status)) return;
+    const key = { name: site.metadata.name ?? "" };
+    await this.#options.home.client.patch(Site, key, "merge", { status }, { subresource: "status", signal });
+  }
+
+  #siteChanged(id: SiteId): void {
+    for (const { metadata, spec } of this.#sites.list()) {
+      if (spec.id === id) this.#controller.enqueue({ name: metadata.name ?? "" });
+    }
+  }
+}
