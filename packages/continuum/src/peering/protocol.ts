@@ -43,6 +43,8 @@ export interface ContractReport {
 /** POST pair: redeems a token. Whoever redeems has proven its id by its certificate. */
 export interface PairRequest {
   readonly secret: string;
+  /** Id of the site that issued the token, as the token says. */
+  readonly issuer?: SiteId;
   readonly name?: string;
   readonly endpoints: readonly string[];
 }

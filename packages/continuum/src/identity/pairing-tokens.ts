@@ -1,0 +1,134 @@
+import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import { isConflict, isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { PeerRefused } from "../peering/peer-refused-error.ts";
+import { isSecret } from "./pairing-token.ts";
+import type { SiteId } from "./site-identity.ts";
+import { isSecretOf, PAIRING_LABEL, readRecord, recordName, type TokenRecord, withNote } from "./token-record.ts";
+
+/** Why a token is refused; stable words. */
+export type TokenRefusal = "TokenInvalid" | "TokenExpired" | "TokenUsed" | "TokenForeign";
+
+export interface PairingTokensOptions {
+  readonly client: Pick<KubeClient, "get" | "list" | "update" | "delete">;
+  /** Where the Secrets of tokens are: the agent's. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long an expired token is remembered, to be refused as what it is. @default 1 h */
+  readonly rememberMs?: number;
+}
+
+/** A token that a site has been found to be the redeemer of. */
+export interface Redemption {
+  /** uid of the Site object that an earlier redemption by the same site has made. */
+  readonly madeSite?: string;
+  /** Notes what was made, so that it is not made again after its owner has deleted it. */
+  complete(siteUid: string): Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+const SWEEP_MS = 10 * 60_000;
+
+const MESSAGES: Record<TokenRefusal, string> = {
+  TokenInvalid: "the token is not one of this site's, or was taken back: ask for a new one",
+  TokenExpired: "the token has expired: ask for a new one",
+  TokenUsed: "the token was used before, and is good for one site once: ask for a new one",
+  TokenForeign: "the token is another site's: redeem it there",
+};
+
+export function tokenRefused(reason: TokenRefusal): PeerRefused {
+  return new PeerRefused({ code: reason, message: MESSAGES[reason] });
+}
+
+/** The tokens that this site has issued. They are Secrets; that a token has one redeemer is the API server's doing. */
+export class PairingTokens {
+  readonly #options: PairingTokensOptions;
+
+  constructor(options: PairingTokensOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes `redeemer` the one site that the token is for. Again for the same site it succeeds again, so that an answer
+   * that was lost can be asked for again. Throws `PeerRefused` with a `TokenRefusal`.
+   */
+  async redeem(secret: unknown, redeemer: SiteId, signal?: AbortSignal): Promise<Redemption> {
+    if (!isSecret(secret)) throw tokenRefused("TokenInvalid");
+    for (;;) {
+      const found = await this.#find(secret, signal);
+      const record = found && readRecord(found);
+      if (found === undefined || record === undefined || !isSecretOf(record, secret))
+        throw tokenRefused("TokenInvalid");
+      const refusal = this.#refusal(record, redeemer);
+      if (refusal !== undefined) throw tokenRefused(refusal);
+      if (record.redeemedBy === redeemer) return this.#redemption(found, record);
+      const claimed = await this.#claim(found, redeemer, signal);
+      if (claimed !== undefined) return this.#redemption(claimed, record);
+    }
+  }
+
+  /** Removes what has expired, every ten minutes until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.sweep(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn("cannot remove expired pairing tokens", { error: describeError(error) });
+      }
+      await sleep(clock, SWEEP_MS, signal);
+    }
+  }
+
+  /** Removes tokens that expired longer ago than they are remembered. */
+  async sweep(signal?: AbortSignal): Promise<void> {
+    const { client, namespace, clock, rememberMs = HOUR_MS } = this.#options;
+    const { items } = await client.list(Secret, { namespace, labelSelector: `${PAIRING_LABEL}=true`, signal });
+    for (const secret of items) {
+      const record = readRecord(secret);
+      if (record === undefined || clock.now() < record.expires + rememberMs) continue;
+      const { name = "", uid } = secret.metadata;
+      await client.delete(Secret, { name, namespace }, { preconditions: { uid }, signal }).catch(ignoreGone);
+    }
+  }
+
+  #refusal(record: TokenRecord, redeemer: SiteId): TokenRefusal | undefined {
+    if (record.redeemedBy !== undefined && record.redeemedBy !== redeemer) return "TokenUsed";
+    return this.#options.clock.now() >= record.expires ? "TokenExpired" : undefined;
+  }
+
+  async #find(secret: string, signal?: AbortSignal): Promise<Secret | undefined> {
+    const { client, namespace } = this.#options;
+    try {
+      return await client.get(Secret, { name: recordName(secret), namespace }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Undefined where another was quicker, or the token was taken back: look again. */
+  async #claim(secret: Secret, redeemedBy: SiteId, signal?: AbortSignal): Promise<Secret | undefined> {
+    try {
+      return await this.#options.client.update(Secret, withNote(secret, { redeemedBy }), { signal });
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #redemption(secret: Secret, { madeSite }: TokenRecord): Redemption {
+    const { client } = this.#options;
+    const complete = async (uid: string) => {
+      if (madeSite !== undefined) return;
+      await client.update(Secret, withNote(secret, { madeSite: uid })).catch(ignoreGone);
+    };
+    return { madeSite, complete };
+  }
+}
+
+/** Deleted or written by another agent of this site, which has done the same. */
+function ignoreGone(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}
