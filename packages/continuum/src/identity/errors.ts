@@ -78,3 +78,9 @@ export const SiteNameTaken = defineError(
   "cannot make a Site for {site}: every name that it could have is taken ({names})",
   "Rename or delete the Site objects of these names, or choose a name.",
 );
+
+export const SiteKnownOtherwise = defineError(
+  "SITE_KNOWN_OTHERWISE",
+  "cannot make a Site {name} for {site}: it is known here as {known} already",
+  "Use the name that it has, or delete that Site first.",
+);

@@ -1,12 +1,14 @@
 import { newObject, Site } from "@fjord/api";
 import { isAlreadyExists, isConflict, isNotFound, type KubeClient } from "@fjord/kube";
-import { SiteNameTaken } from "./errors.ts";
+import { SiteKnownOtherwise, SiteNameTaken } from "./errors.ts";
 import type { SiteId } from "./site-identity.ts";
 
 export interface PeerFacts {
   readonly id: SiteId;
   /** What it calls itself; hostile. */
   readonly name?: string;
+  /** What the owner calls it: this name and no other. */
+  readonly chosenName?: string;
   /** Checked ones. */
   readonly endpoints: readonly string[];
   /** True grants; false leaves it as it is, and is what a new Site begins with. */
@@ -31,6 +33,7 @@ export async function ensurePeerSite(
   for (let attempt = 1; ; attempt++) {
     try {
       const { items } = await client.list(Site, { signal });
+      checkChosenName(items, facts, ownName);
       const found = items.find((site) => site.spec.id === facts.id);
       if (found === undefined) return await create(client, facts, ownName, signal);
       const wanted = merged(found, facts);
@@ -42,8 +45,25 @@ export async function ensurePeerSite(
   }
 }
 
+/** Throws where the name that the owner has chosen for a peer is another site's, or the peer has another one. */
+export function checkChosenName(
+  sites: readonly Site[],
+  { id, chosenName }: Pick<PeerFacts, "id" | "chosenName">,
+  ownName: string,
+): void {
+  if (chosenName === undefined) return;
+  const known = sites.find((site) => site.spec.id === id)?.metadata.name;
+  if (known !== undefined && known !== chosenName) throw new SiteKnownOtherwise({ site: id, known, name: chosenName });
+  const taken = sites.some(({ metadata, spec }) => metadata.name === chosenName && spec.id !== id);
+  if (taken || chosenName === ownName) throw new SiteNameTaken({ site: id, names: chosenName });
+}
+
 /** Names for a peer's Site in the order in which they are tried. */
-export function namesFor({ id, name }: Pick<PeerFacts, "id" | "name">, ownName: string): string[] {
+export function namesFor(
+  { id, name, chosenName }: Omit<PeerFacts, "endpoints" | "mayConsume">,
+  ownName: string,
+): string[] {
+  if (chosenName !== undefined) return chosenName === ownName ? [] : [chosenName];
   const given = objectNameFrom(name);
   const names = given === undefined ? [] : [given, `${given}-${id.slice(0, 6)}`];
   return [...names, `site-${id.slice(0, 8)}`, `site-${id}`].filter((each) => each !== ownName);

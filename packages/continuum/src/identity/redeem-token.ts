@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import type { TLSSocket } from "node:tls";
-import type { Site } from "@fjord/api";
+import { Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import type { KubeClient } from "@fjord/kube";
 import { PeerRefused } from "../peering/peer-refused-error.ts";
@@ -8,7 +8,7 @@ import { LARGEST_BODY, type PairAnswer, type PairRequest, PROTOCOL } from "../pe
 import { checkEndpoints } from "./endpoint.ts";
 import { PairingFailed, TokenOfOwnSite, TokenWithoutEndpoints } from "./errors.ts";
 import { type PairingToken, parseToken } from "./pairing-token.ts";
-import { ensurePeerSite } from "./peer-site.ts";
+import { checkChosenName, ensurePeerSite } from "./peer-site.ts";
 import type { PeerTls } from "./peer-tls.ts";
 
 export interface RedeemOptions {
@@ -21,7 +21,7 @@ export interface RedeemOptions {
   readonly endpoints: readonly string[];
   /** Lets the issuer consume from this site too. @default false */
   readonly bothWays?: boolean;
-  /** Name for the issuer's Site object here. @default what it calls itself */
+  /** Name of the issuer's Site object here: this and no other. @default one like what it calls itself */
   readonly name?: string;
   readonly signal?: AbortSignal;
   /** For each endpoint. @default 10 s */
@@ -39,10 +39,12 @@ export async function redeemToken(text: string, options: RedeemOptions): Promise
   const token = parseToken(text);
   if (token.site === tls.identity.id) throw new TokenOfOwnSite({});
   if (token.endpoints.length === 0) throw new TokenWithoutEndpoints({ site: token.site });
-  const answer = await askOneOf(token, options);
-  const endpoints = answer.endpoints.length === 0 ? token.endpoints : answer.endpoints;
-  const name = options.name ?? answer.name;
-  return ensurePeerSite(client, { id: token.site, name, endpoints, mayConsume: bothWays }, siteName, signal);
+  const chosen = { id: token.site, chosenName: options.name };
+  // Before the token is used: afterwards it would be too late.
+  if (options.name !== undefined) checkChosenName((await client.list(Site, { signal })).items, chosen, siteName);
+  const { name, endpoints: answered } = await askOneOf(token, options);
+  const endpoints = answered.length === 0 ? token.endpoints : answered;
+  return ensurePeerSite(client, { ...chosen, name, endpoints, mayConsume: bothWays }, siteName, signal);
 }
 
 async function askOneOf(token: PairingToken, options: RedeemOptions): Promise<PairAnswer> {
