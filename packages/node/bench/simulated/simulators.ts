@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { type KubeClient, Node } from "@fjord/kube";
 import { findBinaries, type ManagedProcess, type Site, siteFiles } from "@fjord/testbed";
 import { inParallel } from "./in-parallel.ts";
@@ -40,6 +41,9 @@ export function fjordFleet(program: string, directory: string): Simulator {
         env: { PATH: process.env.PATH ?? "" },
       });
       await child.start();
+      // Before it says so, the signal that gives it nodes would end it.
+      for (let wait = 0; wait < 600 && !child.logTail(20).includes("nodes of the fleet are registered"); wait++)
+        await pause(100);
       return child;
     },
     async addNodes(_site, _client, count, child) {
