@@ -42,7 +42,13 @@ export function tenantNamespace(consumerId: string): string {
 /** The service account, in the tenant namespace, that the proxy acts as for the consumer. */
 export const TENANT_SERVICE_ACCOUNT = "consumer";
 
-/** On a peer's Site: name of the Secret in the agent's namespace whose `token` the agent is to redeem there. Gone once it has. */
-export const PAIRING_SECRET_ANNOTATION = "fjord.dev/pairing-secret";
-/** On a peer's Site whose pairing was refused: why. */
-export const PAIRING_REFUSED_ANNOTATION = "fjord.dev/pairing-refused";
+/** On a Secret in the agent's namespace whose `token` the agent is to redeem. Value `true`. */
+export const REDEEM_LABEL = "fjord.dev/redeem";
+/** On such a Secret: `true` lets the issuer use this site too. */
+export const BOTH_WAYS_ANNOTATION = "fjord.dev/both-ways";
+/** On such a Secret: what the issuer's Site is to be called here. */
+export const SITE_NAME_ANNOTATION = "fjord.dev/site-name";
+/** On such a Secret, by the agent: name of the issuer's Site, once the token was redeemed. */
+export const REDEEMED_ANNOTATION = "fjord.dev/redeemed";
+/** On such a Secret, by the agent: why the token was not redeemed. */
+export const REFUSED_ANNOTATION = "fjord.dev/refused";

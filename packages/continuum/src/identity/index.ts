@@ -17,3 +17,4 @@ export { isSiteId, siteIdOf } from "./site-id.ts";
 export type * from "./site-identity.ts";
 export { SiteKey } from "./site-key.ts";
 export { signTerms, verifyTerms } from "./terms-signature.ts";
+export { TokenRedeemer, type TokenRedeemerOptions } from "./token-redeemer.ts";

@@ -1,0 +1,48 @@
+import { CERTIFICATE_REFUSED_TOTAL, PAIRING_REFUSED_TOTAL, type RefusalCounter } from "@fjord/continuum/identity";
+import type { PeerMetrics } from "@fjord/continuum/peering";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+export interface AgentMetrics {
+  readonly peers: PeerMetrics;
+  readonly pairingRefused: RefusalCounter;
+  readonly certificateRefused: RefusalCounter;
+}
+
+/** What the agent counts beside what its controllers do. */
+export function agentMetrics(registry: Registry): AgentMetrics {
+  const registers = [registry];
+  const refusals = (name: string, help: string) =>
+    new Counter({ name, help, labelNames: ["reason"] as const, registers });
+  const requests = new Histogram({
+    name: "fjord_peer_request_seconds",
+    help: "Requests of other agents, by route and status",
+    labelNames: ["route", "status"] as const,
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers,
+  });
+  const refused = refusals(
+    "fjord_peer_connections_refused_total",
+    "Connections of other agents that were refused, by reason",
+  );
+  const open = new Gauge({ name: "fjord_peer_connections", help: "Open connections of other agents", registers });
+  const proxied = new Histogram({
+    name: "fjord_proxy_request_seconds",
+    help: "Requests of tenants to the Kubernetes API, by verb, resource and status",
+    labelNames: ["verb", "resource", "status"] as const,
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers,
+  });
+  return {
+    peers: {
+      request: (route, status, seconds) => requests.observe({ route, status }, seconds),
+      connectionRefused: (reason) => refused.inc({ reason }),
+      connections: (count) => open.set(count),
+      proxied: (verb, resource, status, seconds) => proxied.observe({ verb, resource, status }, seconds),
+    },
+    pairingRefused: refusals(PAIRING_REFUSED_TOTAL, "Pairings that were refused, by reason"),
+    certificateRefused: refusals(
+      CERTIFICATE_REFUSED_TOTAL,
+      "Certificates of other agents that were refused, by reason",
+    ),
+  };
+}

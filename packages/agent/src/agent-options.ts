@@ -1,0 +1,25 @@
+import type { Clock, Logger, Random } from "@fjord/base";
+import type { ClusterConfig } from "@fjord/kube";
+
+export interface AgentOptions {
+  /** How the site's own API is reached. */
+  readonly config: ClusterConfig;
+  /** Where the agent keeps its own objects. */
+  readonly namespace: string;
+  /** Name of the own Site. @default the one it has, else one made of its id */
+  readonly siteName?: string;
+  readonly tier?: "cloud" | "edge" | "device";
+  /** Where other agents are served. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Where other agents reach this one, where the own Site does not say. */
+  readonly endpoints: readonly string[];
+  /** Where the own API server reaches this process. @default the address towards it */
+  readonly internalAddress?: string;
+  readonly admissionPort: number;
+  /** Where health and metrics are served. */
+  readonly metrics: { readonly host: string; readonly port: number };
+  readonly leaderElect: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}

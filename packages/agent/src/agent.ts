@@ -1,0 +1,262 @@
+import { createPrivateKey } from "node:crypto";
+import { hostname } from "node:os";
+import { Site } from "@fjord/api";
+import { aborted, Backoff, describeError, sleep } from "@fjord/base";
+import type { Home } from "@fjord/continuum/home";
+import {
+  KeyStore,
+  PairingTokens,
+  PeerTls,
+  pairRoute,
+  redeemToken,
+  type StoredIdentity,
+  TokenRedeemer,
+} from "@fjord/continuum/identity";
+import { ContractStore } from "@fjord/continuum/market";
+import { AdmissionServer, PodAdmission, webhookConfiguration } from "@fjord/continuum/offload";
+import {
+  LiveRemoteSites,
+  OwnSite,
+  ParkedConnections,
+  PeerServer,
+  SiteController,
+  SiteDirectory,
+  siteRoute,
+  TunnelDialler,
+} from "@fjord/continuum/peering";
+import {
+  EventRecorder,
+  KubeClient,
+  LeaderElector,
+  Manager,
+  MutatingWebhookConfiguration,
+  prometheusMetrics,
+  type Runnable,
+  SharedCaches,
+} from "@fjord/kube";
+import { addressTowards, generateKey, kubeletVersion, selfSignedCertificate } from "@fjord/node/registration";
+import { Registry } from "prom-client";
+import { agentMetrics } from "./agent-metrics.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { consumerSide } from "./consumer-side.ts";
+import { HealthServer } from "./health-server.ts";
+import { providerSide } from "./provider-side.ts";
+import { FJORD_VERSION } from "./version.ts";
+
+export type { AgentOptions } from "./agent-options.ts";
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+/** The agent of a site: one process that makes the domains of the continuum work together. */
+export class Agent {
+  readonly #options: AgentOptions;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until `signal` aborts. Everything that must last is in the site's own API: the next run goes on from there. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { config, namespace, siteName, logger } = this.#options;
+    await using client = new KubeClient(config, { closeGraceMs: 2_000 });
+    const stored = await KeyStore.load(client, namespace, {
+      ...(siteName !== undefined && { name: siteName }),
+      signal,
+    });
+    logger.info("the agent starts", {
+      site: stored.name,
+      id: stored.key.id,
+      version: FJORD_VERSION,
+      server: config.server,
+    });
+    const manager = await this.#compose(client, stored, signal);
+    await manager.run(signal);
+  }
+
+  async #compose(client: KubeClient, { key, name }: StoredIdentity, signal: AbortSignal): Promise<Manager> {
+    const { config, namespace, listen, endpoints, tier, clock, random, logger } = this.#options;
+    const registry = new Registry();
+    const metrics = await prometheusMetrics(registry);
+    const counters = agentMetrics(registry);
+    const shared = { client, clock, random, logger };
+    const caches = new SharedCaches(shared);
+    const recorder = new EventRecorder({ ...shared, component: "fjord-agent", metrics });
+    const home: Home = { ...shared, metrics, identity: key, caches, recorder, namespace };
+    const address = this.#options.internalAddress ?? (await addressTowards(config.server));
+    const serverVersion = await versionOf(client, signal);
+    await ensureOwnSite(client, name, { endpoints, tier }, signal);
+
+    const own = new OwnSite({ home, siteName: name, version: FJORD_VERSION, kubernetesVersion: () => serverVersion });
+    const tls = new PeerTls({ key, clock, logger, refused: counters.certificateRefused });
+    const directory = new SiteDirectory(caches.open(Site).cache, key.id);
+    const parked = new ParkedConnections({ clock });
+    const remotes = new LiveRemoteSites({ sites: directory, tls, parked, clock, random, logger });
+    const store = new ContractStore(home);
+    const provider = providerSide({ home, config, own, store, metrics: counters.peers });
+    const tokens = new PairingTokens({ client, namespace, clock, logger });
+    const about = () => ({ name, endpoints: own.endpoints() });
+    const redeem = (token: string, siteName: string, stop: AbortSignal) =>
+      redeemToken(token, {
+        tls,
+        client,
+        siteName: name,
+        endpoints: own.endpoints(),
+        name: siteName,
+        signal: stop,
+      }).then(({ spec }) => ({ id: spec.id ?? "" }));
+    const server = new PeerServer({
+      tls,
+      siteOf: (id) => directory.get(id),
+      routes: [
+        siteRoute({
+          id: key.id,
+          published: () => own.published(),
+          endpoints: () => own.endpoints(),
+          shared: () => provider.book.shared()?.shared,
+          free: () => provider.book.shared()?.free,
+          contractsOf: (consumer) => provider.contractRoutes.contractsOf(consumer),
+        }),
+        pairRoute({
+          client,
+          tokens,
+          site: key.id,
+          siteName: name,
+          about,
+          clock,
+          logger,
+          refused: counters.pairingRefused,
+        }),
+        ...provider.routes,
+      ],
+      rawRoutes: [provider.proxy, parked],
+      host: listen.host,
+      port: listen.port,
+      peerMetrics: counters.peers,
+      clock,
+      random,
+      logger,
+    });
+    const dialler = new TunnelDialler({
+      tls,
+      peers: () =>
+        own.endpoints().length > 0
+          ? []
+          : directory
+              .list()
+              .filter(({ spec }) => spec.mayConsume && (spec.endpoints ?? []).length > 0)
+              .map(({ spec }) => ({ id: spec.id ?? "", endpoints: spec.endpoints ?? [] })),
+      onPeersChange: (listener) => {
+        const release = [directory.onChange(() => listener()), own.onChange(listener)];
+        return () => {
+          for (const each of release) each();
+        };
+      },
+      serve: (socket, caller) => server.serve(socket, caller),
+      clock,
+      random,
+      logger,
+    });
+    const serving = await servingPair(name, address, clock.now());
+    const clientCa = config.tls.ca;
+    const consumer = consumerSide({
+      home,
+      remotes,
+      store,
+      redeem,
+      address,
+      kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
+      tls: async () => ({ ...serving, ...(clientCa !== undefined && { clientCa }) }),
+    });
+    const pods = new PodAdmission(caches);
+    const admission = new AdmissionServer({
+      host: address,
+      port: this.#options.admissionPort,
+      tls: serving,
+      reviews: { "/admission/pods": (request) => pods.review(request) },
+      logger,
+    });
+
+    const manager = new Manager({ clock, logger, ...this.#election(home) });
+    manager.addCache(caches);
+    manager.add(
+      new HealthServer({
+        listen: this.#options.metrics,
+        health: manager.health,
+        ready: manager.ready,
+        metrics: registry,
+        logger,
+      }),
+    );
+    const plain: Runnable[] = [
+      { name: "own site", early: true, run: (stop) => own.run(stop) },
+      { name: "certificates", early: true, run: (stop) => tls.run(stop) },
+      { name: "remote sites", run: (stop) => remotes.run(stop) },
+      { name: "peer server", run: (stop) => server.run(stop) },
+      { name: "tunnel", run: (stop) => dialler.run(stop) },
+      { name: "pairing tokens", needsLeaderElection: true, run: (stop) => tokens.run(stop) },
+      {
+        name: "admission configuration",
+        needsLeaderElection: true,
+        run: (stop) => this.#announce(client, serving.cert, address, stop),
+      },
+    ];
+    const redeemer = new TokenRedeemer({ home, tls, siteName: name, endpoints: () => own.endpoints() });
+    const sites = new SiteController({ home, own, sites: remotes, book: provider.book });
+    for (const runnable of [recorder, admission, ...plain, sites, redeemer, ...provider.runnables, ...consumer])
+      manager.add(runnable);
+    return manager;
+  }
+
+  #election({ client, clock, random, logger, metrics, namespace }: Home) {
+    if (!this.#options.leaderElect) return {};
+    const identity = hostname();
+    const means = { client, clock, random, logger, ...(metrics && { metrics }) };
+    return { leaderElection: new LeaderElector({ ...means, namespace, name: "fjord-agent", identity }) };
+  }
+
+  /** Tells the own API server to ask this agent about new pods. */
+  async #announce(client: KubeClient, ca: string, address: string, signal: AbortSignal): Promise<void> {
+    const host = address.includes(":") ? `[${address}]` : address;
+    const configuration = webhookConfiguration({
+      client: { url: `https://${host}:${this.#options.admissionPort}` },
+      ca,
+    });
+    const options = { fieldManager: "fjord-agent", force: true, signal };
+    const backoff = new Backoff({ initial: 200, max: 5_000, random: this.#options.random });
+    while (!signal.aborted) {
+      try {
+        await client.apply(MutatingWebhookConfiguration, configuration, options);
+        break;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#options.logger.warn("cannot configure admission yet", { error: describeError(error) });
+        await sleep(this.#options.clock, backoff.next(), signal);
+      }
+    }
+    await aborted(signal);
+  }
+}
+
+/** A certificate for what the own API server asks for: it is told to believe exactly this one. */
+async function servingPair(name: string, address: string, now: number): Promise<{ cert: string; key: string }> {
+  const key = await generateKey();
+  const validity = { from: now - 3_600_000, to: now + YEAR_MS };
+  return { key, cert: selfSignedCertificate(createPrivateKey(key), { commonName: name }, [address], validity) };
+}
+
+async function versionOf(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
+  const { body } = await client.raw("GET", "/version", { signal });
+  return (JSON.parse(body.toString("utf8")) as { gitVersion?: string }).gitVersion;
+}
+
+/** The own Site says where and what it is; what its owner wrote there goes before what this process was started with. */
+async function ensureOwnSite(
+  client: KubeClient,
+  name: string,
+  { endpoints, tier }: { endpoints: readonly string[]; tier: AgentOptions["tier"] },
+  signal: AbortSignal,
+): Promise<void> {
+  if (endpoints.length === 0 && tier === undefined) return;
+  const spec = { ...(endpoints.length > 0 && { endpoints: [...endpoints] }), ...(tier !== undefined && { tier }) };
+  await client.apply(Site, { metadata: { name }, spec }, { fieldManager: "fjord-agent", signal });
+}

@@ -1,0 +1,46 @@
+import { isIP } from "node:net";
+import { InvalidAgentOption } from "./errors.ts";
+
+export interface Listen {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Reads `HOST:PORT`, `[ADDRESS]:PORT` or `:PORT`. */
+export function listenOption(option: string, value: string): Listen {
+  const match = /^(?:\[([0-9a-f:]+)\]|([^:]*)):(\d+)$/i.exec(value);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535)
+    throw new InvalidAgentOption({ option, value, reason: "it must be HOST:PORT, such as 0.0.0.0:7443" });
+  return { host: match[1] ?? match[2] ?? "", port };
+}
+
+export function portOption(option: string, value: string): number {
+  const port = Number(value);
+  if (!/^\d+$/.test(value) || port > 65_535)
+    throw new InvalidAgentOption({ option, value, reason: "it must be a port" });
+  return port;
+}
+
+export function addressOption(option: string, value: string): string {
+  if (isIP(value) === 0) throw new InvalidAgentOption({ option, value, reason: "it must be an IP address" });
+  return value;
+}
+
+export function nameOption(option: string, value: string): string {
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value))
+    throw new InvalidAgentOption({
+      option,
+      value,
+      reason: "it must be a name of at most 63 characters a-z, 0-9 and '-', such as lively-wave",
+    });
+  return value;
+}
+
+/** An `https` URL without credentials, as peers are told it. */
+export function endpointOption(option: string, value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
+    throw new InvalidAgentOption({ option, value, reason: "it must be a URL such as https://wave.example:7443" });
+  return value.replace(/\/$/, "");
+}

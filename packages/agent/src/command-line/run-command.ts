@@ -1,0 +1,92 @@
+import { AGENT_NAMESPACE } from "@fjord/api";
+import { loadClusterConfig } from "@fjord/kube";
+import { type Command, Option } from "commander";
+import type { CommandContext } from "./command-context.ts";
+import { addressOption, endpointOption, listenOption, nameOption, portOption } from "./option-values.ts";
+
+interface RunFlags {
+  kubeconfig?: string;
+  context?: string;
+  namespace: string;
+  siteName?: string;
+  tier?: "cloud" | "edge" | "device";
+  listen: string;
+  endpoint: string[];
+  internalAddress?: string;
+  admissionPort: string;
+  metricsListen: string;
+  leaderElect: boolean;
+}
+
+const several = (value: string, before: string[]) => [...before, value];
+
+export function addRun(program: Command, context: CommandContext): void {
+  program
+    .command("run")
+    .description("be the agent of a site until interrupted")
+    .option(
+      "--kubeconfig <file>",
+      "how to reach the site's own API (default: as kubectl does, or the pod's own cluster)",
+    )
+    .option("--context <name>", "context of the kubeconfig")
+    .option("--namespace <name>", "where the agent keeps its own objects", AGENT_NAMESPACE)
+    .option(
+      "--site-name <name>",
+      "name of the own Site, such as lively-wave (default: the one it has, else one made of its id)",
+    )
+    .addOption(
+      new Option("--tier <tier>", "what sort of place it is, where the own Site does not say").choices([
+        "cloud",
+        "edge",
+        "device",
+      ]),
+    )
+    .option("--listen <host:port>", "where other agents are served", "0.0.0.0:7443")
+    .option(
+      "--endpoint <url>",
+      "where other agents reach this one, where the own Site does not say; several times. Without any it dials out",
+      several,
+      [],
+    )
+    .option("--internal-address <ip>", "where the own API server reaches the agent (default: the address towards it)")
+    .option("--admission-port <port>", "port for the own API server's questions about new objects", "7444")
+    .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7445")
+    .option("--leader-elect", "several agents run, and one of them leads", false)
+    .action((flags: RunFlags) => run(flags, context));
+}
+
+async function run(flags: RunFlags, context: CommandContext): Promise<void> {
+  const { env, home, signal, clock, random, logger } = context;
+  const listen = listenOption("--listen", flags.listen);
+  const metrics = listenOption("--metrics-listen", flags.metricsListen);
+  const admissionPort = portOption("--admission-port", flags.admissionPort);
+  const endpoints = flags.endpoint.map((each) => endpointOption("--endpoint", each));
+  const siteName = flags.siteName === undefined ? undefined : nameOption("--site-name", flags.siteName);
+  const address =
+    flags.internalAddress === undefined ? undefined : addressOption("--internal-address", flags.internalAddress);
+  const config = await loadClusterConfig({
+    env,
+    home,
+    clock,
+    logger,
+    ...(flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }),
+    ...(flags.context !== undefined && { context: flags.context }),
+  });
+  const { Agent } = await import("../agent.ts");
+  const agent = new Agent({
+    config,
+    namespace: flags.namespace,
+    ...(siteName !== undefined && { siteName }),
+    ...(flags.tier !== undefined && { tier: flags.tier }),
+    ...(address !== undefined && { internalAddress: address }),
+    listen,
+    endpoints,
+    admissionPort,
+    metrics,
+    leaderElect: flags.leaderElect,
+    clock,
+    random,
+    logger,
+  });
+  await agent.run(signal);
+}

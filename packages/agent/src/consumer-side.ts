@@ -1,0 +1,50 @@
+import type { Home } from "@fjord/continuum/home";
+import {
+  type ConsumerContracts,
+  type ContractStore,
+  ConsumerContracts as Contracts,
+  Negotiation,
+} from "@fjord/continuum/market";
+import {
+  KnownTwins,
+  KnownVirtualNodes,
+  OffloadingController,
+  PodOffloader,
+  VirtualNodeController,
+} from "@fjord/continuum/offload";
+import { PeeringController, type Redeem, type RemoteSites } from "@fjord/continuum/peering";
+import type { Runnable } from "@fjord/kube";
+import type { ServingTls } from "@fjord/node/kubelet-api";
+
+export interface ConsumerSideOptions {
+  readonly home: Home;
+  readonly remotes: RemoteSites;
+  readonly store: ContractStore;
+  readonly redeem: Redeem;
+  /** Where the own API server reaches this process. */
+  readonly address: string;
+  readonly kubeletVersion: string;
+  readonly tls: (node: string) => Promise<ServingTls>;
+}
+
+/** What makes a site a consumer: peerings, virtual nodes, twins of its namespaces, its pods elsewhere. */
+export function consumerSide(options: ConsumerSideOptions): Runnable[] {
+  const { home, remotes, store, redeem } = options;
+  const negotiation = new Negotiation({ home, store });
+  const contracts: ConsumerContracts = new Contracts({ home, store, sites: remotes, negotiation });
+  const peerings = new PeeringController({ home, sites: remotes, store, negotiation, contracts, redeem });
+  const nodes = new KnownVirtualNodes(home.caches);
+  const twins = new KnownTwins(home.caches);
+  const pods = new PodOffloader({ home, nodes, twins, sites: remotes });
+  const virtualNodes = new VirtualNodeController({
+    ...options,
+    nodes,
+    pods,
+    summary: async ({ name }) => ({
+      node: { nodeName: name, startTime: new Date(home.clock.now()).toISOString() },
+      pods: [],
+    }),
+  });
+  const offloadings = new OffloadingController({ home, remotes, pods });
+  return [contracts, peerings, pods, virtualNodes, offloadings];
+}

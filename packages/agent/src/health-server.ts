@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { aborted, type Logger } from "@fjord/base";
+import { type HealthChecks, healthHandler, type Runnable } from "@fjord/kube";
+
+export interface HealthServerOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly health: HealthChecks;
+  readonly ready: HealthChecks;
+  readonly metrics: Parameters<typeof healthHandler>[0]["metrics"];
+  readonly logger: Logger;
+}
+
+/** `/healthz`, `/readyz` and `/metrics` for whoever watches over the agent. */
+export class HealthServer implements Runnable {
+  readonly name = "health server";
+  readonly early = true;
+  readonly #options: HealthServerOptions;
+
+  constructor(options: HealthServerOptions) {
+    this.#options = options;
+  }
+
+  async run(stop: AbortSignal): Promise<void> {
+    const { listen, logger } = this.#options;
+    const server = createServer(healthHandler(this.#options));
+    server.listen(listen.port, listen.host);
+    await once(server, "listening");
+    logger.info("serving health and metrics", { address: listen.host, port: listen.port });
+    await aborted(stop);
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+}

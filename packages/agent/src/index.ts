@@ -1,0 +1,2 @@
+export { type InstallOptions, installObjects } from "./installation/install-objects.ts";
+export { AGENT_NAME, type ManifestOptions, manifests } from "./installation/manifests.ts";

@@ -1,0 +1,59 @@
+import type { Home } from "@fjord/continuum/home";
+import { ContractBook, ContractRoutes, type ContractStore, ProviderContracts } from "@fjord/continuum/market";
+import { GuestPods, TwinNamespaceController } from "@fjord/continuum/offload";
+import {
+  KubeProxy,
+  type OwnSite,
+  type PeerMetrics,
+  type PeerRoute,
+  TENANT_CLUSTER_ROLE,
+  TenantController,
+  TwinNamespaces,
+} from "@fjord/continuum/peering";
+import type { ClusterConfig, Runnable } from "@fjord/kube";
+
+export interface ProviderSideOptions {
+  readonly home: Home;
+  readonly config: ClusterConfig;
+  readonly own: OwnSite;
+  readonly store: ContractStore;
+  readonly metrics: PeerMetrics;
+}
+
+export interface ProviderSide {
+  readonly book: ContractBook;
+  readonly contractRoutes: ContractRoutes;
+  readonly routes: readonly PeerRoute[];
+  readonly proxy: KubeProxy;
+  readonly runnables: readonly Runnable[];
+}
+
+/** What makes a site a provider: contracts, tenants, the proxy, twin namespaces, guests. */
+export function providerSide({ home, config, own, store, metrics }: ProviderSideOptions): ProviderSide {
+  const { clock, logger } = home;
+  const book = new ContractBook({ home, store, ownSite: own.object });
+  const contracts = new ProviderContracts({ home, store, book });
+  const tenants = new TenantController({
+    home,
+    contracts: book,
+    contractsKnown: () => store.fresh(),
+    ownSite: own.object,
+  });
+  const contractRoutes = new ContractRoutes({ book, tenants, clock, logger });
+  const namespaces = new TwinNamespaces({ ...home });
+  const guests = new GuestPods({ home, contracts: book });
+  const proxy = new KubeProxy({
+    config,
+    tenants,
+    isTwinOf: (consumer, namespace) => namespaces.isTwinOf(consumer, namespace),
+    onWritten: ({ path, verb, body }) => {
+      if (path.resource !== "shadowpods" || path.namespace === undefined) return;
+      guests.see({ verb, namespace: path.namespace, name: path.name ?? "", body: JSON.parse(body.toString("utf8")) });
+    },
+    peerMetrics: metrics,
+    clock,
+    logger,
+  });
+  const twins = new TwinNamespaceController({ home, tenants, role: TENANT_CLUSTER_ROLE });
+  return { book, contractRoutes, routes: contractRoutes.routes, proxy, runnables: [contracts, tenants, twins, guests] };
+}

@@ -1,0 +1,92 @@
+import { newObject, Peering } from "@fjord/api";
+import { getCondition, isAlreadyExists, type KubeClient } from "@fjord/kube";
+import type { Command } from "commander";
+import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
+import { parseDuration } from "../command-line/durations.ts";
+import { type ResourceFlags, resourcesOf } from "../command-line/resources.ts";
+import { waitFor } from "../command-line/wait-for.ts";
+import { InvalidValue, PeeringExists } from "../errors.ts";
+import { isToken, pairBy } from "../pairing.ts";
+
+interface PeerFlags extends ClusterFlags, ResourceFlags {
+  readonly namespace: string;
+  readonly name?: string;
+  readonly nodeName?: string;
+  readonly bothWays: boolean;
+  readonly wait: boolean;
+  readonly timeout: string;
+}
+
+const several = (value: string, before: string[]) => [...before, value];
+
+export function addPeer(program: Command, context: CommandContext): void {
+  const command = program
+    .command("peer")
+    .description("use a slice of another site: agree on a contract, and see the site as a node")
+    .argument("<site-or-token>", "a site that this one knows, or a pairing token of one that it does not");
+  clusterOptions(command)
+    .option("--cpu <amount>", "processors wanted")
+    .option("--memory <amount>", "memory wanted")
+    .option("--pods <count>", "pods wanted")
+    .option("--resource <name=amount>", "any other resource; several times", several, [])
+    .option("--name <name>", "name of the peering (default: the site's)")
+    .option("--node-name <name>", "name of the virtual node (default: the peering's)")
+    .option("--both-ways", "with a token: let the other site use this one too, as far as this one shares", false)
+    .option("--namespace <name>", "namespace of the agent", "fjord-system")
+    .option("--no-wait", "return without waiting for the virtual node")
+    .option("--timeout <duration>", "how long to wait", "60s")
+    .action((target: string, flags: PeerFlags) => peer(target, flags, context));
+}
+
+async function peer(target: string, flags: PeerFlags, context: CommandContext): Promise<void> {
+  const { signal, print, note } = context;
+  const timeoutMs = parseDuration("--timeout", flags.timeout);
+  const resources = resourcesOf(flags);
+  if (Object.keys(resources).length === 0)
+    throw new InvalidValue({ option: "--cpu, --memory", value: "left out", reason: "say how much is wanted" });
+  await using client = await connect(flags, context);
+  const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
+  const site = isToken(target) ? await pairBy(client, target, pairing) : target;
+  const name = flags.name ?? site;
+  const object = newObject(Peering, {
+    metadata: { name },
+    spec: { site, resources, virtualNode: { ...(flags.nodeName !== undefined && { name: flags.nodeName }) } },
+  });
+  await createOrResize(client, object, signal);
+  if (flags.wait) {
+    const look = (found: Peering | undefined) => {
+      const ready = getCondition(found?.status?.conditions, "Ready");
+      const isCurrent = ready?.observedGeneration === found?.metadata.generation;
+      if (ready?.status === "True" && isCurrent) return { done: true } as const;
+      return { done: false, progress: howFar(found) } as const;
+    };
+    const what = `peering ${name} was not ready`;
+    await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
+  }
+  print(`peered with ${site}: node ${flags.nodeName ?? name}\n`);
+}
+
+/** Asking again with other amounts is a resize; with another site it is a mistake. */
+async function createOrResize(client: KubeClient, object: Peering, signal: AbortSignal): Promise<void> {
+  try {
+    await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const key = { name: object.metadata.name ?? "" };
+    const found = await client.get(Peering, key, { signal });
+    if (found.spec.site !== object.spec.site)
+      throw new PeeringExists({ name: key.name, site: found.spec.site, wanted: object.spec.site });
+    // A merge patch keeps resources that it does not name: those that are no longer wanted are taken out by null.
+    const gone = Object.keys(found.spec.resources).filter((name) => !(name in object.spec.resources));
+    const resources = { ...object.spec.resources, ...Object.fromEntries(gone.map((name) => [name, null])) };
+    await client.patch(Peering, key, "merge", { spec: { resources } }, { fieldManager: "fjord-cli", signal });
+  }
+}
+
+function howFar(peering: Peering | undefined): string {
+  const waiting = (["Paired", "Agreed", "Realised", "Ready"] as const)
+    .map((type) => getCondition(peering?.status?.conditions, type))
+    .find((condition) => condition?.status !== "True");
+  return waiting === undefined ? "waiting for the agent" : `${waiting.type}: ${waiting.reason}: ${waiting.message}`;
+}

@@ -1,0 +1,78 @@
+import { FORCE_REMOVE_ANNOTATION, Peering, Site } from "@fjord/api";
+import type { Kind, KubeObject } from "@fjord/base";
+import { getCondition, isNotFound, type KubeClient } from "@fjord/kube";
+import type { Command } from "commander";
+import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
+import { parseDuration } from "../command-line/durations.ts";
+import { listOrExplain } from "../command-line/list-or-explain.ts";
+import { waitFor } from "../command-line/wait-for.ts";
+
+interface UnpeerFlags extends ClusterFlags {
+  readonly force: boolean;
+  readonly forget: boolean;
+  readonly wait: boolean;
+  readonly timeout: string;
+}
+
+export function addUnpeer(program: Command, context: CommandContext): void {
+  const command = program
+    .command("unpeer")
+    .description("end a peering: its pods, its virtual node and its contract go, on both sides")
+    .argument("<name>", "a peering, or a site: then all peerings with it");
+  clusterOptions(command)
+    .option("--force", "the other side is gone for good: wait for nothing there, and forget it", false)
+    .option("--forget", "forget the site too: it is no longer trusted", false)
+    .option("--no-wait", "return without waiting for the end")
+    .option("--timeout <duration>", "how long to wait", "120s")
+    .action((name: string, flags: UnpeerFlags) => unpeer(name, flags, context));
+}
+
+async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext): Promise<void> {
+  const { signal, print } = context;
+  await using client = await connect(flags, context);
+  const all = await listOrExplain(client, Peering, signal);
+  const peerings = all.filter(({ metadata, spec }) => metadata.name === name || spec.site === name);
+  for (const peering of peerings) {
+    await remove(client, Peering, peering.metadata.name ?? "", flags, context, progressOf);
+    print(`peering ${peering.metadata.name} ended\n`);
+  }
+  const site = peerings[0]?.spec.site ?? name;
+  if (flags.force || flags.forget) {
+    const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
+    if (gone) print(`site ${site} forgotten\n`);
+  } else if (peerings.length === 0) print(`there is no peering with ${name}\n`);
+}
+
+/** Deletes an object and follows it to its end; false where there was none. */
+async function remove<T extends KubeObject>(
+  client: KubeClient,
+  kind: Kind<T>,
+  name: string,
+  flags: UnpeerFlags,
+  { signal, note }: CommandContext,
+  progress: (object: T) => string,
+): Promise<boolean> {
+  const timeoutMs = parseDuration("--timeout", flags.timeout);
+  try {
+    if (flags.force) {
+      const patch = { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } };
+      await client.patch(kind, { name }, "merge", patch, { signal });
+    }
+    await client.delete(kind, { name }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+  if (!flags.wait) return true;
+  const look = (found: T | undefined) =>
+    found === undefined ? ({ done: true } as const) : ({ done: false, progress: progress(found) } as const);
+  const what = `${kind.kind} ${name} was not gone`;
+  await waitFor(client, kind, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
+  return true;
+}
+
+function progressOf({ metadata, status }: Peering): string {
+  const ready = getCondition(status?.conditions, "Ready");
+  return ready?.message ? `${metadata.name}: ${ready.message}` : `${metadata.name} is ending`;
+}

@@ -1,0 +1,43 @@
+import { defineError } from "@fjord/base";
+
+export const NotInstalled = defineError(
+  "CLI_NOT_INSTALLED",
+  "{server} does not know Fjord's kinds",
+  "Install Fjord there first: `fjord-agent install` with the same --kubeconfig and --context.",
+);
+
+export const NoSuchThing = defineError(
+  "CLI_NO_SUCH_THING",
+  "there is no {what} {name} here",
+  "`fjord status` lists what there is. Was another --context meant?",
+);
+
+export const TimedOut = defineError(
+  "CLI_TIMED_OUT",
+  "{what} within {seconds} s; last: {last}",
+  "The wish stands and the agent goes on: `fjord status` shows how far it is. Give more time with --timeout.",
+);
+
+export const InvalidValue = defineError(
+  "CLI_INVALID_VALUE",
+  "{option} cannot be {value}: {reason}",
+  "`--help` says what the option takes.",
+);
+
+export const PeeringExists = defineError(
+  "CLI_PEERING_EXISTS",
+  "there is a peering {name} with site {site}, not with {wanted}",
+  "Give the new one another name with --name.",
+);
+
+export const PairingRefused = defineError(
+  "CLI_PAIRING_REFUSED",
+  "the pairing was refused: {reason}",
+  "Ask the other site's owner for a new token: `fjord pair token` there.",
+);
+
+export const NoOwnSite = defineError(
+  "CLI_NO_OWN_SITE",
+  "no agent has introduced itself at {server} yet",
+  "Start the agent of this site: `fjord-agent run`. `fjord sites` shows it once it runs.",
+);

@@ -1,0 +1,3 @@
+export * from "./continuum.ts";
+export * from "./fjord-command.ts";
+export * from "./site-agent.ts";

@@ -1,0 +1,107 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { installObjects, manifests } from "@fjord/agent";
+import { AGENT_NAMESPACE } from "@fjord/api";
+import { type Clock, type Random, systemClock } from "@fjord/base";
+import { clusterConfig, KubeClient, kubeconfigOf } from "@fjord/kube";
+import { NotReadyError, ProcessEndedError } from "../errors.ts";
+import type { ManagedProcess } from "../managed-process.ts";
+import type { Endpoint } from "../network/relay.ts";
+import { freePorts } from "../ports.ts";
+import type { Site } from "../site.ts";
+import { siteServer } from "../site-layout.ts";
+import { waitFor } from "../wait.ts";
+
+export interface SiteAgentOptions {
+  /** Name of the own Site. @default the site's name in the bed */
+  readonly name?: string;
+  /** More options of `fjord-agent run`. */
+  readonly flags?: readonly string[];
+  /** The agent as it is shipped: the file of a bundle. @default its source */
+  readonly program?: string;
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+/** The agent of one site of a bed. */
+export interface SiteAgent {
+  readonly site: Site;
+  readonly name: string;
+  readonly process: ManagedProcess;
+  /** Where it listens for peers. Others reach it by a path of the bed that exposes this. */
+  readonly peerAddress: Endpoint;
+  /** Base URL of `/healthz`, `/readyz` and `/metrics`. */
+  readonly metricsUrl: string;
+}
+
+const source = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.url));
+
+/** Installs Fjord into a site, and starts its agent under the rights that the installation gives it. */
+export async function startSiteAgent(site: Site, options: SiteAgentOptions = {}): Promise<SiteAgent> {
+  const { name = site.name, clock = systemClock, random = Math.random, signal, timeout = 30_000 } = options;
+  const { address } = site.layout;
+  const kubeconfig = await installAgent(site, signal ?? new AbortController().signal);
+  const [peer = 0, admission = 0, metrics = 0] = await freePorts(3, address, random);
+  const agent = site.addProcess({
+    name: "fjord-agent",
+    file: process.execPath,
+    args: [
+      options.program ?? source,
+      "run",
+      `--kubeconfig=${kubeconfig}`,
+      `--site-name=${name}`,
+      `--listen=${address}:${peer}`,
+      `--internal-address=${address}`,
+      `--admission-port=${admission}`,
+      `--metrics-listen=${address}:${metrics}`,
+      ...(options.flags ?? []),
+    ],
+  });
+  await agent.start();
+  const metricsUrl = `http://${address}:${metrics}`;
+  const started: SiteAgent = { site, name, process: agent, peerAddress: { host: address, port: peer }, metricsUrl };
+  await agentReady(started, { timeout, clock, ...(signal && { signal }) });
+  return started;
+}
+
+/** Returns when the agent answers that it is ready. */
+export async function agentReady(
+  { site, process: agent, metricsUrl }: SiteAgent,
+  options: { timeout?: number; clock?: Clock; signal?: AbortSignal } = {},
+): Promise<void> {
+  const { timeout = 30_000, clock = systemClock, signal } = options;
+  const what = "its agent to be ready";
+  let last = "nothing";
+  const ready = await waitFor(
+    async () => {
+      if (!agent.running) {
+        const { log } = agent.record;
+        throw new ProcessEndedError({ process: agent.name, site: site.name, what, log, tail: agent.logTail() });
+      }
+      const answer = await fetch(`${metricsUrl}/readyz`).catch((error: unknown) => {
+        last = String(error);
+      });
+      if (answer === undefined) return false;
+      last = await answer.text();
+      return answer.ok;
+    },
+    { clock, timeout, interval: 50, ...(signal && { signal }) },
+  );
+  if (!ready) throw new NotReadyError({ site: site.name, what, seconds: Math.round(timeout / 1000), last });
+}
+
+/** Gives the agent's kubeconfig: a token of its own service account, so that its roles are put to the test. */
+async function installAgent(site: Site, signal: AbortSignal): Promise<string> {
+  await using client = new KubeClient(site.config, { closeGraceMs: 1_000 });
+  await installObjects(client, manifests({ namespace: AGENT_NAMESPACE }), { signal, told: () => {} });
+  const key = { name: "fjord-agent", namespace: AGENT_NAMESPACE };
+  const { token } = await client.createToken(key, { expirationSeconds: 24 * 3600, signal });
+  const { ca } = site.config.tls;
+  const config = clusterConfig({ server: siteServer(site.layout), ...(ca !== undefined && { ca }), token });
+  const file = join(site.layout.directory, "agent.kubeconfig");
+  await writeFile(file, await kubeconfigOf(config, site.name), { mode: 0o600 });
+  return file;
+}
