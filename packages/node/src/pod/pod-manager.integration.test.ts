@@ -111,7 +111,8 @@ describe("pods of a real API, with a node's rights and no more", { skip: kuberne
     const fieldSelector = `involvedObject.uid=${metadata.uid}`;
     await waitFor(async () => {
       const { items } = await admin.list(CoreEvent, { namespace: "default", fieldSelector });
-      return items.length === 2 && items.every(({ reason = "" }) => ["Created", "Started"].includes(reason));
+      const reasons = items.map(({ reason }) => reason).toSorted();
+      return reasons.join() === "Created,MissingClusterDNS,Started";
     });
     await admin.delete(Pod, key("web"), { gracePeriodSeconds: 5 });
     await untilGone("web");
