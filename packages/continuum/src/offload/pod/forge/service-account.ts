@@ -67,12 +67,13 @@ export const leaveServiceAccount: Mutator = (template, pod, { homeApi }) => {
 function keptVolumes(pod: Pod): Volume[] {
   const all = pod.spec?.volumes ?? [];
   if (usesHomeApi(pod)) return all;
-  const automatic = new Set(
-    (pod.spec?.containers ?? []).flatMap(({ volumeMounts = [] }) =>
-      volumeMounts.filter(({ mountPath }) => mountPath === MOUNT_PATH).map(({ name }) => name),
+  const { containers = [], initContainers = [] } = pod.spec ?? {};
+  const elsewhere = new Set(
+    [...initContainers, ...containers].flatMap(({ volumeMounts = [] }) =>
+      volumeMounts.filter(({ mountPath }) => mountPath !== MOUNT_PATH).map(({ name }) => name),
     ),
   );
-  return all.filter(({ name }) => !(name.startsWith("kube-api-access-") && automatic.has(name)));
+  return all.filter(({ name }) => !name.startsWith("kube-api-access-") || elsewhere.has(name));
 }
 
 function withoutMounts(container: Container, dropped: ReadonlySet<string>): Container {

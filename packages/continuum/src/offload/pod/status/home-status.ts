@@ -3,6 +3,9 @@ import type { Pod } from "@fjord/kube";
 import { type ContainerStatus, isTerminal, type PodStatus, qosClass } from "@fjord/node/pod-status";
 import { containerStatus, type TimeBounds } from "./container-status.ts";
 import { type ConditionInput, homeConditions, OFFLOADED_CONDITION } from "./home-conditions.ts";
+
+export { OFFLOADED_CONDITION };
+
 import { addressOf, countOf, fieldsOf, listOf, textOf, timeOf, wordOf } from "./sane.ts";
 
 export interface StatusSources {

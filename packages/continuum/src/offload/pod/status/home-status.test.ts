@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ShadowPod } from "@fjord/api";
+import type { Pod } from "@fjord/kube";
+import type { PodStatus } from "@fjord/node/pod-status";
+import fc from "fast-check";
+import { homeStatus, OFFLOADED_CONDITION, refusedStatus, type StatusSources } from "./home-status.ts";
+
+const created = Date.parse("2030-01-01T00:00:00Z");
+const now = created + 3_600_000;
+
+function podOf(status: PodStatus = { phase: "Pending" }, spec: Partial<NonNullable<Pod["spec"]>> = {}): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web", namespace: "shop", uid: "u", generation: 1, creationTimestamp: "2030-01-01T00:00:00Z" },
+    spec: { nodeName: "wave", containers: [{ name: "main", image: "busybox:1" }], ...spec },
+    status: { qosClass: "BestEffort", ...status },
+  };
+}
+
+const running: PodStatus = {
+  phase: "Running",
+  startTime: "2030-01-01T00:00:01Z",
+  hostIP: "192.168.7.7",
+  podIP: "10.1.0.5",
+  podIPs: [{ ip: "10.1.0.5" }],
+  nominatedNodeName: "secret-node",
+  qosClass: "Guaranteed",
+  conditions: [
+    { type: "Ready", status: "True" },
+    { type: "example.com/mine", status: "True" },
+  ],
+  containerStatuses: [
+    {
+      name: "main",
+      image: "busybox:1",
+      imageID: "sha256:1",
+      containerID: "containerd://1",
+      ready: true,
+      started: true,
+      restartCount: 2,
+      state: { running: { startedAt: "2030-01-01T00:00:02Z" } },
+    },
+  ],
+};
+
+function map(guest: unknown, more: Partial<StatusSources> = {}): PodStatus | undefined {
+  const guests = guest === undefined ? {} : { guest: { status: guest as PodStatus } };
+  return homeStatus({ pod: podOf(), ...guests, hostIPs: ["10.9.9.9"], now, ...more });
+}
+
+const shadowWith = (status: unknown) => ({ status }) as Pick<ShadowPod, "status">;
+const condition = (status: PodStatus | undefined, type: string) =>
+  status?.conditions?.find((each) => each.type === type);
+
+describe("the status of a pod that runs elsewhere", () => {
+  it("says what the provider says of phase, address and containers", () => {
+    const status = map(running);
+    assert.equal(status?.phase, "Running");
+    assert.equal(status?.podIP, "10.1.0.5");
+    assert.deepEqual(status?.containerStatuses?.[0], { ...running.containerStatuses?.[0] });
+    for (const type of ["Ready", "ContainersReady", "Initialized", "PodReadyToStartContainers"]) {
+      assert.equal(condition(status, type)?.status, "True", type);
+    }
+  });
+
+  it("says of the node, the class and the conditions what home says", () => {
+    const status = map(running);
+    assert.equal(status?.hostIP, "10.9.9.9");
+    assert.equal(status?.qosClass, "BestEffort");
+    assert.equal(condition(status, "example.com/mine"), undefined);
+    assert.ok(!JSON.stringify(status).includes("secret-node"));
+    assert.ok(!JSON.stringify(status).includes("192.168.7.7"));
+  });
+
+  it("says nothing new while the pod only waits", () => {
+    assert.equal(map(undefined), undefined);
+    assert.equal(map({ phase: "Pending" }), undefined);
+    assert.equal(map({ phase: "Pending", conditions: [{ type: "PodScheduled", status: "True" }] }), undefined);
+  });
+
+  it("is ready only once the gates of home are open", () => {
+    const spec = { readinessGates: [{ conditionType: "example.com/gate" }] };
+    assert.equal(condition(map(running, { pod: podOf({}, spec) }), "Ready")?.status, "False");
+    const open = podOf({ conditions: [{ type: "example.com/gate", status: "True" }] }, spec);
+    assert.equal(condition(map(running, { pod: open }), "Ready")?.status, "True");
+    assert.equal(condition(map(running, { pod: open }), "ContainersReady")?.status, "True");
+  });
+
+  it("is not ready while a container is not, whatever the provider's condition says", () => {
+    const [main] = running.containerStatuses ?? [];
+    const status = map({ ...running, containerStatuses: [{ ...main, ready: false }] });
+    assert.equal(condition(status, "Ready")?.status, "False");
+  });
+
+  it("counts a pod that was made again as restarted, and never counts back", () => {
+    const shadow = shadowWith({ recreations: 3 });
+    assert.equal(map(running, { shadow })?.containerStatuses?.[0]?.restartCount, 5);
+    const pod = podOf({
+      phase: "Running",
+      containerStatuses: [{ ...running.containerStatuses?.[0], restartCount: 9 } as never],
+    });
+    assert.equal(map(running, { pod })?.containerStatuses?.[0]?.restartCount, 9);
+  });
+
+  it("tells of no container that the pod does not have", () => {
+    const [main] = running.containerStatuses ?? [];
+    const status = map({ ...running, containerStatuses: [main, { ...main, name: "spy" }] });
+    assert.deepEqual(
+      status?.containerStatuses?.map(({ name }) => name),
+      ["main"],
+    );
+  });
+
+  it("stays ended once it has ended", () => {
+    for (const phase of ["Succeeded", "Failed"] as const)
+      assert.equal(map(running, { pod: podOf({ phase }) }), undefined);
+  });
+
+  it("takes the end of a pod that is no longer there from its shadow", () => {
+    const status = map(undefined, {
+      shadow: shadowWith({ phase: "Succeeded" }),
+      pod: podOf({ ...running, phase: "Running" }),
+    });
+    assert.equal(status?.phase, "Succeeded");
+    assert.equal(condition(status, "Ready")?.reason, "PodCompleted");
+    const lost = {
+      phase: "Failed",
+      conditions: [{ type: "Running", status: "False", reason: "Lost", message: "its node is gone" }],
+    };
+    const failed = map(undefined, { shadow: shadowWith(lost) });
+    assert.deepEqual([failed?.phase, failed?.reason, failed?.message], ["Failed", "Lost", "its node is gone"]);
+  });
+
+  it("is pending and not ready while the provider makes a lost pod again", () => {
+    const status = map(undefined, { shadow: shadowWith({}), pod: podOf({ ...running }) });
+    assert.equal(status?.phase, "Pending");
+    assert.equal(condition(status, "Ready")?.status, "False");
+    assert.equal(status?.podIP, undefined);
+  });
+
+  it("keeps the time of a condition that has not changed", () => {
+    const first = map(running);
+    const pod = podOf({ ...first });
+    const second = map(running, { pod, now: now + 60_000 });
+    assert.equal(condition(second, "Ready")?.lastTransitionTime, condition(first, "Ready")?.lastTransitionTime);
+  });
+});
+
+describe("what keeps a pod from running elsewhere", () => {
+  const refusal = { type: "Admitted", status: "False", reason: "AmountExceeded", message: "2 cpu asked for" };
+
+  it("is a condition of the pod, and one that goes when it does", () => {
+    const refused = map(undefined, { shadow: shadowWith({ conditions: [refusal] }) });
+    assert.equal(refused?.phase, "Pending");
+    assert.equal(condition(refused, OFFLOADED_CONDITION)?.reason, "AmountExceeded");
+    assert.equal(condition(refused, OFFLOADED_CONDITION)?.message, "2 cpu asked for");
+    const accepted = map(running, { pod: podOf({ ...refused }) });
+    assert.equal(condition(accepted, OFFLOADED_CONDITION)?.status, "True");
+  });
+
+  it("may be that no node takes it", () => {
+    const unschedulable = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes" };
+    const status = map({ phase: "Pending", conditions: [unschedulable] });
+    assert.equal(condition(status, OFFLOADED_CONDITION)?.reason, "Unschedulable");
+  });
+
+  it("ends the pod where nothing can change it", () => {
+    const status = refusedStatus({ pod: podOf(), hostIPs: [], now }, "OffloadingRefused", "it asks for hostNetwork");
+    assert.deepEqual([status.phase, status.reason], ["Failed", "OffloadingRefused"]);
+  });
+});
+
+describe("whatever a provider says", () => {
+  const anything = fc.anything({ maxDepth: 4, withBigInt: false });
+  const text = fc.oneof(fc.string(), fc.string({ minLength: 5_000, maxLength: 5_001 }), fc.constant("\u001b[2J\ud800"));
+  const scalar = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null), anything);
+  const state = fc.record(
+    {
+      running: fc.oneof(anything, fc.record({ startedAt: scalar })),
+      waiting: fc.oneof(anything, fc.record({ reason: scalar, message: scalar })),
+      terminated: fc.oneof(
+        anything,
+        fc.record({ exitCode: scalar, reason: scalar, message: scalar, startedAt: scalar, finishedAt: scalar }),
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  const container = fc.record(
+    {
+      name: fc.oneof(fc.constantFrom("main", "init", "spy"), scalar),
+      restartCount: scalar,
+      ready: scalar,
+      image: scalar,
+      imageID: scalar,
+      containerID: scalar,
+      state: fc.oneof(state, anything),
+      lastState: fc.oneof(state, anything),
+      resources: anything,
+      allocatedResources: anything,
+    },
+    { requiredKeys: [] },
+  );
+  const containers = fc.oneof(anything, fc.array(fc.oneof(container, anything), { maxLength: 6 }));
+  const conditions = fc.oneof(
+    anything,
+    fc.array(
+      fc.record({
+        type: fc.constantFrom("Ready", "Admitted", "Running", "DisruptionTarget"),
+        status: scalar,
+        reason: scalar,
+        message: scalar,
+      }),
+    ),
+  );
+  const status = fc.oneof(
+    anything,
+    fc.record(
+      {
+        phase: fc.oneof(fc.constantFrom("Pending", "Running", "Succeeded", "Failed", "Unknown"), scalar),
+        startTime: scalar,
+        podIP: scalar,
+        podIPs: fc.oneof(anything, fc.array(fc.record({ ip: fc.oneof(scalar, fc.ipV4(), fc.ipV6()) }))),
+        hostIP: scalar,
+        reason: scalar,
+        message: scalar,
+        conditions,
+        containerStatuses: containers,
+        initContainerStatuses: containers,
+        ephemeralContainerStatuses: containers,
+        recreations: scalar,
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  const spec = { initContainers: [{ name: "init", image: "i" }], containers: [{ name: "main", image: "busybox:1" }] };
+
+  it("gives a status of the right form and of bounded size, for containers that there are", () => {
+    fc.assert(
+      fc.property(status, status, (guest, shadow) => {
+        const mapped = map(guest, { shadow: shadowWith(shadow), pod: podOf({ phase: "Pending" }, spec) });
+        if (mapped === undefined) return;
+        assert.ok(JSON.stringify(mapped).length < 100_000);
+        assert.ok(["Pending", "Running", "Succeeded", "Failed"].includes(mapped.phase ?? ""));
+        for (const each of mapped.containerStatuses ?? []) {
+          assert.equal(each.name, "main");
+          assert.ok(Number.isInteger(each.restartCount) && each.restartCount >= 0);
+          assert.equal(typeof each.ready, "boolean");
+          assert.ok(Object.keys(each.state ?? {}).length <= 1);
+        }
+        for (const each of mapped.initContainerStatuses ?? []) assert.equal(each.name, "init");
+        for (const { ip = "" } of mapped.podIPs ?? []) assert.match(ip, /^[0-9a-f.:]+$/i);
+        assert.ok((mapped.podIPs ?? []).length <= 2);
+        assert.equal(mapped.hostIP, "10.9.9.9");
+        const own = ["Ready", "ContainersReady", "Initialized", "PodReadyToStartContainers", "PodScheduled"];
+        const types = (mapped.conditions ?? []).map(({ type }) => type);
+        for (const type of types) assert.ok([...own, OFFLOADED_CONDITION, "DisruptionTarget"].includes(type), type);
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not come through
+        assert.doesNotMatch(JSON.stringify(mapped), /\\u00(0[0-8bcef]|1)|\u001b/);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("comes to rest: what was mapped once and is mapped again is the same", () => {
+    fc.assert(
+      fc.property(status, status, (guest, shadow) => {
+        const first = map(guest, { shadow: shadowWith(shadow) });
+        if (first === undefined || first.phase === "Succeeded" || first.phase === "Failed") return;
+        const second = map(guest, { shadow: shadowWith(shadow), pod: podOf(first), now: now + 1_000 });
+        if (second === undefined) return;
+        const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+        const sorted = (value: PodStatus) => ({
+          ...value,
+          // The scheduler's: it is written once, where it is missing.
+          conditions: value.conditions
+            ?.filter(({ type }) => type !== "PodScheduled")
+            .toSorted((a, b) => (a.type < b.type ? -1 : 1)),
+        });
+        assert.deepEqual(plain(sorted(second)), plain(sorted(first)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
