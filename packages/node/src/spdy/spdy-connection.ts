@@ -7,8 +7,10 @@ import { FrameWriter } from "./frame-writer.ts";
 import * as wire from "./frames.ts";
 import { HeaderInflater } from "./header-compression.ts";
 import { decodeHeaders, type SpdyHeaders } from "./headers.ts";
+import { IdleWatch } from "./idle-watch.ts";
 import { DEFAULT_LIMITS, type SpdyLimits, type SpdyOptions } from "./spdy-options.ts";
 import { SpdyStream, type StreamLink } from "./spdy-stream.ts";
+import { StreamTable } from "./stream-table.ts";
 
 /** How often it is looked whether an end that is not read is still there. */
 const LOOK_MS = 5000;
@@ -24,24 +26,20 @@ export class SpdyConnection {
   readonly #options: SpdyOptions;
   readonly #limits: SpdyLimits;
   readonly #clock: Clock;
-  readonly #streams = new Map<number, SpdyStream>();
+  readonly #streams: StreamTable;
+  readonly #idle: IdleWatch;
   readonly #windows = new SendWindows();
   readonly #credits: ReceiveCredits | undefined;
   readonly #writer: FrameWriter;
   readonly #inflater: HeaderInflater;
   readonly #link: StreamLink;
-  #nextId: number;
-  #lastRemoteId = 0;
-  #incoming = 0;
   #goneAway = false;
   #closing = false;
   #failure: Error | undefined;
-  #lastFrame: number;
   #nextPing: number;
   #ran: Promise<void> = Promise.resolve();
   #cut: () => void = () => {};
   #destroyed = false;
-  #stopIdle: () => void = () => {};
   #stopLinger: () => void = () => {};
 
   constructor(transport: Duplex, options: SpdyOptions) {
@@ -50,12 +48,10 @@ export class SpdyConnection {
     this.#clock = options.clock ?? systemClock;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#inflater = new HeaderInflater(this.#limits.headerBlock);
-    this.#nextId = options.role === "client" ? 1 : 2;
-    this.#nextPing = this.#nextId;
-    this.#lastFrame = this.#clock.now();
-    this.#writer = new FrameWriter(transport, () => {
-      this.#lastFrame = this.#clock.now();
-    });
+    this.#streams = new StreamTable(options.role);
+    this.#nextPing = options.role === "client" ? 1 : 2;
+    this.#idle = new IdleWatch(this.#clock);
+    this.#writer = new FrameWriter(transport, () => this.#idle.touch());
     if (options.announceWindows ?? true)
       this.#credits = new ReceiveCredits(this.#limits.window, (id, bytes) => this.#writer.windowUpdate(id, bytes));
     this.#link = this.#makeLink();
@@ -83,18 +79,16 @@ export class SpdyConnection {
   }
 
   get streams(): readonly SpdyStream[] {
-    return [...this.#streams.values()];
+    return this.#streams.all();
   }
 
   /** Opens a stream; what is written to it is sent once the other end has accepted it. */
   open(headers: SpdyHeaders): SpdyStream {
     if (this.#closing || this.#goneAway || this.#transport.destroyed)
       throw new SpdyConnectionClosed({ reason: "it was closed" });
-    const id = this.#nextId;
-    if (id > 0x7fffffff) throw new SpdyConnectionClosed({ reason: "it has no numbers left for streams" });
-    this.#nextId += 2;
+    const id = this.#streams.nextId();
     const stream = new SpdyStream(this.#link, id, headers, false, this.#windows.initial);
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     this.#writer.synStream(id, headers);
     return stream;
   }
@@ -123,7 +117,7 @@ export class SpdyConnection {
     const splitter = new FrameSplitter(this.#limits.controlFrame);
     try {
       for await (const chunk of this.#transport.iterator({ destroyOnReturn: false })) {
-        this.#lastFrame = this.#clock.now();
+        this.#idle.touch();
         for (const piece of splitter.push(chunk as Buffer)) {
           if (isData(piece)) await this.#onData(piece.stream, piece.data, piece.fin);
           else await this.#onControl(piece);
@@ -172,14 +166,13 @@ export class SpdyConnection {
     again();
     await Promise.race([stream.room(), this.closed]);
     stop();
-    this.#lastFrame = this.#clock.now();
+    this.#idle.touch();
   }
 
   #onUnknown(id: number): void {
-    const ours = id % 2 === this.#nextId % 2;
-    const known = ours ? id < this.#nextId : id <= this.#lastRemoteId;
     // Where we gave it up, what was under way then is no mistake.
-    if (!known) throw new SpdyProtocol({ problem: `data for stream ${id}, which was never opened` });
+    if (!this.#streams.wasOpened(id))
+      throw new SpdyProtocol({ problem: `data for stream ${id}, which was never opened` });
   }
 
   async #onControl(frame: wire.ControlFrame): Promise<void> {
@@ -211,18 +204,15 @@ export class SpdyConnection {
 
   #onSynStream(frame: wire.ControlFrame, headers: SpdyHeaders): void {
     const id = wire.streamAt(frame);
-    if (id === 0 || id % 2 === this.#nextId % 2 || id <= this.#lastRemoteId)
-      throw new SpdyProtocol({ problem: `stream ${id} cannot be opened` });
-    this.#lastRemoteId = id;
+    this.#streams.noteRemote(id);
     if (this.#closing) return;
     const { onStream } = this.#options;
-    if (onStream === undefined || this.#incoming >= this.#limits.streams) {
+    if (onStream === undefined || this.#streams.incoming >= this.#limits.streams) {
       this.#writer.refuse(id, wire.resetStatus.refusedStream);
       return;
     }
     const stream = new SpdyStream(this.#link, id, headers, true, this.#windows.initial);
-    this.#streams.set(id, stream);
-    this.#incoming++;
+    this.#streams.add(stream);
     if ((frame.flags & wire.flag.fin) !== 0) stream.receive(Buffer.alloc(0), true);
     onStream(stream);
   }
@@ -232,7 +222,7 @@ export class SpdyConnection {
     const stream = this.#streams.get(id);
     if (stream === undefined) return;
     if (frame.type === wire.frameType.synReply) {
-      if (id % 2 !== this.#nextId % 2) throw new SpdyProtocol({ problem: `a reply to its own stream ${id}` });
+      if (!this.#streams.isOurs(id)) throw new SpdyProtocol({ problem: `a reply to its own stream ${id}` });
       stream.opened();
     }
     if ((frame.flags & wire.flag.fin) !== 0) stream.receive(Buffer.alloc(0), true);
@@ -248,14 +238,13 @@ export class SpdyConnection {
   #onSettings(settings: ReadonlyMap<number, number>): void {
     const window = settings.get(wire.INITIAL_WINDOW_SETTING);
     if (window === undefined) return;
-    this.#windows.setInitial(window, this.#streams.values());
+    this.#windows.setInitial(window, this.#streams.all());
     this.#pumpAll();
   }
 
   #onPing(frame: wire.ControlFrame): void {
     const id = wire.numberAt(frame, 0);
-    const ours = id % 2 === this.#nextId % 2;
-    if (!ours) this.#writer.pong(id);
+    if (!this.#streams.isOurs(id)) this.#writer.pong(id);
   }
 
   #onGoAway(): void {
@@ -280,7 +269,7 @@ export class SpdyConnection {
   }
 
   #pumpAll(): void {
-    for (const stream of [...this.#streams.values()]) stream.pump();
+    for (const stream of this.#streams.all()) stream.pump();
   }
 
   #makeLink(): StreamLink {
@@ -302,14 +291,14 @@ export class SpdyConnection {
 
   #forget(stream: SpdyStream): void {
     this.#credits?.forget(stream.id);
-    if (this.#streams.delete(stream.id) && stream.id % 2 !== this.#nextId % 2) this.#incoming--;
+    this.#streams.forget(stream);
   }
 
   #sayGoodbye(status: number): void {
     if (this.#closing) return;
     for (const stream of this.streams) stream.destroy();
     this.#closing = true;
-    this.#writer.goAway(this.#lastRemoteId, status);
+    this.#writer.goAway(this.#streams.lastRemote, status);
     this.#transport.end();
     this.#linger();
   }
@@ -333,7 +322,7 @@ export class SpdyConnection {
 
   #lost(): void {
     this.#closing = true;
-    this.#stopIdle();
+    this.#idle.stop();
     this.#stopLinger();
     this.#inflater.close();
     this.#failStreams();
@@ -342,11 +331,8 @@ export class SpdyConnection {
   #watchIdle(): void {
     const { idleTimeoutMs } = this.#options;
     if (idleTimeoutMs === undefined) return;
-    const check = () => {
-      const left = this.#lastFrame + idleTimeoutMs - this.#clock.now();
-      if (left <= 0) this.destroy(new SpdyConnectionClosed({ reason: `nothing came or went for ${idleTimeoutMs} ms` }));
-      else this.#stopIdle = this.#clock.after(left, check);
-    };
-    this.#stopIdle = this.#clock.after(idleTimeoutMs, check);
+    this.#idle.start(idleTimeoutMs, () =>
+      this.destroy(new SpdyConnectionClosed({ reason: `nothing came or went for ${idleTimeoutMs} ms` })),
+    );
   }
 }
