@@ -1,7 +1,7 @@
 import type { ShadowPod } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
-import { podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
+import { amountsOf, podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
 import type { LiveContract, LiveContracts } from "../../market/live-contracts.ts";
 import { shortcoming } from "./enforcement.ts";
 import { wantedSpec } from "./guest-pod.ts";
@@ -48,6 +48,7 @@ export function admit(sources: AdmissionSources): Admission {
       return refused("PodRefused", `not given to guests: ${violations.slice(0, 8).join("; ")}`);
     const missing = shortcoming(spec, contract);
     if (missing !== undefined) return refused(missing.reason, missing.message);
+    if (asksForLessThanNothing(spec)) return refused("PodRefused", "a request is less than nothing");
     const requests = podRequests({ spec } as Pod);
     const lacking = ledger.lacking(
       key,
@@ -65,4 +66,13 @@ export function admit(sources: AdmissionSources): Admission {
 
 function refused(reason: Verdict["reason"], message: string): Admission {
   return { admitted: false, verdict: { reason, message } };
+}
+
+function asksForLessThanNothing({ initContainers = [], containers, resources }: NonNullable<Pod["spec"]>): boolean {
+  const given = [...initContainers, ...containers].map((container) => container.resources?.requests);
+  return [...given, resources?.requests].some((requests = {}) =>
+    amountsOf(requests)
+      .values()
+      .some((amount) => amount < 0n),
+  );
 }

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Pod } from "@fjord/kube";
+import { type GuestPrivilege, guestViolations } from "./guest-security.ts";
+
+type PodSpec = NonNullable<Pod["spec"]>;
+type Context = NonNullable<PodSpec["containers"][number]["securityContext"]>;
+
+const main = { name: "main", image: "busybox:1" };
+const pod = (more: Partial<PodSpec>): PodSpec => ({ containers: [main], ...more });
+const as = (securityContext: Context): PodSpec => pod({ containers: [{ ...main, securityContext }] });
+
+const refused: [string, PodSpec, GuestPrivilege | undefined][] = [
+  ["privileged", as({ privileged: true }), "privileged"],
+  [
+    "a privileged init container",
+    pod({ initContainers: [{ ...main, securityContext: { privileged: true } }] }),
+    "privileged",
+  ],
+  [
+    "a privileged ephemeral container",
+    pod({ ephemeralContainers: [{ ...main, securityContext: { privileged: true } }] }),
+    "privileged",
+  ],
+  ["the node's network", pod({ hostNetwork: true }), undefined],
+  ["the node's processes", pod({ hostPID: true }), undefined],
+  ["the node's IPC", pod({ hostIPC: true }), undefined],
+  ["a directory of the node", pod({ volumes: [{ name: "v", hostPath: { path: "/" } }] }), "hostPath"],
+  ["an NFS volume", pod({ volumes: [{ name: "v", nfs: { server: "s", path: "/" } }] }), "hostPath"],
+  ["a port of the node", pod({ containers: [{ ...main, ports: [{ containerPort: 1, hostPort: 80 }] }] }), "hostPort"],
+  ["all capabilities", as({ capabilities: { add: ["ALL"] } }), "capabilities"],
+  ["to administer", as({ capabilities: { add: ["SYS_ADMIN"] } }), "capabilities"],
+  ["to administer, said otherwise", as({ capabilities: { add: ["CAP_SYS_ADMIN"] } }), "capabilities"],
+  ["an unmasked /proc", as({ procMount: "Unmasked" }), "procMount"],
+  ["an unsafe sysctl", pod({ securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }), "sysctls"],
+  ["a label of its own", as({ seLinuxOptions: { type: "spc_t" } }), "seLinux"],
+  ["no seccomp", as({ seccompProfile: { type: "Unconfined" } }), "privileged"],
+  ["no seccomp for the pod", pod({ securityContext: { seccompProfile: { type: "Unconfined" } } }), "privileged"],
+  ["no AppArmor", as({ appArmorProfile: { type: "Unconfined" } }), "privileged"],
+  ["a process of the host", as({ windowsOptions: { hostProcess: true } }), "privileged"],
+  ["a priority class", pod({ priorityClassName: "system-node-critical" }), "priority"],
+  ["a priority", pod({ priority: 5 }), "priority"],
+  ["to go everywhere", pod({ tolerations: [{ operator: "Exists" }] }), "tolerations"],
+  [
+    "the control plane's nodes",
+    pod({ tolerations: [{ key: "node-role.kubernetes.io/control-plane" }] }),
+    "tolerations",
+  ],
+  ["a node", pod({ nodeName: "n" }), "nodeName"],
+  ["a device", pod({ resourceClaims: [{ name: "gpu" }] }), "resourceClaims"],
+  [
+    "a token of the provider's API",
+    pod({ volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] }),
+    undefined,
+  ],
+  [
+    "a bundle of the provider's authorities",
+    pod({ volumes: [{ name: "v", projected: { sources: [{ clusterTrustBundle: { path: "t" } }] } }] }),
+    undefined,
+  ],
+];
+
+for (const [what, spec, privilege] of refused) {
+  test(`a guest is not given ${what}${privilege ? ", unless the owner says so" : ", whatever the owner says"}`, () => {
+    assert.equal(guestViolations(spec).length, 1);
+    const all: GuestPrivilege[] = privilege === undefined ? ["privileged", "hostPath", "capabilities"] : [privilege];
+    assert.equal(guestViolations(spec, all).length, privilege === undefined ? 1 : 0);
+  });
+}
+
+test("a guest is given what any pod may have", () => {
+  const spec = pod({
+    tolerations: [{ key: "example.com/gpu" }, { key: "node.kubernetes.io/not-ready", effect: "NoExecute" }],
+    volumes: [
+      { name: "a", emptyDir: {} },
+      { name: "b", configMap: { name: "x" } },
+      { name: "c", secret: { secretName: "x" } },
+      { name: "d", persistentVolumeClaim: { claimName: "x" } },
+      { name: "e", projected: { sources: [{ secret: { name: "x" } }, { downwardAPI: {} }] } },
+    ],
+    securityContext: {
+      runAsUser: 0,
+      fsGroup: 1,
+      seccompProfile: { type: "RuntimeDefault" },
+      sysctls: [{ name: "net.ipv4.tcp_syncookies", value: "1" }],
+    },
+    containers: [
+      {
+        ...main,
+        ports: [{ containerPort: 80 }],
+        securityContext: { capabilities: { add: ["NET_BIND_SERVICE"], drop: ["ALL"] }, procMount: "Default" },
+      },
+    ],
+  });
+  assert.deepEqual(guestViolations(spec), []);
+});
