@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
-import { Backoff, type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
+import { Backoff, type Clock, type Logger, onAbort, type Random, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import type {
   ContainerConfig,
@@ -200,8 +200,19 @@ export class CriRuntime implements Runtime {
 
   async startContainer(id: string, signal?: AbortSignal): Promise<void> {
     const { startContainer } = RuntimeService;
-    const start = () => this.#call(startContainer, { containerId: id }, `start the container ${id}`, signal);
-    await this.#starts.run(2, start, signal);
+    // Given up half-way, the runtime kills what has begun: a stop of the node must not end a container, nor a pod's end
+    // come without its grace.
+    const late = new AbortController();
+    let cancel = () => {};
+    const release =
+      signal && onAbort(signal, () => (cancel = this.#clock.after(FINISH_TIME, () => late.abort(signal.reason))));
+    const start = () => this.#call(startContainer, { containerId: id }, `start the container ${id}`, late.signal);
+    try {
+      await this.#starts.run(2, start, signal);
+    } finally {
+      release?.();
+      cancel();
+    }
   }
 
   async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
@@ -315,6 +326,9 @@ const HEALTH_TIMEOUT = 15_000;
 
 /** A start that takes longer waits for something else than a processor, such as the network's plugin. */
 const START_PATIENCE = 3_000;
+
+/** How long a start may go on that nobody wants any more. */
+const FINISH_TIME = 10_000;
 
 /** What a runtime may take to kill a container, on top of its grace. */
 const KILL_TIMEOUT = 2 * 60_000;
