@@ -16,18 +16,16 @@ import { type Cgroups, openCgroups } from "./cgroups.ts";
 import { ChangeFeed } from "./change-feed.ts";
 import { type CommandPlace, runCommand, runShortCommand } from "./container-command.ts";
 import { type MachineAbilities, setUpContainer } from "./container-setup.ts";
-import { ProcessContainerMissing, ProcessSandboxMissing } from "./errors.ts";
 import { isDiskFull, removeTree } from "./files.ts";
 import { objectionFacts, objectionsTo } from "./objections.ts";
 import { forwardPort } from "./port-forward.ts";
 import { ownBoundingSet } from "./privileges.ts";
-import { ProcessContainer } from "./process-container.ts";
-import { bootId } from "./process-table.ts";
-import { RawSpace } from "./raw-space.ts";
+import { ProcessSandboxes } from "./process-sandboxes.ts";
+import { statsOf } from "./process-stats.ts";
 import { Reaper } from "./reaper.ts";
-import { type ContainerRecord, Records, type SandboxRecord } from "./records.ts";
+import { Records, type SandboxRecord } from "./records.ts";
 import { detectMountNamespace, type MountNamespace, tool } from "./tools.ts";
-import { kernelUnits, usageOf } from "./usage.ts";
+import { kernelUnits } from "./usage.ts";
 
 export interface ProcessRuntimeOptions {
   /** The node's; everything of this runtime is in `process/` below it. */
@@ -45,11 +43,6 @@ export interface ProcessRuntimeOptions {
   readonly newId?: () => string;
 }
 
-interface Sandbox {
-  record: SandboxRecord;
-  readonly containers: Map<string, ProcessContainer>;
-}
-
 /** Runs pods as plain processes of this machine, as root or not. One process at a time may use a state directory. */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
@@ -62,11 +55,8 @@ export class ProcessRuntime implements Runtime {
   readonly #withoutCgroups: string | undefined;
   readonly #reaper: Reaper;
   readonly #feed = new ChangeFeed();
-  readonly #sandboxes = new Map<string, Sandbox>();
-  readonly #containers = new Map<string, ProcessContainer>();
-  readonly #boot = bootId();
+  readonly #sandboxes: ProcessSandboxes;
   readonly #units = kernelUnits();
-  readonly #space: RawSpace;
 
   private constructor(options: ProcessRuntimeOptions, abilities: MachineAbilities) {
     this.#options = options;
@@ -78,8 +68,15 @@ export class ProcessRuntime implements Runtime {
     const cgroups = options.controlGroups === false ? "control groups are turned off" : openCgroups();
     this.#cgroups = typeof cgroups === "string" ? undefined : cgroups;
     this.#withoutCgroups = typeof cgroups === "string" ? cgroups : undefined;
-    this.#space = new RawSpace(this.#logger);
     this.#reaper = new Reaper(this.#cgroups, this.#clock);
+    this.#sandboxes = new ProcessSandboxes({
+      records: this.#records,
+      ...(this.#cgroups ? { cgroups: this.#cgroups } : {}),
+      reaper: this.#reaper,
+      clock: this.#clock,
+      logger: this.#logger,
+      onChange: (podUid) => this.#feed.emit(podUid),
+    });
   }
 
   /** Finds out what the machine permits, and takes up what an earlier process has left running. */
@@ -87,7 +84,10 @@ export class ProcessRuntime implements Runtime {
     const root = process.geteuid?.() === 0;
     const namespace = options.mountNamespace ?? (await detectMountNamespace(root));
     const runtime = new ProcessRuntime(options, { root, namespace, bounding: ownBoundingSet() });
-    await runtime.#load();
+    await runtime.#sandboxes.load();
+    for (const { record } of runtime.#sandboxes.all()) {
+      if (record.address !== undefined) runtime.#addresses.claim(record.address, record.id);
+    }
     return runtime;
   }
 
@@ -98,7 +98,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   close(): void {
-    for (const container of this.#containers.values()) container.close();
+    this.#sandboxes.close();
   }
 
   async version(): Promise<RuntimeVersion> {
@@ -129,23 +129,8 @@ export class ProcessRuntime implements Runtime {
     return [`The limits of ${names} are not enforced: ${this.#withoutCgroups}.`];
   }
 
-  async list(): Promise<RuntimeSandbox[]> {
-    const result: RuntimeSandbox[] = [];
-    for (const sandbox of this.#sandboxes.values()) {
-      const { record } = sandbox;
-      const containers = await Promise.all([...sandbox.containers.values()].map((container) => container.status()));
-      result.push({
-        id: record.id,
-        pod: record.pod,
-        attempt: record.attempt,
-        state: record.stoppedAt === undefined && record.boot === this.#boot ? "ready" : "notReady",
-        createdAt: record.createdAt,
-        addresses: record.address === undefined ? [] : [record.address],
-        annotations: record.annotations,
-        containers: containers.sort((one, other) => other.createdAt - one.createdAt || other.attempt - one.attempt),
-      });
-    }
-    return result.sort((one, other) => other.createdAt - one.createdAt || other.attempt - one.attempt);
+  list(): Promise<RuntimeSandbox[]> {
+    return this.#sandboxes.list();
   }
 
   changes(signal: AbortSignal): AsyncIterable<string> {
@@ -161,7 +146,7 @@ export class ProcessRuntime implements Runtime {
       pod: config.pod,
       attempt: config.attempt,
       createdAt: this.#clock.now(),
-      boot: this.#boot,
+      boot: this.#sandboxes.boot,
       ...(address === undefined ? {} : { address }),
       annotations: config.annotations,
       ...(cgroup === undefined ? {} : { cgroup }),
@@ -173,7 +158,7 @@ export class ProcessRuntime implements Runtime {
       await this.#records.removeSandbox(id);
       throw error;
     }
-    this.#sandboxes.set(id, { record, containers: new Map() });
+    this.#sandboxes.add(record);
     if (this.#cgroups && cgroup !== undefined) {
       this.#warn(config, this.#cgroups.ensure(cgroup, config.resources ?? {}));
       const keepers = this.#cgroups.keeperGroup(cgroup);
@@ -183,7 +168,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   async stopSandbox(id: string): Promise<void> {
-    const sandbox = this.#sandboxes.get(id);
+    const sandbox = this.#sandboxes.find(id);
     if (!sandbox) return;
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
     const { address, ...record } = sandbox.record;
@@ -200,21 +185,18 @@ export class ProcessRuntime implements Runtime {
   }
 
   async removeSandbox(id: string): Promise<void> {
-    const sandbox = this.#sandboxes.get(id);
+    const sandbox = this.#sandboxes.find(id);
     if (!sandbox) return;
     await this.stopSandbox(id);
     await Promise.all([...sandbox.containers.keys()].map((each) => this.removeContainer(each)));
     const { cgroup, pod } = sandbox.record;
-    const shared = [...this.#sandboxes.values()].some((other) => other !== sandbox && other.record.cgroup === cgroup);
-    if (this.#cgroups && cgroup !== undefined && !shared) await this.#removeGroup(cgroup);
-    await this.#records.removeSandbox(id);
-    this.#sandboxes.delete(id);
+    if (this.#cgroups && cgroup !== undefined && !this.#sandboxes.shares(sandbox)) await this.#removeGroup(cgroup);
+    await this.#sandboxes.remove(id);
     this.#feed.emit(pod.uid);
   }
 
   async createContainer(sandboxId: string, config: ContainerConfig, pod: SandboxConfig): Promise<string> {
-    const sandbox = this.#sandboxes.get(sandboxId);
-    if (!sandbox) throw new ProcessSandboxMissing({ action: `create container ${config.name}`, id: sandboxId });
+    const sandbox = this.#sandboxes.get(sandboxId, `create container ${config.name}`);
     const id = this.#newId();
     const directory = this.#records.containerDirectory(sandboxId, id);
     mkdirSync(directory, { mode: 0o700 });
@@ -237,7 +219,7 @@ export class ProcessRuntime implements Runtime {
         abilities: this.#abilities,
       });
       this.#records.writeContainer(sandboxId, record);
-      this.#add(sandbox, record);
+      this.#sandboxes.addContainer(sandbox, record);
     } catch (error) {
       await removeTree(directory);
       throw error;
@@ -246,24 +228,22 @@ export class ProcessRuntime implements Runtime {
   }
 
   async startContainer(id: string): Promise<void> {
-    await this.#container(id, "start it").start();
+    await this.#sandboxes.container(id, "start it").start();
   }
 
   async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
-    await this.#containers.get(id)?.stop(graceSeconds, signal);
+    await this.#sandboxes.findContainer(id)?.stop(graceSeconds, signal);
   }
 
   async removeContainer(id: string): Promise<void> {
-    const container = this.#containers.get(id);
+    const container = this.#sandboxes.findContainer(id);
     if (!container) return;
     await container.remove();
-    await this.#records.removeContainer(container.options.sandbox, id);
-    this.#containers.delete(id);
-    this.#sandboxes.get(container.options.sandbox)?.containers.delete(id);
+    await this.#sandboxes.removeContainer(container);
   }
 
   async updateResources(id: string, resources: ContainerResources): Promise<void> {
-    const container = this.#container(id, "change its resources");
+    const container = this.#sandboxes.container(id, "change its resources");
     const merged = { ...container.record.resources, ...resources };
     container.record = { ...container.record, resources: merged };
     this.#records.writeContainer(container.options.sandbox, container.record);
@@ -279,85 +259,31 @@ export class ProcessRuntime implements Runtime {
   }
 
   async attach(id: string, streams: CommandStreams, signal?: AbortSignal): Promise<void> {
-    await attachTo(this.#container(id, "attach to it"), streams, signal);
+    await attachTo(this.#sandboxes.container(id, "attach to it"), streams, signal);
   }
 
   async portForward(sandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
-    const sandbox = this.#sandboxes.get(sandboxId);
-    if (!sandbox) throw new ProcessSandboxMissing({ action: `forward port ${port}`, id: sandboxId });
-    const { address } = sandbox.record;
+    const { address } = this.#sandboxes.get(sandboxId, `forward port ${port}`).record;
     await forwardPort([...(address === undefined ? [] : [address]), "127.0.0.1"], port, stream, signal);
   }
 
   async reopenLog(id: string): Promise<void> {
-    this.#container(id, "reopen its log").reopenLog();
+    this.#sandboxes.container(id, "reopen its log").reopenLog();
   }
 
   async stats(): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }> {
-    const processes = Map.groupBy(
-      (await this.#reaper.scan()).filter((each) => !each.keeper),
-      (each) => each.container,
-    );
-    const sandboxes: SandboxStats[] = [];
-    const containers: ContainerStats[] = [];
-    const now = this.#clock.now();
-    for (const { record, containers: all } of this.#sandboxes.values()) {
-      let count = 0;
-      for (const container of all.values()) {
-        const startedAt = container.runningSince();
-        if (startedAt === undefined) continue;
-        const own = processes.get(container.id) ?? [];
-        count += own.length;
-        const { cgroup, name } = container.record;
-        const counted = cgroup === undefined ? undefined : this.#cgroups?.usage(cgroup, now);
-        const usage = counted ?? usageOf(own, this.#units, now);
-        containers.push({ id: container.id, name, pod: record.pod, startedAt, usage });
-      }
-      if (record.stoppedAt !== undefined || record.boot !== this.#boot) continue;
-      const usage = record.cgroup === undefined ? undefined : this.#cgroups?.usage(record.cgroup, now);
-      sandboxes.push({ id: record.id, pod: record.pod, ...(usage ? { usage } : {}), processes: count });
-    }
-    return { sandboxes, containers };
-  }
-
-  /** Takes up all records. What a crash has left half made is removed, with whatever carries its mark. */
-  async #load(): Promise<void> {
-    const { sandboxes, stray } = this.#records.read();
-    for (const { record, containers } of sandboxes) {
-      const sandbox: Sandbox = { record, containers: new Map() };
-      this.#sandboxes.set(record.id, sandbox);
-      if (record.address !== undefined) this.#addresses.claim(record.address, record.id);
-      for (const container of containers) this.#add(sandbox, container);
-      // Whatever an earlier process was about to start has been started by now, or is made anew.
-      for (const container of sandbox.containers.values()) container.forsake();
-    }
-    if (stray.length === 0) return;
-    const names = new Set(stray.map((path) => path.slice(path.lastIndexOf("/") + 1)));
-    await this.#reaper.kill({ matches: (each) => each.container !== undefined && names.has(each.container) });
-    await Promise.all(stray.map(removeTree));
-  }
-
-  #add(sandbox: Sandbox, record: ContainerRecord): void {
-    const container = new ProcessContainer({
-      record,
-      sandbox: sandbox.record.id,
-      podUid: sandbox.record.pod.uid,
-      directory: this.#records.containerDirectory(sandbox.record.id, record.id),
-      shell: tool("sh", "start a container"),
-      cat: tool("cat", "carry logs"),
+    return statsOf({
+      sandboxes: this.#sandboxes.all(),
+      processes: await this.#reaper.scan(),
       ...(this.#cgroups ? { cgroups: this.#cgroups } : {}),
-      reaper: this.#reaper,
-      clock: this.#clock,
-      logger: this.#logger,
-      releaseRaw: (file, end) => this.#space.release(file, end),
-      onChange: () => this.#feed.emit(sandbox.record.pod.uid),
+      boot: this.#sandboxes.boot,
+      now: this.#clock.now(),
+      units: this.#units,
     });
-    sandbox.containers.set(record.id, container);
-    this.#containers.set(record.id, container);
   }
 
   #place(id: string, action: string): CommandPlace {
-    const container = this.#container(id, action);
+    const container = this.#sandboxes.container(id, action);
     return {
       container,
       podUid: container.options.podUid,
@@ -365,12 +291,6 @@ export class ProcessRuntime implements Runtime {
       groups: this.#entries(container.record.cgroup),
       clock: this.#clock,
     };
-  }
-
-  #container(id: string, action: string): ProcessContainer {
-    const container = this.#containers.get(id);
-    if (!container) throw new ProcessContainerMissing({ action, id });
-    return container;
   }
 
   #entries(cgroup: string | undefined): string[] {
