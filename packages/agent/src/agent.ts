@@ -188,7 +188,6 @@ export class Agent {
       }),
     );
     const plain: Runnable[] = [
-      { name: "own site", early: true, run: (stop) => own.run(stop) },
       { name: "certificates", early: true, run: (stop) => tls.run(stop) },
       { name: "remote sites", run: (stop) => remotes.run(stop) },
       { name: "peer server", run: (stop) => server.run(stop) },

@@ -50,7 +50,8 @@ export function addPair(program: Command, context: CommandContext): void {
     .option("--ttl <duration>", "how long it can be redeemed", "1h")
     .option("--endpoint <url>", "where the other site reaches this one (default: what the own Site says)", several, [])
     .option("--namespace <name>", "namespace of the agent", "fjord-system")
-    .action((flags: TokenFlags) => printToken(flags, context));
+    // What `pair` has too, it takes wherever it stands.
+    .action((_: TokenFlags, command: Command) => printToken(command.optsWithGlobals<TokenFlags>(), context));
 }
 
 async function printToken(flags: TokenFlags, context: CommandContext): Promise<void> {
