@@ -20,13 +20,13 @@ export function milliseconds(nanoseconds: bigint): number | undefined {
 }
 
 /**
- * Whether whoever asked for the start died before there was a process: containerd says so in words only. The container is
+ * Whether whoever asked for the start died, or gave it up, before there was a process: containerd says so in words only. The container is
  * then as good as one whose start nobody asked for, except that it cannot be started any more.
  */
 function wasNeverBegun({ state, startedAt, reason, message }: ContainerStatus): boolean {
   if (state !== ContainerState.CONTAINER_EXITED || startedAt > 0n || reason !== "StartError") return false;
   if (!message.startsWith("failed to create containerd task")) return false;
-  return /context canceled|failed to start shim: .*signal: killed/.test(message);
+  return /context (?:canceled|deadline exceeded)|failed to start shim: .*signal: killed/.test(message);
 }
 
 /** A container as listed, and what only its status tells. */

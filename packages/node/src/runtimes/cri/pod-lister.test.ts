@@ -75,3 +75,30 @@ test("a container that goes between two questions is left out", async () => {
   assert.deepEqual(pods.find(({ id }) => id === "s3")?.containers, []);
   close();
 });
+
+test("a start that was cut off before there was a process is told from one that failed", async () => {
+  const { runtime, states, lister, close } = await hundredPods();
+  await using _ = runtime;
+  const messages = {
+    "failed to create containerd task: failed to create shim task: context canceled: unknown": "created",
+    "failed to create containerd task: failed to get task pid: context canceled: unknown": "created",
+    "failed to create containerd task: failed to create shim task: context deadline exceeded: unknown": "created",
+    "failed to create containerd task: failed to start shim: start failed: : signal: killed: unknown": "created",
+    // The process may have begun, or cannot begin.
+    'failed to start containerd task "c0": context canceled: unknown': "exited",
+    "failed to create containerd task: failed to create shim task: OCI runtime create failed: no such file": "exited",
+    "failed to create containerd task: OCI runtime create failed: container init was OOM-killed: signal: killed":
+      "exited",
+  };
+  for (const [index, [message, expected]] of Object.entries(messages).entries()) {
+    const id = `c${index}`;
+    states.set(id, ContainerState.CONTAINER_EXITED);
+    runtime.answer(RuntimeService.containerStatus, ({ containerId }) => ({
+      status: { id: containerId, state: states.get(containerId) ?? 0, exitCode: 128, reason: "StartError", message },
+    }));
+    const found = (await lister.list()).flatMap(({ containers }) => containers).find((each) => each.id === id);
+    assert.equal(found?.state, expected, message);
+    assert.equal(found?.exitCode, expected === "exited" ? 128 : undefined);
+  }
+  close();
+});
