@@ -7,7 +7,7 @@ import type { PairAnswer } from "../peering/protocol.ts";
 import { AttemptLimits } from "./attempt-limits.ts";
 import { checkEndpoints } from "./endpoint.ts";
 import { type PairingTokens, tokenRefused } from "./pairing-tokens.ts";
-import { ensurePeerSite } from "./peer-site.ts";
+import { ensurePeerSite, type PeerFacts } from "./peer-site.ts";
 import type { RefusalCounter } from "./refusal-counter.ts";
 import type { SiteId } from "./site-identity.ts";
 
@@ -29,6 +29,9 @@ export interface PairRouteOptions {
 export function pairRoute(options: PairRouteOptions): PeerRoute {
   const { logger, refused } = options;
   const limits = new AttemptLimits(options.clock);
+  const introduce = inTurn((facts: PeerFacts, signal: AbortSignal) =>
+    ensurePeerSite(options.client, facts, options.siteName, signal),
+  );
   return {
     method: "POST",
     path: "/pair",
@@ -39,7 +42,7 @@ export function pairRoute(options: PairRouteOptions): PeerRoute {
         if (!limits.allow(id)) {
           throw new PeerRefused({ code: "TooManyAttempts", message: "too many attempts: wait a minute" }, 429);
         }
-        return await pair(options, call);
+        return await pair(options, introduce, call);
       } catch (error) {
         if (error instanceof PeerRefused) {
           const reason = error.refusal.code;
@@ -52,8 +55,14 @@ export function pairRoute(options: PairRouteOptions): PeerRoute {
   };
 }
 
-async function pair(options: PairRouteOptions, { caller, body, signal }: PeerCall): Promise<PairAnswer> {
-  const { client, tokens, site: own, siteName, about, logger } = options;
+type Introduce = (facts: PeerFacts, signal: AbortSignal) => Promise<Site>;
+
+async function pair(
+  options: PairRouteOptions,
+  introduce: Introduce,
+  { caller, body, signal }: PeerCall,
+): Promise<PairAnswer> {
+  const { client, tokens, site: own, about, logger } = options;
   const { secret, name, endpoints, issuer } = requestFrom(body);
   if (caller.id === own) throw tokenRefused("TokenInvalid");
   if (issuer !== undefined && issuer !== own) throw tokenRefused("TokenForeign");
@@ -63,7 +72,7 @@ async function pair(options: PairRouteOptions, { caller, body, signal }: PeerCal
     return about();
   }
   const facts = { id: caller.id, name, endpoints, mayConsume: true };
-  const site = await ensurePeerSite(client, facts, siteName, signal);
+  const site = await introduce(facts, signal);
   await redemption.complete(site.metadata.uid ?? "");
   logger.info("paired", { peer: caller.id, site: site.metadata.name });
   return about();
@@ -88,4 +97,14 @@ async function checkStillThere(client: PairRouteOptions["client"], id: SiteId, u
 
 function malformed(message: string): PeerRefused {
   return new PeerRefused({ code: "RequestMalformed", message }, 400);
+}
+
+/** One call after the other: two redemptions of one peer at once, by two names, would make two Sites for it. */
+function inTurn<Args extends unknown[], T>(work: (...args: Args) => Promise<T>): (...args: Args) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (...args) => {
+    const turn = last.then(() => work(...args));
+    last = turn.catch(() => {});
+    return turn;
+  };
 }

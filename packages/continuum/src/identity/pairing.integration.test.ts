@@ -131,7 +131,7 @@ describe("pairing on real API servers", { skip: kubernetesSkip() }, () => {
   test("one site that redeems a token many times at once has one Site", async () => {
     const { text } = await issuer.mint();
     const key = await SiteKey.generate();
-    await Promise.all(Array.from({ length: 8 }, () => redeem(key, text)));
+    await Promise.all(Array.from({ length: 8 }, (_, index) => redeem(key, text, { siteName: `wave-${index}` })));
     assert.equal((await sites(provider)).size, 2);
     assert.equal((await sites(consumer)).size, 1);
   });
