@@ -13,6 +13,7 @@ export class Exchange {
   resource = "";
   status = 0;
   refusedByProxy = false;
+  bodyBytes = 0;
   readonly #clock: Clock;
   readonly #began: number;
   readonly #read: number;
@@ -78,7 +79,8 @@ export class Exchange {
       path: (question === -1 ? this.url : this.url.slice(0, question)).slice(0, 1024),
       status: this.status,
       ms: this.ms,
-      bytesIn: Math.max(0, (socket.bytesRead ?? 0) - this.#read),
+      // A small body has come with the headers.
+      bytesIn: Math.max(this.bodyBytes, (socket.bytesRead ?? 0) - this.#read),
       bytesOut: Math.max(0, (socket.bytesWritten ?? 0) - this.#written),
       ...(this.refusedByProxy ? { refusedBy: "proxy" } : {}),
     });

@@ -37,8 +37,8 @@ export interface KubeProxyOptions {
   readonly tenants: Tenants;
   /** Whether the namespace is a twin namespace of the consumer. */
   readonly isTwinOf: (consumer: SiteId, namespace: string) => boolean | Promise<boolean>;
-  /** Custom resources that consumers may have twins of. */
-  readonly customResources?: readonly CustomResource[];
+  /** Custom resources that consumers may have twins of, as the owner lists them now. */
+  readonly customResources?: () => readonly CustomResource[];
   readonly limits?: Partial<TenantLimits>;
   /** Told of each request. @default the log */
   readonly audit?: AuditSink;
@@ -180,6 +180,7 @@ export class KubeProxy implements RawRoute {
     const { request, caller } = exchange;
     const traffic = this.#traffic.of(caller.id);
     const body = await readBody(request, this.#limits.bodyBytes, traffic);
+    exchange.bodyBytes = body.length;
     try {
       const { verb, path } = decision;
       checkWrite({ consumer: caller.id, verb, path, contentType: request.headers["content-type"], body });

@@ -46,18 +46,28 @@ const builtIn: Readonly<Record<string, ResourceRule>> = {
   "events.events.k8s.io": { verbs: READ },
 };
 
+const builtInRules: ReadonlyMap<string, ResourceRule> = new Map(Object.entries(builtIn));
+
 /** Which kinds the proxy knows. */
 export class Rules {
-  readonly #rules: ReadonlyMap<string, ResourceRule>;
+  readonly #custom: () => readonly CustomResource[];
 
-  constructor(custom: readonly CustomResource[] = []) {
-    const own = custom.map(({ group, resource }) => [`${resource}.${group}`, twin] as const);
-    this.#rules = new Map([...own, ...Object.entries(builtIn)]);
+  constructor(custom: () => readonly CustomResource[] = () => []) {
+    this.#custom = custom;
   }
 
   of(path: KubePath): ResourceRule | undefined {
-    return this.#rules.get(resourceName(path));
+    const known = builtInRules.get(resourceName(path));
+    if (known !== undefined) return known;
+    if (path.subresource !== undefined || isReserved(path.group)) return undefined;
+    const listed = this.#custom().some(({ group, resource }) => group === path.group && resource === path.resource);
+    return listed ? twin : undefined;
   }
+}
+
+/** Kubernetes' own groups and Fjord's: whatever is listed of these, it is no custom resource of the owner's. */
+function isReserved(group: string): boolean {
+  return !group.includes(".") || /(?:^|\.)(?:k8s\.io|kubernetes\.io|fjord\.dev)$/.test(group);
 }
 
 /** The verb of a request, as Kubernetes would name it; undefined for a method that a path of this sort does not have. */

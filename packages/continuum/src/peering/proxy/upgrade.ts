@@ -11,13 +11,10 @@ export function joinUpgrade(upstream: ClientRequest, socket: Duplex, head: Buffe
       socket.write(headOf(answer));
       if (farHead.length > 0) socket.write(farHead);
       if (head.length > 0) far.write(head);
-      // Each direction that ends takes both connections with it.
-      const end = () => {
-        far.destroy();
-        socket.destroy();
-      };
-      pipeline(socket, far, end);
-      pipeline(far, socket, end);
+      // Either one that goes takes the other with it; an error is followed by a close.
+      far.on("error", () => {}).once("close", () => socket.destroy());
+      socket.once("close", () => far.destroy());
+      socket.pipe(far).pipe(socket);
       resolve(101);
     });
     upstream.on("response", (answer) => {

@@ -9,7 +9,7 @@ import { defaultRemoteTiming, Remote, type RemoteTiming } from "./remote.ts";
 import type { SiteDirectory } from "./site-directory.ts";
 
 export interface LiveRemoteSitesOptions extends Omit<Means, "metrics"> {
-  readonly sites: SiteDirectory;
+  readonly sites: Pick<SiteDirectory, "get" | "onChange">;
   readonly tls: PeerTls;
   /** Where sites without an endpoint wait to be asked. */
   readonly parked?: ParkedConnections;

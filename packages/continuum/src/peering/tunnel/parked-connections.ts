@@ -124,6 +124,6 @@ function onEnd(this: Duplex): void {
 }
 
 function unpark(socket: Duplex): Duplex {
-  socket.off("data", onUnexpected).off("end", onEnd).pause();
-  return socket;
+  // It stays in flow: whoever asks over it would have to resume one that was paused, and nothing comes before that.
+  return socket.off("data", onUnexpected).off("end", onEnd);
 }

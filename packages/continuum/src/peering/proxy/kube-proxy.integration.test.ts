@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Writable } from "node:stream";
+import { after, before, describe, test } from "node:test";
+import { CONSUMER_LABEL, newObject, ShadowPod, TwinNamespace } from "@fjord/api";
+import { ConfigMap, isForbidden, isTooManyRequests, type KubeClient, Pod, Secret } from "@fjord/kube";
+import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import type { AcceptedWrite } from "./kube-proxy.ts";
+import { startTestKubelet, type TestKubelet } from "./test-kubelet.ts";
+import { type TestConsumer, TestProvider } from "./test-provider.ts";
+
+describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
+  let bed: TestSite;
+  let provider: TestProvider;
+  let kubelet: TestKubelet;
+  const written: AcceptedWrite[] = [];
+
+  before(async () => {
+    bed = await startTestSite();
+    provider = await TestProvider.start(bed.site, { onWritten: (write) => void written.push(write) });
+    kubelet = await startTestKubelet(provider.client, provider.twinOf(provider.consumer));
+  });
+  after(async () => {
+    await kubelet?.stop();
+    await provider?.[Symbol.asyncDispose]();
+    await bed?.stop();
+  });
+
+  for (const way of ["dialled", "tunnelled"] as const) {
+    describe(way, () => {
+      let consumer: TestConsumer;
+      let kube: KubeClient;
+      before(async () => {
+        consumer = await provider.consume(way);
+        kube = consumer.remote.kube;
+      });
+      after(() => consumer[Symbol.asyncDispose]());
+
+      test("a consumer makes, reads, changes and deletes what is its own", async () => {
+        const namespace = provider.twinOf(provider.consumer);
+        const metadata = { name: `mine-${way}`, namespace, labels: { [CONSUMER_LABEL]: provider.consumer.id } };
+        await kube.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a: "1" } });
+        await kube.patch(ConfigMap, metadata, "merge", { data: { a: "2" } });
+        await kube.apply(
+          ConfigMap,
+          { apiVersion: "v1", kind: "ConfigMap", metadata, data: { b: "3" } },
+          { fieldManager: "fjord-test" },
+        );
+        assert.deepEqual((await kube.get(ConfigMap, metadata)).data, { a: "2", b: "3" });
+        await kube.delete(ConfigMap, metadata);
+        const { items } = await kube.list(ConfigMap, { namespace });
+        assert.ok(!items.some(({ metadata: { name } }) => name === metadata.name));
+      });
+
+      test("it asks for twins of its namespaces in its tenant namespace", async () => {
+        const { namespace } = provider.tenants.get(provider.consumer.id) ?? { namespace: "" };
+        const twin = newObject(TwinNamespace, {
+          metadata: { name: way, namespace },
+          spec: { originNamespace: way, wantedName: `${way}-twin` },
+        });
+        await kube.create(TwinNamespace, twin);
+        assert.equal((await kube.list(TwinNamespace, { namespace })).items[0]?.metadata.name, way);
+        await kube.delete(TwinNamespace, { name: way, namespace });
+      });
+
+      test("it lists and watches all of its namespaces at once, and nobody else's", async () => {
+        const { items } = await kube.list(Secret);
+        assert.deepEqual(
+          items.map(({ metadata }) => metadata.namespace),
+          [provider.twinOf(provider.consumer)],
+        );
+        const stop = new AbortController();
+        const seen: string[] = [];
+        const ended = (async () => {
+          for await (const { type, object } of kube.watch(ConfigMap, { signal: stop.signal })) {
+            if (type === "BOOKMARK" || !("data" in object)) continue;
+            seen.push(`${type} ${object.metadata.namespace}/${object.metadata.name}`);
+            if (object.metadata.name === `last-${way}`) stop.abort();
+          }
+        })().catch((error) => {
+          if (!stop.signal.aborted) throw error;
+        });
+        for (const [site, name] of [
+          [provider.rival, `rivals-${way}`],
+          [provider.consumer, `last-${way}`],
+        ] as const) {
+          const labels = { [CONSUMER_LABEL]: site.id };
+          const metadata = { name, namespace: provider.twinOf(site), labels };
+          await provider.client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a: "1" } });
+        }
+        await ended;
+        assert.ok(seen.includes(`ADDED ${provider.twinOf(provider.consumer)}/last-${way}`));
+        assert.ok(!seen.some((each) => each.includes(provider.rival.id)), seen.join());
+      });
+
+      test("an accepted shadow pod is told of at once, with the server's answer", async () => {
+        const namespace = provider.twinOf(provider.consumer);
+        const spec = {
+          contract: "c-1",
+          originUid: "u-1",
+          pod: { spec: { containers: [{ name: "web", image: "web" }] } },
+        };
+        const shadow = newObject(ShadowPod, { metadata: { name: `web-${way}`, namespace }, spec });
+        const created = await kube.create(ShadowPod, shadow);
+        const { consumer: by, verb, body } = written.at(-1) as AcceptedWrite;
+        assert.deepEqual([by, verb], [provider.consumer.id, "create"]);
+        assert.equal(JSON.parse(body.toString()).metadata.uid, created.metadata.uid);
+        const before = written.length;
+        await assert.rejects(kube.create(ShadowPod, shadow));
+        assert.equal(written.length, before);
+      });
+
+      test("logs, exec and port-forward reach its pod", async () => {
+        const key = { name: "web", namespace: provider.twinOf(provider.consumer) };
+        let log = "";
+        for await (const chunk of kube.log(key)) log += chunk;
+        assert.equal(log, "a line of web\n");
+        let output = "";
+        const stdout = new Writable({
+          write(chunk, _encoding, done) {
+            output += chunk;
+            done();
+          },
+        });
+        const { exitCode } = await kube.exec(key, { command: ["say", "hello"], stdout });
+        assert.deepEqual([exitCode, output], [3, "say hello\n"]);
+        const socket = await kube.portForward(key, { port: 8080 });
+        socket.write("ping");
+        const [answer] = (await once(socket, "data")) as [Buffer];
+        assert.equal(answer.toString(), "ping to 8080");
+        socket.destroy();
+      });
+
+      test("a refusal of the API server comes back as it is", async () => {
+        const namespace = provider.twinOf(provider.consumer);
+        await assert.rejects(kube.get(Pod, { name: "nobody", namespace }), /NotFound/);
+        await assert.rejects(kube.get(Secret, { name: "treasure", namespace: "default" }), isForbidden);
+      });
+
+      test("the end of the contract ends a watch at once, and nothing is served until there is another", async () => {
+        const watching = (async () => {
+          for await (const _ of kube.watch(Pod)) provider.tenants.set(provider.consumer.id, false);
+        })();
+        await assert.rejects(watching);
+        const namespace = provider.twinOf(provider.consumer);
+        await assert.rejects(kube.list(Pod, { namespace }), isForbidden);
+        provider.tenants.set(provider.consumer.id, true);
+        assert.equal((await kube.list(Pod, { namespace })).items.length, 1);
+      });
+    });
+  }
+
+  test("each request leaves a line that says who did what", async () => {
+    const { id } = provider.consumer;
+    const line = provider.lines.find(({ verb, path }) => verb === "create" && path.endsWith("/shadowpods"));
+    assert.equal(line?.consumer, id);
+    assert.equal(line?.status, 201);
+    assert.ok((line?.bytesIn ?? 0) > 100 && (line?.bytesOut ?? 0) > 100, JSON.stringify(line));
+    const refused = provider.lines.find(({ path }) => path.includes("/default/secrets"));
+    assert.deepEqual([refused?.status, refused?.refusedBy], [403, "proxy"]);
+  });
+
+  test("too many requests, streams or bytes of a tenant are told to wait", async () => {
+    const limits = { requestsPerSecond: 0.001, burst: 4, streams: 1, bodyBytes: 1000 };
+    await using limited = await TestProvider.start(bed.site, { limits });
+    await using consumer = await limited.consume("dialled", { kube: { tooManyRequestsBudgetMs: 0 } });
+    const { kube } = consumer.remote;
+    const metadata = { name: "big", namespace: limited.twinOf(limited.consumer) };
+    const big = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a: "x".repeat(1000) } } as const;
+    await assert.rejects(kube.create(ConfigMap, big), /larger than 1000 bytes/);
+    const stop = new AbortController();
+    const opened = Promise.withResolvers<void>();
+    const watching = (async () => {
+      for await (const _ of kube.watch(Secret, { signal: stop.signal })) opened.resolve();
+    })().catch(() => {});
+    await opened.promise;
+    await assert.rejects(async () => {
+      for await (const _ of kube.watch(Secret)) assert.fail("a second stream was given");
+    }, isTooManyRequests);
+    await kube.list(Secret);
+    await assert.rejects(kube.list(Secret), isTooManyRequests);
+    stop.abort();
+    await watching;
+  });
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { parseKubePath } from "./kube-path.ts";
+import { KubeRefusal } from "./kube-refusal.ts";
+import type { Verb } from "./rules.ts";
+import { checkWrite } from "./write-check.ts";
+
+const consumer = "mzxw6ytboi2dcmrtgq2tmnzyhe";
+const label = "fjord.dev/consumer";
+
+function status(verb: Verb, resource: string, contentType: string | undefined, body: unknown): number {
+  const group = resource === "shadowpods" ? "/apis/fjord.dev/v1alpha1" : "/api/v1";
+  const path = parseKubePath(`${group}/namespaces/shop/${resource}`);
+  assert.ok(path !== undefined);
+  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  try {
+    checkWrite({ consumer, verb, path, contentType, body: bytes });
+    return 200;
+  } catch (error) {
+    if (error instanceof KubeRefusal) return error.status;
+    throw error;
+  }
+}
+
+const json = "application/json";
+const jsonPatch = "application/json-patch+json";
+const labelled = (value: unknown) => ({ metadata: { labels: { [label]: value } } });
+
+describe("what a tenant writes", () => {
+  test("may be labelled as its own, or not at all", () => {
+    assert.equal(status("create", "configmaps", json, labelled(consumer)), 200);
+    assert.equal(status("create", "configmaps", json, { metadata: { name: "a" }, data: { a: "b" } }), 200);
+    assert.equal(status("update", "configmaps", "application/json; charset=utf-8", {}), 200);
+    assert.equal(status("patch", "configmaps", "application/merge-patch+json", labelled(null)), 200);
+    assert.equal(status("patch", "configmaps", "application/apply-patch+yaml", labelled(consumer)), 200);
+  });
+
+  for (const claim of ["another", "", 1, ["x"], { a: 1 }, true]) {
+    test(`may not be labelled ${JSON.stringify(claim)}`, () => {
+      assert.equal(status("create", "configmaps", json, labelled(claim)), 403);
+      for (const type of ["merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"])
+        assert.equal(status("patch", "configmaps", `application/${type}`, labelled(claim)), 403);
+      const pod = { spec: { pod: labelled(claim) } };
+      assert.equal(status("create", "shadowpods", json, pod), 403);
+    });
+  }
+
+  test("may not be labelled by the parts of a JSON patch either", () => {
+    const operations: [string, unknown][] = [
+      ["/metadata/labels/fjord.dev~1consumer", "another"],
+      ["/metadata/labels", { [label]: "another" }],
+      ["/metadata", { labels: { [label]: "another" } }],
+      ["", labelled("another")],
+    ];
+    for (const [path, value] of operations) {
+      for (const op of ["add", "replace"])
+        assert.equal(status("patch", "configmaps", jsonPatch, [{ op, path, value }]), 403, path);
+    }
+    for (const op of ["move", "copy", "merge"])
+      assert.equal(status("patch", "configmaps", jsonPatch, [{ op, path: "/a", from: "/b" }]), 403);
+    assert.equal(status("patch", "configmaps", jsonPatch, [{ op: "add", path: "/data/a", value: "b" }]), 200);
+    assert.equal(status("patch", "configmaps", jsonPatch, [{ op: "remove", path: "/data/a" }]), 200);
+    assert.equal(status("patch", "configmaps", jsonPatch, {}), 400);
+    assert.equal(status("patch", "configmaps", jsonPatch, [{ op: "add" }]), 400);
+  });
+
+  test("must be JSON that can be read in one way only", () => {
+    assert.equal(status("create", "configmaps", "application/yaml", "a: b"), 415);
+    assert.equal(status("create", "configmaps", "application/vnd.kubernetes.protobuf", "k8s\0"), 415);
+    assert.equal(status("create", "configmaps", undefined, "{}"), 415);
+    assert.equal(status("patch", "configmaps", json, "{}"), 415);
+    assert.equal(status("patch", "configmaps", "application/apply-patch+yaml", "a: b"), 400);
+    assert.equal(status("create", "configmaps", json, "[]"), 400);
+    assert.equal(status("create", "configmaps", json, "null"), 400);
+    assert.equal(status("create", "configmaps", json, "{} {}"), 400);
+    assert.equal(status("create", "configmaps", json, `{"metadata":{"labels":{"${label}":"x"}},"metadata":{}}`), 400);
+    assert.equal(status("create", "configmaps", json, String.raw`{"met\u0061data":{},"metadata":{}}`), 400);
+    assert.equal(status("create", "configmaps", json, { Metadata: { labels: {} } }), 400);
+    assert.equal(status("create", "configmaps", json, { metadata: { Labels: {} } }), 400);
+    assert.equal(status("create", "configmaps", json, { data: { a: 'x":"y', 'b":"c': "\\" } }), 200);
+  });
+
+  test("may not take over traffic or get tokens", () => {
+    assert.equal(status("create", "services", json, { spec: { externalIPs: ["10.0.0.1"] } }), 403);
+    assert.equal(status("create", "services", json, { spec: { externalIPs: [] } }), 200);
+    const add = [{ op: "add", path: "/spec/externalIPs/-", value: "10.0.0.1" }];
+    assert.equal(status("patch", "services", jsonPatch, add), 403);
+    assert.equal(status("create", "secrets", json, { type: "kubernetes.io/service-account-token" }), 403);
+    assert.equal(status("create", "secrets", json, { type: "bootstrap.kubernetes.io/token" }), 403);
+    assert.equal(status("create", "secrets", json, { type: "kubernetes.io/tls" }), 200);
+  });
+
+  test("may be deleted with options, or without", () => {
+    assert.equal(status("delete", "secrets", undefined, ""), 200);
+    assert.equal(status("delete", "secrets", json, { gracePeriodSeconds: 0 }), 200);
+    assert.equal(status("delete", "secrets", "application/yaml", "a: b"), 415);
+  });
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { after, describe, test } from "node:test";
+import type { RawRoute } from "../peer-routes.ts";
+import { PeerServer } from "../server/peer-server.ts";
+import { means, siteObject, testSite } from "../server/test-sites.ts";
+import { NoParkedConnection } from "./errors.ts";
+import { ParkedConnections } from "./parked-connections.ts";
+import { TunnelDialler } from "./tunnel-dialler.ts";
+
+const [hidden, open] = await Promise.all([testSite(), testSite()]);
+const stop = new AbortController();
+const runs: Promise<void>[] = [];
+after(async () => {
+  stop.abort();
+  await Promise.all(runs);
+});
+
+const parked = new ParkedConnections({ clock: means.clock, waitMs: 3_000 });
+const openServer = serverOf(open, [parked], 0);
+const endpoint = `https://127.0.0.1:${(await openServer.listen())?.port}`;
+runs.push(openServer.run(stop.signal));
+
+let served = 0;
+const raw: RawRoute = {
+  prefix: "/raw",
+  access: "peer",
+  handle(incoming, response, caller) {
+    served++;
+    if (incoming.url === "/raw/stream") {
+      response.writeHead(200);
+      response.write("one\n");
+      setTimeout(() => response.end("two\n"), 50);
+    } else response.end(`${caller.id} ${incoming.url}`);
+  },
+  upgrade(_request, socket) {
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: echo\r\n\r\n");
+    socket.pipe(socket);
+  },
+};
+const hiddenServer = serverOf(hidden, [raw]);
+runs.push(hiddenServer.run(stop.signal));
+
+let peers = [{ id: open.id, endpoints: [endpoint] }];
+let follow = () => {};
+const dialler = new TunnelDialler({
+  ...means,
+  tls: hidden.tls,
+  peers: () => peers,
+  onPeersChange: (listener) => {
+    follow = listener;
+    return () => {};
+  },
+  serve: (socket, caller) => hiddenServer.serve(socket, caller),
+  idle: 2,
+});
+runs.push(dialler.run(stop.signal));
+
+function serverOf(site: typeof open, rawRoutes: RawRoute[], port?: number): PeerServer {
+  const siteOf = (id: string) => siteObject(id);
+  const where = port === undefined ? {} : { port, host: "127.0.0.1" };
+  return new PeerServer({ ...means, tls: site.tls, siteOf, routes: [], rawRoutes, ...where });
+}
+
+async function ask(socket: Duplex, path: string): Promise<string> {
+  const asked = request({ createConnection: () => socket as Socket, path, headers: { connection: "keep-alive" } });
+  asked.end();
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  return await text(response);
+}
+
+describe("a site without an endpoint", () => {
+  test("is asked over a connection that it has opened, and knows who asks", async () => {
+    const socket = await parked.take(hidden.id);
+    assert.equal(await ask(socket, "/raw/a"), `${open.id} /raw/a`);
+    assert.equal(await ask(socket, "/raw/b"), `${open.id} /raw/b`);
+    socket.destroy();
+  });
+
+  test("serves more at once than it has parked", async () => {
+    const answers = Array.from({ length: 20 }, async (_, i) => {
+      const socket = await parked.take(hidden.id);
+      const answer = await ask(socket, i % 2 === 0 ? "/raw/stream" : "/raw/x");
+      socket.destroy();
+      return answer;
+    });
+    assert.equal(new Set(await Promise.all(answers)).size, 2);
+    assert.ok(served >= 20);
+  });
+
+  test("takes upgrades", async () => {
+    const socket = await parked.take(hidden.id);
+    const headers = { connection: "Upgrade", upgrade: "echo" };
+    const asked = request({ createConnection: () => socket as Socket, path: "/raw/e", headers });
+    asked.end();
+    const [, upgraded] = (await once(asked, "upgrade")) as [IncomingMessage, Duplex];
+    upgraded.write("hello");
+    assert.equal(String((await once(upgraded, "data"))[0]), "hello");
+    upgraded.destroy();
+  });
+
+  test("parks again after its connections were reset", async () => {
+    const socket = await parked.take(hidden.id);
+    socket.destroy();
+    assert.equal(await ask(await parked.take(hidden.id), "/raw/c"), `${open.id} /raw/c`);
+  });
+
+  test("is not there once it has stopped dialling", async () => {
+    const impatient = new ParkedConnections({ clock: means.clock, waitMs: 20 });
+    await assert.rejects(impatient.take(hidden.id), NoParkedConnection);
+    peers = [];
+    follow();
+    const gone = async () => {
+      for (;;) (await parked.take(hidden.id, AbortSignal.timeout(500))).destroy();
+    };
+    await assert.rejects(gone(), /timeout/i);
+    peers = [{ id: open.id, endpoints: ["https://127.0.0.1:1", endpoint] }];
+    follow();
+    assert.equal(await ask(await parked.take(hidden.id), "/raw/d"), `${open.id} /raw/d`);
+  });
+});
