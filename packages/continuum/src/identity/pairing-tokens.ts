@@ -3,7 +3,15 @@ import { isConflict, isNotFound, type KubeClient, Secret } from "@fjord/kube";
 import { PeerRefused } from "../peering/peer-refused-error.ts";
 import { isSecret } from "./pairing-token.ts";
 import type { SiteId } from "./site-identity.ts";
-import { isSecretOf, PAIRING_LABEL, readRecord, recordName, type TokenRecord, withNote } from "./token-record.ts";
+import {
+  isSecretOf,
+  PAIRING_LABEL,
+  readRecord,
+  recordName,
+  type TokenNote,
+  type TokenRecord,
+  withNote,
+} from "./token-record.ts";
 
 /** Why a token is refused; stable words. */
 export type TokenRefusal = "TokenInvalid" | "TokenExpired" | "TokenUsed" | "TokenForeign";
@@ -61,9 +69,10 @@ export class PairingTokens {
         throw tokenRefused("TokenInvalid");
       const refusal = this.#refusal(record, redeemer);
       if (refusal !== undefined) throw tokenRefused(refusal);
-      if (record.redeemedBy === redeemer) return this.#redemption(found, record);
-      const claimed = await this.#claim(found, redeemer, signal);
-      if (claimed !== undefined) return this.#redemption(claimed, record);
+      const claimed =
+        record.redeemedBy === redeemer ? found : await this.#note(found, { redeemedBy: redeemer }, signal);
+      if (claimed === undefined) continue;
+      return { madeSite: record.madeSite, complete: (uid) => this.#complete(claimed, secret, uid, signal) };
     }
   }
 
@@ -95,6 +104,8 @@ export class PairingTokens {
 
   #refusal(record: TokenRecord, redeemer: SiteId): TokenRefusal | undefined {
     if (record.redeemedBy !== undefined && record.redeemedBy !== redeemer) return "TokenUsed";
+    // Nothing is given any more to whoever asks for a lost answer, so that may be late.
+    if (record.madeSite !== undefined) return undefined;
     return this.#options.clock.now() >= record.expires ? "TokenExpired" : undefined;
   }
 
@@ -108,27 +119,26 @@ export class PairingTokens {
     }
   }
 
-  /** Undefined where another was quicker, or the token was taken back: look again. */
-  async #claim(secret: Secret, redeemedBy: SiteId, signal?: AbortSignal): Promise<Secret | undefined> {
+  /** Undefined where somebody else wrote first, or the token was taken back: look again. */
+  async #note(secret: Secret, note: TokenNote, signal?: AbortSignal): Promise<Secret | undefined> {
     try {
-      return await this.#options.client.update(Secret, withNote(secret, { redeemedBy }), { signal });
+      return await this.#options.client.update(Secret, withNote(secret, note), { signal });
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  #redemption(secret: Secret, { madeSite }: TokenRecord): Redemption {
-    const { client } = this.#options;
-    const complete = async (uid: string) => {
-      if (madeSite !== undefined) return;
-      await client.update(Secret, withNote(secret, { madeSite: uid })).catch(ignoreGone);
-    };
-    return { madeSite, complete };
+  async #complete(claimed: Secret, secret: string, madeSite: string, signal?: AbortSignal): Promise<void> {
+    let latest: Secret | undefined = claimed;
+    while (latest !== undefined && readRecord(latest)?.madeSite === undefined) {
+      if ((await this.#note(latest, { madeSite }, signal)) !== undefined) return;
+      latest = await this.#find(secret, signal);
+    }
   }
 }
 
-/** Deleted or written by another agent of this site, which has done the same. */
+/** Somebody else has deleted it, or made another of that name. */
 function ignoreGone(error: unknown): void {
   if (!isNotFound(error) && !isConflict(error)) throw error;
 }

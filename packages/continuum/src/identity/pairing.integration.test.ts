@@ -145,6 +145,23 @@ describe("pairing on real API servers", { skip: kubernetesSkip() }, () => {
     assert.equal((await sites(provider)).has("lively-wave"), false);
   });
 
+  test("a lost answer may be asked for after the token has expired; a redemption that was not finished may not", async () => {
+    const clock = new ManualClock(Date.now());
+    const tokens = new PairingTokens({ client: provider, namespace: NAMESPACE, clock, logger: silentLogger });
+    const [finished, begun] = [await issuer.mint(), await issuer.mint()];
+    const { id } = await SiteKey.generate();
+    const redemption = await tokens.redeem(finished.secret, id);
+    await provider.patch(Secret, { name: finished.record, namespace: NAMESPACE }, "merge", {
+      metadata: { labels: { a: "b" } },
+    });
+    await redemption.complete("uid-1");
+    await tokens.redeem(begun.secret, id);
+    assert.equal((await tokens.redeem(begun.secret, id)).madeSite, undefined);
+    await clock.advance(HOUR);
+    assert.equal((await tokens.redeem(finished.secret, id)).madeSite, "uid-1");
+    await assert.rejects(tokens.redeem(begun.secret, id), refusedAs("TokenExpired"));
+  });
+
   test("a peer that may no longer consume gets that back by a new token, not by its old one", async () => {
     const key = await SiteKey.generate();
     const { text } = await issuer.mint();

@@ -246,7 +246,18 @@ describe("TLS between agents", () => {
     await clock.advance(6 * HOUR - 1);
     assert.equal(tls.certificate, first);
     await clock.advance(1);
-    assert.notEqual(tls.certificate, first);
+    const second = tls.certificate;
+    assert.notEqual(second, first);
+    let now = clock.now() - 30 * 60_000;
+    const back = peerTls(serverKey, {
+      clock: { now: () => now, after: clock.after.bind(clock) },
+      lifetimeMs: 9 * HOUR,
+    });
+    const made = back.certificate;
+    now -= 30 * 60_000;
+    assert.equal(back.certificate, made, "a clock set back a little");
+    now -= 2 * HOUR;
+    assert.notEqual(back.certificate, made, "one that would not be valid yet");
   });
 
   test("a server that is closed is not given certificates any more", async () => {

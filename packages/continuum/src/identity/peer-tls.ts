@@ -59,8 +59,11 @@ const PROTOCOL: SecureContextOptions = {
 export class PeerTls {
   readonly #options: PeerTlsOptions;
   readonly #servers = new Set<RotatingServer>();
+  /** Of a connection that it has made, Node gives the other side's certificate once and never again. */
   readonly #identified = new WeakMap<TLSSocket, PeerIdentity>();
-  #current: { readonly cert: string; readonly context: SecureContext; readonly renewAt: number } | undefined;
+  #current:
+    | { readonly cert: string; readonly context: SecureContext; readonly from: number; readonly renewAt: number }
+    | undefined;
 
   constructor(options: PeerTlsOptions) {
     this.#options = options;
@@ -194,13 +197,14 @@ export class PeerTls {
   #fresh() {
     const { key, clock, logger, lifetimeMs = WEEK_MS } = this.#options;
     const now = clock.now();
-    // A clock set back would make the one in use not yet valid in the eyes of others.
-    if (this.#current !== undefined && now < this.#current.renewAt && now >= this.#current.renewAt - lifetimeMs)
-      return this.#current;
+    // With the clock set back the one in use would not be valid yet in the eyes of others.
+    const isGood = this.#current !== undefined && now >= this.#current.from && now < this.#current.renewAt;
+    if (this.#current !== undefined && isGood) return this.#current;
     const first = this.#current === undefined;
-    const cert = siteCertificate(key, { from: now - BACKDATED_MS, to: now + lifetimeMs });
+    const from = now - BACKDATED_MS;
+    const cert = siteCertificate(key, { from, to: now + lifetimeMs });
     const context = createSecureContext({ ...PROTOCOL, cert, key: key.toPem() });
-    this.#current = { cert, context, renewAt: now + (lifetimeMs * 2) / 3 };
+    this.#current = { cert, context, from, renewAt: now + (lifetimeMs * 2) / 3 };
     for (const server of this.#servers) server.setSecureContext(this.#contextOptions());
     if (!first)
       logger.info("the certificate for peers was renewed", { until: new Date(now + lifetimeMs).toISOString() });

@@ -21,10 +21,10 @@ export function identifyCertificate(certificate: X509Certificate, now: number): 
   if (subject !== `CN=${id}`) {
     throw new CertificateRefused("WrongKey", `the certificate is not named after its key, which gives the id ${id}`);
   }
-  if (now > validTo + CLOCK_SKEW_MS) {
+  if (!(now <= validTo + CLOCK_SKEW_MS)) {
     throw new CertificateRefused("Expired", `the certificate of ${id} was good until ${iso(validTo)}`);
   }
-  if (now < validFrom - CLOCK_SKEW_MS) {
+  if (!(now >= validFrom - CLOCK_SKEW_MS)) {
     throw new CertificateRefused("NotYetValid", `the certificate of ${id} is good from ${iso(validFrom)} on`);
   }
   return { id, publicKey: raw.toString("base64") };

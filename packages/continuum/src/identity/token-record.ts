@@ -9,14 +9,18 @@ export const PAIRING_SECRET_TYPE = "fjord.dev/pairing-token";
 
 const SHORT = 10;
 
-/** What an issuer keeps of a token: never the secret itself. */
-export interface TokenRecord {
-  readonly hash: Buffer;
-  /** Milliseconds since the epoch. */
-  readonly expires: number;
+/** What is added to a record as its token is used. */
+export interface TokenNote {
   readonly redeemedBy?: SiteId;
   /** uid of the Site object that the redemption made; a Site that its owner has deleted is not made again. */
   readonly madeSite?: string;
+}
+
+/** What an issuer keeps of a token: never the secret itself. */
+export interface TokenRecord extends TokenNote {
+  readonly hash: Buffer;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
 }
 
 /** The name of the Secret follows from the token's secret, so that nothing else has to be sent to find it. */
@@ -62,7 +66,7 @@ export function readRecord(secret: Secret): TokenRecord | undefined {
 }
 
 /** The Secret with a note added. Its resource version stays in it, so that whoever writes first wins. */
-export function withNote(secret: Secret, note: { redeemedBy?: SiteId; madeSite?: string }): Secret {
+export function withNote(secret: Secret, note: TokenNote): Secret {
   const added = Object.entries(note).map(([key, value]) => [key, encode(value)]);
   return { ...secret, data: { ...secret.data, ...Object.fromEntries(added) } };
 }
