@@ -139,7 +139,7 @@ export class StatusWriter {
     }
     entry.taken = { status, resourceVersion: entry.resourceVersion };
     // A newer one may have come meanwhile, and waits in the queue.
-    if (entry.status !== status) return;
+    if (entry.status !== status && !sameContent(entry.status, status)) return;
     entry.status = undefined;
     this.#options.onWritten?.(uid);
   }
