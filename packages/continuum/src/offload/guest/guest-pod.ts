@@ -1,8 +1,10 @@
-import { apiVersion, CONSUMER_LABEL, ORIGIN_UID_LABEL, type ShadowPod } from "@fjord/api";
+import { CONSUMER_LABEL, ORIGIN_UID_LABEL, type ShadowPod } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 
 /** On a guest's pod: the contract that it was admitted under, whatever the shadow pod says later. */
 export const CONTRACT_ANNOTATION = "fjord.dev/contract";
+/** On a guest's pod: uid of the shadow pod that it was made of. */
+export const SHADOW_UID_ANNOTATION = "fjord.dev/shadow-uid";
 /** On a guest's pod: generation of the shadow pod that it was last made like. */
 export const GENERATION_ANNOTATION = "fjord.dev/shadow-generation";
 
@@ -16,9 +18,19 @@ export function wantedSpec({ spec }: ShadowPod): PodSpec {
   return spec.pod.spec as unknown as PodSpec;
 }
 
-/** The pod that a shadow pod becomes: of the same name, and owned by it. */
-export function guestPod(shadow: ShadowPod, consumer: string): Pod {
-  const { name = "", namespace = "", uid = "" } = shadow.metadata;
+/** Whose a twin namespace is, and which it is. */
+export interface TwinNamespace {
+  readonly consumer: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/**
+ * The pod that a shadow pod becomes: of the same name, and controlled by their namespace. Were the shadow pod its owner,
+ * the garbage collector would ask about each of the two and delete the pod a second time, at four requests a pod.
+ */
+export function guestPod(shadow: ShadowPod, twin: TwinNamespace): Pod {
+  const { name = "", namespace = "" } = shadow.metadata;
   // Ephemeral containers cannot be part of a new pod: they are added once it is there.
   const { ephemeralContainers: _ephemeralContainers, ...spec } = wantedSpec(shadow);
   return {
@@ -27,9 +39,10 @@ export function guestPod(shadow: ShadowPod, consumer: string): Pod {
     metadata: {
       name,
       namespace,
-      labels: guestLabels(shadow, consumer),
+      labels: guestLabels(shadow, twin.consumer),
       annotations: guestAnnotations(shadow),
-      ownerReferences: [{ apiVersion, kind: "ShadowPod", name, uid, controller: true, blockOwnerDeletion: false }],
+      // A pod without a controller might be adopted by any that selects it, and could not be drained.
+      ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: twin.name, uid: twin.uid, controller: true }],
     },
     spec: { ...spec, serviceAccountName: "default", automountServiceAccountToken: false },
   };
@@ -43,20 +56,19 @@ export function guestAnnotations({ spec, metadata }: ShadowPod, contract = spec.
   return {
     ...foreign(spec.pod.metadata?.annotations),
     [CONTRACT_ANNOTATION]: contract,
+    [SHADOW_UID_ANNOTATION]: metadata.uid ?? "",
     [GENERATION_ANNOTATION]: String(metadata.generation ?? 1),
   };
 }
 
 /** Whether the pod was made of this very shadow pod. */
-export function isGuestOf(pod: Pod, shadow: ShadowPod): boolean {
-  return ownerOf(pod)?.uid === shadow.metadata.uid;
+export function isGuestOf(pod: Pod, { metadata }: ShadowPod): boolean {
+  return metadata.uid !== undefined && shadowUidOf(pod) === metadata.uid;
 }
 
-/** The shadow pod that a pod was made of. */
-export function ownerOf({ metadata }: Pod): { readonly name: string; readonly uid: string } | undefined {
-  return metadata.ownerReferences?.find(
-    (owner) => owner.controller === true && owner.kind === "ShadowPod" && owner.apiVersion === apiVersion,
-  );
+/** Uid of the shadow pod that a pod was made of; undefined for all other pods. */
+export function shadowUidOf({ metadata }: Pod): string | undefined {
+  return metadata.annotations?.[SHADOW_UID_ANNOTATION];
 }
 
 function foreign(all: Readonly<Record<string, string>> = {}): Record<string, string> {

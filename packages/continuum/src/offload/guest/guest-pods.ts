@@ -27,7 +27,7 @@ import { admit } from "./admission.ts";
 import { FIELD_MANAGER, followShadow, isBehind } from "./guest-changes.ts";
 import { HintedShadows, type SeenWrite } from "./guest-hints.ts";
 import { type GuestMemory, hasPassed, noteMade, noteRecreation, recreationDelay } from "./guest-memory.ts";
-import { CONTRACT_ANNOTATION, guestPod, isGuestOf, ownerOf } from "./guest-pod.ts";
+import { CONTRACT_ANNOTATION, guestPod, isGuestOf, shadowUidOf, type TwinNamespace } from "./guest-pod.ts";
 import type { GuestPrivilege } from "./guest-security.ts";
 import { isLost } from "./lost-pod.ts";
 import { RoomLedger } from "./room-ledger.ts";
@@ -152,7 +152,7 @@ export class GuestPods implements Runnable {
     const made = this.#memories.get(key)?.made;
     const isUnseen =
       pod === undefined && made !== undefined && !hasPassed(this.#pods.health.resourceVersion, made.resourceVersion);
-    if (pod !== undefined && ownerOf(pod) !== undefined) {
+    if (pod !== undefined && shadowUidOf(pod) !== undefined) {
       if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, this.#graces.get(key), signal);
     } else if (isUnseen) {
       const unseen = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid: made.uid } } as Pod;
@@ -166,7 +166,7 @@ export class GuestPods implements Runnable {
   }
 
   async #displace(pod: Pod, shadow: ShadowPod, signal: AbortSignal): Promise<Result> {
-    if (ownerOf(pod) === undefined) {
+    if (shadowUidOf(pod) === undefined) {
       return this.#refuse(shadow, {
         reason: "PodRefused",
         message: "a pod of that name is there already, and not the consumer's",
@@ -263,22 +263,20 @@ export class GuestPods implements Runnable {
       this.#tell(shadow, 0);
       return done();
     }
-    const consumer = this.#namespaces.get({ name: namespace })?.metadata.labels?.[CONSUMER_LABEL];
-    if (consumer === undefined) {
+    const twin = this.#twinOf(namespace);
+    if (twin === undefined) {
       return this.#refuse(shadow, { reason: "ContractMissing", message: "the namespace is no twin namespace" }, 2_000);
     }
     const delay = isKnown ? recreationDelay(memory, home.clock.now()) : 0;
     if (delay > 0) return againAfter(delay);
+    const { consumer } = twin;
     const admission = admit({ key, shadow, consumer, isKnown, contracts, ledger: this.#ledger, allowed });
     if (!admission.admitted) return this.#refuse(shadow, admission.verdict);
     // From here to the answer the room is taken: whoever is looked at meanwhile sees it so.
     this.#ledger.set(key, shadow.spec.contract, admission.requests);
     memory.verdict = undefined;
     try {
-      noteMade(
-        memory,
-        await home.client.create(Pod, guestPod(shadow, consumer), { fieldManager: FIELD_MANAGER, signal }),
-      );
+      noteMade(memory, await home.client.create(Pod, guestPod(shadow, twin), { fieldManager: FIELD_MANAGER, signal }));
     } catch (error) {
       if (!isAlreadyExists(error)) this.#ledger.delete(key);
       return await this.#notMade(error, shadow, memory, signal);
@@ -366,6 +364,12 @@ export class GuestPods implements Runnable {
     }
   }
 
+  #twinOf(name: string): TwinNamespace | undefined {
+    const { labels, uid } = this.#namespaces.get({ name })?.metadata ?? {};
+    const consumer = labels?.[CONSUMER_LABEL];
+    return consumer === undefined || uid === undefined ? undefined : { consumer, name, uid };
+  }
+
   #contractOf(pod: Pod): LiveContract | undefined {
     const name = pod.metadata.annotations?.[CONTRACT_ANNOTATION] ?? "";
     const contract = this.#options.contracts.resolve(name);
@@ -382,7 +386,7 @@ export class GuestPods implements Runnable {
     const { namespace = "", name = "", annotations } = pod.metadata;
     const key = `${namespace}/${name}`;
     const contract = annotations?.[CONTRACT_ANNOTATION];
-    if (contract === undefined || ownerOf(pod) === undefined) return;
+    if (contract === undefined || shadowUidOf(pod) === undefined) return;
     if (!isTerminal(pod.status?.phase)) this.#ledger.set(key, contract, podRequests(pod));
     else if (this.#ledger.delete(key)) this.#lookForRoom();
   }

@@ -46,6 +46,8 @@ interface Memory {
   witnessed?: boolean;
   /** The last trouble that an event was written of. */
   told?: string;
+  /** The pod is being taken from the own API. */
+  finished?: boolean;
 }
 
 /** Brings one pod at a time to the provider, back and to its end. Holds nothing that cannot be found out again. */
@@ -113,6 +115,10 @@ export class PodLife {
   /** Nothing of the pod is left elsewhere. */
   finish(pod: Pod): void {
     const { writer, home } = this.#options;
+    const memory = this.#memoryOf(pod.metadata.uid ?? "");
+    // The writer tries until it has succeeded.
+    if (memory.finished) return;
+    memory.finished = true;
     const isAwaited = (pod.metadata.finalizers?.length ?? 0) > 0 && !isTerminal(pod.status?.phase);
     // Whoever holds it with a finalizer, such as a Job, waits to hear how it ended.
     if (isAwaited) {

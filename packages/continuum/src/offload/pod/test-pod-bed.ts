@@ -14,6 +14,7 @@ import {
   CustomResourceDefinition,
   EventRecorder,
   KubeClient,
+  Lease,
   Manager,
   Namespace,
   Node,
@@ -140,7 +141,8 @@ export const twins: Twins = {
 export interface PodBedOptions {
   readonly logger?: Logger;
   readonly simulatedNodes?: number;
-  readonly client?: (site: "consumer" | "provider", client: KubeClient) => KubeClient;
+  /** Looks at, or changes, the client that a controller is given. */
+  readonly wrap?: (which: "offloader" | "guests", client: KubeClient) => void;
 }
 
 /** Two sites and the two controllers, each of which can be ended and begun again. */
@@ -151,6 +153,11 @@ export async function startPodBed(options: PodBedOptions = {}) {
   const provider = new KubeClient(two.config);
   await Promise.all([consumer, provider].map(installKinds));
   await consumer.create(Node, virtualNodeObject());
+  await consumer.create(Lease, nodeLease());
+  const beat = setInterval(() => {
+    const patch = { spec: nodeLease().spec };
+    consumer.patch(Lease, { name: NODE, namespace: LEASES }, "merge", patch).catch(() => {});
+  }, 5_000).unref();
   await addNamespace(consumer, provider, SHOP);
   const contracts = new FakeContracts();
   contracts.set({});
@@ -160,7 +167,9 @@ export async function startPodBed(options: PodBedOptions = {}) {
   const begin = (which: "offloader" | "guests") => {
     const isConsumer = which === "offloader";
     const config = isConsumer ? one.config : two.config;
-    const home = homeOf(new KubeClient(config), isConsumer ? CONSUMER : PROVIDER, options.logger ?? silentLogger);
+    const client = new KubeClient(config);
+    options.wrap?.(which, client);
+    const home = homeOf(client, isConsumer ? CONSUMER : PROVIDER, options.logger ?? silentLogger);
     const part: PodOffloader | GuestPods = isConsumer
       ? new PodOffloader({ home, nodes, twins, sites })
       : new GuestPods({ home, contracts });
@@ -180,6 +189,7 @@ export async function startPodBed(options: PodBedOptions = {}) {
     begin,
     end,
     async [Symbol.asyncDispose]() {
+      clearInterval(beat);
       for (const stop of running.values()) await stop();
       await Promise.all([consumer.close(), provider.close(), sites.site.kube.close()]);
       await bed.stop();
@@ -230,6 +240,19 @@ async function installKinds(client: KubeClient): Promise<void> {
       if (conditions.some(({ type, status }) => type === "Established" && status === "True")) break;
     }
   }
+}
+
+const LEASES = "kube-node-lease";
+
+/** Without it the control plane would take the node for lost. */
+function nodeLease(): Lease {
+  const renewTime = new Date().toISOString().replace("Z", "000Z");
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: NODE, namespace: LEASES },
+    spec: { holderIdentity: NODE, leaseDurationSeconds: 40, renewTime },
+  };
 }
 
 /** The Node that the domain of virtual nodes would make, Ready and without its taint. */

@@ -64,10 +64,16 @@ function gated(condition: NewCondition, pod: Pod): NewCondition {
 function dated(condition: NewCondition, before: readonly PodCondition[], { now, pod }: ConditionInput): PodCondition {
   const old = before.find(({ type }) => type === condition.type);
   const isSame = old?.status === condition.status && old.lastTransitionTime !== undefined;
-  const { generation } = pod.metadata;
+  const generation = observedGeneration(pod);
   return {
     ...condition,
     lastTransitionTime: isSame ? old.lastTransitionTime : new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
     ...(generation !== undefined && { observedGeneration: generation }),
   };
+}
+
+/** Deleting a pod makes a new generation of it too; that alone is not worth a write to a pod that is about to go. */
+export function observedGeneration({ metadata, status }: Pod): number | undefined {
+  if (metadata.deletionTimestamp === undefined) return metadata.generation;
+  return status?.observedGeneration ?? metadata.generation;
 }

@@ -2,7 +2,7 @@ import type { ShadowPod } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 import { type ContainerStatus, isTerminal, type PodStatus, qosClass } from "@fjord/node/pod-status";
 import { containerStatus, type TimeBounds } from "./container-status.ts";
-import { type ConditionInput, homeConditions, OFFLOADED_CONDITION } from "./home-conditions.ts";
+import { type ConditionInput, homeConditions, OFFLOADED_CONDITION, observedGeneration } from "./home-conditions.ts";
 
 export { OFFLOADED_CONDITION };
 
@@ -135,7 +135,7 @@ function base(
   times: TimeBounds,
   guest: Readonly<Record<string, unknown>>,
 ): PodStatus {
-  const { generation } = pod.metadata;
+  const generation = observedGeneration(pod);
   const [hostIP] = hostIPs;
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
