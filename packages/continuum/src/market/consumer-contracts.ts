@@ -3,7 +3,7 @@ import { describeError } from "@fjord/base";
 import { againAfter, Controller, done, type Result, type Runnable, sameContent } from "@fjord/kube";
 import type { Home } from "../home.ts";
 import type { SiteId } from "../identity/site-identity.ts";
-import type { ContractReport, Standing } from "../peering/protocol.ts";
+import { type ContractReport, HELD_MS, type Standing } from "../peering/protocol.ts";
 import type { RemoteSite, RemoteSites } from "../peering/remote-site.ts";
 import {
   type ContractStatus,
@@ -12,6 +12,7 @@ import {
   endedAt,
   endedStatus,
   endOf,
+  heldUntil,
   isInForce,
   isSigned,
   KEPT_MS,
@@ -90,13 +91,21 @@ export class ConsumerContracts implements Runnable {
       await store.remove(contract);
       return done();
     }
-    if (!isSigned(contract)) return againAfter(nextMoment(contract, "Consumer", now) - now);
+    if (!isSigned(contract)) return await this.#awaitSignature(contract, now);
     const site = sites.get(contract.spec.terms.provider);
     await this.#show(contract, await this.#heard(contract, site), now);
     await this.#endSuperseded(contract, now);
     await this.#tell(contract, site, signal);
     const current = store.get(id) ?? contract;
     return againAfter(Math.max(1, nextMoment(current, "Consumer", now) - home.clock.now()));
+  }
+
+  /** A copy whose provider holds it no longer stands for nothing. Until then whoever negotiates may go on with it. */
+  async #awaitSignature(contract: Contract, now: number): Promise<Result> {
+    const lapses = heldUntil(contract) + HELD_MS;
+    if (now < lapses) return againAfter(lapses - now);
+    await this.#options.store.remove(contract);
+    return done();
   }
 
   /** What the provider says of the contract; undefined where it does not answer. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
-import { Contract, Peering, VirtualNode } from "@fjord/api";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { Contract, newObject, Peering, Site, VirtualNode } from "@fjord/api";
 import { getCondition, Namespace, Role, ServiceAccount } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { look, TwoSites, until } from "./test-bed.ts";
@@ -13,19 +13,7 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
   });
   after(() => sites?.stop());
   beforeEach(() => sites.share({ resources: { cpu: 8, memory: "16Gi" }, contractLifetime: "1h" }));
-
-  const peering = (name: string) => look(sites.consumerClient, Peering, name);
-  const reasonOf = async (name: string, type: "Paired" | "Agreed" | "Realised" | "Ready") =>
-    getCondition((await peering(name))?.status?.conditions, type)?.reason;
-  const agreed = (name: string) =>
-    until(`${name} is agreed`, async () => {
-      const found = await peering(name);
-      return getCondition(found?.status?.conditions, "Agreed")?.reason === "ContractActive" && found;
-    });
-  const remove = async (name: string) => {
-    await sites.consumerClient.delete(Peering, { name });
-    await until(`${name} is gone`, async () => (await peering(name)) === undefined);
-  };
+  afterEach(() => sites.clear());
 
   it("make a virtual node and a tenant of a Peering, well under a second", async () => {
     const began = Date.now();
@@ -39,22 +27,134 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
     assert.deepEqual(copy.spec.terms, contract.spec.terms);
     assert.deepEqual(copy.status?.signatures, contract.status?.signatures);
     const namespace = `fjord-tenant-${sites.consumer.id}`;
-    await sites.providerClient.get(Namespace, { name: namespace });
     await sites.providerClient.get(ServiceAccount, { name: "consumer", namespace });
     await sites.providerClient.get(Role, { name: "consumer", namespace });
-    await agreed("first");
-    assert.equal(await reasonOf("first", "Realised"), "NodeMade");
-    await remove("first");
-    assert.equal(await look(sites.consumerClient, VirtualNode, "first"), undefined);
-    assert.equal(await look(sites.consumerClient, Contract, node.spec.contract), undefined);
-    const ended = await until("the provider's copy has ended", async () => {
-      const found = await look(sites.providerClient, Contract, node.spec.contract);
-      return found?.status?.phase === "Ended" && found;
-    });
-    assert.equal(getCondition(ended.status?.conditions, "Ended")?.reason, "Cancelled");
+    assert.equal((await sites.agreed("first")).status?.virtualNode, "first");
+    await until("it is realised", async () => (await sites.reason("first", "Realised")) === "NodeMade");
+  });
+
+  it("leave nothing behind when the Peering is deleted", async () => {
+    await sites.peer("short");
+    const { status } = await sites.agreed("short");
+    await sites.unpeer("short");
+    assert.equal(await look(sites.consumerClient, VirtualNode, "short"), undefined);
+    assert.equal(await look(sites.consumerClient, Contract, status?.contract ?? ""), undefined);
+    const ended = await sites.ended(sites.providerClient, status?.contract ?? "");
+    assert.equal(ended, "Cancelled");
     await until("the tenant goes", async () => {
-      const found = await look(sites.providerClient, Namespace, namespace);
-      return found === undefined || found.metadata.deletionTimestamp !== undefined;
+      await sites.finalizeNamespaces();
+      return (await look(sites.providerClient, Namespace, `fjord-tenant-${sites.consumer.id}`)) === undefined;
+    });
+    assert.equal(sites.provider.tenants.get(sites.consumer.id), undefined);
+  });
+
+  it("say why nothing is agreed, and agree as soon as it can be", async () => {
+    await sites.share({ resources: { cpu: 1, memory: "16Gi" } });
+    await sites.peer("large");
+    const refused = await until("it is refused", async () => {
+      const found = await look(sites.consumerClient, Peering, "large");
+      const condition = getCondition(found?.status?.conditions, "Agreed");
+      return condition?.reason === "AmountRefused" && condition;
+    });
+    assert.match(refused.message, /available: cpu 1, memory 16Gi/);
+    await sites.share({ resources: { cpu: 4, memory: "16Gi" } });
+    await sites.agreed("large");
+    await sites.unpeer("large");
+
+    const sharing = { resources: { cpu: 4 }, consumers: { accept: "Listed" as const, sites: ["z".repeat(26)] } };
+    await sites.share(sharing);
+    await sites.peer("unlisted", { resources: { cpu: 1 } });
+    await until("it is refused", async () => (await sites.reason("unlisted", "Agreed")) === "ConsumerRefused");
+    await sites.share(null);
+    await sites.peer("nothing", { resources: { cpu: 1 } });
+    await until("nothing is shared", async () => (await sites.reason("nothing", "Agreed")) === "NotSharing");
+    await sites.peer("nobody", { site: "somewhere" });
+    await until("nobody is known", async () => (await sites.reason("nobody", "Paired")) === "SiteUnknown");
+    assert.equal(await sites.reason("nobody", "Ready"), "NotPaired");
+  });
+
+  it("renew a contract after two thirds of its life, and know the new by the old's name", async () => {
+    await sites.peer("long");
+    const old = (await sites.agreed("long")).status?.contract ?? "";
+    sites.clock.jump(41 * 60_000);
+    const node = await until("the node has a new contract", async () => {
+      const found = await look(sites.consumerClient, VirtualNode, "long");
+      return found?.spec.contract !== old && found;
+    });
+    const renewed = await sites.consumerClient.get(Contract, { name: node.spec.contract });
+    assert.equal(renewed.spec.terms.supersedes, old);
+    assert.equal(await sites.ended(sites.consumerClient, old), "Superseded");
+    assert.equal(await sites.ended(sites.providerClient, old), "Superseded");
+    assert.equal((await sites.providerClient.get(Contract, { name: old })).status?.supersededBy, node.spec.contract);
+    assert.equal(sites.provider.book.resolve(old)?.id, node.spec.contract);
+    assert.ok(sites.provider.tenants.get(sites.consumer.id));
+    sites.clock.jump(39 * 60_000);
+    await until("what has ended is removed after an hour", async () => {
+      sites.clock.jump(60_000);
+      const copies = [sites.consumerClient, sites.providerClient].map((client) => look(client, Contract, old));
+      return (await Promise.all(copies)).every((copy) => copy === undefined);
+    });
+    assert.ok(sites.provider.book.resolve(old), "a pod that names the first contract is still served");
+  });
+
+  it("resize from the consumer's side, both ways, and keep what there is when more is refused", async () => {
+    await sites.peer("elastic");
+    await sites.agreed("elastic");
+    const resize = async (resources: Record<string, unknown>) => {
+      await sites.consumerClient.patch(Peering, { name: "elastic" }, "merge", { spec: { resources } });
+    };
+    const has = (cpu: string) =>
+      until(`the node's contract has ${cpu}`, () => sites.cpuOf("elastic").then((is) => is === cpu));
+    await resize({ cpu: 4 });
+    await has("4");
+    await resize({ cpu: 1 });
+    await has("1");
+    await resize({ cpu: 80 });
+    await until("the refusal is told", async () => {
+      const found = await look(sites.consumerClient, Peering, "elastic");
+      return /available: cpu 8/.test(getCondition(found?.status?.conditions, "Agreed")?.message ?? "");
+    });
+    assert.equal(await sites.reason("elastic", "Agreed"), "ContractActive");
+    await has("1");
+  });
+
+  it("resize from the provider's side: less at once, and what was wanted when the limit goes", async () => {
+    await sites.peer("limited", { resources: { cpu: 4, memory: "4Gi" } });
+    const { status } = await sites.agreed("limited");
+    const limit = (name: string, cpu: number | null) =>
+      sites.providerClient.patch(Contract, { name }, "merge", { spec: { limit: cpu === null ? null : { cpu } } });
+    await limit(status?.contract ?? "", 2);
+    await until("the node shrinks", async () => (await sites.cpuOf("limited")) === "2");
+    const node = await sites.consumerClient.get(VirtualNode, { name: "limited" });
+    await limit(node.spec.contract, null);
+    await until("the node grows", async () => (await sites.cpuOf("limited")) === "4");
+  });
+
+  it("have a node for each of several Peerings, and never take a foreign one", async () => {
+    const foreign = newObject(VirtualNode, { metadata: { name: "foreign" }, spec: { contract: "c-theirs" } });
+    await sites.consumerClient.create(VirtualNode, foreign);
+    await Promise.all(["one", "two", "foreign"].map((name) => sites.peer(name, { resources: { cpu: 1 } })));
+    const names = await Promise.all(["one", "two"].map((name) => sites.agreed(name)));
+    assert.notEqual(names[0]?.status?.contract, names[1]?.status?.contract);
+    await until("the name is taken", async () => (await sites.reason("foreign", "Realised")) === "NodeNameTaken");
+    assert.equal((await sites.consumerClient.get(VirtualNode, { name: "foreign" })).spec.contract, "c-theirs");
+    await sites.unpeer("foreign");
+    assert.ok(await look(sites.consumerClient, VirtualNode, "foreign"));
+    await sites.consumerClient.delete(VirtualNode, { name: "foreign" });
+  });
+
+  it("show in their Sites what they are, what they share and whether they answer", async () => {
+    await sites.peer("shown", { resources: { cpu: 3, memory: "1Gi" } });
+    await sites.agreed("shown");
+    await until("the own Site says what is free", async () => {
+      const { status } = await sites.providerClient.get(Site, { name: "provider" });
+      return status?.role === "Self" && status.free?.cpu === "5" && status.shared?.cpu === "8";
+    });
+    await until("the peer's Site says that it answers", async () => {
+      const { status } = await sites.consumerClient.get(Site, { name: "prov" });
+      return (
+        getCondition(status?.conditions, "Ready")?.reason === "Reachable" && status?.published?.version === "0.1.0"
+      );
     });
   });
 });

@@ -10,6 +10,7 @@ import {
   endOf,
   formatAmounts,
   isInForce,
+  isSigned,
   lifetimeOf,
   type Negotiation,
   sameAmounts,
@@ -69,7 +70,8 @@ export class Agreement {
   async keep(peering: Peering, site: RemoteSite, signal: AbortSignal): Promise<Agreed> {
     await this.#options.store.fresh();
     const now = this.#options.home.clock.now();
-    const contracts = this.contractsOf(peering);
+    // A copy that was never signed stands for a request that is asked again, not for a contract before it.
+    const contracts = this.contractsOf(peering).filter(isSigned);
     const current = contracts.find((contract) => isInForce(contract, "Consumer", now));
     return current === undefined
       ? await this.#begin(peering, contracts[0], site, signal)

@@ -1,4 +1,4 @@
-import type { Contract, Site } from "@fjord/api";
+import type { Contract } from "@fjord/api";
 import { type Clock, silentLogger } from "@fjord/base";
 import { ConnectionError, EventRecorder, type KubeClient, type Runnable, SharedCaches } from "@fjord/kube";
 import type { Home } from "../../home.ts";
@@ -12,6 +12,7 @@ import {
   Negotiation,
   ProviderContracts,
 } from "../../market/index.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
 import type { PeerRoute } from "../peer-routes.ts";
 import type { SiteReport } from "../protocol.ts";
 import type { Reachability, RemoteSite, RemoteSites } from "../remote-site.ts";
@@ -195,9 +196,18 @@ class ShortWay implements RemoteSite {
       body: copy(body),
       signal: signal ?? new AbortController().signal,
     };
-    const answer = copy(await route.handle(call)) as Answer;
+    const answer = copy(await this.#answered(route.handle(call), method, path)) as Answer;
     this.#ways.after(`${method} ${path}`);
     return answer;
+  }
+
+  /** What breaks over there is, seen from here, an answer that never came. */
+  async #answered(answer: Promise<unknown>, method: string, path: string): Promise<unknown> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw error instanceof PeerRefused ? error : lost(method, path);
+    }
   }
 
   onChange(): () => void {
@@ -232,18 +242,4 @@ function routeFor(routes: PeerRoute[], method: string, path: string): [PeerRoute
 
 function copy(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
-}
-
-/** A Site as pairing makes it. */
-export function peerSite(
-  agent: TestAgent,
-  name: string,
-  mayConsume: boolean,
-): Parameters<KubeClient["create"]>[1] & Site {
-  return {
-    apiVersion: "fjord.dev/v1alpha1",
-    kind: "Site",
-    metadata: { name },
-    spec: { id: agent.id, mayConsume },
-  } as Site;
 }

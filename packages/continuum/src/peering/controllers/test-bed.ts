@@ -1,7 +1,7 @@
-import { newObject, Peering, Site, type SpecDraftOf } from "@fjord/api";
+import { Contract, newObject, Peering, Site, type SpecDraftOf, VirtualNode } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import type { Kind, KubeObject } from "@fjord/base";
-import { CustomResourceDefinition, isNotFound, KubeClient } from "@fjord/kube";
+import { CustomResourceDefinition, getCondition, isNotFound, KubeClient, Namespace } from "@fjord/kube";
 import type { Bed } from "@fjord/testbed";
 import { startTestBed } from "@fjord/testbed/testing";
 import { SiteKey } from "../../identity/site-key.ts";
@@ -47,14 +47,25 @@ export class TwoSites {
     return sites;
   }
 
+  /** Lets namespaces go that are being deleted: these sites have no controller that would. */
+  async finalizeNamespaces(): Promise<void> {
+    const { items } = await this.providerClient.list(Namespace);
+    for (const { metadata } of items.filter((each) => each.metadata.deletionTimestamp !== undefined)) {
+      const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: metadata.name }, spec: { finalizers: [] } };
+      await this.providerClient.raw("PUT", `/api/v1/namespaces/${metadata.name}/finalize`, { body });
+    }
+  }
+
   /** What the provider shares from now on. */
   async share(sharing: SpecDraftOf<typeof Site>["sharing"] | null): Promise<void> {
     await until("the own Site exists", () => this.provider.own.object());
-    await this.providerClient.patch(Site, { name: "provider" }, "merge", { spec: { sharing } });
-    const wanted = JSON.stringify(Object.keys(sharing?.resources ?? {}));
+    const consumers = { accept: "Paired", sites: null };
+    const wanted = sharing && { consumers, perConsumer: null, ...sharing };
+    const patch = { spec: { sharing: wanted } };
+    const patched = await this.providerClient.patch(Site, { name: "provider" }, "merge", patch);
+    const { metadata } = patched;
     await until("the provider knows its policy", () => {
-      const site = this.provider.own.object()?.spec.sharing;
-      return JSON.stringify(Object.keys(site?.resources ?? {})) === wanted && (sharing === null || site !== undefined);
+      return (this.provider.own.object()?.metadata.generation ?? 0) >= (metadata.generation ?? 0);
     });
   }
 
@@ -64,14 +75,59 @@ export class TwoSites {
     return await this.consumerClient.create(Peering, draft);
   }
 
-  async killConsumer(): Promise<void> {
-    await this.consumer.kill();
-    this.consumer = await this.#consumer().start();
+  async agreed(name: string): Promise<Peering> {
+    return await until(`${name} is agreed`, async () => {
+      const found = await look(this.consumerClient, Peering, name);
+      return getCondition(found?.status?.conditions, "Agreed")?.reason === "ContractActive" && found;
+    });
   }
 
-  async killProvider(): Promise<void> {
+  async reason(name: string, type: "Paired" | "Agreed" | "Realised" | "Ready"): Promise<string | undefined> {
+    return getCondition((await look(this.consumerClient, Peering, name))?.status?.conditions, type)?.reason;
+  }
+
+  /** Why the contract is over there, once it is. */
+  async ended(client: KubeClient, contract: string): Promise<string> {
+    return await until(`${contract} has ended`, async () => {
+      const { status } = (await look(client, Contract, contract)) ?? {};
+      return status?.phase === "Ended" && getCondition(status.conditions, "Ended")?.reason;
+    });
+  }
+
+  /** Processors that the contract of a virtual node promises. */
+  async cpuOf(node: string): Promise<string | number | undefined> {
+    const found = await look(this.consumerClient, VirtualNode, node);
+    return (await look(this.consumerClient, Contract, found?.spec.contract ?? "-"))?.spec.terms.resources.cpu;
+  }
+
+  async unpeer(name: string): Promise<void> {
+    await this.consumerClient.delete(Peering, { name });
+    await until(`${name} is gone`, async () => (await look(this.consumerClient, Peering, name)) === undefined);
+  }
+
+  /** Ends whatever a test has left. */
+  async clear(): Promise<void> {
+    const { items } = await this.consumerClient.list(Peering);
+    for (const { metadata } of items) if (!metadata.deletionTimestamp) await this.unpeer(metadata.name ?? "");
+    await until("no contract is in force", () => this.provider.book.of(this.consumer.id).length === 0);
+    for (const { metadata } of (await this.providerClient.list(Contract)).items) {
+      await this.providerClient.delete(Contract, { name: metadata.name ?? "" });
+    }
+    await until("the tenant is gone", async () => {
+      await this.finalizeNamespaces();
+      return (await look(this.providerClient, Namespace, `fjord-tenant-${this.consumer.id}`)) === undefined;
+    });
+  }
+
+  /** Another process in the place of the consumer's agent, which may be mortal. */
+  async killConsumer(client = this.consumerClient): Promise<void> {
+    await this.consumer.kill();
+    this.consumer = await this.#consumer(client).start();
+  }
+
+  async killProvider(client = this.providerClient): Promise<void> {
     await this.provider.kill();
-    this.provider = await this.#provider().start();
+    this.provider = await this.#provider(client).start();
   }
 
   async stop(): Promise<void> {
@@ -80,10 +136,10 @@ export class TwoSites {
     await this.#bed.stop();
   }
 
-  #consumer(): TestAgent {
+  #consumer(client = this.consumerClient): TestAgent {
     const peers = () => [this.provider];
     return new TestAgent({
-      client: this.consumerClient,
+      client,
       key: this.#keys[0],
       siteName: "consumer",
       clock: this.clock,
@@ -91,10 +147,10 @@ export class TwoSites {
     });
   }
 
-  #provider(): TestAgent {
+  #provider(client = this.providerClient): TestAgent {
     const peers = () => [this.consumer];
     return new TestAgent({
-      client: this.providerClient,
+      client,
       key: this.#keys[1],
       siteName: "provider",
       clock: this.clock,

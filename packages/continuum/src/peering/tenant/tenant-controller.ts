@@ -34,9 +34,10 @@ export class TenantController implements Tenants, Runnable {
   readonly #options: TenantControllerOptions;
   readonly #controller: Controller;
   readonly #twins: Cache<TwinNamespace>;
-  /** Consumers whose objects are known to exist, with how many twins they had when their role was written. */
-  readonly #made = new Map<SiteId, { full: boolean }>();
-  readonly #making = new Map<SiteId, Promise<void>>();
+  /** Consumers whose objects are known to exist: in which namespace, and whether its role lets them make more twins. */
+  readonly #made = new Map<SiteId, { uid: string; full: boolean }>();
+  /** Making and removing what one consumer has take turns: they would undo each other's work halfway. */
+  readonly #turns = new Map<SiteId, Promise<void>>();
   readonly #listeners = new Set<(consumer: SiteId) => void>();
   #clusterRole = "";
 
@@ -46,10 +47,11 @@ export class TenantController implements Tenants, Runnable {
     this.#twins = caches.open(TwinNamespace).cache;
     const tenants = caches.open(Namespace, { labelSelector: TENANT_LABEL }).cache;
     const twinNamespaces = caches.open(Namespace, { labelSelector: CONSUMER_LABEL }).cache;
-    const lost = ({ metadata }: Namespace) => this.#made.delete(metadata.labels?.[TENANT_LABEL] ?? "");
     tenants.addHandler({
-      onUpdate: (_, namespace) => void (isBeingDeleted(namespace) && lost(namespace)),
-      onDelete: (namespace) => void lost(namespace),
+      onUpdate: (_, namespace) => {
+        if (isBeingDeleted(namespace)) this.#lost(namespace);
+      },
+      onDelete: (namespace) => this.#lost(namespace),
     });
     this.#controller = new Controller({
       name: this.name,
@@ -80,14 +82,11 @@ export class TenantController implements Tenants, Runnable {
   }
 
   /** Resolves when the tenant's objects exist, and makes them if need be. */
-  ensure(consumer: SiteId, signal?: AbortSignal): Promise<void> {
-    const full = this.#twins.list(tenantOf(consumer).namespace).length >= MOST_TWIN_NAMESPACES;
-    if (this.#made.get(consumer)?.full === full) return Promise.resolve();
-    const begun = this.#making.get(consumer);
-    if (begun !== undefined) return begun;
-    const making = this.#make(consumer, full, signal).finally(() => this.#making.delete(consumer));
-    this.#making.set(consumer, making);
-    return making;
+  async ensure(consumer: SiteId, signal?: AbortSignal): Promise<void> {
+    if (this.#isMade(consumer)) return;
+    await this.#turn(consumer, async () => {
+      if (!this.#isMade(consumer)) await this.#make(consumer, signal);
+    });
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
@@ -103,11 +102,29 @@ export class TenantController implements Tenants, Runnable {
     }
   }
 
-  async #make(consumer: SiteId, full: boolean, signal?: AbortSignal): Promise<void> {
+  #isMade(consumer: SiteId): boolean {
+    return this.#made.get(consumer)?.full === this.#isFull(consumer);
+  }
+
+  #isFull(consumer: SiteId): boolean {
+    return this.#twins.list(tenantOf(consumer).namespace).length >= MOST_TWIN_NAMESPACES;
+  }
+
+  #turn(consumer: SiteId, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(consumer) ?? Promise.resolve();
+    const turn = before.then(work, work).finally(() => {
+      if (this.#turns.get(consumer) === turn) this.#turns.delete(consumer);
+    });
+    this.#turns.set(consumer, turn);
+    return turn;
+  }
+
+  async #make(consumer: SiteId, signal?: AbortSignal): Promise<void> {
     const { client } = this.#options.home;
+    const full = this.#isFull(consumer);
     const twins = full ? MOST_TWIN_NAMESPACES : 0;
-    await Promise.all([this.#ensureClusterRole(), makeTenant(client, consumer, twins, signal)]);
-    this.#made.set(consumer, { full });
+    const [uid] = await Promise.all([makeTenant(client, consumer, twins, signal), this.#ensureClusterRole()]);
+    this.#made.set(consumer, { uid, full });
     this.#tell(consumer);
   }
 
@@ -127,10 +144,21 @@ export class TenantController implements Tenants, Runnable {
       await this.ensure(consumer, signal);
       return done();
     }
-    this.#made.delete(consumer);
-    this.#tell(consumer);
-    await removeTenant(home.client, consumer, signal);
+    await this.#turn(consumer, async () => {
+      const isGone = () => contracts.of(consumer).length === 0;
+      if (!isGone()) return;
+      this.#made.delete(consumer);
+      this.#tell(consumer);
+      await removeTenant(home.client, consumer, isGone, signal);
+    });
+    // One that has come back meanwhile has brought itself into the queue again.
     return done();
+  }
+
+  /** A namespace goes; one of the same name may have been made in its place before that was heard. */
+  #lost({ metadata }: Namespace): void {
+    const consumer = metadata.labels?.[TENANT_LABEL] ?? "";
+    if (this.#made.get(consumer)?.uid === metadata.uid) this.#made.delete(consumer);
   }
 
   /** What the owner says of custom resources is in one role for all. */

@@ -3,9 +3,11 @@ import type { Kind, KubeObject } from "@fjord/base";
 import {
   ClusterRole,
   isAlreadyExists,
+  isBeingDeleted,
   isConflict,
   isNotFound,
   type KubeClient,
+  type ListOptions,
   Namespace,
   Role,
   RoleBinding,
@@ -24,20 +26,24 @@ import {
 
 const FIELD_MANAGER = "fjord-tenant";
 
-/** Makes what the tenant of a consumer consists of. Two round trips where nothing is there yet. */
+/**
+ * Makes what the tenant of a consumer consists of, and gives the uid of its namespace. Two round trips where nothing is
+ * there yet.
+ */
 export async function makeTenant(
   client: KubeClient,
   consumer: SiteId,
   twins: number,
   signal?: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const options = { fieldManager: FIELD_MANAGER, force: true, ...(signal && { signal }) };
-  await makeNamespace(client, consumer, signal);
+  const uid = await makeNamespace(client, consumer, signal);
   await Promise.all([
     client.apply(ServiceAccount, forgeServiceAccount(consumer), options),
     client.apply(Role, forgeRole(consumer, twins), options),
     client.apply(RoleBinding, forgeRoleBinding(consumer), options),
   ]);
+  return uid;
 }
 
 export async function makeClusterRole(client: KubeClient, reflection: Site["spec"]["reflection"]): Promise<void> {
@@ -45,35 +51,44 @@ export async function makeClusterRole(client: KubeClient, reflection: Site["spec
 }
 
 /**
- * Takes away what a consumer has here, in the order in which nothing can come back: its tenant may do nothing by now.
- * Each part is looked for anew, so that whoever begins again finds what is left.
+ * Takes away what a consumer has here, in the order in which nothing can come back: its tenant may do nothing by now. Each
+ * part is looked for anew, so that whoever begins again finds what is left. It stops where the consumer is back.
  */
-export async function removeTenant(client: KubeClient, consumer: SiteId, signal: AbortSignal): Promise<void> {
-  const labelSelector = `${CONSUMER_LABEL}=${consumer}`;
-  const shadowPods = await client.list(ShadowPod, { labelSelector, omitManagedFields: true, signal });
-  await removeAll(client, ShadowPod, shadowPods.items, signal);
-  const namespace = tenantNamespace(consumer);
-  const twins = await client.list(TwinNamespace, { namespace, omitManagedFields: true, signal });
-  await removeAll(client, TwinNamespace, twins.items, signal);
-  const namespaces = await client.list(Namespace, { labelSelector, signal });
-  await removeAll(client, Namespace, namespaces.items, signal);
-  const tenants = await client.list(Namespace, { labelSelector: `${TENANT_LABEL}=${consumer}`, signal });
-  await removeAll(client, Namespace, tenants.items, signal);
+export async function removeTenant(
+  client: KubeClient,
+  consumer: SiteId,
+  isGone: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = `${CONSUMER_LABEL}=${consumer}`;
+  const options = { omitManagedFields: true, signal };
+  const remove = async <T extends KubeObject>(kind: Kind<T>, which: ListOptions) => {
+    if (!isGone()) return;
+    const { items } = await client.list(kind, { ...options, ...which });
+    if (isGone()) await removeAll(client, kind, items, signal);
+  };
+  await remove(ShadowPod, { labelSelector: own });
+  await remove(TwinNamespace, { namespace: tenantNamespace(consumer) });
+  await remove(Namespace, { labelSelector: own });
+  await remove(Namespace, { labelSelector: `${TENANT_LABEL}=${consumer}` });
 }
 
-async function makeNamespace(client: KubeClient, consumer: SiteId, signal?: AbortSignal): Promise<void> {
+async function makeNamespace(client: KubeClient, consumer: SiteId, signal?: AbortSignal): Promise<string> {
+  const namespace = tenantNamespace(consumer);
+  const options = { fieldManager: FIELD_MANAGER, ...(signal && { signal }) };
   try {
-    await client.create(Namespace, forgeNamespace(consumer), {
-      fieldManager: FIELD_MANAGER,
-      ...(signal && { signal }),
-    });
+    return uidOf(await client.create(Namespace, forgeNamespace(consumer), options));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    const { metadata } = await client.get(Namespace, { name: tenantNamespace(consumer) });
-    const namespace = tenantNamespace(consumer);
-    if (metadata.labels?.[TENANT_LABEL] !== consumer) throw new TenantNamespaceTaken({ namespace });
-    if (metadata.deletionTimestamp !== undefined) throw new TenantNamespaceLeaving({ namespace });
+    const found = await client.get(Namespace, { name: namespace }, options);
+    if (found.metadata.labels?.[TENANT_LABEL] !== consumer) throw new TenantNamespaceTaken({ namespace });
+    if (isBeingDeleted(found)) throw new TenantNamespaceLeaving({ namespace });
+    return uidOf(found);
   }
+}
+
+function uidOf({ metadata }: KubeObject): string {
+  return metadata.uid ?? "";
 }
 
 /** A handful at a time: a consumer may leave thousands behind, and the API server has other work too. */
