@@ -6,10 +6,21 @@ import {
   SITE_NAME_ANNOTATION,
 } from "@fjord/api";
 import { describeError } from "@fjord/base";
-import { type Cache, Controller, done, type Result, type Runnable, Secret, watches } from "@fjord/kube";
+import {
+  againAfter,
+  type Cache,
+  Controller,
+  done,
+  isNotFound,
+  type Result,
+  type Runnable,
+  Secret,
+  watches,
+} from "@fjord/kube";
 import type { Home } from "../home.ts";
 import { PeerRefused } from "../peering/peer-refused-error.ts";
-import { TokenOfOwnSite, TokenUnreadable, TokenWithoutEndpoints } from "./errors.ts";
+import { SiteKnownOtherwise, SiteNameTaken, TokenOfOwnSite, TokenUnreadable, TokenWithoutEndpoints } from "./errors.ts";
+import { parseToken } from "./pairing-token.ts";
 import type { PeerTls } from "./peer-tls.ts";
 import { redeemToken } from "./redeem-token.ts";
 
@@ -21,6 +32,11 @@ export interface TokenRedeemerOptions {
   /** Where others reach this site. */
   readonly endpoints: () => readonly string[];
 }
+
+const TOO_MANY_REQUESTS = 429;
+const FINAL = [TokenUnreadable, TokenOfOwnSite, TokenWithoutEndpoints, SiteNameTaken, SiteKnownOtherwise];
+/** How long a Secret is kept whose asker did not come back for the answer. */
+const KEPT_MS = 3_600_000;
 
 /** Redeems the tokens that `fjord pair` puts into Secrets, and says there what became of them. */
 export class TokenRedeemer implements Runnable {
@@ -54,9 +70,11 @@ export class TokenRedeemer implements Runnable {
     const { home, tls, siteName, endpoints } = this.#options;
     const { client, namespace } = home;
     const secret = this.#secrets.get({ name, namespace });
-    const notes = secret?.metadata.annotations ?? {};
-    if (secret === undefined || notes[REDEEMED_ANNOTATION] !== undefined || notes[REFUSED_ANNOTATION] !== undefined)
-      return done();
+    if (secret === undefined) return done();
+    const notes = secret.metadata.annotations ?? {};
+    if (notes[REDEEMED_ANNOTATION] !== undefined || notes[REFUSED_ANNOTATION] !== undefined) {
+      return this.#removeWhenOld(secret, signal);
+    }
     const token = Buffer.from(secret.data?.token ?? "", "base64").toString("utf8");
     const wanted = notes[SITE_NAME_ANNOTATION];
     try {
@@ -71,10 +89,20 @@ export class TokenRedeemer implements Runnable {
       });
       await this.#note(name, REDEEMED_ANNOTATION, site.metadata.name ?? "", signal);
     } catch (error) {
-      // An issuer that cannot be reached now may be later.
-      if (!isFinal(error)) throw error;
+      // An issuer that cannot be reached now may be later, as long as the token is good.
+      if (!isFinal(error) && home.clock.now() < parseToken(token).expires) throw error;
       await this.#note(name, REFUSED_ANNOTATION, describeError(error), signal);
     }
+    return done();
+  }
+
+  /** Whoever asked removes it; this is for those that were killed before they could. */
+  async #removeWhenOld({ metadata }: Secret, signal: AbortSignal): Promise<Result> {
+    const { client, clock, namespace } = this.#options.home;
+    const left = Date.parse(metadata.creationTimestamp ?? "") + KEPT_MS - clock.now();
+    if (left > 0) return againAfter(left);
+    const { name = "", uid } = metadata;
+    await client.delete(Secret, { name, namespace }, { preconditions: { uid }, signal }).catch(ignoreNotFound);
     return done();
   }
 
@@ -82,10 +110,17 @@ export class TokenRedeemer implements Runnable {
     const { client, namespace } = this.#options.home;
     // The token has done its work, and is no longer a secret that anybody needs.
     const patch = { metadata: { annotations: { [annotation]: value } }, data: { token: null } };
-    await client.patch(Secret, { name, namespace }, "merge", patch, { signal });
+    await client.patch(Secret, { name, namespace }, "merge", patch, { signal }).catch(ignoreNotFound);
   }
 }
 
+/** Whether trying again would change nothing. */
 function isFinal(error: unknown): boolean {
-  return [PeerRefused, TokenUnreadable, TokenOfOwnSite, TokenWithoutEndpoints].some((type) => error instanceof type);
+  if (error instanceof PeerRefused) return error.statusCode !== TOO_MANY_REQUESTS;
+  return FINAL.some((type) => error instanceof type);
+}
+
+/** Whoever asked is gone, and has taken the question along. */
+function ignoreNotFound(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
