@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { reasonPhrase } from "../server/answers.ts";
+import { leaveBody, reasonPhrase } from "../server/answers.ts";
 
 const reasons: Readonly<Record<number, string>> = {
   400: "BadRequest",
@@ -49,8 +49,7 @@ export class KubeRefusal extends Error {
       response.destroy();
       return;
     }
-    // What is left of the request would be read as the next one's beginning, or for nothing.
-    if (!response.req.complete) response.setHeader("connection", "close");
+    leaveBody(response);
     const body = this.#body();
     response.writeHead(this.status, this.#headers(body)).end(body);
   }

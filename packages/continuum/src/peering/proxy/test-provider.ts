@@ -196,6 +196,7 @@ export class TestProvider implements AsyncDisposable {
 
 export class TestConsumer implements AsyncDisposable {
   readonly provider: TestProvider;
+  readonly parked: ParkedConnections;
   readonly remotes: LiveRemoteSites;
   readonly sites = new TestSites();
   readonly #stop = new AbortController();
@@ -207,16 +208,18 @@ export class TestConsumer implements AsyncDisposable {
     options: Partial<LiveRemoteSitesOptions>,
   ): Promise<TestConsumer> {
     const parked = new ParkedConnections({ clock: means.clock });
-    const consumer = new TestConsumer(provider, { parked, ...options });
+    const consumer = new TestConsumer(provider, parked, options);
     const endpoints = way === "dialled" ? [provider.endpoint] : [];
     if (way === "tunnelled") await consumer.#invite(parked);
     consumer.sites.set(siteObject(provider.site.id, { endpoints }));
     return consumer;
   }
 
-  private constructor(provider: TestProvider, options: Partial<LiveRemoteSitesOptions>) {
+  private constructor(provider: TestProvider, parked: ParkedConnections, options: Partial<LiveRemoteSitesOptions>) {
     this.provider = provider;
-    this.remotes = new LiveRemoteSites({ ...means, sites: this.sites, tls: provider.consumer.tls, ...options });
+    this.parked = parked;
+    const { tls } = provider.consumer;
+    this.remotes = new LiveRemoteSites({ ...means, sites: this.sites, tls, parked, ...options });
     this.#runs.push(this.remotes.run(this.#stop.signal));
   }
 

@@ -38,13 +38,23 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
   response.end(body);
 }
 
-/** Refuses, and lets the connection go where the request was not read to its end. */
+/** What is left of a body is read and thrown away up to here, so that who sends it comes to read the answer. */
+const LEFT_BODY = 16 * 1024 * 1024;
+
+/** For an answer that is given before all of the request has come: the rest is read for nothing, or not at all. */
+export function leaveBody(response: ServerResponse): void {
+  const { complete, headers } = response.req;
+  const left = headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : LEFT_BODY + 1;
+  if (!complete && left > LEFT_BODY) response.setHeader("connection", "close");
+}
+
+/** Refuses, in the words of the protocol. */
 export function sendRefusal(response: ServerResponse, status: number, refusal: Refusal, retryAfter?: number): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  if (!response.req.complete) response.setHeader("connection", "close");
+  leaveBody(response);
   if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
   sendJson(response, status, refusal);
 }
