@@ -12,6 +12,8 @@ export interface GuestMemory {
   ended?: "Succeeded" | "Failed";
   lost?: string;
   verdict?: Verdict;
+  /** How often a pod was made again in all, as far as this process knows. */
+  recreations?: number;
   /** When the pod was last made again, and how often in a row. */
   recreatedAt?: number;
   recreatedTimes?: number;
@@ -40,7 +42,8 @@ export function recreationDelay({ recreatedAt = 0, recreatedTimes = 0 }: GuestMe
 }
 
 /** Counts a recreation; after a quiet time the count begins anew. */
-export function noteRecreation(memory: GuestMemory, now: number): void {
+export function noteRecreation(memory: GuestMemory, before: number, now: number): void {
+  memory.recreations = Math.max(before, memory.recreations ?? 0) + 1;
   const isQuiet = now - (memory.recreatedAt ?? 0) > 2 * LONGEST_WAIT_MS;
   memory.recreatedTimes = isQuiet ? 1 : (memory.recreatedTimes ?? 0) + 1;
   memory.recreatedAt = now;

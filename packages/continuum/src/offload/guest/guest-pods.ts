@@ -281,7 +281,7 @@ export class GuestPods implements Runnable {
       if (!isAlreadyExists(error)) this.#ledger.delete(key);
       return await this.#notMade(error, shadow, memory, signal);
     }
-    if (isKnown) noteRecreation(memory, home.clock.now());
+    if (isKnown) noteRecreation(memory, shadow.status?.recreations ?? 0, home.clock.now());
     const isUrgent = isKnown || shadow.spec.recreate === "Never" || shadow.status?.conditions !== undefined;
     this.#tell(shadow, isUrgent ? 0 : STATUS_MS.pending);
     return done();
@@ -337,7 +337,8 @@ export class GuestPods implements Runnable {
       ...(memory.lost !== undefined && { lost: memory.lost }),
       ...(memory.ended !== undefined && memory.lost === undefined && { ended: memory.ended }),
       recreating: pod === undefined && uid !== undefined,
-      recreations: (before?.recreations ?? 0) + (isAnother ? 1 : 0),
+      // Made again by this process, or by an earlier one that could not say so.
+      recreations: memory.recreations ?? (before?.recreations ?? 0) + (isAnother ? 1 : 0),
       now: clock.now(),
     });
     if (sameContent(status, before)) return done();

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CONSUMER_LABEL, ORIGIN_UID_LABEL, ShadowPod } from "@fjord/api";
-import { Pod } from "@fjord/kube";
+import { CoreEvent, Pod } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
+import { OFFLOADED_CONDITION } from "./status/index.ts";
 import { CONSUMER, isReady, newPod, type PodBed, SHOP, startPodBed, TWIN, until } from "./test-pod-bed.ts";
 
-describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
+const main = { name: "main", image: "busybox:1" };
+const home = (name: string) => ({ name, namespace: SHOP });
+const away = (name: string) => ({ name, namespace: TWIN });
+const condition = (pod: Pod | undefined) => pod?.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
+
+describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   let bed: PodBed;
   before(async () => {
     const logger = process.env.FJORD_LOG ? console : undefined;
@@ -15,27 +21,209 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 120_000 }
   });
   after(() => bed?.[Symbol.asyncDispose]());
 
-  it("runs at the provider, and is told of as if it ran here", async () => {
-    const { consumer, provider } = bed;
-    const key = { name: "web", namespace: SHOP };
-    const made = await consumer.create(Pod, newPod("web"));
-    const ready = await until<Pod>(consumer, Pod, key, isReady);
-    assert.equal(ready?.status?.phase, "Running");
-    assert.equal(ready?.status?.hostIP, "10.9.9.9");
-    const guest = await provider.get(Pod, { name: "web", namespace: TWIN });
+  const run = async (pod: Pod): Promise<Pod> => {
+    await bed.consumer.create(Pod, pod);
+    return (await until<Pod>(bed.consumer, Pod, home(pod.metadata.name ?? ""), isReady)) as Pod;
+  };
+  const remove = async (...names: string[]): Promise<void> => {
+    await Promise.all(names.map((name) => bed.consumer.delete(Pod, home(name))));
+    const isGone = (object: unknown) => object === undefined;
+    await Promise.all(names.map((name) => until<Pod>(bed.consumer, Pod, home(name), isGone)));
+    const shadows = (await bed.provider.list(ShadowPod, { namespace: TWIN })).items;
+    const guests = (await bed.provider.list(Pod, { namespace: TWIN })).items;
+    const left = [...shadows, ...guests].filter(({ metadata }) => names.includes(metadata.name ?? ""));
+    assert.deepEqual(left, []);
+  };
+
+  it("runs at the provider, is told of as if it ran here, and is gone here once nothing of it is left there", async () => {
+    const { provider } = bed;
+    const ready = await run(newPod("web"));
+    assert.equal(ready.status?.phase, "Running");
+    assert.equal(ready.status?.hostIP, "10.9.9.9");
+    const guest = await provider.get(Pod, away("web"));
     assert.equal(guest.metadata.labels?.[CONSUMER_LABEL], CONSUMER);
-    assert.equal(guest.metadata.labels?.[ORIGIN_UID_LABEL], made.metadata.uid);
-    assert.equal(ready?.status?.podIP, guest.status?.podIP);
-    assert.ok(!JSON.stringify(ready?.status).includes(guest.spec?.nodeName ?? "?"));
+    assert.equal(guest.metadata.labels?.[ORIGIN_UID_LABEL], ready.metadata.uid);
+    assert.equal(ready.status?.podIP, guest.status?.podIP);
+    assert.ok(!JSON.stringify(ready.status).includes(guest.spec?.nodeName ?? "?"));
+    await remove("web");
   });
 
-  it("is gone here once nothing of it is left there", async () => {
+  it("takes labels, annotations, images and ephemeral containers along when they change", async () => {
     const { consumer, provider } = bed;
-    const key = { name: "web", namespace: SHOP };
-    await consumer.delete(Pod, key);
-    await until<Pod>(consumer, Pod, key, (pod) => pod === undefined);
-    const list = { namespace: TWIN };
-    assert.deepEqual((await provider.list(ShadowPod, list)).items, []);
-    assert.deepEqual((await provider.list(Pod, list)).items, []);
+    await run(newPod("changing"));
+    const patch = {
+      metadata: { labels: { app: null, tier: "back" }, annotations: { note: "new" } },
+      spec: { containers: [{ name: "main", image: "busybox:2" }] },
+    };
+    await consumer.patch(Pod, home("changing"), "strategic", patch);
+    const changed = await until<Pod>(
+      provider,
+      Pod,
+      away("changing"),
+      (pod) => pod?.spec?.containers[0]?.image === "busybox:2" && pod.metadata.labels?.tier === "back",
+    );
+    assert.equal(changed?.metadata.labels?.app, undefined);
+    assert.equal(changed?.metadata.annotations?.note, "new");
+    const debug = { spec: { ephemeralContainers: [{ name: "debug", image: "busybox:1" }] } };
+    await consumer.patch(Pod, home("changing"), "strategic", debug, { subresource: "ephemeralcontainers" });
+    await until<Pod>(provider, Pod, away("changing"), (pod) => pod?.spec?.ephemeralContainers?.length === 1);
+    await remove("changing");
+  });
+
+  it("waits for room in its contract, says so, and runs once there is some", async () => {
+    const { consumer, contracts } = bed;
+    contracts.set({ resources: { cpu: "1", pods: 100 } });
+    const asking = { containers: [{ ...main, resources: { requests: { cpu: "600m" } } }] };
+    await run(newPod("first", asking));
+    await consumer.create(Pod, newPod("second", asking));
+    const waiting = await until<Pod>(consumer, Pod, home("second"), (pod) => condition(pod)?.status === "False");
+    assert.equal(condition(waiting)?.reason, "AmountExceeded");
+    assert.equal(waiting?.status?.phase, "Pending");
+    await remove("first");
+    const running = await until<Pod>(consumer, Pod, home("second"), isReady);
+    assert.equal(condition(running)?.status, "True");
+    contracts.set({});
+    await remove("second");
+    const { items } = await consumer.list(CoreEvent, { namespace: SHOP });
+    assert.ok(
+      items.some(({ reason, involvedObject }) => reason === "AmountExceeded" && involvedObject.name === "second"),
+    );
+  });
+
+  it("is given no more room than there is, however many come at once", async () => {
+    const { consumer, provider, contracts } = bed;
+    contracts.set({ resources: { cpu: "1", pods: 100 } });
+    const asking = { containers: [{ ...main, resources: { requests: { cpu: "300m" } } }] };
+    const names = Array.from({ length: 12 }, (_, i) => `crowd-${i}`);
+    await Promise.all(names.map((name) => consumer.create(Pod, newPod(name, asking))));
+    const decided = await Promise.all(
+      names.map((name) => until<Pod>(consumer, Pod, home(name), (pod) => isReady(pod) || condition(pod) !== undefined)),
+    );
+    assert.equal(decided.filter(isReady).length, 3);
+    const guests = (await provider.list(Pod, { namespace: TWIN })).items;
+    assert.equal(guests.filter(({ metadata }) => metadata.name?.startsWith("crowd")).length, 3);
+    contracts.set({});
+    await remove(...names);
+  });
+
+  it("is made again when the provider loses it, and that shows as a restart", async () => {
+    const { consumer, provider } = bed;
+    await run(newPod("lost"));
+    const first = await provider.get(Pod, away("lost"));
+    await provider.delete(Pod, away("lost"));
+    await until<Pod>(
+      provider,
+      Pod,
+      away("lost"),
+      (pod) => pod !== undefined && pod.metadata.uid !== first.metadata.uid,
+    );
+    const again = await until<Pod>(
+      consumer,
+      Pod,
+      home("lost"),
+      (pod) => isReady(pod) && pod?.status?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    assert.equal(again?.status?.phase, "Running");
+    await remove("lost");
+  });
+
+  it("that has succeeded stays so, whatever becomes of its guest", async () => {
+    const { consumer, provider } = bed;
+    await run(newPod("job", { restartPolicy: "Never" }));
+    const terminated = { exitCode: 0, reason: "Completed" };
+    const status = {
+      phase: "Succeeded",
+      containerStatuses: [{ ...main, imageID: "", ready: false, restartCount: 0, state: { terminated } }],
+    };
+    await provider.patch(Pod, away("job"), "merge", { status }, { subresource: "status" });
+    await until<Pod>(consumer, Pod, home("job"), (pod) => pod?.status?.phase === "Succeeded");
+    await until<ShadowPod>(provider, ShadowPod, away("job"), (shadow) => shadow?.status?.phase === "Succeeded");
+    await provider.delete(Pod, away("job"), { gracePeriodSeconds: 0 });
+    await bed.end("guests");
+    bed.begin("guests");
+    await run(newPod("meanwhile"));
+    assert.equal((await provider.list(Pod, { namespace: TWIN })).items.length, 1);
+    assert.equal((await consumer.get(Pod, home("job"))).status?.phase, "Succeeded");
+    await remove("job", "meanwhile");
+  });
+
+  it("that must not run twice has failed once it is lost", async () => {
+    const { consumer, provider } = bed;
+    await run(newPod("once", { restartPolicy: "Never" }));
+    await provider.delete(Pod, away("once"), { gracePeriodSeconds: 0 });
+    const failed = await until<Pod>(consumer, Pod, home("once"), (pod) => pod?.status?.phase === "Failed");
+    assert.equal(failed?.status?.reason, "Lost");
+    await remove("once");
+  });
+
+  it("that cannot go, or that the provider does not take, says why", async () => {
+    const { consumer } = bed;
+    await consumer.create(Pod, newPod("host", { hostNetwork: true }));
+    const failed = await until<Pod>(consumer, Pod, home("host"), (pod) => pod?.status?.phase === "Failed");
+    assert.match(failed?.status?.message ?? "", /hostNetwork/);
+    await consumer.create(Pod, newPod("mighty", { containers: [{ ...main, securityContext: { privileged: true } }] }));
+    const refused = await until<Pod>(consumer, Pod, home("mighty"), (pod) => condition(pod)?.status === "False");
+    assert.equal(condition(refused)?.reason, "PodRefused");
+    assert.match(condition(refused)?.message ?? "", /privileged/);
+    await remove("host", "mighty");
+  });
+
+  it("ends with the grace that its deletion names", async () => {
+    const { consumer, provider } = bed;
+    await run(newPod("slow"));
+    const graces: (number | undefined)[] = [];
+    const ended = until<Pod>(provider, Pod, away("slow"), (pod) => {
+      if (pod?.metadata.deletionTimestamp) graces.push(pod.metadata.deletionGracePeriodSeconds);
+      return pod === undefined;
+    });
+    await consumer.delete(Pod, home("slow"), { gracePeriodSeconds: 77 });
+    await ended;
+    assert.equal(graces[0], 77);
+    await until<Pod>(consumer, Pod, home("slow"), (pod) => pod === undefined);
+  });
+
+  it("that is deleted by force at home leaves nothing there", async () => {
+    const { consumer, provider } = bed;
+    await run(newPod("forced"));
+    await consumer.delete(Pod, home("forced"), { gracePeriodSeconds: 0 });
+    await until<ShadowPod>(provider, ShadowPod, away("forced"), (shadow) => shadow === undefined);
+    await until<Pod>(provider, Pod, away("forced"), (pod) => pod === undefined);
+  });
+
+  it("of a name that was just used is another pod", async () => {
+    const { consumer, provider } = bed;
+    await run(newPod("again"));
+    const first = await provider.get(Pod, away("again"));
+    await consumer.delete(Pod, home("again"), { gracePeriodSeconds: 0 });
+    const second = await run(newPod("again"));
+    const guest = await provider.get(Pod, away("again"));
+    assert.notEqual(guest.metadata.uid, first.metadata.uid);
+    assert.equal(guest.metadata.labels?.[ORIGIN_UID_LABEL], second.metadata.uid);
+    await remove("again");
+  });
+
+  it("waits for a provider that is away, and goes on when it is back", async () => {
+    const { consumer, sites } = bed;
+    await run(newPod("before"));
+    sites.reach(false);
+    await consumer.create(Pod, newPod("during"));
+    await consumer.delete(Pod, home("before"));
+    const kept = await consumer.get(Pod, home("before"));
+    assert.ok(kept.metadata.deletionTimestamp);
+    sites.reach(true);
+    await until<Pod>(consumer, Pod, home("during"), isReady);
+    await until<Pod>(consumer, Pod, home("before"), (pod) => pod === undefined);
+    await remove("during");
+  });
+
+  it("leaves when its contract is drained", async () => {
+    const { consumer, provider, contracts } = bed;
+    await run(newPod("drained"));
+    contracts.set({ takesPods: false, drained: true });
+    const failed = await until<Pod>(consumer, Pod, home("drained"), (pod) => pod?.status?.phase === "Failed");
+    assert.match(failed?.status?.message ?? "", /drained/);
+    await until<Pod>(provider, Pod, away("drained"), (pod) => pod === undefined);
+    contracts.set({});
+    await remove("drained");
   });
 });
