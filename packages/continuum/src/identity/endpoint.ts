@@ -2,8 +2,10 @@ import { EndpointRefused } from "./errors.ts";
 
 const LONGEST = 256;
 const MOST = 8;
-/** As the schema of Site has it: what passes here can be written there. */
-const SHAPE = /^https:\/\/([^:/?#@[\]\s]+|\[[0-9a-fA-F:.]+\])(:[1-9][0-9]{0,4})?(\/[^?#\s]*)?$/;
+/** Narrower than the schema of Site, so that what passes here can be written there. */
+const HOST = /[-._A-Za-z0-9\u00a1-\uffff]+|\[[0-9a-fA-F:.]+\]/.source;
+const PATH = /\/(?:[!$&-;=@-Z_a-z~\u00a1-\uffff]|%[0-9A-Fa-f]{2})*/.source;
+const SHAPE = new RegExp(`^https://(?:${HOST})(?::[1-9][0-9]{0,4})?(?:${PATH})?$`);
 
 /** An agent's address, checked: an https URL without credentials, query and fragment. Throws `EndpointRefused`. */
 export function checkEndpoint(value: unknown): string {
@@ -17,7 +19,7 @@ export function checkEndpoint(value: unknown): string {
   if (url.username !== "" || url.password !== "")
     throw new EndpointRefused({ endpoint: url.host, problem: "it has credentials in it" });
   if (url.protocol !== "https:") throw refuse("it does not begin with https://");
-  if (!SHAPE.test(value)) throw refuse("it has more than a host, a port and a path");
+  if (!SHAPE.test(value)) throw refuse("it is not just a host, a port and a path");
   return value;
 }
 

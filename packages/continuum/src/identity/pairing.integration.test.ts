@@ -5,13 +5,16 @@ import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import { KubeClient, Secret } from "@fjord/kube";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
+import fc from "fast-check";
 import type { PeerRefused } from "../peering/peer-refused-error.ts";
+import { checkEndpoint } from "./endpoint.ts";
 import { KeyStore } from "./key-store.ts";
 import { writeToken } from "./pairing-token.ts";
 import { PairingTokens } from "./pairing-tokens.ts";
 import { PeerTls } from "./peer-tls.ts";
 import { type RedeemOptions, redeemToken } from "./redeem-token.ts";
 import { SiteKey } from "./site-key.ts";
+import { oddEndings } from "./test-endpoints.ts";
 import { means, NAMESPACE, prepare, startIssuer } from "./test-pairing.ts";
 
 const HOUR = 3_600_000;
@@ -206,6 +209,22 @@ describe("pairing on real API servers", { skip: kubernetesSkip() }, () => {
       "TokenForeign",
       ...Array.from({ length: 5 }, () => "RequestMalformed"),
     ]);
+  });
+
+  test("every endpoint that is taken can be written into a Site", async () => {
+    const taken = fc.sample(oddEndings, { numRuns: 4_000, seed: 5 }).flatMap((rest) => {
+      try {
+        return [checkEndpoint(`https://${rest}`)];
+      } catch {
+        return [];
+      }
+    });
+    const endpoints = [...new Set(taken)];
+    assert.ok(endpoints.length > 100);
+    for (let start = 0; start < endpoints.length; start += 8) {
+      const spec = { endpoints: endpoints.slice(start, start + 8) };
+      await provider.create(Site, newObject(Site, { metadata: { name: "odd" }, spec }), { dryRun: true });
+    }
   });
 
   test("who tries too often has to wait", async () => {
