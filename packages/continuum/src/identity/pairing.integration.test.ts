@@ -15,7 +15,7 @@ import { PeerTls } from "./peer-tls.ts";
 import { type RedeemOptions, redeemToken } from "./redeem-token.ts";
 import { SiteKey } from "./site-key.ts";
 import { oddEndings } from "./test-endpoints.ts";
-import { means, NAMESPACE, prepare, startIssuer } from "./test-pairing.ts";
+import { killedAt, means, NAMESPACE, pairRouteOf, prepare, startIssuer } from "./test-pairing.ts";
 
 const HOUR = 3_600_000;
 
@@ -174,6 +174,28 @@ describe("pairing on real API servers", { skip: kubernetesSkip() }, () => {
     assert.equal((await sites(provider)).get("lively-wave")?.mayConsume, false);
     await redeem(key, (await issuer.mint()).text);
     assert.equal((await sites(provider)).get("lively-wave")?.mayConsume, true);
+  });
+
+  test("an issuer that is killed before or after any of its writes finishes the pairing when asked again", async () => {
+    for (const when of ["before", "after"] as const) {
+      for (let write = 1; ; write++) {
+        const key = await SiteKey.generate();
+        const { secret, text } = await issuer.mint();
+        const dying = pairRouteOf(killedAt(provider, when, write), issuer.key.id);
+        const body = { secret, name: `wave-${when}-${write}`, endpoints: [] };
+        const call = { caller: key, params: {}, body, signal: new AbortController().signal };
+        const survived = await Promise.resolve(dying.handle(call)).then(
+          () => true,
+          (error: Error) => assert.equal(error.message, "killed"),
+        );
+        await redeem(key, text, { siteName: `wave-${when}-${write}`, endpoints: [] });
+        const mine = [...(await sites(provider))].filter(([, { id }]) => id === key.id);
+        assert.deepEqual(mine, [[`wave-${when}-${write}`, { id: key.id, mayConsume: true, endpoints: [] }]]);
+        await assert.rejects(redeem(await SiteKey.generate(), text), refusedAs("TokenUsed"));
+        if (survived) break;
+        assert.ok(write < 10);
+      }
+    }
   });
 
   test("no name that a peer gives leads to another's Site", async () => {
