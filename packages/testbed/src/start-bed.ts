@@ -36,8 +36,8 @@ export interface BedOptions {
   directory?: string;
   /** The bed stays when this process ends. @default false */
   detached?: boolean;
-  /** Real nodes for each site. */
-  nodes?: { count: number; provider: NodeProvider };
+  /** Real nodes for each site, or for those that are named. */
+  nodes?: { count: number; provider: NodeProvider; sites?: readonly string[] };
   /** Nodes for each site that kwok plays; needs its binaries. */
   simulatedNodes?: number;
   binaries: Binaries;
@@ -147,7 +147,7 @@ async function startSite(site: Site, options: Resolved, limits: StartOptions): P
   const { nodes, simulatedNodes = 0, binaries, log, clock } = options;
   const began = clock.now();
   await site.start(limits);
-  if (nodes) await nodes.provider.start(site, nodes.count, limits);
+  if (nodes && (nodes.sites?.includes(site.name) ?? true)) await nodes.provider.start(site, nodes.count, limits);
   if (simulatedNodes > 0) {
     // Loaded on demand: it brings a client along that starting sites has no use for.
     const { startSimulatedNodes } = await import("./simulated-nodes.ts");

@@ -15,7 +15,7 @@ import { type Suite, suites } from "./suites.ts";
 import { type ConformanceTarget, conformanceTargets } from "./target.ts";
 
 interface Options {
-  target: ConformanceTarget;
+  target?: ConformanceTarget;
   focus: string[];
   skip: string[];
   procs: number;
@@ -36,7 +36,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 const program = new Command("conformance")
   .description("Run specs of Kubernetes' own end-to-end suite against nodes on this machine (needs root)")
   .argument("<suite>", `one of: ${Object.keys(suites).join(", ")}`)
-  .addOption(new Option("--target <name>", "whose nodes").choices(conformanceTargets).default("fjord"))
+  .addOption(
+    new Option("--target <name>", "whose nodes (default: those that the suite is for)").choices(conformanceTargets),
+  )
   .option("--focus <regexp>", "only specs whose names match, instead of the suite's; may be repeated", collect, [])
   .option("--skip <regexp>", "leave specs out whose names match; may be repeated", collect, [])
   .option("--procs <count>", "specs at a time", positiveInteger, 8)
@@ -53,8 +55,9 @@ async function main(name: string, options: Options): Promise<void> {
   for (const pattern of [...options.focus, ...options.skip]) checkPattern(pattern);
   if (process.getuid?.() !== 0) throw new RootNeededError({ action: "judge nodes" });
   if (options.json) await (await open(options.json, "a")).close();
-  const result = await judge(options.target, suite, options);
-  const kubelet = options.compare ? await judge("kubelet", suite, options) : await recorded(name, options);
+  const target = options.target ?? suite.target;
+  const result = await judge(target, suite, options);
+  const kubelet = options.compare ? await judge("kubelet", suite, options) : await recorded(name, target);
   const lost = kubelet === undefined ? [] : behind(result, kubelet);
   if (options.json) {
     const difference = options.compare && { kubelet, behind: lost };
@@ -106,7 +109,7 @@ async function judge(target: ConformanceTarget, suite: Suite, options: Options):
 }
 
 /** Specs are compared with what Kubernetes' own kubelet was found to pass, unless it is what is judged. */
-async function recorded(name: string, { target }: Options): Promise<ConformanceResult | undefined> {
+async function recorded(name: string, target: ConformanceTarget): Promise<ConformanceResult | undefined> {
   if (target === "kubelet") return undefined;
   const file = join(root, "docs", "conformance", `${name}-kubelet.json`);
   return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as ConformanceResult) : undefined;

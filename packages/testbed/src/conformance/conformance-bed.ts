@@ -39,22 +39,43 @@ export async function startConformanceBed(options: ConformanceBedOptions): Promi
   const { target, binaries, tools, nodes: count = 1, log, signal } = options;
   const nodes = new RealNodes({ binaries, tools, kubelet: kubeletOfTarget(target), ...(log && { log }) });
   const setpriv = which("setpriv", process.env);
+  const isBorder = target === "border";
   const bed = await startBed({
-    sites: 1,
+    sites: isBorder ? 2 : 1,
     binaries,
-    nodes: { count, provider: nodes },
+    nodes: { count, provider: nodes, ...(isBorder && { sites: [PROVIDER] }) },
     ...(setpriv && { setpriv }),
     ...(log && { log }),
     ...(signal && { signal }),
   });
   try {
     const site = bed.site("site-1");
-    await loadStandIns(site, nodes, options);
+    await loadStandIns(isBorder ? bed.site(PROVIDER) : site, nodes, options);
+    if (isBorder) await joinOverBorder(bed);
     return { bed, site, nodes, [Symbol.asyncDispose]: () => bed.stop() };
   } catch (error) {
     await bed.stop();
     throw error;
   }
+}
+
+/** Has the nodes, where a border is between them and the site that is judged. */
+const PROVIDER = "site-2";
+
+/** Gives the first site a virtual node for the second one, and lets all its namespaces extend there. */
+async function joinOverBorder(bed: Bed): Promise<void> {
+  const { Continuum } = await import("../agents/index.ts");
+  const { newObject, OffloadingRule } = await import("@fjord/api");
+  const continuum = new Continuum(bed);
+  await continuum.startAgents();
+  await continuum.share(PROVIDER);
+  await continuum.peer("site-1", PROVIDER);
+  await using client = continuum.client("site-1");
+  const rule = newObject(OffloadingRule, {
+    metadata: { name: "everything" },
+    spec: { namespaceSelector: {}, template: { pods: "Remote" } },
+  });
+  await client.create(OffloadingRule, rule);
 }
 
 async function loadStandIns(site: Site, nodes: RealNodes, { binaries, signal }: ConformanceBedOptions): Promise<void> {

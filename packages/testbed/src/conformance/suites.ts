@@ -1,9 +1,13 @@
+import type { ConformanceTarget } from "./target.ts";
+
 /** Which specs of the end-to-end suite judge what. */
 export interface Suite {
   readonly title: string;
   /** Regular expressions in the syntax of Go, on the full names of specs. */
   readonly focus: readonly string[];
   readonly skip: readonly string[];
+  /** What it judges unless told otherwise. */
+  readonly target: ConformanceTarget;
 }
 
 export const suites: Readonly<Record<string, Suite>> = {
@@ -14,6 +18,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       String.raw`\[sig-storage\] (ConfigMap|Downward API volume|EmptyDir|Projected|Secrets|Subpath).*\[Conformance\]`,
     ],
     skip: [],
+    target: "fjord",
   },
   "node-extended": {
     title: "specs of the same groups that every node should pass, and that conformance does not ask for",
@@ -24,6 +29,16 @@ export const suites: Readonly<Record<string, Suite>> = {
     // To see that something never happens, slow ones wait for five minutes, or for the longest back-off. There is no
     // registry to pull from.
     skip: [String.raw`\[Conformance\]`, String.raw`\[Slow\]`, "should be able to pull"],
+    target: "fjord",
+  },
+  offload: {
+    title: "conformance specs of [sig-node], [sig-apps] and of pods' own volumes, on nodes that stand for another site",
+    focus: [
+      String.raw`\[sig-(node|apps)\].*\[Conformance\]`,
+      String.raw`\[sig-storage\] (ConfigMap|Downward API volume|EmptyDir|Projected|Secrets|Subpath).*\[Conformance\]`,
+    ],
+    skip: [],
+    target: "border",
   },
 };
 

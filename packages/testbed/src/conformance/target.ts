@@ -1,7 +1,7 @@
 import type { Kubelet } from "../nodes/kubelet-command.ts";
 
-/** Whose nodes are judged. */
-export const conformanceTargets = ["fjord", "kubelet"] as const;
+/** What is judged: Fjord's node, Kubernetes' own kubelet, or virtual nodes behind which another site has the kubelets. */
+export const conformanceTargets = ["fjord", "kubelet", "border"] as const;
 
 export type ConformanceTarget = (typeof conformanceTargets)[number];
 
