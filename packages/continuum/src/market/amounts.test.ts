@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { parseDuration } from "../duration.ts";
 import { amountsOf, formatAmounts, larger, minus, plus, sameAmounts } from "./amounts.ts";
-import { parseDuration } from "./lifetime.ts";
 
 describe("amounts", () => {
   it("are written as Kubernetes writes them", () => {
@@ -40,14 +40,5 @@ describe("amounts", () => {
 
   it("beyond what Kubernetes can count are as much as it can", () => {
     assert.deepEqual(formatAmounts(amountsOf({ pods: "9e99" })), { pods: "9223372036854775807" });
-  });
-});
-
-describe("a lifetime", () => {
-  it("is read as Go writes it", () => {
-    assert.equal(parseDuration("1h30m"), 5_400_000);
-    assert.equal(parseDuration("1.5s"), 1_500);
-    assert.equal(parseDuration("250ms"), 250);
-    assert.equal(parseDuration("soon"), undefined);
   });
 });

@@ -1,5 +1,6 @@
 import { Contract, newObject, type Site, tenantNamespace } from "@fjord/api";
 import { sameContent } from "@fjord/kube";
+import { parseDuration } from "../duration.ts";
 import type { Home } from "../home.ts";
 import type { SiteId } from "../identity/site-identity.ts";
 import { signTerms, verifyTerms } from "../identity/terms-signature.ts";
@@ -21,7 +22,6 @@ import {
 } from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
 import { decide, freeOf, type Promised } from "./decide.ts";
-import { parseDuration } from "./lifetime.ts";
 import type { LiveContract, LiveContracts } from "./live-contracts.ts";
 import { Lock } from "./lock.ts";
 

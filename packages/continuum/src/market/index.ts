@@ -17,7 +17,7 @@ export { ContractRoutes, type ContractRoutesOptions, type TenantMaker } from "./
 export { ContractStore } from "./contract-store.ts";
 export { accepts, decide, type Sharing } from "./decide.ts";
 export * from "./errors.ts";
-export { lifetimeOf, parseDuration } from "./lifetime.ts";
+export { lifetimeOf } from "./lifetime.ts";
 export type { LiveContract, LiveContracts } from "./live-contracts.ts";
 export { type Agreement, isRefusal, Negotiation, type Wish } from "./negotiation.ts";
 export { ProviderContracts, type ProviderContractsOptions } from "./provider-contracts.ts";
