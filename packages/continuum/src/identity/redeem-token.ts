@@ -56,7 +56,8 @@ async function askOneOf(token: PairingToken, options: RedeemOptions): Promise<Pa
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof PeerRefused) throw error;
-      failures.push(describeError(error));
+      // What the site wrote may be quoted in it.
+      failures.push(printable(describeError(error), 512));
     }
   }
   throw new PairingFailed({ site: token.site, reason: failures.join("; ") });
