@@ -13,6 +13,7 @@ import {
   VirtualNodeController,
 } from "@fjord/continuum/offload";
 import { PeeringController, type Redeem, type RemoteSites } from "@fjord/continuum/peering";
+import { Reflection } from "@fjord/continuum/reflect";
 import type { Runnable } from "@fjord/kube";
 import type { ServingTls } from "@fjord/node/kubelet-api";
 
@@ -46,5 +47,6 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
     }),
   });
   const offloadings = new OffloadingController({ home, remotes, pods });
-  return [contracts, peerings, pods, virtualNodes, offloadings];
+  const reflection = new Reflection({ home, twins, sites: remotes, pods, nodes });
+  return [contracts, peerings, pods, virtualNodes, offloadings, reflection];
 }

@@ -1,0 +1,278 @@
+import { describeError, type KubeObject } from "@fjord/base";
+import {
+  ApiError,
+  againAfter,
+  Controller,
+  done,
+  type ReconcileContext,
+  type Request,
+  type Result,
+  type SharedCache,
+} from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { Twins } from "../../offload/twins.ts";
+import type { RemoteSites } from "../../peering/remote-site.ts";
+import { type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
+import type { Policies } from "./policies.ts";
+import { mayHaveTwin } from "./policy.ts";
+import type { ReflectionCounters } from "./reflection-counters.ts";
+import { RemoteTwins } from "./remote-twins.ts";
+import type { SiteReferences } from "./site-references.ts";
+import { twinMetadata } from "./twin-metadata.ts";
+import type { Alignment, WantedTwin } from "./twin-writer.ts";
+
+export interface KindReflectionOptions<T extends KubeObject> {
+  readonly home: Home;
+  readonly kind: ReflectedKind<T>;
+  readonly twins: Twins;
+  readonly sites: RemoteSites;
+  readonly policies: Policies;
+  readonly references: SiteReferences;
+  readonly counters: ReflectionCounters;
+  readonly contextOf: (site: SiteId, namespace: string) => TwinContext;
+  /** Asked of another reflected kind: whether an object may have a twin at a site. */
+  readonly mayHaveTwin: (resource: string, site: SiteId, namespace: string, name: string) => boolean;
+}
+
+interface Followed<T extends KubeObject> {
+  readonly shared: SharedCache<T>;
+  readonly release: () => void;
+}
+
+/** How long until an object that is in a twin's place is looked for again. */
+const COLLISION_MS = 3_000;
+const CONCURRENCY = 8;
+
+/** Keeps the twins of one kind aligned, at all sites. Knows of the kind only what its `ReflectedKind` says. */
+export class KindReflection<T extends KubeObject> {
+  readonly resource: string;
+  readonly kind: ReflectedKind<T>;
+  readonly #options: KindReflectionOptions<T>;
+  readonly #controller: Controller;
+  readonly #homes = new Map<string, Followed<T>>();
+  readonly #remotes = new Map<SiteId, RemoteTwins<T>>();
+  readonly #sourceListeners = new Set<(namespace: string, name: string) => void>();
+  #ended = false;
+
+  constructor(options: KindReflectionOptions<T>) {
+    this.#options = options;
+    this.kind = options.kind;
+    this.resource = resourceOf(options.kind.kind);
+    const { clock, random, logger, metrics } = options.home;
+    this.#controller = new Controller({
+      name: `reflect-${this.resource}`,
+      sources: [],
+      reconcile: (request, context) => this.#reconcile(request, context),
+      concurrency: CONCURRENCY,
+      backoff: { initial: 100, max: 30_000 },
+      clock,
+      random,
+      logger,
+      ...(metrics && { metrics }),
+    });
+  }
+
+  async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
+    await this.#controller.run(stop, abandon);
+    this.#ended = true;
+    for (const namespace of [...this.#homes.keys()]) this.#leave(namespace);
+    for (const remote of this.#remotes.values()) remote.stop();
+    this.#remotes.clear();
+  }
+
+  /** Looks at exactly those namespaces and sites that have twins. Called whenever these, or the rules, may have changed. */
+  follow(namespaces: ReadonlySet<string>, sites: ReadonlySet<SiteId>): void {
+    if (this.#ended) return;
+    for (const namespace of [...this.#homes.keys()])
+      if (!namespaces.has(namespace) || this.#isNever(namespace)) this.#leave(namespace);
+    for (const namespace of namespaces)
+      if (!this.#homes.has(namespace) && !this.#isNever(namespace)) this.#enter(namespace);
+    for (const [id, remote] of this.#remotes) {
+      // A site that was forgotten and paired again is another object.
+      if (sites.has(id) && this.#options.sites.get(id) === remote.site) continue;
+      remote.stop();
+      this.#remotes.delete(id);
+    }
+    for (const id of sites) if (!this.#remotes.has(id)) this.#begin(id);
+  }
+
+  /** Looks again at all objects of a namespace, everywhere or at one site. */
+  enqueueNamespace(namespace: string, site?: SiteId): void {
+    const { twins } = this.#options;
+    const sources = this.#homes.get(namespace)?.shared.cache.list(namespace) ?? [];
+    for (const id of site === undefined ? twins.sitesOf(namespace) : [site]) {
+      for (const { metadata } of sources) this.enqueue(id, namespace, metadata.name ?? "");
+      const twin = twins.twinOf(id, namespace);
+      for (const { metadata } of this.#remotes.get(id)?.list() ?? [])
+        if (metadata.namespace === twin) this.enqueue(id, namespace, metadata.name ?? "");
+    }
+  }
+
+  enqueueSite(site: SiteId): void {
+    for (const namespace of this.#options.twins.namespacesAt(site)) this.enqueueNamespace(namespace, site);
+  }
+
+  enqueue(site: SiteId, namespace: string, name: string): void {
+    this.#controller.enqueue({ namespace, name: `${site}/${name}` });
+  }
+
+  /** Told when an own object of the kind has changed. */
+  onSourceChange(listener: (namespace: string, name: string) => void): void {
+    this.#sourceListeners.add(listener);
+  }
+
+  /** Whether rules let the own object of this name have a twin there. */
+  allows(site: SiteId, namespace: string, name: string): boolean {
+    const object = this.#homes.get(namespace)?.shared.cache.get({ namespace, name });
+    return object !== undefined && this.#isAllowed(object, site, namespace);
+  }
+
+  /** Own objects whose companion has this name. */
+  namesBeside(namespace: string, companion: string): string[] {
+    return (this.#homes.get(namespace)?.shared.cache.list(namespace) ?? [])
+      .filter((object) => this.kind.companion?.nameOf(object) === companion)
+      .map(({ metadata }) => metadata.name ?? "");
+  }
+
+  hasSources(namespace: string): boolean {
+    return (this.#homes.get(namespace)?.shared.cache.size ?? 0) > 0;
+  }
+
+  async #reconcile({ namespace = "", name: place }: Request, context: ReconcileContext): Promise<Result> {
+    const { twins, counters } = this.#options;
+    const slash = place.indexOf("/");
+    const [site, name] = [place.slice(0, slash), place.slice(slash + 1)];
+    const twinNamespace = twins.twinOf(site, namespace);
+    const remote = this.#remotes.get(site);
+    if (twinNamespace === undefined || remote === undefined) return done();
+    // Its return, and the end of its list, bring all of its objects here.
+    if (!remote.hasSynced || !remote.site.reachability.reachable) return done();
+    const home = this.#homes.get(namespace);
+    if (home !== undefined && !home.shared.cache.hasSynced) return done();
+    const source = home?.shared.cache.get({ namespace, name });
+    const twin = remote.get(twinNamespace, name);
+    const wanted = source && this.#wanted(source, site, twinNamespace, twin);
+    try {
+      const alignment = await remote.align(twin, wanted, context.signal);
+      return this.#tell(alignment, source, site, context);
+    } catch (error) {
+      if (context.signal.aborted) throw error;
+      // A namespace that is going takes its twins along.
+      if (twins.twinOf(site, namespace) !== twinNamespace) return done();
+      counters.error(this.resource, error instanceof ApiError ? "refused" : "failed");
+      if (source !== undefined && error instanceof ApiError && error.statusCode < 500 && context.failures > 1)
+        this.#warn(source, "ReflectionFailed", `it has no twin at ${site}: ${describeError(error)}`);
+      throw error;
+    }
+  }
+
+  #wanted(source: T, site: SiteId, twinNamespace: string, twin: T | undefined): WantedTwin | undefined {
+    const { namespace = "", name = "", deletionTimestamp } = source.metadata;
+    const isKept = this.kind.lasting === true && twin !== undefined && deletionTimestamp === undefined;
+    if (!isKept && !this.#isAllowed(source, site, namespace)) return undefined;
+    const context = this.#options.contextOf(site, namespace);
+    const body = this.kind.forge(source, context);
+    if (body === undefined) return undefined;
+    return { namespace: twinNamespace, name, metadata: twinMetadata(this.kind, source, context), body };
+  }
+
+  #isAllowed(object: T, site: SiteId, namespace: string): boolean {
+    const { policies, references } = this.#options;
+    const { companion } = this.kind;
+    if (this.kind.neverLeaves?.(object) === true) return false;
+    const { name = "" } = object.metadata;
+    const isReferenced = () => references.has(site, namespace, this.resource, name);
+    if (!mayHaveTwin(policies.of(this.kind, namespace), object, isReferenced)) return false;
+    const beside = companion?.nameOf(object);
+    return (
+      companion === undefined ||
+      beside === undefined ||
+      this.#options.mayHaveTwin(resourceOf(companion.kind), site, namespace, beside)
+    );
+  }
+
+  #tell(alignment: Alignment<T>, source: T | undefined, site: SiteId, { log }: ReconcileContext): Result {
+    const { counters } = this.#options;
+    switch (alignment.done) {
+      case "Created":
+        counters.item(this.resource, "created");
+        break;
+      case "Patched":
+        counters.item(this.resource, "patched");
+        break;
+      case "Deleted":
+        counters.item(this.resource, "deleted");
+        break;
+      case "Collision": {
+        counters.error(this.resource, "collision");
+        log.warn("an object of the twin's name is there and is not ours", { site });
+        const message = `${site} has an object of this name that is not its twin: it has none there until that is gone`;
+        if (source !== undefined) this.#warn(source, "ReflectionCollision", message);
+        return againAfter(COLLISION_MS);
+      }
+    }
+    return done();
+  }
+
+  #warn(object: T, reason: string, message: string): void {
+    this.#options.home.recorder.event(object, { type: "Warning", reason, message });
+  }
+
+  #isNever(namespace: string): boolean {
+    return this.#options.policies.of(this.kind, namespace) === "Never";
+  }
+
+  #enter(namespace: string): void {
+    const { caches, logger } = this.#options.home;
+    const shared = caches.open(this.kind.kind, { namespace });
+    const tell = ({ metadata }: T) => this.#sourceChanged(namespace, metadata.name ?? "");
+    const release = shared.cache.addHandler({ onAdd: tell, onUpdate: (_, object) => tell(object), onDelete: tell });
+    const gone = new AbortController();
+    const followed = {
+      shared,
+      release: () => {
+        gone.abort();
+        release();
+      },
+    };
+    this.#homes.set(namespace, followed);
+    shared.cache.waitForSync(gone.signal).then(
+      () => this.enqueueNamespace(namespace),
+      (error) =>
+        logger.debug("a list to reflect was given up", { resource: this.resource, error: describeError(error) }),
+    );
+  }
+
+  #leave(namespace: string): void {
+    const followed = this.#homes.get(namespace);
+    this.#homes.delete(namespace);
+    followed?.release();
+    followed?.shared[Symbol.dispose]();
+    this.enqueueNamespace(namespace);
+  }
+
+  #sourceChanged(namespace: string, name: string): void {
+    for (const site of this.#options.twins.sitesOf(namespace)) this.enqueue(site, namespace, name);
+    for (const listener of this.#sourceListeners) listener(namespace, name);
+  }
+
+  #begin(id: SiteId): void {
+    const { sites, home, twins } = this.#options;
+    const site = sites.get(id);
+    if (site === undefined) return;
+    const remote = new RemoteTwins<T>({
+      means: home,
+      consumer: home.identity.id,
+      site,
+      kind: this.kind,
+      onChange: (twinNamespace, name) => {
+        const namespace = twins.originOf(id, twinNamespace);
+        if (namespace !== undefined) this.enqueue(id, namespace, name);
+      },
+      onSync: () => this.enqueueSite(id),
+    });
+    this.#remotes.set(id, remote);
+    remote.start();
+  }
+}

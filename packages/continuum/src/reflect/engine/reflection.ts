@@ -1,0 +1,166 @@
+import { OFFLOADED_LABEL } from "@fjord/api";
+import type { KubeObject } from "@fjord/base";
+import { type Cache, Namespace, type Runnable, sameContent } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { SiteId } from "../../identity/site-identity.ts";
+import type { OffloadedPods } from "../../offload/offloaded-pods.ts";
+import type { Twins } from "../../offload/twins.ts";
+import type { VirtualNodes } from "../../offload/virtual-nodes.ts";
+import type { RemoteSites } from "../../peering/remote-site.ts";
+import { builtInKinds } from "../kinds/index.ts";
+import { type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
+import { KindReflection } from "./kind-reflection.ts";
+import { Policies } from "./policies.ts";
+import { noCounters, type ReflectionCounters } from "./reflection-counters.ts";
+import { SiteReferences } from "./site-references.ts";
+
+export interface ReflectionOptions {
+  readonly home: Home;
+  readonly twins: Twins;
+  readonly sites: RemoteSites;
+  readonly pods: OffloadedPods;
+  readonly nodes: VirtualNodes;
+  readonly counters?: ReflectionCounters;
+  /** @default all built-in kinds */
+  readonly kinds?: readonly ReflectedKind[];
+  /** What an address here is called at a site. @default the same */
+  readonly translateAddress?: (site: SiteId, address: string) => string | undefined;
+}
+
+/** Keeps twins of the objects of offloaded namespaces at the sites where these have a twin. */
+export class Reflection implements Runnable {
+  readonly name = "reflection";
+  readonly needsLeaderElection = true;
+  readonly #options: ReflectionOptions;
+  readonly #policies: Policies;
+  readonly #references: SiteReferences;
+  readonly #namespaces: Cache<Namespace>;
+  readonly #kinds = new Map<string, KindReflection<KubeObject>>();
+  readonly #reachable = new Map<SiteId, boolean>();
+
+  constructor(options: ReflectionOptions) {
+    this.#options = options;
+    const { caches } = options.home;
+    this.#policies = new Policies(caches);
+    this.#references = new SiteReferences(options.pods);
+    this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
+    for (const kind of options.kinds ?? builtInKinds) this.#add(kind);
+  }
+
+  async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
+    const { twins, sites, pods, nodes } = this.#options;
+    const release = [
+      this.#references.start(),
+      this.#references.onChange((site, namespace, resource, name) =>
+        this.#kinds.get(resource)?.enqueue(site, namespace, name),
+      ),
+      twins.onChange((site, namespace) => this.#twinChanged(site, namespace)),
+      sites.onChange((id) => this.#siteChanged(id)),
+      // Pods may be known before the node that they are on.
+      nodes.onChange((name) => this.#references.lookAt(pods.onNode(name))),
+      pods.onChange((namespace) => this.#podsChanged(namespace)),
+      this.#policies.onChange((namespace) => this.#rulesChanged(namespace)),
+      this.#namespaces.addHandler({
+        onAdd: () => this.#namespacesChanged(),
+        onUpdate: (old, now) => {
+          if (!sameContent(old.metadata.labels, now.metadata.labels)) this.#namespacesChanged();
+        },
+        onDelete: () => this.#namespacesChanged(),
+      }),
+    ];
+    this.#follow();
+    for (const namespace of this.#offloaded()) this.#references.lookAt(pods.inNamespace(namespace));
+    await Promise.all(this.#kinds.values().map((kind) => kind.run(stop, abandon)));
+    for (const each of release) each();
+  }
+
+  #add(kind: ReflectedKind): void {
+    const { home, twins, sites, counters = noCounters } = this.#options;
+    const reflection = new KindReflection<KubeObject>({
+      home,
+      kind,
+      twins,
+      sites,
+      counters,
+      policies: this.#policies,
+      references: this.#references,
+      contextOf: (site, namespace) => this.#contextOf(site, namespace),
+      mayHaveTwin: (resource, site, namespace, name) =>
+        this.#kinds.get(resource)?.allows(site, namespace, name) ?? false,
+    });
+    this.#kinds.set(reflection.resource, reflection);
+    if (kind.companion === undefined) return;
+    this.#kinds.get(resourceOf(kind.companion.kind))?.onSourceChange((namespace, name) => {
+      for (const beside of reflection.namesBeside(namespace, name))
+        for (const site of twins.sitesOf(namespace)) reflection.enqueue(site, namespace, beside);
+    });
+  }
+
+  #contextOf(site: SiteId, namespace: string): TwinContext {
+    const { home, twins, nodes, pods, translateAddress } = this.#options;
+    return {
+      consumer: home.identity.id,
+      site,
+      namespace,
+      isNodeOfSite: (node) => nodes.get(node)?.site === site,
+      guests: () =>
+        pods
+          .inNamespace(namespace)
+          .filter(({ node }) => node.site === site)
+          .map(({ pod }) => pod),
+      namespaces: () =>
+        twins
+          .namespacesAt(site)
+          .map((name) => ({ name, labels: this.#namespaces.get({ name })?.metadata.labels ?? {} })),
+      translateAddress: (address) => (translateAddress === undefined ? address : translateAddress(site, address)),
+    };
+  }
+
+  #follow(): void {
+    const namespaces = this.#offloaded();
+    const sites = new Set([...namespaces].flatMap((namespace) => this.#options.twins.sitesOf(namespace)));
+    for (const kind of this.#kinds.values()) kind.follow(namespaces, sites);
+  }
+
+  /** Own namespaces that have a twin somewhere. */
+  #offloaded(): Set<string> {
+    const { sites, twins } = this.#options;
+    return new Set(sites.list().flatMap(({ id }) => twins.namespacesAt(id)));
+  }
+
+  #twinChanged(site: SiteId, namespace: string): void {
+    this.#follow();
+    this.#references.lookAt(this.#options.pods.inNamespace(namespace));
+    for (const kind of this.#kinds.values()) kind.enqueueNamespace(namespace, site);
+    this.#namespacesChanged();
+  }
+
+  #siteChanged(id: SiteId): void {
+    const { sites, twins } = this.#options;
+    const site = sites.get(id);
+    const isReachable = site?.reachability.reachable ?? false;
+    if (site !== undefined && this.#reachable.get(id) === isReachable) return;
+    if (site === undefined) this.#reachable.delete(id);
+    else this.#reachable.set(id, isReachable);
+    if (twins.namespacesAt(id).length === 0) return;
+    this.#follow();
+    if (isReachable) for (const kind of this.#kinds.values()) kind.enqueueSite(id);
+  }
+
+  #podsChanged(namespace: string): void {
+    for (const kind of this.#kinds.values())
+      if (kind.kind.follows?.includes("pods") && kind.hasSources(namespace)) kind.enqueueNamespace(namespace);
+  }
+
+  #namespacesChanged(): void {
+    for (const kind of this.#kinds.values())
+      if (kind.kind.follows?.includes("namespaces"))
+        for (const namespace of this.#offloaded()) if (kind.hasSources(namespace)) kind.enqueueNamespace(namespace);
+  }
+
+  #rulesChanged(namespace?: string): void {
+    this.#follow();
+    for (const kind of this.#kinds.values())
+      for (const each of namespace === undefined ? this.#offloaded() : [namespace]) kind.enqueueNamespace(each);
+  }
+}

@@ -1,0 +1,97 @@
+import { MANAGED_LABEL } from "@fjord/api";
+import { describeError, type KubeObject } from "@fjord/base";
+import { Cache, compareResourceVersions } from "@fjord/kube";
+import type { Means } from "../../home.ts";
+import { type RemoteSite, remoteTiming } from "../../peering/remote-site.ts";
+import type { ReflectedKind } from "../reflected-kind.ts";
+import { REFLECT } from "./twin-metadata.ts";
+import { type Alignment, TwinWriter, type WantedTwin } from "./twin-writer.ts";
+
+export interface RemoteTwinsOptions<T extends KubeObject> {
+  readonly means: Means;
+  readonly consumer: string;
+  readonly site: RemoteSite;
+  readonly kind: ReflectedKind<T>;
+  readonly onChange: (twinNamespace: string, name: string) => void;
+  readonly onSync: () => void;
+}
+
+/** The own twins of one kind at one site, by one watch over all of its namespaces. */
+export class RemoteTwins<T extends KubeObject> {
+  readonly site: RemoteSite;
+  readonly #options: RemoteTwinsOptions<T>;
+  readonly #cache: Cache<T>;
+  readonly #writer: TwinWriter<T>;
+  /** By `namespace/name`: own writes that the watch has not shown yet. */
+  readonly #written = new Map<string, T>();
+  readonly #stop = new AbortController();
+
+  constructor(options: RemoteTwinsOptions<T>) {
+    this.#options = options;
+    const { site, kind, consumer, means } = options;
+    const { clock, random, logger } = means;
+    this.site = site;
+    this.#writer = new TwinWriter(site.kube, kind, consumer);
+    this.#cache = new Cache({
+      kind: kind.kind,
+      client: site.kube,
+      scope: { labelSelector: `${MANAGED_LABEL}=${REFLECT}` },
+      timing: remoteTiming,
+      omitManagedFields: true,
+      clock,
+      random,
+      logger,
+    });
+    const tell = ({ metadata }: T) => options.onChange(metadata.namespace ?? "", metadata.name ?? "");
+    this.#cache.addHandler({ onAdd: tell, onUpdate: (_, twin) => tell(twin), onDelete: tell });
+  }
+
+  get hasSynced(): boolean {
+    return this.#cache.hasSynced;
+  }
+
+  list(): T[] {
+    return this.#cache.list();
+  }
+
+  start(): void {
+    const { signal } = this.#stop;
+    void this.#cache.run(signal);
+    this.#cache.waitForSync(signal).then(
+      () => this.#options.onSync(),
+      (error) =>
+        this.#options.means.logger.debug("a list of twins was given up", {
+          kind: this.#cache.kind.kind,
+          error: describeError(error),
+        }),
+    );
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** The twin as it is known to be: what was written last, or what the watch has shown since. */
+  get(namespace: string, name: string): T | undefined {
+    const key = `${namespace}/${name}`;
+    const shown = this.#cache.get({ namespace, name });
+    const written = this.#written.get(key);
+    if (written === undefined) return shown;
+    const { resourceVersion = "" } = written.metadata;
+    const reached = shown?.metadata.resourceVersion ?? this.#cache.health.resourceVersion ?? "0";
+    if ((compareResourceVersions(reached, resourceVersion) ?? 0) < 0) return written;
+    this.#written.delete(key);
+    return shown;
+  }
+
+  async align(twin: T | undefined, wanted: WantedTwin | undefined, signal: AbortSignal): Promise<Alignment<T>> {
+    const alignment = await this.#writer.align(twin, wanted, signal);
+    if (alignment.done === "Created" || alignment.done === "Patched") {
+      const { namespace = "", name = "" } = alignment.twin.metadata;
+      this.#written.set(`${namespace}/${name}`, alignment.twin);
+    }
+    if (alignment.done === "Deleted" && twin !== undefined)
+      this.#written.delete(`${twin.metadata.namespace}/${twin.metadata.name}`);
+    return alignment;
+  }
+}

@@ -1,0 +1,80 @@
+import { CONSUMER_LABEL, MANAGED_LABEL, ORIGIN_NAMESPACE_LABEL } from "@fjord/api";
+import type { KubeObject, ObjectMeta } from "@fjord/base";
+import type { ReflectedKind, TwinContext } from "../reflected-kind.ts";
+
+/** Value of the label that says who keeps a twin. */
+export const REFLECT = "reflect";
+
+/**
+ * On a twin: the names of the labels and annotations that came with the original, so that they go when they are taken from
+ * it, and what others at the provider have added stays.
+ */
+export const CARRIED_ANNOTATION = "fjord.dev/carried";
+
+type Marks = Readonly<Record<string, string>>;
+
+export interface TwinMetadata {
+  readonly labels: Marks;
+  readonly annotations: Marks;
+}
+
+/** Annotations and labels by which tools and controllers of the own cluster know their objects: nothing of them leaves. */
+const ownPrefixes = [
+  "fjord.dev/",
+  "kubectl.kubernetes.io/",
+  "meta.helm.sh/",
+  "argocd.argoproj.io/",
+  "kustomize.toolkit.fluxcd.io/",
+  "helm.toolkit.fluxcd.io/",
+  "control-plane.alpha.kubernetes.io/",
+  "endpoints.kubernetes.io/",
+  "pv.kubernetes.io/",
+  "volume.kubernetes.io/",
+  "volume.beta.kubernetes.io/",
+];
+
+function travels(name: string): boolean {
+  return !ownPrefixes.some((prefix) => name.startsWith(prefix));
+}
+
+/** Labels and annotations of a twin. */
+export function twinMetadata<T extends KubeObject>(
+  kind: ReflectedKind<T>,
+  object: T,
+  { consumer, namespace }: TwinContext,
+): TwinMetadata {
+  const { labels: own = {}, annotations: notes = {} } = object.metadata;
+  const carriedLabels = { ...pick(own, travels), ...kind.labels?.(object) };
+  const carriedNotes = pick(notes, (name) => travels(name) && !kind.ownAnnotations?.includes(name));
+  const names = [...new Set([...Object.keys(carriedLabels), ...Object.keys(carriedNotes)])].sort();
+  return {
+    labels: {
+      ...carriedLabels,
+      [CONSUMER_LABEL]: consumer,
+      [MANAGED_LABEL]: REFLECT,
+      [ORIGIN_NAMESPACE_LABEL]: namespace,
+    },
+    annotations: { ...carriedNotes, ...(names.length > 0 && { [CARRIED_ANNOTATION]: names.join(",") }) },
+  };
+}
+
+/** A twin's labels and annotations, as far as they are the original's to say. */
+export function seenMetadata(twin: ObjectMeta, wanted: TwinMetadata): TwinMetadata {
+  const carried = new Set((twin.annotations?.[CARRIED_ANNOTATION] ?? "").split(","));
+  const concerns = (marks: Marks) => (name: string) =>
+    Object.hasOwn(marks, name) || carried.has(name) || name === CARRIED_ANNOTATION;
+  return {
+    labels: pick(twin.labels ?? {}, concerns(wanted.labels)),
+    annotations: pick(twin.annotations ?? {}, concerns(wanted.annotations)),
+  };
+}
+
+/** Whether the object is a twin that this site's reflection keeps. */
+export function isOwnTwin({ metadata }: KubeObject, consumer: string): boolean {
+  const { [CONSUMER_LABEL]: whose, [MANAGED_LABEL]: keeper } = metadata.labels ?? {};
+  return whose === consumer && keeper === REFLECT;
+}
+
+function pick(marks: Marks, wanted: (name: string) => boolean): Marks {
+  return Object.fromEntries(Object.entries(marks).filter(([name]) => wanted(name)));
+}

@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import { apiVersionOf, type KubeObject } from "@fjord/base";
+import { isAlreadyExists, isConflict, isInvalid, isNotFound, type KubeClient } from "@fjord/kube";
+import type { Body, ReflectedKind } from "../reflected-kind.ts";
+import { difference } from "./difference.ts";
+import { isOwnTwin, seenMetadata, type TwinMetadata } from "./twin-metadata.ts";
+
+/** What a twin is to be. */
+export interface WantedTwin {
+  readonly namespace: string;
+  readonly name: string;
+  readonly metadata: TwinMetadata;
+  readonly body: Body;
+}
+
+/** What was done to a twin. `Collision`: an object of its name is there that is not the own site's. */
+export type Alignment<T> =
+  | { readonly done: "None" | "Deleted" | "Collision" | "Leaving" }
+  | { readonly done: "Created" | "Patched" | "Found"; readonly twin: T };
+
+const FIELD_MANAGER = "fjord-reflect";
+/** A provider that answers each question differently is asked again later, not for ever. */
+const STEPS = 3;
+
+/** Writes the twins of one kind at one site: no more than differs, and nothing that is not the own site's. */
+export class TwinWriter<T extends KubeObject> {
+  readonly #client: KubeClient;
+  readonly #kind: ReflectedKind<T>;
+  readonly #consumer: string;
+  /**
+   * By `namespace/name`: what was wanted, and what the provider made of it where that is not the same. Versions of Kubernetes
+   * fill in different fields; without this they would be fought over for ever.
+   */
+  readonly #settled = new Map<string, string>();
+
+  constructor(client: KubeClient, kind: ReflectedKind<T>, consumer: string) {
+    this.#client = client;
+    this.#kind = kind;
+    this.#consumer = consumer;
+  }
+
+  async align(twin: T | undefined, wanted: WantedTwin | undefined, signal: AbortSignal): Promise<Alignment<T>> {
+    if (wanted === undefined) return twin === undefined ? { done: "None" } : await this.remove(twin, signal);
+    if (twin?.metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
+    return twin === undefined
+      ? await this.#create(wanted, signal, STEPS)
+      : await this.#correct(twin, wanted, signal, STEPS);
+  }
+
+  async remove({ metadata }: T, signal: AbortSignal): Promise<Alignment<T>> {
+    const { name = "", namespace = "", uid = "" } = metadata;
+    this.#settled.delete(`${namespace}/${name}`);
+    if (metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
+    try {
+      await this.#client.delete(this.#kind.kind, { name, namespace }, { preconditions: { uid }, signal });
+    } catch (error) {
+      // Gone already, or another of the same name by now.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    return { done: "Deleted" };
+  }
+
+  async #create(wanted: WantedTwin, signal: AbortSignal, steps: number): Promise<Alignment<T>> {
+    const { kind } = this.#kind;
+    const { name, namespace, metadata, body } = wanted;
+    const object = {
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      metadata: { name, namespace, ...metadata },
+      ...body,
+    };
+    try {
+      const twin = await this.#client.create(kind, object as unknown as T, { fieldManager: FIELD_MANAGER, signal });
+      this.#settle(twin, wanted);
+      return { done: "Created", twin };
+    } catch (error) {
+      if (!isAlreadyExists(error) || steps === 0) throw error;
+    }
+    const found = await this.#find(wanted, signal);
+    if (found === undefined) return await this.#create(wanted, signal, steps - 1);
+    if (!isOwnTwin(found, this.#consumer)) return { done: "Collision" };
+    // Made by an earlier run, before the watch could show it.
+    if (found.metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
+    return await this.#correct(found, wanted, signal, steps - 1);
+  }
+
+  async #find({ name, namespace }: WantedTwin, signal: AbortSignal): Promise<T | undefined> {
+    try {
+      return await this.#client.get(this.#kind.kind, { name, namespace }, { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return undefined;
+    }
+  }
+
+  async #correct(twin: T, wanted: WantedTwin, signal: AbortSignal, steps: number): Promise<Alignment<T>> {
+    const patch = this.#patchFor(twin, wanted);
+    if (patch === undefined) return { done: "Found", twin };
+    const { name, namespace } = wanted;
+    const { uid } = twin.metadata;
+    // With the uid: what may stand in the twin's place by now is not to be written to.
+    const body = { ...patch, metadata: { ...(patch.metadata as object | undefined), uid } };
+    try {
+      const key = { name, namespace };
+      const options = { fieldManager: FIELD_MANAGER, signal };
+      const patched = await this.#client.patch(this.#kind.kind, key, "merge", body, options);
+      this.#settle(patched, wanted);
+      return { done: "Patched", twin: patched };
+    } catch (error) {
+      if (steps === 0) throw error;
+      if (isNotFound(error) || isConflict(error)) return await this.#create(wanted, signal, steps - 1);
+      if (!isInvalid(error) || this.#kind.lasting) throw error;
+    }
+    // Something in it cannot be changed: it is made anew.
+    await this.remove(twin, signal);
+    return await this.#create(wanted, signal, steps - 1);
+  }
+
+  #patchFor(twin: T, wanted: WantedTwin): Body | undefined {
+    const seen = this.#seen(twin, wanted);
+    const patch = difference(seen, asFields(wanted));
+    if (patch === undefined) return undefined;
+    return this.#settled.get(keyOf(wanted)) === digest(seen, wanted) ? undefined : patch;
+  }
+
+  #settle(twin: T, wanted: WantedTwin): void {
+    const seen = this.#seen(twin, wanted);
+    if (difference(seen, asFields(wanted)) === undefined) this.#settled.delete(keyOf(wanted));
+    else this.#settled.set(keyOf(wanted), digest(seen, wanted));
+  }
+
+  #seen(twin: T, { metadata, body }: WantedTwin): Body {
+    return { metadata: seenMetadata(twin.metadata, metadata), ...this.#kind.seen(twin, body) };
+  }
+}
+
+function asFields({ metadata, body }: WantedTwin): Body {
+  return { metadata, ...body };
+}
+
+function keyOf({ namespace, name }: WantedTwin): string {
+  return `${namespace}/${name}`;
+}
+
+function digest(seen: Body, { metadata, body }: WantedTwin): string {
+  return createHash("sha256")
+    .update(JSON.stringify([seen, metadata, body]))
+    .digest("base64url")
+    .slice(0, 22);
+}

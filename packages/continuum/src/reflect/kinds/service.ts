@@ -1,0 +1,68 @@
+import { Service } from "@fjord/kube";
+import type { Body, ReflectedKind } from "../reflected-kind.ts";
+import { classAt } from "./remote-class.ts";
+
+type Spec = NonNullable<Service["spec"]>;
+
+/**
+ * Services, with all that means the same elsewhere. The selector goes with them: guests carry the labels of the pods that they
+ * stand for, so that the provider's own slices hold them, and the pods of other places come as EndpointSlices.
+ */
+export const services: ReflectedKind<Service> = {
+  kind: Service,
+  policy: "DenyList",
+  forge: (service) => content(service, classAt(service)),
+  // A class that nobody asked for is the provider's choice.
+  seen: (twin, { spec }) => content(twin, (spec as Spec).loadBalancerClass && twin.spec?.loadBalancerClass),
+  // The way to the API of the cluster itself.
+  neverLeaves: ({ metadata }) => metadata.namespace === "default" && metadata.name === "kubernetes",
+};
+
+function content({ spec = {} }: Service, loadBalancerClass: string | undefined): Body {
+  const isExposed = spec.type === "NodePort" || spec.type === "LoadBalancer";
+  const isBalanced = spec.type === "LoadBalancer";
+  return {
+    spec: {
+      ...pick(spec, [
+        "type",
+        "selector",
+        "externalName",
+        "publishNotReadyAddresses",
+        "sessionAffinity",
+        "sessionAffinityConfig",
+        "internalTrafficPolicy",
+        "trafficDistribution",
+      ]),
+      ...(spec.ports && { ports: spec.ports.map(port) }),
+      // Without an address of its own; any other address is the provider's to give.
+      ...(spec.clusterIP === "None" && { clusterIP: "None" }),
+      ...families(spec),
+      ...(isExposed && pick(spec, ["externalTrafficPolicy"])),
+      ...(isBalanced && pick(spec, ["allocateLoadBalancerNodePorts", "loadBalancerSourceRanges"])),
+      ...(isBalanced && loadBalancerClass !== undefined && { loadBalancerClass }),
+    },
+  };
+}
+
+function port({ name, protocol, port, targetPort, appProtocol }: NonNullable<Spec["ports"]>[number]) {
+  return {
+    port,
+    ...(name && { name }),
+    ...(protocol && { protocol }),
+    ...(targetPort !== undefined && { targetPort }),
+    ...(appProtocol && { appProtocol }),
+  };
+}
+
+/**
+ * Both families where both are wanted and there: a provider with one gives that one. A single family is whichever the provider
+ * has.
+ */
+function families({ ipFamilyPolicy }: Spec): Pick<Spec, "ipFamilyPolicy"> {
+  const wantsBoth = ipFamilyPolicy === "PreferDualStack" || ipFamilyPolicy === "RequireDualStack";
+  return wantsBoth ? { ipFamilyPolicy: "PreferDualStack" } : {};
+}
+
+function pick<Name extends keyof Spec>(spec: Spec, names: readonly Name[]): Partial<Spec> {
+  return Object.fromEntries(names.filter((name) => spec[name] !== undefined).map((name) => [name, spec[name]]));
+}

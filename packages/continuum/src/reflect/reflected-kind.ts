@@ -1,0 +1,59 @@
+import type { Kind, KubeObject } from "@fjord/base";
+import type { Pod } from "@fjord/kube";
+import type { SiteId } from "../identity/site-identity.ts";
+
+/**
+ * Which objects of a kind have twins. The first three are what a reflection rule can say; `Referenced` are those that an
+ * offloaded pod at the site needs, and those annotated fjord.dev/reflect=true.
+ */
+export type ReflectionPolicy = "DenyList" | "AllowList" | "Never" | "Referenced";
+
+/** What there is in an object beside its names and metadata. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** What a forge may know of the place that the twin is for. */
+export interface TwinContext {
+  /** The own site. */
+  readonly consumer: SiteId;
+  /** Where the twin is to be. */
+  readonly site: SiteId;
+  readonly namespace: string;
+  /** Whether a node of the own cluster stands for the site. */
+  isNodeOfSite(node: string): boolean;
+  /** The own pods of the namespace that run at the site. */
+  guests(): readonly Pod[];
+  /** The own namespaces that have a twin at the site. */
+  namespaces(): readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
+  /** What an address of the own cluster is called at the site; undefined where it cannot be reached from there. */
+  translateAddress(address: string): string | undefined;
+}
+
+/** What is particular to a kind. The engine knows nothing else of kinds. */
+export interface ReflectedKind<T extends KubeObject = KubeObject> {
+  readonly kind: Kind<T>;
+  /** Where no rule speaks of the kind. */
+  readonly policy: ReflectionPolicy;
+  /** The twin's body; undefined where the object has no twin at this place. Pure. */
+  forge(object: T, context: TwinContext): Body | undefined;
+  /** The fields that `forge` gives, as a twin has them, without those that the provider may fill in. */
+  seen(twin: T, wanted: Body): Body;
+  /** Objects that stay at home whatever rules and annotations say. */
+  neverLeaves?(object: T): boolean;
+  /** Labels that replace the object's own. */
+  labels?(object: T): Readonly<Record<string, string>>;
+  /** Annotations that are not carried, beside those that never are. */
+  readonly ownAnnotations?: readonly string[];
+  /** A twin stays for as long as its original exists, and is never made anew: it holds what cannot be made again. */
+  readonly lasting?: boolean;
+  /** What else than the object itself the forge looks at. */
+  readonly follows?: readonly ("pods" | "namespaces")[];
+  /** Has twins only where the object of this name, of another reflected kind, is allowed to have one. */
+  readonly companion?: { readonly kind: Kind; nameOf(object: T): string | undefined };
+  /** What the own object's status is to be, from a twin's; undefined where it stays as it is. Believes nothing. */
+  statusFrom?(twin: T, object: T, context: TwinContext): Body | undefined;
+}
+
+/** `services`, `ingresses.networking.k8s.io`. */
+export function resourceOf({ group, plural }: Pick<Kind, "group" | "plural">): string {
+  return group === "" ? plural : `${plural}.${group}`;
+}
