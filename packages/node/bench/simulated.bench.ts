@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Benchmark, BenchmarkSession } from "@fjord/testbed/bench";
-import { buildProgram } from "./build-program.ts";
+import { buildProgram } from "@fjord/testbed/bench";
 import { type Outcome, playScenario, type Size } from "./simulated/scenario.ts";
 import { fjordFleet, kwok, type Simulator } from "./simulated/simulators.ts";
 
@@ -64,7 +64,7 @@ export const benchmark: Benchmark = {
     // Inside the package, so that the bundle finds its dependencies in node_modules.
     const directory = await mkdtemp(join(import.meta.dirname, "..", ".bench-"));
     try {
-      const program = await buildProgram(directory);
+      const program = await buildProgram("node/src/cli.ts", directory);
       const ours: Outcome[] = [];
       const theirs: Outcome[] = [];
       for (const size of readSizes(process.env.FJORD_BENCH_SIZES ?? DEFAULT_SIZES)) {

@@ -40,6 +40,8 @@ export interface BedOptions {
   nodes?: { count: number; provider: NodeProvider; sites?: readonly string[] };
   /** Nodes for each site that kwok plays; needs its binaries. */
   simulatedNodes?: number;
+  /** Those that have them. @default all */
+  simulatedSites?: readonly string[];
   binaries: Binaries;
   /** A `setpriv`, with which the kernel kills the bed's processes when this one ends. */
   setpriv?: string;
@@ -148,7 +150,7 @@ async function startSite(site: Site, options: Resolved, limits: StartOptions): P
   const began = clock.now();
   await site.start(limits);
   if (nodes && (nodes.sites?.includes(site.name) ?? true)) await nodes.provider.start(site, nodes.count, limits);
-  if (simulatedNodes > 0) {
+  if (simulatedNodes > 0 && (options.simulatedSites?.includes(site.name) ?? true)) {
     // Loaded on demand: it brings a client along that starting sites has no use for.
     const { startSimulatedNodes } = await import("./simulated-nodes.ts");
     await startSimulatedNodes(site, simulatedNodes, binaries, { ...limits, clock });

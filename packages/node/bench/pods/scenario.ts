@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { KubeClient, Namespace, Pod, RuntimeClass, ServiceAccount } from "@fjord/kube";
 import type { ManagedProcess } from "@fjord/testbed";
+import { cpuSeconds } from "@fjord/testbed/bench";
 import { startTestBed, testNodes } from "@fjord/testbed/testing";
 import { inParallel } from "../simulated/in-parallel.ts";
-import { cpuSeconds } from "../simulated/process-usage.ts";
 
 /** Who runs pods, and by what: process pods are Fjord's alone. */
 export interface Subject {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ManagedProcess } from "@fjord/testbed";
+import { cpuSeconds } from "@fjord/testbed/bench";
 import { inParallel } from "./in-parallel.ts";
-import { cpuSeconds } from "./process-usage.ts";
 
 export interface PhaseOptions {
   /** What there is more and more of. */

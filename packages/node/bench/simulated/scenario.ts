@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { KubeClient, Namespace, Node, Pod, ServiceAccount } from "@fjord/kube";
 import type { ManagedProcess, Site } from "@fjord/testbed";
+import { cpuSeconds } from "@fjord/testbed/bench";
 import { startTestSite } from "@fjord/testbed/testing";
 import { Phase } from "./phase.ts";
-import { cpuSeconds } from "./process-usage.ts";
 import type { Simulator } from "./simulators.ts";
 
 export interface Size {

@@ -1,0 +1,105 @@
+import { KubeClient, Namespace } from "@fjord/kube";
+import type { Bed, ManagedProcess, Site } from "@fjord/testbed";
+import { Continuum, fjord } from "@fjord/testbed/agents";
+import { cpuSeconds } from "@fjord/testbed/bench";
+import { startTestBed } from "@fjord/testbed/testing";
+import { RequestCounter } from "./request-counter.ts";
+
+export const NAMESPACE = "bench";
+
+/** Where workloads are deployed: a plain cluster, or one whose pods all go over the border to another. */
+export interface Place extends AsyncDisposable {
+  readonly name: string;
+  /** Of the site that people deploy to. */
+  readonly client: KubeClient;
+  /** Of the site that runs the pods: the same one where there is no border. */
+  readonly far: KubeClient;
+  /** Namespace of the pods there. */
+  readonly farNamespace: string;
+  readonly requests: RequestCounter;
+  /** Every process that has a part in the work. */
+  readonly processes: readonly ManagedProcess[];
+  /** The agents' processes; none on a plain cluster. */
+  readonly agents: readonly ManagedProcess[];
+}
+
+const AT_ONCE = 64;
+
+/** Nothing queues requests, so that both places meet the processors' limits and no others. */
+async function withoutQueues(site: Site): Promise<void> {
+  const old = site.process("kube-apiserver");
+  await old.stop();
+  const { site: _, log: __, identity: ___, args, ...record } = old.record;
+  site.removeProcess("kube-apiserver");
+  await site.addProcess({ ...record, args: [...args, "--enable-priority-and-fairness=false"] }).start();
+  await site.ready({ timeout: 60_000 });
+}
+
+export async function vanilla(nodes: number): Promise<Place> {
+  const bed = await startTestBed({ sites: 1, components: "all", simulatedNodes: nodes });
+  const [site] = bed.sites as [Site];
+  await withoutQueues(site);
+  const client = new KubeClient(site.config, { connections: AT_ONCE });
+  await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
+  return place("vanilla", bed, client, client, NAMESPACE, []);
+}
+
+/** Two sites; the first has no nodes but the virtual one, and its namespace is offloaded. */
+export async function border(nodes: number, program: string): Promise<Place> {
+  const bed = await startTestBed({ sites: 2, components: "all", simulatedNodes: nodes, simulatedSites: ["site-2"] });
+  for (const site of bed.sites) await withoutQueues(site);
+  const continuum = new Continuum(bed);
+  await continuum.startAgents({ program });
+  await continuum.share("site-2");
+  await continuum.peer("site-1", "site-2");
+  const [home, far] = bed.sites.map((site) => new KubeClient(site.config, { connections: AT_ONCE })) as [
+    KubeClient,
+    KubeClient,
+  ];
+  await home.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
+  await fjord(
+    continuum.site("site-1"),
+    "offload",
+    NAMESPACE,
+    "--pods=Remote",
+    "--naming=Chosen",
+    `--twin-name=${NAMESPACE}-twin`,
+  );
+  const agents = ["site-1", "site-2"].map((name) => continuum.agent(name).process);
+  return place("fjord", bed, home, far, `${NAMESPACE}-twin`, agents);
+}
+
+function place(
+  name: string,
+  bed: Bed,
+  client: KubeClient,
+  far: KubeClient,
+  farNamespace: string,
+  agents: readonly ManagedProcess[],
+): Place {
+  const clients = [...new Set([client, far])];
+  return {
+    name,
+    client,
+    far,
+    farNamespace,
+    agents,
+    requests: new RequestCounter(clients),
+    get processes() {
+      return bed.processes;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const each of clients) await each.close();
+      await bed.stop();
+    },
+  };
+}
+
+/** Processor seconds of each process so far, by site and name. */
+export function usage({ processes }: Place): Map<string, number> {
+  return new Map(
+    processes.flatMap(({ name, pid, record }) =>
+      pid === undefined ? [] : [[`${record.site} ${name}`, cpuSeconds(pid)]],
+    ),
+  );
+}
