@@ -149,8 +149,12 @@ export class TestProvider implements AsyncDisposable {
   }
 
   /** The consumer's view, either dialled or by connections that the provider parks with it. */
-  async consume(way: "dialled" | "tunnelled", options: Partial<LiveRemoteSitesOptions> = {}): Promise<TestConsumer> {
-    return await TestConsumer.start(this, way, options);
+  async consume(
+    way: "dialled" | "tunnelled",
+    options: Partial<LiveRemoteSitesOptions> = {},
+    expose: Expose = async (target) => target,
+  ): Promise<TestConsumer> {
+    return await TestConsumer.start(this, way, options, expose);
   }
 
   async #prepare(): Promise<void> {
@@ -194,6 +198,14 @@ export class TestProvider implements AsyncDisposable {
   }
 }
 
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where an address is reached from the other side. */
+export type Expose = (target: Address) => Promise<Address>;
+
 export class TestConsumer implements AsyncDisposable {
   readonly provider: TestProvider;
   readonly parked: ParkedConnections;
@@ -206,11 +218,16 @@ export class TestConsumer implements AsyncDisposable {
     provider: TestProvider,
     way: "dialled" | "tunnelled",
     options: Partial<LiveRemoteSitesOptions>,
+    expose: Expose,
   ): Promise<TestConsumer> {
     const parked = new ParkedConnections({ clock: means.clock });
     const consumer = new TestConsumer(provider, parked, options);
-    const endpoints = way === "dialled" ? [provider.endpoint] : [];
-    if (way === "tunnelled") await consumer.#invite(parked);
+    const endpoint = async (port: number) => {
+      const address = await expose({ host: "127.0.0.1", port });
+      return `https://${address.host}:${address.port}`;
+    };
+    const endpoints = way === "dialled" ? [await endpoint(provider.port)] : [];
+    if (way === "tunnelled") await consumer.#invite(parked, endpoint);
     consumer.sites.set(siteObject(provider.site.id, { endpoints }));
     return consumer;
   }
@@ -230,7 +247,7 @@ export class TestConsumer implements AsyncDisposable {
   }
 
   /** A server of the consumer's for the provider to park connections at. */
-  async #invite(parked: RawRoute): Promise<void> {
+  async #invite(parked: RawRoute, endpointOf: (port: number) => Promise<string>): Promise<void> {
     const { provider } = this;
     const server = new PeerServer({
       ...means,
@@ -241,12 +258,12 @@ export class TestConsumer implements AsyncDisposable {
       host: "127.0.0.1",
       port: 0,
     });
-    const address = await server.listen();
+    const endpoint = await endpointOf((await server.listen())?.port ?? 0);
     this.#runs.push(server.run(this.#stop.signal));
     const dialler = new TunnelDialler({
       ...means,
       tls: provider.site.tls,
-      peers: () => [{ id: provider.consumer.id, endpoints: [`https://127.0.0.1:${address?.port}`] }],
+      peers: () => [{ id: provider.consumer.id, endpoints: [endpoint] }],
       onPeersChange: () => () => {},
       serve: (socket, caller) => provider.server.serve(socket, caller),
     });

@@ -33,6 +33,8 @@ export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs"> {
 
 /** Once it answers again, connections from before have this long to show a sign of life. */
 const STALE_GRACE_MS = 300;
+/** A site that is away for so long has its connections ended, so that nobody waits for an answer that may never come. */
+const GIVE_UP_MS = 2_000;
 
 /** One peer: asked for its report again and again, so that whoever uses it knows whether it is there. */
 export class Remote implements RemoteSite {
@@ -46,6 +48,7 @@ export class Remote implements RemoteSite {
   #report: SiteReport | undefined;
   #failures = 0;
   #cancelBeat = () => {};
+  #cancelGiveUp = () => {};
   #beating = false;
   #again = false;
   #stopped = false;
@@ -129,6 +132,7 @@ export class Remote implements RemoteSite {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelBeat();
+    this.#cancelGiveUp();
     const closed = [this.#calls.close(), this.#kube?.close()];
     this.#way.destroy();
     await Promise.all(closed);
@@ -208,8 +212,9 @@ export class Remote implements RemoteSite {
     };
     if (before.reachable) {
       for (const socket of this.#way.connections()) this.#heardBefore.set(socket, bytesOf(socket));
+      this.#cancelGiveUp = this.#options.means.clock.after(GIVE_UP_MS, () => this.#giveUp());
     }
-    if (before.reachable || before.reason !== reason) this.#tell();
+    if (this.#failures === 1 || before.reason !== reason) this.#tell();
   }
 
   /**
@@ -217,12 +222,19 @@ export class Remote implements RemoteSite {
    * watches go on over new ones at once.
    */
   #returned(): void {
+    this.#cancelGiveUp();
     const before = this.#heardBefore;
     this.#heardBefore = new Map();
     if (before.size === 0) return;
     this.#options.means.clock.after(STALE_GRACE_MS, () => {
       for (const [socket, bytes] of before) if (bytesOf(socket) === bytes) socket.destroy();
     });
+  }
+
+  #giveUp(): void {
+    for (const socket of this.#heardBefore.keys()) socket.destroy();
+    this.#heardBefore.clear();
+    this.#options.parked?.drop(this.id);
   }
 
   #tell(): void {

@@ -56,6 +56,12 @@ export class ParkedConnections implements RawRoute {
     return this.#next(id, signal);
   }
 
+  /** Ends those that wait: their site is away, and so they are worth nothing. */
+  drop(id: SiteId): void {
+    for (const socket of this.#parked.get(id) ?? []) socket.destroy();
+    this.#parked.delete(id);
+  }
+
   /** Called with the site of which a connection came. */
   onParked(listener: (id: SiteId) => void): () => void {
     this.#listeners.add(listener);

@@ -6,6 +6,7 @@ import type { Means } from "../../home.ts";
 import type { PeerIdentity, SiteId } from "../../identity/site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
 import { TunnelRefused } from "./errors.ts";
+import { HeardPeer } from "./heard-peer.ts";
 import { TUNNEL_PATH, TUNNEL_UPGRADE } from "./parked-connections.ts";
 
 /** A peer that is to find connections of ours waiting for it. */
@@ -63,20 +64,23 @@ export class TunnelDialler {
     for (const peer of wanted.values()) {
       if (this.#peers.has(peer.id) || peer.endpoints.length === 0) continue;
       const stop = new AbortController();
-      const lanes = Array.from({ length: this.#options.idle }, () => this.#lane(peer, stop.signal));
+      const heard = new HeardPeer(this.#options.clock, stop.signal);
+      const lanes = Array.from({ length: this.#options.idle }, () => this.#lane(peer, heard, stop.signal));
       this.#peers.set(peer.id, { key: keyOf(peer), stop, run: Promise.all(lanes) });
     }
   }
 
   /** Keeps one connection parked. */
-  async #lane(peer: DialledPeer, signal: AbortSignal): Promise<void> {
+  async #lane(peer: DialledPeer, heard: HeardPeer, signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options;
     const backoff = new Backoff({ initial: 50, max: 1_000, random });
     while (!signal.aborted) {
       try {
         const socket = await this.#park(peer, signal);
         backoff.reset();
-        if (await this.#taken(socket, signal)) this.#options.serve(socket, this.#options.tls.identify(socket));
+        if (!(await this.#taken(socket, heard, signal))) continue;
+        heard.listenTo(socket);
+        this.#options.serve(socket, this.#options.tls.identify(socket));
       } catch (error) {
         if (signal.aborted) return;
         const ms = backoff.next();
@@ -133,11 +137,12 @@ export class TunnelDialler {
   }
 
   /** Waits until the peer speaks; false, and the connection is ended, where it goes or has waited for too long. */
-  #taken(socket: TLSSocket, signal: AbortSignal): Promise<boolean> {
+  #taken(socket: TLSSocket, heard: HeardPeer, signal: AbortSignal): Promise<boolean> {
     const { clock, random, replaceAfterMs } = this.#options;
     return new Promise((resolve) => {
       const finish = (taken: boolean) => {
         cancel();
+        stopListening();
         signal.removeEventListener("abort", onGone);
         socket.off("readable", onReadable).off("end", onGone).off("close", onGone);
         if (!taken) socket.destroy();
@@ -151,6 +156,7 @@ export class TunnelDialler {
       };
       const onGone = () => finish(false);
       const cancel = clock.after(replaceAfterMs * (1 - 0.3 * random()), onGone);
+      const stopListening = heard.onSilence(onGone);
       socket.on("error", () => {});
       socket.on("readable", onReadable).on("end", onGone).on("close", onGone);
       signal.addEventListener("abort", onGone, { once: true });

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { CONSUMER_LABEL } from "@fjord/api";
+import { Cache, ConfigMap } from "@fjord/kube";
+import type { Bed } from "@fjord/testbed";
+import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
+import { TestProvider } from "../proxy/test-provider.ts";
+import { type RemoteSite, remoteTiming } from "../remote-site.ts";
+import { means } from "../server/test-sites.ts";
+
+describe("a provider behind a network that breaks", { skip: kubernetesSkip() }, () => {
+  let bed: Bed;
+  let provider: TestProvider;
+  const names: [string, string] = ["", ""];
+
+  before(async () => {
+    bed = await startTestBed({ sites: 2, components: "apiserver" });
+    const [near, far] = bed.sites;
+    assert.ok(near !== undefined && far !== undefined);
+    names.splice(0, 2, near.name, far.name);
+    provider = await TestProvider.start(far);
+  });
+  after(async () => {
+    await provider?.[Symbol.asyncDispose]();
+    await bed?.stop();
+  });
+
+  for (const way of ["dialled", "tunnelled"] as const) {
+    for (const reset of [false, true]) {
+      test(`${way}: its loss (${reset ? "connections reset" : "silence"}) and its return are seen at once`, async () => {
+        const [near, far] = names;
+        const [from, to] = way === "dialled" ? [near, far] : [far, near];
+        await using consumer = await provider.consume(way, {}, (target) => bed.path(from, to).expose(target));
+        const { remote } = consumer;
+        await until(remote, () => remote.reachability.reachable);
+        assert.equal(remote.reachability.reason, way === "dialled" ? "Dialled" : "Tunnelled");
+
+        const stop = new AbortController();
+        const maps = new Cache({ ...means, kind: ConfigMap, client: remote.kube, timing: remoteTiming });
+        const running = maps.run(stop.signal);
+        await maps.waitForSync();
+
+        const cutAt = Date.now();
+        await bed.cut(near, far, { reset });
+        await until(remote, () => !remote.reachability.reachable);
+        const lost = Date.now() - cutAt;
+        assert.ok(lost < 3_000, `lost after ${lost} ms`);
+        assert.ok(remote.reachability.since <= Date.now());
+        await assert.rejects(remote.kube.list(ConfigMap));
+
+        const name = `made-meanwhile-${way}-${reset}`;
+        const labels = { [CONSUMER_LABEL]: provider.consumer.id };
+        const namespace = provider.twinOf(provider.consumer);
+        const metadata = { name, namespace, labels };
+        await provider.client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata });
+
+        const healedAt = Date.now();
+        await bed.heal(near, far);
+        await until(remote, () => remote.reachability.reachable);
+        const returned = Date.now() - healedAt;
+        assert.ok(returned < 1_500, `back after ${returned} ms`);
+        await new Promise<void>((resolve) => {
+          maps.addHandler({ onAdd: (object) => void (object.metadata.name === name && resolve()) });
+        });
+        const caughtUp = Date.now() - healedAt;
+        assert.ok(caughtUp < 4_000, `watches went on after ${caughtUp} ms`);
+        stop.abort();
+        await running;
+      });
+    }
+  }
+});
+
+function until(remote: RemoteSite, condition: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!condition()) return;
+      unsubscribe();
+      resolve();
+    };
+    const unsubscribe = remote.onChange(look);
+    look();
+  });
+}
