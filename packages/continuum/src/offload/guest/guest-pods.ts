@@ -12,6 +12,7 @@ import {
   isNotFound,
   isTooManyRequests,
   Namespace,
+  Node,
   Pod,
   type Reconcile,
   type Result,
@@ -23,6 +24,7 @@ import {
 import { isTerminal, podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import type { LiveContract, LiveContracts } from "../../market/live-contracts.ts";
+import { ONLY_ONE_ANNOTATION } from "../pod/forge/index.ts";
 import { admit } from "./admission.ts";
 import { FIELD_MANAGER, followShadow, isBehind } from "./guest-changes.ts";
 import { HintedShadows, type SeenWrite } from "./guest-hints.ts";
@@ -38,6 +40,11 @@ export interface GuestPodsOptions {
   readonly contracts: LiveContracts;
   /** What the owner lets guests do beyond Kubernetes' baseline. @default nothing */
   readonly allowed?: readonly GuestPrivilege[];
+  /**
+   * How long after the end of its grace a pod may still be there before its node is asked about, in milliseconds.
+   * @default 5_000
+   */
+  readonly givenUpMs?: number;
   /** How many guests are worked on at once. @default 16 */
   readonly concurrency?: number;
 }
@@ -196,13 +203,31 @@ export class GuestPods implements Runnable {
       this.#tell(shadow, 0);
       return done();
     }
-    if (isEnding) return done();
+    if (isEnding) return await this.#awaitEnd(shadow, pod, signal);
     const contract = this.#contractOf(pod);
     if (contract === undefined || contract.drained) return await this.#dismiss(shadow, pod, memory, contract, signal);
     if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, signal);
     const isUrgent =
       shadow.status?.podUid === undefined ? shadow.spec.recreate === "Never" : shadow.status.podUid !== memory.podUid;
     this.#tell(shadow, isUrgent ? 0 : phase === "Running" ? STATUS_MS.running : STATUS_MS.pending);
+    return done();
+  }
+
+  /** A pod that does not end because its node is away is given up, unless there may be only one. */
+  async #awaitEnd(shadow: ShadowPod, pod: Pod, signal: AbortSignal): Promise<Result> {
+    const { home, givenUpMs = 5_000 } = this.#options;
+    const { clock, client } = home;
+    const isBound = pod.spec?.nodeName !== undefined && pod.spec.nodeName !== "";
+    const mayBeTwo = shadow.spec.recreate === "Always" && shadow.metadata.annotations?.[ONLY_ONE_ANNOTATION] !== "true";
+    if (!mayBeTwo || !isBound) return done();
+    const left = Date.parse(pod.metadata.deletionTimestamp ?? "") + givenUpMs - clock.now();
+    if (left > 0) return againAfter(left);
+    const node = await client.get(Node, { name: pod.spec?.nodeName ?? "" }, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    const isThere = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+    if (isThere) return againAfter(givenUpMs);
+    await this.#delete(pod, 0, signal);
     return done();
   }
 

@@ -18,6 +18,7 @@ import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../peering/remote-site.ts";
 import type { KnownVirtualNode } from "../virtual-nodes.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
+import { PodTokens } from "./pod-tokens.ts";
 import type { RemotePods } from "./remote-pods.ts";
 import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./status/index.ts";
 
@@ -34,6 +35,8 @@ export interface PodLifeOptions {
   readonly home: Pick<Home, "identity" | "clock" | "logger" | "client"> & { readonly recorder: EventSink };
   readonly writer: StatusWriter;
   readonly homeApi?: ForgeContext["homeApi"];
+  /** Whether the contract behind the place has ended, and with it whatever was there. */
+  readonly isOver: (place: Place) => boolean;
 }
 
 /** What this process knows of a pod beyond what the caches show. */
@@ -48,20 +51,28 @@ interface Memory {
   told?: string;
   /** The pod is being taken from the own API. */
   finished?: boolean;
+  /** Since when a twin namespace was waited for. */
+  awaitedSince?: number;
 }
+
+/** How long a pod waits for its namespace's twin before it says so. */
+const TWIN_MS = 3_000;
 
 /** Brings one pod at a time to the provider, back and to its end. Holds nothing that cannot be found out again. */
 export class PodLife {
   readonly #options: PodLifeOptions;
   readonly #memories = new Map<string, Memory>();
+  readonly #tokens: PodTokens;
 
   constructor(options: PodLifeOptions) {
     this.#options = options;
+    this.#tokens = new PodTokens(options.home);
   }
 
   /** The pod is no more at home. */
   forget(uid: string): void {
     this.#memories.delete(uid);
+    this.#tokens.forget(uid);
     this.#options.writer.forget(uid);
   }
 
@@ -77,15 +88,19 @@ export class PodLife {
     const shadow = place.remote.shadowOf(uid);
     if (shadow === undefined) return await this.#begin(pod, place, memory, signal);
     memory.made = undefined;
-    await this.#keepForged(pod, shadow, place, signal);
     this.#report(pod, place, shadow);
-    return done();
+    await this.#keepForged(pod, shadow, place, signal);
+    return await this.#keepTokens(pod, shadow, place, memory, signal);
   }
 
   /** A pod that is to end: first the shadow, then the guest, and only then the pod at home. */
   async end(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
     const { uid = "" } = pod.metadata;
     const { remote, site } = place;
+    if (this.#options.isOver(place)) {
+      this.finish(pod);
+      return done();
+    }
     if (!remote.hasSynced || !site.reachability.reachable) return done();
     const memory = this.#memoryOf(uid);
     const shadow = remote.shadowOf(uid);
@@ -131,7 +146,7 @@ export class PodLife {
   async #begin(pod: Pod, place: Place, memory: Memory, signal: AbortSignal): Promise<Result> {
     const { twin, remote, site } = place;
     const { name = "" } = pod.metadata;
-    if (twin === undefined) return done();
+    if (twin === undefined) return this.#awaitTwin(pod, memory);
     if (memory.made !== undefined && !this.#hasPassed(memory.made.resourceVersion, remote)) return done();
     if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {
       return this.#refuse(pod, place, "the provider has lost the pod, and it is not to be run twice", "Lost");
@@ -145,9 +160,36 @@ export class PodLife {
     try {
       const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin), { signal });
       this.#remember(memory, made, twin);
+      return await this.#keepTokens(pod, made, place, memory, signal);
     } catch (error) {
       return await this.#troubled(error, pod, place, twin, memory, signal);
     }
+  }
+
+  async #keepTokens(
+    pod: Pod,
+    shadow: ShadowPod,
+    { site }: Place,
+    memory: Memory,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    try {
+      const next = await this.#tokens.keep(pod, shadow, site.id, site.kube, signal);
+      return next === undefined ? done() : againAfter(next);
+    } catch (error) {
+      if (error instanceof ApiError) this.#tell(pod, memory, "TokenMissing", describeError(error));
+      throw error;
+    }
+  }
+
+  /** A twin may be a moment away; of one that does not come, the pod tells. */
+  #awaitTwin(pod: Pod, memory: Memory): Result {
+    const now = this.#options.home.clock.now();
+    memory.awaitedSince ??= now;
+    const left = memory.awaitedSince + TWIN_MS - now;
+    if (left > 0) return againAfter(left);
+    const message = `namespace ${pod.metadata.namespace} has no usable twin at the site behind node ${pod.spec?.nodeName}`;
+    this.#trouble(pod, memory, "AwaitingTwin", message);
     return done();
   }
 

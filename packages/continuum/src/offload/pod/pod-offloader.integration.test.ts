@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CONSUMER_LABEL, ORIGIN_UID_LABEL, ShadowPod } from "@fjord/api";
-import { CoreEvent, Pod } from "@fjord/kube";
+import { CoreEvent, Node, Pod, Secret } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
-import { CONSUMER, isReady, newPod, type PodBed, SHOP, startPodBed, TWIN, until } from "./test-pod-bed.ts";
+import { CONSUMER, isReady, newPod, type PodBed, PROVIDER, SHOP, startPodBed, TWIN, until } from "./test-pod-bed.ts";
 
 const main = { name: "main", image: "busybox:1" };
 const home = (name: string) => ({ name, namespace: SHOP });
@@ -225,5 +225,70 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     await until<Pod>(provider, Pod, away("drained"), (pod) => pod === undefined);
     contracts.set({});
     await remove("drained");
+  });
+
+  it("has its service account's token where it asks for one, until it ends", async () => {
+    const { consumer, provider } = bed;
+    const token = { path: "token", audience: "vault", expirationSeconds: 600 };
+    const volumes = [{ name: "vault", projected: { sources: [{ serviceAccountToken: token }] } }];
+    const pod = await run(newPod("vaulted", { volumes }));
+    const { items } = await provider.list(Secret, { namespace: TWIN, labelSelector: CONSUMER_LABEL });
+    assert.equal(items.length, 1);
+    const jwt = Buffer.from(items[0]?.data?.token ?? "", "base64").toString();
+    const claims = JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString());
+    assert.deepEqual(claims.aud, ["vault"]);
+    assert.equal(claims["kubernetes.io"].pod.uid, pod.metadata.uid);
+    const guest = await provider.get(Pod, away("vaulted"));
+    assert.equal(guest.spec?.volumes?.[0]?.projected?.sources?.[0]?.secret?.name, items[0]?.metadata.name);
+    assert.equal(guest.spec?.automountServiceAccountToken, false);
+    await remove("vaulted");
+    await until<Pod>(provider, Secret, away(items[0]?.metadata.name ?? ""), (secret) => secret === undefined);
+    assert.equal((await consumer.list(Secret, { namespace: SHOP })).items.length, 0);
+  });
+
+  it("is given up with a node that is away, and made again elsewhere", async () => {
+    const { provider } = bed;
+    await run(newPod("stranded"));
+    const guest = await provider.get(Pod, away("stranded"));
+    const kwok = bed.bed.site("site-2").process("kwok");
+    await kwok.pause();
+    try {
+      const conditions = [{ type: "Ready", status: "Unknown", reason: "Silent", message: "" }];
+      const node = { name: guest.spec?.nodeName ?? "" };
+      await provider.patch(Node, node, "strategic", { status: { conditions } }, { subresource: "status" });
+      await provider.delete(Pod, away("stranded"), { gracePeriodSeconds: 1 });
+      await until<Pod>(
+        provider,
+        Pod,
+        away("stranded"),
+        (pod) => pod !== undefined && pod.metadata.uid !== guest.metadata.uid,
+      );
+    } finally {
+      await kwok.resume();
+    }
+    await until<Pod>(
+      bed.consumer,
+      Pod,
+      home("stranded"),
+      (pod) => pod?.status?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    await remove("stranded");
+  });
+
+  it("whose contract has ended is not waited for", async () => {
+    const { consumer, sites, provider } = bed;
+    await run(newPod("over"));
+    await bed.end("guests");
+    const contract = {
+      id: "c-1",
+      phase: "Ended",
+      standing: "Ended",
+      endReason: "Revoked",
+      tenantReady: false,
+    } as const;
+    sites.tell({ id: PROVIDER, published: {}, endpoints: [], contracts: [contract] });
+    await consumer.delete(Pod, home("over"));
+    await until<Pod>(consumer, Pod, home("over"), (pod) => pod === undefined);
+    await provider.get(Pod, away("over"));
   });
 });

@@ -1,3 +1,4 @@
+import { Contract } from "@fjord/api";
 import {
   againAfter,
   Controller,
@@ -8,6 +9,7 @@ import {
   type Request,
   type Result,
   type Runnable,
+  type SharedCache,
 } from "@fjord/kube";
 import { StatusWriter } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
@@ -45,6 +47,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
   readonly #life: PodLife;
   readonly #writer: StatusWriter;
   readonly #controller: Controller;
+  readonly #contracts: SharedCache<Contract>;
   readonly #remotes = new Map<SiteId, RemotePods & { wasReachable?: boolean }>();
 
   constructor(options: PodOffloaderOptions) {
@@ -53,7 +56,9 @@ export class PodOffloader implements OffloadedPods, Runnable {
     const { client, clock, random, logger } = home;
     this.#pods = new HomePods({ ...options, onGone: (uid) => this.#life.forget(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
-    this.#life = new PodLife({ home, writer: this.#writer, ...(homeApi && { homeApi }) });
+    this.#contracts = home.caches.open(Contract);
+    const isOver = (place: Place) => isContractOver(place, this.#contracts.cache.get({ name: place.node.contract }));
+    this.#life = new PodLife({ home, writer: this.#writer, isOver, ...(homeApi && { homeApi }) });
     this.#controller = new Controller({
       name: "offloaded-pods",
       sources: [],
@@ -104,6 +109,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
     this.#pods.stop();
     await Promise.all(this.#remotes.values().map((remote) => remote.stop()));
     this.#remotes.clear();
+    this.#contracts[Symbol.dispose]();
   }
 
   readonly #reconcile: Reconcile = async ({ namespace = "", name }, { signal }): Promise<Result> => {
@@ -216,6 +222,14 @@ export class PodOffloader implements OffloadedPods, Runnable {
       if (shadow.metadata.namespace === twin) this.#controller.enqueue({ namespace, name });
     }
   }
+}
+
+/** A renewal ends the contract before it too, but nothing that runs under it. */
+function isContractOver({ site, node }: Place, contract: Contract | undefined): boolean {
+  const ended = contract?.status?.conditions?.find(({ type, status }) => type === "Ended" && status === "True");
+  if (ended !== undefined) return ended.reason !== "Superseded";
+  const told = site.report?.contracts.find(({ id }) => id === node.contract);
+  return told?.phase === "Ended" && told.endReason !== "Superseded";
 }
 
 function requestOf(key: string): Request {

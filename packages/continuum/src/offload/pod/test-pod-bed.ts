@@ -82,10 +82,12 @@ export class FakeSites implements RemoteSites {
   readonly #listeners = new Listeners<[string]>();
   onChange = this.#listeners.on;
   readonly site: RemoteSite;
+  #report: RemoteSite["report"];
   #reachability: Reachability = { reachable: true, since: 0, reason: "Dialled", message: "" };
 
   constructor(kube: KubeClient) {
     const reachability = () => this.#reachability;
+    const report = () => this.#report;
     this.site = {
       id: PROVIDER,
       kube,
@@ -93,10 +95,17 @@ export class FakeSites implements RemoteSites {
       get reachability() {
         return reachability();
       },
-      report: undefined,
+      get report() {
+        return report();
+      },
       onChange: (listener) => this.#listeners.on(() => listener()),
       refresh: () => {},
     };
+  }
+
+  tell(report: RemoteSite["report"]): void {
+    this.#report = report;
+    this.#listeners.tell(PROVIDER);
   }
 
   reach(reachable: boolean): void {
@@ -172,7 +181,7 @@ export async function startPodBed(options: PodBedOptions = {}) {
     const home = homeOf(client, isConsumer ? CONSUMER : PROVIDER, options.logger ?? silentLogger);
     const part: PodOffloader | GuestPods = isConsumer
       ? new PodOffloader({ home, nodes, twins, sites })
-      : new GuestPods({ home, contracts });
+      : new GuestPods({ home, contracts, givenUpMs: 300 });
     running.set(which, runParts(home, part));
     return part;
   };

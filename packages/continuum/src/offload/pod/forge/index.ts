@@ -7,4 +7,4 @@ export {
   wantedTokens,
   wantsHomeAuthority,
 } from "./service-account.ts";
-export { FORGED_ANNOTATION, forgeShadowPod, recreateWish } from "./shadow-pod-forge.ts";
+export { FORGED_ANNOTATION, forgeShadowPod, ONLY_ONE_ANNOTATION, recreateWish } from "./shadow-pod-forge.ts";

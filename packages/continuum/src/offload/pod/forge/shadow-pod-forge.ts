@@ -11,6 +11,9 @@ import { leaveServiceAccount } from "./service-account.ts";
 /** On a ShadowPod: a digest of what it asks for, so that whoever follows it need not keep the whole. */
 export const FORGED_ANNOTATION = "fjord.dev/forged";
 
+/** On a ShadowPod: where it cannot be known whether the pod still runs, no other is made. */
+export const ONLY_ONE_ANNOTATION = "fjord.dev/only-one";
+
 const chain: readonly Mutator[] = [carryMetadata, forgetPlacement, leaveServiceAccount, keepDownward, applyPodPatch];
 
 /** The shadow of a pod: what it needs, without what must not leak, and with what the other side needs. */
@@ -24,7 +27,10 @@ export function forgeShadowPod(pod: Pod, context: ForgeContext): ShadowPod {
       name,
       namespace: context.twinNamespace,
       labels: { [CONSUMER_LABEL]: context.consumer },
-      annotations: { [FORGED_ANNOTATION]: digest(template) },
+      annotations: {
+        [FORGED_ANNOTATION]: digest(template),
+        ...(isOnlyOne(pod) && { [ONLY_ONE_ANNOTATION]: "true" }),
+      },
     },
     spec: { contract: context.contract, originUid: uid, pod: template, recreate: recreateWish(pod) },
   });
@@ -39,6 +45,11 @@ export function forgeTemplate(pod: Pod, context: ForgeContext): PodTemplate {
 export function recreateWish(pod: Pod): "Always" | "Never" {
   const isOfJob = pod.metadata.ownerReferences?.some(({ kind, controller }) => kind === "Job" && controller) ?? false;
   return isOfJob || pod.spec?.restartPolicy === "Never" ? "Never" : "Always";
+}
+
+/** A StatefulSet promises that there are never two of a name. */
+function isOnlyOne({ metadata }: Pod): boolean {
+  return metadata.ownerReferences?.some(({ kind, controller }) => kind === "StatefulSet" && controller) ?? false;
 }
 
 function digest(template: unknown): string {

@@ -54,7 +54,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     initialized: condition(guest, "Initialized")?.status === "True" || phase === "Running",
     sandboxReady: condition(guest, "PodReadyToStartContainers")?.status === "True" || phase === "Running",
     statuses: new Map([...statuses.init, ...statuses.main].map((status) => [status.name, status])),
-    ...disruption(guest),
+    ...(phase === "Failed" && disruption(guest)),
     ...(offloaded && { offloaded }),
   };
   return {

@@ -1,0 +1,95 @@
+import { CONSUMER_LABEL, MANAGED_LABEL, type ShadowPod } from "@fjord/api";
+import { ConfigMap, type KubeClient, type Pod, Secret } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import { HOME_CA_CONFIG_MAP, wantedTokens, wantsHomeAuthority } from "./forge/index.ts";
+
+const FIELD_MANAGER = "fjord-pods";
+/** Of a token's life; kubelets renew theirs at the same time. */
+const RENEWED_AT = 0.8;
+const SOONEST_MS = 10_000;
+
+/**
+ * Brings tokens of service accounts to pods elsewhere that ask for them, and newer ones in time. They are bound to the
+ * pod at home and die with it; the Secrets that carry them are the ShadowPod's and go with it.
+ */
+export class PodTokens {
+  readonly #home: Pick<Home, "client" | "clock" | "identity">;
+  /** By uid of the pod: when its tokens are to be renewed. */
+  readonly #renewals = new Map<string, number>();
+  /** Sites and namespaces that have the authority of the home API, as far as this process knows. */
+  readonly #authorities = new Set<string>();
+
+  constructor(home: Pick<Home, "client" | "clock" | "identity">) {
+    this.#home = home;
+  }
+
+  forget(uid: string): void {
+    this.#renewals.delete(uid);
+  }
+
+  /** Milliseconds until this is to be called again; undefined for a pod that wants nothing. */
+  async keep(
+    pod: Pod,
+    shadow: ShadowPod,
+    site: string,
+    client: KubeClient,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { namespace: twin = "" } = shadow.metadata;
+    if (wantsHomeAuthority(pod)) await this.#bringAuthority(pod, twin, site, client, signal);
+    const wanted = wantedTokens(pod);
+    if (wanted.length === 0) return undefined;
+    const { clock } = this.#home;
+    const { uid = "" } = pod.metadata;
+    const due = this.#renewals.get(uid) ?? 0;
+    if (due > clock.now()) return due - clock.now();
+    const ends = await Promise.all(wanted.map((token) => this.#bring(token, pod, shadow, client, signal)));
+    const life = Math.min(...ends) - clock.now();
+    const next = Math.max(SOONEST_MS, life * RENEWED_AT);
+    this.#renewals.set(uid, clock.now() + next);
+    return next;
+  }
+
+  /** Gives when the token ends. */
+  async #bring(
+    { secret, audience, expirationSeconds }: ReturnType<typeof wantedTokens>[number],
+    pod: Pod,
+    { apiVersion, kind, metadata: { name = "", namespace = "", uid = "" } }: ShadowPod,
+    client: KubeClient,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { namespace: home = "", name: podName = "", uid: podUid = "" } = pod.metadata;
+    const account = { namespace: home, name: pod.spec?.serviceAccountName ?? "default" };
+    const boundObject = { kind: "Pod", apiVersion: "v1", name: podName, uid: podUid } as const;
+    const audiences = audience === undefined ? {} : { audiences: [audience] };
+    const issued = await this.#home.client.createToken(account, {
+      ...audiences,
+      expirationSeconds,
+      boundObject,
+      signal,
+    });
+    const object = {
+      metadata: {
+        name: secret,
+        namespace,
+        labels: { [CONSUMER_LABEL]: this.#home.identity.id, [MANAGED_LABEL]: "pods" },
+        ownerReferences: [{ apiVersion, kind, name, uid }],
+      },
+      type: "Opaque",
+      data: { token: Buffer.from(issued.token).toString("base64") },
+    };
+    await client.apply(Secret, object, { fieldManager: FIELD_MANAGER, force: true, signal });
+    return Date.parse(issued.expirationTimestamp);
+  }
+
+  async #bringAuthority(pod: Pod, twin: string, site: string, client: KubeClient, signal: AbortSignal): Promise<void> {
+    const key = `${site}/${twin}`;
+    if (this.#authorities.has(key)) return;
+    const { namespace = "" } = pod.metadata;
+    const { data } = await this.#home.client.get(ConfigMap, { name: "kube-root-ca.crt", namespace }, { signal });
+    const labels = { [CONSUMER_LABEL]: this.#home.identity.id, [MANAGED_LABEL]: "pods" };
+    const object = { metadata: { name: HOME_CA_CONFIG_MAP, namespace: twin, labels }, data: data ?? {} };
+    await client.apply(ConfigMap, object, { fieldManager: FIELD_MANAGER, force: true, signal });
+    this.#authorities.add(key);
+  }
+}
