@@ -275,6 +275,7 @@ export class PodLife {
     }
     await deleteShadow(client, namespace, name, uid, signal);
     memory.deleted = uid;
+    await this.#tokens.takeBack(pod, namespace, client, signal);
   }
 
   #report(pod: Pod, { node, remote }: Place, shadow: ShadowPod | undefined): void {

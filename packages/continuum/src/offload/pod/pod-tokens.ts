@@ -1,5 +1,5 @@
 import { CONSUMER_LABEL, MANAGED_LABEL, type ShadowPod } from "@fjord/api";
-import { ConfigMap, type KubeClient, type Pod, Secret } from "@fjord/kube";
+import { ConfigMap, isNotFound, type KubeClient, type Pod, Secret } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { HOME_CA_CONFIG_MAP, wantedTokens, wantsHomeAuthority } from "./forge/index.ts";
 
@@ -48,6 +48,19 @@ export class PodTokens {
     const next = Math.max(SOONEST_MS, life * RENEWED_AT);
     this.#renewals.set(uid, clock.now() + next);
     return next;
+  }
+
+  /** Takes the pod's tokens back. Whatever is not reached here goes with the ShadowPod, a little later. */
+  async takeBack(pod: Pod, twin: string, client: KubeClient, signal: AbortSignal): Promise<void> {
+    await Promise.all(
+      wantedTokens(pod).map(async ({ secret }) => {
+        try {
+          await client.delete(Secret, { name: secret, namespace: twin }, { signal });
+        } catch (error) {
+          if (!isNotFound(error)) throw error;
+        }
+      }),
+    );
   }
 
   /** Gives when the token ends. */
