@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { parseDuration } from "../duration.ts";
 import { amountsOf, formatAmounts, larger, minus, plus, sameAmounts } from "./amounts.ts";
 
 describe("amounts", () => {

@@ -89,20 +89,16 @@ export class ContractBook implements LiveContracts {
     });
   }
 
-  /** What the consumer's owner wants of it. */
+  /** What the consumer's owner wants of it. To cancel one of a line cancels what took its place, too. */
   hear(caller: Caller, id: string, standing: Standing): Promise<Contract> {
     return this.#lock.hold(async () => {
       await this.#store.fresh();
       const contract = this.#own(caller.id, id);
-      const now = this.#home.clock.now();
-      if ((contract.status?.peerStanding ?? "Open") === standing) return contract;
-      if (endOf(contract, "Provider", now) !== undefined) return contract;
-      if (!isSigned(contract) && standing === "Ended") {
-        await this.#store.remove(contract);
-        return contract;
-      }
-      const told = { ...contract, status: { ...contract.status, peerStanding: standing } };
-      return await this.#store.writeStatus(id, lifeStatus(told, "Provider", now));
+      const heard = await this.#hear(contract, standing);
+      if (standing !== "Ended") return heard;
+      // A consumer that fails halfway through a renewal knows the contract before, and not the one that was made.
+      for (const other of this.#lineOf(contract)) await this.#hear(other, standing);
+      return heard;
     });
   }
 
@@ -172,6 +168,18 @@ export class ContractBook implements LiveContracts {
     return this.#store.onChange(({ spec }) => {
       if (spec.terms.provider === this.#home.identity.id) listener(spec.terms.consumer);
     });
+  }
+
+  async #hear(contract: Contract, standing: Standing): Promise<Contract> {
+    const now = this.#home.clock.now();
+    if ((contract.status?.peerStanding ?? "Open") === standing) return contract;
+    if (endOf(contract, "Provider", now) !== undefined) return contract;
+    if (!isSigned(contract) && standing === "Ended") {
+      await this.#store.remove(contract);
+      return contract;
+    }
+    const told = { ...contract, status: { ...contract.status, peerStanding: standing } };
+    return await this.#store.writeStatus(contract.spec.terms.id, lifeStatus(told, "Provider", now));
   }
 
   #provided(): Contract[] {

@@ -12,6 +12,7 @@ import { requestIdFor } from "./contract-id.ts";
 import { isSigned, lifeStatus } from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
 import { TermsRefused } from "./errors.ts";
+import { readReport } from "./report-check.ts";
 import { readTerms, wrongWith } from "./terms-check.ts";
 
 /** As many contracts of one Peering can have ended within the hour that a provider remembers them. */
@@ -71,7 +72,9 @@ export class Negotiation {
       { site: terms.provider, value: provider.signature },
       { site: terms.consumer, value: signature },
     ];
-    const signed = { ...contract, status: { ...contract.status, signatures } };
+    // Said by the provider at this very moment: else the first report would bring a second write.
+    const peerStanding = readReport(report)?.standing ?? "Open";
+    const signed = { ...contract, status: { ...contract.status, signatures, peerStanding } };
     const active = await this.#store.writeStatus(terms.id, lifeStatus(signed, "Consumer", clock.now()));
     return { contract: active, report };
   }

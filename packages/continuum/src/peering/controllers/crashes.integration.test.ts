@@ -48,7 +48,8 @@ describe("an agreement", { skip: kubernetesSkip() }, () => {
       await sites.killConsumer(mortal.client);
       const name = `c${nth}`;
       await sites.peer(name);
-      await Promise.race([mortal.died, sites.agreed(name).then(() => sites.unpeer(name))]).catch(() => {});
+      await Promise.race([mortal.died, sites.agreed(name)]);
+      if (!mortal.isDead()) await Promise.race([mortal.died, sites.unpeer(name)]);
       if (!mortal.isDead()) break;
       deaths++;
       await sites.killConsumer();

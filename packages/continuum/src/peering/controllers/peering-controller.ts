@@ -4,6 +4,7 @@ import {
   againAfter,
   type Cache,
   Controller,
+  compareResourceVersions,
   done,
   generationChanged,
   getCondition,
@@ -50,6 +51,7 @@ export class PeeringController implements Runnable {
   readonly #pairing: Pairing;
   readonly #agreement: Agreement;
   readonly #end: PeeringEnd;
+  readonly #written = new Map<string, Peering>();
 
   constructor(options: PeeringControllerOptions) {
     this.#options = options;
@@ -93,7 +95,7 @@ export class PeeringController implements Runnable {
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Result> {
     const { client } = this.#options.home;
-    const found = this.#peerings.get({ name });
+    const found = this.#newest(name);
     if (found === undefined) return done();
     if (isBeingDeleted(found)) return await this.#end.bringAbout(found, PEERING_FINALIZER, signal);
     const peering = await addFinalizer(client, Peering, found, PEERING_FINALIZER, { signal });
@@ -169,7 +171,6 @@ export class PeeringController implements Runnable {
   async #say(peering: Peering, outlook: Outlook, signal: AbortSignal): Promise<void> {
     const { client, clock, recorder } = this.#options.home;
     const name = peering.metadata.name ?? "";
-    // What the cache holds may be older than the last status that was written here: then it is written once more.
     const status = peeringStatus(peering, outlook, clock.now());
     if (sameContent(status, peering.status)) return;
     const before = getCondition(peering.status?.conditions, "Agreed")?.reason;
@@ -177,7 +178,21 @@ export class PeeringController implements Runnable {
     if (before !== reason && ["NotSharing", "ConsumerRefused", "AmountRefused", "ContractEnded"].includes(reason)) {
       recorder.event(peering, { type: "Warning", reason, message });
     }
-    await client.patch(Peering, { name }, "merge", { status }, { subresource: "status", signal });
+    const written = await client.patch(Peering, { name }, "merge", { status }, { subresource: "status", signal });
+    this.#written.set(name, written);
+  }
+
+  /** The Peering as the cache has it, or as it was last written here, where the cache has not heard of that yet. */
+  #newest(name: string): Peering | undefined {
+    const cached = this.#peerings.get({ name });
+    const written = this.#written.get(name);
+    if (cached === undefined || written === undefined) {
+      this.#written.delete(name);
+      return cached;
+    }
+    const { uid, resourceVersion = "" } = cached.metadata;
+    const order = compareResourceVersions(resourceVersion, written.metadata.resourceVersion ?? "");
+    return uid === written.metadata.uid && order !== undefined && order < 0 ? written : cached;
   }
 
   #withSite(site: string): { name: string }[] {

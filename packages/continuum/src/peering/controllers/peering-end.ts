@@ -13,7 +13,7 @@ import {
   setCondition,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import { type ContractStore, endOf, isRefusal } from "../../market/index.ts";
+import { type ContractStore, endOf, isRefusal, lineOf } from "../../market/index.ts";
 import type { RemoteSite, RemoteSites } from "../remote-site.ts";
 import type { Agreement } from "./agreement.ts";
 import { ProviderSilent } from "./errors.ts";
@@ -50,10 +50,10 @@ export class PeeringEnd {
       return againAfter(forced ? LOOK_AGAIN_MS / 4 : LOOK_AGAIN_MS * 10);
     }
     await this.#options.store.fresh();
-    for (const contract of this.#options.agreement.contractsOf(peering)) {
-      await this.#cancel(peering, contract, forced, signal);
-      await this.#options.store.remove(contract);
-    }
+    const contracts = this.#options.agreement.contractsOf(peering);
+    const newest = Map.groupBy(contracts, ({ spec }) => lineOf(spec.terms.id)).values();
+    for (const [contract] of newest) if (contract) await this.#cancel(peering, contract, forced, signal);
+    for (const contract of contracts) await this.#options.store.remove(contract);
     await removeFinalizer(client, Peering, peering, finalizer, { signal });
     return done();
   }
@@ -87,7 +87,7 @@ export class PeeringEnd {
     const { home, sites } = this.#options;
     const { id, provider } = contract.spec.terms;
     const end = endOf(contract, "Consumer", home.clock.now());
-    if (end !== undefined && end !== "Cancelled") return;
+    if (end !== undefined && end !== "Cancelled" && end !== "Superseded") return;
     const site = sites.get(provider);
     if (site === undefined) return;
     try {

@@ -24,6 +24,8 @@ import { ownStatus, peerStatus, type SiteStatus } from "./site-status.ts";
 
 export const SITE_FINALIZER = "fjord.dev/site";
 
+const AMOUNTS_AFTER_MS = 250;
+
 export interface SiteControllerOptions {
   readonly home: Home;
   readonly own: OwnSite;
@@ -67,7 +69,8 @@ export class SiteController implements Runnable {
     const unsubscribe = [
       sites.onChange((id) => this.#siteChanged(id)),
       own.onChange(ownChanged),
-      book.onChange(ownChanged),
+      // Nobody waits for the amounts in the Site, and contracts come in bursts.
+      book.onChange(() => this.#controller.enqueue({ name: own.name }, AMOUNTS_AFTER_MS)),
     ];
     const nodes = own.run(stop);
     ownChanged();

@@ -1,4 +1,5 @@
 import { CONSUMER_LABEL, Site, TwinNamespace } from "@fjord/api";
+import { describeError } from "@fjord/base";
 import {
   type Cache,
   Controller,
@@ -39,7 +40,8 @@ export class TenantController implements Tenants, Runnable {
   /** Making and removing what one consumer has take turns: they would undo each other's work halfway. */
   readonly #turns = new Map<SiteId, Promise<void>>();
   readonly #listeners = new Set<(consumer: SiteId) => void>();
-  #clusterRole = "";
+  readonly #namespaces: readonly Cache<Namespace>[];
+  #clusterRole: { readonly wanted: string; readonly made: Promise<void> } | undefined;
 
   constructor(options: TenantControllerOptions) {
     this.#options = options;
@@ -47,6 +49,9 @@ export class TenantController implements Tenants, Runnable {
     this.#twins = caches.open(TwinNamespace).cache;
     const tenants = caches.open(Namespace, { labelSelector: TENANT_LABEL }).cache;
     const twinNamespaces = caches.open(Namespace, { labelSelector: CONSUMER_LABEL }).cache;
+    this.#namespaces = [tenants, twinNamespaces];
+    tenants.addIndex(BY_CONSUMER, ({ metadata }) => oneOrNone(metadata.labels?.[TENANT_LABEL]));
+    twinNamespaces.addIndex(BY_CONSUMER, ({ metadata }) => oneOrNone(metadata.labels?.[CONSUMER_LABEL]));
     tenants.addHandler({
       onUpdate: (_, namespace) => {
         if (isBeingDeleted(namespace)) this.#lost(namespace);
@@ -96,6 +101,10 @@ export class TenantController implements Tenants, Runnable {
     });
     try {
       await this.#options.contractsKnown();
+      // So that the first consumer need not wait for it.
+      void this.#ensureClusterRole().catch((error: unknown) => {
+        this.#options.home.logger.warn("cannot write the role of tenants yet", { error: describeError(error) });
+      });
       await this.#controller.run(stop, abandon);
     } finally {
       unsubscribe();
@@ -128,12 +137,17 @@ export class TenantController implements Tenants, Runnable {
     this.#tell(consumer);
   }
 
-  async #ensureClusterRole(): Promise<void> {
+  /** One role for all tenants: written when this process begins, and when its owner lists other custom resources. */
+  #ensureClusterRole(): Promise<void> {
     const reflection = this.#options.ownSite()?.spec.reflection;
     const wanted = JSON.stringify(reflection ?? []);
-    if (this.#clusterRole === wanted) return;
-    await makeClusterRole(this.#options.home.client, reflection);
-    this.#clusterRole = wanted;
+    if (this.#clusterRole?.wanted === wanted) return this.#clusterRole.made;
+    const made = makeClusterRole(this.#options.home.client, reflection).catch((error: unknown) => {
+      this.#clusterRole = undefined;
+      throw error;
+    });
+    this.#clusterRole = { wanted, made };
+    return made;
   }
 
   async #reconcile(consumer: SiteId, signal: AbortSignal): Promise<Result> {
@@ -144,11 +158,15 @@ export class TenantController implements Tenants, Runnable {
       await this.ensure(consumer, signal);
       return done();
     }
+    // Shadow pods are in twin namespaces: where there are none, and no tenant, nothing is left. What was made a moment
+    // ago, and is not known here yet, brings the consumer back into the queue when it is.
+    this.#made.delete(consumer);
+    this.#tell(consumer);
+    if (this.#namespaces.every((cache) => cache.byIndex(BY_CONSUMER, consumer).length === 0)) return done();
     await this.#turn(consumer, async () => {
       const isGone = () => contracts.of(consumer).length === 0;
       if (!isGone()) return;
       this.#made.delete(consumer);
-      this.#tell(consumer);
       await removeTenant(home.client, consumer, isGone, signal);
     });
     // One that has come back meanwhile has brought itself into the queue again.
@@ -169,6 +187,12 @@ export class TenantController implements Tenants, Runnable {
   #tell(consumer: SiteId): void {
     for (const listener of this.#listeners) listener(consumer);
   }
+}
+
+const BY_CONSUMER = "fjord-consumer";
+
+function oneOrNone(label: string | undefined): readonly string[] {
+  return label === undefined ? [] : [label];
 }
 
 function labelled(label: string): MapFunction<Namespace> {
