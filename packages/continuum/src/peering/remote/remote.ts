@@ -23,7 +23,7 @@ export interface RemoteTiming {
 
 export const defaultRemoteTiming: RemoteTiming = { beatMs: 800, timeoutMs: 750, retryMs: 400, unusedMs: 30_000 };
 
-export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs"> {
+export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs" | "clock"> {
   readonly means: Omit<Means, "metrics">;
   readonly timing: RemoteTiming;
   readonly used: () => boolean;
@@ -34,7 +34,11 @@ export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs"> {
 /** Once it answers again, connections from before have this long to show a sign of life. */
 const STALE_GRACE_MS = 300;
 /** A site that is away for so long has its connections ended, so that nobody waits for an answer that may never come. */
-const GIVE_UP_MS = 2_000;
+const GIVE_UP_MS = 1_000;
+/** A site that was there is lost with the second answer in a row that does not come: the first may be our own tardiness. */
+const LOST_AFTER = 2;
+/** Where we are late ourselves, the answer may be there and not read yet. */
+const LATE_MS = 50;
 
 /** One peer: asked for its report again and again, so that whoever uses it knows whether it is there. */
 export class Remote implements RemoteSite {
@@ -47,6 +51,7 @@ export class Remote implements RemoteSite {
   #reachability: Reachability;
   #report: SiteReport | undefined;
   #failures = 0;
+  #firstFailure = 0;
   #cancelBeat = () => {};
   #cancelGiveUp = () => {};
   #beating = false;
@@ -59,7 +64,7 @@ export class Remote implements RemoteSite {
     const { id, timing, means } = options;
     this.id = id;
     this.#options = options;
-    this.#way = new Way({ ...options, connectTimeoutMs: 3_000 });
+    this.#way = new Way({ ...options, clock: means.clock, connectTimeoutMs: 3_000 });
     const message = "it has not been asked yet";
     this.#reachability = { reachable: false, since: means.clock.now(), reason: "ConnectionFailed", message };
     this.#calls = new Transport(
@@ -157,8 +162,8 @@ export class Remote implements RemoteSite {
       this.#heard(report);
     } catch (error) {
       if (this.#stopped) return;
-      this.#failures++;
-      this.#unheard(error, began);
+      if (this.#failures++ === 0) this.#firstFailure = began;
+      if (this.#failures >= LOST_AFTER || !this.#reachability.reachable) this.#unheard(error);
     } finally {
       this.#beating = false;
     }
@@ -168,7 +173,10 @@ export class Remote implements RemoteSite {
   async #ask(): Promise<SiteReport> {
     const { timing, means } = this.#options;
     const late = new AbortController();
-    const cancel = means.clock.after(timing.timeoutMs, () => late.abort(new TimedOut(timing.timeoutMs)));
+    const onLate = () => late.abort(new TimedOut(timing.timeoutMs));
+    let cancel = means.clock.after(timing.timeoutMs, () => {
+      cancel = means.clock.after(LATE_MS, onLate);
+    });
     try {
       return checkSiteReport(await this.call("GET", "/site", undefined, late.signal), this.id);
     } finally {
@@ -181,7 +189,8 @@ export class Remote implements RemoteSite {
     const jitter = 0.9 + 0.1 * means.random();
     if (!used()) return timing.unusedMs * jitter;
     if (this.#failures === 0) return Math.max(0, timing.beatMs * jitter - spent);
-    return Math.min(timing.retryMs, 50 * 2 ** Math.min(this.#failures, 10)) * jitter;
+    if (this.#failures < LOST_AFTER) return 0;
+    return Math.min(timing.retryMs, 25 * 2 ** Math.min(this.#failures, 10)) * jitter;
   }
 
   #heard(report: SiteReport): void {
@@ -197,11 +206,11 @@ export class Remote implements RemoteSite {
     if (changed || !before.reachable || before.reason !== reason) this.#tell();
   }
 
-  #unheard(error: unknown, began: number): void {
+  #unheard(error: unknown): void {
     const before = this.#reachability;
     const { reason, message } = failureReason(error, this.#way.tunnelled);
-    // As of when it was asked in vain: it was lost no later than that.
-    const since = before.reachable ? began : before.since;
+    // As of when it was first asked in vain: it was lost no later than that.
+    const since = before.reachable ? this.#firstFailure : before.since;
     const { lastHeard } = before;
     this.#reachability = {
       reachable: false,
@@ -214,7 +223,7 @@ export class Remote implements RemoteSite {
       for (const socket of this.#way.connections()) this.#heardBefore.set(socket, bytesOf(socket));
       this.#cancelGiveUp = this.#options.means.clock.after(GIVE_UP_MS, () => this.#giveUp());
     }
-    if (this.#failures === 1 || before.reason !== reason) this.#tell();
+    if (before.reachable || this.#failures === 1 || before.reason !== reason) this.#tell();
   }
 
   /**

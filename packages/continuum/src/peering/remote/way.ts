@@ -1,5 +1,7 @@
 import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import type { Site } from "@fjord/api";
+import type { Clock } from "@fjord/base";
 import type { SiteId } from "../../identity/site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
 import type { ParkedConnections } from "../tunnel/parked-connections.ts";
@@ -10,7 +12,11 @@ export interface WayOptions {
   readonly tls: PeerTls;
   readonly parked?: ParkedConnections;
   readonly connectTimeoutMs: number;
+  readonly clock: Clock;
 }
+
+/** A connection that takes longer than this may have lost its first packet: another one is tried beside it. */
+const SECOND_TRY_MS = 700;
 
 /** How a site is reached: dialled at one of its endpoints, or over a connection that it has parked here. */
 export class Way {
@@ -54,14 +60,13 @@ export class Way {
   }
 
   async #dial(signal: AbortSignal): Promise<Duplex> {
-    const { tls, id, connectTimeoutMs: timeoutMs } = this.#options;
     const endpoints = this.#endpoints();
     // The one that worked last comes first.
     const order = endpoints.toSorted((a, b) => Number(b === this.#worked) - Number(a === this.#worked));
     const failures: unknown[] = [];
     for (const endpoint of order) {
       try {
-        const socket = await tls.connect(endpoint, id, { signal, timeoutMs });
+        const socket = await this.#race(endpoint, signal);
         this.#worked = endpoint;
         return socket;
       } catch (error) {
@@ -70,6 +75,41 @@ export class Way {
       }
     }
     throw failures.length === 1 ? failures[0] : new NoWay("no endpoint took a connection", { cause: failures[0] });
+  }
+
+  /** The first connection that comes about; a network that has just healed is not waited for by an old attempt alone. */
+  async #race(endpoint: string, signal: AbortSignal): Promise<TLSSocket> {
+    const { tls, id, clock, connectTimeoutMs: timeoutMs } = this.#options;
+    const over = new AbortController();
+    const any = AbortSignal.any([signal, over.signal]);
+    const attempts: Promise<TLSSocket>[] = [];
+    return await new Promise<TLSSocket>((resolve, reject) => {
+      let failed = 0;
+      let cancel = () => {};
+      const finish = () => {
+        cancel();
+        over.abort();
+      };
+      const attempt = () => {
+        const left = timeoutMs - attempts.length * SECOND_TRY_MS;
+        const dialled = tls.connect(endpoint, id, { signal: any, timeoutMs: left });
+        attempts.push(dialled);
+        dialled.then(
+          (socket) => {
+            if (over.signal.aborted) return void socket.destroy();
+            finish();
+            resolve(socket);
+          },
+          (error) => {
+            if (++failed < attempts.length) return;
+            finish();
+            reject(error);
+          },
+        );
+        if (left > SECOND_TRY_MS) cancel = clock.after(SECOND_TRY_MS, attempt);
+      };
+      attempt();
+    });
   }
 }
 
