@@ -16,6 +16,8 @@ export interface AgentOptions {
   /** Where the own API server reaches this process. @default the address towards it */
   readonly internalAddress?: string;
   readonly admissionPort: number;
+  /** The Service in the agent's namespace by which the own API server reaches admission. @default the internal address */
+  readonly admissionService?: { readonly name: string; readonly port: number };
   /** Where health and metrics are served. */
   readonly metrics: { readonly host: string; readonly port: number };
   readonly leaderElect: boolean;

@@ -1,7 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { hostname } from "node:os";
 import { Site } from "@fjord/api";
-import { aborted, Backoff, describeError, sleep } from "@fjord/base";
 import type { Home } from "@fjord/continuum/home";
 import {
   KeyStore,
@@ -13,7 +12,7 @@ import {
   TokenRedeemer,
 } from "@fjord/continuum/identity";
 import { ContractStore } from "@fjord/continuum/market";
-import { AdmissionServer, PodAdmission, webhookConfiguration } from "@fjord/continuum/offload";
+import { AdmissionConfiguration, AdmissionServer, admissionReviews, loadChain } from "@fjord/continuum/offload";
 import {
   LiveRemoteSites,
   OwnSite,
@@ -29,7 +28,6 @@ import {
   KubeClient,
   LeaderElector,
   Manager,
-  MutatingWebhookConfiguration,
   prometheusMetrics,
   type Runnable,
   SharedCaches,
@@ -165,16 +163,19 @@ export class Agent {
       redeem,
       address,
       kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
-      tls: async () => ({ ...serving, ...(clientCa !== undefined && { clientCa }) }),
+      ...(clientCa !== undefined && { clientCa }),
     });
-    const pods = new PodAdmission(caches);
+    const { target, names } = admissionTarget(this.#options, address);
+    const { current } = await loadChain(client, namespace, names, clock.now(), signal);
     const admission = new AdmissionServer({
       host: address,
       port: this.#options.admissionPort,
-      tls: serving,
-      reviews: { "/admission/pods": (request) => pods.review(request) },
+      tls: current,
+      reviews: admissionReviews(home),
       logger,
     });
+    const configuration = new AdmissionConfiguration({ home, client: target, names });
+    configuration.onPair((pair) => admission.use(pair));
 
     const manager = new Manager({ clock, logger, ...this.#election(home) });
     manager.addCache(caches);
@@ -193,15 +194,19 @@ export class Agent {
       { name: "peer server", run: (stop) => server.run(stop) },
       { name: "tunnel", run: (stop) => dialler.run(stop) },
       { name: "pairing tokens", needsLeaderElection: true, run: (stop) => tokens.run(stop) },
-      {
-        name: "admission configuration",
-        needsLeaderElection: true,
-        run: (stop) => this.#announce(client, serving.cert, address, stop),
-      },
     ];
     const redeemer = new TokenRedeemer({ home, tls, siteName: name, endpoints: () => own.endpoints() });
     const sites = new SiteController({ home, own, sites: remotes, book: provider.book });
-    for (const runnable of [recorder, admission, ...plain, sites, redeemer, ...provider.runnables, ...consumer])
+    for (const runnable of [
+      recorder,
+      admission,
+      configuration,
+      ...plain,
+      sites,
+      redeemer,
+      ...provider.runnables,
+      ...consumer,
+    ])
       manager.add(runnable);
     return manager;
   }
@@ -212,28 +217,14 @@ export class Agent {
     const means = { client, clock, random, logger, ...(metrics && { metrics }) };
     return { leaderElection: new LeaderElector({ ...means, namespace, name: "fjord-agent", identity }) };
   }
+}
 
-  /** Tells the own API server to ask this agent about new pods. */
-  async #announce(client: KubeClient, ca: string, address: string, signal: AbortSignal): Promise<void> {
-    const host = address.includes(":") ? `[${address}]` : address;
-    const configuration = webhookConfiguration({
-      client: { url: `https://${host}:${this.#options.admissionPort}` },
-      ca,
-    });
-    const options = { fieldManager: "fjord-agent", force: true, signal };
-    const backoff = new Backoff({ initial: 200, max: 5_000, random: this.#options.random });
-    while (!signal.aborted) {
-      try {
-        await client.apply(MutatingWebhookConfiguration, configuration, options);
-        break;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#options.logger.warn("cannot configure admission yet", { error: describeError(error) });
-        await sleep(this.#options.clock, backoff.next(), signal);
-      }
-    }
-    await aborted(signal);
-  }
+/** Where the own API server reaches the admission servers, and what it calls them. */
+function admissionTarget({ admissionPort, admissionService, namespace }: AgentOptions, address: string) {
+  const host = address.includes(":") ? `[${address}]` : address;
+  if (admissionService === undefined) return { target: { url: `https://${host}:${admissionPort}` }, names: [address] };
+  const { name, port } = admissionService;
+  return { target: { service: { name, namespace, port } }, names: [`${name}.${namespace}.svc`] };
 }
 
 /** A certificate for what the own API server asks for: it is told to believe exactly this one. */

@@ -9,13 +9,13 @@ import {
   KnownTwins,
   KnownVirtualNodes,
   OffloadingController,
+  OffloadingRuleController,
   PodOffloader,
   VirtualNodeController,
 } from "@fjord/continuum/offload";
 import { PeeringController, type Redeem, type RemoteSites } from "@fjord/continuum/peering";
 import { Reflection } from "@fjord/continuum/reflect";
 import type { Runnable } from "@fjord/kube";
-import type { ServingTls } from "@fjord/node/kubelet-api";
 
 export interface ConsumerSideOptions {
   readonly home: Home;
@@ -25,7 +25,8 @@ export interface ConsumerSideOptions {
   /** Where the own API server reaches this process. */
   readonly address: string;
   readonly kubeletVersion: string;
-  readonly tls: (node: string) => Promise<ServingTls>;
+  /** PEM of the authority whose client certificates the kubelet APIs believe. */
+  readonly clientCa?: string;
 }
 
 /** What makes a site a consumer: peerings, virtual nodes, twins of its namespaces, its pods elsewhere. */
@@ -47,6 +48,7 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
     }),
   });
   const offloadings = new OffloadingController({ home, remotes, pods });
+  const rules = new OffloadingRuleController({ home });
   const reflection = new Reflection({ home, twins, sites: remotes, pods, nodes });
-  return [contracts, peerings, pods, virtualNodes, offloadings, reflection];
+  return [contracts, peerings, pods, virtualNodes, offloadings, rules, reflection];
 }

@@ -18,6 +18,8 @@ export const VIRTUAL_NODE = "fjord.dev/virtual-node";
 export const PROPERTY_PREFIX = "property.fjord.dev/";
 /** On a namespace of the consumer that has an Offloading: the admission webhook looks at its pods. Value `true`. */
 export const OFFLOADED_LABEL = "fjord.dev/offloaded";
+/** On an Offloading that an OffloadingRule made: which one. Without it the Offloading is its namespace's own. */
+export const OFFLOADING_RULE_LABEL = "fjord.dev/offloading-rule";
 /** On an object of an offloaded namespace: `true` or `false`, see the reflection rules. */
 export const REFLECT_ANNOTATION = "fjord.dev/reflect";
 /** On a consumer's pod: `true` gives it its service account's token for the home API. */

@@ -33,6 +33,11 @@ export class AdmissionServer implements Runnable {
     });
   }
 
+  /** Serves this from now on; connections that are open stay. */
+  use(tls: AdmissionServerOptions["tls"]): void {
+    this.#server.setSecureContext(tls);
+  }
+
   get address(): AddressInfo {
     return this.#server.address() as AddressInfo;
   }

@@ -1,20 +1,19 @@
-import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import type { Cache, Pod, SharedCaches } from "@fjord/kube";
+import type { Pod } from "@fjord/kube";
 import type { AdmissionRequest, Verdict } from "./admission-review.ts";
+import type { KnownOffloadings } from "./known-offloadings.ts";
 import { placementOf } from "./pod-placement.ts";
 
 /** Lets new pods of offloaded namespaces onto virtual nodes. */
 export class PodAdmission {
-  readonly #offloadings: Cache<Offloading>;
+  readonly #known: Pick<KnownOffloadings, "specFor">;
 
-  constructor(caches: SharedCaches) {
-    this.#offloadings = caches.open(Offloading).cache;
+  constructor(known: Pick<KnownOffloadings, "specFor">) {
+    this.#known = known;
   }
 
-  review({ namespace = "", object }: AdmissionRequest): Verdict {
-    const offloading = this.#offloadings.get({ name: OFFLOADING_NAME, namespace });
-    if (offloading === undefined || offloading.metadata.deletionTimestamp !== undefined) return { allowed: true };
-    const placement = placementOf(object as Pod, offloading.spec);
+  async review({ namespace = "", object }: AdmissionRequest): Promise<Verdict> {
+    const spec = await this.#known.specFor(namespace);
+    const placement = spec && placementOf(object as Pod, spec);
     if (placement === undefined) return { allowed: true };
     const patch = Object.entries(placement).map(([field, value]) => ({
       op: "add" as const,

@@ -1,39 +1,109 @@
-import { OFFLOADED_LABEL } from "@fjord/api";
-import type { MutatingWebhookConfiguration } from "@fjord/kube";
+import { group, OFFLOADED_LABEL } from "@fjord/api";
+import { isNotFound, type KubeClient, MutatingWebhookConfiguration } from "@fjord/kube";
 
 export interface WebhookConfigurationOptions {
   /** Where the own API server reaches the admission server: a base URL, or a Service. */
   readonly client: { readonly url: string } | { readonly service: { name: string; namespace: string; port: number } };
-  /** PEM. */
+  /** PEM: whoever shows one of these certificates is believed. */
   readonly ca: string;
 }
 
 export const WEBHOOK_CONFIGURATION = "fjord";
 
-/** Asks this agent about new pods of offloaded namespaces, and about no others. */
+type Webhook = NonNullable<MutatingWebhookConfiguration["webhooks"]>[number];
+type Operation = "CREATE" | "UPDATE" | "DELETE";
+
+/** What is asked for at which path. Everything that an API server would fill in is here, so that both can be compared. */
+const webhooks: Readonly<Record<string, (caller: (path: string) => Webhook["clientConfig"]) => Webhook>> = {
+  pods: (caller) => ({
+    ...ask("pods", "/admission/pods", caller, { apiGroups: [""], resources: ["pods"], operations: ["CREATE"] }),
+    // Without an answer a pod would land where its namespace does not allow it.
+    failurePolicy: "Fail",
+    reinvocationPolicy: "IfNeeded",
+    namespaceSelector: { matchLabels: { [OFFLOADED_LABEL]: "true" } },
+  }),
+  namespaces: (caller) => ({
+    ...ask("namespaces", "/admission/namespaces", caller, {
+      apiGroups: [""],
+      resources: ["namespaces"],
+      operations: ["CREATE", "UPDATE"],
+      scope: "Cluster",
+    }),
+    reinvocationPolicy: "IfNeeded",
+    timeoutSeconds: 2,
+  }),
+  offloadings: (caller) => ({
+    ...ask("offloadings", "/admission/offloadings", caller, {
+      apiGroups: [group],
+      apiVersions: ["*"],
+      resources: ["offloadings"],
+      operations: ["CREATE", "UPDATE", "DELETE"],
+    }),
+    sideEffects: "NoneOnDryRun",
+  }),
+  rules: (caller) =>
+    ask("offloadingrules", "/admission/rules", caller, {
+      apiGroups: [group],
+      apiVersions: ["*"],
+      resources: ["offloadingrules"],
+      operations: ["CREATE", "UPDATE", "DELETE"],
+      scope: "Cluster",
+    }),
+  daemonSets: (caller) => ({
+    ...ask("daemonsets", "/admission/daemonsets", caller, {
+      apiGroups: ["apps"],
+      resources: ["daemonsets"],
+      operations: ["CREATE", "UPDATE"],
+    }),
+    reinvocationPolicy: "IfNeeded",
+    timeoutSeconds: 2,
+  }),
+};
+
+/** Asks this agent about new pods of offloaded namespaces and no others, and about what makes a namespace one. */
 export function webhookConfiguration({ client, ca }: WebhookConfigurationOptions): MutatingWebhookConfiguration {
   const caBundle = Buffer.from(ca).toString("base64");
-  const target = (path: string) =>
+  const caller = (path: string) =>
     "url" in client ? { url: `${client.url}${path}`, caBundle } : { service: { ...client.service, path }, caBundle };
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "MutatingWebhookConfiguration",
     metadata: { name: WEBHOOK_CONFIGURATION, labels: { "app.kubernetes.io/name": "fjord" } },
-    webhooks: [
-      {
-        name: "pods.fjord.dev",
-        admissionReviewVersions: ["v1"],
-        sideEffects: "None",
-        // Without an answer a pod would land where its namespace does not allow it.
-        failurePolicy: "Fail",
-        timeoutSeconds: 5,
-        reinvocationPolicy: "IfNeeded",
-        clientConfig: target("/admission/pods"),
-        namespaceSelector: { matchLabels: { [OFFLOADED_LABEL]: "true" } },
-        rules: [
-          { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"], scope: "Namespaced" },
-        ],
-      },
-    ],
+    webhooks: Object.values(webhooks).map((webhook) => webhook(caller)),
+  };
+}
+
+/** Takes the configuration away, so that the cluster is no longer stopped by an agent that is no more. */
+export async function removeWebhookConfiguration(client: KubeClient, signal?: AbortSignal): Promise<void> {
+  const options = signal === undefined ? {} : { signal };
+  await client
+    .delete(MutatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION }, options)
+    .catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+}
+
+interface Rule {
+  readonly apiGroups: string[];
+  readonly apiVersions?: string[];
+  readonly resources: string[];
+  readonly operations: Operation[];
+  readonly scope?: "Cluster" | "Namespaced";
+}
+
+function ask(name: string, path: string, caller: (path: string) => Webhook["clientConfig"], rule: Rule): Webhook {
+  return {
+    name: `${name}.fjord.dev`,
+    admissionReviewVersions: ["v1"],
+    sideEffects: "None",
+    // What is missed here is repaired by controllers: an agent that is away stops nobody.
+    failurePolicy: "Ignore",
+    matchPolicy: "Equivalent",
+    reinvocationPolicy: "Never",
+    timeoutSeconds: 5,
+    namespaceSelector: {},
+    objectSelector: {},
+    clientConfig: caller(path),
+    rules: [{ apiVersions: ["v1"], scope: "Namespaced", ...rule }],
   };
 }

@@ -5,7 +5,9 @@ import {
   type Cache,
   Controller,
   done,
+  hasFinalizer,
   isBeingDeleted,
+  isForbidden,
   isNotFound,
   Namespace,
   Node,
@@ -23,9 +25,13 @@ import { matchesSelector } from "../../label-selector.ts";
 import type { RemoteSites } from "../../peering/remote-site.ts";
 import type { OffloadedPods } from "../offloaded-pods.ts";
 import { bringHome } from "./bring-home.ts";
-import { offloadingStatus, type TwinView } from "./offloading-status.ts";
+import { NamespaceLabels } from "./namespace-labels.ts";
+import { offloadingStatus } from "./offloading-status.ts";
+import { ProvidersInForce } from "./providers-in-force.ts";
 import { RemoteTwinRequests } from "./remote-twin-requests.ts";
+import { recallPods, repairPods } from "./repair-pods.ts";
 import { twinName } from "./twin-name.ts";
+import { type TwinFacts, twinStep } from "./twin-step.ts";
 
 export interface OffloadingControllerOptions {
   readonly home: Home;
@@ -35,6 +41,10 @@ export interface OffloadingControllerOptions {
 
 const FINALIZER = "fjord.dev/offloading";
 const FIELD_MANAGER = "fjord-offload";
+/** Pods that were made before the API server had heard of their namespace's label show themselves within this time. */
+const SECOND_LOOK_MS = 2_000;
+/** Changes bring an Offloading back by themselves: this is for one that was missed. */
+const LOOK_AGAIN_MS = 10_000;
 
 /** Gives each offloaded namespace its twins, and takes them away again. */
 export class OffloadingController implements Runnable {
@@ -43,10 +53,13 @@ export class OffloadingController implements Runnable {
   readonly #options: OffloadingControllerOptions;
   readonly #offloadings: Cache<Offloading>;
   readonly #nodes: Cache<Node>;
-  /** Those that carry the label. */
   readonly #namespaces: Cache<Namespace>;
+  readonly #labels: NamespaceLabels;
+  readonly #providers: ProvidersInForce;
   readonly #requests: RemoteTwinRequests;
   readonly #controller: Controller;
+  /** Uids of Offloadings whose first pods are looked at once more. */
+  readonly #young = new Set<string>();
 
   constructor(options: OffloadingControllerOptions) {
     this.#options = options;
@@ -54,15 +67,20 @@ export class OffloadingController implements Runnable {
     this.#offloadings = caches.open(Offloading).cache;
     this.#nodes = caches.open(Node, { labelSelector: `${VIRTUAL_NODE}=true` }).cache;
     this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
+    this.#labels = new NamespaceLabels(options.home, this.#namespaces);
+    this.#providers = new ProvidersInForce(options.home);
     this.#requests = new RemoteTwinRequests(options.home, options.remotes, (namespace) => {
-      if (namespace === "") this.#all();
+      if (namespace === undefined) this.#all();
       else this.#enqueue(namespace);
     });
     this.#controller = new Controller({
       name: "offloadings",
       sources: [
         watches(this.#offloadings),
-        watches(this.#namespaces, ({ metadata }) => [{ name: OFFLOADING_NAME, namespace: metadata.name ?? "" }]),
+        watches(this.#namespaces, {
+          map: ({ metadata }) => [{ name: OFFLOADING_NAME, namespace: metadata.name ?? "" }],
+          when: ({ type }) => type !== "update",
+        }),
         watches(this.#nodes, {
           map: () => this.#everyOffloading(),
           when: (change) =>
@@ -70,6 +88,8 @@ export class OffloadingController implements Runnable {
         }),
       ],
       concurrency: 8,
+      timeoutMs: 60_000,
+      backoff: { initial: 100, max: 30_000 },
       reconcile: (request, context) => this.#reconcile(request, context),
       clock,
       random,
@@ -82,15 +102,19 @@ export class OffloadingController implements Runnable {
     const { remotes, pods } = this.#options;
     const reachable = new Map<SiteId, boolean>();
     const release = [
+      this.#providers.onChange(() => this.#all()),
       remotes.onChange((site) => {
-        const now = remotes.get(site)?.reachability.reachable ?? false;
+        const now = remotes.get(site)?.reachability.reachable;
         if (reachable.get(site) === now) return;
-        reachable.set(site, now);
+        if (now === undefined) reachable.delete(site);
+        else reachable.set(site, now);
         this.#all();
       }),
-      // A namespace may leave a site once its last pod has left it.
-      pods.onChange((namespace) => {
-        if (this.#get(namespace)?.metadata.deletionTimestamp !== undefined) this.#enqueue(namespace);
+      // A namespace leaves a site once its last pod there is gone.
+      pods.onChange((namespace, name) => {
+        if (pods.get(namespace, name) !== undefined) return;
+        const offloading = this.#get(namespace);
+        if (offloading !== undefined && this.#isLeaving(offloading)) this.#enqueue(namespace);
       }),
     ];
     try {
@@ -102,92 +126,110 @@ export class OffloadingController implements Runnable {
   }
 
   async #reconcile({ namespace = "" }: Request, context: ReconcileContext): Promise<Result> {
-    const { client } = this.#options.home;
-    const { signal } = context;
-    this.#requests.follow(this.#sitesInUse());
+    this.#requests.follow(this.#providers.list());
     const offloading = this.#get(namespace);
-    if (offloading === undefined) return done();
+    if (offloading === undefined) return this.#withoutOffloading(namespace, context.signal);
     if (isBeingDeleted(offloading)) return this.#remove(offloading, context);
-    await addFinalizer(client, Offloading, offloading, FINALIZER, { signal });
-    await this.#label(namespace, "true", signal);
-    const wanted = this.#eligible(offloading);
-    const known = new Set((offloading.status?.sites ?? []).map(({ site }) => site));
-    for (const site of wanted) {
-      if (!this.#isReachable(site) || !this.#requests.isKnown(site) || this.#requests.get(site, namespace)) continue;
-      const name = twinName(offloading.spec.naming, namespace, this.#options.home.identity.id);
-      await this.#requests.create(site, namespace, name, signal);
-    }
-    const leaving = [...known].filter((site) => !wanted.has(site) && this.#keepsTwin(site, namespace));
-    for (const site of leaving) {
-      if (this.#hasPods(site, namespace) || !this.#isReachable(site)) continue;
-      if (this.#requests.get(site, namespace) !== undefined) await this.#requests.delete(site, namespace, signal);
-    }
-    await this.#say(offloading, [...wanted, ...leaving], wanted, signal);
-    return done();
+    return this.#keep(offloading, context);
   }
 
-  /** A site that is no longer a peer has nothing to remove at. */
-  #keepsTwin(site: SiteId, namespace: string): boolean {
-    if (this.#options.remotes.get(site) === undefined) return false;
-    return (
-      !this.#requests.isKnown(site) ||
-      this.#requests.get(site, namespace) !== undefined ||
-      this.#hasPods(site, namespace)
-    );
-  }
-
-  async #remove(offloading: Offloading, { signal }: ReconcileContext): Promise<Result> {
-    const { client } = this.#options.home;
-    const namespace = offloading.metadata.namespace ?? "";
-    await this.#label(namespace, null, signal);
-    const pods = this.#options.pods.inNamespace(namespace);
-    if (pods.length > 0) {
-      await bringHome(client, pods, signal);
-      await this.#say(
-        offloading,
-        (offloading.status?.sites ?? []).map(({ site }) => site),
-        new Set(),
-        signal,
-      );
-      // The pods' own end comes back by their changes; this is for the case that a change was missed.
-      return againAfter(5_000);
-    }
-    const left = (offloading.status?.sites ?? [])
-      .map(({ site }) => site)
-      .filter((site) => this.#keepsTwin(site, namespace));
-    for (const site of left) {
-      if (this.#isReachable(site) && this.#requests.get(site, namespace))
-        await this.#requests.delete(site, namespace, signal);
-    }
-    if (left.length > 0) {
-      await this.#say(offloading, left, new Set(), signal);
-      return againAfter(5_000);
-    }
-    await removeFinalizer(client, Offloading, offloading, FINALIZER, { signal });
-    return done();
-  }
-
-  async #say(
-    offloading: Offloading,
-    sites: readonly SiteId[],
-    wanted: ReadonlySet<SiteId>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #keep(offloading: Offloading, context: ReconcileContext): Promise<Result> {
     const { home } = this.#options;
+    const { signal } = context;
+    const { namespace = "", uid = "" } = offloading.metadata;
+    await this.#labels.ensure(namespace, signal);
+    const isNew = !hasFinalizer(offloading, FINALIZER);
+    if (isNew || this.#young.has(uid)) await repairPods(home, offloading, signal);
+    this.#young.delete(uid);
+    await addFinalizer(home.client, Offloading, offloading, FINALIZER, { signal });
+    await this.#align(offloading, context);
+    if (!isNew) return done();
+    this.#young.add(uid);
+    return againAfter(SECOND_LOOK_MS);
+  }
+
+  async #remove(offloading: Offloading, context: ReconcileContext): Promise<Result> {
+    const { home, pods } = this.#options;
+    const { signal } = context;
+    const { namespace = "", uid = "" } = offloading.metadata;
+    this.#young.delete(uid);
+    await this.#labels.remove(namespace, signal);
+    if (!hasFinalizer(offloading, FINALIZER)) return done();
+    await recallPods(home, namespace, signal);
+    await bringHome(home.client, pods.inNamespace(namespace), signal);
+    if ((await this.#align(offloading, context)) > 0) return againAfter(LOOK_AGAIN_MS);
+    await removeFinalizer(home.client, Offloading, offloading, FINALIZER, { signal });
+    return done();
+  }
+
+  /**
+   * Brings the twins of a namespace closer to what is wanted, and tells in the status. Gives at how many sites it is, or is
+   * to be. A site is in the status before it has a twin: so whoever removes the Offloading knows where to look.
+   */
+  async #align(offloading: Offloading, { signal, log }: ReconcileContext): Promise<number> {
     const { namespace = "" } = offloading.metadata;
-    const views: TwinView[] = [...sites].sort().map((site) => ({
-      site,
-      wanted: wanted.has(site),
-      reachable: this.#isReachable(site),
-      request: this.#requests.get(site, namespace),
-    }));
-    const status = offloadingStatus(offloading, views, home.clock.now());
+    const facts = this.#facts(offloading);
+    const steps = facts.map((each) => ({ ...each, step: twinStep(each) }));
+    const left = steps.filter(({ step }) => step !== "forget");
+    await this.#say(offloading, left, signal);
+    const failures: unknown[] = [];
+    for (const { site, step, name } of left) {
+      try {
+        if (step === "create") await this.#requests.create(site, namespace, name, signal);
+        if (step === "delete") await this.#requests.delete(site, namespace, signal);
+        if (step !== "wait")
+          log.info(`a twin is ${step === "create" ? "asked for" : "given back"}`, { site, twin: name });
+      } catch (error) {
+        // The provider knows of an end that is not known here yet.
+        if (isForbidden(error)) this.#options.remotes.get(site)?.refresh();
+        failures.push(error);
+      }
+    }
+    // One site's trouble is not the others'.
+    if (failures.length > 0) throw failures[0];
+    return left.length;
+  }
+
+  /** Nothing is to be left of a namespace without an Offloading, whoever took it away. */
+  async #withoutOffloading(namespace: string, signal: AbortSignal): Promise<Result> {
+    const { client } = this.#options.home;
+    const leftovers = this.#requests.sitesOf(namespace).filter((site) => this.#isReachable(site));
+    if (leftovers.length === 0) return this.#labels.removeStale(namespace, signal);
+    if (await exists(client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }))) return done();
+    for (const site of leftovers) await this.#requests.delete(site, namespace, signal);
+    return this.#labels.removeStale(namespace, signal);
+  }
+
+  async #say(offloading: Offloading, facts: readonly TwinFacts[], signal: AbortSignal): Promise<void> {
+    const { home } = this.#options;
+    const { namespace = "", uid = "" } = offloading.metadata;
+    const status = offloadingStatus(offloading, facts, home.clock.now());
     if (sameContent(status, offloading.status)) return;
     await home.client.apply(
       Offloading,
-      { metadata: { name: OFFLOADING_NAME, namespace }, status },
+      { metadata: { name: OFFLOADING_NAME, namespace, uid }, status },
       { fieldManager: FIELD_MANAGER, subresource: "status", force: true, signal },
     );
+  }
+
+  #facts(offloading: Offloading): TwinFacts[] {
+    const { pods, home } = this.#options;
+    const { namespace = "" } = offloading.metadata;
+    const inForce = this.#providers.list();
+    const wanted = isBeingDeleted(offloading) ? new Set<SiteId>() : this.#eligible(offloading);
+    const told = (offloading.status?.sites ?? []).map(({ site }) => site);
+    const sitesWithPods = new Set(pods.inNamespace(namespace).map(({ node }) => node.site));
+    const name = twinName(offloading.spec.naming, namespace, home.identity.id);
+    return [...new Set([...wanted, ...told])].sort().map((site) => ({
+      site,
+      wanted: wanted.has(site),
+      inForce: inForce.has(site),
+      reachable: this.#isReachable(site),
+      known: this.#requests.isKnown(site),
+      request: this.#requests.get(site, namespace),
+      hasPods: sitesWithPods.has(site),
+      name,
+    }));
   }
 
   /** Sites behind virtual nodes that the Offloading selects. */
@@ -198,32 +240,14 @@ export class OffloadingController implements Runnable {
     );
   }
 
-  #sitesInUse(): Set<SiteId> {
-    const { remotes } = this.#options;
-    const sites = this.#offloadings
-      .list()
-      .flatMap((offloading) => [
-        ...this.#eligible(offloading),
-        ...(offloading.status?.sites ?? []).map(({ site }) => site),
-      ]);
-    return new Set(sites.filter((site) => remotes.get(site) !== undefined));
-  }
-
-  #hasPods(site: SiteId, namespace: string): boolean {
-    return this.#options.pods.inNamespace(namespace).some(({ node }) => node.site === site);
+  #isLeaving(offloading: Offloading): boolean {
+    if (isBeingDeleted(offloading)) return true;
+    const wanted = this.#eligible(offloading);
+    return (offloading.status?.sites ?? []).some(({ site }) => !wanted.has(site));
   }
 
   #isReachable(site: SiteId): boolean {
     return this.#options.remotes.get(site)?.reachability.reachable ?? false;
-  }
-
-  async #label(namespace: string, value: "true" | null, signal: AbortSignal): Promise<void> {
-    const { client } = this.#options.home;
-    if (this.#namespaces.get({ name: namespace }) === undefined ? value === null : value === "true") return;
-    const patch = { metadata: { labels: { [OFFLOADED_LABEL]: value } } };
-    await client.patch(Namespace, { name: namespace }, "merge", patch, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
   }
 
   #get(namespace: string): Offloading | undefined {
@@ -235,6 +259,7 @@ export class OffloadingController implements Runnable {
   }
 
   #all(): void {
+    this.#requests.follow(this.#providers.list());
     for (const request of this.#everyOffloading()) this.#controller.enqueue(request);
   }
 
@@ -242,5 +267,15 @@ export class OffloadingController implements Runnable {
     return this.#offloadings
       .list()
       .map(({ metadata }) => ({ name: OFFLOADING_NAME, namespace: metadata.namespace ?? "" }));
+  }
+}
+
+async function exists(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked;
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
   }
 }

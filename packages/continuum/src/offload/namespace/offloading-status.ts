@@ -1,27 +1,19 @@
-import type { ConditionOf, Offloading, TwinNamespace } from "@fjord/api";
+import type { ConditionOf, Offloading } from "@fjord/api";
 import { setCondition } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
+import { isUsable, type TwinFacts } from "./twin-step.ts";
 
 type SiteStatus = NonNullable<NonNullable<Offloading["status"]>["sites"]>[number];
 type TwinReason = NonNullable<SiteStatus["conditions"]>[number]["reason"];
 type Status = NonNullable<Offloading["status"]>;
 
-/** What is known of one site that a namespace extends to. */
-export interface TwinView {
-  readonly site: SiteId;
-  readonly reachable: boolean;
-  /** Whether the namespace is to have a twin there. */
-  readonly wanted: boolean;
-  readonly request: TwinNamespace | undefined;
-}
-
 /** The status that an Offloading is to have. Pure; times of conditions are kept where nothing has changed. */
-export function offloadingStatus(offloading: Offloading, views: readonly TwinView[], now: number): Status {
+export function offloadingStatus(offloading: Offloading, facts: readonly TwinFacts[], now: number): Status {
   const { generation = 0, deletionTimestamp } = offloading.metadata;
   const before = new Map((offloading.status?.sites ?? []).map((site) => [site.site, site]));
-  const sites = views.map((view) => siteStatus(view, before.get(view.site), generation, now));
-  const ready = sites.filter(({ conditions }) => conditions?.[0]?.status === "True").length;
-  const verdict = verdictOf(sites.length, ready, deletionTimestamp !== undefined);
+  const sites = facts.map((each) => siteStatus(each, before.get(each.site), generation, now));
+  const wanted = new Set(facts.filter((each) => each.wanted).map(({ site }) => site));
+  const ready = sites.filter(({ site, conditions }) => wanted.has(site) && conditions?.[0]?.status === "True").length;
+  const verdict = verdictOf(wanted.size, ready, deletionTimestamp !== undefined);
   const { conditions } = setCondition(
     offloading.status?.conditions,
     { type: "Ready", ...verdict, observedGeneration: generation },
@@ -30,12 +22,13 @@ export function offloadingStatus(offloading: Offloading, views: readonly TwinVie
   return { sites, conditions: conditions as NonNullable<Status["conditions"]> };
 }
 
-function siteStatus(view: TwinView, before: SiteStatus | undefined, generation: number, now: number): SiteStatus {
-  const twin = view.request?.status?.namespace ?? before?.twin;
-  const condition = { type: "Ready" as const, ...twinVerdict(view, before), observedGeneration: generation };
+function siteStatus(facts: TwinFacts, before: SiteStatus | undefined, generation: number, now: number): SiteStatus {
+  // A twin that was given is remembered while its site cannot be asked.
+  const twin = isUsable(facts) ? facts.name : facts.inForce ? before?.twin : undefined;
+  const condition = { type: "Ready" as const, ...twinVerdict(facts, before), observedGeneration: generation };
   const { conditions } = setCondition(before?.conditions, condition, now);
   return {
-    site: view.site,
+    site: facts.site,
     ...(twin !== undefined && { twin }),
     conditions: conditions as NonNullable<SiteStatus["conditions"]>,
   };
@@ -47,17 +40,40 @@ interface Verdict<Reason> {
   readonly message: string;
 }
 
-function twinVerdict({ wanted, reachable, request }: TwinView, before: SiteStatus | undefined): Verdict<TwinReason> {
-  if (!wanted) return { status: "False", reason: "Removing", message: "the namespace no longer extends to this site" };
-  if (!reachable) {
+function twinVerdict(facts: TwinFacts, before: SiteStatus | undefined): Verdict<TwinReason> {
+  const { wanted, inForce, reachable, known, request, hasPods } = facts;
+  if (!inForce)
+    return { status: "False", reason: "ContractNotActive", message: "there is no contract in force with this site" };
+  const isLeaving = !wanted && !hasPods;
+  if (isLeaving) {
+    const message = reachable ? "the twin is being removed" : "the twin is removed when the site answers again";
+    return { status: "False", reason: "Removing", message };
+  }
+  if (!reachable || !known) {
     const was = before?.conditions?.[0];
-    const status = was?.status === "True" || was?.reason === "SiteUnreachable" ? "Unknown" : "False";
+    const wasUsable = was?.status === "True" || (was?.status === "Unknown" && was.reason === "SiteUnreachable");
+    // What the site has is learnt in a moment: no reason to call a twin in use anything else until then.
+    if (reachable && was?.status === "True") return usable(wanted);
+    if (reachable && !wasUsable) return awaiting;
+    const status = wasUsable ? "Unknown" : "False";
     return { status, reason: "SiteUnreachable", message: "the site does not answer" };
   }
+  if (isUsable(facts)) return usable(wanted);
   const told = request?.status?.conditions?.find(({ type }) => type === "Ready");
-  if (told === undefined) return { status: "False", reason: "AwaitingTwin", message: "the provider is making it" };
-  if (told.status === "True") return { status: "True", reason: "TwinReady", message: "pods can run there" };
-  return { status: "False", reason: refusals[told.reason] ?? "AwaitingTwin", message: told.message.slice(0, 1024) };
+  if (told === undefined || told.status === "True") return awaiting;
+  const message = typeof told.message === "string" ? told.message.slice(0, 1024) : "";
+  return { status: "False", reason: refusals[told.reason] ?? "AwaitingTwin", message };
+}
+
+const awaiting: Verdict<TwinReason> = {
+  status: "False",
+  reason: "AwaitingTwin",
+  message: "the provider is making it",
+};
+
+function usable(wanted: boolean): Verdict<TwinReason> {
+  const message = wanted ? "pods can run there" : "no more pods go there; the twin goes with the last one";
+  return { status: "True", reason: "TwinReady", message };
 }
 
 /** The words of a provider are taken only where they are known ones. */

@@ -2,7 +2,7 @@ import { TwinNamespace, tenantNamespace } from "@fjord/api";
 import { Cache, isAlreadyExists, isNotFound } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { SiteId } from "../../identity/site-identity.ts";
-import type { RemoteSite, RemoteSites } from "../../peering/remote-site.ts";
+import { type RemoteSite, type RemoteSites, remoteTiming } from "../../peering/remote-site.ts";
 
 interface Watched {
   readonly remote: RemoteSite;
@@ -10,14 +10,15 @@ interface Watched {
   readonly stop: AbortController;
 }
 
-/** The own TwinNamespaces at every provider that is used, kept in view. */
+/** The own TwinNamespaces at every provider, kept in view. */
 export class RemoteTwinRequests {
   readonly #home: Home;
   readonly #remotes: RemoteSites;
   readonly #watched = new Map<SiteId, Watched>();
-  readonly #onChange: (namespace: string) => void;
+  readonly #onChange: (namespace: string | undefined) => void;
 
-  constructor(home: Home, remotes: RemoteSites, onChange: (namespace: string) => void) {
+  /** `onChange` is told the namespace whose twin changed somewhere; none where all of a site's became known. */
+  constructor(home: Home, remotes: RemoteSites, onChange: (namespace: string | undefined) => void) {
     this.#home = home;
     this.#remotes = remotes;
     this.#onChange = onChange;
@@ -45,6 +46,14 @@ export class RemoteTwinRequests {
 
   get(site: SiteId, namespace: string): TwinNamespace | undefined {
     return this.#watched.get(site)?.cache.get({ namespace: this.#tenant, name: namespace });
+  }
+
+  /** Where there is something of the namespace that is not on its way out already. */
+  sitesOf(namespace: string): SiteId[] {
+    return [...this.#watched.keys()].filter((site) => {
+      const request = this.get(site, namespace);
+      return request !== undefined && request.metadata.deletionTimestamp === undefined;
+    });
   }
 
   async create(site: SiteId, namespace: string, wantedName: string, signal: AbortSignal): Promise<void> {
@@ -84,8 +93,7 @@ export class RemoteTwinRequests {
       kind: TwinNamespace,
       client: remote.kube,
       scope: { namespace: this.#tenant },
-      // A provider that is back is to be seen at once.
-      timing: { backoffInitialMs: 200, backoffMaxMs: 1_000 },
+      timing: remoteTiming,
       clock,
       random,
       logger,
@@ -95,7 +103,7 @@ export class RemoteTwinRequests {
     const stop = new AbortController();
     void cache.run(stop.signal);
     void cache.waitForSync(stop.signal).then(
-      () => this.#onChange(""),
+      () => this.#onChange(undefined),
       () => {},
     );
     this.#watched.set(site, { remote, cache, stop });
