@@ -14,6 +14,10 @@ export class Exchange {
   status = 0;
   refusedByProxy = false;
   bodyBytes = 0;
+  /** Leaves no line in the audit. */
+  quiet = false;
+  /** The API server may have seen it. */
+  sent = false;
   readonly #clock: Clock;
   readonly #began: number;
   readonly #read: number;
@@ -70,6 +74,7 @@ export class Exchange {
     if (this.#over) return;
     this.#over = true;
     this.#onEnd?.();
+    if (this.quiet) return;
     const { socket } = this.request;
     const question = this.url.indexOf("?");
     audit({

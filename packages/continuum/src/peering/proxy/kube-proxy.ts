@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 import { type Clock, describeError, type Logger } from "@fjord/base";
@@ -9,7 +8,6 @@ import type { Caller, RawRoute } from "../peer-routes.ts";
 import { KUBE_PREFIX } from "../protocol.ts";
 import { noPeerMetrics, type PeerMetrics } from "../server/peer-metrics.ts";
 import type { Tenant, Tenants } from "../tenants.ts";
-import { ApiServer } from "./api-server.ts";
 import { type AuditSink, auditLog } from "./audit.ts";
 import { type Decision, decide, notYours } from "./decide.ts";
 import { Exchange } from "./exchange.ts";
@@ -18,8 +16,9 @@ import { type KubePath, resourceName } from "./kube-path.ts";
 import { forbidden, KubeRefusal } from "./kube-refusal.ts";
 import { readBody } from "./read-body.ts";
 import { type CustomResource, Rules, type Verb } from "./rules.ts";
-import { defaultTenantLimits, type TenantLimits, Traffic } from "./tenant-traffic.ts";
+import { defaultTenantLimits, type TenantLimits, TooOften, Traffic } from "./tenant-traffic.ts";
 import { joinUpgrade } from "./upgrade.ts";
+import { Upstream } from "./upstream.ts";
 import { checkWrite } from "./write-check.ts";
 
 /** A write of a tenant that the API server has accepted. */
@@ -60,7 +59,7 @@ export class KubeProxy implements RawRoute {
   readonly #rules: Rules;
   readonly #traffic: Traffic;
   readonly #limits: TenantLimits;
-  readonly #api: ApiServer;
+  readonly #upstream: Upstream;
   readonly #audit: AuditSink;
   readonly #metrics: PeerMetrics;
   readonly #stopListening: () => void;
@@ -70,7 +69,7 @@ export class KubeProxy implements RawRoute {
     this.#rules = new Rules(options.customResources);
     this.#limits = { ...defaultTenantLimits, ...options.limits };
     this.#traffic = new Traffic(this.#limits, options.clock);
-    this.#api = new ApiServer(options.config);
+    this.#upstream = new Upstream(options.config);
     this.#audit = options.audit ?? auditLog(options.logger);
     this.#metrics = options.peerMetrics ?? noPeerMetrics;
     this.#stopListening = options.tenants.onChange((consumer) => {
@@ -82,7 +81,7 @@ export class KubeProxy implements RawRoute {
   close(): void {
     this.#stopListening();
     this.#traffic.cutAll();
-    this.#api.close();
+    this.#upstream.close();
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> {
@@ -110,7 +109,8 @@ export class KubeProxy implements RawRoute {
     });
     try {
       const { decision, tenant } = await this.#admit(exchange, true);
-      const upstream = await this.#open(exchange, decision, this.#headers(exchange, decision, tenant, "upgrade"));
+      const headers = this.#headers(exchange, decision, tenant, "upgrade");
+      const upstream = await this.#upstream.open(exchange, decision, headers);
       upstream.end();
       exchange.status = await joinUpgrade(upstream, socket, head);
     } catch (error) {
@@ -133,10 +133,11 @@ export class KubeProxy implements RawRoute {
   async #admit(exchange: Exchange, upgrade: boolean): Promise<{ decision: Decision; tenant: Tenant }> {
     const { request, caller, url } = exchange;
     const tenant = this.#tenant(caller.id);
+    const traffic = this.#traffic.of(caller.id);
+    traffic.count();
     const decision = decide(request.method ?? "", url, upgrade, tenant, this.#rules);
     exchange.verb = decision.verb;
     exchange.resource = resourceName(decision.path);
-    const traffic = this.#traffic.of(caller.id);
     exchange.onEnd(traffic.begin(decision.stream, () => exchange.end()));
     const { twinNamespace } = decision;
     if (twinNamespace !== undefined) {
@@ -159,20 +160,13 @@ export class KubeProxy implements RawRoute {
     return upstreamHeaders(exchange.request.headers, sort, identity);
   }
 
-  async #open(exchange: Exchange, decision: Decision, headers: OutgoingHttpHeaders): Promise<ClientRequest> {
-    const { stream: alone, target: path } = decision;
-    const method = exchange.request.method ?? "";
-    const upstream = await this.#api.open({ method, path, headers, alone });
-    exchange.reaches(upstream);
-    return upstream;
-  }
-
   async #read(exchange: Exchange, decision: Decision, tenant: Tenant, response: ServerResponse): Promise<void> {
     if (hasBody(exchange.request)) throw new KubeRefusal(400, "a read has no body");
-    const upstream = await this.#open(exchange, decision, this.#headers(exchange, decision, tenant, "read"));
-    upstream.end();
-    const answer = await this.#answerOf(upstream);
+    const headers = this.#headers(exchange, decision, tenant, "read");
+    const answer = await this.#upstream.read(exchange, decision, headers);
     this.#answer(exchange, answer, response);
+    // Who watches wants to know that it has begun; all else goes with the first bytes.
+    if (decision.stream) response.flushHeaders();
     await passOn(answer, response);
   }
 
@@ -187,9 +181,7 @@ export class KubeProxy implements RawRoute {
       // It took a while: the contract may be over by now.
       this.#tenant(caller.id);
       const headers = this.#headers(exchange, decision, tenant, "write");
-      const upstream = await this.#open(exchange, decision, { ...headers, "content-length": body.length });
-      upstream.end(body);
-      const answer = await this.#answerOf(upstream);
+      const answer = await this.#upstream.write(exchange, decision, headers, body);
       if (this.#options.onWritten !== undefined && isOfShadowPod(path)) {
         await this.#announce(exchange, decision, answer, response);
       } else {
@@ -222,30 +214,25 @@ export class KubeProxy implements RawRoute {
     response.end(body);
   }
 
-  async #answerOf(upstream: ClientRequest): Promise<IncomingMessage> {
-    const [answer] = (await once(upstream, "response")) as [IncomingMessage];
-    if (answer.statusCode === 401) this.#api.rejected();
-    return answer;
-  }
-
   #answer(exchange: Exchange, answer: IncomingMessage, response: ServerResponse): void {
     // The agent's own credential was not taken: nothing that the consumer could do about.
     const status = answer.statusCode === 401 ? 503 : (answer.statusCode ?? 502);
     exchange.status = status;
     response.writeHead(status, answerHeaders(answer.headers, "plain"));
-    response.flushHeaders();
   }
 
   #refusal(exchange: Exchange, error: unknown): KubeRefusal {
     const refusal = error instanceof KubeRefusal ? error : this.#unavailable(exchange, error);
     exchange.status = refusal.status;
     exchange.refusedByProxy = true;
+    exchange.quiet = refusal instanceof TooOften && refusal.told;
     return refusal;
   }
 
   #unavailable(exchange: Exchange, error: unknown): KubeRefusal {
     const { verb, resource } = exchange;
     this.#options.logger.warn("a tenant's request failed", { verb, resource, reason: describeError(error) });
+    if (exchange.sent) return new KubeRefusal(504, "the API server of this site did not answer: it may have done it");
     return new KubeRefusal(503, "the API server of this site did not answer", 1);
   }
 }

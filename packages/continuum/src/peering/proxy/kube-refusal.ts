@@ -13,6 +13,7 @@ const reasons: Readonly<Record<number, string>> = {
   500: "InternalError",
   502: "ServiceUnavailable",
   503: "ServiceUnavailable",
+  504: "Timeout",
 };
 
 /** The proxy's own no, in Kubernetes' words, so that any Kubernetes client understands it. */

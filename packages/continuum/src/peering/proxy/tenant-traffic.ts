@@ -29,13 +29,16 @@ export const defaultTenantLimits: TenantLimits = {
 export class TenantTraffic {
   readonly #limits: TenantLimits;
   readonly #bucket: TokenBucket;
+  readonly #clock: Clock;
   readonly #cuts = new Set<() => void>();
   #requests = 0;
   #streams = 0;
   #held = 0;
+  #toldAt = 0;
 
   constructor(limits: TenantLimits, clock: Clock) {
     this.#limits = limits;
+    this.#clock = clock;
     this.#bucket = new TokenBucket({ burst: limits.burst, perSecond: limits.requestsPerSecond, clock });
   }
 
@@ -43,9 +46,17 @@ export class TenantTraffic {
     return this.#cuts.size === 0;
   }
 
+  /** Counts a request, of whatever sort it is. Throws `KubeRefusal`. */
+  count(): void {
+    if (this.#bucket.tryTake()) return;
+    const now = this.#clock.now();
+    const told = now < this.#toldAt + 1_000;
+    if (!told) this.#toldAt = now;
+    throw new TooOften(told);
+  }
+
   /** Begins a request that `cut` ends; the function returned says that it has ended. Throws `KubeRefusal`. */
   begin(stream: boolean, cut: () => void): () => void {
-    if (!this.#bucket.tryTake()) throw new KubeRefusal(429, "this consumer asks too often", 1);
     if (stream ? this.#streams >= this.#limits.streams : this.#requests >= this.#limits.requests)
       throw new KubeRefusal(429, `this consumer has too many ${stream ? "streams" : "requests"} at once`, 1);
     if (stream) this.#streams++;
@@ -71,6 +82,17 @@ export class TenantTraffic {
 
   cut(): void {
     for (const cut of [...this.#cuts]) cut();
+  }
+}
+
+/** Refused without a look at what was asked. */
+export class TooOften extends KubeRefusal {
+  /** The audit has a line of this within the last second: it must not become a way to fill the owner's disk. */
+  readonly told: boolean;
+
+  constructor(told: boolean) {
+    super(429, "this consumer asks too often", 1);
+    this.told = told;
   }
 }
 

@@ -82,6 +82,7 @@ export class LiveRemoteSites implements RemoteSites {
     if (site === undefined) {
       if (remote === undefined) return;
       this.#remotes.delete(id);
+      this.#options.parked?.drop(id);
       void remote.stop();
     } else if (remote === undefined) {
       const added = this.#make(id);

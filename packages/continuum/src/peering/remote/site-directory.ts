@@ -19,6 +19,11 @@ export class SiteDirectory {
     return sites.length < 2 ? sites[0] : sites.sort(byName)[0];
   }
 
+  /** As `get`, and also a peer that is being forgotten: it still has to be told what ends. */
+  find(id: SiteId): Site | undefined {
+    return this.get(id) ?? (id === this.#own ? undefined : this.#cache.byIndex(BY_ID, id)[0]);
+  }
+
   list(): readonly Site[] {
     const ids = new Set(this.#cache.list().flatMap((site) => site.spec?.id ?? []));
     return [...ids].flatMap((id) => this.get(id) ?? []);
