@@ -1,22 +1,13 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
-import {
-  Contract,
-  newObject,
-  OFFLOADED_LABEL,
-  Offloading,
-  TwinNamespace,
-  tenantNamespace,
-  VirtualNode,
-} from "@fjord/api";
+import { Contract, newObject, OFFLOADED_LABEL, Offloading, TwinNamespace, tenantNamespace } from "@fjord/api";
 import { isNotFound, type KubeClient, Namespace, Node, Pod } from "@fjord/kube";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 import { Continuum, fjord } from "../../../../testbed/src/agents/index.ts";
 import { eventually } from "./test-eventually.ts";
 
-const SITES = ["wave", "reef"] as const;
-
-describe("an Offloading", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
+describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   let continuum: Continuum;
   let home: KubeClient;
   let there: KubeClient;
@@ -24,18 +15,12 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
   let consumer = "";
 
   before(async () => {
-    const bed = await startTestBed({ sites: 2, simulatedNodes: 1 });
-    continuum = new Continuum(bed);
+    continuum = new Continuum(await startTestBed({ sites: 2, simulatedNodes: 1 }));
     await continuum.startAgents();
     home = continuum.client("site-1");
     there = continuum.client("site-2");
     await continuum.share("site-2");
-    await continuum.peer("site-1", "site-2");
-    await eventually(
-      async () => (await home.list(Node, { labelSelector: "fjord.dev/virtual-node" })).items.length === 1,
-    );
-    const [contract] = (await home.list(Contract)).items;
-    ({ provider, consumer } = contract?.spec.terms ?? { provider: "", consumer: "" });
+    await peer();
   });
 
   after(async () => {
@@ -43,42 +28,146 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
     await continuum?.[Symbol.asyncDispose]();
   });
 
+  const peer = async () => {
+    await continuum.peer("site-1", "site-2");
+    const labelSelector = "fjord.dev/virtual-node";
+    await eventually(async () => (await home.list(Node, { labelSelector })).items.length === 1);
+    const [contract] = (await home.list(Contract)).items;
+    ({ provider, consumer } = contract?.spec.terms ?? { provider: "", consumer: "" });
+  };
+  const offload = (namespace: string, spec: Partial<Offloading["spec"]> = {}) =>
+    home.create(Offloading, newObject(Offloading, { metadata: { name: "offloading", namespace }, spec }));
   const add = async (name: string, spec: Partial<Offloading["spec"]> = {}) => {
     await home.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
     await offload(name, spec);
   };
-  const offload = (namespace: string, spec: Partial<Offloading["spec"]> = {}) =>
-    home.create(Offloading, newObject(Offloading, { metadata: { name: "offloading", namespace }, spec }));
-  const get = (namespace: string) => missing(home.get(Offloading, { name: "offloading", namespace }));
+  const get = (namespace: string) => unlessMissing(home.get(Offloading, { name: "offloading", namespace }));
   const reason = async (namespace: string) => (await get(namespace))?.status?.sites?.[0]?.conditions?.[0]?.reason;
-  const twin = async (name: string) => missing(there.get(Namespace, { name }));
-  const request = (name: string) => missing(there.get(TwinNamespace, { name, namespace: tenantNamespace(consumer) }));
+  const isReady = async (namespace: string) => (await reason(namespace)) === "TwinReady";
+  const twin = (name: string) => unlessMissing(there.get(Namespace, { name }));
+  const request = (name: string) =>
+    unlessMissing(there.get(TwinNamespace, { name, namespace: tenantNamespace(consumer) }));
   const remove = (namespace: string) => home.delete(Offloading, { name: "offloading", namespace });
+  const isLabelled = async (name: string) => {
+    const { metadata } = await home.get(Namespace, { name });
+    return metadata.labels?.[OFFLOADED_LABEL] === "true";
+  };
+  const runPod = async (namespace: string) => {
+    const spec = { containers: [{ name: "main", image: "busybox" }], terminationGracePeriodSeconds: 0 };
+    const metadata = { name: "web", namespace };
+    await eventually(async () => {
+      await home.create(Pod, { apiVersion: "v1", kind: "Pod", metadata, spec });
+      return true;
+    });
+    await eventually(async () => (await home.get(Pod, metadata)).status?.phase === "Running");
+  };
 
-  it("names its twins as it is told, however long the names are", async () => {
+  it("names its twins as it is told, and says which names a provider does not give", async () => {
     const long = `a${"long".repeat(15)}`;
+    await there.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "foreign" } });
     await Promise.all([
       add("shop"),
       add("same", { naming: { strategy: "Same" } }),
       add("chosen", { naming: { strategy: "Chosen", name: "theirs" } }),
       add(long),
-      add("taken", { naming: { strategy: "Chosen", name: "kube-system" } }),
-      add("refused", { naming: { strategy: "Chosen", name: "kube-other" } }),
+      add("taken", { naming: { strategy: "Chosen", name: "foreign" } }),
+      add("refused", { naming: { strategy: "Chosen", name: "kube-system" } }),
     ]);
-    await eventually(async () => (await reason("shop")) === "TwinReady");
-    await eventually(async () => (await twin(`shop-${consumer}`)) !== undefined);
-    await eventually(async () => (await twin("same")) !== undefined);
-    await eventually(async () => (await twin("theirs")) !== undefined);
-    await eventually(async () => (await reason(long)) === "TwinReady");
+    for (const each of ["shop", "same", "chosen", long]) await eventually(() => isReady(each));
+    for (const each of [`shop-${consumer}`, "same", "theirs"]) assert.ok(await twin(each), each);
     const [site] = (await get(long))?.status?.sites ?? [];
     assert.equal(site?.site, provider);
     assert.ok((site?.twin?.length ?? 0) <= 63 && site?.twin?.endsWith(`-${consumer}`));
+    await eventually(async () => (await reason("taken")) === "NameTaken");
     await eventually(async () => (await reason("refused")) === "NameRefused");
-    await eventually(async () => (await reason("taken")) === "NameRefused");
+    assert.equal((await twin("foreign"))?.metadata.labels?.["fjord.dev/consumer"], undefined);
+    for (const each of ["taken", "refused", "same", long]) await remove(each);
+    for (const each of ["taken", "refused", "same", long])
+      await eventually(async () => (await get(each)) === undefined);
+    assert.ok(await twin("foreign"));
+    assert.equal((await twin("foreign"))?.metadata.deletionTimestamp, undefined);
+  });
+
+  it("brings everything home when it is deleted, and can be made again at once", async () => {
+    await eventually(() => isReady("shop"));
+    const first = (await twin(`shop-${consumer}`))?.metadata.uid;
+    await remove("shop");
+    await eventually(async () => {
+      await offload("shop");
+      return true;
+    });
+    await eventually(() => isReady("shop"));
+    const second = await twin(`shop-${consumer}`);
+    assert.ok(second !== undefined && second.metadata.uid !== first);
+    assert.ok(await isLabelled("shop"));
+    await remove("shop");
+    await eventually(async () => (await get("shop")) === undefined && (await twin(`shop-${consumer}`)) === undefined);
+    assert.equal(await isLabelled("shop"), false);
+  });
+
+  it("goes with its namespace, and its twin too", async () => {
+    await eventually(() => isReady("chosen"));
+    await home.delete(Namespace, { name: "chosen" });
+    await eventually(async () => (await unlessMissing(home.get(Namespace, { name: "chosen" }))) === undefined);
+    await eventually(async () => (await twin("theirs")) === undefined);
+  });
+
+  it("evicts nothing when it selects less: a twin goes with the last pod there", async () => {
+    await add("narrow", { pods: "Remote" });
+    await runPod("narrow");
+    const patch = { spec: { sites: { matchLabels: { nowhere: "true" } } } };
+    await home.patch(Offloading, { name: "offloading", namespace: "narrow" }, "merge", patch);
+    const noSite = async () => (await get("narrow"))?.status?.conditions?.[0]?.reason === "NoSiteEligible";
+    await eventually(noSite);
+    assert.ok(await isReady("narrow"), "pods there still need their twin");
+    assert.equal((await home.get(Pod, { name: "web", namespace: "narrow" })).metadata.deletionTimestamp, undefined);
+    await home.delete(Pod, { name: "web", namespace: "narrow" });
+    await eventually(async () => (await twin(`narrow-${consumer}`)) === undefined);
+    await eventually(async () => (await get("narrow"))?.status?.sites?.length === 0);
+    await remove("narrow");
+    await eventually(async () => (await get("narrow")) === undefined);
+  });
+
+  it("waits for a site that is away to remove its twin, and finishes when it is back", async () => {
+    await add("away");
+    await eventually(() => isReady("away"));
+    await continuum.bed.cut("site-1", "site-2");
+    await eventually(async () => (await reason("away")) === "SiteUnreachable");
+    await remove("away");
+    await eventually(async () => (await reason("away")) === "Removing");
+    assert.ok(await twin(`away-${consumer}`));
+    await continuum.bed.heal("site-1", "site-2");
+    await eventually(async () => (await get("away")) === undefined);
+    await eventually(async () => (await request("away")) === undefined);
+  });
+
+  it("forgets a site without a contract at once, and does not go on asking there", async () => {
+    await add("ended");
+    await eventually(() => isReady("ended"));
+    await fjord(continuum.site("site-1"), "unpeer", "site-2");
+    await eventually(async () => (await get("ended"))?.status?.sites?.length === 0);
+    await eventually(async () => (await twin(`ended-${consumer}`)) === undefined);
+    const refusals = async () => {
+      const log = await readFile(continuum.agent("site-1").process.record.log, "utf8");
+      return log.split("\n").filter((line) => line.includes("twinnamespaces") && line.includes("403")).length;
+    };
+    assert.ok((await refusals()) <= 5, `${await refusals()} refusals`);
+    await remove("ended");
+    await eventually(async () => (await get("ended")) === undefined);
+  });
+
+  it("waits for no site that is given up by force", async () => {
+    await peer();
+    await add("forced");
+    await eventually(() => isReady("forced"));
+    await continuum.bed.cut("site-1", "site-2");
+    await remove("forced");
+    await fjord(continuum.site("site-1"), "unpeer", "site-2", "--force");
+    await eventually(async () => (await get("forced")) === undefined);
   });
 });
 
-async function missing<T>(asked: Promise<T>): Promise<T | undefined> {
+async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {
