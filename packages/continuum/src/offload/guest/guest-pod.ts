@@ -76,3 +76,9 @@ function foreign(all: Readonly<Record<string, string>> = {}): Record<string, str
     Object.entries(all).filter(([name]) => !name.startsWith("fjord.dev/") || carried.includes(name)),
   );
 }
+
+/** What a consumer wrote as its grace, as a number of seconds that a pod can have. */
+export function secondsOf(text: string): number {
+  const seconds = Number(text);
+  return Number.isInteger(seconds) && seconds >= 0 && seconds < 2 ** 31 ? seconds : 30;
+}

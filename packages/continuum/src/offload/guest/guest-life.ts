@@ -1,0 +1,260 @@
+import { GRACE_ANNOTATION, type ShadowPod } from "@fjord/api";
+import { describeError } from "@fjord/base";
+import {
+  ApiError,
+  againAfter,
+  done,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  isTooManyRequests,
+  Node,
+  Pod,
+  type Reconcile,
+  type Result,
+} from "@fjord/kube";
+import { isTerminal } from "@fjord/node/pod-status";
+import type { Home } from "../../home.ts";
+import type { LiveContract, LiveContracts } from "../../market/live-contracts.ts";
+import { ONLY_ONE_ANNOTATION } from "../pod/forge/index.ts";
+import { admit } from "./admission.ts";
+import { FIELD_MANAGER, followShadow, isBehind } from "./guest-changes.ts";
+import { type GuestMemory, hasPassed, noteMade, noteRecreation, recreationDelay } from "./guest-memory.ts";
+import { CONTRACT_ANNOTATION, guestPod, isGuestOf, secondsOf, shadowUidOf } from "./guest-pod.ts";
+import type { GuestPrivilege } from "./guest-security.ts";
+import { type GuestState, keyOf } from "./guest-state.ts";
+import { isLost } from "./lost-pod.ts";
+import type { Verdict } from "./shadow-status.ts";
+
+export interface GuestLifeOptions {
+  readonly home: Home;
+  readonly contracts: LiveContracts;
+  readonly state: GuestState;
+  /** Has a shadow pod's status written after that time. */
+  readonly tell: (shadow: ShadowPod, afterMs: number) => void;
+  readonly allowed?: readonly GuestPrivilege[];
+  readonly givenUpMs?: number;
+}
+
+/** How long a status may wait for what comes next, so that an ordinary pod's is written once. */
+const STATUS_MS = { running: 3_000, pending: 10_000 };
+const REFUSED_AGAIN_MS = 15_000;
+
+/** Brings one guest at a time to what its shadow pod and its contract ask for. */
+export class GuestLife {
+  readonly #options: GuestLifeOptions;
+  readonly #state: GuestState;
+
+  constructor(options: GuestLifeOptions) {
+    this.#options = options;
+    this.#state = options.state;
+  }
+
+  readonly reconcile: Reconcile = async ({ namespace = "", name }, { signal }): Promise<Result> => {
+    const shadow = this.#state.shadows.get(namespace, name);
+    const pod = this.#state.pods.get({ namespace, name });
+    if (shadow === undefined || shadow.metadata.deletionTimestamp !== undefined) {
+      return await this.#remove(namespace, name, pod, signal);
+    }
+    // The pod of an earlier shadow pod of the name: its end is awaited.
+    if (pod !== undefined && !isGuestOf(pod, shadow)) return await this.#displace(pod, shadow, signal);
+    const memory = this.#state.memoryOf(shadow);
+    if (pod !== undefined) return await this.#keep(shadow, pod, memory, signal);
+    return await this.#make(shadow, memory, signal);
+  };
+
+  /** There is no shadow pod: neither is there to be a pod of one. */
+  async #remove(namespace: string, name: string, pod: Pod | undefined, signal: AbortSignal): Promise<Result> {
+    const key = `${namespace}/${name}`;
+    const made = this.#state.memories.get(key)?.made;
+    const isUnseen =
+      pod === undefined &&
+      made !== undefined &&
+      !hasPassed(this.#state.pods.health.resourceVersion, made.resourceVersion);
+    if (pod !== undefined && shadowUidOf(pod) !== undefined) {
+      if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, this.#state.graces.get(key), signal);
+    } else if (isUnseen) {
+      const unseen = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid: made.uid } } as Pod;
+      await this.#delete(unseen, this.#state.graces.get(key), signal);
+    } else {
+      this.#state.graces.delete(key);
+      if (pod === undefined) this.#state.release(key);
+    }
+    this.#state.memories.delete(key);
+    return done();
+  }
+
+  async #displace(pod: Pod, shadow: ShadowPod, signal: AbortSignal): Promise<Result> {
+    if (shadowUidOf(pod) === undefined) {
+      return this.#refuse(shadow, {
+        reason: "PodRefused",
+        message: "a pod of that name is there already, and not the consumer's",
+      });
+    }
+    if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, undefined, signal);
+    return done();
+  }
+
+  async #keep(shadow: ShadowPod, pod: Pod, memory: GuestMemory, signal: AbortSignal): Promise<Result> {
+    memory.made = undefined;
+    memory.podUid = pod.metadata.uid;
+    memory.verdict = undefined;
+    const { phase } = pod.status ?? {};
+    const isEnding = pod.metadata.deletionTimestamp !== undefined;
+    const grace = shadow.metadata.annotations?.[GRACE_ANNOTATION];
+    if (grace !== undefined) {
+      if (!isEnding) await this.#delete(pod, secondsOf(grace), signal);
+      return done();
+    }
+    if (isTerminal(phase)) {
+      if (isLost(pod) && shadow.spec.recreate === "Always" && !isTerminal(shadow.status?.phase)) {
+        if (!isEnding) await this.#delete(pod, 0, signal);
+        return done();
+      }
+      memory.ended = phase as "Succeeded" | "Failed";
+      this.#options.tell(shadow, 0);
+      return done();
+    }
+    if (isEnding) return await this.#awaitEnd(shadow, pod, signal);
+    const contract = this.#state.contractOf(pod);
+    if (contract === undefined || contract.drained) return await this.#dismiss(shadow, pod, memory, contract, signal);
+    if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, signal);
+    const isUrgent =
+      shadow.status?.podUid === undefined ? shadow.spec.recreate === "Never" : shadow.status.podUid !== memory.podUid;
+    this.#options.tell(shadow, isUrgent ? 0 : phase === "Running" ? STATUS_MS.running : STATUS_MS.pending);
+    return done();
+  }
+
+  /** A pod that does not end because its node is away is given up, unless there may be only one. */
+  async #awaitEnd(shadow: ShadowPod, pod: Pod, signal: AbortSignal): Promise<Result> {
+    const { home, givenUpMs = 5_000 } = this.#options;
+    const { clock, client } = home;
+    const isBound = pod.spec?.nodeName !== undefined && pod.spec.nodeName !== "";
+    const mayBeTwo = shadow.spec.recreate === "Always" && shadow.metadata.annotations?.[ONLY_ONE_ANNOTATION] !== "true";
+    if (!mayBeTwo || !isBound) return done();
+    const left = Date.parse(pod.metadata.deletionTimestamp ?? "") + givenUpMs - clock.now();
+    if (left > 0) return againAfter(left);
+    const node = await client.get(Node, { name: pod.spec?.nodeName ?? "" }, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    const isThere = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+    if (isThere) return againAfter(givenUpMs);
+    await this.#delete(pod, 0, signal);
+    return done();
+  }
+
+  async #follow(shadow: ShadowPod, pod: Pod, contract: LiveContract, signal: AbortSignal): Promise<void> {
+    const { home, contracts, allowed = [] } = this.#options;
+    const key = keyOf(shadow);
+    const consumer = contract.consumer;
+    const admission = admit({ key, shadow, consumer, isKnown: true, contracts, ledger: this.#state.ledger, allowed });
+    if (!admission.admitted) {
+      this.#refuse(shadow, admission.verdict);
+      return;
+    }
+    const recorded = pod.metadata.annotations?.[CONTRACT_ANNOTATION] ?? contract.id;
+    this.#state.ledger.set(key, recorded, admission.requests);
+    try {
+      await followShadow(home.client, pod, shadow, consumer, recorded, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.statusCode >= 500 || isConflict(error)) throw error;
+      this.#refuse(shadow, { reason: "PodRefused", message: describeError(error) });
+    }
+  }
+
+  /** The contract is over, or its guests are to go. */
+  async #dismiss(
+    shadow: ShadowPod,
+    pod: Pod,
+    memory: GuestMemory,
+    contract: LiveContract | undefined,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const { name = "", namespace = "", uid = "" } = pod.metadata;
+    if (contract === undefined && !this.#state.isOver(pod)) return againAfter(5_000);
+    memory.lost = contract === undefined ? "the contract has ended" : `contract ${contract.id} was drained`;
+    try {
+      if (contract === undefined) await this.#delete(pod, undefined, signal);
+      else await this.#options.home.client.evict({ name, namespace }, { preconditions: { uid }, signal });
+    } catch (error) {
+      // A disruption budget stands before it.
+      if (isTooManyRequests(error)) return againAfter(2_000);
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    this.#options.tell(shadow, 0);
+    return done();
+  }
+
+  async #make(shadow: ShadowPod, memory: GuestMemory, signal: AbortSignal): Promise<Result> {
+    const { home, contracts, allowed = [] } = this.#options;
+    const { namespace = "" } = shadow.metadata;
+    const key = keyOf(shadow);
+    if (isTerminal(shadow.status?.phase) || shadow.metadata.annotations?.[GRACE_ANNOTATION] !== undefined)
+      return done();
+    if (memory.made !== undefined && !hasPassed(this.#state.pods.health.resourceVersion, memory.made.resourceVersion))
+      return done();
+    const isKnown = memory.podUid !== undefined || shadow.status?.podUid !== undefined;
+    if (isKnown && (shadow.spec.recreate === "Never" || memory.ended !== undefined || memory.lost !== undefined)) {
+      if (memory.ended === undefined) memory.lost ??= "the pod was lost, and is not to be made again";
+      this.#options.tell(shadow, 0);
+      return done();
+    }
+    const twin = this.#state.twinOf(namespace);
+    if (twin === undefined) {
+      return this.#refuse(shadow, { reason: "ContractMissing", message: "the namespace is no twin namespace" }, 2_000);
+    }
+    const delay = isKnown ? recreationDelay(memory, home.clock.now()) : 0;
+    if (delay > 0) return againAfter(delay);
+    const { consumer } = twin;
+    const admission = admit({ key, shadow, consumer, isKnown, contracts, ledger: this.#state.ledger, allowed });
+    if (!admission.admitted) return this.#refuse(shadow, admission.verdict);
+    // From here to the answer the room is taken: whoever is looked at meanwhile sees it so.
+    this.#state.ledger.set(key, shadow.spec.contract, admission.requests);
+    memory.verdict = undefined;
+    try {
+      noteMade(memory, await home.client.create(Pod, guestPod(shadow, twin), { fieldManager: FIELD_MANAGER, signal }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) this.#state.ledger.delete(key);
+      return await this.#notMade(error, shadow, memory, signal);
+    }
+    if (isKnown) noteRecreation(memory, shadow.status?.recreations ?? 0, home.clock.now());
+    const isUrgent = isKnown || shadow.spec.recreate === "Never" || shadow.status?.conditions !== undefined;
+    this.#options.tell(shadow, isUrgent ? 0 : STATUS_MS.pending);
+    return done();
+  }
+
+  async #notMade(error: unknown, shadow: ShadowPod, memory: GuestMemory, signal: AbortSignal): Promise<Result> {
+    const { name = "", namespace = "" } = shadow.metadata;
+    if (isAlreadyExists(error)) {
+      const found = await this.#options.home.client.get(Pod, { name, namespace }, { signal });
+      if (!isGuestOf(found, shadow)) {
+        this.#state.ledger.delete(keyOf(shadow));
+        await this.#displace(found, shadow, signal);
+        return againAfter(1_000);
+      }
+      noteMade(memory, found);
+      return done();
+    }
+    if (!(error instanceof ApiError) || error.statusCode >= 500 || isTooManyRequests(error)) throw error;
+    this.#refuse(shadow, { reason: "PodRefused", message: describeError(error) });
+    return againAfter(REFUSED_AGAIN_MS);
+  }
+
+  #refuse(shadow: ShadowPod, verdict: Verdict, afterMs = 0): Result {
+    const memory = this.#state.memoryOf(shadow);
+    // Of the same refusal only the first words count: numbers in it change with everything else.
+    if (memory.verdict?.reason !== verdict.reason) memory.verdict = verdict;
+    this.#options.tell(shadow, afterMs);
+    return done();
+  }
+
+  async #delete(pod: Pod, gracePeriodSeconds: number | undefined, signal: AbortSignal): Promise<void> {
+    const { name = "", namespace = "", uid = "" } = pod.metadata;
+    const options = { preconditions: { uid }, signal, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) };
+    try {
+      await this.#options.home.client.delete(Pod, { name, namespace }, options);
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+}
