@@ -18,6 +18,8 @@ export interface TwinContext {
   /** Where the twin is to be. */
   readonly site: SiteId;
   readonly namespace: string;
+  /** Whether the site comes first of those that have a twin of the namespace. */
+  readonly isFirstSite: boolean;
   /** Whether a node of the own cluster stands for the site. */
   isNodeOfSite(node: string): boolean;
   /** The own pods of the namespace that run at the site. */

@@ -4,6 +4,8 @@ import {
   againAfter,
   Controller,
   done,
+  isConflict,
+  isNotFound,
   type ReconcileContext,
   type Request,
   type Result,
@@ -13,7 +15,8 @@ import type { Home } from "../../home.ts";
 import type { SiteId } from "../../identity/site-identity.ts";
 import type { Twins } from "../../offload/twins.ts";
 import type { RemoteSites } from "../../peering/remote-site.ts";
-import { type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
+import { type Body, type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
+import { difference } from "./difference.ts";
 import type { Policies } from "./policies.ts";
 import { mayHaveTwin } from "./policy.ts";
 import type { ReflectionCounters } from "./reflection-counters.ts";
@@ -155,6 +158,7 @@ export class KindReflection<T extends KubeObject> {
     const wanted = source && this.#wanted(source, site, twinNamespace, twin);
     try {
       const alignment = await remote.align(twin, wanted, context.signal);
+      if (source !== undefined && "twin" in alignment) await this.#bringStatus(alignment.twin, source, site, context);
       return this.#tell(alignment, source, site, context);
     } catch (error) {
       if (context.signal.aborted) throw error;
@@ -175,6 +179,22 @@ export class KindReflection<T extends KubeObject> {
     const body = this.kind.forge(source, context);
     if (body === undefined) return undefined;
     return { namespace: twinNamespace, name, metadata: twinMetadata(this.kind, source, context), body };
+  }
+
+  /** What a twin's status says to the own object's. */
+  async #bringStatus(twin: T, source: T, site: SiteId, { signal }: ReconcileContext): Promise<void> {
+    const { home, contextOf } = this.#options;
+    const { namespace = "", name = "", uid } = source.metadata;
+    const wanted = this.kind.statusFrom?.(twin, source, contextOf(site, namespace));
+    if (wanted === undefined) return;
+    const patch = difference((source as { status?: Body }).status ?? {}, wanted);
+    if (patch === undefined) return;
+    const options = { subresource: "status", fieldManager: "fjord-reflect", signal };
+    const body = { metadata: { uid }, status: patch };
+    await home.client.patch(this.kind.kind, { name, namespace }, "merge", body, options).catch((error: unknown) => {
+      // It has gone meanwhile, or is another one.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
   }
 
   #isAllowed(object: T, site: SiteId, namespace: string): boolean {

@@ -13,7 +13,7 @@ export class Policies {
     this.#offloadings = caches.open(Offloading).cache;
   }
 
-  of({ kind, policy }: ReflectedKind, namespace: string): ReflectionPolicy {
+  of({ kind, policy }: Pick<ReflectedKind, "kind" | "policy">, namespace: string): ReflectionPolicy {
     return policyFor(kind, policy, this.#offloadings.get({ name: OFFLOADING_NAME, namespace }), this.#own());
   }
 

@@ -1,18 +1,21 @@
 import { OFFLOADED_LABEL } from "@fjord/api";
-import type { KubeObject } from "@fjord/base";
-import { type Cache, Namespace, type Runnable, sameContent } from "@fjord/kube";
+import type { Kind, KubeObject } from "@fjord/base";
+import { type Cache, type DynamicObject, Namespace, type Runnable, sameContent } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { SiteId } from "../../identity/site-identity.ts";
 import type { OffloadedPods } from "../../offload/offloaded-pods.ts";
 import type { Twins } from "../../offload/twins.ts";
 import type { VirtualNodes } from "../../offload/virtual-nodes.ts";
 import type { RemoteSites } from "../../peering/remote-site.ts";
+import { CustomReflections } from "../custom/custom-reflections.ts";
+import { InwardReflection } from "../custom/inward-reflection.ts";
+import { EventReflection } from "../events/event-reflection.ts";
 import { builtInKinds } from "../kinds/index.ts";
 import { type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
 import { KindReflection } from "./kind-reflection.ts";
 import { Policies } from "./policies.ts";
 import { noCounters, type ReflectionCounters } from "./reflection-counters.ts";
-import { SiteReferences } from "./site-references.ts";
+import { PODS, SiteReferences } from "./site-references.ts";
 
 export interface ReflectionOptions {
   readonly home: Home;
@@ -36,6 +39,9 @@ export class Reflection implements Runnable {
   readonly #references: SiteReferences;
   readonly #namespaces: Cache<Namespace>;
   readonly #kinds = new Map<string, KindReflection<KubeObject>>();
+  readonly #inward = new Map<string, InwardReflection>();
+  readonly #events: EventReflection;
+  readonly #custom: CustomReflections;
   readonly #reachable = new Map<SiteId, boolean>();
 
   constructor(options: ReflectionOptions) {
@@ -44,6 +50,23 @@ export class Reflection implements Runnable {
     this.#policies = new Policies(caches);
     this.#references = new SiteReferences(options.pods);
     this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
+    const { counters = noCounters } = options;
+    this.#events = new EventReflection({
+      ...options,
+      counters,
+      policies: this.#policies,
+      references: this.#references,
+    });
+    this.#custom = new CustomReflections({
+      ...options.home,
+      rules: () => this.#policies.customRules(),
+      outward: (kind) => this.#addCustom(kind),
+      inward: (kind) => this.#addInward(kind),
+      ended: (resource) => {
+        this.#kinds.delete(resource);
+        this.#inward.delete(resource);
+      },
+    });
     for (const kind of options.kinds ?? builtInKinds) this.#add(kind);
   }
 
@@ -52,14 +75,19 @@ export class Reflection implements Runnable {
     const release = [
       this.#references.start(),
       this.#references.onChange((site, namespace, resource, name) =>
-        this.#kinds.get(resource)?.enqueue(site, namespace, name),
+        resource === PODS
+          ? this.#events.look(site, namespace)
+          : this.#kinds.get(resource)?.enqueue(site, namespace, name),
       ),
       twins.onChange((site, namespace) => this.#twinChanged(site, namespace)),
       sites.onChange((id) => this.#siteChanged(id)),
       // Pods may be known before the node that they are on.
       nodes.onChange((name) => this.#references.lookAt(pods.onNode(name))),
       pods.onChange((namespace) => this.#podsChanged(namespace)),
-      this.#policies.onChange((namespace) => this.#rulesChanged(namespace)),
+      this.#policies.onChange((namespace) => {
+        this.#custom.follow(stop, abandon);
+        this.#rulesChanged(namespace);
+      }),
       this.#namespaces.addHandler({
         onAdd: () => this.#namespacesChanged(),
         onUpdate: (old, now) => {
@@ -70,11 +98,28 @@ export class Reflection implements Runnable {
     ];
     this.#follow();
     for (const namespace of this.#offloaded()) this.#references.lookAt(pods.inNamespace(namespace));
+    this.#custom.follow(stop, abandon);
     await Promise.all(this.#kinds.values().map((kind) => kind.run(stop, abandon)));
+    await this.#custom.stopped();
     for (const each of release) each();
+    await this.#events.stop();
   }
 
-  #add(kind: ReflectedKind): void {
+  #addCustom(kind: ReflectedKind): KindReflection<KubeObject> {
+    const reflection = this.#add(kind);
+    this.#follow();
+    return reflection;
+  }
+
+  #addInward(kind: Kind<DynamicObject>): InwardReflection {
+    const { counters = noCounters } = this.#options;
+    const reflection = new InwardReflection({ ...this.#options, counters, kind, policies: this.#policies });
+    this.#inward.set(reflection.resource, reflection);
+    this.#follow();
+    return reflection;
+  }
+
+  #add(kind: ReflectedKind): KindReflection<KubeObject> {
     const { home, twins, sites, counters = noCounters } = this.#options;
     const reflection = new KindReflection<KubeObject>({
       home,
@@ -89,11 +134,12 @@ export class Reflection implements Runnable {
         this.#kinds.get(resource)?.allows(site, namespace, name) ?? false,
     });
     this.#kinds.set(reflection.resource, reflection);
-    if (kind.companion === undefined) return;
+    if (kind.companion === undefined) return reflection;
     this.#kinds.get(resourceOf(kind.companion.kind))?.onSourceChange((namespace, name) => {
       for (const beside of reflection.namesBeside(namespace, name))
         for (const site of twins.sitesOf(namespace)) reflection.enqueue(site, namespace, beside);
     });
+    return reflection;
   }
 
   #contextOf(site: SiteId, namespace: string): TwinContext {
@@ -102,6 +148,7 @@ export class Reflection implements Runnable {
       consumer: home.identity.id,
       site,
       namespace,
+      isFirstSite: twins.sitesOf(namespace).every((other) => site <= other),
       isNodeOfSite: (node) => nodes.get(node)?.site === site,
       guests: () =>
         pods
@@ -120,6 +167,8 @@ export class Reflection implements Runnable {
     const namespaces = this.#offloaded();
     const sites = new Set([...namespaces].flatMap((namespace) => this.#options.twins.sitesOf(namespace)));
     for (const kind of this.#kinds.values()) kind.follow(namespaces, sites);
+    for (const kind of this.#inward.values()) kind.follow(namespaces);
+    this.#events.lookAll(namespaces);
   }
 
   /** Own namespaces that have a twin somewhere. */

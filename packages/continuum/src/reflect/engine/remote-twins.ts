@@ -4,7 +4,7 @@ import { Cache, compareResourceVersions } from "@fjord/kube";
 import type { Means } from "../../home.ts";
 import { type RemoteSite, remoteTiming } from "../../peering/remote-site.ts";
 import type { ReflectedKind } from "../reflected-kind.ts";
-import { REFLECT } from "./twin-metadata.ts";
+import { isOwnTwin, REFLECT } from "./twin-metadata.ts";
 import { type Alignment, TwinWriter, type WantedTwin } from "./twin-writer.ts";
 
 export interface RemoteTwinsOptions<T extends KubeObject> {
@@ -31,7 +31,7 @@ export class RemoteTwins<T extends KubeObject> {
     const { site, kind, consumer, means } = options;
     const { clock, random, logger } = means;
     this.site = site;
-    this.#writer = new TwinWriter(site.kube, kind, consumer);
+    this.#writer = new TwinWriter(site.kube, kind, (object) => isOwnTwin(object, consumer));
     this.#cache = new Cache({
       kind: kind.kind,
       client: site.kube,

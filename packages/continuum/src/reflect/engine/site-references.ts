@@ -8,6 +8,10 @@ interface Known {
   readonly references: PodReferences;
 }
 
+/** As a resource: the pods themselves, which are counted but not named. */
+export const PODS = "pods";
+const itself: ReadonlySet<string> = new Set([""]);
+
 /** Told of an object that pods at a site have begun or ceased to need. */
 export type ReferenceListener = (site: SiteId, namespace: string, resource: string, name: string) => void;
 
@@ -31,6 +35,11 @@ export class SiteReferences {
 
   has(site: SiteId, namespace: string, resource: string, name: string): boolean {
     return this.#counts.has(keyOf(site, namespace, resource, name));
+  }
+
+  /** Whether any pod of the namespace is at the site. */
+  hasPods(site: SiteId, namespace: string): boolean {
+    return this.has(site, namespace, PODS, "");
   }
 
   onChange(listener: ReferenceListener): () => void {
@@ -61,7 +70,8 @@ export class SiteReferences {
   }
 
   #count(namespace: string, { site, references }: Known, by: 1 | -1, touched: Set<string>): void {
-    for (const [resource, names] of Object.entries(references) as [string, ReadonlySet<string>][]) {
+    const needed = { ...references, [PODS]: itself } as Readonly<Record<string, ReadonlySet<string>>>;
+    for (const [resource, names] of Object.entries(needed)) {
       for (const name of names) {
         const key = keyOf(site, namespace, resource, name);
         const count = (this.#counts.get(key) ?? 0) + by;

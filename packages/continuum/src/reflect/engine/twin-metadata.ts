@@ -39,22 +39,27 @@ function travels(name: string): boolean {
 
 /** Labels and annotations of a twin. */
 export function twinMetadata<T extends KubeObject>(
-  kind: ReflectedKind<T>,
+  kind: Pick<ReflectedKind<T>, "labels" | "ownAnnotations">,
   object: T,
-  { consumer, namespace }: TwinContext,
+  { consumer, namespace }: Pick<TwinContext, "consumer" | "namespace">,
 ): TwinMetadata {
-  const { labels: own = {}, annotations: notes = {} } = object.metadata;
-  const carriedLabels = { ...pick(own, travels), ...kind.labels?.(object) };
-  const carriedNotes = pick(notes, (name) => travels(name) && !kind.ownAnnotations?.includes(name));
-  const names = [...new Set([...Object.keys(carriedLabels), ...Object.keys(carriedNotes)])].sort();
+  const own = { [CONSUMER_LABEL]: consumer, [MANAGED_LABEL]: REFLECT, [ORIGIN_NAMESPACE_LABEL]: namespace };
+  return carriedMetadata(object, own, kind.labels?.(object), kind.ownAnnotations);
+}
+
+/** What travels of an object's labels and annotations, and the labels that say whose the twin is. */
+export function carriedMetadata(
+  { metadata }: KubeObject,
+  own: Marks,
+  replaced: Marks = {},
+  ownAnnotations: readonly string[] = [],
+): TwinMetadata {
+  const labels = { ...pick(metadata.labels ?? {}, travels), ...replaced };
+  const notes = pick(metadata.annotations ?? {}, (name) => travels(name) && !ownAnnotations.includes(name));
+  const names = [...new Set([...Object.keys(labels), ...Object.keys(notes)])].sort();
   return {
-    labels: {
-      ...carriedLabels,
-      [CONSUMER_LABEL]: consumer,
-      [MANAGED_LABEL]: REFLECT,
-      [ORIGIN_NAMESPACE_LABEL]: namespace,
-    },
-    annotations: { ...carriedNotes, ...(names.length > 0 && { [CARRIED_ANNOTATION]: names.join(",") }) },
+    labels: { ...labels, ...own },
+    annotations: { ...notes, ...(names.length > 0 && { [CARRIED_ANNOTATION]: names.join(",") }) },
   };
 }
 

@@ -3,7 +3,7 @@ import { apiVersionOf, type KubeObject } from "@fjord/base";
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { difference } from "./difference.ts";
-import { isOwnTwin, seenMetadata, type TwinMetadata } from "./twin-metadata.ts";
+import { seenMetadata, type TwinMetadata } from "./twin-metadata.ts";
 
 /** What a twin is to be. */
 export interface WantedTwin {
@@ -18,6 +18,9 @@ export type Alignment<T> =
   | { readonly done: "None" | "Deleted" | "Collision" | "Leaving" }
   | { readonly done: "Created" | "Patched" | "Found"; readonly twin: T };
 
+/** What must be known of a kind to write its twins. */
+export type WrittenKind<T extends KubeObject> = Pick<ReflectedKind<T>, "kind" | "seen" | "lasting">;
+
 const FIELD_MANAGER = "fjord-reflect";
 /** A provider that answers each question differently is asked again later, not for ever. */
 const STEPS = 3;
@@ -25,18 +28,18 @@ const STEPS = 3;
 /** Writes the twins of one kind at one site: no more than differs, and nothing that is not the own site's. */
 export class TwinWriter<T extends KubeObject> {
   readonly #client: KubeClient;
-  readonly #kind: ReflectedKind<T>;
-  readonly #consumer: string;
+  readonly #kind: WrittenKind<T>;
+  readonly #isOwn: (object: T) => boolean;
   /**
    * By `namespace/name`: what was wanted, and what the provider made of it where that is not the same. Versions of Kubernetes
    * fill in different fields; without this they would be fought over for ever.
    */
   readonly #settled = new Map<string, string>();
 
-  constructor(client: KubeClient, kind: ReflectedKind<T>, consumer: string) {
+  constructor(client: KubeClient, kind: WrittenKind<T>, isOwn: (object: T) => boolean) {
     this.#client = client;
     this.#kind = kind;
-    this.#consumer = consumer;
+    this.#isOwn = isOwn;
   }
 
   async align(twin: T | undefined, wanted: WantedTwin | undefined, signal: AbortSignal): Promise<Alignment<T>> {
@@ -78,7 +81,7 @@ export class TwinWriter<T extends KubeObject> {
     }
     const found = await this.#find(wanted, signal);
     if (found === undefined) return await this.#create(wanted, signal, steps - 1);
-    if (!isOwnTwin(found, this.#consumer)) return { done: "Collision" };
+    if (!this.#isOwn(found)) return { done: "Collision" };
     // Made by an earlier run, before the watch could show it.
     if (found.metadata.deletionTimestamp !== undefined) return { done: "Leaving" };
     return await this.#correct(found, wanted, signal, steps - 1);

@@ -1,0 +1,140 @@
+import { MANAGED_LABEL } from "@fjord/api";
+import { Backoff, describeError, sleep, TokenBucket } from "@fjord/base";
+import { CoreEvent, isAlreadyExists, isGone, isNotFound, type Pod } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { RemoteSite } from "../../peering/remote-site.ts";
+import type { ReflectionCounters } from "../engine/reflection-counters.ts";
+import { REFLECT } from "../engine/twin-metadata.ts";
+import { homeEvent, hostOf, lastSeen, progressOf } from "./home-event.ts";
+
+export interface EventStreamOptions {
+  readonly home: Home;
+  readonly site: RemoteSite;
+  readonly namespace: string;
+  readonly twinNamespace: string;
+  readonly counters: ReflectionCounters;
+  /** The own pod of this name, where it is at the site and its events are wanted. */
+  readonly podOf: (name: string) => Pod | undefined;
+}
+
+const MOST_HOSTS = 64;
+/** Events of a namespace that a provider may have written here at once, and each second. */
+const BURST = 1_000;
+const PER_SECOND = 100;
+/** What was told before a pod was made here was told of an earlier one; clocks of sites may differ by so much. */
+const SKEW_MS = 5_000;
+const IDLE_MS = 120_000;
+
+/** Brings the events of the guests in one twin namespace to the own pods. Keeps none of them. */
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  readonly #hosts = new Set<string>();
+  readonly #bucket: TokenBucket;
+  /** Events that were here when the stream began, by name. Used up by the first list. */
+  #known: Map<string, number> | undefined;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#bucket = new TokenBucket({ perSecond: PER_SECOND, burst: BURST, clock: options.home.clock });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger } = this.#options.home;
+    const backoff = new Backoff({ initial: 200, max: 10_000, random });
+    let position: string | undefined;
+    while (!signal.aborted) {
+      try {
+        position ??= await this.#list(signal);
+        for await (const version of this.#watch(position, signal)) {
+          position = version;
+          backoff.reset();
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isGone(error)) position = undefined;
+        logger.debug("events of guests cannot be followed now", { error: describeError(error) });
+      }
+      await sleep(clock, backoff.next(), signal);
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<string | undefined> {
+    const { home, site, namespace } = this.#options;
+    const labelSelector = `${MANAGED_LABEL}=${REFLECT}`;
+    const here = await home.client.list(CoreEvent, { namespace, labelSelector, omitManagedFields: true, signal });
+    this.#known = new Map(here.items.map(({ metadata, count = 1 }) => [metadata.name ?? "", count]));
+    let version: string | undefined;
+    for await (const { items, metadata } of site.kube.listAll(CoreEvent, { ...this.#scope, signal })) {
+      version = metadata.resourceVersion;
+      for (const event of items) if (!this.#isOfEarlierPod(event)) await this.#bring(event, signal);
+    }
+    this.#known = undefined;
+    return version;
+  }
+
+  async *#watch(resourceVersion: string | undefined, signal: AbortSignal): AsyncGenerator<string> {
+    const { site } = this.#options;
+    const from = resourceVersion === undefined ? {} : { resourceVersion };
+    const options = { ...this.#scope, ...from, idleTimeoutMs: IDLE_MS, signal };
+    for await (const { type, object } of site.kube.watch(CoreEvent, options)) {
+      if (type === "ADDED" || type === "MODIFIED") await this.#bring(object, signal);
+      yield object.metadata.resourceVersion ?? "";
+    }
+  }
+
+  get #scope() {
+    const { twinNamespace } = this.#options;
+    return { namespace: twinNamespace, fieldSelector: "involvedObject.kind=Pod,reason!=Scheduled" };
+  }
+
+  async #bring(event: CoreEvent, signal: AbortSignal): Promise<void> {
+    const { home, site, twinNamespace, podOf, counters } = this.#options;
+    const host = hostOf(event);
+    if (host !== undefined && this.#hosts.size < MOST_HOSTS) this.#hosts.add(host);
+    const pod = typeof event.involvedObject?.name === "string" ? podOf(event.involvedObject.name) : undefined;
+    if (pod === undefined) return;
+    const origin = { site: site.id, twinNamespace, hosts: this.#hosts, now: home.clock.now() };
+    const own = homeEvent(event, pod, origin);
+    if (own === undefined || this.#known?.get(own.metadata.name ?? "") === own.count) return;
+    const wait = this.#bucket.reserve();
+    // A provider that talks without end is heard slowly: the connection fills up, not this process.
+    if (wait > 0) await sleep(home.clock, wait, signal);
+    try {
+      counters.item("events", await this.#write(own, signal));
+    } catch (error) {
+      if (signal.aborted) return;
+      counters.error("events", "failed");
+      home.logger.debug("an event of a guest was not written", { error: describeError(error) });
+    }
+  }
+
+  /** One request in the ordinary case: the first of a series is made, a repeat is counted up. */
+  async #write(event: CoreEvent, signal: AbortSignal): Promise<"created" | "patched"> {
+    if ((event.count ?? 1) > 1 && (await this.#countUp(event, signal))) return "patched";
+    try {
+      await this.#options.home.client.create(CoreEvent, event, { signal });
+      return "created";
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      await this.#countUp(event, signal);
+      return "patched";
+    }
+  }
+
+  async #countUp(event: CoreEvent, signal: AbortSignal): Promise<boolean> {
+    const { namespace = "", name = "" } = event.metadata;
+    try {
+      await this.#options.home.client.patch(CoreEvent, { namespace, name }, "merge", progressOf(event), { signal });
+      return true;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return false;
+    }
+  }
+
+  #isOfEarlierPod(event: CoreEvent): boolean {
+    const pod = this.#options.podOf(event.involvedObject?.name ?? "");
+    const made = Date.parse(pod?.metadata.creationTimestamp ?? "");
+    return Date.parse(String(lastSeen(event))) < made - SKEW_MS;
+  }
+}
