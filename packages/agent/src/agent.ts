@@ -1,4 +1,3 @@
-import { createPrivateKey } from "node:crypto";
 import { hostname } from "node:os";
 import { Site } from "@fjord/api";
 import type { Home } from "@fjord/continuum/home";
@@ -32,7 +31,7 @@ import {
   type Runnable,
   SharedCaches,
 } from "@fjord/kube";
-import { addressTowards, generateKey, kubeletVersion, selfSignedCertificate } from "@fjord/node/registration";
+import { addressTowards, kubeletVersion } from "@fjord/node/registration";
 import { Registry } from "prom-client";
 import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -42,8 +41,6 @@ import { providerSide } from "./provider-side.ts";
 import { FJORD_VERSION } from "./version.ts";
 
 export type { AgentOptions } from "./agent-options.ts";
-
-const YEAR_MS = 365 * 24 * 3_600_000;
 
 /** The agent of a site: one process that makes the domains of the continuum work together. */
 export class Agent {
@@ -154,7 +151,6 @@ export class Agent {
       random,
       logger,
     });
-    const serving = await servingPair(name, address, clock.now());
     const clientCa = config.tls.ca;
     const consumer = consumerSide({
       home,
@@ -225,13 +221,6 @@ function admissionTarget({ admissionPort, admissionService, namespace }: AgentOp
   if (admissionService === undefined) return { target: { url: `https://${host}:${admissionPort}` }, names: [address] };
   const { name, port } = admissionService;
   return { target: { service: { name, namespace, port } }, names: [`${name}.${namespace}.svc`] };
-}
-
-/** A certificate for what the own API server asks for: it is told to believe exactly this one. */
-async function servingPair(name: string, address: string, now: number): Promise<{ cert: string; key: string }> {
-  const key = await generateKey();
-  const validity = { from: now - 3_600_000, to: now + YEAR_MS };
-  return { key, cert: selfSignedCertificate(createPrivateKey(key), { commonName: name }, [address], validity) };
 }
 
 async function versionOf(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {

@@ -24,6 +24,10 @@ export function agentRules(): Rule[] {
     rule("", ["pods"], all),
     rule("", ["pods/status", "pods/ephemeralcontainers", "pods/resize"], ["get", "update", "patch"]),
     rule("", ["pods/eviction"], ["create"]),
+    // Consumer: certificates of the kubelet APIs of virtual nodes, asked for as those nodes.
+    rule("certificates.k8s.io", ["certificatesigningrequests"], ["get", "create", "delete"]),
+    rule("certificates.k8s.io", ["certificatesigningrequests/approval"], ["update"]),
+    { ...rule("certificates.k8s.io", ["signers"], ["approve"]), resourceNames: ["kubernetes.io/kubelet-serving"] },
     rule("", ["serviceaccounts/token"], ["create"]),
     rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
     rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),

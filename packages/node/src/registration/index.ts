@@ -12,6 +12,7 @@ export { forgeNode, forgeStatus, MACHINE_ANNOTATION, metadataPatch, statusPatch 
 export { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";
 export { type CertificatePair, PkiDirectory } from "./pki-directory.ts";
 export { ServingCertificate, type ServingCertificateOptions } from "./serving-certificate.ts";
+export { requestCertificate, type SigningOptions } from "./signing-request.ts";
 export { type LabelFacts, standardLabels } from "./standard-labels.ts";
 export { parseTaint, type Taint } from "./taints.ts";
 export { type AlternativeNames, type CertificateSubject, generateKey, selfSignedCertificate } from "./x509.ts";

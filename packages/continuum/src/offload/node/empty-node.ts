@@ -1,20 +1,22 @@
-import { isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
+import { isConflict, isNotFound, type KubeClient, Pod } from "@fjord/kube";
 
-/** Lets no new pod onto a node that is to go, and asks its pods to end. True once none is left. */
-export async function emptyNode(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.patch(Node, { name }, "merge", { spec: { unschedulable: true } }, { signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return true;
-  }
-  const { items } = await client.list(Pod, { fieldSelector: `spec.nodeName=${name}`, omitManagedFields: true, signal });
+/** Asks the pods of a node to end; with `force` they are gone at once, whatever runs elsewhere. True once none is left. */
+export async function emptyNode(
+  client: KubeClient,
+  node: string,
+  { force }: { force: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { items } = await client.list(Pod, { fieldSelector: `spec.nodeName=${node}`, omitManagedFields: true, signal });
   for (const { metadata } of items) {
-    if (metadata.deletionTimestamp !== undefined) continue;
+    if (!force && metadata.deletionTimestamp !== undefined) continue;
     const key = { name: metadata.name ?? "", namespace: metadata.namespace ?? "" };
-    await client.delete(Pod, key, { preconditions: { uid: metadata.uid ?? "" }, signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
+    const preconditions = { uid: metadata.uid ?? "" };
+    const options = { preconditions, signal, ...(force && { gracePeriodSeconds: 0 }) };
+    await client.delete(Pod, key, options).catch((error: unknown) => {
+      // Another pod of that name is none of this node's.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
     });
   }
-  return items.length === 0;
+  return items.length === 0 || force;
 }

@@ -1,5 +1,8 @@
 export * from "./errors.ts";
-export { forgeFacts, forgeIdentity, type NodeInputs, type Readiness, readinessOf } from "./forge-node.ts";
+export { forgeFacts, forgeIdentity, type NodeInputs } from "./forge-node.ts";
 export { KnownVirtualNodes } from "./known-virtual-nodes.ts";
+export { NodeCertificates, type NodeCertificatesOptions } from "./node-certificates.ts";
+export { CORDONED_ANNOTATION, LABELS_ANNOTATION } from "./node-changes.ts";
+export { judge, type Readiness } from "./readiness.ts";
 export { RemoteBackend, type RemoteBackendOptions } from "./remote-backend.ts";
 export { VirtualNodeController, type VirtualNodeControllerOptions } from "./virtual-node-controller.ts";

@@ -73,8 +73,7 @@ export class RemoteBackend implements KubeletBackend {
   ): Promise<void> {
     const { remote, key } = this.#guest(pod);
     const far = await remote.kube.portForward(key, { port, signal });
-    const { pipeline } = await import("node:stream/promises");
-    await Promise.all([pipeline(stream, far, { signal }), pipeline(far, stream, { signal, end: true })]);
+    await join(stream, far, signal);
   }
 
   summary(signal: AbortSignal): Promise<Summary> {
@@ -122,4 +121,25 @@ function remoteStreams({ stdin, stdout, stderr, tty, sizes }: CommandStreams) {
 
 async function* resizes(sizes: NonNullable<CommandStreams["sizes"]>) {
   for await (const { columns, rows } of sizes) yield { width: columns, height: rows };
+}
+
+/** Joins two connections until one is gone: either side may say all it has to say long before the other has. */
+function join(near: Duplex, far: Duplex, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error?: Error) => {
+      signal.removeEventListener("abort", leave);
+      far.destroy();
+      if (!near.writableEnded) near.end();
+      // Of the far side kubectl is told why; a near side that went away hears nothing any more.
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const leave = () => done();
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) return leave();
+    far.on("error", done).once("close", leave);
+    near.on("error", leave).once("close", leave);
+    far.pipe(near);
+    near.pipe(far);
+  });
 }

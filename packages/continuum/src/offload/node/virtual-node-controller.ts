@@ -1,4 +1,4 @@
-import { Contract, VIRTUAL_NODE, VirtualNode } from "@fjord/api";
+import { Contract, Site, VIRTUAL_NODE, VirtualNode } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   addFinalizer,
@@ -6,6 +6,7 @@ import {
   type Cache,
   Controller,
   done,
+  hasFinalizer,
   isBeingDeleted,
   isNotFound,
   Node,
@@ -14,18 +15,22 @@ import {
   type Result,
   type Runnable,
   removeFinalizer,
-  setCondition,
   watches,
 } from "@fjord/kube";
-import { ApiReviewer, Guard, KubeletServer, type ServingTls, type Summary } from "@fjord/node/kubelet-api";
+import type { Summary } from "@fjord/node/kubelet-api";
 import type { Home } from "../../home.ts";
 import type { RemoteSite, RemoteSites } from "../../peering/remote-site.ts";
 import type { OffloadedPods } from "../offloaded-pods.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
-import { emptyNode } from "./empty-node.ts";
-import type { Readiness } from "./forge-node.ts";
-import { RemoteBackend } from "./remote-backend.ts";
+import { AllocatedAmounts } from "./allocated.ts";
+import { newestOf } from "./contract-line.ts";
+import { evictPods } from "./evictions.ts";
+import { startKubeletServer } from "./kubelet-of-node.ts";
+import { NodeCertificates } from "./node-certificates.ts";
+import { cordonOf, nodePatch } from "./node-changes.ts";
+import { endPods, isForced, removeNode } from "./virtual-node-end.ts";
 import { VirtualNodeKeeper } from "./virtual-node-keeper.ts";
+import { nodeReference, type Told, tellReadiness, writeStatus } from "./virtual-node-status.ts";
 
 export interface VirtualNodeControllerOptions {
   readonly home: Home;
@@ -35,19 +40,22 @@ export interface VirtualNodeControllerOptions {
   /** Where the own API server reaches this process. */
   readonly address: string;
   readonly kubeletVersion: string;
-  /** Certificate of the kubelet APIs, and whose clients they believe. */
-  readonly tls: (node: string) => Promise<ServingTls>;
+  /** PEM of the authority whose client certificates the kubelet APIs believe: the API server's among them. */
+  readonly clientCa?: string;
   /** Usage of the pods behind a node. */
   readonly summary: (node: KnownVirtualNode, remote: RemoteSite | undefined, signal: AbortSignal) => Promise<Summary>;
 }
 
 const FINALIZER = "fjord.dev/virtual-node";
-const FIELD_MANAGER = "fjord-offload";
+const FOREIGN_AGAIN_MS = 5_000;
+/** How often a pod that its disruption budget keeps is tried again, as `kubectl drain` does. */
+const REFUSED_AGAIN_MS = 5_000;
+const ENDING_AGAIN_MS = 1_000;
 
 interface Kept {
   readonly keeper: VirtualNodeKeeper;
   readonly stop: AbortController;
-  readonly ended: Promise<void>;
+  readonly ended: Promise<unknown>;
 }
 
 /** Brings VirtualNode objects to life, and ends them. One process keeps them all. */
@@ -57,165 +65,199 @@ export class VirtualNodeController implements Runnable {
   readonly #options: VirtualNodeControllerOptions;
   readonly #objects: Cache<VirtualNode>;
   readonly #contracts: Cache<Contract>;
+  readonly #sites: Cache<Site>;
+  readonly #nodes: Cache<Node>;
+  readonly #certificates: NodeCertificates;
+  readonly #allocated: AllocatedAmounts;
   readonly #controller: Controller;
   readonly #kept = new Map<string, Kept>();
-  readonly #readiness = new Map<string, Readiness>();
+  /** What was last told of each node by an event. */
+  readonly #told = new Map<string, string>();
 
   constructor(options: VirtualNodeControllerOptions) {
     this.#options = options;
-    const { caches, clock, random, logger, metrics } = options.home;
+    const { home, address, pods, nodes } = options;
+    const { caches, clock, random, logger, metrics } = home;
     this.#objects = caches.open(VirtualNode).cache;
     this.#contracts = caches.open(Contract).cache;
+    this.#sites = caches.open(Site).cache;
+    this.#nodes = caches.open(Node, { labelSelector: `${VIRTUAL_NODE}=true` }).cache;
+    this.#certificates = new NodeCertificates({ home, address });
     this.#controller = new Controller({
       name: "virtual-nodes",
-      sources: [watches(this.#objects)],
+      sources: [watches(this.#objects), watches(this.#nodes)],
       concurrency: 8,
+      backoff: { initial: 50, max: 5_000 },
       reconcile: (request, context) => this.#reconcile(request, context),
       clock,
       random,
       logger,
       ...(metrics && { metrics }),
     });
-    options.nodes.onChange((name) => {
+    this.#allocated = new AllocatedAmounts({
+      pods,
+      clock,
+      nodes: () => [...this.#kept.keys()],
+      onChange: (name) => this.#controller.enqueue({ name }),
+    });
+    this.#nodes.addHandler({ onDelete: ({ metadata }) => this.#kept.get(metadata.name ?? "")?.keeper.nodeGone() });
+    nodes.onChange((name) => {
       this.#controller.enqueue({ name });
       this.#kept.get(name)?.keeper.changed();
     });
   }
 
   async run(stop: AbortSignal, abandon?: AbortSignal): Promise<void> {
+    const allocated = this.#allocated.run(stop);
     await this.#controller.run(stop, abandon);
-    await Promise.all([...this.#kept.keys()].map((name) => this.#release(name)));
+    await Promise.all([allocated, ...[...this.#kept.keys()].map((name) => this.#release(name))]);
   }
 
   async #reconcile({ name }: Request, { signal, log }: ReconcileContext): Promise<Result> {
-    const { client } = this.#options.home;
     const object = this.#objects.get({ name });
     if (object === undefined) {
       await this.#release(name);
       return done();
     }
-    if (isBeingDeleted(object)) {
-      if (!(await emptyNode(client, name, signal))) return againAfter(500);
-      await this.#release(name);
-      await this.#deleteNode(name, signal);
-      await removeFinalizer(client, VirtualNode, object, FINALIZER, { signal });
-      return done();
-    }
+    if (isBeingDeleted(object)) return this.#end(object, signal);
     const known = this.#options.nodes.get(name);
     if (known === undefined) return this.#say(object, contractMissing(object), signal);
-    await addFinalizer(client, VirtualNode, object, FINALIZER, { signal });
+    await addFinalizer(this.#options.home.client, VirtualNode, object, FINALIZER, { signal });
     if (!this.#kept.has(name)) {
-      if (await this.#isForeign(name, signal)) return this.#say(object, nameTaken(name), signal);
-      await this.#keep(name);
+      const node = await this.#find(name, signal);
+      if (node !== undefined && isForeign(node)) {
+        await this.#say(object, nameTaken(name), signal);
+        return againAfter(FOREIGN_AGAIN_MS);
+      }
+      await this.#keep(name, node, signal);
       log.info("a virtual node is kept", { node: name, site: known.site });
     }
-    const readiness = this.#readiness.get(name);
-    return readiness === undefined ? done() : this.#say(object, readiness, signal);
+    await this.#align(name, signal);
+    const readiness = this.#kept.get(name)?.keeper.readiness;
+    if (readiness !== undefined) await this.#say(object, readiness, signal);
+    return this.#drain(known, signal);
   }
 
-  async #keep(name: string): Promise<void> {
-    const { home, remotes, nodes, pods, address, kubeletVersion, tls, summary } = this.#options;
-    const { client, clock, logger } = home;
-    const remote = () => {
-      const node = nodes.get(name);
-      return node && remotes.get(node.site);
-    };
-    const backend = new RemoteBackend({
+  async #keep(name: string, node: Node | undefined, signal: AbortSignal): Promise<void> {
+    const { home, remotes, nodes, address, kubeletVersion } = this.#options;
+    const { server, useCertificate } = await startKubeletServer({
+      ...this.#options,
       node: name,
-      pods,
-      remote,
-      summary: async (signal) => {
-        const node = nodes.get(name);
-        if (node === undefined) throw new Error(`there is no virtual node ${name}`);
-        return summary(node, remote(), signal);
-      },
-      now: () => clock.now(),
+      port: node?.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0,
+      certificate: await this.#certificates.load(name, signal),
     });
-    const guard = new Guard({ reviewer: new ApiReviewer(client), nodeName: name, clock });
-    const server = new KubeletServer({
-      backend,
-      guard,
-      tls: await tls(name),
-      host: address,
-      port: 0,
-      log: logger,
-      clock,
-    });
-    await server.listen();
     const keeper = new VirtualNodeKeeper(name, {
       home,
       remotes,
-      node: () => nodes.get(name),
-      contract: (contract) => this.#contracts.get({ name: contract }),
+      known: () => nodes.get(name),
+      contract: (contract) => newestOf(contract, (each) => this.#contracts.get({ name: each })),
+      published: (site) => this.#sites.list().find(({ status }) => status?.id === site)?.status?.published,
+      node: () => this.#nodes.get({ name }),
       server,
       address,
-      kubeletPort: server.address.port,
       kubeletVersion,
-      onReadiness: (readiness) => {
-        this.#readiness.set(name, readiness);
-        this.#controller.enqueue({ name });
-      },
+      onChange: () => this.#controller.enqueue({ name }),
     });
     const stop = new AbortController();
-    const ended = keeper.run(stop.signal).catch((error: unknown) => {
-      logger.error("a virtual node can no longer be kept", { node: name, error: describeError(error) });
+    const running = keeper.run(stop.signal).catch((error: unknown) => {
+      home.logger.error("a virtual node can no longer be kept", { node: name, error: describeError(error) });
+      stop.abort();
       this.#kept.delete(name);
-      this.#controller.enqueue({ name }, 5_000);
+      this.#controller.enqueue({ name }, FOREIGN_AGAIN_MS);
     });
-    this.#kept.set(name, { keeper, stop, ended });
+    const certified = this.#certificates.keep(name, useCertificate, stop.signal);
+    this.#kept.set(name, { keeper, stop, ended: Promise.all([running, certified]) });
+  }
+
+  /** Gives the Node the labels, the taints and the cordon that it is to have. */
+  async #align(name: string, signal: AbortSignal): Promise<void> {
+    const node = this.#nodes.get({ name });
+    const wanted = this.#kept.get(name)?.keeper.wanted;
+    const patch = node && wanted && nodePatch(node, wanted);
+    if (patch === undefined) return;
+    await this.#options.home.client.patch(Node, { name }, "merge", patch, { signal }).catch((error: unknown) => {
+      // It is made again, with all of that.
+      if (!isNotFound(error)) throw error;
+    });
+  }
+
+  /** Evicts the pods where either owner wants the contract drained. */
+  async #drain({ name, contract }: KnownVirtualNode, signal: AbortSignal): Promise<Result> {
+    const { home, pods } = this.#options;
+    const agreed = newestOf(contract, (each) => this.#contracts.get({ name: each }));
+    if (cordonOf(agreed, false) !== "ContractDrained") return done();
+    const here = pods.onNode(name).map(({ pod }) => pod);
+    const { left, refused } = await evictPods(home.client, here, signal);
+    const [first] = refused;
+    if (first !== undefined) {
+      const message = `${refused.length} pods cannot be evicted yet, ${first.pod} among them: ${first.reason}`;
+      home.recorder.event(nodeReference(name), { type: "Warning", reason: "EvictionRefused", message });
+    }
+    // Pods that come late, and those that a budget keeps.
+    return left > 0 ? againAfter(REFUSED_AGAIN_MS) : done();
+  }
+
+  async #end(object: VirtualNode, signal: AbortSignal): Promise<Result> {
+    const { client } = this.#options.home;
+    const name = object.metadata.name ?? "";
+    if (!hasFinalizer(object, FINALIZER)) return done();
+    const node = await this.#find(name, signal);
+    // A Node that was never ours keeps its pods.
+    if (node === undefined || !isForeign(node)) {
+      if (!isForced(object) && this.#options.pods.onNode(name).some(isEnding)) return againAfter(ENDING_AGAIN_MS);
+      if (!(await endPods(client, object, signal))) return againAfter(ENDING_AGAIN_MS);
+    }
+    await this.#release(name);
+    if (node !== undefined && !isForeign(node)) await removeNode(client, node, signal);
+    await this.#certificates.forget(name, signal);
+    await removeFinalizer(client, VirtualNode, object, FINALIZER, { signal });
+    return done();
   }
 
   async #release(name: string): Promise<void> {
     const kept = this.#kept.get(name);
     this.#kept.delete(name);
-    this.#readiness.delete(name);
+    this.#told.delete(name);
     kept?.stop.abort();
     await kept?.ended;
   }
 
-  async #isForeign(name: string, signal: AbortSignal): Promise<boolean> {
+  async #find(name: string, signal: AbortSignal): Promise<Node | undefined> {
     try {
-      const node = await this.#options.home.client.get(Node, { name }, { signal });
-      return node.metadata.labels?.[VIRTUAL_NODE] !== "true";
+      return await this.#options.home.client.get(Node, { name }, { signal });
     } catch (error) {
-      if (isNotFound(error)) return false;
+      if (isNotFound(error)) return undefined;
       throw error;
     }
   }
 
-  async #deleteNode(name: string, signal: AbortSignal): Promise<void> {
-    if (await this.#isForeign(name, signal)) return;
-    await this.#options.home.client.delete(Node, { name }, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
-  }
-
-  async #say(object: VirtualNode, readiness: Told, signal: AbortSignal): Promise<Result> {
+  async #say(object: VirtualNode, ready: Told, signal: AbortSignal): Promise<Result> {
     const { home, nodes, address } = this.#options;
     const name = object.metadata.name ?? "";
-    const provider = nodes.get(name)?.site;
-    const { status, reason, message } = readiness;
-    const ready = { type: "Ready", status, reason, message, observedGeneration: object.metadata.generation } as const;
-    const { conditions, changed } = setCondition(object.status?.conditions, ready, home.clock.now());
-    if (!changed && object.status?.provider === provider && object.status?.address === address) return done();
-    const said = { conditions, address, ...(provider && { provider }) };
-    await home.client.apply(
-      VirtualNode,
-      { metadata: { name }, status: said },
-      { fieldManager: FIELD_MANAGER, subresource: "status", force: true, signal },
-    );
+    this.#tell(object, ready);
+    const facts = { ready, address, provider: nodes.get(name)?.site, allocated: this.#allocated.of(name) };
+    await writeStatus(home.client, object, facts, home.clock.now(), signal);
     return done();
+  }
+
+  #tell(object: VirtualNode, ready: Told): void {
+    const name = object.metadata.name ?? "";
+    const said = object.status?.conditions?.find(({ type }) => type === "Ready")?.reason;
+    if ((this.#told.get(name) ?? said) !== ready.reason) tellReadiness(this.#options.home.recorder, name, ready);
+    this.#told.set(name, ready.reason);
   }
 }
 
-interface Told {
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: Readiness["reason"] | "NodeNameTaken";
-  readonly message: string;
+function isForeign({ metadata }: Node): boolean {
+  return metadata.labels?.[VIRTUAL_NODE] !== "true";
 }
 
-function contractMissing(object: VirtualNode): Told {
-  return { status: "False", reason: "ContractMissing", message: `there is no contract ${object.spec.contract}` };
+function isEnding({ pod }: { pod: { metadata: { deletionTimestamp?: string } } }): boolean {
+  return pod.metadata.deletionTimestamp !== undefined;
+}
+
+function contractMissing({ spec }: VirtualNode): Told {
+  return { status: "False", reason: "ContractMissing", message: `there is no contract ${spec.contract}` };
 }
 
 function nameTaken(name: string): Told {

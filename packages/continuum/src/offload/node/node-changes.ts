@@ -1,0 +1,94 @@
+import type { Contract } from "@fjord/api";
+import type { Node } from "@fjord/kube";
+import type { Taint } from "@fjord/node/registration";
+import { standingOf } from "../../market/index.ts";
+import type { NodeLabels } from "./node-labels.ts";
+
+/** On a virtual node: keys of the labels that Fjord gave it, so that those alone are taken away again. */
+export const LABELS_ANNOTATION = "fjord.dev/labels";
+/** On a virtual node that Fjord has cordoned: why. What its owner cordoned stays so. */
+export const CORDONED_ANNOTATION = "fjord.dev/cordoned";
+
+/** Why no new pods may come: in the words of the annotation. */
+export type CordonReason = "ContractCordoned" | "ContractDrained" | "Deleting";
+
+export interface WantedNode {
+  /** Absent while nothing is known of the provider: then the labels stay. */
+  readonly labels?: NodeLabels;
+  readonly taints: readonly Taint[];
+  readonly cordon: CordonReason | undefined;
+}
+
+/** What either owner of the contract wants for the node. */
+export function cordonOf(contract: Contract | undefined, isBeingDeleted: boolean): CordonReason | undefined {
+  if (isBeingDeleted) return "Deleting";
+  const standing = contract && standingOf(contract);
+  if (standing === "Drained") return "ContractDrained";
+  return standing === "Cordoned" ? "ContractCordoned" : undefined;
+}
+
+/** A merge patch that makes the Node what it is to be; undefined where it is. What others gave it stays. */
+export function nodePatch(node: Node, wanted: WantedNode): object | undefined {
+  const labels = labelChanges(node, wanted.labels);
+  const cordon = cordonChanges(node, wanted.cordon);
+  const taints = missingTaints(node, wanted.taints);
+  const annotations = { ...labels.annotations, ...cordon.annotations };
+  const spec = { ...cordon.spec, ...(taints.length > 0 && { taints: [...(node.spec?.taints ?? []), ...taints] }) };
+  const metadata = {
+    ...(isFilled(labels.labels) && { labels: labels.labels }),
+    ...(isFilled(annotations) && { annotations }),
+  };
+  if (!isFilled(metadata) && !isFilled(spec)) return undefined;
+  // The list of taints is replaced as a whole: what somebody else has added meanwhile must not be lost.
+  const { resourceVersion } = node.metadata;
+  return {
+    metadata: { ...metadata, ...(taints.length > 0 && { resourceVersion }) },
+    ...(isFilled(spec) && { spec }),
+  };
+}
+
+interface Changes {
+  readonly labels?: Record<string, string | null>;
+  readonly annotations: Record<string, string | null>;
+  readonly spec?: { unschedulable: true | null };
+}
+
+function labelChanges({ metadata }: Node, wantedLabels: NodeLabels | undefined): Changes {
+  if (wantedLabels === undefined) return { annotations: {} };
+  const { own, published } = wantedLabels;
+  const present = metadata.labels ?? {};
+  const list = metadata.annotations?.[LABELS_ANNOTATION];
+  const ours = new Set(list === undefined ? [] : list.split(","));
+  // A label that the owner put there goes before what the provider says of itself.
+  const said = Object.entries(published).filter(([key]) => ours.has(key) || !(key in present));
+  const wanted: Record<string, string> = { ...Object.fromEntries(said), ...own };
+  const labels: Record<string, string | null> = {};
+  for (const [key, value] of Object.entries(wanted)) if (present[key] !== value) labels[key] = value;
+  for (const key of ours) if (key !== "" && !(key in wanted) && key in present) labels[key] = null;
+  const keys = Object.keys(wanted).sort().join(",");
+  return { labels, annotations: keys === list ? {} : { [LABELS_ANNOTATION]: keys } };
+}
+
+function cordonChanges({ metadata, spec }: Node, reason: CordonReason | undefined): Changes {
+  const mark = metadata.annotations?.[CORDONED_ANNOTATION];
+  const isCordoned = spec?.unschedulable === true;
+  if (reason === undefined) {
+    if (mark === undefined) return { annotations: {} };
+    return { annotations: { [CORDONED_ANNOTATION]: null }, ...(isCordoned && { spec: { unschedulable: null } }) };
+  }
+  // Cordoned, and not by us: then it is not ours to take back either.
+  if (isCordoned && mark === undefined) return { annotations: {} };
+  return {
+    annotations: mark === reason ? {} : { [CORDONED_ANNOTATION]: reason },
+    ...(!isCordoned && { spec: { unschedulable: true } }),
+  };
+}
+
+function missingTaints({ spec }: Node, wanted: readonly Taint[]): Taint[] {
+  const present = spec?.taints ?? [];
+  return wanted.filter(({ key, effect }) => !present.some((taint) => taint.key === key && taint.effect === effect));
+}
+
+function isFilled(map: object | undefined): boolean {
+  return map !== undefined && Object.keys(map).length > 0;
+}
