@@ -1,11 +1,13 @@
 import { CERTIFICATE_REFUSED_TOTAL, PAIRING_REFUSED_TOTAL, type RefusalCounter } from "@fjord/continuum/identity";
 import type { PeerMetrics } from "@fjord/continuum/peering";
+import type { ReflectionCounters } from "@fjord/continuum/reflect";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 export interface AgentMetrics {
   readonly peers: PeerMetrics;
   readonly pairingRefused: RefusalCounter;
   readonly certificateRefused: RefusalCounter;
+  readonly reflection: ReflectionCounters;
 }
 
 /** What the agent counts beside what its controllers do. */
@@ -32,7 +34,23 @@ export function agentMetrics(registry: Registry): AgentMetrics {
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers,
   });
+  const reflected = new Counter({
+    name: "fjord_reflection_items_total",
+    help: "Writes of twins and of events from other sites, by resource and action",
+    labelNames: ["resource", "action"] as const,
+    registers,
+  });
+  const unreflected = new Counter({
+    name: "fjord_reflection_errors_total",
+    help: "Twins that could not be written, by resource and reason",
+    labelNames: ["resource", "reason"] as const,
+    registers,
+  });
   return {
+    reflection: {
+      item: (resource, action) => reflected.inc({ resource, action }),
+      error: (resource, reason) => unreflected.inc({ resource, reason }),
+    },
     peers: {
       request: (route, status, seconds) => requests.observe({ route, status }, seconds),
       connectionRefused: (reason) => refused.inc({ reason }),

@@ -14,7 +14,7 @@ import {
   VirtualNodeController,
 } from "@fjord/continuum/offload";
 import { PeeringController, type Redeem, type RemoteSites } from "@fjord/continuum/peering";
-import { Reflection } from "@fjord/continuum/reflect";
+import { Reflection, type ReflectionCounters } from "@fjord/continuum/reflect";
 import type { Runnable } from "@fjord/kube";
 
 export interface ConsumerSideOptions {
@@ -22,6 +22,7 @@ export interface ConsumerSideOptions {
   readonly remotes: RemoteSites;
   readonly store: ContractStore;
   readonly redeem: Redeem;
+  readonly reflectionCounters?: ReflectionCounters;
   /** Where the own API server reaches this process. */
   readonly address: string;
   readonly kubeletVersion: string;
@@ -31,7 +32,7 @@ export interface ConsumerSideOptions {
 
 /** What makes a site a consumer: peerings, virtual nodes, twins of its namespaces, its pods elsewhere. */
 export function consumerSide(options: ConsumerSideOptions): Runnable[] {
-  const { home, remotes, store, redeem } = options;
+  const { home, remotes, store, redeem, reflectionCounters: counters } = options;
   const negotiation = new Negotiation({ home, store });
   const contracts: ConsumerContracts = new Contracts({ home, store, sites: remotes, negotiation });
   const peerings = new PeeringController({ home, sites: remotes, store, negotiation, contracts, redeem });
@@ -49,6 +50,6 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
   });
   const offloadings = new OffloadingController({ home, remotes, pods });
   const rules = new OffloadingRuleController({ home });
-  const reflection = new Reflection({ home, twins, sites: remotes, pods, nodes });
+  const reflection = new Reflection({ home, twins, sites: remotes, pods, nodes, ...(counters && { counters }) });
   return [contracts, peerings, pods, virtualNodes, offloadings, rules, reflection];
 }

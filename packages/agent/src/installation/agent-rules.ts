@@ -35,6 +35,7 @@ export function agentRules(): Rule[] {
     rule("", ["events"], all),
     rule("events.k8s.io", ["events"], all),
     rule("", ["configmaps", "secrets", "services", "persistentvolumeclaims", "endpoints"], all),
+    rule("", ["persistentvolumeclaims/status"], ["get", "patch"]),
     rule("discovery.k8s.io", ["endpointslices", "endpointslices/restricted"], all),
     rule("networking.k8s.io", ["ingresses", "networkpolicies"], all),
     rule("policy", ["poddisruptionbudgets"], all),
