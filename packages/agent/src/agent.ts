@@ -157,6 +157,7 @@ export class Agent {
       remotes,
       store,
       redeem,
+      reflectionCounters: counters.reflection,
       address,
       kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
       ...(clientCa !== undefined && { clientCa }),

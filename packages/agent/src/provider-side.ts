@@ -45,6 +45,8 @@ export function providerSide({ home, config, own, store, metrics }: ProviderSide
   const proxy = new KubeProxy({
     config,
     tenants,
+    // What a consumer may have twins of is for the owner of this site to say.
+    customResources: () => (own.object()?.spec.reflection ?? []).filter(({ policy }) => policy !== "Never"),
     isTwinOf: (consumer, namespace) => namespaces.isTwinOf(consumer, namespace),
     onWritten: ({ path, verb, body }) => {
       if (path.resource !== "shadowpods" || path.namespace === undefined) return;
