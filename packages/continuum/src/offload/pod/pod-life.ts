@@ -18,9 +18,9 @@ import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../peering/remote-site.ts";
 import type { KnownVirtualNode } from "../virtual-nodes.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
+import { PodReports } from "./pod-reports.ts";
 import { PodTokens } from "./pod-tokens.ts";
 import type { RemotePods } from "./remote-pods.ts";
-import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./status/index.ts";
 
 /** Where a pod lives away from home. */
 export interface Place {
@@ -47,8 +47,8 @@ interface Memory {
   deleted?: string;
   /** The guest was still there when its ShadowPod was seen to be gone: its own end will be seen too. */
   witnessed?: boolean;
-  /** The last trouble that an event was written of. */
-  told?: string;
+  /** What the ShadowPod was last changed to, and when. */
+  forged?: { readonly digest: string | undefined; readonly resourceVersion: string };
   /** The pod is being taken from the own API. */
   finished?: boolean;
   /** Since when a twin namespace was waited for. */
@@ -63,93 +63,86 @@ export class PodLife {
   readonly #options: PodLifeOptions;
   readonly #memories = new Map<string, Memory>();
   readonly #tokens: PodTokens;
+  readonly #reports: PodReports;
 
   constructor(options: PodLifeOptions) {
     this.#options = options;
     this.#tokens = new PodTokens(options.home);
+    this.#reports = new PodReports(options);
   }
 
   /** The pod is no more at home. */
   forget(uid: string): void {
     this.#memories.delete(uid);
     this.#tokens.forget(uid);
-    this.#options.writer.forget(uid);
+    this.#reports.forget(uid);
   }
 
   /** A pod that is to live. */
   async follow(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
     if (isTerminal(pod.status?.phase)) return done();
     const refusals = offloadRefusals(pod);
-    if (refusals.length > 0)
-      return this.#refuse(pod, place, `the pod cannot run at another site: ${refusals.join("; ")}`);
+    if (refusals.length > 0) {
+      this.#reports.refuse(pod, place, "OffloadingRefused", `it cannot run at another site: ${refusals.join("; ")}`);
+      return done();
+    }
     if (!place.remote.hasSynced || !place.site.reachability.reachable) return done();
     const { uid = "" } = pod.metadata;
     const memory = this.#memoryOf(uid);
     const shadow = place.remote.shadowOf(uid);
     if (shadow === undefined) return await this.#begin(pod, place, memory, signal);
     memory.made = undefined;
-    this.#report(pod, place, shadow);
-    await this.#keepForged(pod, shadow, place, signal);
-    return await this.#keepTokens(pod, shadow, place, memory, signal);
+    this.#reports.report(pod, place, shadow);
+    await this.#keepForged(pod, shadow, place, memory, signal);
+    return await this.#keepTokens(pod, shadow, place, signal);
   }
 
   /** A pod that is to end: first the shadow, then the guest, and only then the pod at home. */
   async end(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
     const { uid = "" } = pod.metadata;
     const { remote, site } = place;
-    if (this.#options.isOver(place)) {
-      this.finish(pod);
-      return done();
-    }
-    if (!remote.hasSynced || !site.reachability.reachable) return done();
     const memory = this.#memoryOf(uid);
+    if (this.#options.isOver(place)) return this.#finish(pod, memory);
+    if (!remote.hasSynced || !site.reachability.reachable) return done();
     const shadow = remote.shadowOf(uid);
     const guest = remote.guestOf(uid);
     if (shadow !== undefined) {
       memory.made = undefined;
       await this.#endShadow(pod, shadow, guest, memory, site.kube, signal);
-      this.#report(pod, place, shadow);
+      this.#reports.report(pod, place, shadow);
       return done();
     }
-    if (memory.made !== undefined && !this.#hasPassed(memory.made.resourceVersion, remote)) {
+    if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) {
       await deleteShadow(site.kube, memory.made.namespace, pod.metadata.name ?? "", memory.made.uid, signal);
       return done();
     }
     if (guest !== undefined) {
       memory.witnessed = true;
-      this.#report(pod, place, undefined);
+      this.#reports.report(pod, place, undefined);
       return done();
     }
     const { twin } = place;
     const isSure = memory.witnessed || twin === undefined;
     if (!isSure && !(await remote.isGone(uid, twin, pod.metadata.name ?? "", signal))) return againAfter(1_000);
-    this.finish(pod);
-    return done();
+    return this.#finish(pod, memory);
   }
 
   /** Nothing of the pod is left elsewhere. */
-  finish(pod: Pod): void {
-    const { writer, home } = this.#options;
-    const memory = this.#memoryOf(pod.metadata.uid ?? "");
+  #finish(pod: Pod, memory: Memory): Result {
     // The writer tries until it has succeeded.
-    if (memory.finished) return;
+    if (!memory.finished) this.#reports.finish(pod);
     memory.finished = true;
-    const isAwaited = (pod.metadata.finalizers?.length ?? 0) > 0 && !isTerminal(pod.status?.phase);
-    // Whoever holds it with a finalizer, such as a Job, waits to hear how it ended.
-    if (isAwaited) {
-      const sources = { pod, hostIPs: hostIPsOf(pod), now: home.clock.now() };
-      writer.set(pod, refusedStatus(sources, "Deleted", "the pod was deleted before it had finished"));
-    }
-    writer.finish(pod);
+    return done();
   }
 
   async #begin(pod: Pod, place: Place, memory: Memory, signal: AbortSignal): Promise<Result> {
     const { twin, remote, site } = place;
     const { name = "" } = pod.metadata;
     if (twin === undefined) return this.#awaitTwin(pod, memory);
-    if (memory.made !== undefined && !this.#hasPassed(memory.made.resourceVersion, remote)) return done();
+    if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) return done();
     if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {
-      return this.#refuse(pod, place, "the provider has lost the pod, and it is not to be run twice", "Lost");
+      this.#reports.refuse(pod, place, "Lost", "the provider has lost the pod, and it is not to be run twice");
+      return done();
     }
     const other = remote.shadowAt(twin, name);
     if (other !== undefined) {
@@ -160,24 +153,18 @@ export class PodLife {
     try {
       const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin), { signal });
       this.#remember(memory, made, twin);
-      return await this.#keepTokens(pod, made, place, memory, signal);
+      return await this.#keepTokens(pod, made, place, signal);
     } catch (error) {
       return await this.#troubled(error, pod, place, twin, memory, signal);
     }
   }
 
-  async #keepTokens(
-    pod: Pod,
-    shadow: ShadowPod,
-    { site }: Place,
-    memory: Memory,
-    signal: AbortSignal,
-  ): Promise<Result> {
+  async #keepTokens(pod: Pod, shadow: ShadowPod, { site }: Place, signal: AbortSignal): Promise<Result> {
     try {
       const next = await this.#tokens.keep(pod, shadow, site.id, site.kube, signal);
       return next === undefined ? done() : againAfter(next);
     } catch (error) {
-      if (error instanceof ApiError) this.#tell(pod, memory, "TokenMissing", describeError(error));
+      if (error instanceof ApiError) this.#reports.tell(pod, "TokenMissing", describeError(error));
       throw error;
     }
   }
@@ -189,7 +176,7 @@ export class PodLife {
     const left = memory.awaitedSince + TWIN_MS - now;
     if (left > 0) return againAfter(left);
     const message = `namespace ${pod.metadata.namespace} has no usable twin at the site behind node ${pod.spec?.nodeName}`;
-    this.#trouble(pod, memory, "AwaitingTwin", message);
+    this.#reports.trouble(pod, "AwaitingTwin", message);
     return done();
   }
 
@@ -209,19 +196,13 @@ export class PodLife {
       return done();
     }
     if (!(error instanceof ApiError)) throw error;
-    this.#trouble(pod, memory, "OffloadingRefused", describeError(error));
+    this.#reports.trouble(pod, "OffloadingRefused", describeError(error));
     throw error;
   }
 
   #remember(memory: Memory, shadow: ShadowPod, namespace: string): void {
     const { uid = "", resourceVersion = "" } = shadow.metadata;
     memory.made = { uid, resourceVersion, namespace };
-  }
-
-  /** Whether the watch stands behind a revision: what it does not show then is not there. */
-  #hasPassed(resourceVersion: string, remote: RemotePods): boolean {
-    const order = compareResourceVersions(remote.shadowsVersion ?? "", resourceVersion);
-    return order !== undefined && order > 0;
   }
 
   #forge(pod: Pod, { node }: Place, twinNamespace: string): ShadowPod {
@@ -239,18 +220,23 @@ export class PodLife {
   }
 
   /** What may change of a pod that runs (labels, annotations, images, resources, ephemeral containers) follows. */
-  async #keepForged(pod: Pod, shadow: ShadowPod, place: Place, signal: AbortSignal): Promise<void> {
-    const { namespace = "", name = "", uid, annotations } = shadow.metadata;
+  async #keepForged(pod: Pod, shadow: ShadowPod, place: Place, memory: Memory, signal: AbortSignal): Promise<void> {
+    const { namespace = "", name = "", uid, annotations, resourceVersion } = shadow.metadata;
     if (shadow.metadata.deletionTimestamp !== undefined) return;
     const wanted = this.#forge(pod, place, namespace);
     const digest = wanted.metadata.annotations?.[FORGED_ANNOTATION];
     if (annotations?.[FORGED_ANNOTATION] === digest) return;
+    // The watch has yet to show what was written.
+    const { forged } = memory;
+    const isWritten = forged !== undefined && forged.digest === digest;
+    if (isWritten && !hasPassed(resourceVersion, forged.resourceVersion)) return;
     const patch = [
       { op: "test", path: "/metadata/uid", value: uid },
       { op: "add", path: `/metadata/annotations/${FORGED_ANNOTATION.replace("/", "~1")}`, value: digest },
       { op: "replace", path: "/spec/pod", value: wanted.spec.pod },
     ];
-    await place.site.kube.patch(ShadowPod, { namespace, name }, "json", patch, { signal });
+    const patched = await place.site.kube.patch(ShadowPod, { namespace, name }, "json", patch, { signal });
+    memory.forged = { digest, resourceVersion: patched.metadata.resourceVersion ?? "" };
   }
 
   async #endShadow(
@@ -278,48 +264,6 @@ export class PodLife {
     await this.#tokens.takeBack(pod, namespace, client, signal);
   }
 
-  #report(pod: Pod, { node, remote }: Place, shadow: ShadowPod | undefined): void {
-    const { writer, home } = this.#options;
-    const guest = remote.guestOf(pod.metadata.uid ?? "");
-    const address = node.object.status?.address;
-    const status = homeStatus({
-      pod,
-      ...(shadow && { shadow }),
-      ...(guest && { guest }),
-      hostIPs: address === undefined ? [] : [address],
-      now: home.clock.now(),
-    });
-    if (status === undefined) return;
-    writer.set(pod, status);
-    const told = status.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
-    if (told?.status === "False") this.#tell(pod, this.#memoryOf(pod.metadata.uid ?? ""), told.reason, told.message);
-  }
-
-  #refuse(pod: Pod, { node }: Place, message: string, reason = "OffloadingRefused"): Result {
-    const { writer, home } = this.#options;
-    const address = node.object.status?.address;
-    const sources = { pod, hostIPs: address === undefined ? [] : [address], now: home.clock.now() };
-    writer.set(pod, refusedStatus(sources, reason, message));
-    this.#tell(pod, this.#memoryOf(pod.metadata.uid ?? ""), reason, message);
-    return done();
-  }
-
-  #trouble(pod: Pod, memory: Memory, reason: string, message: string): void {
-    const { writer, home } = this.#options;
-    const sources = { pod, hostIPs: [], now: home.clock.now() };
-    const status = waiting(sources, { status: "False", reason, message });
-    if (status !== undefined && pod.status?.startTime === undefined) writer.set(pod, status);
-    this.#tell(pod, memory, reason, message);
-  }
-
-  /** Once for each trouble: it is looked at again and again while it lasts. */
-  #tell(pod: Pod, memory: Memory, reason = "OffloadingRefused", message = ""): void {
-    const text = `${reason}: ${message}`;
-    if (memory.told === text) return;
-    memory.told = text;
-    this.#options.home.recorder.event(pod, { type: "Warning", reason, message, action: "Offloading" });
-  }
-
   #memoryOf(uid: string): Memory {
     const known = this.#memories.get(uid);
     if (known !== undefined) return known;
@@ -344,6 +288,8 @@ export async function deleteShadow(
   }
 }
 
-function hostIPsOf({ status }: Pod): string[] {
-  return status?.hostIP === undefined ? [] : [status.hostIP];
+/** Whether a watch stands behind a revision: what it does not show then is not there. */
+function hasPassed(stand: string | undefined, resourceVersion: string): boolean {
+  const order = compareResourceVersions(stand ?? "", resourceVersion);
+  return order !== undefined && order > 0;
 }

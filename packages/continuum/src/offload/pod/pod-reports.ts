@@ -1,0 +1,75 @@
+import type { ShadowPod } from "@fjord/api";
+import type { EventSink, Pod } from "@fjord/kube";
+import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
+import type { Home } from "../../home.ts";
+import type { Place } from "./pod-life.ts";
+import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./status/index.ts";
+
+export interface PodReportsOptions {
+  readonly home: Pick<Home, "clock"> & { readonly recorder: EventSink };
+  readonly writer: StatusWriter;
+}
+
+/** Tells at home what becomes of pods elsewhere: statuses, and an event for what goes wrong. */
+export class PodReports {
+  readonly #options: PodReportsOptions;
+  /** By uid: the last trouble that an event was written of. */
+  readonly #told = new Map<string, string>();
+
+  constructor(options: PodReportsOptions) {
+    this.#options = options;
+  }
+
+  forget(uid: string): void {
+    this.#told.delete(uid);
+    this.#options.writer.forget(uid);
+  }
+
+  /** What the provider says, if it is news. */
+  report(pod: Pod, place: Place, shadow: ShadowPod | undefined): void {
+    const guest = place.remote.guestOf(pod.metadata.uid ?? "");
+    const status = homeStatus({ ...this.#sources(pod, place), ...(shadow && { shadow }), ...(guest && { guest }) });
+    if (status === undefined) return;
+    this.#options.writer.set(pod, status);
+    const offloaded = status.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
+    if (offloaded?.status === "False") this.tell(pod, offloaded.reason ?? "", offloaded.message ?? "");
+  }
+
+  /** The pod will not run, and has failed. */
+  refuse(pod: Pod, place: Place, reason: string, message: string): void {
+    this.#options.writer.set(pod, refusedStatus(this.#sources(pod, place), reason, message));
+    this.tell(pod, reason, message);
+  }
+
+  /** Something stands in the way for now. */
+  trouble(pod: Pod, reason: string, message: string): void {
+    const status = waiting(this.#sources(pod), { status: "False", reason, message });
+    if (status !== undefined && pod.status?.startTime === undefined) this.#options.writer.set(pod, status);
+    this.tell(pod, reason, message);
+  }
+
+  /** The pod is gone elsewhere, and may go here. */
+  finish(pod: Pod): void {
+    const { writer } = this.#options;
+    // Whoever holds it with a finalizer, such as a Job, waits to hear how it ended.
+    if ((pod.metadata.finalizers?.length ?? 0) > 0 && !isTerminal(pod.status?.phase)) {
+      const message = "the pod was deleted before it had finished";
+      writer.set(pod, refusedStatus(this.#sources(pod), "Deleted", message));
+    }
+    writer.finish(pod);
+  }
+
+  /** Once for each trouble: it is looked at again and again while it lasts. */
+  tell(pod: Pod, reason: string, message: string): void {
+    const { uid = "" } = pod.metadata;
+    const text = `${reason}: ${message}`;
+    if (this.#told.get(uid) === text) return;
+    this.#told.set(uid, text);
+    this.#options.home.recorder.event(pod, { type: "Warning", reason, message, action: "Offloading" });
+  }
+
+  #sources(pod: Pod, place?: Place): { pod: Pod; hostIPs: string[]; now: number } {
+    const address = place === undefined ? pod.status?.hostIP : place.node.object.status?.address;
+    return { pod, hostIPs: address === undefined ? [] : [address], now: this.#options.home.clock.now() };
+  }
+}
