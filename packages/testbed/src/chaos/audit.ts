@@ -1,0 +1,18 @@
+const line = /a tenant's request time=\d+ consumer="([^"]*)" verb="([^"]*)" path="([^"]*)" status=(\d+)/;
+const reads = new Set(["get", "list", "watch"]);
+
+/** Writes of tenants, in an agent's log, that were let through and went somewhere else than into a consumer's namespace. */
+export function writesOutside(log: string, twins: ReadonlySet<string>): string[] {
+  return log.split("\n").flatMap((text) => {
+    const [, consumer = "", verb = "", path = "", status = ""] = line.exec(text) ?? [];
+    if (path === "" || reads.has(verb) || Number(status) >= 400 || status === "0") return [];
+    const namespace = /\/namespaces\/([^/?]+)\/./.exec(path)?.[1];
+    if (namespace !== undefined && (twins.has(namespace) || namespace === `fjord-tenant-${consumer}`)) return [];
+    return [`${consumer} was let through with ${verb} ${path}: ${status}`];
+  });
+}
+
+/** How many requests of tenants a log tells of. */
+export function requestsIn(log: string): number {
+  return log.split("\n").filter((text) => line.test(text)).length;
+}

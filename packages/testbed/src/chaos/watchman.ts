@@ -1,0 +1,144 @@
+import { CONSUMER_LABEL, Contract, ORIGIN_UID_LABEL } from "@fjord/api";
+import { type Clock, type Random, silentLogger } from "@fjord/base";
+import { type Cache, type KubeClient, Namespace, Pod, SharedCaches } from "@fjord/kube";
+import { FINISHES_LABEL } from "./objects.ts";
+import { brokenPromise } from "./promises.ts";
+
+export interface WatchmanOptions {
+  readonly clients: ReadonlyMap<string, KubeClient>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Told of each thing that must never be. */
+  readonly alarm: (finding: string) => void;
+}
+
+interface SiteView {
+  readonly pods: Cache<Pod>;
+  readonly contracts: Cache<Contract>;
+  readonly namespaces: Cache<Namespace>;
+}
+
+/** Watches every site all the time for what must not be for a single moment. */
+export class Watchman {
+  readonly #options: WatchmanOptions;
+  readonly #views = new Map<string, SiteView>();
+  readonly #caches: SharedCaches[] = [];
+  /** Uids of pods that have finished; for guests, of the pods that they stand for, with the guest that finished. */
+  readonly #finished = new Map<string, string>();
+  readonly #guests = new Map<string, Map<string, Pod>>();
+  readonly #guestsEver = new Map<string, Set<string>>();
+  /** By site: every namespace that was ever a consumer's there. */
+  readonly twins = new Map<string, Set<string>>();
+
+  constructor(options: WatchmanOptions) {
+    this.#options = options;
+    for (const [site, client] of options.clients) this.#watch(site, client);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#caches.map((caches) => caches.run(signal)));
+  }
+
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#caches.map((caches) => caches.waitForSync(signal)));
+  }
+
+  /** How many guests a pod had over its life. */
+  guestsOf(originUid: string): number {
+    return this.#guestsEver.get(originUid)?.size ?? 0;
+  }
+
+  /** Ends the guests of Jobs, as their programs would: simulated nodes know only pods that a Job owns. */
+  async finishGuests(): Promise<void> {
+    for (const [site, { pods }] of this.#views) {
+      const client = this.#options.clients.get(site) as KubeClient;
+      const ripe = pods.list().filter(({ metadata, status }) => {
+        const { labels = {}, deletionTimestamp } = metadata;
+        return (
+          labels[ORIGIN_UID_LABEL] !== undefined &&
+          labels[FINISHES_LABEL] !== undefined &&
+          deletionTimestamp === undefined &&
+          status?.phase === "Running"
+        );
+      });
+      await Promise.all(ripe.map((pod) => finish(client, pod)));
+    }
+  }
+
+  #watch(site: string, client: KubeClient): void {
+    const { clock, random } = this.#options;
+    const caches = new SharedCaches({ client, clock, random, logger: silentLogger });
+    this.#caches.push(caches);
+    const pods = caches.open(Pod).cache;
+    const contracts = caches.open(Contract).cache;
+    const namespaces = caches.open(Namespace).cache;
+    this.#views.set(site, { pods, contracts, namespaces });
+    pods.addHandler({
+      onAdd: (pod) => this.#see(site, pod),
+      onUpdate: (_, pod) => this.#see(site, pod),
+      onDelete: (pod) => this.#forget(pod),
+    });
+    const promises = () => {
+      const broken = brokenPromise(contracts.list());
+      if (broken !== undefined) this.#options.alarm(`${site} ${broken}`);
+    };
+    contracts.addHandler({ onAdd: promises, onUpdate: promises });
+    const twins = new Set<string>();
+    this.twins.set(site, twins);
+    const twin = ({ metadata }: Namespace) => {
+      if (metadata.labels?.[CONSUMER_LABEL] !== undefined) twins.add(metadata.name as string);
+    };
+    namespaces.addHandler({ onAdd: twin, onUpdate: (_, namespace) => twin(namespace) });
+  }
+
+  #see(site: string, pod: Pod): void {
+    const { metadata, status } = pod;
+    const uid = metadata.uid as string;
+    const name = `${site} ${metadata.namespace}/${metadata.name} (${uid})`;
+    const phase = status?.phase;
+    const isOver = phase === "Succeeded" || phase === "Failed";
+    const origin = metadata.labels?.[ORIGIN_UID_LABEL];
+    if (this.#finished.get(uid) !== undefined && !isOver)
+      this.#options.alarm(`pod ${name} was ${this.#finished.get(uid)} and is ${phase} again`);
+    if (isOver) this.#finished.set(uid, phase);
+    if (origin === undefined) return;
+    const guests = this.#guests.get(origin) ?? new Map<string, Pod>();
+    this.#guests.set(origin, guests.set(uid, pod));
+    const ever = this.#guestsEver.get(origin) ?? new Set();
+    this.#guestsEver.set(origin, ever.add(uid));
+    const alive = [...guests.values()].filter((guest) => guest.metadata.deletionTimestamp === undefined);
+    if (alive.length > 1) {
+      const where = alive.map((guest) => `${guest.metadata.namespace}/${guest.metadata.name}`).join(", ");
+      this.#options.alarm(`pod ${origin} has ${alive.length} guests at once: ${where} (the last at ${site})`);
+    }
+    const first = [...ever].find((guest) => guest !== uid && this.#finished.has(guest));
+    if (first !== undefined) this.#options.alarm(`pod ${origin} finished as ${first} and has another guest: ${name}`);
+  }
+
+  #forget({ metadata }: Pod): void {
+    const origin = metadata.labels?.[ORIGIN_UID_LABEL];
+    if (origin !== undefined) this.#guests.get(origin)?.delete(metadata.uid as string);
+  }
+}
+
+async function finish(client: KubeClient, { metadata, spec, status }: Pod): Promise<void> {
+  const finishedAt = new Date().toISOString();
+  const containerStatuses = spec?.containers.map(({ name, image }) => ({
+    name,
+    image: image ?? "",
+    imageID: "",
+    ready: false,
+    restartCount: 0,
+    state: { terminated: { exitCode: 0, reason: "Completed", startedAt: status?.startTime, finishedAt } },
+  }));
+  const conditions = status?.conditions?.map((each) =>
+    each.type === "Ready" || each.type === "ContainersReady"
+      ? { ...each, status: "False", reason: "PodCompleted" }
+      : each,
+  );
+  const patch = { metadata: { uid: metadata.uid }, status: { phase: "Succeeded", containerStatuses, conditions } };
+  const key = { name: metadata.name as string, namespace: metadata.namespace as string };
+  const signal = AbortSignal.timeout(3_000);
+  // Whatever stands in the way now, it is tried again a moment later.
+  await client.patch(Pod, key, "merge", patch, { subresource: "status", signal }).catch(() => {});
+}
