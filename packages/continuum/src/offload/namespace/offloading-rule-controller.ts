@@ -18,6 +18,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { matchesSelector } from "../../label-selector.ts";
 import { isMatched, ruleFor } from "./rule-for.ts";
 import { forgeOffloading, isMadeFor, madeByRule } from "./rule-offloading.ts";
 
@@ -26,6 +27,7 @@ export interface OffloadingRuleControllerOptions {
 }
 
 const FIELD_MANAGER = "fjord-offloading-rule";
+const COUNTED_AFTER_MS = 200;
 
 /** Gives every namespace that a rule matches its Offloading, and takes it away when no rule does any more. */
 export class OffloadingRuleController implements Runnable {
@@ -36,6 +38,8 @@ export class OffloadingRuleController implements Runnable {
   readonly #namespaces: Cache<Namespace>;
   readonly #offloadings: Cache<Offloading>;
   readonly #controller: Controller;
+  /** Which rules had something to do with a namespace: their counts change with it. */
+  readonly #counted = new Map<string, readonly string[]>();
   /** Why a namespace could not be given its Offloading. */
   readonly #failures = new Map<string, string>();
 
@@ -50,7 +54,7 @@ export class OffloadingRuleController implements Runnable {
       // A request with a namespace is about that namespace, one without about the status of a rule.
       sources: [
         watches(this.#rules, {
-          map: ({ metadata }) => [{ name: metadata.name ?? "" }, ...this.#everyNamespace()],
+          map: (rule) => [{ name: rule.metadata.name ?? "" }, ...this.#namespacesOf(rule)],
           when: (change) => change.type !== "update" || generationChanged(change) || isBeingDeleted(change.object),
         }),
         watches(this.#namespaces, {
@@ -94,7 +98,7 @@ export class OffloadingRuleController implements Runnable {
       if (!signal.aborted) this.#failures.set(name, describeError(error));
       throw error;
     } finally {
-      this.#tellRules();
+      this.#tellRules(name);
     }
     return done();
   }
@@ -195,16 +199,36 @@ export class OffloadingRuleController implements Runnable {
   }
 
   /** Counts are told together: many namespaces come at once. */
-  #tellRules(): void {
-    for (const { metadata } of this.#rules.list()) this.#controller.enqueue({ name: metadata.name ?? "" }, 100);
+  #tellRules(namespace: string): void {
+    const maker = this.#offloadings.get({ name: OFFLOADING_NAME, namespace });
+    const object = this.#namespaces.get({ name: namespace });
+    const counted = this.#counted.get(namespace) ?? [];
+    const matching = this.#rules
+      .list()
+      .filter((rule) => object !== undefined && isMatched(object, rule, this.#options.home.namespace))
+      .map(({ metadata }) => metadata.name ?? "");
+    const now = [...new Set([...matching, ...((maker && [madeByRule(maker)?.name ?? ""]) ?? [])])];
+    if (object === undefined) this.#counted.delete(namespace);
+    else this.#counted.set(namespace, now);
+    for (const name of new Set([...counted, ...now])) this.#controller.enqueue({ name }, COUNTED_AFTER_MS);
   }
 
   #about(namespace: string): Request[] {
     return [{ name: OFFLOADING_NAME, namespace }];
   }
 
-  #everyNamespace(): Request[] {
-    return this.#namespaces.list().flatMap(({ metadata }) => this.#about(metadata.name ?? ""));
+  /** Those that the rule matches, and those that follow it now. */
+  #namespacesOf(rule: OffloadingRule): Request[] {
+    const { name = "" } = rule.metadata;
+    const matched = this.#namespaces
+      .list()
+      .filter(({ metadata }) => matchesSelector(rule.spec.namespaceSelector, metadata.labels))
+      .map(({ metadata }) => metadata.name ?? "");
+    const made = this.#offloadings
+      .list()
+      .filter((each) => madeByRule(each)?.name === name)
+      .map(({ metadata }) => metadata.namespace ?? "");
+    return [...new Set([...matched, ...made])].flatMap((each) => this.#about(each));
   }
 }
 

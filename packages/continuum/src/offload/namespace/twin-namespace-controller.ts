@@ -1,4 +1,4 @@
-import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, TENANT_SERVICE_ACCOUNT, TwinNamespace } from "@fjord/api";
+import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, TwinNamespace, tenantNamespace } from "@fjord/api";
 import {
   addFinalizer,
   againAfter,
@@ -7,6 +7,7 @@ import {
   done,
   isAlreadyExists,
   isBeingDeleted,
+  isInvalid,
   isNotFound,
   Namespace,
   type ReconcileContext,
@@ -21,6 +22,7 @@ import {
 import type { Home } from "../../home.ts";
 import type { SiteId } from "../../identity/site-identity.ts";
 import type { Tenants } from "../../peering/tenants.ts";
+import { forgeBinding, forgeTwin, gives, isTwin, nameRefusal, TENANT_BINDING } from "./twin-forge.ts";
 
 export interface TwinNamespaceControllerOptions {
   readonly home: Home;
@@ -33,7 +35,9 @@ export interface TwinNamespaceControllerOptions {
 
 const FINALIZER = "fjord.dev/twin-namespace";
 const FIELD_MANAGER = "fjord-offload";
-const TENANT_PREFIX = "fjord-tenant-";
+const TENANT_PREFIX = tenantNamespace("");
+/** Somebody may give a name up that is not watched here. */
+const TAKEN_MS = 30_000;
 
 type Verdict = Pick<
   NonNullable<NonNullable<TwinNamespace["status"]>["conditions"]>[number],
@@ -46,8 +50,9 @@ export class TwinNamespaceController implements Runnable {
   readonly needsLeaderElection = true;
   readonly #options: TwinNamespaceControllerOptions;
   readonly #requests: Cache<TwinNamespace>;
-  /** Those that are some consumer's. */
+  /** Those that are some consumer's, and the roles that consumers have there. */
   readonly #namespaces: Cache<Namespace>;
+  readonly #bindings: Cache<RoleBinding>;
   readonly #controller: Controller;
 
   constructor(options: TwinNamespaceControllerOptions) {
@@ -55,10 +60,16 @@ export class TwinNamespaceController implements Runnable {
     const { caches, clock, random, logger, metrics } = options.home;
     this.#requests = caches.open(TwinNamespace).cache;
     this.#namespaces = caches.open(Namespace, { labelSelector: CONSUMER_LABEL }).cache;
+    this.#bindings = caches.open(RoleBinding, { labelSelector: CONSUMER_LABEL }).cache;
     this.#controller = new Controller({
       name: "twin-namespaces",
-      sources: [watches(this.#requests), watches(this.#namespaces, (namespace) => this.#requestOf(namespace))],
+      sources: [
+        watches(this.#requests),
+        watches(this.#namespaces, requestsOf),
+        watches(this.#bindings, { map: requestsOf, when: ({ type }) => type !== "add" }),
+      ],
       concurrency: 8,
+      backoff: { initial: 50, max: 30_000 },
       reconcile: (request, context) => this.#reconcile(request, context),
       clock,
       random,
@@ -69,7 +80,7 @@ export class TwinNamespaceController implements Runnable {
 
   async run(stop: AbortSignal, abandon?: AbortSignal): Promise<void> {
     const release = this.#options.tenants.onChange((consumer) => {
-      for (const { metadata } of this.#requests.list(TENANT_PREFIX + consumer))
+      for (const { metadata } of this.#requests.list(tenantNamespace(consumer)))
         this.#controller.enqueue({ name: metadata.name ?? "", namespace: metadata.namespace ?? "" });
     });
     try {
@@ -87,28 +98,24 @@ export class TwinNamespaceController implements Runnable {
     if (isBeingDeleted(request)) return this.#remove(request, consumer, signal);
     // Wherever else somebody puts one, it is nobody's request.
     if (consumer === undefined) return done();
-    if (this.#options.tenants.get(consumer) === undefined)
-      return this.#say(
-        request,
-        refused("ContractNotActive", "there is no contract in force with this consumer"),
-        signal,
-      );
+    if (this.#options.tenants.get(consumer) === undefined) {
+      const message = "there is no contract in force with this consumer";
+      return this.#say(request, refused("ContractNotActive", message), signal);
+    }
     const wanted = request.spec.wantedName;
-    if (isKept(wanted))
-      return this.#say(request, refused("NameRefused", `${wanted} is a name that this site keeps for itself`), signal);
+    const refusal = nameRefusal(wanted, consumer, this.#options.home.namespace);
+    if (refusal !== undefined) return this.#say(request, refused("NameRefused", refusal), signal);
     await addFinalizer(client, TwinNamespace, request, FINALIZER, { signal });
     const found = await this.#make(wanted, consumer, name, signal);
-    if (!isTwin(found, consumer, name))
-      return this.#say(
-        request,
-        refused("NameTaken", `there is a namespace ${wanted} that is not this one's twin`),
-        signal,
-      );
+    if (!isTwin(found, consumer, name)) {
+      await this.#say(request, refused("NameTaken", `${wanted} is the name of another namespace`), signal);
+      return againAfter(TAKEN_MS);
+    }
     if (isBeingDeleted(found)) {
       await this.#say(request, refused("Removing", `an earlier ${wanted} is still being removed`), signal);
       return againAfter(1_000);
     }
-    await this.#bind(wanted, consumer, namespace, signal);
+    await this.#bind(wanted, consumer, name, signal);
     const made = { status: "True", reason: "NamespaceMade", message: "the namespace can be used" } as const;
     return this.#say(request, made, signal, wanted);
   }
@@ -117,51 +124,57 @@ export class TwinNamespaceController implements Runnable {
     const { home, labels = {} } = this.#options;
     const known = this.#namespaces.get({ name: wanted });
     if (known !== undefined) return known;
-    const object: Namespace = {
-      apiVersion: "v1",
-      kind: "Namespace",
-      metadata: { name: wanted, labels: { ...labels, [CONSUMER_LABEL]: consumer, [ORIGIN_NAMESPACE_LABEL]: origin } },
-    };
     try {
-      return await home.client.create(Namespace, object, { signal });
+      return await home.client.create(Namespace, forgeTwin(wanted, consumer, origin, labels), { signal });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       return home.client.get(Namespace, { name: wanted }, { signal });
     }
   }
 
-  async #bind(twin: string, consumer: SiteId, tenant: string, signal: AbortSignal): Promise<void> {
-    const { home, role } = this.#options;
-    const binding: RoleBinding = {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "RoleBinding",
-      metadata: { name: "fjord-tenant", namespace: twin, labels: { [CONSUMER_LABEL]: consumer } },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
-      subjects: [{ kind: "ServiceAccount", name: TENANT_SERVICE_ACCOUNT, namespace: tenant }],
-    };
-    await home.client.create(RoleBinding, binding, { signal }).catch((error: unknown) => {
-      if (!isAlreadyExists(error)) throw error;
-    });
+  /** Gives the consumer its role there, again where somebody has taken it away or changed it. */
+  async #bind(twin: string, consumer: SiteId, origin: string, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options.home;
+    const wanted = forgeBinding(twin, consumer, origin, this.#options.role);
+    const key = { name: TENANT_BINDING, namespace: twin };
+    const known = this.#bindings.get(key);
+    if (known !== undefined && gives(known, wanted)) return;
+    try {
+      await client.apply(RoleBinding, wanted, { fieldManager: FIELD_MANAGER, force: true, signal });
+    } catch (error) {
+      // Its role cannot be changed, only made again.
+      if (!isInvalid(error)) throw error;
+      await client.delete(RoleBinding, key, { signal }).catch(unlessGone);
+      await client.create(RoleBinding, wanted, { signal });
+    }
   }
 
   async #remove(request: TwinNamespace, consumer: SiteId | undefined, signal: AbortSignal): Promise<Result> {
     const { client } = this.#options.home;
     const { name = "" } = request.metadata;
-    const twin = this.#namespaces.get({ name: request.spec.wantedName });
-    if (consumer !== undefined && twin !== undefined && isTwin(twin, consumer, name)) {
-      if (!isBeingDeleted(twin)) {
-        const preconditions = { uid: twin.metadata.uid ?? "" };
-        await client
-          .delete(Namespace, { name: request.spec.wantedName }, { preconditions, signal })
-          .catch((error: unknown) => {
-            if (!isNotFound(error)) throw error;
-          });
-      }
+    const { wantedName } = request.spec;
+    const twin = consumer && (await this.#find(wantedName, signal));
+    if (consumer && twin && isTwin(twin, consumer, name)) {
+      const preconditions = { uid: twin.metadata.uid ?? "" };
+      if (!isBeingDeleted(twin))
+        await client.delete(Namespace, { name: wantedName }, { preconditions, signal }).catch(unlessGone);
       // Its end comes by the watch of namespaces.
-      return this.#say(request, refused("Removing", "the namespace is being removed"), signal, request.spec.wantedName);
+      return this.#say(request, refused("Removing", "the namespace is being removed"), signal, wantedName);
     }
     await removeFinalizer(client, TwinNamespace, request, FINALIZER, { signal });
     return done();
+  }
+
+  /** One that was made a moment ago may not be shown by the watch yet. */
+  async #find(name: string, signal: AbortSignal): Promise<Namespace | undefined> {
+    const known = this.#namespaces.get({ name });
+    if (known !== undefined) return known;
+    try {
+      return await this.#options.home.client.get(Namespace, { name }, { signal });
+    } catch (error) {
+      unlessGone(error);
+      return undefined;
+    }
   }
 
   async #say(request: TwinNamespace, verdict: Verdict, signal: AbortSignal, given?: string): Promise<Result> {
@@ -180,30 +193,21 @@ export class TwinNamespaceController implements Runnable {
         { metadata: { name, namespace }, status: { conditions, ...(given !== undefined && { namespace: given }) } },
         { fieldManager: FIELD_MANAGER, subresource: "status", force: true, signal },
       )
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      .catch(unlessGone);
     return done();
   }
+}
 
-  #requestOf({ metadata }: Namespace): Request[] {
-    const { [CONSUMER_LABEL]: consumer, [ORIGIN_NAMESPACE_LABEL]: origin } = metadata.labels ?? {};
-    return consumer === undefined || origin === undefined
-      ? []
-      : [{ name: origin, namespace: TENANT_PREFIX + consumer }];
-  }
+/** By whose labels a namespace or a role belongs to. */
+function requestsOf({ metadata }: Namespace | RoleBinding): Request[] {
+  const { [CONSUMER_LABEL]: consumer, [ORIGIN_NAMESPACE_LABEL]: origin } = metadata.labels ?? {};
+  return consumer === undefined || origin === undefined ? [] : [{ name: origin, namespace: tenantNamespace(consumer) }];
 }
 
 function refused(reason: Verdict["reason"], message: string): Verdict {
   return { status: "False", reason, message };
 }
 
-function isTwin({ metadata }: Namespace, consumer: SiteId, origin: string): boolean {
-  const labels = metadata.labels ?? {};
-  return labels[CONSUMER_LABEL] === consumer && labels[ORIGIN_NAMESPACE_LABEL] === origin;
-}
-
-/** Names that mean something to Kubernetes or Fjord. */
-function isKept(name: string): boolean {
-  return name === "default" || /^(kube|fjord|openshift)-/.test(name);
+function unlessGone(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
