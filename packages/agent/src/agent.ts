@@ -37,6 +37,7 @@ import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
+import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
 import { FJORD_VERSION } from "./version.ts";
 
@@ -54,10 +55,8 @@ export class Agent {
   async run(signal: AbortSignal): Promise<void> {
     const { config, namespace, siteName, logger } = this.#options;
     await using client = new KubeClient(config, { closeGraceMs: 2_000 });
-    const stored = await KeyStore.load(client, namespace, {
-      ...(siteName !== undefined && { name: siteName }),
-      signal,
-    });
+    const named = { ...(siteName !== undefined && { name: siteName }), signal };
+    const stored = await patiently(() => KeyStore.load(client, namespace, named), { ...this.#options, signal });
     logger.info("the agent starts", {
       site: stored.name,
       id: stored.key.id,
@@ -78,8 +77,9 @@ export class Agent {
     const recorder = new EventRecorder({ ...shared, component: "fjord-agent", metrics });
     const home: Home = { ...shared, metrics, identity: key, caches, recorder, namespace };
     const address = this.#options.internalAddress ?? (await addressTowards(config.server));
-    const serverVersion = await versionOf(client, signal);
-    await ensureOwnSite(client, name, { endpoints, tier }, signal);
+    const patience = { clock, random, logger, signal };
+    const serverVersion = await patiently(() => versionOf(client, signal), patience);
+    await patiently(() => ensureOwnSite(client, name, { endpoints, tier }, signal), patience);
 
     const own = new OwnSite({ home, siteName: name, version: FJORD_VERSION, kubernetesVersion: () => serverVersion });
     const tls = new PeerTls({ key, clock, logger, refused: counters.certificateRefused });
