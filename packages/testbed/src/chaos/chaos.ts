@@ -138,12 +138,12 @@ class ChaosRun {
       this.#note(describeStep(step));
       users.wish(step);
       if (step.trouble !== undefined) troubles.begin(step.trouble);
-      for (const process of await troubles.revive()) this.#ended(process);
+      for (const told of await troubles.revive()) this.#ended(told);
     }
     await troubles.heal();
     this.#tell(`${this.#plan.steps.length} steps are done, everything is healed`);
     for (const site of SITES) await this.#continuum.site(site).ready({ timeout: 120_000, signal });
-    for (const process of await troubles.revive()) this.#ended(process);
+    for (const told of await troubles.revive()) this.#ended(told);
     for (const site of SITES) await agentReady(this.#continuum.agent(site), { timeout: 120_000, signal });
     await this.#reopen();
     const settled = await Promise.race([users.settled().then(() => true), sleep(clock, healMs, signal)]);
@@ -260,9 +260,9 @@ class ChaosRun {
     }
   }
 
-  #ended(process: string): void {
-    if (process.endsWith("/fjord-agent")) this.#found(`${process} ended by itself`);
-    else this.#tell(`${process} ended by itself, and was started again`);
+  #ended(told: string): void {
+    if (told.includes("/fjord-agent")) this.#found(told);
+    else this.#tell(told);
   }
 
   #found(text: string): void {

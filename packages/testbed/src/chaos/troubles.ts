@@ -35,8 +35,11 @@ export class Troubles {
     const ended = this.#continuum.bed.sites
       .flatMap(({ processes }) => processes)
       .filter((process) => !process.running && !this.#down.has(process));
+    const told = ended.map(
+      (process) => `${process.record.site}/${process.name} ended by itself: ${process.logTail(3)}`,
+    );
     await Promise.all(ended.map((process) => process.start()));
-    return ended.map((process) => `${process.record.site}/${process.name}`);
+    return told;
   }
 
   async #run(trouble: Trouble): Promise<void> {
