@@ -1,5 +1,5 @@
 import { Contract } from "@fjord/api";
-import { compareResourceVersions, isNotFound } from "@fjord/kube";
+import { type Cache, compareResourceVersions, isNotFound } from "@fjord/kube";
 import type { Home } from "../home.ts";
 import type { ContractStatus } from "./contract-life.ts";
 
@@ -11,11 +11,13 @@ export class ContractStore {
   readonly #home: Pick<Home, "client" | "caches">;
   readonly #contracts = new Map<string, Contract>();
   readonly #listeners = new Set<(contract: Contract) => void>();
+  readonly #cache: Cache<Contract>;
   #listed: Promise<void> | undefined;
 
   constructor(home: Pick<Home, "client" | "caches">) {
     this.#home = home;
-    home.caches.open(Contract).cache.addHandler({
+    this.#cache = home.caches.open(Contract).cache;
+    this.#cache.addHandler({
       onAdd: (contract) => this.#keep(contract),
       onUpdate: (_, contract) => this.#keep(contract),
       onDelete: (contract) => this.#drop(contract),
@@ -29,6 +31,11 @@ export class ContractStore {
       throw error;
     });
     return this.#listed;
+  }
+
+  /** Resolves when every contract is known, however long the API takes to say so; not for decisions. */
+  known(signal: AbortSignal): Promise<void> {
+    return this.#cache.waitForSync(signal);
   }
 
   get(id: string): Contract | undefined {

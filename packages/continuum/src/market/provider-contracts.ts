@@ -1,17 +1,26 @@
 import type { Contract } from "@fjord/api";
 import { againAfter, Controller, done, type Result, type Runnable, requestFor, type Watch } from "@fjord/kube";
 import type { Home } from "../home.ts";
+import { type Amounts, amountsOf, formatAmounts, sameAmounts } from "./amounts.ts";
 import type { ContractBook } from "./contract-book.ts";
-import { endedAt, isSigned, KEPT_MS, nextMoment } from "./contract-life.ts";
+import { type ContractStatus, endedAt, isInForce, isSigned, KEPT_MS, nextMoment } from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
 
 /** A proposal is signed within milliseconds as a rule: only one that waits for longer is worth a status of its own. */
 const PROPOSAL_SHOWN_MS = 1_000;
 
+/** What guests take is for people to see: often enough at this pace. */
+const USE_SHOWN_EVERY_MS = 15_000;
+const MOST_RESOURCES = 12;
+/** Of one consumer's ended contracts that are kept for inspection. */
+const MOST_KEPT = 32;
+
 export interface ProviderContractsOptions {
   readonly home: Home;
   readonly store: ContractStore;
   readonly book: ContractBook;
+  /** What the guests of a contract, or of one that it superseded, take of it. */
+  used?(contract: string): Amounts;
 }
 
 /** Leads the contracts that this site provides through their lives: each moment comes by a timer, not by looking often. */
@@ -49,14 +58,32 @@ export class ProviderContracts implements Runnable {
     const age = now - Date.parse(contract.spec.terms.notBefore);
     if (!isSigned(contract) && age < PROPOSAL_SHOWN_MS) return againAfter(PROPOSAL_SHOWN_MS - age);
     const ended = endedAt(contract);
-    if (ended !== undefined && now >= ended + KEPT_MS) {
+    if (ended !== undefined && (now >= ended + KEPT_MS || this.#isOneOfTooMany(contract, ended))) {
       await store.remove(contract);
       return done();
     }
     await book.settle(id);
     const settled = store.get(id);
     if (settled === undefined) return done();
-    return againAfter(nextMoment(settled, "Provider", home.clock.now()) - home.clock.now());
+    const next = nextMoment(settled, "Provider", home.clock.now()) - home.clock.now();
+    if (this.#options.used === undefined || !isInForce(settled, "Provider", now)) return againAfter(next);
+    await this.#noteUse(settled, this.#options.used(id));
+    return againAfter(Math.min(next, USE_SHOWN_EVERY_MS));
+  }
+
+  /** Whoever makes and ends contracts all day fills nobody's API with them. */
+  #isOneOfTooMany(contract: Contract, ended: number): boolean {
+    const others = this.#options.book.ofConsumer(contract.spec.terms.consumer);
+    return others.filter((other) => (endedAt(other) ?? 0) > ended).length >= MOST_KEPT;
+  }
+
+  async #noteUse(contract: Contract, used: Amounts): Promise<void> {
+    const before = contract.status?.used ?? {};
+    const after = formatAmounts(new Map([...used].slice(0, MOST_RESOURCES)));
+    if (sameAmounts(amountsOf(before), amountsOf(after))) return;
+    const gone = Object.keys(before).filter((name) => !(name in after));
+    const patch = { ...Object.fromEntries(gone.map((name) => [name, null])), ...after };
+    await this.#options.store.writeStatus(contract.spec.terms.id, { used: patch } as ContractStatus);
   }
 }
 
@@ -67,6 +94,6 @@ export function storeSource(store: ContractStore): Watch {
       for (const contract of store.all()) enqueue(requestFor(contract));
       return store.onChange((contract: Contract) => enqueue(requestFor(contract)));
     },
-    waitForSync: () => store.fresh(),
+    waitForSync: (signal) => store.known(signal),
   };
 }

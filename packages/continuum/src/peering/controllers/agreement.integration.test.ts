@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { Contract, newObject, Peering, Site, VirtualNode } from "@fjord/api";
+import { Contract, newObject, Peering, Site, TwinNamespace, VirtualNode } from "@fjord/api";
 import { getCondition, Namespace, Role, ServiceAccount } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
+import { MOST_TWIN_NAMESPACES } from "../tenant/index.ts";
 import { look, TwoSites, until } from "./test-bed.ts";
 
 describe("two sites that agree", { skip: kubernetesSkip() }, () => {
@@ -92,9 +93,13 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
     assert.equal((await sites.providerClient.get(Contract, { name: old })).status?.supersededBy, node.spec.contract);
     assert.equal(sites.provider.book.resolve(old)?.id, node.spec.contract);
     assert.ok(sites.provider.tenants.get(sites.consumer.id));
-    sites.clock.jump(39 * 60_000);
+    sites.clock.jump(41 * 60_000);
+    await until("it is renewed again", async () => {
+      const found = await look(sites.consumerClient, VirtualNode, "long");
+      return found?.spec.contract !== node.spec.contract;
+    });
+    sites.clock.jump(20 * 60_000);
     await until("what has ended is removed after an hour", async () => {
-      sites.clock.jump(60_000);
       const copies = [sites.consumerClient, sites.providerClient].map((client) => look(client, Contract, old));
       return (await Promise.all(copies)).every((copy) => copy === undefined);
     });
@@ -160,5 +165,50 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
         getCondition(status?.conditions, "Ready")?.reason === "Reachable" && status?.published?.version === "0.1.0"
       );
     });
+  });
+
+  it("show what guests take of a contract, now and then", async () => {
+    await sites.peer("busy");
+    const id = (await sites.agreed("busy")).status?.contract ?? "";
+    const shows = (used: Record<string, string> | undefined) =>
+      until(`${JSON.stringify(used)} is shown`, async () => {
+        sites.clock.jump(15_000);
+        const contract = await sites.providerClient.get(Contract, { name: id });
+        return JSON.stringify(contract.status?.used ?? {}) === JSON.stringify(used);
+      });
+    sites.provider.used = (contract) =>
+      new Map(
+        contract === id
+          ? [
+              ["cpu", 250_000_000n],
+              ["pods", 1_000_000_000n],
+            ]
+          : [],
+      );
+    await shows({ cpu: "250m", pods: "1" });
+    sites.provider.used = () => new Map([["pods", 2_000_000_000n]]);
+    await shows({ pods: "2" });
+  });
+
+  it("let no consumer make more twin namespaces than anybody needs", async () => {
+    await sites.peer("greedy");
+    await sites.agreed("greedy");
+    const namespace = `fjord-tenant-${sites.consumer.id}`;
+    const names = Array.from({ length: MOST_TWIN_NAMESPACES }, (_, index) => `ns-${index}`);
+    const make = (name: string) => {
+      const spec = { originNamespace: name, wantedName: `${name}-twin` };
+      return sites.providerClient.create(
+        TwinNamespace,
+        newObject(TwinNamespace, { metadata: { name, namespace }, spec }),
+      );
+    };
+    const mayCreate = async () => {
+      const role = await sites.providerClient.get(Role, { name: "consumer", namespace });
+      return role.rules?.[0]?.verbs.includes("create") ?? false;
+    };
+    for (let index = 0; index < names.length; index += 16) await Promise.all(names.slice(index, index + 16).map(make));
+    await until("it may make no more", async () => !(await mayCreate()));
+    await sites.providerClient.delete(TwinNamespace, { name: "ns-0", namespace });
+    await until("it may again", mayCreate);
   });
 });

@@ -41,6 +41,8 @@ export class TestAgent {
   readonly own: OwnSite;
   readonly sites: ShortWays;
   readonly negotiation: Negotiation;
+  /** What guests take of a contract. */
+  used: (contract: string) => ReadonlyMap<string, bigint> = () => new Map();
   readonly #runnables: Runnable[];
   readonly #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
@@ -69,7 +71,7 @@ export class TestAgent {
       recorder,
       this.tenants,
       contracts,
-      new ProviderContracts({ home, store, book }),
+      new ProviderContracts({ home, store, book, used: (contract) => this.used(contract) }),
       new PeeringController({ home, sites, store, negotiation, contracts, redeem }),
       new SiteController({ home, own: this.own, sites, book }),
     ];

@@ -27,9 +27,8 @@ export function mortalClient(client: KubeClient, lastWrite: number): MortalClien
         if (dead()) throw gone(String(name));
         if (reads.has(name) || isEvent(given[0])) return await method(...given);
         const isLast = --left === 0;
-        const answer = await method(...given);
-        if (!isLast) return answer;
-        death.resolve();
+        if (!isLast) return await method(...given);
+        await method(...given).finally(() => death.resolve());
         throw gone(String(name));
       };
     },

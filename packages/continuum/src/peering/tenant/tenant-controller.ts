@@ -100,7 +100,6 @@ export class TenantController implements Tenants, Runnable {
       this.#controller.enqueue({ name: consumer });
     });
     try {
-      await this.#options.contractsKnown();
       // So that the first consumer need not wait for it.
       void this.#ensureClusterRole().catch((error: unknown) => {
         this.#options.home.logger.warn("cannot write the role of tenants yet", { error: describeError(error) });
@@ -142,7 +141,8 @@ export class TenantController implements Tenants, Runnable {
     const reflection = this.#options.ownSite()?.spec.reflection;
     const wanted = JSON.stringify(reflection ?? []);
     if (this.#clusterRole?.wanted === wanted) return this.#clusterRole.made;
-    const made = makeClusterRole(this.#options.home.client, reflection).catch((error: unknown) => {
+    const { client, logger } = this.#options.home;
+    const made = makeClusterRole(client, reflection, logger).catch((error: unknown) => {
       this.#clusterRole = undefined;
       throw error;
     });

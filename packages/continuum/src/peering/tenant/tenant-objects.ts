@@ -1,10 +1,11 @@
 import { CONSUMER_LABEL, ShadowPod, type Site, TwinNamespace, tenantNamespace } from "@fjord/api";
-import type { Kind, KubeObject } from "@fjord/base";
+import { describeError, type Kind, type KubeObject, type Logger } from "@fjord/base";
 import {
   ClusterRole,
   isAlreadyExists,
   isBeingDeleted,
   isConflict,
+  isForbidden,
   isNotFound,
   type KubeClient,
   type ListOptions,
@@ -46,8 +47,23 @@ export async function makeTenant(
   return uid;
 }
 
-export async function makeClusterRole(client: KubeClient, reflection: Site["spec"]["reflection"]): Promise<void> {
-  await client.apply(ClusterRole, forgeClusterRole(reflection), { fieldManager: FIELD_MANAGER, force: true });
+/**
+ * The role of all tenants. An agent can give only what it has: custom resources that its owner lists, and did not give to
+ * the agent itself, are left out rather than that nobody has a tenant.
+ */
+export async function makeClusterRole(
+  client: KubeClient,
+  reflection: Site["spec"]["reflection"],
+  logger: Logger,
+): Promise<void> {
+  const options = { fieldManager: FIELD_MANAGER, force: true };
+  try {
+    await client.apply(ClusterRole, forgeClusterRole(reflection), options);
+  } catch (error) {
+    if (!isForbidden(error) || (reflection ?? []).length === 0) throw error;
+    logger.error("tenants get no custom resources: the agent may not give them", { error: describeError(error) });
+    await client.apply(ClusterRole, forgeClusterRole([]), options);
+  }
 }
 
 /**
