@@ -1,3 +1,10 @@
 #!/usr/bin/env node
-// The program fjord-agent.
+// The program fjord-agent. What follows is loaded only once the process is as it should be (docs/decisions/0007).
+import { leanCommand } from "@fjord/base/lean-start";
+
+const settings = {
+  run: ["--max-semi-space-size=2", "--initial-old-space-size=16", "--heap-growing-percent=30", "--no-opt"],
+};
+const command = leanCommand(process, settings);
+if (command !== undefined && process.execve !== undefined) process.execve(process.execPath, command, process.env);
 await import("./main.ts");
