@@ -1,4 +1,4 @@
-import { GRACE_ANNOTATION, ShadowPod } from "@fjord/api";
+import { GRACE_ANNOTATION, ShadowPod, VIRTUAL_NODE } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   ApiError,
@@ -16,6 +16,7 @@ import {
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../peering/remote-site.ts";
+import { isStrayDaemonPod } from "../admission/index.ts";
 import type { KnownVirtualNode } from "../virtual-nodes.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
 import { PodReports } from "./pod-reports.ts";
@@ -55,6 +56,7 @@ interface Memory {
   awaitedSince?: number;
 }
 
+const STRAY = `pods of DaemonSets run at other sites only where they tolerate ${VIRTUAL_NODE} by that name`;
 /** How long a pod waits for its namespace's twin before it says so. */
 const TWIN_MS = 3_000;
 
@@ -81,6 +83,11 @@ export class PodLife {
   /** A pod that is to live. */
   async follow(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
     if (isTerminal(pod.status?.phase)) return done();
+    if (isStrayDaemonPod(pod)) {
+      // Were it to fail, its DaemonSet would make the next one at once.
+      this.#reports.trouble(pod, "NotOffloaded", STRAY);
+      return done();
+    }
     const refusals = offloadRefusals(pod);
     if (refusals.length > 0) {
       this.#reports.refuse(pod, place, "OffloadingRefused", `it cannot run at another site: ${refusals.join("; ")}`);
