@@ -1,10 +1,28 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { ConfigMap, Secret, Service } from "@fjord/kube";
+import { CONSUMER_LABEL, MANAGED_LABEL, Offloading, Site } from "@fjord/api";
+import {
+  ConfigMap,
+  CoreEvent,
+  defineKind,
+  EndpointSlice,
+  Ingress,
+  NetworkPolicy,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  Secret,
+  Service,
+} from "@fjord/kube";
+import { agentReady } from "@fjord/testbed/agents";
 import { kubernetesSkip } from "@fjord/testbed/testing";
+import { boatDefinitions, boatRole, configMap, pod, secret, service } from "./test-objects.ts";
 import { NAMESPACE, ReflectionBed } from "./test-reflection-bed.ts";
 
-describe("reflection between two sites", { skip: kubernetesSkip() }, () => {
+const Boat = defineKind("reflect.example.com/v1", "Boat", "boats");
+const Buoy = defineKind("reflect.example.com/v1", "Buoy", "buoys");
+
+describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_000 }, () => {
   let bed: ReflectionBed;
 
   before(async () => {
@@ -14,68 +32,253 @@ describe("reflection between two sites", { skip: kubernetesSkip() }, () => {
   after(() => bed?.[Symbol.asyncDispose]());
 
   it("gives a Service a twin with its selector, keeps it as the original is, and takes it away", async () => {
-    const service = (port: number) => ({
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: "web", labels: { app: "web" } },
-      spec: { selector: { app: "web" }, ports: [{ name: "http", port }], sessionAffinity: "ClientIP" },
-    });
-    await bed.apply("home", NAMESPACE, service(80));
-    const twin = await bed.twinOf<Service>("service", "web");
-    const original = await bed.get<Service>("home", "service", "web", NAMESPACE);
+    await bed.apply("home", NAMESPACE, service("web", { sessionAffinity: "ClientIP" }));
+    const twin = await bed.twinOf(Service, "web");
+    const original = await bed.home.get(Service, { name: "web", namespace: NAMESPACE });
     assert.deepEqual(twin.spec?.selector, { app: "web" });
     assert.equal(twin.spec?.sessionAffinityConfig?.clientIP?.timeoutSeconds, 10800);
-    assert.notEqual(twin.spec?.clusterIP, original?.spec?.clusterIP);
+    assert.notEqual(twin.spec?.clusterIP, original.spec?.clusterIP);
     assert.equal(twin.metadata.labels?.app, "web");
-    await bed.apply("home", NAMESPACE, service(8080));
-    await bed.twinOf<Service>("service", "web", (found) => found?.spec?.ports?.[0]?.port === 8080);
+    await bed.apply("home", NAMESPACE, service("web", { ports: [{ port: 8080 }] }));
+    await bed.twinOf(Service, "web", ({ spec }) => spec?.ports?.[0]?.port === 8080 && spec.ports.length === 1);
     await bed.kubectl("home", "delete", "service", "web", "-n", NAMESPACE);
-    await bed.twinOf<Service>("service", "web", (found) => found === undefined);
+    await bed.noTwinOf(Service, "web");
+  });
+
+  it("follows an original that was deleted and made again as what it could not become", async () => {
+    await bed.apply("home", NAMESPACE, service("headless"));
+    const before = await bed.twinOf(Service, "headless");
+    await bed.kubectl("home", "delete", "service", "headless", "-n", NAMESPACE);
+    await bed.apply("home", NAMESPACE, service("headless", { clusterIP: "None" }));
+    const twin = await bed.twinOf(Service, "headless", ({ spec }) => spec?.clusterIP === "None");
+    assert.notEqual(twin.metadata.uid, before.metadata.uid);
+    await bed.kubectl("home", "delete", "service", "headless", "-n", NAMESPACE);
   });
 
   it("lets ConfigMaps and Secrets go where a pod needs them, and no others", async () => {
-    const data = (kind: string, name: string) => ({
-      apiVersion: "v1",
-      kind,
-      metadata: { name },
-      ...(kind === "Secret" ? { stringData: { key: name } } : { data: { key: name } }),
-    });
+    await bed.apply("home", NAMESPACE, configMap("settings"), configMap("diary"), secret("password"), secret("letter"));
     await bed.apply(
       "home",
       NAMESPACE,
-      data("ConfigMap", "settings"),
-      data("ConfigMap", "diary"),
-      data("Secret", "password"),
-      data("Secret", "love-letter"),
+      pod("reader", {
+        envFrom: [{ configMapRef: { name: "settings" } }],
+        env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "password", key: "key" } } }],
+      }),
     );
-    await bed.apply("home", NAMESPACE, {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "reader" },
-      spec: {
-        containers: [
-          {
-            name: "main",
-            image: "registry.example/reader:1",
-            envFrom: [{ configMapRef: { name: "settings" } }],
-            env: [{ name: "PASSWORD", valueFrom: { secretKeyRef: { name: "password", key: "key" } } }],
-          },
-        ],
-      },
-    });
-    assert.equal((await bed.twinOf<ConfigMap>("configmap", "settings")).data?.key, "settings");
-    assert.equal(
-      (await bed.twinOf<Secret>("secret", "password")).data?.key,
-      Buffer.from("password").toString("base64"),
-    );
-    const there = await bed.kubectl("away", "get", "configmaps,secrets", "-n", bed.twin, "-o", "name");
-    assert.deepEqual(there.trim().split("\n").sort(), [
-      "configmap/kube-root-ca.crt",
-      "configmap/settings",
-      "secret/password",
-    ]);
+    assert.equal((await bed.twinOf(ConfigMap, "settings")).data?.key, "settings");
+    assert.equal((await bed.twinOf(Secret, "password")).data?.key, Buffer.from("password").toString("base64"));
+    const labelled = `${MANAGED_LABEL}=reflect`;
+    const there = await bed.kubectl("away", "get", "configmaps,secrets", "-n", bed.twin, "-l", labelled, "-o", "name");
+    assert.deepEqual(there.trim().split("\n").sort(), ["configmap/settings", "secret/password"]);
     await bed.kubectl("home", "delete", "pod", "reader", "-n", NAMESPACE, "--wait=false");
-    await bed.twinOf("configmap", "settings", (found) => found === undefined);
-    await bed.twinOf("secret", "password", (found) => found === undefined);
+    await bed.noTwinOf(ConfigMap, "settings");
+    await bed.noTwinOf(Secret, "password");
+  });
+
+  it("puts right what somebody changes or deletes at the provider, without endless writes", async () => {
+    const written = () => bed.counted("fjord_reflection_items_total", { resource: "configmaps" });
+    const before = await written();
+    await bed.apply("home", NAMESPACE, configMap("kept", { annotations: { "fjord.dev/reflect": "true" } }));
+    const twin = await bed.twinOf(ConfigMap, "kept");
+    const patch = JSON.stringify({ data: { key: "other", more: "x" } });
+    await bed.kubectl("away", "patch", "configmap", "kept", "-n", bed.twin, "--type=merge", "-p", patch);
+    await bed.twinOf(ConfigMap, "kept", ({ data }) => data?.key === "kept" && !("more" in data));
+    await bed.kubectl("away", "delete", "configmap", "kept", "-n", bed.twin);
+    await bed.twinOf(ConfigMap, "kept", ({ metadata }) => metadata.uid !== twin.metadata.uid);
+    assert.ok((await written()) - before <= 5, `${(await written()) - before} writes for three changes`);
+    await bed.kubectl(
+      "home",
+      "annotate",
+      "configmap",
+      "kept",
+      "-n",
+      NAMESPACE,
+      "--overwrite",
+      "fjord.dev/reflect=false",
+    );
+    await bed.noTwinOf(ConfigMap, "kept");
+  });
+
+  it("leaves alone what is not its own, says so, and takes the place once it is free", async () => {
+    await bed.apply("away", bed.twin, configMap("taken", { data: { key: "of the provider" } }));
+    await bed.apply("home", NAMESPACE, configMap("taken", { annotations: { "fjord.dev/reflect": "true" } }));
+    const events = () =>
+      bed.home.list(CoreEvent, { namespace: NAMESPACE, fieldSelector: "reason=ReflectionCollision" });
+    const found = await bed.eventually("an event of the collision", events, ({ items }) => items.length > 0);
+    assert.equal(found.items[0]?.involvedObject.name, "taken");
+    assert.equal((await bed.twinOf(ConfigMap, "taken")).data?.key, "of the provider");
+    await bed.kubectl("away", "delete", "configmap", "taken", "-n", bed.twin);
+    await bed.twinOf(ConfigMap, "taken", ({ data }) => data?.key === "taken");
+    await bed.kubectl("home", "delete", "configmap", "taken", "-n", NAMESPACE);
+    await bed.noTwinOf(ConfigMap, "taken");
+  });
+
+  it("reflects slices of what runs elsewhere, ingresses and network policies", async () => {
+    const slice = {
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: { name: "db-1", labels: { "kubernetes.io/service-name": "db" } },
+      addressType: "IPv4",
+      ports: [{ name: "sql", port: 5432 }],
+      endpoints: [
+        { addresses: ["10.1.2.3"], conditions: { ready: true }, hostname: "db-0", nodeName: "my-own-node" },
+        { addresses: ["10.1.2.4"], conditions: { ready: false, serving: false } },
+      ],
+    };
+    const ingress = {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name: "front", annotations: { "kubernetes.io/ingress.class": "mine", "example.com/kept": "yes" } },
+      spec: { ingressClassName: "mine", defaultBackend: { service: { name: "db", port: { number: 5432 } } } },
+    };
+    const policy = {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "NetworkPolicy",
+      metadata: { name: "walls" },
+      spec: { podSelector: {}, ingress: [{ from: [{ namespaceSelector: {} }] }] },
+    };
+    const { "kubernetes.io/ingress.class": _, ...annotations } = ingress.metadata.annotations;
+    const withoutClass = { ...ingress, metadata: { name: "front", annotations } };
+    await bed.apply("home", NAMESPACE, service("db", { selector: undefined }), slice, withoutClass, policy);
+    const twin = await bed.twinOf(EndpointSlice, "db-1");
+    assert.equal(twin.metadata.labels?.["endpointslice.kubernetes.io/managed-by"], "fjord.dev");
+    assert.deepEqual(twin.endpoints, [{ addresses: ["10.1.2.3"], conditions: { ready: true }, hostname: "db-0" }]);
+    const front = await bed.twinOf(Ingress, "front");
+    assert.equal(front.spec?.ingressClassName, undefined);
+    assert.equal(front.metadata.annotations?.["example.com/kept"], "yes");
+    const walls = await bed.twinOf(NetworkPolicy, "walls");
+    const own = await bed.home.list(Site);
+    const id = own.items.find(({ status }) => status?.role === "Self")?.status?.id;
+    assert.equal(walls.spec?.ingress?.[0]?.from?.[0]?.namespaceSelector?.matchLabels?.[CONSUMER_LABEL], id);
+    await bed.kubectl("home", "delete", "service,endpointslice,ingress,networkpolicy", "-n", NAMESPACE, "--all");
+    await Promise.all([
+      bed.noTwinOf(Service, "db"),
+      bed.noTwinOf(EndpointSlice, "db-1"),
+      bed.noTwinOf(Ingress, "front"),
+      bed.noTwinOf(NetworkPolicy, "walls"),
+    ]);
+  });
+
+  it("protects guests by the budget of the whole, and gives pods their claims", async () => {
+    const claim = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "books" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    };
+    const budget = {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name: "quorum" },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: "member" } } },
+    };
+    const members = ["member-0", "member-1"].map((name) => pod(name, {}, { app: "member" }));
+    await bed.apply("home", NAMESPACE, budget, claim, ...members);
+    await bed.twinOf(PodDisruptionBudget, "quorum", ({ spec }) => spec?.minAvailable === 1);
+    assert.equal(await bed.find(bed.away, PersistentVolumeClaim, "books", bed.twin), undefined);
+    await bed.kubectl("home", "delete", "pods", "-l", "app=member", "-n", NAMESPACE, "--wait=false");
+    await bed.noTwinOf(PodDisruptionBudget, "quorum");
+    await bed.kubectl("home", "delete", "pdb,pvc", "-n", NAMESPACE, "--all", "--wait=false");
+  });
+
+  it("tells the own pod what happens to its guest, in words of the own site", async () => {
+    await bed.apply("home", NAMESPACE, pod("patient"));
+    const guest = await bed.twinOf(Pod, "patient", ({ spec }) => spec?.nodeName !== undefined);
+    const node = guest.spec?.nodeName ?? "";
+    const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+    await bed.apply("away", bed.twin, {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: "patient.sneeze" },
+      involvedObject: { apiVersion: "v1", kind: "Pod", name: "patient", namespace: bed.twin, uid: guest.metadata.uid },
+      type: "Warning",
+      reason: "Sneezed",
+      message: `${bed.twin}/patient sneezed on ${node}`,
+      source: { component: "kubelet", host: node },
+      count: 3,
+      firstTimestamp: now,
+      lastTimestamp: now,
+    });
+    const events = () => bed.home.list(CoreEvent, { namespace: NAMESPACE, fieldSelector: "reason=Sneezed" });
+    const { items } = await bed.eventually("the event at home", events, ({ items }) => items.length > 0);
+    const original = await bed.home.get(Pod, { name: "patient", namespace: NAMESPACE });
+    assert.equal(items[0]?.involvedObject.uid, original.metadata.uid);
+    assert.equal(items[0]?.count, 3);
+    assert.equal(items[0]?.message, `${NAMESPACE}/patient sneezed on ${original.spec?.nodeName}`);
+    assert.ok(!JSON.stringify(items).includes(node));
+    await bed.kubectl("home", "delete", "pod", "patient", "-n", NAMESPACE, "--wait=false");
+  });
+
+  it("reflects the custom resources that the operators list: out with their status back, and in", async () => {
+    for (const where of ["home", "away"] as const) {
+      await bed.apply(where, "default", ...boatDefinitions(), boatRole());
+      await bed.kubectl(where, "wait", "crd", "boats.reflect.example.com", "--for=condition=Established");
+      const site = where === "home" ? bed.consumer : bed.provider;
+      const reflection = [
+        { group: "reflect.example.com", resource: "boats", direction: "Both" },
+        { group: "reflect.example.com", resource: "buoys", direction: "Inward" },
+      ];
+      await bed.kubectl(where, "patch", "site", site, "--type=merge", "-p", JSON.stringify({ spec: { reflection } }));
+    }
+    const boat = {
+      apiVersion: "reflect.example.com/v1",
+      kind: "Boat",
+      metadata: { name: "ark" },
+      spec: { animals: 2 },
+    };
+    await bed.apply("home", NAMESPACE, boat);
+    const twin = await bed.twinOf(Boat, "ark");
+    assert.deepEqual(twin.spec, { animals: 2 });
+    const status = JSON.stringify({ status: { afloat: true } });
+    const args = ["patch", "boat", "ark", "-n", bed.twin, "--subresource=status", "--type=merge", "-p", status];
+    await bed.kubectl("away", ...args);
+    await bed.eventually(
+      "the status at home",
+      () => bed.home.get(Boat, { name: "ark", namespace: NAMESPACE }),
+      (found) => (found.status as { afloat?: boolean } | undefined)?.afloat === true,
+    );
+    await bed.apply("away", bed.twin, { ...boat, kind: "Buoy", metadata: { name: "red" }, spec: { animals: 0 } });
+    const look = () => bed.find(bed.home, Buoy, "red", NAMESPACE);
+    const buoy = await bed.eventually("the buoy at home", look, (found) => found !== undefined);
+    assert.equal(buoy?.metadata.labels?.[MANAGED_LABEL], "reflect");
+    await bed.kubectl("away", "delete", "buoy", "red", "-n", bed.twin);
+    await bed.eventually("its end", look, (found) => found === undefined);
+    await bed.kubectl("home", "delete", "boat", "ark", "-n", NAMESPACE);
+    await bed.noTwinOf(Boat, "ark");
+  });
+
+  it("follows the rules of the namespace as they change", async () => {
+    await bed.apply("home", NAMESPACE, service("ruled"));
+    await bed.twinOf(Service, "ruled");
+    const rules = (policy?: string) => [{ group: "", resource: "services", ...(policy && { policy }) }];
+    const set = (policy?: string) =>
+      bed.home.patch(Offloading, { name: "offloading", namespace: NAMESPACE }, "merge", {
+        spec: { reflection: policy === undefined ? null : rules(policy) },
+      });
+    await set("Never");
+    await bed.noTwinOf(Service, "ruled");
+    await set("AllowList");
+    await bed.kubectl("home", "annotate", "service", "ruled", "-n", NAMESPACE, "fjord.dev/reflect=true");
+    await bed.twinOf(Service, "ruled");
+    await set();
+    await bed.kubectl("home", "delete", "service", "ruled", "-n", NAMESPACE);
+    await bed.noTwinOf(Service, "ruled");
+  });
+
+  it("catches up with all that happened while its agent was dead", async () => {
+    await bed.apply("home", NAMESPACE, service("stays"), service("goes"));
+    await Promise.all([bed.twinOf(Service, "stays"), bed.twinOf(Service, "goes")]);
+    const agent = bed.continuum.agent(bed.consumer);
+    await agent.process.kill();
+    await bed.kubectl("home", "delete", "service", "goes", "-n", NAMESPACE);
+    await bed.apply("home", NAMESPACE, service("stays", { ports: [{ port: 81 }] }), service("comes"));
+    await agent.process.start();
+    await agentReady(agent, { timeout: 120_000 });
+    await Promise.all([
+      bed.noTwinOf(Service, "goes"),
+      bed.twinOf(Service, "comes"),
+      bed.twinOf(Service, "stays", ({ spec }) => spec?.ports?.[0]?.port === 81),
+    ]);
+    await bed.kubectl("home", "delete", "service", "stays", "comes", "-n", NAMESPACE);
   });
 });

@@ -1,7 +1,7 @@
 // Two real sites with real agents, the one a node of the other, and a namespace of the one that is offloaded.
 import { execFile } from "node:child_process";
-import { sleep, systemClock } from "@fjord/base";
-import type { KubeClient } from "@fjord/kube";
+import { type Kind, type KubeObject, sleep, systemClock } from "@fjord/base";
+import { isNotFound, type KubeClient } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
 import { Continuum, fjord } from "@fjord/testbed/agents";
 import { startTestBed } from "@fjord/testbed/testing";
@@ -61,23 +61,46 @@ export class ReflectionBed implements AsyncDisposable {
     return this.#run(where, ["apply", "-n", namespace, "-f", "-"], JSON.stringify(list));
   }
 
-  /** An object as the provider has it, once `is` holds of it. Undefined where it is not to be there. */
-  async twinOf<T = Record<string, never>>(
-    resource: string,
+  /** An object as the provider has it, once `is` holds of it. */
+  async twinOf<T extends KubeObject>(
+    kind: Kind<T>,
     name: string,
-    is: (object: T | undefined) => boolean = (object) => object !== undefined,
+    is: (twin: T) => boolean = () => true,
     namespace = this.twin,
   ): Promise<T> {
-    return (await this.eventually(
-      `${resource} ${name} at the provider`,
-      () => this.get<T>("away", resource, name, namespace),
-      is,
-    )) as T;
+    const look = () => this.find(this.away, kind, name, namespace);
+    const isThere = (twin: T | undefined) => twin !== undefined && is(twin);
+    return (await this.eventually(`${kind.kind} ${name} at the provider`, look, isThere)) as T;
   }
 
-  async get<T>(where: "home" | "away", resource: string, name: string, namespace: string): Promise<T | undefined> {
-    const text = await this.kubectl(where, "get", resource, name, "-n", namespace, "--ignore-not-found", "-o", "json");
-    return text === "" ? undefined : (JSON.parse(text) as T);
+  /** Returns when the provider has no object of the name. */
+  async noTwinOf<T extends KubeObject>(kind: Kind<T>, name: string, namespace = this.twin): Promise<void> {
+    const look = () => this.find(this.away, kind, name, namespace);
+    await this.eventually(`the end of ${kind.kind} ${name}`, look, (twin) => twin === undefined);
+  }
+
+  async find<T extends KubeObject>(
+    client: KubeClient,
+    kind: Kind<T>,
+    name: string,
+    namespace: string,
+  ): Promise<T | undefined> {
+    try {
+      return await client.get(kind, { name, namespace });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return undefined;
+    }
+  }
+
+  /** Sum of a counter of the consumer's agent over the labels that are named. */
+  async counted(metric: string, labels: Readonly<Record<string, string>>): Promise<number> {
+    const text = await (await fetch(`${this.continuum.agent(this.consumer).metricsUrl}/metrics`)).text();
+    return text
+      .split("\n")
+      .filter((line) => line.startsWith(`${metric}{`))
+      .filter((line) => Object.entries(labels).every(([name, value]) => line.includes(`${name}="${value}"`)))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
   }
 
   async eventually<T>(what: string, look: () => Promise<T>, is: (found: T) => boolean): Promise<T> {
@@ -87,7 +110,7 @@ export class ReflectionBed implements AsyncDisposable {
       if (is(found)) return found;
       if (systemClock.now() > deadline)
         throw new Error(`${what} did not come about: ${JSON.stringify(found, undefined, 1)?.slice(0, 4_000)}`);
-      await sleep(systemClock, 150);
+      await sleep(systemClock, 50);
     }
   }
 
