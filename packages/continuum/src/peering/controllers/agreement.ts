@@ -14,6 +14,7 @@ import {
   lifetimeOf,
   type Negotiation,
   sameAmounts,
+  TermsRefused,
 } from "../../market/index.ts";
 import { PeerRefused } from "../peer-refused-error.ts";
 import type { ContractReport } from "../protocol.ts";
@@ -166,6 +167,9 @@ const refusals = ["NotSharing", "ConsumerRefused", "AmountRefused"] as const;
 function refused(error: unknown): Agreed {
   if (error instanceof ConnectionError) {
     return { answer: { reason: "Asking", message: error.message }, againMs: SILENT_AGAIN_MS, silent: true };
+  }
+  if (error instanceof TermsRefused) {
+    return { answer: { reason: "Asking", message: error.message }, againMs: REFUSED_AGAIN_MS };
   }
   if (!(error instanceof PeerRefused)) throw error;
   const { code, message } = error.refusal;

@@ -29,6 +29,8 @@ export interface TestAgentOptions {
   /** The agents of other sites, as they are now. */
   peers(): readonly TestAgent[];
   readonly logger?: Home["logger"];
+  /** Real connections in the place of short ways; what serves them is made of the agent. */
+  wire?(agent: TestAgent): RemoteSites & Pick<Runnable, "run">;
 }
 
 /** What a site's agent does about agreements, on a real API; only the way to other agents is short. */
@@ -44,6 +46,7 @@ export class TestAgent {
   /** What guests take of a contract. */
   used: (contract: string) => ReadonlyMap<string, bigint> = () => new Map();
   readonly #runnables: Runnable[];
+  readonly #wire: RemoteSites & Pick<Runnable, "run">;
   readonly #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
 
@@ -64,7 +67,9 @@ export class TestAgent {
     this.routes = new ContractRoutes({ book, tenants: this.tenants, clock, logger });
     this.sites = new ShortWays(this, options.peers);
     this.negotiation = new Negotiation({ home, store });
-    const { sites, negotiation } = this;
+    const { negotiation } = this;
+    this.#wire = options.wire?.(this) ?? this.sites;
+    const sites = this.#wire;
     const contracts = new ConsumerContracts({ home, store, sites, negotiation });
     const redeem = async () => Promise.reject(new Error("no token in this test"));
     this.#runnables = [
@@ -86,7 +91,7 @@ export class TestAgent {
     const caches = this.home.caches.run(signal);
     await this.home.caches.waitForSync();
     const runs = this.#runnables.map((runnable) => runnable.run(signal, signal));
-    this.#running = Promise.all([caches, this.sites.run(signal), ...runs]);
+    this.#running = Promise.all([caches, this.#wire.run(signal, signal), ...runs]);
     return this;
   }
 

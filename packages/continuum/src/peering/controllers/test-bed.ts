@@ -5,8 +5,14 @@ import { CustomResourceDefinition, getCondition, isNotFound, KubeClient, Namespa
 import type { Bed } from "@fjord/testbed";
 import { startTestBed } from "@fjord/testbed/testing";
 import { SiteKey } from "../../identity/site-key.ts";
-import { TestAgent } from "./test-agent.ts";
+import { TestAgent, type TestAgentOptions } from "./test-agent.ts";
 import { JumpingClock } from "./test-jumping-clock.ts";
+
+type Wire = NonNullable<TestAgentOptions["wire"]>;
+interface Wires {
+  readonly consumer?: Wire;
+  readonly provider?: Wire;
+}
 
 /** Two sites with real APIs, whose agents can be killed and begun anew. */
 export class TwoSites {
@@ -16,9 +22,11 @@ export class TwoSites {
   consumer: TestAgent;
   provider: TestAgent;
   readonly #bed: Bed;
+  readonly #wires: Wires;
   readonly #keys: readonly [SiteKey, SiteKey];
 
-  private constructor(bed: Bed, clients: [KubeClient, KubeClient], keys: [SiteKey, SiteKey]) {
+  private constructor(bed: Bed, clients: [KubeClient, KubeClient], keys: [SiteKey, SiteKey], wires: Wires) {
+    this.#wires = wires;
     this.#bed = bed;
     this.#keys = keys;
     [this.consumerClient, this.providerClient] = clients;
@@ -26,14 +34,14 @@ export class TwoSites {
     this.provider = this.#provider();
   }
 
-  static async start(): Promise<TwoSites> {
+  static async start(wires: Wires = {}): Promise<TwoSites> {
     const bed = await startTestBed({ sites: 2, components: "apiserver" });
     const [one, two] = bed.sites;
     if (one === undefined || two === undefined) throw new Error("two sites were asked for");
     const clients: [KubeClient, KubeClient] = [new KubeClient(one.config), new KubeClient(two.config)];
     await Promise.all(clients.map(installKinds));
     const keys: [SiteKey, SiteKey] = [await SiteKey.generate(), await SiteKey.generate()];
-    const sites = new TwoSites(bed, clients, keys);
+    const sites = new TwoSites(bed, clients, keys, wires);
     await Promise.all([sites.consumer.start(), sites.provider.start()]);
     const peer = (id: string, mayConsume: boolean) => ({ id, mayConsume });
     await sites.consumerClient.create(
@@ -138,22 +146,26 @@ export class TwoSites {
 
   #consumer(client = this.consumerClient): TestAgent {
     const peers = () => [this.provider];
+    const wire = this.#wires.consumer;
     return new TestAgent({
       client,
       key: this.#keys[0],
       siteName: "consumer",
       clock: this.clock,
+      ...(wire && { wire }),
       peers,
     });
   }
 
   #provider(client = this.providerClient): TestAgent {
     const peers = () => [this.consumer];
+    const wire = this.#wires.provider;
     return new TestAgent({
       client,
       key: this.#keys[1],
       siteName: "provider",
       clock: this.clock,
+      ...(wire && { wire }),
       peers,
     });
   }

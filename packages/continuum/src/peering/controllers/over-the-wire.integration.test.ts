@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { Contract, Site, VirtualNode } from "@fjord/api";
+import { kubernetesSkip } from "@fjord/testbed/testing";
+import { PeerTls } from "../../identity/peer-tls.ts";
+import type { SiteKey } from "../../identity/site-key.ts";
+import { LiveRemoteSites } from "../remote/live-remote-sites.ts";
+import { SiteDirectory } from "../remote/site-directory.ts";
+import { PeerServer, siteRoute } from "../server/index.ts";
+import type { TestAgent } from "./test-agent.ts";
+import { look, TwoSites, until } from "./test-bed.ts";
+
+/** Connections as agents make them: mutual TLS, heartbeats, access by Site objects. */
+function realWire(listening: (endpoint: string) => void) {
+  return (agent: TestAgent) => {
+    const { clock, random, logger, caches, identity } = agent.home;
+    const means = { clock, random, logger };
+    const tls = new PeerTls({ key: identity as SiteKey, clock, logger });
+    const directory = new SiteDirectory(caches.open(Site).cache, agent.id);
+    const sites = {
+      get: (id: string) => directory.find(id),
+      onChange: (listener: (id: string) => void) => directory.onChange(listener),
+    };
+    const remotes = new LiveRemoteSites({ ...means, sites, tls });
+    const report = siteRoute({
+      id: agent.id,
+      published: () => agent.own.published(),
+      endpoints: () => [],
+      shared: () => agent.book.shared()?.shared,
+      free: () => agent.book.shared()?.free,
+      contractsOf: (consumer) => agent.routes.contractsOf(consumer),
+    });
+    const routes = [report, ...agent.routes.routes];
+    const siteOf = (id: string) => directory.get(id);
+    const server = new PeerServer({ ...means, tls, siteOf, routes, rawRoutes: [], host: "127.0.0.1", port: 0 });
+    return {
+      get: (id: string) => remotes.get(id),
+      list: () => remotes.list(),
+      onChange: (listener: (id: string) => void) => remotes.onChange(listener),
+      async run(signal: AbortSignal) {
+        const address = await server.listen();
+        listening(`https://127.0.0.1:${address?.port}`);
+        await Promise.all([server.run(signal), remotes.run(signal)]);
+      },
+    };
+  };
+}
+
+describe("two sites that speak over mutual TLS", { skip: kubernetesSkip() }, () => {
+  let sites: TwoSites;
+  const endpoint = Promise.withResolvers<string>();
+
+  before(async () => {
+    sites = await TwoSites.start({ consumer: realWire(() => {}), provider: realWire(endpoint.resolve) });
+    await sites.share({ resources: { cpu: 8, memory: "16Gi" }, contractLifetime: "1h" });
+    await sites.consumerClient.patch(Site, { name: "prov" }, "merge", {
+      spec: { endpoints: [await endpoint.promise] },
+    });
+    await sites.peer("warm");
+    await sites.agreed("warm");
+    await sites.clear();
+  });
+  after(() => sites?.stop());
+
+  it("agree, and have their virtual node, well under a second", async () => {
+    const began = Date.now();
+    await sites.peer("wired");
+    await until("there is a virtual node", () => look(sites.consumerClient, VirtualNode, "wired"));
+    assert.ok(Date.now() - began < 1_000, `${Date.now() - began} ms`);
+    await sites.agreed("wired");
+  });
+
+  it("hear of a revocation within a beat or two", async () => {
+    const id = (await sites.agreed("wired")).status?.contract ?? "";
+    await sites.providerClient.patch(Contract, { name: id }, "merge", { spec: { standing: "Ended" } });
+    const began = Date.now();
+    assert.equal(await sites.ended(sites.consumerClient, id), "Revoked");
+    assert.ok(Date.now() - began < 3_000, `${Date.now() - began} ms`);
+    await sites.clear();
+  });
+
+  it("part in good order when the consumer forgets the provider", async () => {
+    await sites.peer("forgotten");
+    const id = (await sites.agreed("forgotten")).status?.contract ?? "";
+    await sites.consumerClient.delete(Site, { name: "prov" });
+    await until("the Site is gone", async () => (await look(sites.consumerClient, Site, "prov")) === undefined);
+    assert.equal(await sites.ended(sites.providerClient, id), "Cancelled");
+  });
+});
