@@ -22,6 +22,7 @@ import {
   siteRoute,
   TunnelDialler,
 } from "@fjord/continuum/peering";
+import { OwnApi } from "@fjord/continuum/telemetry";
 import {
   EventRecorder,
   KubeClient,
@@ -89,6 +90,7 @@ export class Agent {
     const store = new ContractStore(home);
     const provider = providerSide({ home, config, own, store, metrics: counters.peers });
     const tokens = new PairingTokens({ client, namespace, clock, logger });
+    const ownApi = new OwnApi({ client, clock, logger });
     const about = () => ({ name, endpoints: own.endpoints() });
     const redeem = (token: string, siteName: string, stop: AbortSignal) =>
       redeemToken(token, {
@@ -103,14 +105,16 @@ export class Agent {
       tls,
       siteOf: (id) => directory.get(id),
       routes: [
-        siteRoute({
-          id: key.id,
-          published: () => own.published(),
-          endpoints: () => own.endpoints(),
-          shared: () => provider.book.shared()?.shared,
-          free: () => provider.book.shared()?.free,
-          contractsOf: (consumer) => provider.contractRoutes.contractsOf(consumer),
-        }),
+        ownApi.guard(
+          siteRoute({
+            id: key.id,
+            published: () => own.published(),
+            endpoints: () => own.endpoints(),
+            shared: () => provider.book.shared()?.shared,
+            free: () => provider.book.shared()?.free,
+            contractsOf: (consumer) => provider.contractRoutes.contractsOf(consumer),
+          }),
+        ),
         pairRoute({
           client,
           tokens,

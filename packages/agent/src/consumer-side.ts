@@ -15,6 +15,7 @@ import {
 } from "@fjord/continuum/offload";
 import { PeeringController, type Redeem, type RemoteSites } from "@fjord/continuum/peering";
 import { Reflection, type ReflectionCounters } from "@fjord/continuum/reflect";
+import { RemoteUsage } from "@fjord/continuum/telemetry";
 import type { Runnable } from "@fjord/kube";
 
 export interface ConsumerSideOptions {
@@ -39,14 +40,12 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
   const nodes = new KnownVirtualNodes(home.caches);
   const twins = new KnownTwins(home.caches);
   const pods = new PodOffloader({ home, nodes, twins, sites: remotes });
+  const usage = new RemoteUsage({ home, remotes, pods, nodes });
   const virtualNodes = new VirtualNodeController({
     ...options,
     nodes,
     pods,
-    summary: async ({ name }) => ({
-      node: { nodeName: name, startTime: new Date(home.clock.now()).toISOString() },
-      pods: [],
-    }),
+    summary: (node) => usage.summary(node),
   });
   const offloadings = new OffloadingController({ home, remotes, pods });
   const rules = new OffloadingRuleController({ home });

@@ -10,6 +10,7 @@ import {
   TenantController,
   TwinNamespaces,
 } from "@fjord/continuum/peering";
+import { GuestUsage } from "@fjord/continuum/telemetry";
 import type { ClusterConfig, Runnable } from "@fjord/kube";
 
 export interface ProviderSideOptions {
@@ -57,5 +58,6 @@ export function providerSide({ home, config, own, store, metrics }: ProviderSide
     logger,
   });
   const twins = new TwinNamespaceController({ home, tenants, role: TENANT_CLUSTER_ROLE });
-  return { book, contractRoutes, routes: contractRoutes.routes, proxy, runnables: [contracts, tenants, twins, guests] };
+  const routes = [...contractRoutes.routes, new GuestUsage({ home }).route];
+  return { book, contractRoutes, routes, proxy, runnables: [contracts, tenants, twins, guests] };
 }

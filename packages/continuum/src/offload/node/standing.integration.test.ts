@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Contract, FORCE_REMOVE_ANNOTATION, Peering, SITE_LABEL, Site, VirtualNode } from "@fjord/api";
+import type { Kind } from "@fjord/base";
+import { isNotFound, type KubeClient, Lease, Node, Pod, PodDisruptionBudget, Secret } from "@fjord/kube";
+import { Continuum, fjord } from "@fjord/testbed/agents";
+import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
+import { eventually, kubectlOf } from "./test-continuum.ts";
+
+describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), timeout: 240_000 }, () => {
+  let continuum: Continuum;
+  let client: KubeClient;
+  let far: KubeClient;
+  let kubectl: ReturnType<typeof kubectlOf>;
+  const key = { name: "site-2" };
+
+  before(async () => {
+    const bed = await startTestBed({ sites: 2, simulatedNodes: 1, simulatedSites: ["site-2"] });
+    continuum = new Continuum(bed);
+    await continuum.startAgents();
+    await continuum.share("site-2");
+    await continuum.peer("site-1", "site-2", "--cpu=4", "--memory=8Gi", "--pods=50");
+    client = continuum.client("site-1");
+    far = continuum.client("site-2");
+    kubectl = kubectlOf(continuum, "site-1");
+    await kubectl(["create", "namespace", "shop"]);
+    await fjord(continuum.site("site-1"), "offload", "shop");
+  });
+  after(async () => {
+    await client?.close();
+    await far?.close();
+    await continuum?.[Symbol.asyncDispose]();
+  });
+
+  const node = () => client.get(Node, key);
+  const isCordoned = (wanted: boolean) =>
+    eventually(`Node that is ${wanted ? "" : "not "}cordoned`, async () => {
+      return ((await node()).spec?.unschedulable === true) === wanted;
+    });
+  const contract = async (of: KubeClient) => {
+    const { items } = await of.list(Contract);
+    const live = items.filter(({ status }) => status?.phase === "Active");
+    return live[0]?.metadata.name ?? "";
+  };
+  const stand = async (of: KubeClient, standing: string) => {
+    await of.patch(Contract, { name: await contract(of) }, "merge", { spec: { standing } });
+  };
+  const run = async (name: string, labels = {}, requests: Record<string, string> = { cpu: "100m" }) => {
+    await client.create(Pod, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace: "shop", labels },
+      spec: {
+        nodeName: "site-2",
+        terminationGracePeriodSeconds: 1,
+        tolerations: [{ operator: "Exists" }],
+        containers: [{ name: "main", image: "example.com/web:1", resources: { requests } }],
+      },
+    });
+    await eventually(
+      `running pod ${name}`,
+      async () => {
+        return (await client.get(Pod, { name, namespace: "shop" })).status?.phase === "Running";
+      },
+      60_000,
+    );
+  };
+  const isGone = <T extends Pod>(kind: Kind<T>, where: { name: string; namespace?: string }, timeout = 30_000) =>
+    eventually(
+      `end of ${kind.kind} ${where.name}`,
+      () => client.get(kind, where).then(() => false, isNotFound),
+      timeout,
+    );
+
+  for (const side of ["consumer", "provider"] as const) {
+    test(`the ${side} cordons the contract: the Node takes no new pods until it is open again`, async () => {
+      const owner = side === "consumer" ? client : far;
+      const began = Date.now();
+      await stand(owner, "Cordoned");
+      await isCordoned(true);
+      assert.ok(Date.now() - began < 3_000, `after ${Date.now() - began} ms`);
+      assert.equal((await node()).metadata.annotations?.["fjord.dev/cordoned"], "ContractCordoned");
+      await stand(owner, "Open");
+      await isCordoned(false);
+      assert.equal((await node()).metadata.annotations?.["fjord.dev/cordoned"], undefined);
+    });
+  }
+
+  test("what the owner of the Node cordoned stays so, whatever becomes of the contract", async () => {
+    assert.equal((await kubectl(["cordon", "site-2"])).exitCode, 0);
+    await stand(client, "Cordoned");
+    await eventually("contract that is not active", async () => {
+      const { status } = await client.get(Contract, { name: await contract(client) });
+      return status?.conditions?.some(({ type, reason }) => type === "Active" && reason === "Cordoned");
+    });
+    await stand(client, "Open");
+    await eventually("contract that is active", async () => {
+      const { status } = await client.get(Contract, { name: await contract(client) });
+      return status?.conditions?.some(({ type, reason }) => type === "Active" && reason === "InForce");
+    });
+    assert.equal((await node()).spec?.unschedulable, true);
+    assert.equal((await kubectl(["uncordon", "site-2"])).exitCode, 0);
+    await isCordoned(false);
+  });
+
+  test("the VirtualNode counts what pods ask for", async () => {
+    await run("one", { app: "web" }, { cpu: "100m", memory: "64Mi" });
+    await run("two", { app: "web" }, { cpu: "100m", memory: "64Mi" });
+    await eventually("amounts", async () => {
+      const { allocated } = (await client.get(VirtualNode, key)).status ?? {};
+      return allocated?.pods === "2" && allocated.cpu === "200m" && allocated.memory === "128Mi";
+    });
+  });
+
+  test("a drained contract empties the node, as disruption budgets allow", async () => {
+    await client.create(PodDisruptionBudget, {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name: "web", namespace: "shop" },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: "web" } } },
+    });
+    await eventually(
+      "budget that was counted",
+      async () => {
+        const { status } = await client.get(PodDisruptionBudget, { name: "web", namespace: "shop" });
+        return status?.currentHealthy === 2 && status.disruptionsAllowed === 1;
+      },
+      60_000,
+    );
+    await stand(far, "Drained");
+    await isCordoned(true);
+    const left = () => client.list(Pod, { namespace: "shop" });
+    await eventually("one pod left", async () => (await left()).items.length === 1, 60_000);
+    const [kept] = (await left()).items;
+    assert.equal(kept?.metadata.deletionTimestamp, undefined);
+    await client.delete(PodDisruptionBudget, { name: "web", namespace: "shop" });
+    await eventually("no pod left", async () => (await left()).items.length === 0, 60_000);
+    await stand(far, "Open");
+    await isCordoned(false);
+  });
+
+  test("a plain kubectl drain works as on any node", async () => {
+    await run("three");
+    const drained = await kubectl(["drain", "site-2", "--force", "--timeout=60s"]);
+    assert.equal(drained.exitCode, 0, drained.stderr);
+    assert.equal((await client.list(Pod, { namespace: "shop" })).items.length, 0);
+    await kubectl(["uncordon", "site-2"]);
+  });
+
+  test("a contract that grows and shrinks changes the Node's amounts at once, and not its identity", async () => {
+    const { uid } = (await node()).metadata;
+    for (const cpu of ["6", "2"]) {
+      await client.patch(Peering, key, "merge", { spec: { resources: { cpu } } });
+      await eventually(`Node with ${cpu} processors`, async () => {
+        const { status } = await node();
+        return status?.capacity?.cpu === cpu && status.allocatable?.cpu === cpu;
+      });
+      const ready = (await node()).status?.conditions?.find(({ type }) => type === "Ready");
+      assert.equal(ready?.status, "True");
+    }
+    assert.equal((await node()).metadata.uid, uid);
+  });
+
+  test("labels come and go with what the provider publishes; the owner's stay", async () => {
+    await kubectl(["label", "node", "site-2", "mine=1"]);
+    const publish = (properties: object, location: object | null) =>
+      far.patch(Site, key, "merge", { spec: { properties, location } });
+    const evil = { "kubernetes.io/hostname": "evil", "node-role.kubernetes.io/control-plane": "yes" };
+    await publish({ green: "yes", "example.com/rack": "7", ...evil }, { region: "eu-north" });
+    const labels = await eventually("labels", async () => {
+      const { labels = {} } = (await node()).metadata;
+      return labels["topology.kubernetes.io/region"] === "eu-north" && labels;
+    });
+    assert.equal(labels["property.fjord.dev/green"], "yes");
+    assert.equal(labels["example.com/rack"], "7");
+    assert.equal(labels["kubernetes.io/hostname"], "site-2");
+    assert.equal("node-role.kubernetes.io/control-plane" in labels, false);
+    await publish(
+      { green: null, "example.com/rack": null, ...Object.fromEntries(Object.keys(evil).map((k) => [k, null])) },
+      null,
+    );
+    const later = await eventually("labels that are gone", async () => {
+      const { labels = {} } = (await node()).metadata;
+      return !("topology.kubernetes.io/region" in labels) && labels;
+    });
+    assert.equal("property.fjord.dev/green" in later, false);
+    assert.equal("example.com/rack" in later, false);
+    assert.equal(later.mine, "1");
+    assert.ok(later[SITE_LABEL]);
+  });
+
+  test("a Node that somebody deletes is made again", async () => {
+    const { uid } = (await node()).metadata;
+    await client.delete(Node, key);
+    await eventually("Node", async () => {
+      const { metadata, status } = await node();
+      return (
+        metadata.uid !== uid && status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True")
+      );
+    });
+  });
+
+  const another = async (name: string, annotations: Record<string, string> = {}) => {
+    await client.create(VirtualNode, {
+      apiVersion: "fjord.dev/v1alpha1",
+      kind: "VirtualNode",
+      metadata: { name, annotations },
+      spec: { contract: await contract(client), unreachableAfter: "2s" },
+    } as VirtualNode);
+  };
+
+  test("a Node of the same name that is not Fjord's is never touched", async () => {
+    await client.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name: "theirs", labels: { own: "1" } } });
+    await client.create(Pod, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "theirs", namespace: "default" },
+      spec: { nodeName: "theirs", containers: [{ name: "main", image: "example.com/web:1" }] },
+    });
+    await another("theirs");
+    await eventually("VirtualNode that says so", async () => {
+      const { status } = await client.get(VirtualNode, { name: "theirs" });
+      return status?.conditions?.[0]?.reason === "NodeNameTaken";
+    });
+    await client.delete(VirtualNode, { name: "theirs" });
+    await isGone(VirtualNode as Kind, { name: "theirs" });
+    const { metadata, spec } = await client.get(Node, { name: "theirs" });
+    assert.deepEqual(
+      [metadata.labels?.own, spec?.unschedulable, metadata.annotations?.["fjord.dev/cordoned"]],
+      ["1", undefined, undefined],
+    );
+    assert.equal(
+      (await client.get(Pod, { name: "theirs", namespace: "default" })).metadata.deletionTimestamp,
+      undefined,
+    );
+  });
+
+  test("a second node of the same provider comes and goes by itself, and leaves nothing behind", async () => {
+    await another("second");
+    await eventually("ready Node", async () => {
+      const { status } = await client.get(Node, { name: "second" });
+      return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True");
+    });
+    await eventually(
+      "certificate of the cluster",
+      () => client.get(Secret, { name: "fjord-node-second", namespace: "fjord-system" }),
+      60_000,
+    );
+    await client.delete(VirtualNode, { name: "second" });
+    await isGone(VirtualNode as Kind, { name: "second" });
+    await isGone(Node as Kind, { name: "second" });
+    await isGone(Lease as Kind, { name: "second", namespace: "kube-node-lease" });
+    await isGone(Secret as Kind, { name: "fjord-node-second", namespace: "fjord-system" });
+    assert.equal((await node()).metadata.deletionTimestamp, undefined);
+  });
+
+  test("a VirtualNode that is deleted ends its pods gracefully first", async () => {
+    await run("four");
+    await client.delete(VirtualNode, key);
+    await isGone(Pod, { name: "four", namespace: "shop" });
+    await eventually(
+      "Node made anew by the Peering",
+      async () => {
+        const { metadata, status } = await client.get(VirtualNode, key);
+        return metadata.deletionTimestamp === undefined && status?.conditions?.[0]?.status === "True";
+      },
+      60_000,
+    );
+  });
+
+  test("with force nothing waits for a provider that is gone", async () => {
+    await run("five");
+    await continuum.bed.cut("site-1", "site-2");
+    await client.patch(VirtualNode, key, "merge", { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } });
+    const { uid } = (await client.get(VirtualNode, key)).metadata;
+    await client.delete(VirtualNode, key);
+    await isGone(Pod, { name: "five", namespace: "shop" });
+    await eventually("end of the VirtualNode", () =>
+      client.get(VirtualNode, key).then(({ metadata }) => metadata.uid !== uid, isNotFound),
+    );
+  });
+});
