@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, ShadowPod, type Site, TwinNamespace } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import {
+  ClusterRole,
   ConfigMap,
   CustomResourceDefinition,
   KubeClient,
@@ -18,8 +19,8 @@ import { LiveRemoteSites, type LiveRemoteSitesOptions } from "../remote/live-rem
 import { PeerServer } from "../server/peer-server.ts";
 import { siteRoute } from "../server/site-route.ts";
 import { means, siteObject, testSite } from "../server/test-sites.ts";
-import { TENANT_CLUSTER_ROLE, tenantOf } from "../tenant/tenant-forge.ts";
-import { makeClusterRole, makeTenant } from "../tenant/tenant-objects.ts";
+import { forgeClusterRole, TENANT_CLUSTER_ROLE, tenantOf } from "../tenant/tenant-forge.ts";
+import { makeTenant } from "../tenant/tenant-objects.ts";
 import type { Tenant, Tenants } from "../tenants.ts";
 import { ParkedConnections } from "../tunnel/parked-connections.ts";
 import { TunnelDialler } from "../tunnel/tunnel-dialler.ts";
@@ -159,7 +160,7 @@ export class TestProvider implements AsyncDisposable {
 
   async #prepare(): Promise<void> {
     await installKinds(this.client);
-    await makeClusterRole(this.client, undefined);
+    await this.client.apply(ClusterRole, forgeClusterRole(undefined), { fieldManager: "fjord-test", force: true });
     for (const { id } of [this.consumer, this.rival]) await makeTenant(this.client, id, 0);
     for (const site of [this.consumer, this.rival]) await this.#twin(site);
     await this.#fill("default", {});

@@ -5,7 +5,8 @@ import type { SiteId } from "../../identity/site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
 import type { RemoteSite, RemoteSites } from "../remote-site.ts";
 import type { ParkedConnections } from "../tunnel/parked-connections.ts";
-import { defaultRemoteTiming, Remote, type RemoteTiming } from "./remote.ts";
+import { defaultRemoteTiming, type RemoteTiming } from "./heartbeat.ts";
+import { Remote } from "./remote.ts";
 import type { SiteDirectory } from "./site-directory.ts";
 
 export interface LiveRemoteSitesOptions extends Omit<Means, "metrics"> {

@@ -3,25 +3,13 @@ import { ConnectionError, KubeClient, type KubeClientOptions, Transport } from "
 import type { Means } from "../../home.ts";
 import type { SiteId } from "../../identity/site-identity.ts";
 import { PeerRefused } from "../peer-refused-error.ts";
-import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type Refusal, type SiteReport } from "../protocol.ts";
+import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../protocol.ts";
 import type { Reachability, RemoteSite } from "../remote-site.ts";
 import { failureReason } from "./failure-reason.ts";
-import { checkSiteReport } from "./report-check.ts";
+import { Heartbeat, type RemoteTiming } from "./heartbeat.ts";
+import { checkRefusal, checkSiteReport } from "./report-check.ts";
 import { sameReport } from "./same-report.ts";
 import { Way, type WayOptions } from "./way.ts";
-
-export interface RemoteTiming {
-  /** How often a site that is used is asked for its report. */
-  readonly beatMs: number;
-  /** How long its answer may take. */
-  readonly timeoutMs: number;
-  /** The longest pause between attempts while it is away and used. */
-  readonly retryMs: number;
-  /** How often a site that nobody uses is asked. */
-  readonly unusedMs: number;
-}
-
-export const defaultRemoteTiming: RemoteTiming = { beatMs: 800, timeoutMs: 750, retryMs: 400, unusedMs: 30_000 };
 
 export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs" | "clock"> {
   readonly means: Omit<Means, "metrics">;
@@ -35,10 +23,6 @@ export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs" | "cl
 const STALE_GRACE_MS = 300;
 /** A site that is away for so long has its connections ended, so that nobody waits for an answer that may never come. */
 const GIVE_UP_MS = 1_000;
-/** A site that was there is lost with the second answer in a row that does not come: the first may be our own tardiness. */
-const LOST_AFTER = 2;
-/** Where we are late ourselves, the answer may be there and not read yet. */
-const LATE_MS = 50;
 
 /** One peer: asked for its report again and again, so that whoever uses it knows whether it is there. */
 export class Remote implements RemoteSite {
@@ -46,17 +30,12 @@ export class Remote implements RemoteSite {
   readonly #options: RemoteOptions;
   readonly #way: Way;
   readonly #calls: Transport;
+  readonly #heartbeat: Heartbeat<SiteReport>;
   readonly #listeners = new Set<() => void>();
   #kube: KubeClient | undefined;
   #reachability: Reachability;
   #report: SiteReport | undefined;
-  #failures = 0;
-  #firstFailure = 0;
-  #cancelBeat = () => {};
   #cancelGiveUp = () => {};
-  #beating = false;
-  #again = false;
-  #stopped = false;
   /** Bytes that each connection had given when the site was lost. */
   #heardBefore = new Map<Duplex, number>();
 
@@ -65,8 +44,14 @@ export class Remote implements RemoteSite {
     this.id = id;
     this.#options = options;
     this.#way = new Way({ ...options, clock: means.clock, connectTimeoutMs: 3_000 });
-    const message = "it has not been asked yet";
-    this.#reachability = { reachable: false, since: means.clock.now(), reason: "ConnectionFailed", message };
+    const since = means.clock.now();
+    this.#reachability = { reachable: false, since, reason: "ConnectionFailed", message: NOT_ASKED };
+    this.#heartbeat = new Heartbeat({
+      ...options,
+      ask: async (signal) => checkSiteReport(await this.call("GET", "/site", undefined, signal), id),
+      onHeard: (report) => this.#heard(report),
+      onUnheard: (error, firstFailure) => this.#unheard(error, firstFailure),
+    });
     this.#calls = new Transport(
       { server: `https://${id}`, namespace: "default", tls: {} },
       {
@@ -88,6 +73,10 @@ export class Remote implements RemoteSite {
       {
         connectTimeoutMs: 5_000,
         closeGraceMs: 0,
+        // Its owner may mean us ill: nobody waits for ever, nor takes whatever comes.
+        headersTimeoutMs: 20_000,
+        requestTimeoutMs: 60_000,
+        maxBodyBytes: LARGEST_ANSWER,
         clock: this.#options.means.clock,
         ...this.#options.kube,
         connect: (signal) => this.#connect(signal),
@@ -116,7 +105,7 @@ export class Remote implements RemoteSite {
     const response = await this.#calls.request(signal === undefined ? request : { ...request, signal });
     const answer = this.#parse(action, response.body);
     if (response.statusCode >= 200 && response.statusCode < 300) return answer as Answer;
-    throw new PeerRefused(refusalOf(answer, response.statusCode), response.statusCode);
+    throw new PeerRefused(checkRefusal(answer, response.statusCode), response.statusCode);
   }
 
   onChange(listener: () => void): () => void {
@@ -125,18 +114,11 @@ export class Remote implements RemoteSite {
   }
 
   refresh(): void {
-    if (this.#stopped) return;
-    if (this.#beating) {
-      this.#again = true;
-      return;
-    }
-    this.#cancelBeat();
-    void this.#beat();
+    this.#heartbeat.refresh();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#cancelBeat();
+    this.#heartbeat.stop();
     this.#cancelGiveUp();
     const closed = [this.#calls.close(), this.#kube?.close()];
     this.#way.destroy();
@@ -148,49 +130,6 @@ export class Remote implements RemoteSite {
     const { reachable, lastHeard, message } = this.#reachability;
     if (!reachable && lastHeard !== undefined) throw new Error(`the site is away: ${message}`);
     return this.#way.connect(signal);
-  }
-
-  async #beat(): Promise<void> {
-    this.#beating = true;
-    this.#again = false;
-    const { clock } = this.#options.means;
-    const began = clock.now();
-    try {
-      const report = await this.#ask();
-      if (this.#stopped) return;
-      this.#failures = 0;
-      this.#heard(report);
-    } catch (error) {
-      if (this.#stopped) return;
-      if (this.#failures++ === 0) this.#firstFailure = began;
-      if (this.#failures >= LOST_AFTER || !this.#reachability.reachable) this.#unheard(error);
-    } finally {
-      this.#beating = false;
-    }
-    this.#cancelBeat = clock.after(this.#again ? 0 : this.#pause(clock.now() - began), () => void this.#beat());
-  }
-
-  async #ask(): Promise<SiteReport> {
-    const { timing, means } = this.#options;
-    const late = new AbortController();
-    const onLate = () => late.abort(new TimedOut(timing.timeoutMs));
-    let cancel = means.clock.after(timing.timeoutMs, () => {
-      cancel = means.clock.after(LATE_MS, onLate);
-    });
-    try {
-      return checkSiteReport(await this.call("GET", "/site", undefined, late.signal), this.id);
-    } finally {
-      cancel();
-    }
-  }
-
-  #pause(spent: number): number {
-    const { timing, used, means } = this.#options;
-    const jitter = 0.9 + 0.1 * means.random();
-    if (!used()) return timing.unusedMs * jitter;
-    if (this.#failures === 0) return Math.max(0, timing.beatMs * jitter - spent);
-    if (this.#failures < LOST_AFTER) return 0;
-    return Math.min(timing.retryMs, 25 * 2 ** Math.min(this.#failures, 10)) * jitter;
   }
 
   #heard(report: SiteReport): void {
@@ -206,11 +145,11 @@ export class Remote implements RemoteSite {
     if (changed || !before.reachable || before.reason !== reason) this.#tell();
   }
 
-  #unheard(error: unknown): void {
+  #unheard(error: unknown, firstFailure: number): void {
     const before = this.#reachability;
     const { reason, message } = failureReason(error, this.#way.tunnelled);
     // As of when it was first asked in vain: it was lost no later than that.
-    const since = before.reachable ? this.#firstFailure : before.since;
+    const since = before.reachable ? firstFailure : before.since;
     const { lastHeard } = before;
     this.#reachability = {
       reachable: false,
@@ -223,7 +162,7 @@ export class Remote implements RemoteSite {
       for (const socket of this.#way.connections()) this.#heardBefore.set(socket, bytesOf(socket));
       this.#cancelGiveUp = this.#options.means.clock.after(GIVE_UP_MS, () => this.#giveUp());
     }
-    if (before.reachable || this.#failures === 1 || before.reason !== reason) this.#tell();
+    if (before.reachable || before.reason !== reason || before.message === NOT_ASKED) this.#tell();
   }
 
   /**
@@ -260,26 +199,9 @@ export class Remote implements RemoteSite {
   }
 }
 
-export class TimedOut extends Error {
-  override readonly name = "TimedOut";
-
-  constructor(ms: number) {
-    super(`it did not answer within ${ms} ms`);
-  }
-}
-
+const NOT_ASKED = "it has not been asked yet";
 const JSON_TYPE = "application/json";
-const LONGEST_MESSAGE = 1024;
-
-/** A refusal in whatever shape it came. */
-function refusalOf(answer: unknown, status: number): Refusal {
-  const { code, message, available } = (answer ?? {}) as Record<string, unknown>;
-  return {
-    code: typeof code === "string" && /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(code) ? code : `Status${status}`,
-    message: typeof message === "string" ? message.slice(0, LONGEST_MESSAGE) : `the site answered ${status}`,
-    ...(typeof available === "object" && available !== null ? { available: available as Refusal["available"] } : {}),
-  } as Refusal;
-}
+const LARGEST_ANSWER = 64 * 1024 * 1024;
 
 function bytesOf(socket: Duplex): number {
   return (socket as { bytesRead?: number }).bytesRead ?? 0;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { checkSiteReport, ReportMalformed } from "./report-check.ts";
+import { checkRefusal, checkSiteReport, ReportMalformed } from "./report-check.ts";
 
 const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const contract = { id: "c-1", phase: "Active", standing: "Open", tenantReady: true } as const;
@@ -118,5 +118,16 @@ describe("the report of a peer", () => {
         }
       }),
     );
+  });
+});
+
+describe("the refusal of a peer", () => {
+  test("is a word, a line of text, and amounts", () => {
+    const refusal = { code: "AmountRefused", message: "too much", available: { cpu: "1" } };
+    assert.deepEqual(checkRefusal(refusal, 409), refusal);
+    assert.deepEqual(checkRefusal(undefined, 502), { code: "Status502", message: "the site answered 502" });
+    const hostile = { code: "no such word", message: "\u001b[2Jgone\n", available: { cpu: "all of it" } };
+    assert.deepEqual(checkRefusal(hostile, 403), { code: "Status403", message: " [2Jgone " });
+    assert.equal(checkRefusal({ message: "x".repeat(9999) }, 403).message.length, 1024);
   });
 });

@@ -1,9 +1,10 @@
-import type { ContractReport, PublishedFacts, Resources, SiteReport } from "../protocol.ts";
+import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } from "../protocol.ts";
 
 const MOST_CONTRACTS = 1024;
 const MOST_PROPERTIES = 64;
 const MOST_RESOURCES = 64;
 const LONGEST_ENDPOINT = 256;
+const LONGEST_MESSAGE = 1024;
 /** As the schema of Site has it, and no longer than any amount that makes sense. */
 const QUANTITY = /^[0-9]{1,20}(\.[0-9]{1,12})?([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,2})?$/;
 const LABEL_KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
@@ -34,6 +35,31 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
     ...(free === undefined ? {} : { free }),
     contracts: contractsOf(report.contracts),
   };
+}
+
+/** A refusal in whatever shape it came: a word, a line of text, and amounts that are some. */
+export function checkRefusal(value: unknown, status: number): Refusal {
+  const { code, message, available } = isObject(value) ? value : {};
+  return {
+    code: typeof code === "string" && WORD.test(code) ? code : `Status${status}`,
+    message: typeof message === "string" ? lineOf(message) : `the site answered ${status}`,
+    ...amounts(available),
+  };
+}
+
+function amounts(value: unknown): Pick<Refusal, "available"> {
+  try {
+    const available = resourcesOf(value);
+    return available === undefined ? {} : { available };
+  } catch (error) {
+    if (error instanceof ReportMalformed) return {};
+    throw error;
+  }
+}
+
+/** Without what could move a terminal's cursor. */
+function lineOf(text: string): string {
+  return text.slice(0, LONGEST_MESSAGE).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, " ");
 }
 
 function contractsOf(value: unknown): ContractReport[] {

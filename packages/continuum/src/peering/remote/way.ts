@@ -88,7 +88,7 @@ export class Way {
       let cancel = () => {};
       const finish = () => {
         cancel();
-        over.abort();
+        over.abort(DECIDED);
       };
       const attempt = () => {
         const left = timeoutMs - attempts.length * SECOND_TRY_MS;
@@ -112,6 +112,9 @@ export class Way {
     });
   }
 }
+
+/** For the attempts that came second; nobody hears it. */
+const DECIDED = new Error("another attempt came first");
 
 /** There is nowhere to connect to, or nobody there. */
 export class NoWay extends Error {
