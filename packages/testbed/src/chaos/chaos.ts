@@ -206,6 +206,8 @@ class ChaosRun {
         await fjordResult(this.#continuum.site(site), "unoffload", name, "--no-wait");
     };
     const offloadingFirst = seed % 2 === 0;
+    const troubles = new Troubles(this.#continuum, clock);
+    const killing = this.#farewell(troubles);
     if (offloadingFirst) await unoffload();
     for (const { consumer, provider } of BONDS) {
       await fjord(this.#continuum.site(consumer), "unpeer", provider, "--timeout=120s").catch((error: unknown) =>
@@ -213,6 +215,8 @@ class ChaosRun {
       );
     }
     if (!offloadingFirst) await unoffload();
+    await killing;
+    await troubles.heal();
     let rest: string[] = [];
     let snapshot: Snapshot = new Map();
     const done = await waitFor(
@@ -230,6 +234,16 @@ class ChaosRun {
       // The admission of the agent must not stand in the way of what is no longer offloaded.
       const client = this.#clients.get(site) as KubeClient;
       await client.delete(Namespace, { name }).catch(unlessNotFound);
+    }
+  }
+
+  async #farewell(troubles: Troubles): Promise<void> {
+    const { clock, signal } = this.#options;
+    const from = clock.now();
+    for (const step of this.#plan.farewell) {
+      await sleep(clock, Math.max(0, from + step.at - clock.now()), signal);
+      this.#note(`while unpeering, ${describeStep(step)}`);
+      if (step.trouble !== undefined) troubles.begin(step.trouble);
     }
   }
 

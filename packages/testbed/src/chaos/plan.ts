@@ -17,6 +17,8 @@ export interface Plan {
   readonly steps: readonly Step[];
   /** What users have asked for when all steps are done. */
   readonly model: Model;
+  /** What befalls the agents while everything is unpeered, counted from its beginning. */
+  readonly farewell: readonly Step[];
 }
 
 /** Everything that will be done, and when: a pure function of the seed and the length. */
@@ -31,7 +33,15 @@ export function makePlan({ seed, ms, wishEvery = 900, troubleEvery = 3_500 }: Pl
   }
   unnumbered.push(...troubles(fate, ms, troubleEvery));
   const steps = unnumbered.toSorted((a, b) => a.at - b.at).map((step, i) => ({ ...step, number: i + 1 }));
-  return { steps, model: planner.model };
+  return { steps, model: planner.model, farewell: farewell(new Dice(seededRandom(seed ^ 0xfa2e))) };
+}
+
+function farewell(dice: Dice): Step[] {
+  return [1, 2, 3].map((number) => {
+    const at = number * 3_000 + dice.below(3_000);
+    const kill = { is: "kill", site: dice.one(SITES), process: "fjord-agent", ms: dice.one([100, 1_000]) } as const;
+    return { number, at, trouble: kill };
+  });
 }
 
 class Dice {

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Contract } from "@fjord/api";
+import { brokenPromise } from "./promises.ts";
+import { SHARED_CPU } from "./topology.ts";
+
+function contract(
+  id: string,
+  cpu: number,
+  more: { supersedes?: string; phase?: string; side?: string } = {},
+): Contract {
+  const { supersedes, phase = "Active", side = "Provider" } = more;
+  const terms = { id, resources: { cpu, pods: 1 }, ...(supersedes !== undefined && { supersedes }) };
+  return { metadata: { name: id }, spec: { terms, standing: "Open" }, status: { phase, side } } as unknown as Contract;
+}
+
+test("what is promised to several adds up", () => {
+  assert.equal(brokenPromise([contract("a", SHARED_CPU - 1), contract("b", 1)]), undefined);
+  assert.match(brokenPromise([contract("a", SHARED_CPU), contract("b", 1)]) ?? "", /promises 41 cpu/);
+});
+
+test("a contract and the one that supersedes it count as the larger of both", () => {
+  const line = [contract("a", 20), contract("b", 30, { supersedes: "a" }), contract("c", 10)];
+  assert.equal(brokenPromise(line), undefined);
+  assert.match(brokenPromise([...line, contract("d", 1)]) ?? "", /promises 41 cpu/);
+});
+
+test("what is over or was promised by others does not count", () => {
+  const others = [contract("b", 30, { phase: "Ended" }), contract("c", 30, { side: "Consumer" })];
+  assert.equal(brokenPromise([contract("a", 30), ...others]), undefined);
+});
