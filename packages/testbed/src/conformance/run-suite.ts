@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { VIRTUAL_NODE } from "@fjord/api";
 import { type Clock, systemClock } from "@fjord/base";
 import type { Binaries } from "../binaries/find.ts";
 import type { Site } from "../site.ts";
@@ -53,7 +52,6 @@ export async function runSuite(site: Site, run: SuiteRun): Promise<ConformanceRe
       `--kubectl-path=${binaries.path("kubectl")}`,
       "--provider=skeleton",
       "--disable-log-dump",
-      `--non-blocking-taints=node-role.kubernetes.io/control-plane,${VIRTUAL_NODE}`,
       "--dump-logs-on-failure=false",
       `--e2e-output-dir=${directory}`,
     ],
