@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { newObject, Site } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
+import fc from "fast-check";
+import type { PublishedFacts, SiteReport } from "../protocol.ts";
+import type { Reachability, RemoteSite } from "../remote-site.ts";
+import { ownStatus, peerStatus, sanePublished } from "./site-status.ts";
+
+const id = "b".repeat(26);
+const site = newObject(Site, { metadata: { name: "peer", generation: 1 }, spec: { id } });
+const now = Date.parse("2030-01-01T00:00:00Z");
+
+function remote(reachability: Partial<Reachability>, published: unknown = { name: "wave" }): RemoteSite {
+  const reach = { reachable: true, since: now, reason: "Dialled", message: "", ...reachability } as Reachability;
+  const report = { id, published, endpoints: [], contracts: [] } as unknown as SiteReport;
+  return { id, reachability: reach, report } as RemoteSite;
+}
+
+describe("what is known of a peer", () => {
+  it("is told by its Site: whether it answers, and why not", () => {
+    const { conditions, published, reachableSince } = peerStatus(site, remote({}), now);
+    assert.equal(getCondition(conditions, "Ready")?.reason, "Reachable");
+    assert.equal(published?.name, "wave");
+    assert.equal(reachableSince, "2030-01-01T00:00:00Z");
+    const silent = peerStatus(site, remote({ reachable: false, reason: "TimedOut", message: "silent" }), now);
+    assert.equal(getCondition(silent.conditions, "Ready")?.reason, "Unreachable");
+    assert.equal(getCondition(silent.conditions, "Reachable")?.reason, "TimedOut");
+    const another = peerStatus(site, remote({ reachable: false, reason: "WrongKey" }), now);
+    assert.equal(getCondition(another.conditions, "Ready")?.reason, "IdentityMismatch");
+  });
+
+  it("changes its transition times only with the state", () => {
+    const first = peerStatus(site, remote({}), now);
+    const second = peerStatus({ ...site, status: first }, remote({}), now + 5_000);
+    assert.deepEqual(second, first);
+  });
+
+  it("holds nothing that the API would refuse, whatever the peer says", () => {
+    const odd = {
+      name: "x".repeat(99),
+      tier: "moon",
+      location: { region: "Not A Label", latitude: 999, longitude: 0, zone: "z1" },
+      properties: { good: "yes", "bad key": "x", long: "x".repeat(99), number: 7 },
+      architectures: ["arm64", "arm64", 7, "<script>"],
+      version: "1.0",
+      secret: "kept out",
+    } as unknown as PublishedFacts;
+    assert.deepEqual(sanePublished(odd), {
+      location: { zone: "z1" },
+      properties: { good: "yes" },
+      architectures: ["arm64"],
+      version: "1.0",
+    });
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        const kept = sanePublished(value as PublishedFacts);
+        assert.ok(JSON.stringify(kept).length < 20_000);
+      }),
+    );
+  });
+});
+
+describe("what the own Site says", () => {
+  it("takes back what is shared no longer", () => {
+    const identity = { id, publicKey: `${"A".repeat(43)}=` };
+    const sharing = ownStatus(site, identity, {}, { shared: { cpu: "2" }, free: { cpu: "1" } }, now);
+    assert.deepEqual([sharing.role, sharing.free], ["Self", { cpu: "1" }]);
+    const nothing = ownStatus({ ...site, status: sharing }, identity, {}, undefined, now);
+    assert.deepEqual([nothing.shared, nothing.free], [null, null]);
+  });
+});
