@@ -85,8 +85,13 @@ export class Agent {
     const own = new OwnSite({ home, siteName: name, version: FJORD_VERSION, kubernetesVersion: () => serverVersion });
     const tls = new PeerTls({ key, clock, logger, refused: counters.certificateRefused });
     const directory = new SiteDirectory(caches.open(Site).cache, key.id);
+    // One that is being forgotten may ask for nothing any more, and yet has to be told what ends.
+    const knownSites = {
+      get: (id: string) => directory.find(id),
+      onChange: (listener: (id: string) => void) => directory.onChange(listener),
+    };
     const parked = new ParkedConnections({ clock });
-    const remotes = new LiveRemoteSites({ sites: directory, tls, parked, clock, random, logger });
+    const remotes = new LiveRemoteSites({ sites: knownSites, tls, parked, clock, random, logger });
     const store = new ContractStore(home);
     const provider = providerSide({ home, config, own, store, metrics: counters.peers });
     const tokens = new PairingTokens({ client, namespace, clock, logger });

@@ -33,7 +33,7 @@ export interface ProviderSide {
 export function providerSide({ home, config, own, store, metrics }: ProviderSideOptions): ProviderSide {
   const { clock, logger } = home;
   const book = new ContractBook({ home, store, ownSite: own.object });
-  const contracts = new ProviderContracts({ home, store, book });
+  const contracts = new ProviderContracts({ home, store, book, used: (contract) => guests.used(contract) });
   const tenants = new TenantController({
     home,
     contracts: book,
