@@ -14,12 +14,18 @@ export interface LiveRemoteSitesOptions extends Omit<Means, "metrics"> {
   readonly tls: PeerTls;
   /** Where sites without an endpoint wait to be asked. */
   readonly parked?: ParkedConnections;
-  /** Whether somebody needs to know at once when the site goes or comes; others are asked now and then. @default all */
+  /**
+   * Whether somebody needs to know at once when the site goes or comes; others are asked now and then. @default all while
+   * they are few, else those whose Kubernetes API is used and those called of late
+   */
   readonly used?: (id: SiteId) => boolean;
   readonly timing?: Partial<RemoteTiming>;
   /** For the clients of their Kubernetes APIs. */
   readonly kube?: KubeClientOptions;
 }
+
+/** So many sites can be asked every second without anybody noticing. */
+const FEW = 64;
 
 /** The peers that Site objects name, each asked for how it is while `run` runs. */
 export class LiveRemoteSites implements RemoteSites {
@@ -95,7 +101,8 @@ export class LiveRemoteSites implements RemoteSites {
 
   #make(id: SiteId): Remote {
     const { clock, random, logger, sites, tls, parked, kube } = this.#options;
-    return new Remote({
+    const needed = this.#options.used ?? (() => this.#remotes.size <= FEW || remote.inUse);
+    const remote: Remote = new Remote({
       id,
       tls,
       site: () => sites.get(id),
@@ -103,9 +110,10 @@ export class LiveRemoteSites implements RemoteSites {
       ...(kube === undefined ? {} : { kube }),
       means: { clock, random, logger },
       timing: this.#timing,
-      used: () => this.#uses.has(id) || (this.#options.used?.(id) ?? true),
+      used: () => this.#uses.has(id) || needed(id),
       onChange: () => this.#tell(id),
     });
+    return remote;
   }
 
   #tell(id: SiteId): void {

@@ -23,6 +23,9 @@ export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs" | "cl
 const STALE_GRACE_MS = 300;
 /** A site that is away for so long has its connections ended, so that nobody waits for an answer that may never come. */
 const GIVE_UP_MS = 1_000;
+const RECENT_MS = 60_000;
+
+type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 /** One peer: asked for its report again and again, so that whoever uses it knows whether it is there. */
 export class Remote implements RemoteSite {
@@ -35,6 +38,7 @@ export class Remote implements RemoteSite {
   #kube: KubeClient | undefined;
   #reachability: Reachability;
   #report: SiteReport | undefined;
+  #calledAt = Number.NEGATIVE_INFINITY;
   #cancelGiveUp = () => {};
   /** Bytes that each connection had given when the site was lost. */
   #heardBefore = new Map<Duplex, number>();
@@ -48,7 +52,7 @@ export class Remote implements RemoteSite {
     this.#reachability = { reachable: false, since, reason: "ConnectionFailed", message: NOT_ASKED };
     this.#heartbeat = new Heartbeat({
       ...options,
-      ask: async (signal) => checkSiteReport(await this.call("GET", "/site", undefined, signal), id),
+      ask: async (signal) => checkSiteReport(await this.#call("GET", "/site", undefined, signal), id),
       onHeard: (report) => this.#heard(report),
       onUnheard: (error, firstFailure) => this.#unheard(error, firstFailure),
     });
@@ -85,6 +89,11 @@ export class Remote implements RemoteSite {
     return this.#kube;
   }
 
+  /** Whether somebody has opened its Kubernetes API, or called it a short while ago. */
+  get inUse(): boolean {
+    return this.#kube !== undefined || this.#options.means.clock.now() < this.#calledAt + RECENT_MS;
+  }
+
   get reachability(): Reachability {
     return this.#reachability;
   }
@@ -93,12 +102,12 @@ export class Remote implements RemoteSite {
     return this.#report;
   }
 
-  async call<Answer>(
-    method: "GET" | "POST" | "PUT" | "DELETE",
-    path: string,
-    body?: unknown,
-    signal?: AbortSignal,
-  ): Promise<Answer> {
+  async call<Answer>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
+    this.#calledAt = this.#options.means.clock.now();
+    return await this.#call(method, path, body, signal);
+  }
+
+  async #call<Answer>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
     const action = `${method} ${path}`;
     const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": JSON_TYPE } };
     const request = { method, path: PROTOCOL + path, action, retryTooManyRequests: false, ...content };

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { silentLogger } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
+import { defaultRemoteTiming, Heartbeat } from "./heartbeat.ts";
+
+/** A heartbeat on a clock that only the test moves, and what it was told. */
+function start(options: { used?: () => boolean } = {}) {
+  const clock = new ManualClock();
+  const questions: PromiseWithResolvers<string>[] = [];
+  const told: string[] = [];
+  const heartbeat = new Heartbeat<string>({
+    means: { clock, random: () => 1, logger: silentLogger },
+    timing: defaultRemoteTiming,
+    used: options.used ?? (() => true),
+    ask: (signal) => {
+      const question = Promise.withResolvers<string>();
+      signal.addEventListener("abort", () => question.reject(signal.reason));
+      questions.push(question);
+      return question.promise;
+    },
+    onHeard: (report) => void told.push(`heard ${report}`),
+    onUnheard: (error, since) => void told.push(`lost since ${since - began}: ${(error as Error).name}`),
+  });
+  const began = clock.now();
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  const answer = async (report: string) => {
+    questions.at(-1)?.resolve(report);
+    await settle();
+  };
+  const fail = async () => {
+    questions.at(-1)?.reject(new Error("refused"));
+    await settle();
+  };
+  const pass = async (ms: number) => {
+    await clock.advance(ms);
+    await settle();
+  };
+  return { heartbeat, questions, told, answer, fail, pass };
+}
+
+describe("a heartbeat", () => {
+  test("asks about every second, and never twice at once", async () => {
+    const { heartbeat, questions, answer, pass, told } = start();
+    heartbeat.refresh();
+    heartbeat.refresh();
+    assert.equal(questions.length, 1);
+    await answer("a");
+    // It was asked for again meanwhile.
+    await pass(0);
+    assert.equal(questions.length, 2);
+    await answer("b");
+    await pass(799);
+    assert.equal(questions.length, 2);
+    await pass(1);
+    assert.equal(questions.length, 3);
+    assert.deepEqual(told, ["heard a", "heard b"]);
+  });
+
+  test("takes no notice of one answer that does not come, and asks again at once", async () => {
+    const { heartbeat, questions, answer, pass, told } = start();
+    heartbeat.refresh();
+    await answer("a");
+    await pass(800);
+    await pass(750);
+    await pass(50);
+    assert.deepEqual(told, ["heard a"]);
+    await pass(0);
+    assert.equal(questions.length, 3);
+    await answer("a");
+    assert.deepEqual(told, ["heard a", "heard a"]);
+  });
+
+  test("counts as lost from the first of two that do not come, within three seconds", async () => {
+    const { heartbeat, answer, pass, told } = start();
+    heartbeat.refresh();
+    await answer("a");
+    await pass(800);
+    for (const ms of [750, 50, 0, 750, 50]) await pass(ms);
+    assert.deepEqual(told, ["heard a", "lost since 800: TimedOut"]);
+  });
+
+  test("does not wait to say that a site was never there", async () => {
+    const { heartbeat, fail, told } = start();
+    heartbeat.refresh();
+    await fail();
+    assert.deepEqual(told, ["lost since 0: Error"]);
+  });
+
+  test("asks more often than every half second whether a lost site is back", async () => {
+    const { heartbeat, questions, fail, pass, answer, told } = start();
+    heartbeat.refresh();
+    for (let i = 0; i < 50; i++) {
+      await fail();
+      await pass(defaultRemoteTiming.retryMs);
+      assert.equal(questions.length, i + 2);
+    }
+    await answer("back");
+    assert.equal(told.at(-1), "heard back");
+  });
+
+  test("asks seldom for whom nobody uses, and stops when told", async () => {
+    const { heartbeat, questions, answer, pass } = start({ used: () => false });
+    heartbeat.refresh();
+    await answer("a");
+    await pass(29_999);
+    assert.equal(questions.length, 1);
+    await pass(1);
+    assert.equal(questions.length, 2);
+    heartbeat.stop();
+    await answer("b");
+    await pass(100_000);
+    assert.equal(questions.length, 2);
+  });
+});
