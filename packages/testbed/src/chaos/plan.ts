@@ -114,7 +114,7 @@ class Planner {
         [5, () => this.#create()],
         [6, () => this.#update()],
         [4, () => this.#remove()],
-        [1, () => this.#offloadOrNot()],
+        [1.5, () => this.#offloadOrNot()],
         [0.25, () => ({ do: "renew", in: dice.one(NAMESPACES) })],
         [0.5, () => ({ do: "resize", ...dice.one(BONDS), cpu: dice.one([8, 12, 20, 30, SHARED_CPU, SHARED_CPU + 5]) })],
         [
@@ -142,6 +142,10 @@ class Planner {
   #create(): UserAction {
     const dice = this.#dice;
     const space = this.#space();
+    // The machine has two cores, and a long run is to be no fuller than a short one.
+    const surplus = space.workloads.size >= MOST ? this.#any(space, () => true) : undefined;
+    if (surplus !== undefined)
+      return { do: "remove", in: placeOf(space), what: { kind: surplus.kind, name: surplus.name } };
     const config = this.#existing(space, "ConfigMap");
     const secret = this.#existing(space, "Secret");
     const kind = dice.weighed([
@@ -193,14 +197,15 @@ class Planner {
 
   #remove(): UserAction {
     const space = this.#space();
-    // A busy namespace loses more: the machine has two cores.
     const what = this.#any(space, () => true);
     if (what === undefined || (space.workloads.size < 5 && this.#dice.below(3) > 0)) return this.#create();
     return { do: "remove", in: placeOf(space), what: { kind: what.kind, name: what.name } };
   }
 
   #offloadOrNot(): UserAction {
-    const space = this.#space();
+    // Most namespaces are to be offloaded at any time: what is at home alone tells nothing.
+    const atHome = [...this.model.values()].filter(({ offloaded }) => offloaded === undefined);
+    const space = atHome.length > 0 && this.#dice.below(4) > 0 ? this.#dice.one(atHome) : this.#space();
     if (space.offloaded !== undefined) return { do: "unoffload", in: placeOf(space) };
     const pods = this.#dice.weighed<PodsStrategy>([
       [4, "Both"],
@@ -233,6 +238,9 @@ class Planner {
 function placeOf({ site, name }: NamespaceModel): Place {
   return { site: site as Place["site"], name };
 }
+
+/** Workloads in a namespace. */
+const MOST = 14;
 
 const PROCESSES = [
   [6, "fjord-agent"],
