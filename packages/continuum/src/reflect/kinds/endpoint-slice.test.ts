@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { EndpointSlice } from "@fjord/kube";
+import { endpointSlices } from "./endpoint-slice.ts";
+import { contextOf } from "./test-context.ts";
+
+type Endpoint = NonNullable<EndpointSlice["endpoints"]>[number];
+
+const sliceOf = (...endpoints: Endpoint[]): EndpointSlice => ({
+  apiVersion: "discovery.k8s.io/v1",
+  kind: "EndpointSlice",
+  metadata: { name: "web-1", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
+  addressType: "IPv4",
+  ports: [{ name: "http", port: 80 }],
+  endpoints,
+});
+const endpointsOf = (endpoints: Endpoint[], changes = {}) =>
+  endpointSlices.forge(sliceOf(...endpoints), contextOf(changes))?.endpoints as Endpoint[] | undefined;
+
+describe("the twin of an EndpointSlice", () => {
+  it("tells of pods elsewhere, and not of the site's own guests", () => {
+    const home = { addresses: ["10.1.0.1"], nodeName: "my-node" };
+    const guest = { addresses: ["10.2.0.1"], nodeName: "wave" };
+    const third = { addresses: ["10.3.0.1"], nodeName: "other-wave" };
+    assert.deepEqual(
+      endpointsOf([home, guest, third])?.map(({ addresses }) => addresses[0]),
+      ["10.1.0.1", "10.3.0.1"],
+    );
+  });
+
+  it("does not exist where nothing is left to tell", () => {
+    assert.equal(endpointsOf([]), undefined);
+    assert.equal(endpointsOf([{ addresses: ["10.2.0.1"], nodeName: "wave" }]), undefined);
+  });
+
+  it("tells of what serves, ready or not, and of nothing else", () => {
+    const addresses = ["10.1.0.1"];
+    assert.equal(endpointsOf([{ addresses, conditions: { ready: false, serving: false } }]), undefined);
+    assert.equal(endpointsOf([{ addresses, conditions: { ready: false } }]), undefined);
+    assert.equal(
+      endpointsOf([{ addresses, conditions: { ready: false, serving: true, terminating: true } }])?.length,
+      1,
+    );
+    assert.equal(endpointsOf([{ addresses, conditions: { ready: true, serving: false } }])?.length, 1);
+    assert.equal(endpointsOf([{ addresses }])?.length, 1);
+  });
+
+  it("names no node, zone or pod of the own cluster, but the host", () => {
+    const endpoint = {
+      addresses: ["10.1.0.1"],
+      nodeName: "my-node",
+      zone: "my-zone",
+      hostname: "web-0",
+      hints: { forZones: [{ name: "my-zone" }] },
+      targetRef: { kind: "Pod", name: "web-0", namespace: "shop", uid: "1" },
+      conditions: { ready: true },
+    };
+    assert.deepEqual(endpointsOf([endpoint]), [
+      { addresses: ["10.1.0.1"], conditions: { ready: true }, hostname: "web-0" },
+    ]);
+  });
+
+  it("has the addresses by which the site reaches the pods, and only those", () => {
+    const translateAddress = (address: string) => (address === "10.1.0.1" ? "172.16.0.1" : undefined);
+    const endpoints = [{ addresses: ["10.1.0.1"] }, { addresses: ["10.1.0.2"] }];
+    assert.deepEqual(endpointsOf(endpoints, { translateAddress }), [{ addresses: ["172.16.0.1"], conditions: {} }]);
+  });
+
+  it("is left alone by the provider's own controllers, and goes with its Service", () => {
+    assert.equal(endpointSlices.labels?.(sliceOf())["endpointslice.kubernetes.io/managed-by"], "fjord.dev");
+    assert.equal(endpointSlices.companion?.nameOf(sliceOf()), "web");
+  });
+});

@@ -1,0 +1,33 @@
+import type { Pod } from "@fjord/kube";
+import type { TwinContext } from "../reflected-kind.ts";
+
+/** A place for twins: namespace `shop` of `consumer`, at `provider`, behind the virtual node `wave`. */
+export function contextOf(changes: Partial<TwinContext> = {}): TwinContext {
+  return {
+    consumer: "consumer",
+    site: "provider",
+    namespace: "shop",
+    isFirstSite: true,
+    isNodeOfSite: (node) => node === "wave",
+    guests: () => [],
+    namespaces: () => [
+      { name: "shop", labels: { team: "a" } },
+      { name: "bank", labels: { team: "b" } },
+    ],
+    translateAddress: (address) => address,
+    ...changes,
+  };
+}
+
+export function podOf(
+  name: string,
+  { labels = {}, ready = true }: { labels?: Record<string, string>; ready?: boolean } = {},
+): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "shop", labels },
+    spec: { nodeName: "wave", containers: [] },
+    status: { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
+  };
+}
