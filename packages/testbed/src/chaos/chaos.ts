@@ -146,11 +146,10 @@ class ChaosRun {
     for (const told of await troubles.revive()) this.#ended(told);
     for (const site of SITES) await agentReady(this.#continuum.agent(site), { timeout: 120_000, signal });
     await this.#reopen();
-    const settled = await Promise.race([users.settled().then(() => true), sleep(clock, healMs, signal)]);
-    if (settled !== true) {
-      for (const [step, state] of users.trying) this.#found(`${describeStep(step)} cannot be done: ${state}`);
-    }
+    await waitFor(() => users.trying.size === 0, { clock, signal, timeout: healMs });
+    for (const [step, state] of users.trying) this.#found(`${describeStep(step)} cannot be done: ${state}`);
     giveUp.abort();
+    await users.settled();
     // A cordon that came late would keep pods away for good.
     await this.#reopen();
   }
