@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, ShadowPod, type Site, TwinNamespace } from "@fjord/api";
+import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, ShadowPod, TwinNamespace } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import {
   ClusterRole,
@@ -21,64 +21,14 @@ import { siteRoute } from "../server/site-route.ts";
 import { means, siteObject, testSite } from "../server/test-sites.ts";
 import { forgeClusterRole, TENANT_CLUSTER_ROLE, tenantOf } from "../tenant/tenant-forge.ts";
 import { makeTenant } from "../tenant/tenant-objects.ts";
-import type { Tenant, Tenants } from "../tenants.ts";
 import { ParkedConnections } from "../tunnel/parked-connections.ts";
 import { TunnelDialler } from "../tunnel/tunnel-dialler.ts";
 import type { AuditLine } from "./audit.ts";
 import { KubeProxy, type KubeProxyOptions } from "./kube-proxy.ts";
+import { TestSites, TestTenants } from "./test-tenants.ts";
 import { TwinNamespaces } from "./twin-namespaces.ts";
 
 type TestSite = Awaited<ReturnType<typeof testSite>>;
-
-/** Contracts that a test makes and ends. */
-export class TestTenants implements Tenants {
-  readonly #live = new Map<string, Tenant>();
-  readonly #listeners = new Set<(consumer: string) => void>();
-
-  get(consumer: string): Tenant | undefined {
-    return this.#live.get(consumer);
-  }
-
-  onChange(listener: (consumer: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  set(consumer: string, live: boolean): void {
-    if (live) this.#live.set(consumer, tenantOf(consumer));
-    else this.#live.delete(consumer);
-    for (const listener of this.#listeners) listener(consumer);
-  }
-}
-
-/** Sites that a test knows, without an API. */
-export class TestSites {
-  readonly #sites = new Map<string, Site>();
-  readonly #listeners = new Set<(id: string) => void>();
-
-  get = (id: string): Site | undefined => this.#sites.get(id);
-
-  set(site: Site): void {
-    const id = site.spec.id ?? "";
-    this.#sites.set(id, site);
-    for (const listener of this.#listeners) listener(id);
-  }
-
-  delete(id: string): void {
-    this.#sites.delete(id);
-    for (const listener of this.#listeners) listener(id);
-  }
-
-  list(): Site[] {
-    return [...this.#sites.values()];
-  }
-
-  onChange(listener: (id: string) => void): () => void {
-    this.#listeners.add(listener);
-    for (const id of this.#sites.keys()) listener(id);
-    return () => this.#listeners.delete(listener);
-  }
-}
 
 /** A provider's API with two tenants, each with a twin namespace, and the proxy before it. */
 export class TestProvider implements AsyncDisposable {

@@ -3,7 +3,7 @@ import { after, describe, test } from "node:test";
 import { ConnectionError } from "@fjord/kube";
 import { PeerRefused } from "../peer-refused-error.ts";
 import type { PeerRoute } from "../peer-routes.ts";
-import { TestSites } from "../proxy/test-provider.ts";
+import { TestSites } from "../proxy/test-tenants.ts";
 import type { RemoteSite } from "../remote-site.ts";
 import { PeerServer } from "../server/peer-server.ts";
 import { siteRoute } from "../server/site-route.ts";

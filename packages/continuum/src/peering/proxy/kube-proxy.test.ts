@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { after, beforeEach, describe, test } from "node:test";
+import { PeerServer } from "../server/peer-server.ts";
+import { means, siteObject, testSite } from "../server/test-sites.ts";
+import { tenantOf } from "../tenant/tenant-forge.ts";
+import type { AuditLine } from "./audit.ts";
+import { KubeProxy } from "./kube-proxy.ts";
+import { TestTenants } from "./test-tenants.ts";
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Stands for the API server, and does to requests what the test says. */
+let onRequest: Handler = () => {};
+let onUpgrade: (request: IncomingMessage, socket: Duplex) => void = (_, socket) => socket.destroy();
+const api: Server = createServer((incoming, response) => onRequest(incoming, response));
+api.on("upgrade", (incoming, socket) => onUpgrade(incoming, socket));
+api.listen(0, "127.0.0.1");
+await once(api, "listening");
+
+const [provider, consumer] = await Promise.all([testSite(), testSite()]);
+const tenants = new TestTenants();
+let onLine: (line: AuditLine) => void = () => {};
+const proxy = new KubeProxy({
+  ...means,
+  config: { server: `http://127.0.0.1:${(api.address() as AddressInfo).port}`, namespace: "default", tls: {} },
+  tenants,
+  isTwinOf: (_, namespace) => namespace === "shop",
+  audit: (line) => onLine(line),
+});
+const server = new PeerServer({
+  ...means,
+  tls: provider.tls,
+  siteOf: (id) => siteObject(id),
+  routes: [],
+  rawRoutes: [proxy],
+  host: "127.0.0.1",
+  port: 0,
+});
+const endpoint = `https://127.0.0.1:${(await server.listen())?.port}`;
+const stop = new AbortController();
+const running = server.run(stop.signal);
+beforeEach(() => tenants.set(consumer.id, true));
+after(async () => {
+  stop.abort();
+  proxy.close();
+  api.closeAllConnections();
+  api.close();
+  await running;
+});
+
+const PODS = "/kube/api/v1/namespaces/shop/pods";
+const MAPS = "/kube/api/v1/namespaces/shop/configmaps";
+
+async function ask(path: string, options: { method?: string; body?: string; headers?: Record<string, string> } = {}) {
+  const socket = await consumer.tls.connect(endpoint, provider.id);
+  const { body, ...rest } = options;
+  const asked = request({ createConnection: () => socket as Socket, path, ...rest });
+  asked.on("error", () => {});
+  asked.end(body);
+  return { asked, socket, answered: once(asked, "response") as Promise<[IncomingMessage]> };
+}
+
+async function statusOf(path: string, options?: Parameters<typeof ask>[1]): Promise<number | undefined> {
+  const { answered, socket } = await ask(path, options);
+  const [answer] = await answered;
+  await text(answer);
+  socket.destroy();
+  return answer.statusCode;
+}
+
+describe("the proxy", () => {
+  test("acts as the tenant, and passes nothing else on of who asks", async () => {
+    const seen = Promise.withResolvers<IncomingMessage>();
+    onRequest = (incoming, response) => {
+      seen.resolve(incoming);
+      response.end("{}");
+    };
+    const headers = { "impersonate-user": "root", authorization: "Bearer x", "x-remote-user": "root", accept: "a/b" };
+    assert.equal(await statusOf(`${PODS}?limit=1`, { headers }), 200);
+    const { url, headers: sent, rawHeaders } = await seen.promise;
+    const { user, namespace } = tenantOf(consumer.id);
+    assert.equal(url, "/api/v1/namespaces/shop/pods?limit=1");
+    assert.equal(sent["impersonate-user"], user);
+    assert.equal(sent.accept, "a/b");
+    assert.equal(sent.authorization, undefined);
+    assert.equal(sent["x-remote-user"], undefined);
+    const groups = rawHeaders.filter((_, i) => rawHeaders[i - 1]?.toLowerCase() === "impersonate-group");
+    assert.deepEqual(groups, ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"]);
+  });
+
+  test("holds a watch back as long as nobody reads it", async () => {
+    let written = 0;
+    const stalled = Promise.withResolvers<void>();
+    onRequest = (_, response) => {
+      const chunk = "x".repeat(64 * 1024);
+      const pour = () => {
+        for (;;) {
+          written += chunk.length;
+          if (!response.write(chunk)) break;
+        }
+        const timer = setTimeout(stalled.resolve, 500);
+        response.once("drain", () => {
+          clearTimeout(timer);
+          pour();
+        });
+      };
+      pour();
+    };
+    const { answered, socket } = await ask(`${PODS}?watch=1`);
+    const [answer] = await answered;
+    answer.pause();
+    await stalled.promise;
+    assert.ok(written < 32 * 1024 * 1024, `${written} bytes were taken for nobody`);
+    socket.destroy();
+  });
+
+  test("lets the API server know when the consumer has gone", async () => {
+    const gone = Promise.withResolvers<void>();
+    onRequest = (_, response) => {
+      response.write("one");
+      response.on("close", gone.resolve);
+    };
+    const { answered, socket } = await ask(`${PODS}?watch=1`);
+    await answered;
+    socket.destroy();
+    await gone.promise;
+  });
+
+  test("ends a watch when the contract ends, towards both", async () => {
+    const gone = Promise.withResolvers<void>();
+    onRequest = (_, response) => {
+      response.write("one");
+      response.on("close", gone.resolve);
+    };
+    const { answered } = await ask(`${PODS}?watch=1`);
+    const [answer] = await answered;
+    const cut = assert.rejects(text(answer), /aborted/);
+    tenants.set(consumer.id, false);
+    await Promise.all([cut, gone.promise]);
+    assert.equal(await statusOf(PODS), 403);
+  });
+
+  test("says that the API server did not answer, and whether a write may have been done", async () => {
+    onRequest = (incoming) => incoming.socket.destroy();
+    assert.equal(await statusOf(PODS), 503);
+    const headers = { "content-type": "application/json" };
+    assert.equal(await statusOf(MAPS, { method: "POST", body: "{}", headers }), 504);
+  });
+
+  test("tells the consumer nothing of a credential that the API server did not take", async () => {
+    onRequest = (_, response) => void response.writeHead(401, { "www-authenticate": "x" }).end("{}");
+    assert.equal(await statusOf(PODS), 503);
+  });
+
+  test("joins upgraded connections byte by byte, and ends them with the contract", async () => {
+    let far: Duplex | undefined;
+    onUpgrade = (incoming, socket) => {
+      assert.equal(incoming.headers.upgrade, "SPDY/3.1");
+      far = socket;
+      socket.write(
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: SPDY/3.1\r\nserver: secret\r\n\r\n",
+      );
+      socket.on("error", () => {}).pipe(socket);
+    };
+    const headers = { connection: "Upgrade", upgrade: "SPDY/3.1" };
+    const { asked } = await ask(`${PODS}/web/exec?command=sh`, { method: "POST", headers });
+    const [answer, socket] = (await once(asked, "upgrade")) as [IncomingMessage, Duplex];
+    assert.equal(answer.headers.server, undefined);
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+    socket.write(bytes);
+    assert.deepEqual((await once(socket, "data"))[0], bytes);
+    const ended = [once(socket, "close"), once(far as Duplex, "close")];
+    tenants.set(consumer.id, false);
+    await Promise.all(ended);
+  });
+
+  test("gives the API server's refusal of an upgrade as it is", async () => {
+    onUpgrade = (_, socket) => {
+      socket.end("HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
+    };
+    const headers = { connection: "Upgrade", upgrade: "websocket" };
+    assert.equal(await statusOf(`${PODS}/web/exec?command=sh`, { headers }), 403);
+  });
+
+  test("writes a line of each request when it is over, without what was asked in its query", async () => {
+    onRequest = (_, response) => void response.end("{}");
+    const lineOf = async (path: string) => {
+      const told = Promise.withResolvers<AuditLine>();
+      onLine = (line) => line.path === path && told.resolve(line);
+      await statusOf(`/kube${path}?labelSelector=secret`);
+      const { verb, status, refusedBy, consumer: by } = await told.promise;
+      assert.equal(by, consumer.id);
+      return [verb, status, refusedBy];
+    };
+    assert.deepEqual(await lineOf("/api/v1/namespaces/shop/pods"), ["list", 200, undefined]);
+    assert.deepEqual(await lineOf("/api/v1/nodes"), ["GET", 403, "proxy"]);
+  });
+});
