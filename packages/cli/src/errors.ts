@@ -8,7 +8,7 @@ export const NotInstalled = defineError(
 
 export const NoSuchThing = defineError(
   "CLI_NO_SUCH_THING",
-  "there is no {what} {name} here",
+  "there is no {what} {name} here{hint}",
   "`fjord status` lists what there is. Was another --context meant?",
 );
 
@@ -40,4 +40,10 @@ export const NoOwnSite = defineError(
   "CLI_NO_OWN_SITE",
   "no agent has introduced itself at {server} yet",
   "Start the agent of this site: `fjord-agent run`. `fjord sites` shows it once it runs.",
+);
+
+export const WishRefused = defineError(
+  "CLI_WISH_REFUSED",
+  "{what}: {reason}",
+  "The wish stands, and the agent tries again from time to time. Repeat the command with other values to change it, or take it back with `fjord unpeer` or `fjord unoffload`.",
 );

@@ -2,19 +2,32 @@ import { homedir } from "node:os";
 import { describeError, type ErrorType, FjordError, silentLogger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
-import { addCordon } from "./commands/cordon.ts";
-import { addOffload } from "./commands/offload.ts";
-import { addPair } from "./commands/pair.ts";
-import { addPeer } from "./commands/peer.ts";
-import { addSites } from "./commands/sites.ts";
-import { addStatus } from "./commands/status.ts";
-import { addUnoffload } from "./commands/unoffload.ts";
-import { addUnpeer } from "./commands/unpeer.ts";
 import { FJORD_VERSION } from "./version.ts";
 
 const interrupt = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => interrupt.abort(new Error("interrupted")));
+// A pipe that its reader has closed, as `| head` does, is no error.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  interrupt.abort(error);
+});
+
+type Add = (program: Command, context: CommandContext) => void;
+
+/** In the order of `--help`. A command is loaded when it is asked for: most need only a part of what all need. */
+const commands: Readonly<Record<string, () => Promise<Add>>> = {
+  pair: async () => (await import("./commands/pair.ts")).addPair,
+  peer: async () => (await import("./commands/peer.ts")).addPeer,
+  unpeer: async () => (await import("./commands/unpeer.ts")).addUnpeer,
+  sites: async () => (await import("./commands/sites.ts")).addSites,
+  status: async () => (await import("./commands/status.ts")).addStatus,
+  offload: async () => (await import("./commands/offload.ts")).addOffload,
+  unoffload: async () => (await import("./commands/unoffload.ts")).addUnoffload,
+  cordon: async () => (await import("./commands/cordon.ts")).addCordon,
+  completion: async () => (await import("@fjord/node/completion")).addCompletion,
+};
+const family: Readonly<Record<string, string>> = { drain: "cordon", uncordon: "cordon" };
 
 const program = new Command("fjord")
   .description("One computing continuum out of many Kubernetes clusters.")
@@ -33,10 +46,12 @@ const context: CommandContext = {
   note: (text) => void process.stderr.write(text),
   isTerminal: process.stdout.isTTY === true,
 };
-for (const add of [addPair, addPeer, addUnpeer, addSites, addStatus, addOffload, addUnoffload, addCordon])
-  add(program, context);
 
 try {
+  const asked = process.argv[2] ?? "";
+  const one = commands[family[asked] ?? asked];
+  const needed = one === undefined || asked === "completion" ? Object.values(commands) : [one];
+  for (const load of needed) (await load())(program, context);
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode;
@@ -47,6 +62,8 @@ try {
 function report(error: unknown): void {
   process.exitCode = 1;
   if (interrupt.signal.aborted) {
+    if (interrupt.signal.reason?.code === "EPIPE") return;
+    process.exitCode = 130;
     process.stderr.write("interrupted\n");
     return;
   }

@@ -1,6 +1,6 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import { isNotFound, type KubeClient, type ObjectKey } from "@fjord/kube";
-import { TimedOut } from "../errors.ts";
+import { TimedOut, WishRefused } from "../errors.ts";
 
 export interface WaitOptions {
   readonly signal: AbortSignal;
@@ -12,7 +12,10 @@ export interface WaitOptions {
 }
 
 /** What `look` found: done, or how far it is. */
-export type Progress = { readonly done: true } | { readonly done: false; readonly progress: string };
+export type Progress =
+  | { readonly done: true }
+  /** `refused`: waiting will not help. */
+  | { readonly done: false; readonly progress: string; readonly refused?: boolean };
 
 /** Follows one object until `look` is content with it; undefined stands for an object that does not exist. */
 export async function waitFor<T extends KubeObject>(
@@ -29,6 +32,7 @@ export async function waitFor<T extends KubeObject>(
   const isDone = (object: T | undefined) => {
     const progress = look(object);
     if (progress.done) return true;
+    if (progress.refused) throw new WishRefused({ what, reason: progress.progress });
     if (progress.progress !== last) told(progress.progress);
     last = progress.progress;
     return false;

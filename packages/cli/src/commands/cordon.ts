@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
+import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing } from "../errors.ts";
 
 const verbs = {
@@ -49,8 +50,18 @@ export async function contractsOf(client: KubeClient, name: string, signal: Abor
   const id = site?.status?.id ?? site?.spec.id;
   const found = live.filter(({ spec }) => id !== undefined && [spec.terms.consumer, spec.terms.provider].includes(id));
   if (found.length === 0)
-    throw new NoSuchThing({ what: "contract in force, or peering or site with one, called", name });
+    throw new NoSuchThing({
+      what: "contract in force, or peering or site with one, called",
+      name,
+      hint: didYouMean(name, await namesOf(client, live, signal)),
+    });
   return found.map(nameOf);
+}
+
+/** All that could have been meant. */
+async function namesOf(client: KubeClient, live: readonly Contract[], signal: AbortSignal): Promise<string[]> {
+  const lists = await Promise.all([listOrExplain(client, Peering, signal), listOrExplain(client, Site, signal)]);
+  return [...live, ...lists.flat()].map(({ metadata }) => metadata.name ?? "");
 }
 
 async function optional<T>(found: Promise<T>): Promise<T | undefined> {

@@ -1,12 +1,14 @@
-import { newObject, Peering } from "@fjord/api";
+import { newObject, Peering, Site } from "@fjord/api";
 import { getCondition, isAlreadyExists, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
+import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { type ResourceFlags, resourcesOf } from "../command-line/resources.ts";
-import { waitFor } from "../command-line/wait-for.ts";
-import { InvalidValue, PeeringExists } from "../errors.ts";
+import { didYouMean } from "../command-line/suggestion.ts";
+import { type Progress, waitFor } from "../command-line/wait-for.ts";
+import { InvalidValue, NoSuchThing, PeeringExists } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
@@ -48,6 +50,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   await using client = await connect(flags, context);
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
+  await known(client, site, signal);
   const name = flags.name ?? site;
   const object = newObject(Peering, {
     metadata: { name },
@@ -59,7 +62,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
       const ready = getCondition(found?.status?.conditions, "Ready");
       const isCurrent = ready?.observedGeneration === found?.metadata.generation;
       if (ready?.status === "True" && isCurrent) return { done: true } as const;
-      return { done: false, progress: howFar(found) } as const;
+      return howFar(found);
     };
     const what = `peering ${name} was not ready`;
     await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
@@ -84,9 +87,22 @@ async function createOrResize(client: KubeClient, object: Peering, signal: Abort
   }
 }
 
-function howFar(peering: Peering | undefined): string {
+/** A misspelt site is a mistake now, not something to wait for. */
+async function known(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  const names = (await listOrExplain(client, Site, signal)).map(({ metadata }) => metadata.name ?? "");
+  if (!names.includes(name)) throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
+}
+
+/** Answers that stay what they are until somebody changes something. */
+const REFUSALS = ["NotSharing", "ConsumerRefused", "AmountRefused", "NodeNameTaken"];
+
+function howFar(peering: Peering | undefined): Progress {
   const waiting = (["Paired", "Agreed", "Realised", "Ready"] as const)
     .map((type) => getCondition(peering?.status?.conditions, type))
     .find((condition) => condition?.status !== "True");
-  return waiting === undefined ? "waiting for the agent" : `${waiting.type}: ${waiting.reason}: ${waiting.message}`;
+  if (waiting === undefined) return { done: false, progress: "waiting for the agent" };
+  const { type, reason, message, observedGeneration } = waiting;
+  const isCurrent = observedGeneration === peering?.metadata.generation;
+  const progress = [type, reason, message].filter((part) => part).join(": ");
+  return { done: false, progress, refused: isCurrent && REFUSALS.includes(reason) };
 }

@@ -4,9 +4,11 @@ import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
+import { namespaceOf } from "../command-line/namespace-option.ts";
 import { waitFor } from "../command-line/wait-for.ts";
 
 interface UnoffloadFlags extends ClusterFlags {
+  readonly namespace?: string;
   readonly wait: boolean;
   readonly timeout: string;
 }
@@ -15,11 +17,14 @@ export function addUnoffload(program: Command, context: CommandContext): void {
   const command = program
     .command("unoffload")
     .description("bring a namespace home: its pods elsewhere end, its twins are removed")
-    .argument("<namespace>", "the namespace");
+    .argument("[namespace]", "the namespace");
   clusterOptions(command)
+    .option("-n, --namespace <name>", "the namespace, in kubectl's way")
     .option("--no-wait", "return without waiting for the end")
     .option("--timeout <duration>", "how long to wait", "120s")
-    .action((namespace: string, flags: UnoffloadFlags) => unoffload(namespace, flags, context));
+    .action((namespace: string | undefined, flags: UnoffloadFlags) =>
+      unoffload(namespaceOf(namespace, flags), flags, context),
+    );
 }
 
 async function unoffload(namespace: string, flags: UnoffloadFlags, context: CommandContext): Promise<void> {

@@ -6,6 +6,7 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
+import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
 
 interface UnpeerFlags extends ClusterFlags {
@@ -41,7 +42,10 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   if (flags.force || flags.forget) {
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
     if (gone) print(`site ${site} forgotten\n`);
-  } else if (peerings.length === 0) print(`there is no peering with ${name}\n`);
+  } else if (peerings.length === 0) {
+    const names = all.flatMap(({ metadata, spec }) => [metadata.name ?? "", spec.site]);
+    print(`there is no peering with ${name}${didYouMean(name, names)}\n`);
+  }
 }
 
 /** Deletes an object and follows it to its end; false where there was none. */

@@ -27,8 +27,9 @@ export function bashCompletion(program: Command): string {
       .filter(({ required }) => required)
       .map(({ long, argChoices = [] }) => [long, argChoices.join(" ")]),
   );
-  return `# alias fjord-node='npm run --silent node --'; source <(fjord-node completion bash)
-_fjord_node() {
+  const { name, function_, alias } = namesOf(program);
+  return `# ${alias}; source <(${name} completion bash)
+${function_}() {
   local offered
   case "\${COMP_WORDS[1]}" in
 ${cases.join("\n")}
@@ -39,14 +40,15 @@ ${[...values].map(([option, choices]) => `    ${option}) offered="${choices}" ;;
   esac
   COMPREPLY=($(compgen -W "$offered" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -o default -F _fjord_node fjord-node
+complete -o default -F ${function_} ${name}
 `;
 }
 
 /** zsh runs functions for bash where it is asked to. */
 export function zshCompletion(program: Command): string {
   const [, ...lines] = bashCompletion(program).split("\n");
-  return `# fjord-node() { npm run --silent node -- "$@" }; source <(fjord-node completion zsh)
+  const { name, script } = namesOf(program);
+  return `# ${name}() { npm run --silent ${script} -- "$@" }; source <(${name} completion zsh)
 autoload -Uz compinit bashcompinit
 (( $+functions[compdef] )) || compinit
 bashcompinit
@@ -55,29 +57,43 @@ ${lines.join("\n")}`;
 
 /** fish asks each line whether it applies; options that take no words of a list are completed with files. */
 export function fishCompletion(program: Command): string {
+  const { name: own, alias } = namesOf(program);
   const lines = program.commands.flatMap((command) => {
     const name = command.name();
     const only = `-n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
     return [
-      `complete -c fjord-node -f -n __fish_use_subcommand -a ${name} -d ${quoted(command.description())}`,
-      ...argumentsOf(command).map((word) => `complete -c fjord-node -f ${only} -a ${word}`),
+      `complete -c ${own} -f -n __fish_use_subcommand -a ${name} -d ${quoted(command.description())}`,
+      ...argumentsOf(command).map((word) => `complete -c ${own} -f ${only} -a ${word}`),
       ...command.options.flatMap(({ long, required, argChoices, description }) => {
         if (long === undefined) return [];
         const value = argChoices ? ` -x -a ${quoted(argChoices.join(" "))}` : required ? " -r -F" : " -f";
-        return [`complete -c fjord-node ${only} -l ${long.slice(2)}${value} -d ${quoted(description)}`];
+        return [`complete -c ${own} ${only} -l ${long.slice(2)}${value} -d ${quoted(description)}`];
       }),
     ];
   });
-  return `# alias fjord-node='npm run --silent node --'; fjord-node completion fish | source\n${lines.join("\n")}\n`;
+  return `# ${alias}; ${own} completion fish | source\n${lines.join("\n")}\n`;
 }
 
 function optionsOf({ options }: Command): string[] {
   return options.flatMap(({ long }) => long ?? []);
 }
 
-/** Of commands that take one of a few words. */
+/** Of commands that take one of a few words, or have commands of their own. */
 function argumentsOf(command: Command): string[] {
-  return command.name() === "completion" ? Object.keys(scripts) : [];
+  if (command.name() === "completion") return Object.keys(scripts);
+  return command.commands.map((each) => each.name());
+}
+
+/** What the program is called, in a shell and in this repository. */
+function namesOf(program: Command) {
+  const name = program.name();
+  const script = name.replace(/^fjord-/, "");
+  return {
+    name,
+    script,
+    function_: `_${name.replaceAll("-", "_")}`,
+    alias: `alias ${name}='npm run --silent ${script} --'`,
+  };
 }
 
 function quoted(text: string): string {
