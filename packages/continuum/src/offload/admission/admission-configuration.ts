@@ -31,6 +31,8 @@ export interface AdmissionConfigurationOptions {
   readonly client: WebhookConfigurationOptions["client"];
   /** What it calls them there: host names and addresses that the certificate is for. */
   readonly names: readonly string[];
+  /** How long the next certificate is believed before it is served. @default 60_000 */
+  readonly settleMs?: number;
 }
 
 const FIELD_MANAGER = "fjord-agent";
@@ -79,17 +81,18 @@ export class AdmissionConfiguration implements Runnable {
   }
 
   async #reconcile(signal: AbortSignal): Promise<Result> {
-    const { home, names } = this.#options;
+    const { home, names, settleMs } = this.#options;
     const secret = this.#secrets.get({ name: ADMISSION_SECRET, namespace: home.namespace });
     const before = secret && chainOf(secret);
     const now = home.clock.now();
-    const chain = before === undefined ? { current: await newPair(names, now) } : await advanced(before, names, now);
+    const chain =
+      before === undefined ? { current: await newPair(names, now) } : await advanced(before, names, now, settleMs);
     const isServedYet = before?.current === chain.current;
     // What is to be served next is believed first; only what replaces a useless one cannot wait.
     if (chain !== before && isServedYet) await this.#believe(chain, signal);
     if (chain !== before) await this.#store(chain, secret, signal);
     await this.#believe(chain, signal);
-    return againAfter(lookAgainAfter(chain, now));
+    return againAfter(lookAgainAfter(chain, now, settleMs));
   }
 
   async #store(chain: CertificateChain, before: Secret | undefined, signal: AbortSignal): Promise<void> {

@@ -38,6 +38,11 @@ export class AdmissionServer implements Runnable {
     this.#server.setSecureContext(tls);
   }
 
+  /** Whoever asks next does so over a new connection. */
+  dropConnections(): void {
+    this.#server.closeIdleConnections();
+  }
+
   get address(): AddressInfo {
     return this.#server.address() as AddressInfo;
   }

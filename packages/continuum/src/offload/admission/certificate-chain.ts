@@ -43,6 +43,7 @@ export async function advanced(
   chain: CertificateChain,
   names: readonly string[],
   now: number,
+  settleMs = SETTLE_MS,
 ): Promise<CertificateChain> {
   const { current, next } = chain;
   const certificate = new X509Certificate(current.cert);
@@ -51,15 +52,15 @@ export async function advanced(
   if (end <= now || !covers(certificate, names)) return { current: await newPair(names, now), previous: current.cert };
   if (next !== undefined) {
     const made = new X509Certificate(next.cert).validFromDate.getTime() + BACKDATED_MS;
-    return now - made < SETTLE_MS ? chain : { current: next, previous: current.cert };
+    return now - made < settleMs ? chain : { current: next, previous: current.cert };
   }
   const life = end - certificate.validFromDate.getTime();
   return end - now > life / 3 ? chain : { ...chain, next: await newPair(names, now) };
 }
 
 /** When to look at the chain again, though nothing has happened. */
-export function lookAgainAfter({ current, next }: CertificateChain, now: number): number {
-  if (next !== undefined) return SETTLE_MS;
+export function lookAgainAfter({ current, next }: CertificateChain, now: number, settleMs = SETTLE_MS): number {
+  if (next !== undefined) return settleMs;
   const { validToDate, validFromDate } = new X509Certificate(current.cert);
   const renewable = validToDate.getTime() - (validToDate.getTime() - validFromDate.getTime()) / 3;
   // Timers hold no more than 24 days.

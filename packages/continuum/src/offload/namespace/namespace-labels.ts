@@ -3,7 +3,7 @@ import { againAfter, type Cache, done, isBeingDeleted, isNotFound, Namespace, ty
 import type { Home } from "../../home.ts";
 
 /** A label may be there before its Offloading, which comes a moment later or never. */
-const STALE_MS = 30_000;
+const STALE_MS = 5_000;
 
 /** Keeps the label by which the API server knows whose pods to ask about. */
 export class NamespaceLabels {

@@ -66,7 +66,7 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     const long = `a${"long".repeat(15)}`;
     await there.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "foreign" } });
     await Promise.all([
-      add("shop"),
+      add("shop", { pods: "Remote" }),
       add("same", { naming: { strategy: "Same" } }),
       add("chosen", { naming: { strategy: "Chosen", name: "theirs" } }),
       add(long),
@@ -91,6 +91,7 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   it("brings everything home when it is deleted, and can be made again at once", async () => {
     await eventually(() => isReady("shop"));
     const first = (await twin(`shop-${consumer}`))?.metadata.uid;
+    await runPod("shop");
     await remove("shop");
     await eventually(async () => {
       await offload("shop");

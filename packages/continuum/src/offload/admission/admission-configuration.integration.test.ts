@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import { OFFLOADED_LABEL } from "@fjord/api";
+import { silentLogger, systemClock } from "@fjord/base";
+import {
+  EventRecorder,
+  KubeClient,
+  Manager,
+  MutatingWebhookConfiguration,
+  Namespace,
+  Pod,
+  Secret,
+  ServiceAccount,
+  SharedCaches,
+} from "@fjord/kube";
+import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import type { Home } from "../../home.ts";
+import { eventually } from "../namespace/test-eventually.ts";
+import { AdmissionConfiguration } from "./admission-configuration.ts";
+import { AdmissionServer } from "./admission-server.ts";
+import { type CertificateChain, newPair } from "./certificate-chain.ts";
+import { ADMISSION_SECRET, chainOf, forgeSecret, loadChain } from "./certificate-secret.ts";
+import { removeWebhookConfiguration } from "./webhook-configuration.ts";
+
+const AGENTS = "agents";
+const ADDRESS = "127.0.0.1";
+
+describe("the configuration of admission", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
+  let site: TestSite;
+  let client: KubeClient;
+  const stops: (() => Promise<void>)[] = [];
+  let asked = 0;
+
+  before(async () => {
+    site = await startTestSite();
+    client = new KubeClient(site.config, { closeGraceMs: 1_000 });
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: AGENTS } });
+    const labels = { [OFFLOADED_LABEL]: "true" };
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", labels } });
+    const account = { name: "default", namespace: "shop" };
+    await client.create(ServiceAccount, { apiVersion: "v1", kind: "ServiceAccount", metadata: account });
+  });
+
+  after(async () => {
+    for (const stop of stops) await stop();
+    await client?.close();
+    await site?.stop();
+  });
+
+  /** One agent's part in it. Only one of them writes, as if it led. */
+  const startAgent = async (leads: boolean, port: number) => {
+    const means = { clock: systemClock, random: Math.random, logger: silentLogger };
+    const caches = new SharedCaches({ ...means, client });
+    const recorder = new EventRecorder({ ...means, client, component: "test" });
+    const identity = { id: "a".repeat(26), publicKey: "", sign: () => "" };
+    const home: Home = { ...means, client, identity, caches, recorder, namespace: AGENTS };
+    const { current } = await loadChain(client, AGENTS, [ADDRESS], Date.now(), AbortSignal.timeout(10_000));
+    const server = new AdmissionServer({
+      host: ADDRESS,
+      port,
+      tls: current,
+      logger: silentLogger,
+      reviews: {
+        "/admission/pods": () => {
+          asked++;
+          return { allowed: true };
+        },
+      },
+    });
+    await server.listen();
+    const url = `https://${ADDRESS}:${server.address.port}`;
+    const configuration = new AdmissionConfiguration({ home, client: { url }, names: [ADDRESS], settleMs: 3_000 });
+    configuration.onPair((pair) => server.use(pair));
+    const manager = new Manager({ ...means, gracePeriodMs: 0 }).addCache(caches).add(server);
+    if (leads) manager.add(configuration);
+    const stop = new AbortController();
+    const run = manager.run(stop.signal);
+    stops.push(async () => {
+      stop.abort();
+      await run;
+    });
+    return server;
+  };
+  const makePod = () =>
+    client.create(
+      Pod,
+      {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { generateName: "web-", namespace: "shop" },
+        spec: { containers: [{ name: "main", image: "busybox" }] },
+      },
+      { dryRun: true },
+    );
+  const chain = async () => chainOf(await client.get(Secret, { name: ADMISSION_SECRET, namespace: AGENTS }));
+
+  it("is believed from its first moment through the renewal of its certificate, by whoever is asked anew", async () => {
+    // An hour and ten minutes long, of which ten minutes are left.
+    const old: CertificateChain = { current: await newPair([ADDRESS], Date.now(), 600_000) };
+    await client.create(Secret, forgeSecret(AGENTS, old));
+    const server = await startAgent(true, 0);
+    await eventually(async () => {
+      const before = asked;
+      await makePod();
+      return asked > before;
+    });
+    await eventually(async () => (await chain())?.next !== undefined);
+    let pods = 0;
+    while ((await chain())?.next !== undefined || pods < 20) {
+      // Each pod is asked about over a connection of its own: each time the certificate is looked at.
+      server.dropConnections();
+      await makePod();
+      pods++;
+    }
+    for (let more = 0; more < 5; more++) {
+      server.dropConnections();
+      await makePod();
+    }
+    const now = await chain();
+    assert.notEqual(now?.current.cert, old.current.cert);
+    assert.equal(now?.previous, old.current.cert);
+    assert.ok(new X509Certificate(now?.current.cert ?? "").validToDate.getTime() > Date.now() + 300 * 24 * 3_600_000);
+  });
+
+  it("is shared by agents that start later, and costs a pod little", async (t) => {
+    const before = await chain();
+    await startAgent(false, 0);
+    assert.deepEqual(await chain(), before);
+    const times: number[] = [];
+    for (let pod = 0; pod < 100; pod++) {
+      const start = performance.now();
+      await makePod();
+      times.push(performance.now() - start);
+    }
+    await client.patch(Namespace, { name: "shop" }, "merge", { metadata: { labels: { [OFFLOADED_LABEL]: null } } });
+    await eventually(async () => {
+      const already = asked;
+      await makePod();
+      return asked === already;
+    });
+    const without: number[] = [];
+    for (let pod = 0; pod < 100; pod++) {
+      const start = performance.now();
+      await makePod();
+      without.push(performance.now() - start);
+    }
+    const middle = (all: number[]) => all.sort((a, b) => a - b)[50] ?? 0;
+    t.diagnostic(`a pod: ${middle(times).toFixed(2)} ms asked about, ${middle(without).toFixed(2)} ms not`);
+  });
+
+  it("is taken away without a trace", async () => {
+    await stops.shift()?.();
+    await removeWebhookConfiguration(client);
+    assert.equal((await client.list(MutatingWebhookConfiguration)).items.length, 0);
+    await removeWebhookConfiguration(client);
+  });
+});

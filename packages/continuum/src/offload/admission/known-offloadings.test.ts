@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import { newObject, OFFLOADED_LABEL, Offloading, OffloadingRule } from "@fjord/api";
+import type { KubeObject } from "@fjord/base";
+import { ApiError, type Namespace, type Pod } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { AdmissionRequest } from "./admission-review.ts";
+import { KnownOffloadings } from "./known-offloadings.ts";
+import { NamespaceAdmission } from "./namespace-admission.ts";
+import { OffloadingAdmission } from "./offloading-admission.ts";
+import { PodAdmission } from "./pod-admission.ts";
+
+const offloading = (pods: "Local" | "Remote" | "Both", more: object = {}): Offloading =>
+  newObject(Offloading, { metadata: { name: "offloading", namespace: "shop", ...more }, spec: { pods } });
+const rule = (labels: Record<string, string>): OffloadingRule =>
+  newObject(OffloadingRule, {
+    metadata: { name: "shops" },
+    spec: { namespaceSelector: { matchLabels: labels }, template: { pods: "Remote" } },
+  });
+const namespace = (labels: Record<string, string> = {}): Namespace => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name: "shop", labels },
+});
+const pod: Pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "web", namespace: "shop" },
+  spec: { containers: [] },
+};
+
+/** What the watches show and what the API has, each as a test says: the one may lag behind the other. */
+class FakeHome {
+  now = 0;
+  readonly shown = new Map<string, KubeObject>();
+  readonly stored = new Map<string, KubeObject>();
+  reads = 0;
+  labelled: string[] = [];
+
+  get home(): Home {
+    const cache = (kind: string) => ({
+      get: () => this.shown.get(kind),
+      list: () => [this.shown.get(kind)].filter((each) => each !== undefined),
+      addHandler: (handler: { onAdd?(object: object): void }) => {
+        handler.onAdd?.(namespace());
+        return () => {};
+      },
+    });
+    return {
+      namespace: "agents",
+      clock: { now: () => this.now, after: () => () => {} },
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      caches: { open: ({ kind }: { kind: string }) => ({ cache: cache(kind) }) },
+      client: {
+        get: async ({ kind }: { kind: string }) => {
+          this.reads++;
+          const found = this.stored.get(kind);
+          if (found === undefined) throw new ApiError({ action: "get it", statusCode: 404, text: "not found" });
+          return found;
+        },
+        patch: async (_: unknown, key: { name: string }) => {
+          this.labelled.push(key.name);
+        },
+      },
+    } as unknown as Home;
+  }
+}
+
+describe("what holds for the pods of a namespace", () => {
+  let fake: FakeHome;
+  let known: KnownOffloadings;
+
+  beforeEach(() => {
+    fake = new FakeHome();
+    known = new KnownOffloadings(fake.home);
+  });
+
+  const pods = async () => (await known.specFor("shop"))?.pods;
+
+  it("is what the watch shows", async () => {
+    fake.shown.set("Offloading", offloading("Both"));
+    assert.equal(await pods(), "Both");
+    assert.equal(fake.reads, 0, "nothing is read for it");
+  });
+
+  it("is what was admitted, until the watch shows it", async () => {
+    fake.shown.set("Offloading", offloading("Both"));
+    known.admitted("shop", offloading("Remote").spec);
+    assert.equal(await pods(), "Remote");
+    fake.shown.set("Offloading", offloading("Remote"));
+    assert.equal(await pods(), "Remote");
+    fake.shown.set("Offloading", offloading("Local"));
+    assert.equal(await pods(), "Local", "what comes after it is not held back");
+  });
+
+  it("is nothing from the moment in which its deletion was admitted", async () => {
+    fake.shown.set("Offloading", offloading("Both"));
+    known.admitted("shop", undefined);
+    assert.equal(await pods(), undefined);
+  });
+
+  it("is not what was admitted and never came to be", async () => {
+    known.admitted("shop", offloading("Remote").spec);
+    fake.now += 60_000;
+    fake.shown.set("Offloading", offloading("Both"));
+    assert.equal(await pods(), "Both");
+  });
+
+  it("is asked of the API where the watch shows nothing, such as what another agent has admitted", async () => {
+    fake.stored.set("Offloading", offloading("Remote"));
+    assert.equal(await pods(), "Remote");
+    fake.stored.set("Offloading", offloading("Remote", { deletionTimestamp: "2026-01-01T00:00:00Z" }));
+    assert.equal(await pods(), undefined);
+  });
+
+  it("is a rule's template while its Offloading is yet to be made", async () => {
+    fake.shown.set("OffloadingRule", rule({ team: "shop" }));
+    fake.stored.set("Namespace", namespace({ team: "shop" }));
+    assert.equal(await pods(), "Remote");
+    fake.stored.set("Namespace", namespace({ team: "other" }));
+    assert.equal(await pods(), undefined);
+  });
+});
+
+describe("admission", () => {
+  let fake: FakeHome;
+  let known: KnownOffloadings;
+  const ask = (operation: AdmissionRequest["operation"], object: object, more: object = {}): AdmissionRequest => {
+    const { metadata } = object as KubeObject;
+    const { name, namespace } = metadata;
+    return { uid: "u", operation, object, ...(name && { name }), ...(namespace && { namespace }), ...more } as never;
+  };
+  const placed = async () => new PodAdmission(known).review(ask("CREATE", pod));
+
+  beforeEach(() => {
+    fake = new FakeHome();
+    known = new KnownOffloadings(fake.home);
+  });
+
+  it("of an Offloading labels its namespace, and holds for the next pod", async () => {
+    const offloadings = new OffloadingAdmission(fake.home, known);
+    assert.deepEqual(await offloadings.review(ask("CREATE", offloading("Remote"))), { allowed: true });
+    assert.deepEqual(fake.labelled, ["shop"]);
+    const verdict = await placed();
+    assert.deepEqual(verdict.allowed && verdict.patch?.map(({ path }) => path), [
+      "/spec/affinity",
+      "/spec/tolerations",
+    ]);
+    await offloadings.review(ask("DELETE", offloading("Remote")));
+    fake.shown.set("Offloading", offloading("Remote"));
+    assert.deepEqual(await placed(), { allowed: true });
+  });
+
+  it("does nothing for a dry run, another name, or what no schema would take", async () => {
+    const offloadings = new OffloadingAdmission(fake.home, known);
+    await offloadings.review(ask("CREATE", offloading("Remote"), { dryRun: true }));
+    await offloadings.review(ask("CREATE", offloading("Remote", { name: "other" })));
+    const broken = {
+      ...offloading("Remote"),
+      spec: { pods: "Remote", sites: { matchLabels: 5, matchExpressions: 7 } },
+    };
+    await offloadings.review(ask("CREATE", broken));
+    assert.deepEqual(fake.labelled, []);
+    assert.deepEqual(await placed(), { allowed: true });
+  });
+
+  it("of a namespace labels it where a rule matches that was admitted a moment ago", () => {
+    const offloadings = new OffloadingAdmission(fake.home, known);
+    const namespaces = new NamespaceAdmission(known, "agents");
+    const label = { op: "add", path: "/metadata/labels/fjord.dev~1offloaded", value: "true" };
+    assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "shop" }))), { allowed: true });
+    offloadings.reviewRule(ask("CREATE", rule({ team: "shop" })));
+    assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "shop" }))), { allowed: true, patch: [label] });
+    assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "other" }))), { allowed: true });
+    const labelled = namespace({ team: "shop", [OFFLOADED_LABEL]: "true" });
+    assert.deepEqual(namespaces.review(ask("UPDATE", labelled)), { allowed: true });
+    offloadings.reviewRule(ask("DELETE", rule({ team: "shop" })));
+    assert.deepEqual(namespaces.review(ask("CREATE", namespace({ team: "shop" }))), { allowed: true });
+  });
+});
