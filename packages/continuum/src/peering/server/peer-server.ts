@@ -89,6 +89,8 @@ export class PeerServer {
     });
     this.#options.tls.attach(server);
     server.maxHeadersCount = 64;
+    // Those that are still shaking hands count too.
+    server.maxConnections = this.#limits.connections;
     // Before Node's own listener, so that no byte of a request is read of who may not connect.
     server.prependListener("secureConnection", (socket: TLSSocket) => this.#identify(socket));
     server.on("request", (request, response) => void this.#handle(request, response));
