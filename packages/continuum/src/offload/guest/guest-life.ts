@@ -34,6 +34,8 @@ export interface GuestLifeOptions {
   readonly tell: (shadow: ShadowPod, afterMs: number) => void;
   readonly allowed?: readonly GuestPrivilege[];
   readonly givenUpMs?: number;
+  /** How long a consumer may evict the pods of a drained contract itself, by its own budgets. @default 30000 */
+  readonly drainGraceMs?: number;
 }
 
 /** How long a status may wait for what comes next, so that an ordinary pod's is written once. */
@@ -117,7 +119,15 @@ export class GuestLife {
     }
     if (isEnding) return await this.#awaitEnd(shadow, pod, signal);
     const contract = this.#state.contractOf(pod);
-    if (contract === undefined || contract.drained) return await this.#dismiss(shadow, pod, memory, contract, signal);
+    if (contract?.drained !== true) memory.drainedSince = undefined;
+    if (contract === undefined) return await this.#dismiss(shadow, pod, memory, contract, signal);
+    if (contract.drained) {
+      const { home, drainGraceMs = 30_000 } = this.#options;
+      memory.drainedSince ??= home.clock.now();
+      const left = memory.drainedSince + drainGraceMs - home.clock.now();
+      if (left > 0) return againAfter(left);
+      return await this.#dismiss(shadow, pod, memory, contract, signal);
+    }
     if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, signal);
     const isUrgent =
       shadow.status?.podUid === undefined ? shadow.spec.recreate === "Never" : shadow.status.podUid !== memory.podUid;

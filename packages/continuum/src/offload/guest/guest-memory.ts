@@ -11,6 +11,8 @@ export interface GuestMemory {
   podUid?: string;
   ended?: "Succeeded" | "Failed";
   lost?: string;
+  /** Since when its contract is seen drained. */
+  drainedSince?: number | undefined;
   verdict?: Verdict;
   /** How often a pod was made again in all, as far as this process knows. */
   recreations?: number;

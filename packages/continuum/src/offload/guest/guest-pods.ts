@@ -19,6 +19,8 @@ export interface GuestPodsOptions {
    * @default 5_000
    */
   readonly givenUpMs?: number;
+  /** How long a consumer may evict the pods of a drained contract itself, by its own budgets. @default 30000 */
+  readonly drainGraceMs?: number;
   /** How many guests are worked on at once. @default 16 */
   readonly concurrency?: number;
 }

@@ -9,6 +9,29 @@ export class GuestMissing extends defineError(
   readonly status = 404;
 }
 
+/** What the provider's API said no to, with its status. */
+export class GuestRefused extends defineError(
+  "OFFLOAD_GUEST_REFUSED",
+  "{reason}",
+  "The provider's cluster gave this answer about the pod there: what it says is what to look into.",
+) {
+  readonly status: number;
+
+  constructor(status: number, reason: string, options?: ErrorOptions) {
+    super({ reason }, options);
+    this.status = status;
+  }
+}
+
+/** Nobody answers at the provider. */
+export class GuestAway extends defineError(
+  "OFFLOAD_GUEST_AWAY",
+  "the site behind {node} cannot be asked: {reason}",
+  "`kubectl describe node` tells since when the provider is silent. The pod there goes on.",
+) {
+  readonly status = 503;
+}
+
 /** Why a Node cannot be the virtual one that was asked for. */
 export const NodeTaken = defineError(
   "OFFLOAD_NODE_NAME_TAKEN",

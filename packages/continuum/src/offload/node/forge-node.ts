@@ -34,10 +34,11 @@ export function forgeIdentity({ virtualNode, contract, published }: NodeInputs):
   };
 }
 
-/** The taint of all virtual nodes, and those that the owner wants. */
+/** The taint of virtual nodes, unless the owner does without, and those that the owner wants. */
 export function forgeTaints({ spec }: VirtualNode): Taint[] {
   const others = (spec.taints ?? []).filter(({ key, effect }) => key !== VIRTUAL_NODE || effect !== "NoSchedule");
-  return [{ key: VIRTUAL_NODE, value: "true", effect: "NoSchedule" }, ...(others as Taint[])];
+  const own: Taint[] = spec.tainted ? [{ key: VIRTUAL_NODE, value: "true", effect: "NoSchedule" }] : [];
+  return [...own, ...(others as Taint[])];
 }
 
 /** What the Node's status says. */

@@ -55,6 +55,6 @@ function backendOf({ home, node, nodes, remotes, pods, summary }: KubeletOfNodeO
       if (known === undefined) throw new Error(`there is no virtual node ${node}`);
       return summary(known, remote(), signal);
     },
-    now: () => home.clock.now(),
+    clock: home.clock,
   });
 }

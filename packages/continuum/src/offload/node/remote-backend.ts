@@ -1,18 +1,22 @@
 import type { Duplex } from "node:stream";
-import type { Pod } from "@fjord/kube";
+import { type Clock, describeError } from "@fjord/base";
+import { ApiError, ConnectionError, type Pod } from "@fjord/kube";
 import type { ContainerAddress, KubeletBackend, LogRequest, Summary } from "@fjord/node/kubelet-api";
 import type { RemoteSite } from "../../peering/remote-site.ts";
 import type { OffloadedPod, OffloadedPods } from "../offloaded-pods.ts";
-import { GuestMissing } from "./errors.ts";
+import { GuestAway, GuestMissing, GuestRefused } from "./errors.ts";
 
 type CommandStreams = Parameters<KubeletBackend["exec"]>[2];
+
+const SOON_MS = 300;
+const LONGEST_REASON = 2048;
 
 export interface RemoteBackendOptions {
   readonly node: string;
   readonly pods: OffloadedPods;
   readonly remote: () => RemoteSite | undefined;
   readonly summary: (signal: AbortSignal) => Promise<Summary>;
-  readonly now: () => number;
+  readonly clock: Clock;
 }
 
 /** The kubelet API of a virtual node: what is asked of a pod here is asked of its guest there. */
@@ -30,7 +34,7 @@ export class RemoteBackend implements KubeletBackend {
   async logs(address: ContainerAddress, request: LogRequest, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { remote, key } = this.#guest(address);
     const { follow, previous, timestamps, tailLines, since, limitBytes, stream } = request;
-    return remote.kube.log(key, {
+    const chunks = remote.kube.log(key, {
       container: address.container,
       follow,
       previous,
@@ -41,6 +45,9 @@ export class RemoteBackend implements KubeletBackend {
       ...(stream !== undefined && { stream: stream === "stdout" ? "Stdout" : "Stderr" }),
       signal,
     });
+    const first = this.#plainly(chunks.next());
+    await (follow ? this.#soon(first) : first);
+    return goOn(first, chunks);
   }
 
   async exec(
@@ -50,19 +57,15 @@ export class RemoteBackend implements KubeletBackend {
     signal: AbortSignal,
   ): Promise<number> {
     const { remote, key } = this.#guest(address);
-    const { container } = address;
-    const { exitCode } = await remote.kube.exec(key, {
-      command: [...command],
-      container,
-      ...remoteStreams(streams),
-      signal,
-    });
+    const options = { command: [...command], container: address.container, ...remoteStreams(streams), signal };
+    const { exitCode } = await this.#plainly(remote.kube.exec(key, options));
     return exitCode;
   }
 
   async attach(address: ContainerAddress, streams: CommandStreams, signal: AbortSignal): Promise<void> {
     const { remote, key } = this.#guest(address);
-    await remote.kube.attach(key, { container: address.container, ...remoteStreams(streams), signal });
+    const options = { container: address.container, ...remoteStreams(streams), signal };
+    await this.#plainly(remote.kube.attach(key, options));
   }
 
   async portForward(
@@ -72,7 +75,7 @@ export class RemoteBackend implements KubeletBackend {
     signal: AbortSignal,
   ): Promise<void> {
     const { remote, key } = this.#guest(pod);
-    const far = await remote.kube.portForward(key, { port, signal });
+    const far = await this.#plainly(remote.kube.portForward(key, { port, signal }));
     await join(stream, far, signal);
   }
 
@@ -85,6 +88,34 @@ export class RemoteBackend implements KubeletBackend {
     const site = remote();
     if (site === undefined) throw new Error(`the site behind ${node} is not known`);
     if (!site.reachability.reachable) throw new Error(site.reachability.message);
+  }
+
+  /** Waits for an answer that may come much later, but not for one that is there at once: most refusals are. */
+  async #soon(answer: Promise<unknown>): Promise<void> {
+    let cancel = () => {};
+    const enough = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(SOON_MS, resolve);
+    });
+    try {
+      await Promise.race([answer, enough]);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** What fails there, in words and with a status that kubectl's user understands. */
+  async #plainly<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof ApiError) {
+        const said = error.status?.message ?? error.message;
+        throw new GuestRefused(error.statusCode, said.slice(0, LONGEST_REASON), { cause: error });
+      }
+      if (error instanceof ConnectionError)
+        throw new GuestAway({ node: this.#options.node, reason: describeError(error) }, { cause: error });
+      throw error;
+    }
   }
 
   #guest({ namespace, pod, uid }: Omit<ContainerAddress, "container">): {
@@ -101,6 +132,18 @@ export class RemoteBackend implements KubeletBackend {
     )
       throw new GuestMissing({ pod: `${namespace}/${pod}`, node: this.#options.node });
     return { remote, key: { name: pod, namespace: found.twinNamespace } };
+  }
+}
+
+/** The chunks after the first, once that is there. */
+async function* goOn(
+  first: Promise<IteratorResult<Uint8Array, void>>,
+  rest: AsyncGenerator<Uint8Array, void, void>,
+): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    for (let next = await first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return();
   }
 }
 

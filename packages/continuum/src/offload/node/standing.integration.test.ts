@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Contract, FORCE_REMOVE_ANNOTATION, Peering, SITE_LABEL, Site, VirtualNode } from "@fjord/api";
-import type { Kind } from "@fjord/base";
+import type { Kind, KubeObject } from "@fjord/base";
 import { isNotFound, type KubeClient, Lease, Node, Pod, PodDisruptionBudget, Secret } from "@fjord/kube";
 import { Continuum, fjord } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
@@ -65,7 +65,7 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
       60_000,
     );
   };
-  const isGone = <T extends Pod>(kind: Kind<T>, where: { name: string; namespace?: string }, timeout = 30_000) =>
+  const isGone = <T extends KubeObject>(kind: Kind<T>, where: { name: string; namespace?: string }, timeout = 30_000) =>
     eventually(
       `end of ${kind.kind} ${where.name}`,
       () => client.get(kind, where).then(() => false, isNotFound),
@@ -223,7 +223,7 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
       return status?.conditions?.[0]?.reason === "NodeNameTaken";
     });
     await client.delete(VirtualNode, { name: "theirs" });
-    await isGone(VirtualNode as Kind, { name: "theirs" });
+    await isGone(VirtualNode, { name: "theirs" });
     const { metadata, spec } = await client.get(Node, { name: "theirs" });
     assert.deepEqual(
       [metadata.labels?.own, spec?.unschedulable, metadata.annotations?.["fjord.dev/cordoned"]],
@@ -247,10 +247,10 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
       60_000,
     );
     await client.delete(VirtualNode, { name: "second" });
-    await isGone(VirtualNode as Kind, { name: "second" });
-    await isGone(Node as Kind, { name: "second" });
-    await isGone(Lease as Kind, { name: "second", namespace: "kube-node-lease" });
-    await isGone(Secret as Kind, { name: "fjord-node-second", namespace: "fjord-system" });
+    await isGone(VirtualNode, { name: "second" });
+    await isGone(Node, { name: "second" });
+    await isGone(Lease, { name: "second", namespace: "kube-node-lease" });
+    await isGone(Secret, { name: "fjord-node-second", namespace: "fjord-system" });
     assert.equal((await node()).metadata.deletionTimestamp, undefined);
   });
 

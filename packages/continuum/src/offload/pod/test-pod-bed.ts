@@ -181,7 +181,7 @@ export async function startPodBed(options: PodBedOptions = {}) {
     const home = homeOf(client, isConsumer ? CONSUMER : PROVIDER, options.logger ?? silentLogger);
     const part: PodOffloader | GuestPods = isConsumer
       ? new PodOffloader({ home, nodes, twins, sites })
-      : new GuestPods({ home, contracts, givenUpMs: 300 });
+      : new GuestPods({ home, contracts, givenUpMs: 300, drainGraceMs: 0 });
     running.set(which, runParts(home, part));
     return part;
   };
