@@ -32,7 +32,7 @@ export interface TwinNamespace {
 export function guestPod(shadow: ShadowPod, twin: TwinNamespace): Pod {
   const { name = "", namespace = "" } = shadow.metadata;
   // Ephemeral containers cannot be part of a new pod: they are added once it is there.
-  const { ephemeralContainers: _ephemeralContainers, ...spec } = wantedSpec(shadow);
+  const { ephemeralContainers: _ephemeralContainers, serviceAccount: _serviceAccount, ...spec } = wantedSpec(shadow);
   return {
     apiVersion: "v1",
     kind: "Pod",

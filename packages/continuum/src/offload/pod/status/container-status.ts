@@ -81,7 +81,8 @@ function resources(status: Fields): Pick<ContainerStatus, "resources" | "allocat
   const actual = { requests: amounts(requests), limits: amounts(limits) };
   return {
     ...(allocated && { allocatedResources: allocated }),
-    ...((actual.requests || actual.limits) && {
+    // Its presence alone says that the node can resize the container.
+    ...(isObject(status.resources) && {
       resources: {
         ...(actual.requests && { requests: actual.requests }),
         ...(actual.limits && { limits: actual.limits }),

@@ -12,6 +12,8 @@ export interface ConditionInput {
   readonly initialized: boolean;
   readonly sandboxReady: boolean;
   readonly statuses: ReadonlyMap<string, ContainerStatus>;
+  /** The provider ends the guest, though the pod is to stay: another will be made. */
+  readonly isLeaving?: boolean;
   readonly disrupted?: { readonly reason: string; readonly message: string };
   readonly offloaded?: Omit<NewCondition, "type">;
   readonly now: number;
@@ -40,7 +42,15 @@ function initialized({ pod, phase, initialized: isInitialized }: ConditionInput)
   return { type, status: "False", reason: "ContainersNotInitialized" };
 }
 
-function ready(type: string, { pod, phase, statuses }: ConditionInput): NewCondition {
+function ready(type: string, { pod, phase, statuses, isLeaving }: ConditionInput): NewCondition {
+  if (isLeaving && type === "Ready" && phase === "Running") {
+    return {
+      type,
+      status: "False",
+      reason: "Recreating",
+      message: "the provider moves the pod to another of its nodes",
+    };
+  }
   if (phase === "Succeeded") return { type, status: "False", reason: "PodCompleted" };
   if (phase === "Failed") return { type, status: "False", reason: "PodFailed" };
   const { containers = [], initContainers = [] } = pod.spec ?? {};

@@ -140,6 +140,14 @@ describe("the status of a pod that runs elsewhere", () => {
     assert.equal(status?.podIP, undefined);
   });
 
+  it("is not ready while the provider takes the guest from a node, unless the pod itself is to go", () => {
+    const guest = { metadata: { deletionTimestamp: "2030-01-01T00:30:00Z" }, status: running };
+    assert.equal(condition(map(undefined, { guest }), "Ready")?.reason, "Recreating");
+    const pod = podOf();
+    pod.metadata.deletionTimestamp = "2030-01-01T00:30:00Z";
+    assert.equal(condition(map(undefined, { guest, pod }), "Ready")?.status, "True");
+  });
+
   it("keeps the time of a condition that has not changed", () => {
     const first = map(running);
     const pod = podOf({ ...first });

@@ -13,7 +13,7 @@ export interface StatusSources {
   readonly pod: Pod;
   /** What the provider says; hostile. Absent where there is none. */
   readonly shadow?: Pick<ShadowPod, "status">;
-  readonly guest?: Pick<Pod, "status">;
+  readonly guest?: { readonly metadata?: { readonly deletionTimestamp?: string }; readonly status?: Pod["status"] };
   /** Addresses of the virtual node. */
   readonly hostIPs: readonly string[];
   readonly now: number;
@@ -55,6 +55,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     sandboxReady: condition(guest, "PodReadyToStartContainers")?.status === "True" || phase === "Running",
     statuses: new Map([...statuses.init, ...statuses.main].map((status) => [status.name, status])),
     ...(phase === "Failed" && disruption(guest)),
+    isLeaving: sources.guest?.metadata?.deletionTimestamp !== undefined && pod.metadata.deletionTimestamp === undefined,
     ...(offloaded && { offloaded }),
   };
   return {
