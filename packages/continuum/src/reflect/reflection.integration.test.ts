@@ -4,9 +4,11 @@ import { CONSUMER_LABEL, MANAGED_LABEL, Offloading, Site } from "@fjord/api";
 import {
   ConfigMap,
   CoreEvent,
+  Discovery,
   defineKind,
   EndpointSlice,
   Ingress,
+  Namespace,
   NetworkPolicy,
   PersistentVolumeClaim,
   Pod,
@@ -14,7 +16,7 @@ import {
   Secret,
   Service,
 } from "@fjord/kube";
-import { agentReady } from "@fjord/testbed/agents";
+import { agentReady, fjord } from "@fjord/testbed/agents";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { boatDefinitions, boatRole, configMap, pod, secret, service } from "./test-objects.ts";
 import { NAMESPACE, ReflectionBed } from "./test-reflection-bed.ts";
@@ -159,13 +161,7 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     ]);
   });
 
-  it("protects guests by the budget of the whole, and gives pods their claims", async () => {
-    const claim = {
-      apiVersion: "v1",
-      kind: "PersistentVolumeClaim",
-      metadata: { name: "books" },
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
-    };
+  it("protects guests by the budget of the whole", async () => {
     const budget = {
       apiVersion: "policy/v1",
       kind: "PodDisruptionBudget",
@@ -173,12 +169,34 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       spec: { minAvailable: 1, selector: { matchLabels: { app: "member" } } },
     };
     const members = ["member-0", "member-1"].map((name) => pod(name, {}, { app: "member" }));
-    await bed.apply("home", NAMESPACE, budget, claim, ...members);
+    await bed.apply("home", NAMESPACE, budget, ...members);
     await bed.twinOf(PodDisruptionBudget, "quorum", ({ spec }) => spec?.minAvailable === 1);
-    assert.equal(await bed.find(bed.away, PersistentVolumeClaim, "books", bed.twin), undefined);
     await bed.kubectl("home", "delete", "pods", "-l", "app=member", "-n", NAMESPACE, "--wait=false");
     await bed.noTwinOf(PodDisruptionBudget, "quorum");
-    await bed.kubectl("home", "delete", "pdb,pvc", "-n", NAMESPACE, "--all", "--wait=false");
+    await bed.kubectl("home", "delete", "pdb", "quorum", "-n", NAMESPACE);
+  });
+
+  it("gives pods their claims, keeps these for as long as the originals, and tells how they are", async () => {
+    const claim = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "books" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    };
+    const volumes = [{ name: "books", persistentVolumeClaim: { claimName: "books" } }];
+    // Without the scheduler, which would wait for a volume here.
+    await bed.apply("home", NAMESPACE, claim, pod("scholar", {}, {}, { volumes, nodeName: bed.provider }));
+    const twin = await bed.twinOf(PersistentVolumeClaim, "books");
+    assert.deepEqual(twin.spec?.resources?.requests, { storage: "1Gi" });
+    await bed.eventually(
+      "the claim's condition at home",
+      () => bed.home.get(PersistentVolumeClaim, { name: "books", namespace: NAMESPACE }),
+      ({ status }) => status?.conditions?.some(({ reason }) => reason === "Pending") ?? false,
+    );
+    await bed.kubectl("home", "delete", "pod", "scholar", "-n", NAMESPACE);
+    assert.equal((await bed.twinOf(PersistentVolumeClaim, "books")).metadata.deletionTimestamp, undefined);
+    await bed.kubectl("home", "delete", "pvc", "books", "-n", NAMESPACE, "--wait=false");
+    await bed.noTwinOf(PersistentVolumeClaim, "books");
   });
 
   it("tells the own pod what happens to its guest, in words of the own site", async () => {
@@ -281,4 +299,94 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     ]);
     await bed.kubectl("home", "delete", "service", "stays", "comes", "-n", NAMESPACE);
   });
+
+  it("shows the provider nothing but what is needed there, and leaves nothing behind", async () => {
+    const namespace = "vault";
+    const twin = await bed.offload(namespace);
+    const [needed, hidden] = [configMap("needed"), configMap("hidden")];
+    const job = {
+      apiVersion: "batch/v1",
+      kind: "Job",
+      metadata: { name: "hidden-job" },
+      spec: { suspend: true, template: { spec: { restartPolicy: "Never", containers: [{ name: "a", image: "a" }] } } },
+    };
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "hidden-account" } };
+    const token = {
+      ...secret("hidden-token"),
+      metadata: {
+        name: "hidden-token",
+        annotations: { "kubernetes.io/service-account.name": "hidden-account", "fjord.dev/reflect": "true" },
+      },
+      type: "kubernetes.io/service-account-token",
+    };
+    const quota = {
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { name: "hidden-quota" },
+      spec: { hard: { pods: "50" } },
+    };
+    const role = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { name: "hidden-role" },
+      rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
+    };
+    const claim = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "hidden-claim" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    };
+    const silent = {
+      ...service("hidden-service"),
+      metadata: { name: "hidden-service", annotations: { "fjord.dev/reflect": "false" } },
+    };
+    const objects = [needed, hidden, secret("hidden-secret"), job, account, token, quota, role, claim, silent];
+    await bed.apply("home", namespace, ...objects, service("open"));
+    await bed.apply("home", namespace, pod("guest", { envFrom: [{ configMapRef: { name: "needed" } }] }));
+    await bed.twinOf(ConfigMap, "needed", undefined, twin);
+    await bed.twinOf(Service, "open", undefined, twin);
+    await bed.twinOf(Pod, "guest", undefined, twin);
+    assert.deepEqual(await everythingIn(twin), [
+      "configmaps/kube-root-ca.crt",
+      "configmaps/needed",
+      "pods/guest",
+      "rolebindings/fjord-tenant",
+      "serviceaccounts/default",
+      "services/open",
+      "shadowpods/guest",
+    ]);
+    const all = await bed.kubectl(
+      "away",
+      "get",
+      "configmaps,secrets,services,pods,shadowpods",
+      "-n",
+      twin,
+      "-o",
+      "yaml",
+    );
+    assert.doesNotMatch(all, /hidden/);
+    await bed.kubectl("home", "delete", "pod", "guest", "-n", namespace);
+    await bed.noTwinOf(ConfigMap, "needed", twin);
+    await fjord(bed.continuum.site(bed.consumer), "unoffload", namespace, "--timeout=120s");
+    const look = () => bed.find(bed.away, Namespace, twin, "");
+    await bed.eventually("the end of the twin", look, (found) => found === undefined);
+    const kept = await bed.kubectl("home", "get", "configmaps,services", "-n", namespace, "-o", "name");
+    assert.match(kept, /configmap\/needed\n(.*\n)*service\/open/);
+  });
+
+  /** All namespaced objects but events, slices of the cluster's own controller, and leases. */
+  async function everythingIn(namespace: string): Promise<string[]> {
+    const { resources } = await new Discovery(bed.away).surface();
+    const kinds = resources.filter(({ kind, verbs }) => kind.namespaced && verbs.includes("list"));
+    const seen = new Set<string>();
+    for (const { kind } of kinds) {
+      if (["events", "endpoints", "podmetrics"].includes(kind.plural)) continue;
+      const { items } = await bed.away.list(kind, { namespace });
+      for (const { metadata } of items)
+        if (metadata.labels?.["endpointslice.kubernetes.io/managed-by"] !== "endpointslice-controller.k8s.io")
+          seen.add(`${kind.plural}/${metadata.name}`);
+    }
+    return [...seen].sort();
+  }
 });

@@ -15,9 +15,14 @@ export function secret(name: string): object {
   return { ...v1, kind: "Secret", metadata: { name }, stringData: { key: name } };
 }
 
-export function pod(name: string, container: object = {}, labels: object = {}): object {
+export function pod(name: string, container: object = {}, labels: object = {}, spec: object = {}): object {
   const containers = [{ name: "main", image: "registry.example/main:1", ...container }];
-  return { ...v1, kind: "Pod", metadata: { name, labels }, spec: { containers, terminationGracePeriodSeconds: 1 } };
+  return {
+    ...v1,
+    kind: "Pod",
+    metadata: { name, labels },
+    spec: { containers, terminationGracePeriodSeconds: 1, ...spec },
+  };
 }
 
 /** Boats go out, buoys come in. */

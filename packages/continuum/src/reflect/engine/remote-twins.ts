@@ -16,6 +16,9 @@ export interface RemoteTwinsOptions<T extends KubeObject> {
   readonly onSync: () => void;
 }
 
+/** How long a watch goes on that shows nothing. */
+const REST_MS = 20_000;
+
 /** The own twins of one kind at one site, by one watch over all of its namespaces. */
 export class RemoteTwins<T extends KubeObject> {
   readonly site: RemoteSite;
@@ -25,6 +28,9 @@ export class RemoteTwins<T extends KubeObject> {
   /** By `namespace/name`: own writes that the watch has not shown yet. */
   readonly #written = new Map<string, T>();
   readonly #stop = new AbortController();
+  #watching: AbortController | undefined;
+  #run: Promise<void> = Promise.resolve();
+  #cancelRest = () => {};
 
   constructor(options: RemoteTwinsOptions<T>) {
     this.#options = options;
@@ -43,7 +49,14 @@ export class RemoteTwins<T extends KubeObject> {
       logger,
     });
     const tell = ({ metadata }: T) => options.onChange(metadata.namespace ?? "", metadata.name ?? "");
-    this.#cache.addHandler({ onAdd: tell, onUpdate: (_, twin) => tell(twin), onDelete: tell });
+    this.#cache.addHandler({
+      onAdd: tell,
+      onUpdate: (_, twin) => tell(twin),
+      onDelete: (twin) => {
+        tell(twin);
+        if (this.#cache.hasSynced) this.#restLater();
+      },
+    });
   }
 
   get hasSynced(): boolean {
@@ -55,12 +68,15 @@ export class RemoteTwins<T extends KubeObject> {
   }
 
   start(): void {
-    const { signal } = this.#stop;
-    void this.#cache.run(signal);
-    this.#cache.waitForSync(signal).then(
-      () => this.#options.onSync(),
+    this.#watch();
+    const { means } = this.#options;
+    this.#cache.waitForSync(this.#stop.signal).then(
+      () => {
+        this.#options.onSync();
+        this.#restLater();
+      },
       (error) =>
-        this.#options.means.logger.debug("a list of twins was given up", {
+        means.logger.debug("a list of twins was given up", {
           kind: this.#cache.kind.kind,
           error: describeError(error),
         }),
@@ -68,7 +84,27 @@ export class RemoteTwins<T extends KubeObject> {
   }
 
   stop(): void {
+    this.#cancelRest();
     this.#stop.abort();
+    this.#watching?.abort();
+  }
+
+  #watch(): void {
+    if (this.#watching !== undefined || this.#stop.signal.aborted) return;
+    const watching = new AbortController();
+    this.#watching = watching;
+    this.#run = this.#run.then(() => this.#cache.run(watching.signal));
+  }
+
+  /** A kind of which a site has no twin needs no watch: nobody else makes any. The next one that is made begins it again. */
+  #restLater(): void {
+    this.#cancelRest();
+    if (this.#cache.size > 0) return;
+    this.#cancelRest = this.#options.means.clock.after(REST_MS, () => {
+      if (this.#cache.size > 0 || this.#written.size > 0) return;
+      this.#watching?.abort();
+      this.#watching = undefined;
+    });
   }
 
   /** The twin as it is known to be: what was written last, or what the watch has shown since. */
@@ -85,10 +121,13 @@ export class RemoteTwins<T extends KubeObject> {
   }
 
   async align(twin: T | undefined, wanted: WantedTwin | undefined, signal: AbortSignal): Promise<Alignment<T>> {
+    if (wanted !== undefined) this.#watch();
     const alignment = await this.#writer.align(twin, wanted, signal);
     if (alignment.done === "Created" || alignment.done === "Patched") {
       const { namespace = "", name = "" } = alignment.twin.metadata;
       this.#written.set(`${namespace}/${name}`, alignment.twin);
+      // It may have come to rest meanwhile.
+      this.#watch();
     }
     if (alignment.done === "Deleted" && twin !== undefined)
       this.#written.delete(`${twin.metadata.namespace}/${twin.metadata.name}`);

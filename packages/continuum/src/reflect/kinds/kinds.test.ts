@@ -109,6 +109,39 @@ describe("the twin of a claim", () => {
   });
 });
 
+describe("the status of a claim", () => {
+  const claim = (status: object): PersistentVolumeClaim => ({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata,
+    status,
+  });
+  const from = (twin: object, own: object = {}) =>
+    persistentVolumeClaims.statusFrom?.(claim(twin), claim(own), contextOf()) as PersistentVolumeClaim["status"];
+
+  it("tells of its twin in a condition, and keeps what the own cluster says", () => {
+    const resizing = { type: "Resizing", status: "True" };
+    const status = from({ phase: "Bound", capacity: { storage: "2Gi" } }, { phase: "Pending", conditions: [resizing] });
+    assert.equal(status?.phase, "Pending");
+    assert.deepEqual(status?.conditions, [
+      resizing,
+      {
+        type: "fjord.dev/provider",
+        status: "True",
+        reason: "Bound",
+        message: "the claim's twin at provider is Bound, of 2Gi",
+      },
+    ]);
+    assert.deepEqual(from({ phase: "Bound", capacity: { storage: "2Gi" } }, status), status);
+  });
+
+  it("believes nothing that is not a phase or a size", () => {
+    const [condition] = from({ phase: "Evil", capacity: { storage: "\u001b[31m" } })?.conditions ?? [];
+    assert.equal(condition?.reason, "Pending");
+    assert.equal(condition?.message, "the claim's twin at provider is Pending");
+  });
+});
+
 describe("the twin of a NetworkPolicy", () => {
   const policy = (spec: NetworkPolicy["spec"]): NetworkPolicy => ({
     apiVersion: "networking.k8s.io/v1",

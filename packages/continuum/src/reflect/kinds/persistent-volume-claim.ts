@@ -1,4 +1,5 @@
 import { PersistentVolumeClaim } from "@fjord/kube";
+import type { SiteId } from "../../identity/site-identity.ts";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { classAt } from "./remote-class.ts";
 
@@ -28,4 +29,23 @@ export const persistentVolumeClaims: ReflectedKind<PersistentVolumeClaim> = {
   seen: ({ spec = {} }, { spec: wanted }): Body => ({
     spec: { ...(wanted as Spec), resources: { requests: spec.resources?.requests ?? {} } },
   }),
+  statusFrom: (twin, { status = {} }, { site }): Body => {
+    const own = conditionOf(twin, site);
+    return { ...status, conditions: [...(status.conditions ?? []).filter(({ type }) => type !== own.type), own] };
+  },
 };
+
+/** A condition, and not the phase: that is the own cluster's to say, which knows nothing of the volume elsewhere. */
+function conditionOf({ status }: PersistentVolumeClaim, site: SiteId) {
+  const phase = phases.find((known) => known === status?.phase) ?? "Pending";
+  const capacity: unknown = status?.capacity?.storage;
+  const size = typeof capacity === "string" && /^[0-9.]{1,16}[A-Za-z]{0,2}$/.test(capacity) ? capacity : undefined;
+  return {
+    type: `fjord.dev/${site}`,
+    status: phase === "Bound" ? "True" : "False",
+    reason: phase,
+    message: `the claim's twin at ${site} is ${phase}${size === undefined ? "" : `, of ${size}`}`,
+  };
+}
+
+const phases = ["Pending", "Bound", "Lost"] as const;
