@@ -48,14 +48,21 @@ const context: CommandContext = {
 };
 
 try {
-  const asked = process.argv[2] ?? "";
+  const words = process.argv.slice(2).flatMap(kubectlWay);
+  const asked = words[0] ?? "";
   const one = commands[family[asked] ?? asked];
   const needed = one === undefined || asked === "completion" ? Object.values(commands) : [one];
   for (const load of needed) (await load())(program, context);
-  await program.parseAsync();
+  await program.parseAsync(words, { from: "user" });
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode;
   else report(error);
+}
+
+/** kubectl takes `-o=json` for `-o json`. */
+function kubectlWay(word: string): string[] {
+  const [, option, value] = /^(-[a-z])=(.*)$/s.exec(word) ?? [];
+  return option === undefined || value === undefined ? [word] : [option, value];
 }
 
 /** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */

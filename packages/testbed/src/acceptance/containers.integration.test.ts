@@ -26,7 +26,7 @@ const SERVER = [
 
 const skip = realNodesSkip();
 
-describe("containers at another site", { skip, timeout: 240_000 }, () => {
+describe("containers at another site", { skip, timeout: 600_000 }, () => {
   let bed: AcceptanceBed;
   let directory: string;
 

@@ -24,7 +24,7 @@ interface NodeShape {
   };
 }
 
-describe("two sites, one a minor behind the other, each a node of the other", { skip, timeout: 300_000 }, () => {
+describe("two sites, one a minor behind the other, each a node of the other", { skip, timeout: 600_000 }, () => {
   let bed: AcceptanceBed;
   let before1: string[];
   let before2: string[];

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { newObject, Offloading, Peering, Site } from "@fjord/api";
+import { customResourceDefinitions } from "@fjord/api/manifests";
+import { sleep, systemClock } from "@fjord/base";
+import { CustomResourceDefinition, KubeClient, Namespace } from "@fjord/kube";
+import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { parse } from "yaml";
+
+const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
+
+describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 }, () => {
+  let site: TestSite;
+  let client: KubeClient;
+
+  before(async () => {
+    site = await startTestSite();
+    client = new KubeClient(site.config, { closeGraceMs: 500 });
+  });
+
+  after(async () => {
+    await client?.close();
+    await site?.stop();
+  });
+
+  const fjord = (...args: readonly string[]) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const env = { ...process.env, KUBECONFIG: site.kubeconfig };
+      execFile(process.execPath, [cli, ...args], { env }, (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err });
+      });
+    });
+
+  it("says what to do where there is no Fjord", async () => {
+    for (const args of [["sites"], ["status"], ["peer", "x", "--cpu=1"], ["offload", "default"], ["cordon", "x"]]) {
+      const { code, out, err } = await fjord(...args);
+      assert.deepEqual([code, out], [1, ""], args.join(" "));
+      assert.match(
+        err,
+        /^error: https:\S+ does not know Fjord's kinds.*\nInstall Fjord there first: `fjord-agent install`/,
+      );
+    }
+  });
+
+  it("says what to do where no agent runs", async () => {
+    await install(client);
+    assert.deepEqual(await fjord("status"), { code: 0, out: "there are no sites here yet\n", err: "" });
+    const { code, err } = await fjord("pair", "token");
+    assert.equal(code, 1);
+    assert.match(err, /no agent has introduced itself at https:\S+ yet\nStart the agent of this site/);
+  });
+
+  it("lists in kubectl's formats", async () => {
+    for (const name of ["harbour", "lively-wave"])
+      await client.create(Site, newObject(Site, { metadata: { name }, spec: { tier: "edge" } }));
+    assert.match((await fjord("sites")).out, /^NAME +ROLE +TIER .*\nharbour +<none> +edge .*\nlively-wave .*\n$/);
+    assert.match((await fjord("sites", "-o", "wide")).out, /^NAME .* ID +VERSION +ENDPOINTS\n/);
+    assert.equal((await fjord("sites", "-o", "name")).out, "site.fjord.dev/harbour\nsite.fjord.dev/lively-wave\n");
+    const json = JSON.parse((await fjord("sites", "-o=json")).out) as { items: Site[] };
+    assert.deepEqual(
+      json.items.map(({ kind, metadata }) => [kind, metadata.name]),
+      [
+        ["Site", "harbour"],
+        ["Site", "lively-wave"],
+      ],
+    );
+    assert.equal((parse((await fjord("sites", "-o", "yaml")).out) as { kind: string }).kind, "List");
+    const wrong = await fjord("sites", "-o", "toml");
+    assert.deepEqual([wrong.code, /Allowed choices are wide, json, yaml, name/.test(wrong.err)], [1, true]);
+  });
+
+  it("knows what was probably meant", async () => {
+    const peer = await fjord("peer", "lively-wve", "--cpu=1");
+    assert.equal(peer.code, 1);
+    assert.match(peer.err, /there is no site lively-wve here \(did you mean lively-wave\?\)/);
+    assert.match((await fjord("drain", "habour")).err, /called habour here \(did you mean harbour\?\)/);
+    assert.match((await fjord("offload", "defalt")).err, /no namespace defalt here \(did you mean default\?\)/);
+    assert.match((await fjord("pear")).err, /unknown command 'pear'\n\(Did you mean peer\?\)/);
+    assert.match(
+      (await fjord("peer", "lively-wave")).err,
+      /--cpu, --memory cannot be left out: say how much is wanted/,
+    );
+    assert.match((await fjord("peer", "lively-wave", "--cpu=much")).err, /--cpu cannot be much: it must be an amount/);
+  });
+
+  it("repeats do no harm, and repeating a peering with other amounts resizes it", async () => {
+    for (const cpu of ["2", "2", "3"])
+      assert.equal((await fjord("peer", "lively-wave", `--cpu=${cpu}`, "--memory=1Gi", "--no-wait")).code, 0);
+    assert.deepEqual((await client.get(Peering, { name: "lively-wave" })).spec.resources, { cpu: "3", memory: "1Gi" });
+    await fjord("peer", "lively-wave", "--cpu=3", "--no-wait");
+    assert.deepEqual((await client.get(Peering, { name: "lively-wave" })).spec.resources, { cpu: "3" });
+    assert.match(
+      (await fjord("peer", "harbour", "--name=lively-wave", "--cpu=1")).err,
+      /Give the new one another name/,
+    );
+    assert.equal((await fjord("unpeer", "lively-wave", "--no-wait")).out, "peering lively-wave ended\n");
+    assert.deepEqual(await fjord("unpeer", "lively-wave"), {
+      code: 0,
+      out: "there is no peering with lively-wave\n",
+      err: "",
+    });
+  });
+
+  it("takes the namespace as a word or by -n", async () => {
+    for (const args of [["default"], ["-n", "default"], ["default", "--namespace=default"]]) {
+      assert.equal((await fjord("offload", ...args, "--no-wait")).out, "namespace default offloaded\n");
+      assert.equal((await client.get(Offloading, { name: "offloading", namespace: "default" })).spec.pods, "Both");
+      assert.equal((await fjord("unoffload", ...args)).out, "namespace default is home\n");
+    }
+    assert.equal((await fjord("unoffload", "default")).out, "namespace default was not offloaded\n");
+    assert.match((await fjord("offload")).err, /say which one is meant/);
+    assert.match((await fjord("offload", "a", "-n=b")).err, /--namespace cannot be b: a is named too/);
+  });
+
+  it("gives up waiting in time, and says that the wish stands", async () => {
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "alone" } });
+    const { code, err } = await fjord("offload", "alone", "--timeout=500ms");
+    assert.equal(code, 1);
+    assert.match(err, /^waiting for the agent\nerror: namespace alone had no twin within 0.5 s; .*\nThe wish stands/);
+  });
+});
+
+async function install(client: KubeClient): Promise<void> {
+  for (const definition of customResourceDefinitions()) {
+    await client.create(CustomResourceDefinition, definition as CustomResourceDefinition);
+  }
+  for (;;) {
+    const { items } = await client.list(CustomResourceDefinition);
+    const isServed = ({ status }: CustomResourceDefinition) =>
+      status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True");
+    if (items.every(isServed)) return;
+    await sleep(systemClock, 50);
+  }
+}
