@@ -107,7 +107,9 @@ class ChaosRun {
   }
 
   async #peer(): Promise<void> {
-    const sharing = { resources: { cpu: SHARED_CPU, memory: "400Gi", pods: SHARED_PODS } };
+    // Short contracts: they are renewed all the time, in the midst of trouble.
+    const contractLifetime = "90s";
+    const sharing = { resources: { cpu: SHARED_CPU, memory: "400Gi", pods: SHARED_PODS }, contractLifetime };
     for (const site of SITES) await this.#continuum.share(site, sharing);
     for (const { consumer, provider } of BONDS)
       await this.#continuum.peer(

@@ -9,7 +9,7 @@ export interface PlanOptions {
   readonly ms: number;
   /** Mean milliseconds between two wishes of users. @default 900 */
   readonly wishEvery?: number;
-  /** Mean milliseconds between two troubles. @default 3500 */
+  /** Mean milliseconds between two troubles. @default 2500 */
   readonly troubleEvery?: number;
 }
 
@@ -22,14 +22,18 @@ export interface Plan {
 }
 
 /** Everything that will be done, and when: a pure function of the seed and the length. */
-export function makePlan({ seed, ms, wishEvery = 900, troubleEvery = 3_500 }: PlanOptions): Plan {
+export function makePlan({ seed, ms, wishEvery = 900, troubleEvery = 2_500 }: PlanOptions): Plan {
   // Two sources, so that other troubles leave the users' wishes as they are.
   const users = new Dice(seededRandom(seed));
   const fate = new Dice(seededRandom(seed ^ 0x5eed));
   const planner = new Planner(users);
   const unnumbered: Omit<Step, "number">[] = planner.beginning().map((action) => ({ at: 0, action }));
   for (let at = users.around(wishEvery); at < ms; at += users.around(wishEvery)) {
-    unnumbered.push({ at, action: planner.next() });
+    const action = planner.next();
+    unnumbered.push({ at, action });
+    // What is closed is opened soon, or all pods would end up at home.
+    const opened = at + users.around(6_000);
+    if (action.do === "stand" && opened < ms) unnumbered.push({ at: opened, action: { ...action, standing: "Open" } });
   }
   unnumbered.push(...troubles(fate, ms, troubleEvery));
   const steps = unnumbered.toSorted((a, b) => a.at - b.at).map((step, i) => ({ ...step, number: i + 1 }));
@@ -124,7 +128,6 @@ class Planner {
             ...dice.one(BONDS),
             side: dice.one(["consumer", "provider"] as const),
             standing: dice.weighed([
-              [4, "Open"],
               [3, "Cordoned"],
               [1, "Drained"],
             ] as const),
