@@ -154,7 +154,7 @@ export class InwardReflection {
     const { clock, random, logger } = home;
     const stop = new AbortController();
     const scope = { namespace: twinNamespace };
-    const timing = { ...remoteTiming, backoffMaxMs: 30_000 };
+    const timing = { ...remoteTiming, backoffMaxMs: 5_000 };
     const cache = new Cache({ kind, client: site.kube, scope, timing, clock, random, logger, omitManagedFields: true });
     const tell = ({ metadata }: DynamicObject) => this.#enqueue(site.id, namespace, metadata.name ?? "");
     cache.addHandler({ onAdd: tell, onUpdate: (_, object) => tell(object), onDelete: tell });

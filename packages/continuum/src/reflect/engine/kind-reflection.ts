@@ -166,7 +166,7 @@ export class KindReflection<T extends KubeObject> {
       if (twins.twinOf(site, namespace) !== twinNamespace) return done();
       counters.error(this.resource, error instanceof ApiError ? "refused" : "failed");
       if (source !== undefined && error instanceof ApiError && error.statusCode < 500 && context.failures > 1)
-        this.#warn(source, "ReflectionFailed", `it has no twin at ${site}: ${describeError(error)}`);
+        this.#warn(source, "ReflectionFailed", `its twin at ${site} is not as it should be: ${readable(error)}`);
       throw error;
     }
   }
@@ -295,4 +295,12 @@ export class KindReflection<T extends KubeObject> {
     this.#remotes.set(id, remote);
     remote.start();
   }
+}
+
+/** What a provider answers is shown to people: it is short, and nothing that a terminal would act on. */
+function readable(error: unknown): string {
+  return describeError(error)
+    .slice(0, 512)
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, " ");
 }

@@ -1,16 +1,23 @@
+import type { Pod } from "@fjord/kube";
 import type { SiteId } from "../../identity/site-identity.ts";
 import type { OffloadedPod, OffloadedPods } from "../../offload/offloaded-pods.ts";
-import { type PodReferences, referencesOf } from "./pod-references.ts";
+import { referencesOf } from "./pod-references.ts";
 
 interface Known {
   readonly uid: string;
   readonly site: SiteId;
-  readonly references: PodReferences;
+  /** `resource` and `name` of each object that it needs, on two lines. */
+  readonly needs: readonly string[];
 }
+
+/** Every pod names it, and every cluster has its own. */
+const EVERYWHERE = "kube-root-ca.crt";
 
 /** As a resource: the pods themselves, which are counted but not named. */
 export const PODS = "pods";
-const itself: ReadonlySet<string> = new Set([""]);
+
+/** What pods need that name nothing: one list for the many of these. */
+const ONLY_ITSELF: readonly string[] = [`${PODS}\n`];
 
 /** Told of an object that pods at a site have begun or ceased to need. */
 export type ReferenceListener = (site: SiteId, namespace: string, resource: string, name: string) => void;
@@ -61,7 +68,7 @@ export class SiteReferences {
     const touched = new Set<string>();
     if (offloaded === undefined) this.#known.delete(key);
     else {
-      const now: Known = { uid, site: offloaded.node.site, references: referencesOf(offloaded.pod) };
+      const now: Known = { uid, site: offloaded.node.site, needs: needsOf(offloaded.pod) };
       this.#known.set(key, now);
       this.#count(namespace, now, 1, touched);
     }
@@ -69,16 +76,13 @@ export class SiteReferences {
     for (const each of touched) this.#tell(each);
   }
 
-  #count(namespace: string, { site, references }: Known, by: 1 | -1, touched: Set<string>): void {
-    const needed = { ...references, [PODS]: itself } as Readonly<Record<string, ReadonlySet<string>>>;
-    for (const [resource, names] of Object.entries(needed)) {
-      for (const name of names) {
-        const key = keyOf(site, namespace, resource, name);
-        const count = (this.#counts.get(key) ?? 0) + by;
-        if (count > 0) this.#counts.set(key, count);
-        else this.#counts.delete(key);
-        if (count === 0 || (by === 1 && count === 1)) touched.add(key);
-      }
+  #count(namespace: string, { site, needs }: Known, by: 1 | -1, touched: Set<string>): void {
+    for (const need of needs) {
+      const key = `${site}\n${namespace}\n${need}`;
+      const count = (this.#counts.get(key) ?? 0) + by;
+      if (count > 0) this.#counts.set(key, count);
+      else this.#counts.delete(key);
+      if (count === 0 || (by === 1 && count === 1)) touched.add(key);
     }
   }
 
@@ -90,4 +94,12 @@ export class SiteReferences {
 
 function keyOf(site: SiteId, namespace: string, resource: string, name: string): string {
   return `${site}\n${namespace}\n${resource}\n${name}`;
+}
+
+function needsOf(pod: Pod): readonly string[] {
+  const references = Object.entries(referencesOf(pod)) as [string, ReadonlySet<string>][];
+  const needs = references.flatMap(([resource, names]) =>
+    [...names].filter((name) => name !== EVERYWHERE).map((name) => `${resource}\n${name}`),
+  );
+  return needs.length === 0 ? ONLY_ITSELF : [...ONLY_ITSELF, ...needs];
 }
