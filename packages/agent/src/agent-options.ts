@@ -18,6 +18,8 @@ export interface AgentOptions {
   readonly admissionPort: number;
   /** The Service in the agent's namespace by which the own API server reaches admission. @default the internal address */
   readonly admissionService?: { readonly name: string; readonly port: number };
+  /** What namespaces of consumers are labelled with, such as levels of pod security. */
+  readonly twinLabels?: Readonly<Record<string, string>>;
   /** Where health and metrics are served. */
   readonly metrics: { readonly host: string; readonly port: number };
   readonly leaderElect: boolean;

@@ -93,7 +93,14 @@ export class Agent {
     const parked = new ParkedConnections({ clock });
     const remotes = new LiveRemoteSites({ sites: knownSites, tls, parked, clock, random, logger });
     const store = new ContractStore(home);
-    const provider = providerSide({ home, config, own, store, metrics: counters.peers });
+    const provider = providerSide({
+      home,
+      config,
+      own,
+      store,
+      metrics: counters.peers,
+      twinLabels: this.#options.twinLabels ?? {},
+    });
     const tokens = new PairingTokens({ client, namespace, clock, logger });
     const ownApi = new OwnApi({ client, clock, logger });
     const about = () => ({ name, endpoints: own.endpoints() });
@@ -172,7 +179,7 @@ export class Agent {
       ...(clientCa !== undefined && { clientCa }),
     });
     const { target, names } = admissionTarget(this.#options, address);
-    const { current } = await loadChain(client, namespace, names, clock.now(), signal);
+    const { current } = await patiently(() => loadChain(client, namespace, names, clock.now(), signal), patience);
     const admission = new AdmissionServer({
       host: address,
       port: this.#options.admissionPort,

@@ -19,6 +19,7 @@ export interface ProviderSideOptions {
   readonly own: OwnSite;
   readonly store: ContractStore;
   readonly metrics: PeerMetrics;
+  readonly twinLabels?: Readonly<Record<string, string>>;
 }
 
 export interface ProviderSide {
@@ -30,7 +31,8 @@ export interface ProviderSide {
 }
 
 /** What makes a site a provider: contracts, tenants, the proxy, twin namespaces, guests. */
-export function providerSide({ home, config, own, store, metrics }: ProviderSideOptions): ProviderSide {
+export function providerSide(options: ProviderSideOptions): ProviderSide {
+  const { home, config, own, store, metrics, twinLabels: labels = {} } = options;
   const { clock, logger } = home;
   const book = new ContractBook({ home, store, ownSite: own.object });
   const contracts = new ProviderContracts({ home, store, book, used: (contract) => guests.used(contract) });
@@ -49,6 +51,7 @@ export function providerSide({ home, config, own, store, metrics }: ProviderSide
     // What a consumer may have twins of is for the owner of this site to say.
     customResources: () => (own.object()?.spec.reflection ?? []).filter(({ policy }) => policy !== "Never"),
     isTwinOf: (consumer, namespace) => namespaces.isTwinOf(consumer, namespace),
+    isExpected: (consumer) => !store.complete || book.of(consumer).length > 0,
     onWritten: ({ path, verb, body }) => {
       if (path.resource !== "shadowpods" || path.namespace === undefined) return;
       guests.see({ verb, namespace: path.namespace, name: path.name ?? "", body: JSON.parse(body.toString("utf8")) });
@@ -57,7 +60,7 @@ export function providerSide({ home, config, own, store, metrics }: ProviderSide
     clock,
     logger,
   });
-  const twins = new TwinNamespaceController({ home, tenants, role: TENANT_CLUSTER_ROLE });
+  const twins = new TwinNamespaceController({ home, tenants, role: TENANT_CLUSTER_ROLE, labels });
   const routes = [...contractRoutes.routes, new GuestUsage({ home }).route];
   return { book, contractRoutes, routes, proxy, runnables: [contracts, tenants, twins, guests] };
 }

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOption, endpointOption, listenOption, nameOption, portOption } from "./option-values.ts";
+import {
+  addressOption,
+  endpointOption,
+  labelOption,
+  listenOption,
+  nameOption,
+  portOption,
+  serviceOption,
+} from "./option-values.ts";
 
 test("where to listen", () => {
   assert.deepEqual(listenOption("--listen", "0.0.0.0:7443"), { host: "0.0.0.0", port: 7443 });
@@ -17,6 +25,16 @@ test("ports, addresses, names", () => {
   assert.throws(() => addressOption("--a", "localhost"), /an IP address/);
   assert.equal(nameOption("--n", "lively-wave"), "lively-wave");
   for (const wrong of ["Lively", "-a", "a-", "a".repeat(64), ""]) assert.throws(() => nameOption("--n", wrong), /name/);
+});
+
+test("services and labels", () => {
+  assert.deepEqual(serviceOption("--s", "fjord-agent"), { name: "fjord-agent", port: 443 });
+  assert.deepEqual(serviceOption("--s", "fjord-agent:7444"), { name: "fjord-agent", port: 7444 });
+  for (const wrong of ["", "A:1", "a:b", "a:1:2"]) assert.throws(() => serviceOption("--s", wrong), /--s cannot be/);
+  const level = "pod-security.kubernetes.io/enforce";
+  assert.deepEqual(labelOption("--l", `${level}=baseline`), [level, "baseline"]);
+  assert.deepEqual(labelOption("--l", "team="), ["team", ""]);
+  for (const wrong of ["team", "=a", "a=-b", "a/b/c=d"]) assert.throws(() => labelOption("--l", wrong), /a label/);
 });
 
 test("endpoints are https and carry no credentials", () => {

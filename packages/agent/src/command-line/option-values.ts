@@ -37,6 +37,21 @@ export function nameOption(option: string, value: string): string {
   return value;
 }
 
+/** Reads `NAME` or `NAME:PORT` of a Service. */
+export function serviceOption(option: string, value: string): { name: string; port: number } {
+  const [name = "", port = "443", ...more] = value.split(":");
+  if (more.length > 0) throw new InvalidAgentOption({ option, value, reason: "it must be NAME or NAME:PORT" });
+  return { name: nameOption(option, name), port: portOption(option, port) };
+}
+
+/** Reads `KEY=VALUE` as Kubernetes takes labels. */
+export function labelOption(option: string, value: string): [string, string] {
+  const match =
+    /^((?:[a-z0-9.-]{1,253}\/)?[a-z0-9](?:[\w.-]{0,61}[a-z0-9])?)=([a-z0-9](?:[\w.-]{0,61}[a-z0-9])?)?$/i.exec(value);
+  if (match === null) throw new InvalidAgentOption({ option, value, reason: "it must be a label, such as team=shop" });
+  return [match[1] ?? "", match[2] ?? ""];
+}
+
 /** An `https` URL without credentials, as peers are told it. */
 export function endpointOption(option: string, value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;

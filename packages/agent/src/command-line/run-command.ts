@@ -2,7 +2,15 @@ import { AGENT_NAMESPACE } from "@fjord/api";
 import { loadClusterConfig } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
-import { addressOption, endpointOption, listenOption, nameOption, portOption } from "./option-values.ts";
+import {
+  addressOption,
+  endpointOption,
+  labelOption,
+  listenOption,
+  nameOption,
+  portOption,
+  serviceOption,
+} from "./option-values.ts";
 
 interface RunFlags {
   kubeconfig?: string;
@@ -14,6 +22,8 @@ interface RunFlags {
   endpoint: string[];
   internalAddress?: string;
   admissionPort: string;
+  admissionService?: string;
+  twinLabel: string[];
   metricsListen: string;
   leaderElect: boolean;
 }
@@ -50,6 +60,11 @@ export function addRun(program: Command, context: CommandContext): void {
     )
     .option("--internal-address <ip>", "where the own API server reaches the agent (default: the address towards it)")
     .option("--admission-port <port>", "port for the own API server's questions about new objects", "7444")
+    .option(
+      "--admission-service <name:port>",
+      "Service in the agent's namespace by which the own API server reaches that port (default: the internal address)",
+    )
+    .option("--twin-label <key=value>", "label that namespaces of consumers get here; several times", several, [])
     .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7445")
     .option("--leader-elect", "several agents run, and one of them leads", false)
     .action((flags: RunFlags) => run(flags, context));
@@ -60,6 +75,9 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
   const listen = listenOption("--listen", flags.listen);
   const metrics = listenOption("--metrics-listen", flags.metricsListen);
   const admissionPort = portOption("--admission-port", flags.admissionPort);
+  const service =
+    flags.admissionService === undefined ? undefined : serviceOption("--admission-service", flags.admissionService);
+  const twinLabels = Object.fromEntries(flags.twinLabel.map((each) => labelOption("--twin-label", each)));
   const endpoints = flags.endpoint.map((each) => endpointOption("--endpoint", each));
   const siteName = flags.siteName === undefined ? undefined : nameOption("--site-name", flags.siteName);
   const address =
@@ -82,6 +100,8 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
     listen,
     endpoints,
     admissionPort,
+    ...(service !== undefined && { admissionService: service }),
+    twinLabels,
     metrics,
     leaderElect: flags.leaderElect,
     clock,

@@ -58,8 +58,8 @@ export class OffloadingController implements Runnable {
   readonly #providers: ProvidersInForce;
   readonly #requests: RemoteTwinRequests;
   readonly #controller: Controller;
-  /** Uids of Offloadings whose first pods are looked at once more. */
-  readonly #young = new Set<string>();
+  /** By uid of an Offloading: when its first pods are looked at once more. */
+  readonly #young = new Map<string, number>();
 
   constructor(options: OffloadingControllerOptions) {
     this.#options = options;
@@ -138,14 +138,16 @@ export class OffloadingController implements Runnable {
     const { signal } = context;
     const { namespace = "", uid = "" } = offloading.metadata;
     await this.#labels.ensure(namespace, signal);
+    const now = home.clock.now();
     const isNew = !hasFinalizer(offloading, FINALIZER);
-    if (isNew || this.#young.has(uid)) await repairPods(home, offloading, signal);
-    this.#young.delete(uid);
+    const isDue = (this.#young.get(uid) ?? Number.POSITIVE_INFINITY) <= now;
+    if (isNew || isDue) await repairPods(home, offloading, signal);
+    if (isNew) this.#young.set(uid, now + SECOND_LOOK_MS);
+    if (isDue) this.#young.delete(uid);
     await addFinalizer(home.client, Offloading, offloading, FINALIZER, { signal });
     await this.#align(offloading, context);
-    if (!isNew) return done();
-    this.#young.add(uid);
-    return againAfter(SECOND_LOOK_MS);
+    const due = this.#young.get(uid);
+    return due === undefined ? done() : againAfter(Math.max(due - home.clock.now(), 1));
   }
 
   async #remove(offloading: Offloading, context: ReconcileContext): Promise<Result> {
