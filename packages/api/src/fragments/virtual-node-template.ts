@@ -1,4 +1,14 @@
-import { array, duration, enumeration, labelKey, labels, labelValue, object, opaque } from "../schema/index.ts";
+import {
+  array,
+  boolean,
+  duration,
+  enumeration,
+  labelKey,
+  labels,
+  labelValue,
+  object,
+  opaque,
+} from "../schema/index.ts";
 
 /** What an owner may say about a virtual node; in a Peering and in the VirtualNode made from it. */
 export const virtualNodeTemplate = {
@@ -19,6 +29,11 @@ export const virtualNodeTemplate = {
   )
     .optional()
     .describe("Taints of the Node beside the one that all virtual nodes carry."),
+  tainted: boolean()
+    .default(true)
+    .describe(
+      "Whether the Node carries the taint fjord.dev/virtual-node, which keeps pods of namespaces without an Offloading away. A site whose nodes are all virtual can do without.",
+    ),
   podPatch: object({
     metadata: opaque().optional().describe("What to merge into the pod's metadata: labels and annotations."),
     spec: opaque().optional().describe("What to merge into the pod's spec, such as nodeSelector or runtimeClassName."),

@@ -12,6 +12,7 @@ import { RealNodes } from "../nodes/real-nodes.ts";
 import type { Site } from "../site.ts";
 import { siteFiles } from "../site-layout.ts";
 import { startBed } from "../start-bed.ts";
+import { waitFor } from "../wait.ts";
 import { standIns } from "./stand-ins.ts";
 import { type ConformanceTarget, kubeletOfTarget } from "./target.ts";
 
@@ -66,7 +67,7 @@ const PROVIDER = "site-2";
 /** Gives the first site a virtual node for the second one, and lets all its namespaces extend there. */
 async function joinOverBorder(bed: Bed): Promise<void> {
   const { Continuum } = await import("../agents/index.ts");
-  const { newObject, OffloadingRule } = await import("@fjord/api");
+  const { newObject, OffloadingRule, Peering, VirtualNode } = await import("@fjord/api");
   const continuum = new Continuum(bed);
   await continuum.startAgents();
   await continuum.share(PROVIDER);
@@ -78,7 +79,15 @@ async function joinOverBorder(bed: Bed): Promise<void> {
   });
   await client.create(OffloadingRule, rule);
   // The suite takes only nodes without taints for nodes, and here there are no others that the taint would keep apart.
-  await client.patch(Node, { name: PROVIDER }, "merge", { spec: { taints: null } });
+  await client.patch(Peering, { name: PROVIDER }, "merge", { spec: { virtualNode: { tainted: false } } });
+  // Once it is not wanted it is not put back.
+  const isBare = async () => {
+    const { spec } = await client.get(VirtualNode, { name: PROVIDER });
+    if (spec.tainted) return false;
+    const node = await client.patch(Node, { name: PROVIDER }, "merge", { spec: { taints: null } });
+    return !node.spec?.taints?.length;
+  };
+  await waitFor(isBare, { clock: systemClock, timeout: 30_000, interval: 200 });
 }
 
 async function loadStandIns(site: Site, nodes: RealNodes, { binaries, signal }: ConformanceBedOptions): Promise<void> {
