@@ -48,13 +48,15 @@ export class PodOffloader implements OffloadedPods, Runnable {
   readonly #writer: StatusWriter;
   readonly #controller: Controller;
   readonly #contracts: SharedCache<Contract>;
+  /** Uids of own pods that were seen to go while other sites still had something of them. */
+  readonly #gone = new Set<string>();
   readonly #remotes = new Map<SiteId, RemotePods & { wasReachable?: boolean }>();
 
   constructor(options: PodOffloaderOptions) {
     this.#options = options;
     const { home, homeApi } = options;
     const { client, clock, random, logger } = home;
-    this.#pods = new HomePods({ ...options, onGone: (uid) => this.#life.forget(uid) });
+    this.#pods = new HomePods({ ...options, onGone: (uid) => this.#podGone(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
     this.#contracts = home.caches.open(Contract);
     const isOver = (place: Place) => isContractOver(place, this.#contracts.cache.get({ name: place.node.contract }));
@@ -143,14 +145,26 @@ export class PodOffloader implements OffloadedPods, Runnable {
       if (twin === undefined || shadow === undefined || shadow.metadata.deletionTimestamp !== undefined) continue;
       const site = sites.get(id);
       if (site === undefined || !site.reachability.reachable) continue;
-      const own = await home.client.get(Pod, { namespace, name }, { signal }).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
-      // The own pod may be on a virtual node that is gone, until Kubernetes removes it.
-      if (own?.metadata.uid === shadow.spec.originUid) result = againAfter(ORPHAN_MS);
-      else await deleteShadow(site.kube, twin, name, shadow.metadata.uid ?? "", signal);
+      const { originUid } = shadow.spec;
+      if (!this.#gone.has(originUid)) {
+        const own = await home.client.get(Pod, { namespace, name }, { signal }).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+        // The own pod may be on a virtual node that is gone, until Kubernetes removes it.
+        if (own?.metadata.uid === originUid) {
+          result = againAfter(ORPHAN_MS);
+          continue;
+        }
+      }
+      await deleteShadow(site.kube, twin, name, shadow.metadata.uid ?? "", signal);
+      this.#gone.delete(originUid);
     }
     return result;
+  }
+
+  #podGone(uid: string): void {
+    this.#life.forget(uid);
+    if (this.#remotes.values().some((remote) => remote.shadowOf(uid) !== undefined)) this.#gone.add(uid);
   }
 
   /** One pair of watches for each site that a virtual node stands for. */
@@ -191,6 +205,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
   }
 
   #remoteChanged(site: SiteId, uid: string, twin: string, name: string): void {
+    if (this.#remotes.get(site)?.shadowOf(uid) === undefined) this.#gone.delete(uid);
     const key = this.#pods.keyOf(uid);
     if (key !== undefined) this.#controller.enqueue(requestOf(key));
     const namespace = this.#options.twins.originOf(site, twin);
