@@ -38,6 +38,11 @@ export class ContractStore {
     return this.#cache.waitForSync(signal);
   }
 
+  /** Whether every contract has been read once: before, one that is not here may exist all the same. */
+  get complete(): boolean {
+    return this.#cache.hasSynced;
+  }
+
   get(id: string): Contract | undefined {
     return this.#contracts.get(id);
   }

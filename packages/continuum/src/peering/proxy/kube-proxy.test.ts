@@ -24,12 +24,14 @@ await once(api, "listening");
 
 const [provider, consumer] = await Promise.all([testSite(), testSite()]);
 const tenants = new TestTenants();
+let expected = false;
 let onLine: (line: AuditLine) => void = () => {};
 const proxy = new KubeProxy({
   ...means,
   config: { server: `http://127.0.0.1:${(api.address() as AddressInfo).port}`, namespace: "default", tls: {} },
   tenants,
   isTwinOf: (_, namespace) => namespace === "shop",
+  isExpected: () => expected,
   audit: (line) => onLine(line),
 });
 const server = new PeerServer({
@@ -74,6 +76,14 @@ async function statusOf(path: string, options?: Parameters<typeof ask>[1]): Prom
 }
 
 describe("the proxy", () => {
+  test("tells a consumer to come again while the agent has yet to learn of its contract", async () => {
+    tenants.set(consumer.id, false);
+    assert.equal(await statusOf(PODS), 403);
+    expected = true;
+    assert.equal(await statusOf(PODS), 503);
+    expected = false;
+  });
+
   test("acts as the tenant, and passes nothing else on of who asks", async () => {
     const seen = Promise.withResolvers<IncomingMessage>();
     onRequest = (incoming, response) => {

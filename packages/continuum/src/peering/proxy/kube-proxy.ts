@@ -36,6 +36,8 @@ export interface KubeProxyOptions {
   readonly tenants: Tenants;
   /** Whether the namespace is a twin namespace of the consumer. */
   readonly isTwinOf: (consumer: SiteId, namespace: string) => boolean | Promise<boolean>;
+  /** Whether a consumer that is no tenant now may be one a moment later: it is told to come again. @default none is */
+  readonly isExpected?: (consumer: SiteId) => boolean;
   /** Custom resources that consumers may have twins of, as the owner lists them now. */
   readonly customResources?: () => readonly CustomResource[];
   readonly limits?: Partial<TenantLimits>;
@@ -151,8 +153,10 @@ export class KubeProxy implements RawRoute {
 
   #tenant(id: SiteId): Tenant {
     const tenant = this.#options.tenants.get(id);
-    if (tenant === undefined) throw forbidden(`there is no contract in force with the site ${id}`);
-    return tenant;
+    if (tenant !== undefined) return tenant;
+    // An agent that has just started knows neither contracts nor tenants yet: to deny them would be a lie that lasts.
+    if (this.#options.isExpected?.(id)) throw new KubeRefusal(503, "this site's agent is still starting", 1);
+    throw forbidden(`there is no contract in force with the site ${id}`);
   }
 
   #headers(exchange: Exchange, decision: Decision, tenant: Tenant, sort: "read" | "write" | "upgrade") {
