@@ -1,4 +1,4 @@
-import { Contract, newObject, type Site, tenantNamespace } from "@fjord/api";
+import { Contract, newObject, Site, tenantNamespace } from "@fjord/api";
 import { sameContent } from "@fjord/kube";
 import { parseDuration } from "../duration.ts";
 import type { Home } from "../home.ts";
@@ -32,7 +32,7 @@ const DEFAULT_LIFETIME_MS = 86_400_000;
 export interface ContractBookOptions {
   readonly home: Home;
   readonly store: ContractStore;
-  /** The own Site, whose policy decides; undefined until it is known. */
+  /** The own Site, whose policy is read anew for each decision; undefined until it is known. */
   ownSite(): Site | undefined;
 }
 
@@ -214,7 +214,7 @@ export class ContractBook implements LiveContracts {
   }
 
   async #grant(caller: Caller, request: ContractRequest): Promise<Contract> {
-    const site = this.#ownSite();
+    const site = await this.#policy();
     const now = this.#home.clock.now();
     const supersedes = request.supersedes === undefined ? undefined : this.#inForce(caller.id, request.supersedes);
     const promises = this.#promises();
@@ -232,6 +232,12 @@ export class ContractBook implements LiveContracts {
     const terms = this.#terms(caller.id, request, site, now);
     const spec = { terms, ...(supersedes && inherited(supersedes)) };
     return await this.#store.create(newObject(Contract, { metadata: { name: terms.id }, spec }));
+  }
+
+  /** The own Site as it is at this moment: what its owner has said just now holds for whoever asks next. */
+  async #policy(): Promise<Site | undefined> {
+    const { name } = this.#ownSite()?.metadata ?? {};
+    return name === undefined ? undefined : await this.#home.client.get(Site, { name });
   }
 
   #terms(consumer: SiteId, request: ContractRequest, site: Site | undefined, now: number): Terms {

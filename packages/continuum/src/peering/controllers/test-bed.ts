@@ -83,6 +83,14 @@ export class TwoSites {
     return await this.consumerClient.create(Peering, draft);
   }
 
+  /** Milliseconds from the wish to the virtual node. */
+  async timeToNode(name: string): Promise<number> {
+    const began = Date.now();
+    await this.peer(name);
+    await until("there is a virtual node", () => look(this.consumerClient, VirtualNode, name));
+    return Date.now() - began;
+  }
+
   async agreed(name: string): Promise<Peering> {
     return await until(`${name} is agreed`, async () => {
       const found = await look(this.consumerClient, Peering, name);
@@ -187,7 +195,7 @@ export async function look<T extends KubeObject>(
 export async function until<T>(
   what: string,
   condition: () => T | undefined | false | Promise<T | undefined | false>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

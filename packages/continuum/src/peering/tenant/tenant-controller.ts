@@ -26,6 +26,8 @@ export interface TenantControllerOptions {
   /** Resolves when the contracts are known: before that nobody may be taken for one without. */
   contractsKnown(): Promise<void>;
   ownSite(): Site | undefined;
+  /** A tenant that has as many twin namespaces may make no more. @default 256 */
+  readonly mostTwinNamespaces?: number;
 }
 
 /** Gives each consumer with a contract in force its tenant, and takes everything away when the last has ended. */
@@ -115,7 +117,8 @@ export class TenantController implements Tenants, Runnable {
   }
 
   #isFull(consumer: SiteId): boolean {
-    return this.#twins.list(tenantOf(consumer).namespace).length >= MOST_TWIN_NAMESPACES;
+    const { mostTwinNamespaces = MOST_TWIN_NAMESPACES } = this.#options;
+    return this.#twins.list(tenantOf(consumer).namespace).length >= mostTwinNamespaces;
   }
 
   #turn(consumer: SiteId, work: () => Promise<void>): Promise<void> {
@@ -130,8 +133,7 @@ export class TenantController implements Tenants, Runnable {
   async #make(consumer: SiteId, signal?: AbortSignal): Promise<void> {
     const { client } = this.#options.home;
     const full = this.#isFull(consumer);
-    const twins = full ? MOST_TWIN_NAMESPACES : 0;
-    const [uid] = await Promise.all([makeTenant(client, consumer, twins, signal), this.#ensureClusterRole()]);
+    const [uid] = await Promise.all([makeTenant(client, consumer, full, signal), this.#ensureClusterRole()]);
     this.#made.set(consumer, { uid, full });
     this.#tell(consumer);
   }

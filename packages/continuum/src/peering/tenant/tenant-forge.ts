@@ -33,8 +33,8 @@ export function forgeServiceAccount(consumer: SiteId): ServiceAccount {
 }
 
 /** What the tenant may do in its own namespace: ask for twins of its namespaces, while it has not got too many. */
-export function forgeRole(consumer: SiteId, twins: number): Role {
-  const verbs = twins < MOST_TWIN_NAMESPACES ? [...read, "create", "delete"] : [...read, "delete"];
+export function forgeRole(consumer: SiteId, isFull: boolean): Role {
+  const verbs = isFull ? [...read, "delete"] : [...read, "create", "delete"];
   const metadata = { name: TENANT_SERVICE_ACCOUNT, namespace: tenantNamespace(consumer) };
   const rules: Rule[] = [{ apiGroups: [group], resources: [TwinNamespace.plural], verbs }];
   return { ...rbac, kind: "Role", metadata, rules };

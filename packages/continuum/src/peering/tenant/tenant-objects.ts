@@ -34,14 +34,14 @@ const FIELD_MANAGER = "fjord-tenant";
 export async function makeTenant(
   client: KubeClient,
   consumer: SiteId,
-  twins: number,
+  isFull: boolean,
   signal?: AbortSignal,
 ): Promise<string> {
   const options = { fieldManager: FIELD_MANAGER, force: true, ...(signal && { signal }) };
   const uid = await makeNamespace(client, consumer, signal);
   await Promise.all([
     client.apply(ServiceAccount, forgeServiceAccount(consumer), options),
-    client.apply(Role, forgeRole(consumer, twins), options),
+    client.apply(Role, forgeRole(consumer, isFull), options),
     client.apply(RoleBinding, forgeRoleBinding(consumer), options),
   ]);
   return uid;
