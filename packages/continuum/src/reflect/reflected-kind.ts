@@ -41,8 +41,11 @@ export interface ReflectedKind<T extends KubeObject = KubeObject> {
   seen(twin: T, wanted: Body): Body;
   /** Objects that stay at home whatever rules and annotations say. */
   neverLeaves?(object: T): boolean;
-  /** Labels that replace the object's own. */
-  labels?(object: T): Readonly<Record<string, string>>;
+  /**
+   * Labels that every twin of the kind has, in place of the object's own, and without which an object is no twin: where
+   * controllers copy labels, those of reflection alone do not tell.
+   */
+  readonly marks?: Readonly<Record<string, string>>;
   /** Annotations that are not carried, beside those that never are. */
   readonly ownAnnotations?: readonly string[];
   /** A twin stays for as long as its original exists, and is never made anew: it holds what cannot be made again. */

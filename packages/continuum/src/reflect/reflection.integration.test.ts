@@ -47,6 +47,26 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await bed.noTwinOf(Service, "web");
   });
 
+  it("leaves the provider's own slices of a Service alone, which hold the guests", async () => {
+    const written = () => bed.counted("fjord_reflection_items_total", { resource: "endpointslices.discovery.k8s.io" });
+    const before = await written();
+    await bed.apply("home", NAMESPACE, service("crew"), pod("sailor", {}, { app: "crew" }));
+    const labelSelector = "kubernetes.io/service-name=crew";
+    const slices = () => bed.away.list(EndpointSlice, { namespace: bed.twin, labelSelector });
+    const { items } = await bed.eventually("a slice with the guest", slices, (found) =>
+      found.items.some(({ endpoints }) => endpoints?.some(({ targetRef }) => targetRef?.name === "sailor")),
+    );
+    await bed.kubectl("home", "label", "service", "crew", "-n", NAMESPACE, "seen=yes");
+    await bed.twinOf(Service, "crew", ({ metadata }) => metadata.labels?.seen === "yes");
+    assert.deepEqual(
+      (await slices()).items.map(({ metadata }) => metadata.uid),
+      items.map(({ metadata }) => metadata.uid),
+    );
+    assert.equal(await written(), before);
+    await bed.kubectl("home", "delete", "service/crew", "pod/sailor", "-n", NAMESPACE, "--wait=false");
+    await bed.noTwinOf(Service, "crew");
+  });
+
   it("follows an original that was deleted and made again as what it could not become", async () => {
     await bed.apply("home", NAMESPACE, service("headless"));
     const before = await bed.twinOf(Service, "headless");

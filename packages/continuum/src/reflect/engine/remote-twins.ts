@@ -1,10 +1,9 @@
-import { MANAGED_LABEL } from "@fjord/api";
 import { describeError, type KubeObject } from "@fjord/base";
 import { Cache, compareResourceVersions } from "@fjord/kube";
 import type { Means } from "../../home.ts";
 import { type RemoteSite, remoteTiming } from "../../peering/remote-site.ts";
 import type { ReflectedKind } from "../reflected-kind.ts";
-import { isOwnTwin, REFLECT } from "./twin-metadata.ts";
+import { isOwnTwin, twinSelector } from "./twin-metadata.ts";
 import { type Alignment, TwinWriter, type WantedTwin } from "./twin-writer.ts";
 
 export interface RemoteTwinsOptions<T extends KubeObject> {
@@ -37,11 +36,11 @@ export class RemoteTwins<T extends KubeObject> {
     const { site, kind, consumer, means } = options;
     const { clock, random, logger } = means;
     this.site = site;
-    this.#writer = new TwinWriter(site.kube, kind, (object) => isOwnTwin(object, consumer));
+    this.#writer = new TwinWriter(site.kube, kind, (object) => isOwnTwin(object, consumer, kind.marks));
     this.#cache = new Cache({
       kind: kind.kind,
       client: site.kube,
-      scope: { labelSelector: `${MANAGED_LABEL}=${REFLECT}` },
+      scope: { labelSelector: twinSelector(kind.marks) },
       timing: remoteTiming,
       omitManagedFields: true,
       clock,

@@ -39,12 +39,12 @@ function travels(name: string): boolean {
 
 /** Labels and annotations of a twin. */
 export function twinMetadata<T extends KubeObject>(
-  kind: Pick<ReflectedKind<T>, "labels" | "ownAnnotations">,
+  kind: Pick<ReflectedKind<T>, "marks" | "ownAnnotations">,
   object: T,
   { consumer, namespace }: Pick<TwinContext, "consumer" | "namespace">,
 ): TwinMetadata {
   const own = { [CONSUMER_LABEL]: consumer, [MANAGED_LABEL]: REFLECT, [ORIGIN_NAMESPACE_LABEL]: namespace };
-  return carriedMetadata(object, own, kind.labels?.(object), kind.ownAnnotations);
+  return carriedMetadata(object, own, kind.marks, kind.ownAnnotations);
 }
 
 /** What travels of an object's labels and annotations, and the labels that say whose the twin is. */
@@ -75,9 +75,17 @@ export function seenMetadata(twin: ObjectMeta, wanted: TwinMetadata): TwinMetada
 }
 
 /** Whether the object is a twin that this site's reflection keeps. */
-export function isOwnTwin({ metadata }: KubeObject, consumer: string): boolean {
-  const { [CONSUMER_LABEL]: whose, [MANAGED_LABEL]: keeper } = metadata.labels ?? {};
-  return whose === consumer && keeper === REFLECT;
+export function isOwnTwin({ metadata }: KubeObject, consumer: string, marks: Marks = {}): boolean {
+  const { labels = {} } = metadata;
+  const needed = { ...marks, [CONSUMER_LABEL]: consumer, [MANAGED_LABEL]: REFLECT };
+  return Object.entries(needed).every(([name, value]) => labels[name] === value);
+}
+
+/** Selects the twins of a kind, among the objects of this site. */
+export function twinSelector(marks: Marks = {}): string {
+  return Object.entries({ [MANAGED_LABEL]: REFLECT, ...marks })
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
 }
 
 function pick(marks: Marks, wanted: (name: string) => boolean): Marks {

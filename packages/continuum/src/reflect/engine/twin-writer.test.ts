@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { contextOf } from "../kinds/test-context.ts";
 import type { ReflectedKind } from "../reflected-kind.ts";
 import { RemoteApi } from "./test-remote-api.ts";
-import { isOwnTwin, twinMetadata } from "./twin-metadata.ts";
+import { isOwnTwin, twinMetadata, twinSelector } from "./twin-metadata.ts";
 import { TwinWriter, type WantedTwin } from "./twin-writer.ts";
 
 const Thing = defineKind("example.com/v1", "Thing", "things");
@@ -196,4 +196,13 @@ describe("the law of twins", () => {
       { numRuns: 1_000 },
     );
   });
+});
+
+it("an object with the labels of reflection is no twin without the marks of its kind", () => {
+  const labels = { "fjord.dev/consumer": "consumer", "fjord.dev/managed-by": "reflect", keeper: "other" };
+  const object = { ...sourceOf({}), metadata: { ...key, labels } };
+  assert.equal(isOwnTwin(object, "consumer"), true);
+  assert.equal(isOwnTwin(object, "another"), false);
+  assert.equal(isOwnTwin(object, "consumer", { keeper: "fjord.dev" }), false);
+  assert.equal(twinSelector({ keeper: "fjord.dev" }), "fjord.dev/managed-by=reflect,keeper=fjord.dev");
 });

@@ -67,7 +67,7 @@ describe("the twin of an EndpointSlice", () => {
   });
 
   it("is left alone by the provider's own controllers, and goes with its Service", () => {
-    assert.equal(endpointSlices.labels?.(sliceOf())["endpointslice.kubernetes.io/managed-by"], "fjord.dev");
+    assert.equal(endpointSlices.marks?.["endpointslice.kubernetes.io/managed-by"], "fjord.dev");
     assert.equal(endpointSlices.companion?.nameOf(sliceOf()), "web");
   });
 });

@@ -23,7 +23,8 @@ export const endpointSlices: ReflectedKind<EndpointSlice> = {
   },
   seen: ({ addressType, endpoints, ports }): Body => ({ addressType, endpoints, ports: ports ?? [] }),
   neverLeaves: ({ metadata }) => metadata.namespace === "default" && metadata.labels?.[SERVICE_LABEL] === "kubernetes",
-  labels: () => ({ [MANAGED_BY_LABEL]: SLICE_KEEPER }),
+  // The provider's own slices of a twin have the labels of the Service too.
+  marks: { [MANAGED_BY_LABEL]: SLICE_KEEPER },
   ownAnnotations: ["endpointslice.kubernetes.io/exceeded-max-endpoints"],
 };
 
