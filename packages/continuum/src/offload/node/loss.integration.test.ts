@@ -18,7 +18,7 @@ describe("the loss and the return of a provider", { skip: kubernetesSkip(), time
 
   before(async () => {
     continuum = new Continuum(await startTestBed({ sites: 2 }));
-    await continuum.startAgents();
+    await continuum.startAgents({ timeout: 120_000 });
     await continuum.share("site-2");
     await continuum.peer("site-1", "site-2");
     client = continuum.client("site-1");

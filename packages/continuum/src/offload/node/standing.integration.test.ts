@@ -17,7 +17,7 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
   before(async () => {
     const bed = await startTestBed({ sites: 2, simulatedNodes: 1, simulatedSites: ["site-2"] });
     continuum = new Continuum(bed);
-    await continuum.startAgents();
+    await continuum.startAgents({ timeout: 120_000 });
     await continuum.share("site-2");
     await continuum.peer("site-1", "site-2", "--cpu=4", "--memory=8Gi", "--pods=50");
     client = continuum.client("site-1");
