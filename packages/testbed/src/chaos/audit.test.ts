@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { auditLog } from "@fjord/continuum/peering";
-import { requestsIn, writesOutside } from "./audit.ts";
+import { requestsIn, writeStorms, writesOutside } from "./audit.ts";
 
 /** A line as the agent writes it. */
 function line(verb: string, path: string, status = 201): string {
@@ -33,4 +33,11 @@ test("a write elsewhere is found, unless it was refused", () => {
     assert.equal(writesOutside(line("create", path), twins).length, 1, path);
   assert.deepEqual(writesOutside(line("create", "/api/v1/nodes", 403), twins), []);
   assert.equal(writesOutside(line("create", "/api/v1/namespaces/fjord-tenant-xyz/secrets"), twins).length, 1);
+});
+
+test("a fight over an object is found, also where each round makes it under another name", () => {
+  const path = (suffix: number) => `/apis/discovery.k8s.io/v1/namespaces/shop-abc/endpointslices/web-abc${suffix}`;
+  const log = Array.from({ length: 60 }, (_, i) => line("delete", path(10 + i), 200)).join("\n");
+  assert.deepEqual(writeStorms(log, 59), [`abc: delete ${path(10).replace("abc10", "*")}, 60 times`]);
+  assert.deepEqual(writeStorms(log, 60), []);
 });

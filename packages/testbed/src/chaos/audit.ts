@@ -12,6 +12,18 @@ export function writesOutside(log: string, twins: ReadonlySet<string>): string[]
   });
 }
 
+/** Objects, whatever their generated suffix, that tenants wrote more often than `most`: two who fight over them do that. */
+export function writeStorms(log: string, most: number): string[] {
+  const counts = new Map<string, number>();
+  for (const text of log.split("\n")) {
+    const [, consumer = "", verb = "", path = ""] = line.exec(text) ?? [];
+    if (path === "" || reads.has(verb)) continue;
+    const what = `${consumer}: ${verb} ${path.replace(/-[a-z0-9]{5}$/, "-*")}`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > most).map(([what, count]) => `${what}, ${count} times`);
+}
+
 /** How many requests of tenants a log tells of. */
 export function requestsIn(log: string): number {
   return log.split("\n").filter((text) => line.test(text)).length;

@@ -8,7 +8,7 @@ import { agentReady, Continuum, fjord, fjordResult } from "../agents/index.ts";
 import type { Bed } from "../bed.ts";
 import { buildProgram } from "../bench/build-program.ts";
 import { waitFor } from "../wait.ts";
-import { requestsIn, writesOutside } from "./audit.ts";
+import { requestsIn, writeStorms, writesOutside } from "./audit.ts";
 import { differences, eventStorms, leftovers } from "./convergence.ts";
 import { makePlan, type Plan } from "./plan.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
@@ -254,6 +254,8 @@ class ChaosRun {
       const log = await readFile(this.#continuum.agent(site).process.record.log, "utf8");
       requests += requestsIn(log);
       for (const text of writesOutside(log, watchman.twins.get(site) ?? new Set())) this.#found(`${site}: ${text}`);
+      const most = 40 + this.#options.ms / 6_000;
+      for (const text of writeStorms(log, most)) this.#found(`write storm at ${site}: ${text}`);
     }
     this.#figures.requestsOfTenants = requests;
     if (requests === 0) this.#found("the agents' logs tell of no request of a tenant: the audit was not checked");

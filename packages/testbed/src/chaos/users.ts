@@ -66,10 +66,11 @@ class Attempt {
   /** Uid of what is to go before the new one is made. */
   #old: string | undefined;
   #looked = false;
+  #timeout: AbortSignal | undefined;
 
   constructor(clients: ReadonlyMap<string, KubeClient>, signal: AbortSignal) {
     this.#clients = clients;
-    this.#signal = AbortSignal.any([signal]);
+    this.#signal = signal;
   }
 
   /** Whether it is done. */
@@ -199,7 +200,9 @@ class Attempt {
 
   /** An API server that is paused never answers. */
   #limit(): { signal: AbortSignal } {
-    return { signal: AbortSignal.any([this.#signal, AbortSignal.timeout(5_000)]) };
+    // Held here: a timeout that only a joined signal knows may be collected before it is over.
+    this.#timeout = AbortSignal.timeout(5_000);
+    return { signal: AbortSignal.any([this.#signal, this.#timeout]) };
   }
 }
 
