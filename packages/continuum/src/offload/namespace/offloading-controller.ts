@@ -1,4 +1,4 @@
-import { OFFLOADED_LABEL, OFFLOADING_NAME, Offloading, SITE_LABEL, VIRTUAL_NODE } from "@fjord/api";
+import { OFFLOADED_LABEL, OFFLOADING_NAME, Offloading, VIRTUAL_NODE } from "@fjord/api";
 import {
   addFinalizer,
   againAfter,
@@ -21,7 +21,6 @@ import {
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { SiteId } from "../../identity/site-identity.ts";
-import { matchesSelector } from "../../label-selector.ts";
 import type { RemoteSites } from "../../peering/remote-site.ts";
 import type { OffloadedPods } from "../offloaded-pods.ts";
 import { bringHome } from "./bring-home.ts";
@@ -30,7 +29,7 @@ import { offloadingStatus } from "./offloading-status.ts";
 import { ProvidersInForce } from "./providers-in-force.ts";
 import { RemoteTwinRequests } from "./remote-twin-requests.ts";
 import { recallPods, repairPods } from "./repair-pods.ts";
-import { twinName } from "./twin-name.ts";
+import { TwinOverview } from "./twin-overview.ts";
 import { type TwinFacts, twinStep } from "./twin-step.ts";
 
 export interface OffloadingControllerOptions {
@@ -57,6 +56,7 @@ export class OffloadingController implements Runnable {
   readonly #labels: NamespaceLabels;
   readonly #providers: ProvidersInForce;
   readonly #requests: RemoteTwinRequests;
+  readonly #overview: TwinOverview;
   readonly #controller: Controller;
   /** By uid of an Offloading: when its first pods are looked at once more. */
   readonly #young = new Map<string, number>();
@@ -73,6 +73,8 @@ export class OffloadingController implements Runnable {
       if (namespace === undefined) this.#all();
       else this.#enqueue(namespace);
     });
+    const [nodes, providers, requests] = [this.#nodes, this.#providers, this.#requests];
+    this.#overview = new TwinOverview({ ...options, nodes, providers, requests });
     this.#controller = new Controller({
       name: "offloadings",
       sources: [
@@ -114,7 +116,7 @@ export class OffloadingController implements Runnable {
       pods.onChange((namespace, name) => {
         if (pods.get(namespace, name) !== undefined) return;
         const offloading = this.#get(namespace);
-        if (offloading !== undefined && this.#isLeaving(offloading)) this.#enqueue(namespace);
+        if (offloading !== undefined && this.#overview.isLeaving(offloading)) this.#enqueue(namespace);
       }),
     ];
     try {
@@ -170,7 +172,7 @@ export class OffloadingController implements Runnable {
    */
   async #align(offloading: Offloading, { signal, log }: ReconcileContext): Promise<number> {
     const { namespace = "" } = offloading.metadata;
-    const facts = this.#facts(offloading);
+    const facts = this.#overview.factsOf(offloading);
     const steps = facts.map((each) => ({ ...each, step: twinStep(each) }));
     const left = steps.filter(({ step }) => step !== "forget");
     await this.#say(offloading, left, signal);
@@ -195,7 +197,7 @@ export class OffloadingController implements Runnable {
   /** Nothing is to be left of a namespace without an Offloading, whoever took it away. */
   async #withoutOffloading(namespace: string, signal: AbortSignal): Promise<Result> {
     const { client } = this.#options.home;
-    const leftovers = this.#requests.sitesOf(namespace).filter((site) => this.#isReachable(site));
+    const leftovers = this.#requests.sitesOf(namespace).filter((site) => this.#overview.isReachable(site));
     if (leftovers.length === 0) return this.#labels.removeStale(namespace, signal);
     if (await exists(client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }))) return done();
     for (const site of leftovers) await this.#requests.delete(site, namespace, signal);
@@ -212,44 +214,6 @@ export class OffloadingController implements Runnable {
       { metadata: { name: OFFLOADING_NAME, namespace, uid }, status },
       { fieldManager: FIELD_MANAGER, subresource: "status", force: true, signal },
     );
-  }
-
-  #facts(offloading: Offloading): TwinFacts[] {
-    const { pods, home } = this.#options;
-    const { namespace = "" } = offloading.metadata;
-    const inForce = this.#providers.list();
-    const wanted = isBeingDeleted(offloading) ? new Set<SiteId>() : this.#eligible(offloading);
-    const told = (offloading.status?.sites ?? []).map(({ site }) => site);
-    const sitesWithPods = new Set(pods.inNamespace(namespace).map(({ node }) => node.site));
-    const name = twinName(offloading.spec.naming, namespace, home.identity.id);
-    return [...new Set([...wanted, ...told])].sort().map((site) => ({
-      site,
-      wanted: wanted.has(site),
-      inForce: inForce.has(site),
-      reachable: this.#isReachable(site),
-      known: this.#requests.isKnown(site),
-      request: this.#requests.get(site, namespace),
-      hasPods: sitesWithPods.has(site),
-      name,
-    }));
-  }
-
-  /** Sites behind virtual nodes that the Offloading selects. */
-  #eligible({ spec }: Offloading): Set<SiteId> {
-    const labels = this.#nodes.list().map(({ metadata }) => metadata.labels ?? {});
-    return new Set(
-      labels.filter((each) => matchesSelector(spec.sites, each)).flatMap((each) => each[SITE_LABEL] ?? []),
-    );
-  }
-
-  #isLeaving(offloading: Offloading): boolean {
-    if (isBeingDeleted(offloading)) return true;
-    const wanted = this.#eligible(offloading);
-    return (offloading.status?.sites ?? []).some(({ site }) => !wanted.has(site));
-  }
-
-  #isReachable(site: SiteId): boolean {
-    return this.#options.remotes.get(site)?.reachability.reachable ?? false;
   }
 
   #get(namespace: string): Offloading | undefined {

@@ -109,7 +109,7 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   it("goes with its namespace, and its twin too", async () => {
     await eventually(() => isReady("chosen"));
     await home.delete(Namespace, { name: "chosen" });
-    await eventually(async () => (await unlessMissing(home.get(Namespace, { name: "chosen" }))) === undefined);
+    await eventually(async () => (await get("chosen")) === undefined);
     await eventually(async () => (await twin("theirs")) === undefined);
   });
 
