@@ -387,6 +387,8 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     );
     assert.doesNotMatch(all, /hidden/);
     await bed.kubectl("home", "delete", "pod", "guest", "-n", namespace);
+    // Since the agent was started again; a loop of any kind would be far beyond it.
+    assert.ok((await bed.counted("fjord_reflection_items_total", {})) <= 40);
     await bed.noTwinOf(ConfigMap, "needed", twin);
     await fjord(bed.continuum.site(bed.consumer), "unoffload", namespace, "--timeout=120s");
     const look = () => bed.find(bed.away, Namespace, twin, "");
