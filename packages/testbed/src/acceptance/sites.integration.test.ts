@@ -214,7 +214,11 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
       assert.equal((await bed.get<PodShape>(HOME, "pod", "one", "-n=twice")).status.phase, "Running");
     });
 
-    it("hold pods to what they must state", async () => {
+    it("hold pods to what they must state", async (t) => {
+      t.after(async () => {
+        await bed.share(AWAY, { resources: PLENTY, enforcement: "None" });
+        await fjord(bed.site(HOME), "unpeer", "strict");
+      });
       await bed.share(AWAY, { resources: PLENTY, enforcement: "LimitsEqualRequests" });
       await fjord(bed.site(HOME), "peer", AWAY, "--name=strict", "--cpu=4", "--memory=8Gi", "--pods=10");
       await offloaded(HOME, "strict", "--pods=Remote");
@@ -240,8 +244,6 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
           return /requests|limits/.test(events + JSON.stringify(status)) && status.phase !== "Running";
         });
       }
-      await bed.share(AWAY, { resources: PLENTY, enforcement: "None" });
-      await fjord(bed.site(HOME), "unpeer", "strict");
     });
 
     for (const side of [HOME, AWAY] as const) {
