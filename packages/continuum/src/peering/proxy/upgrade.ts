@@ -11,8 +11,13 @@ export function joinUpgrade(upstream: ClientRequest, socket: Duplex, head: Buffe
       socket.write(headOf(answer));
       if (farHead.length > 0) socket.write(farHead);
       if (head.length > 0) far.write(head);
-      // Either one that goes takes the other with it; an error is followed by a close.
-      far.on("error", () => {}).once("close", () => socket.destroy());
+      // Either one that goes takes the other with it; an error is followed by a close. An end in order is passed on by the
+      // pipe, behind what is still to be sent: to destroy the connection then would lose that.
+      far
+        .on("error", () => {})
+        .once("close", () => {
+          if (!far.readableEnded) socket.destroy();
+        });
       socket.once("close", () => far.destroy());
       socket.pipe(far).pipe(socket);
       resolve(101);
