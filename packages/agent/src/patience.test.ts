@@ -6,7 +6,7 @@ import { ApiError, ConnectionError } from "@fjord/kube";
 import { patiently } from "./patience.ts";
 
 const away = new ConnectionError({ action: "get it", server: "https://api", reason: "connect ECONNREFUSED" } as never);
-const refused = new ApiError({ action: "get it", statusCode: 403, reason: "Forbidden", message: "no" } as never);
+const refused = new ApiError({ action: "get it", statusCode: 403 });
 
 /** Gives what is asked for after these errors. */
 async function asked(errors: readonly unknown[]) {
