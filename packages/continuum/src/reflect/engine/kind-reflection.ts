@@ -9,7 +9,6 @@ import {
   type ReconcileContext,
   type Request,
   type Result,
-  type SharedCache,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { SiteId } from "../../identity/site-identity.ts";
@@ -17,6 +16,7 @@ import type { Twins } from "../../offload/twins.ts";
 import type { RemoteSites } from "../../peering/remote-site.ts";
 import { type Body, type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
 import { difference } from "./difference.ts";
+import { HomeObjects } from "./home-objects.ts";
 import type { Policies } from "./policies.ts";
 import { mayHaveTwin } from "./policy.ts";
 import type { ReflectionCounters } from "./reflection-counters.ts";
@@ -38,11 +38,6 @@ export interface KindReflectionOptions<T extends KubeObject> {
   readonly mayHaveTwin: (resource: string, site: SiteId, namespace: string, name: string) => boolean;
 }
 
-interface Followed<T extends KubeObject> {
-  readonly shared: SharedCache<T>;
-  readonly release: () => void;
-}
-
 /** How long until an object that is in a twin's place is looked for again. */
 const COLLISION_MS = 3_000;
 const CONCURRENCY = 8;
@@ -53,7 +48,7 @@ export class KindReflection<T extends KubeObject> {
   readonly kind: ReflectedKind<T>;
   readonly #options: KindReflectionOptions<T>;
   readonly #controller: Controller;
-  readonly #homes = new Map<string, Followed<T>>();
+  readonly #objects: HomeObjects<T>;
   readonly #remotes = new Map<SiteId, RemoteTwins<T>>();
   readonly #sourceListeners = new Set<(namespace: string, name: string) => void>();
   #ended = false;
@@ -62,6 +57,12 @@ export class KindReflection<T extends KubeObject> {
     this.#options = options;
     this.kind = options.kind;
     this.resource = resourceOf(options.kind.kind);
+    this.#objects = new HomeObjects({
+      home: options.home,
+      kind: options.kind.kind,
+      onChange: (namespace, name) => this.#sourceChanged(namespace, name),
+      onSync: (namespace) => this.enqueueNamespace(namespace),
+    });
     const { clock, random, logger, metrics } = options.home;
     this.#controller = new Controller({
       name: `reflect-${this.resource}`,
@@ -79,7 +80,7 @@ export class KindReflection<T extends KubeObject> {
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
     await this.#controller.run(stop, abandon);
     this.#ended = true;
-    for (const namespace of [...this.#homes.keys()]) this.#leave(namespace);
+    for (const namespace of this.#objects.namespaces()) this.#objects.leave(namespace);
     for (const remote of this.#remotes.values()) remote.stop();
     this.#remotes.clear();
   }
@@ -87,10 +88,10 @@ export class KindReflection<T extends KubeObject> {
   /** Looks at exactly those namespaces and sites that have twins. Called whenever these, or the rules, may have changed. */
   follow(namespaces: ReadonlySet<string>, sites: ReadonlySet<SiteId>): void {
     if (this.#ended) return;
-    for (const namespace of [...this.#homes.keys()])
+    for (const namespace of this.#objects.namespaces())
       if (!namespaces.has(namespace) || this.#isNever(namespace)) this.#leave(namespace);
     for (const namespace of namespaces)
-      if (!this.#homes.has(namespace) && !this.#isNever(namespace)) this.#enter(namespace);
+      if (!this.#objects.has(namespace) && !this.#isNever(namespace)) this.#objects.follow(namespace);
     for (const [id, remote] of this.#remotes) {
       // A site that was forgotten and paired again is another object.
       if (sites.has(id) && this.#options.sites.get(id) === remote.site) continue;
@@ -103,7 +104,7 @@ export class KindReflection<T extends KubeObject> {
   /** Looks again at all objects of a namespace, everywhere or at one site. */
   enqueueNamespace(namespace: string, site?: SiteId): void {
     const { twins } = this.#options;
-    const sources = this.#homes.get(namespace)?.shared.cache.list(namespace) ?? [];
+    const sources = this.#objects.list(namespace);
     for (const id of site === undefined ? twins.sitesOf(namespace) : [site]) {
       for (const { metadata } of sources) this.enqueue(id, namespace, metadata.name ?? "");
       const twin = twins.twinOf(id, namespace);
@@ -127,19 +128,20 @@ export class KindReflection<T extends KubeObject> {
 
   /** Whether rules let the own object of this name have a twin there. */
   allows(site: SiteId, namespace: string, name: string): boolean {
-    const object = this.#homes.get(namespace)?.shared.cache.get({ namespace, name });
+    const object = this.#objects.get(namespace, name);
     return object !== undefined && this.#isAllowed(object, site, namespace);
   }
 
   /** Own objects whose companion has this name. */
   namesBeside(namespace: string, companion: string): string[] {
-    return (this.#homes.get(namespace)?.shared.cache.list(namespace) ?? [])
+    return this.#objects
+      .list(namespace)
       .filter((object) => this.kind.companion?.nameOf(object) === companion)
       .map(({ metadata }) => metadata.name ?? "");
   }
 
   hasSources(namespace: string): boolean {
-    return (this.#homes.get(namespace)?.shared.cache.size ?? 0) > 0;
+    return this.#objects.list(namespace).length > 0;
   }
 
   async #reconcile({ namespace = "", name: place }: Request, context: ReconcileContext): Promise<Result> {
@@ -151,9 +153,8 @@ export class KindReflection<T extends KubeObject> {
     if (twinNamespace === undefined || remote === undefined) return done();
     // Its return, and the end of its list, bring all of its objects here.
     if (!remote.hasSynced || !remote.site.reachability.reachable) return done();
-    const home = this.#homes.get(namespace);
-    if (home !== undefined && !home.shared.cache.hasSynced) return done();
-    const source = home?.shared.cache.get({ namespace, name });
+    if (!this.#objects.isKnown(namespace)) return done();
+    const source = this.#objects.get(namespace, name);
     const twin = remote.get(twinNamespace, name);
     const wanted = source && this.#wanted(source, site, twinNamespace, twin);
     try {
@@ -243,32 +244,8 @@ export class KindReflection<T extends KubeObject> {
     return this.#options.policies.of(this.kind, namespace) === "Never";
   }
 
-  #enter(namespace: string): void {
-    const { caches, logger } = this.#options.home;
-    const shared = caches.open(this.kind.kind, { namespace });
-    const tell = ({ metadata }: T) => this.#sourceChanged(namespace, metadata.name ?? "");
-    const release = shared.cache.addHandler({ onAdd: tell, onUpdate: (_, object) => tell(object), onDelete: tell });
-    const gone = new AbortController();
-    const followed = {
-      shared,
-      release: () => {
-        gone.abort();
-        release();
-      },
-    };
-    this.#homes.set(namespace, followed);
-    shared.cache.waitForSync(gone.signal).then(
-      () => this.enqueueNamespace(namespace),
-      (error) =>
-        logger.debug("a list to reflect was given up", { resource: this.resource, error: describeError(error) }),
-    );
-  }
-
   #leave(namespace: string): void {
-    const followed = this.#homes.get(namespace);
-    this.#homes.delete(namespace);
-    followed?.release();
-    followed?.shared[Symbol.dispose]();
+    this.#objects.leave(namespace);
     this.enqueueNamespace(namespace);
   }
 
