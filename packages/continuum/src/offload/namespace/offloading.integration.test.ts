@@ -62,71 +62,78 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     await eventually(async () => (await home.get(Pod, metadata)).status?.phase === "Running");
   };
 
-  it("names its twins as it is told, and says which names a provider does not give", async () => {
-    const long = `a${"long".repeat(15)}`;
-    await there.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "foreign" } });
-    await Promise.all([
-      add("shop", { pods: "Remote" }),
-      add("same", { naming: { strategy: "Same" } }),
-      add("chosen", { naming: { strategy: "Chosen", name: "theirs" } }),
-      add(long),
-      add("taken", { naming: { strategy: "Chosen", name: "foreign" } }),
-      add("refused", { naming: { strategy: "Chosen", name: "kube-system" } }),
-    ]);
-    for (const each of ["shop", "same", "chosen", long]) await eventually(() => isReady(each));
-    for (const each of [`shop-${consumer}`, "same", "theirs"]) assert.ok(await twin(each), each);
-    const [site] = (await get(long))?.status?.sites ?? [];
-    assert.equal(site?.site, provider);
-    assert.ok((site?.twin?.length ?? 0) <= 63 && site?.twin?.endsWith(`-${consumer}`));
-    await eventually(async () => (await reason("taken")) === "NameTaken");
-    await eventually(async () => (await reason("refused")) === "NameRefused");
-    assert.equal((await twin("foreign"))?.metadata.labels?.["fjord.dev/consumer"], undefined);
-    for (const each of ["taken", "refused", "same", long]) await remove(each);
-    for (const each of ["taken", "refused", "same", long])
-      await eventually(async () => (await get(each)) === undefined);
-    assert.ok(await twin("foreign"));
-    assert.equal((await twin("foreign"))?.metadata.deletionTimestamp, undefined);
-  });
-
-  it("brings everything home when it is deleted, and can be made again at once", async () => {
-    await eventually(() => isReady("shop"));
-    const first = (await twin(`shop-${consumer}`))?.metadata.uid;
-    await runPod("shop");
-    await remove("shop");
-    await eventually(async () => {
-      await offload("shop");
-      return true;
+  // Kubernetes takes five seconds to remove a namespace: these wait for theirs together.
+  describe("while its sites are there", { concurrency: true }, () => {
+    it("names its twins as it is told, and says which names a provider does not give", async () => {
+      const long = `a${"long".repeat(15)}`;
+      await there.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "foreign" } });
+      await Promise.all([
+        add("shop"),
+        add("same", { naming: { strategy: "Same" } }),
+        add("chosen", { naming: { strategy: "Chosen", name: "theirs" } }),
+        add(long),
+        add("taken", { naming: { strategy: "Chosen", name: "foreign" } }),
+        add("refused", { naming: { strategy: "Chosen", name: "kube-system" } }),
+      ]);
+      for (const each of ["shop", "same", "chosen", long]) await eventually(() => isReady(each));
+      for (const each of [`shop-${consumer}`, "same", "theirs"]) assert.ok(await twin(each), each);
+      const [site] = (await get(long))?.status?.sites ?? [];
+      assert.equal(site?.site, provider);
+      assert.ok((site?.twin?.length ?? 0) <= 63 && site?.twin?.endsWith(`-${consumer}`));
+      await eventually(async () => (await reason("taken")) === "NameTaken");
+      await eventually(async () => (await reason("refused")) === "NameRefused");
+      assert.equal((await twin("foreign"))?.metadata.labels?.["fjord.dev/consumer"], undefined);
+      for (const each of ["taken", "refused", "same", "shop", long]) await remove(each);
+      for (const each of ["taken", "refused", "same", "shop", long])
+        await eventually(async () => (await get(each)) === undefined);
+      assert.ok(await twin("foreign"));
+      assert.equal((await twin("foreign"))?.metadata.deletionTimestamp, undefined);
     });
-    await eventually(() => isReady("shop"));
-    const second = await twin(`shop-${consumer}`);
-    assert.ok(second !== undefined && second.metadata.uid !== first);
-    assert.ok(await isLabelled("shop"));
-    await remove("shop");
-    await eventually(async () => (await get("shop")) === undefined && (await twin(`shop-${consumer}`)) === undefined);
-    assert.equal(await isLabelled("shop"), false);
-  });
 
-  it("goes with its namespace, and its twin too", async () => {
-    await eventually(() => isReady("chosen"));
-    await home.delete(Namespace, { name: "chosen" });
-    await eventually(async () => (await get("chosen")) === undefined);
-    await eventually(async () => (await twin("theirs")) === undefined);
-  });
+    it("brings everything home when it is deleted, and can be made again at once", async () => {
+      await add("again", { pods: "Remote" });
+      await eventually(() => isReady("again"));
+      const first = (await twin(`again-${consumer}`))?.metadata.uid;
+      await runPod("again");
+      await remove("again");
+      await eventually(async () => {
+        await offload("again");
+        return true;
+      });
+      await eventually(() => isReady("again"));
+      const second = await twin(`again-${consumer}`);
+      assert.ok(second !== undefined && second.metadata.uid !== first);
+      assert.ok(await isLabelled("again"));
+      await remove("again");
+      await eventually(
+        async () => (await get("again")) === undefined && (await twin(`again-${consumer}`)) === undefined,
+      );
+      assert.equal(await isLabelled("again"), false);
+    });
 
-  it("evicts nothing when it selects less: a twin goes with the last pod there", async () => {
-    await add("narrow", { pods: "Remote" });
-    await runPod("narrow");
-    const patch = { spec: { sites: { matchLabels: { nowhere: "true" } } } };
-    await home.patch(Offloading, { name: "offloading", namespace: "narrow" }, "merge", patch);
-    const noSite = async () => (await get("narrow"))?.status?.conditions?.[0]?.reason === "NoSiteEligible";
-    await eventually(noSite);
-    assert.ok(await isReady("narrow"), "pods there still need their twin");
-    assert.equal((await home.get(Pod, { name: "web", namespace: "narrow" })).metadata.deletionTimestamp, undefined);
-    await home.delete(Pod, { name: "web", namespace: "narrow" });
-    await eventually(async () => (await twin(`narrow-${consumer}`)) === undefined);
-    await eventually(async () => (await get("narrow"))?.status?.sites?.length === 0);
-    await remove("narrow");
-    await eventually(async () => (await get("narrow")) === undefined);
+    it("goes with its namespace, and its twin too", async () => {
+      await add("doomed");
+      await eventually(() => isReady("doomed"));
+      await home.delete(Namespace, { name: "doomed" });
+      await eventually(async () => (await get("doomed")) === undefined);
+      await eventually(async () => (await twin(`doomed-${consumer}`)) === undefined);
+    });
+
+    it("evicts nothing when it selects less: a twin goes with the last pod there", async () => {
+      await add("narrow", { pods: "Remote" });
+      await runPod("narrow");
+      const patch = { spec: { sites: { matchLabels: { nowhere: "true" } } } };
+      await home.patch(Offloading, { name: "offloading", namespace: "narrow" }, "merge", patch);
+      const noSite = async () => (await get("narrow"))?.status?.conditions?.[0]?.reason === "NoSiteEligible";
+      await eventually(noSite);
+      assert.ok(await isReady("narrow"), "pods there still need their twin");
+      assert.equal((await home.get(Pod, { name: "web", namespace: "narrow" })).metadata.deletionTimestamp, undefined);
+      await home.delete(Pod, { name: "web", namespace: "narrow" });
+      await eventually(async () => (await twin(`narrow-${consumer}`)) === undefined);
+      await eventually(async () => (await get("narrow"))?.status?.sites?.length === 0);
+      await remove("narrow");
+      await eventually(async () => (await get("narrow")) === undefined);
+    });
   });
 
   it("waits for a site that is away to remove its twin, and finishes when it is back", async () => {
