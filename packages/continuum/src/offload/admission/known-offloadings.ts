@@ -80,8 +80,11 @@ export class KnownOffloadings {
     if (admitted === undefined) return undefined;
     const known = this.#offloadings.get({ name: OFFLOADING_NAME, namespace });
     const isThere = known !== undefined && !isBeingDeleted(known);
+    // Whoever makes a new one before the old one is gone is refused later on, and tries again: to believe each try would
+    // send pods away that have just come home, and the old one would never be gone.
+    const isTooSoon = known !== undefined && isBeingDeleted(known) && admitted.spec !== undefined;
     const isShown = admitted.spec === undefined ? !isThere : isThere && sameContent(known.spec, admitted.spec);
-    if (!isShown && admitted.until >= this.#home.clock.now()) return admitted;
+    if (!isTooSoon && !isShown && admitted.until >= this.#home.clock.now()) return admitted;
     this.#admitted.delete(namespace);
     return undefined;
   }
