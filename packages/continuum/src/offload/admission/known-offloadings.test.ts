@@ -77,6 +77,17 @@ describe("what holds for the pods of a namespace", () => {
 
   const pods = async () => (await known.specFor("shop"))?.pods;
 
+  it("believes no new Offloading while the old one is still going, however often it is tried", async () => {
+    const going = offloading("Remote", { deletionTimestamp: "2030-01-01T00:00:00Z" });
+    fake.shown.set("Offloading", going);
+    fake.stored.set("Offloading", going);
+    known.admitted("shop", offloading("Both").spec);
+    assert.equal(await known.specFor("shop"), undefined);
+    fake.stored.set("Offloading", offloading("Both"));
+    known.admitted("shop", offloading("Both").spec);
+    assert.equal((await known.specFor("shop"))?.pods, "Both");
+  });
+
   it("is what the watch shows", async () => {
     fake.shown.set("Offloading", offloading("Both"));
     assert.equal(await pods(), "Both");
