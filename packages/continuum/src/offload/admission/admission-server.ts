@@ -13,6 +13,8 @@ export interface AdmissionServerOptions {
   readonly tls: { readonly cert: string; readonly key: string };
   /** By path, such as `/admission/pods`. */
   readonly reviews: Readonly<Record<string, (request: AdmissionRequest) => Verdict | Promise<Verdict>>>;
+  /** After how many a connection is closed, and the next one's certificate looked at. @default any number */
+  readonly requestsPerConnection?: number;
   readonly logger: Logger;
 }
 
@@ -31,16 +33,12 @@ export class AdmissionServer implements Runnable {
     this.#server = createServer({ ...options.tls, noDelay: true, keepAliveTimeout: 120_000 }, (request, response) => {
       void this.#answer(request, response);
     });
+    this.#server.maxRequestsPerSocket = options.requestsPerConnection ?? 0;
   }
 
   /** Serves this from now on; connections that are open stay. */
   use(tls: AdmissionServerOptions["tls"]): void {
     this.#server.setSecureContext(tls);
-  }
-
-  /** Whoever asks next does so over a new connection. */
-  dropConnections(): void {
-    this.#server.closeIdleConnections();
   }
 
   get address(): AddressInfo {

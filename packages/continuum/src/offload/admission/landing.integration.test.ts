@@ -123,7 +123,10 @@ describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), time
     await agent.process.start();
     await agentReady(agent);
     const isRemote = ({ spec }: Pod) => spec?.tolerations?.some(({ key }) => key === VIRTUAL_NODE) ?? false;
-    await eventually(async () => (await pods()).length === 2 && (await pods()).every(isRemote));
+    const isRight = eventually(async () => (await pods()).length === 2 && (await pods()).every(isRemote));
+    await isRight.catch((cause: unknown) => {
+      throw new Error(`the agent, running: ${agent.process.running}, said:\n${agent.process.logTail(20)}`, { cause });
+    });
   });
 
   it("keep being asked about when somebody spoils the configuration", async () => {
