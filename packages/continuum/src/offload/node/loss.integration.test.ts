@@ -143,6 +143,10 @@ describe("the loss and the return of a provider", { skip: kubernetesSkip(), time
     await readiness("Unknown");
     await continuum.bed.heal("site-1", "site-2");
     await readiness("True");
+    await eventually(
+      "news of that",
+      async () => watch.seen.length > 0 && readyOf(watch.seen.at(-1) as Node)?.status === "True",
+    );
     const seen = await watch.stop();
     const changes = seen.map((each) => readyOf(each)?.status).filter((each, i, all) => each !== all[i - 1]);
     assert.deepEqual(changes.filter((each) => each !== undefined).slice(-2), ["Unknown", "True"]);

@@ -281,7 +281,8 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
       bed.consumer,
       Pod,
       home("stranded"),
-      (pod) => pod?.status?.containerStatuses?.[0]?.restartCount === 1,
+      // Twice, where the scheduler has not heard yet that the node is away.
+      (pod) => (pod?.status?.containerStatuses?.[0]?.restartCount ?? 0) >= 1,
     );
     await remove("stranded");
   });

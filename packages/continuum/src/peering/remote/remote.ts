@@ -21,6 +21,8 @@ export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs" | "cl
 
 /** Once it answers again, connections from before have this long to show a sign of life. */
 const STALE_GRACE_MS = 300;
+/** For so long a site that does not answer may merely be slow. */
+const SLOW_MS = 5_000;
 /** A site that is away for so long has its connections ended, so that nobody waits for an answer that may never come. */
 const GIVE_UP_MS = 1_000;
 const RECENT_MS = 60_000;
@@ -134,10 +136,12 @@ export class Remote implements RemoteSite {
     await Promise.all(closed);
   }
 
-  /** While the site is known to be away nobody waits for it: its return is found by the heartbeat. */
+  /** Nobody waits for a site that has been away for a while: its return is found by the heartbeat. */
   #connect(signal: AbortSignal): Duplex | Promise<Duplex> {
-    const { reachable, lastHeard, message } = this.#reachability;
-    if (!reachable && lastHeard !== undefined) throw new Error(`the site is away: ${message}`);
+    const { reachable, lastHeard, since, message } = this.#reachability;
+    // One that is slow for a moment may still take a connection, and whoever asks would rather wait than hear no.
+    const isAway = !reachable && lastHeard !== undefined && this.#options.means.clock.now() - since > SLOW_MS;
+    if (isAway) throw new Error(`the site is away: ${message}`);
     return this.#way.connect(signal);
   }
 
