@@ -1,6 +1,6 @@
 import type { Clock, Logger, Random } from "@fjord/base";
 import type { EventRecorder, KubeClient, Metrics, SharedCaches } from "@fjord/kube";
-import type { SiteIdentity } from "./identity/site-identity.ts";
+import type { SiteIdentity } from "./site-identity.ts";
 
 /** Time, chance, a log and counters: passed to everything that lives long. */
 export interface Means {

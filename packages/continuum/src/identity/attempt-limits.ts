@@ -1,5 +1,5 @@
 import { type Clock, TokenBucket } from "@fjord/base";
-import type { SiteId } from "./site-identity.ts";
+import type { SiteId } from "../site-identity.ts";
 
 const PER_PEER = { burst: 10, perSecond: 0.5 };
 /** Keys cost nothing, so strangers together are limited too. */

@@ -1,3 +1,4 @@
+export type * from "../site-identity.ts";
 export { base32 } from "./base32.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { rawPublicKey, verifySignature } from "./ed25519.ts";
@@ -14,7 +15,6 @@ export { type RedeemOptions, redeemToken } from "./redeem-token.ts";
 export * from "./refusal-counter.ts";
 export { CLOCK_SKEW_MS, identifyCertificate, siteCertificate } from "./site-certificate.ts";
 export { isSiteId, siteIdOf } from "./site-id.ts";
-export type * from "./site-identity.ts";
 export { SiteKey } from "./site-key.ts";
 export { signTerms, verifyTerms } from "./terms-signature.ts";
 export { TokenRedeemer, type TokenRedeemerOptions } from "./token-redeemer.ts";

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@fjord/base";
 import { type KubeClient, Secret } from "@fjord/kube";
+import type { SiteId } from "../site-identity.ts";
 import { checkEndpoints } from "./endpoint.ts";
 import { type PairingToken, writeToken } from "./pairing-token.ts";
-import type { SiteId } from "./site-identity.ts";
 import { newRecord } from "./token-record.ts";
 
 const HOUR_MS = 3_600_000;

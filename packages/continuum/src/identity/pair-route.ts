@@ -1,15 +1,15 @@
 import { Site } from "@fjord/api";
 import { type Clock, FjordError, type Logger } from "@fjord/base";
 import type { KubeClient } from "@fjord/kube";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
-import type { PeerCall, PeerRoute } from "../peering/peer-routes.ts";
-import type { PairAnswer } from "../peering/protocol.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { PeerCall, PeerRoute } from "../peer-routes.ts";
+import type { PairAnswer } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
 import { AttemptLimits } from "./attempt-limits.ts";
 import { checkEndpoints } from "./endpoint.ts";
 import { type PairingTokens, tokenRefused } from "./pairing-tokens.ts";
 import { ensurePeerSite, type PeerFacts } from "./peer-site.ts";
 import type { RefusalCounter } from "./refusal-counter.ts";
-import type { SiteId } from "./site-identity.ts";
 
 export interface PairRouteOptions {
   readonly client: Pick<KubeClient, "list" | "get" | "create" | "update">;

@@ -1,7 +1,7 @@
+import type { SiteId } from "../site-identity.ts";
 import { checkEndpoints } from "./endpoint.ts";
 import { TokenUnreadable } from "./errors.ts";
 import { isSiteId } from "./site-id.ts";
-import type { SiteId } from "./site-identity.ts";
 
 /** What a site hands to another so that the two may pair: whom to ask, where, and the secret that allows it once. */
 export interface PairingToken {

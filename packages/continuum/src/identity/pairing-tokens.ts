@@ -1,8 +1,8 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import { isConflict, isNotFound, type KubeClient, Secret } from "@fjord/kube";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { SiteId } from "../site-identity.ts";
 import { isSecret } from "./pairing-token.ts";
-import type { SiteId } from "./site-identity.ts";
 import {
   isSecretOf,
   PAIRING_LABEL,

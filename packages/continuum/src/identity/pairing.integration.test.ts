@@ -6,7 +6,7 @@ import { ManualClock } from "@fjord/base/testing";
 import { KubeClient, Secret } from "@fjord/kube";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 import fc from "fast-check";
-import type { PeerRefused } from "../peering/peer-refused-error.ts";
+import type { PeerRefused } from "../peer-refused-error.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { KeyStore } from "./key-store.ts";
 import { writeToken } from "./pairing-token.ts";

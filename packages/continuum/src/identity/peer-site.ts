@@ -1,7 +1,7 @@
 import { newObject, Site } from "@fjord/api";
 import { isAlreadyExists, isConflict, isNotFound, type KubeClient } from "@fjord/kube";
+import type { SiteId } from "../site-identity.ts";
 import { SiteKnownOtherwise, SiteNameTaken } from "./errors.ts";
-import type { SiteId } from "./site-identity.ts";
 
 export interface PeerFacts {
   readonly id: SiteId;

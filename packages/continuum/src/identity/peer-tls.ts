@@ -11,11 +11,11 @@ import {
   type TlsOptions,
 } from "node:tls";
 import { type Clock, describeError, type Logger, onAbort, sleep } from "@fjord/base";
+import type { PeerIdentity, SiteId } from "../site-identity.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { CertificateRefused, PeerUnreachable } from "./errors.ts";
 import type { RefusalCounter } from "./refusal-counter.ts";
 import { identifyCertificate, siteCertificate } from "./site-certificate.ts";
-import type { PeerIdentity, SiteId } from "./site-identity.ts";
 import type { SiteKey } from "./site-key.ts";
 
 export interface PeerTlsOptions {

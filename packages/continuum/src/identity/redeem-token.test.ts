@@ -7,7 +7,7 @@ import { afterEach, describe, test } from "node:test";
 import type { Site } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
 import type { KubeClient } from "@fjord/kube";
-import { LARGEST_BODY } from "../peering/protocol.ts";
+import { LARGEST_BODY } from "../protocol.ts";
 import { writeToken } from "./pairing-token.ts";
 import { PeerTls } from "./peer-tls.ts";
 import { type RedeemOptions, redeemToken } from "./redeem-token.ts";

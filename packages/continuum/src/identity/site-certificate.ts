@@ -1,9 +1,9 @@
 import type { X509Certificate } from "node:crypto";
 import { selfSignedCertificate } from "@fjord/node/registration";
+import type { PeerIdentity } from "../site-identity.ts";
 import { rawPublicKey } from "./ed25519.ts";
 import { CertificateRefused } from "./errors.ts";
 import { siteIdOf } from "./site-id.ts";
-import type { PeerIdentity } from "./site-identity.ts";
 import type { SiteKey } from "./site-key.ts";
 
 /** How far the clocks of two sites may be apart. */

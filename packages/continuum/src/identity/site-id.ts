@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import type { SiteId } from "../site-identity.ts";
 import { base32 } from "./base32.ts";
-import type { SiteId } from "./site-identity.ts";
 
 const LENGTH = 26;
 const PATTERN = /^[a-z2-7]{26}$/;

@@ -1,9 +1,9 @@
 import { createPrivateKey, generateKeyPair, type KeyObject, sign } from "node:crypto";
 import { promisify } from "node:util";
+import type { SiteId, SiteIdentity } from "../site-identity.ts";
 import { rawPublicKey } from "./ed25519.ts";
 import { IdentityDamaged } from "./errors.ts";
 import { siteIdOf } from "./site-id.ts";
-import type { SiteId, SiteIdentity } from "./site-identity.ts";
 
 /** A site's Ed25519 key: whoever holds it is the site. */
 export class SiteKey implements SiteIdentity {

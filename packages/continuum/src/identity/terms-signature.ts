@@ -1,7 +1,7 @@
 import type { Contract } from "@fjord/api";
+import type { SiteIdentity } from "../site-identity.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { verifySignature } from "./ed25519.ts";
-import type { SiteIdentity } from "./site-identity.ts";
 
 type Terms = Contract["spec"]["terms"];
 

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Secret } from "@fjord/kube";
+import type { SiteId } from "../site-identity.ts";
 import { base32 } from "./base32.ts";
-import type { SiteId } from "./site-identity.ts";
 
 /** On each Secret that stands for a token, so that they can be found. Value `true`. */
 export const PAIRING_LABEL = "fjord.dev/pairing-token";

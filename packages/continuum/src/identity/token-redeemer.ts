@@ -18,7 +18,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../home.ts";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
 import { SiteKnownOtherwise, SiteNameTaken, TokenOfOwnSite, TokenUnreadable, TokenWithoutEndpoints } from "./errors.ts";
 import { parseToken } from "./pairing-token.ts";
 import type { PeerTls } from "./peer-tls.ts";

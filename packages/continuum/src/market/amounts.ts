@@ -1,5 +1,5 @@
 import { parseQuantity } from "@fjord/node";
-import type { Resources } from "../peering/protocol.ts";
+import type { Resources } from "../protocol.ts";
 
 /** Amounts by resource name, in billionths of each resource's unit. A name that is missing means nothing of it. */
 export type Amounts = ReadonlyMap<string, bigint>;

@@ -2,9 +2,9 @@ import type { Contract } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import { againAfter, Controller, done, type Result, type Runnable, sameContent } from "@fjord/kube";
 import type { Home } from "../home.ts";
-import type { SiteId } from "../identity/site-identity.ts";
-import { type ContractReport, HELD_MS, type Standing } from "../peering/protocol.ts";
-import type { RemoteSite, RemoteSites } from "../peering/remote-site.ts";
+import { type ContractReport, HELD_MS, type Standing } from "../protocol.ts";
+import type { RemoteSite, RemoteSites } from "../remote-site.ts";
+import type { SiteId } from "../site-identity.ts";
 import {
   type ContractStatus,
   type EndReason,

@@ -2,11 +2,12 @@ import { Contract, newObject, Site, tenantNamespace } from "@fjord/api";
 import { sameContent } from "@fjord/kube";
 import { parseDuration } from "../duration.ts";
 import type { Home } from "../home.ts";
-import type { SiteId } from "../identity/site-identity.ts";
-import { signTerms, verifyTerms } from "../identity/terms-signature.ts";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
-import type { Caller } from "../peering/peer-routes.ts";
-import type { ContractProposal, ContractRequest, Resources, Standing, Terms } from "../peering/protocol.ts";
+import { signTerms, verifyTerms } from "../identity/index.ts";
+import type { LiveContract, LiveContracts } from "../live-contracts.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { Caller } from "../peer-routes.ts";
+import type { ContractProposal, ContractRequest, Resources, Standing, Terms } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
 import { amountsOf, formatAmounts } from "./amounts.ts";
 import { answers, contractId, lineOf } from "./contract-id.ts";
 import {
@@ -22,7 +23,6 @@ import {
 } from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
 import { decide, freeOf, type Promised } from "./decide.ts";
-import type { LiveContract, LiveContracts } from "./live-contracts.ts";
 import { Lock } from "./lock.ts";
 
 /** More contracts at once than anybody needs: whoever asks for more is at fault or up to something. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { SiteId } from "../identity/site-identity.ts";
+import type { SiteId } from "../site-identity.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 

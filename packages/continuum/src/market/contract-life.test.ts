@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Contract, newObject } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import fc from "fast-check";
-import { HELD_MS, type Standing } from "../peering/protocol.ts";
+import { HELD_MS, type Standing } from "../protocol.ts";
 import {
   endedStatus,
   endOf,

@@ -1,7 +1,7 @@
 import type { ConditionOf, Contract, StatusOf } from "@fjord/api";
 import { isConditionTrue, type NewCondition, setCondition } from "@fjord/kube";
-import type { SiteId } from "../identity/site-identity.ts";
-import { type ContractReport, HELD_MS, type Standing } from "../peering/protocol.ts";
+import { type ContractReport, HELD_MS, type Standing } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
 import { lifetimeOf } from "./lifetime.ts";
 
 export type Side = "Consumer" | "Provider";
@@ -72,10 +72,19 @@ export function endedAt({ status }: Contract): number | undefined {
   return ended && Date.parse(ended.lastTransitionTime);
 }
 
+/** Whoever cancelled a contract need not be told of its end: nobody asks for it again but for an answer that was lost. */
+const CANCELLED_KEPT_MS = 5_000;
+
+/** How long a contract that has ended is kept, so that whoever asks hears why. */
+export function keptMs({ status }: Contract, side: Side): number {
+  const reason = status?.conditions?.find(({ type }) => type === "Ended")?.reason;
+  return side === "Provider" && reason === "Cancelled" ? CANCELLED_KEPT_MS : KEPT_MS;
+}
+
 /** The next moment at which time alone changes something. */
 export function nextMoment(contract: Contract, side: Side, now: number): number {
   const since = endedAt(contract);
-  if (since !== undefined) return since + KEPT_MS;
+  if (since !== undefined) return since + keptMs(contract, side);
   const { renewable, ends } = lifetimeOf(contract.spec.terms);
   if (!isSigned(contract) && side === "Provider") return Math.min(heldUntil(contract), ends);
   return now < renewable ? renewable : ends;

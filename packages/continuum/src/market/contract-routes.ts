@@ -1,9 +1,9 @@
 import type { Contract } from "@fjord/api";
 import { type Clock, describeError, type Logger } from "@fjord/base";
-import type { SiteId } from "../identity/site-identity.ts";
-import type { PeerRoute } from "../peering/peer-routes.ts";
-import type { ContractReport } from "../peering/protocol.ts";
-import type { Tenants } from "../peering/tenants.ts";
+import type { PeerRoute } from "../peer-routes.ts";
+import type { ContractReport } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
+import type { Tenants } from "../tenants.ts";
 import type { ContractBook } from "./contract-book.ts";
 import { endedAt, endOf, KEPT_MS, phaseOf } from "./contract-life.ts";
 import { checkedAcceptance, checkedRequest, checkedStanding } from "./request-check.ts";

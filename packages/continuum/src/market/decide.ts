@@ -1,6 +1,6 @@
 import type { Site } from "@fjord/api";
-import type { SiteId } from "../identity/site-identity.ts";
-import type { Refusal, Resources } from "../peering/protocol.ts";
+import type { Refusal, Resources } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
 import {
   type Amounts,
   amountsOf,

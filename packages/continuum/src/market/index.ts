@@ -1,3 +1,4 @@
+export type { LiveContract, LiveContracts } from "../live-contracts.ts";
 export {
   type Amounts,
   amountsOf,
@@ -15,10 +16,9 @@ export { lineOf } from "./contract-id.ts";
 export { endOf, hasEnded, isInForce, isSigned, phaseOf, sideOf, standingOf } from "./contract-life.ts";
 export { ContractRoutes, type ContractRoutesOptions, type TenantMaker } from "./contract-routes.ts";
 export { ContractStore } from "./contract-store.ts";
-export { accepts, decide, type Sharing } from "./decide.ts";
+export { accepts, decide, promised, type Sharing } from "./decide.ts";
 export * from "./errors.ts";
 export { lifetimeOf } from "./lifetime.ts";
-export type { LiveContract, LiveContracts } from "./live-contracts.ts";
 export { type Agreement, isRefusal, Negotiation, type Wish } from "./negotiation.ts";
 export { ProviderContracts, type ProviderContractsOptions } from "./provider-contracts.ts";
 export { readReport } from "./report-check.ts";

@@ -1,4 +1,4 @@
-import type { Terms } from "../peering/protocol.ts";
+import type { Terms } from "../protocol.ts";
 
 /** When a contract begins and ends, and from when on it is to be renewed: after two thirds of its lifetime. */
 export interface Lifetime {

@@ -1,12 +1,10 @@
 import { Contract, newObject, type Peering } from "@fjord/api";
 import { isAlreadyExists } from "@fjord/kube";
 import type { Home } from "../home.ts";
-import { canonicalJson } from "../identity/canonical-json.ts";
-import { siteIdOf } from "../identity/site-id.ts";
-import { signTerms, verifyTerms } from "../identity/terms-signature.ts";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
-import type { ContractProposal, ContractReport, ContractRequest, Resources, Terms } from "../peering/protocol.ts";
-import type { RemoteSite } from "../peering/remote-site.ts";
+import { canonicalJson, signTerms, siteIdOf, verifyTerms } from "../identity/index.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { ContractProposal, ContractReport, ContractRequest, Resources, Terms } from "../protocol.ts";
+import type { RemoteSite } from "../remote-site.ts";
 import { amountsOf, describeAmounts } from "./amounts.ts";
 import { requestIdFor } from "./contract-id.ts";
 import { isSigned, lifeStatus } from "./contract-life.ts";

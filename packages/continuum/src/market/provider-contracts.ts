@@ -3,7 +3,7 @@ import { againAfter, Controller, done, type Result, type Runnable, requestFor, t
 import type { Home } from "../home.ts";
 import { type Amounts, amountsOf, formatAmounts, sameAmounts } from "./amounts.ts";
 import type { ContractBook } from "./contract-book.ts";
-import { type ContractStatus, endedAt, isInForce, isSigned, KEPT_MS, nextMoment } from "./contract-life.ts";
+import { type ContractStatus, endedAt, isInForce, isSigned, keptMs, nextMoment } from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
 
 /** A proposal is signed within milliseconds as a rule: only one that waits for longer is worth a status of its own. */
@@ -58,7 +58,7 @@ export class ProviderContracts implements Runnable {
     const age = now - Date.parse(contract.spec.terms.notBefore);
     if (!isSigned(contract) && age < PROPOSAL_SHOWN_MS) return againAfter(PROPOSAL_SHOWN_MS - age);
     const ended = endedAt(contract);
-    if (ended !== undefined && (now >= ended + KEPT_MS || this.#isOneOfTooMany(contract, ended))) {
+    if (ended !== undefined && (now >= ended + keptMs(contract, "Provider") || this.#isOneOfTooMany(contract, ended))) {
       await store.remove(contract);
       return done();
     }

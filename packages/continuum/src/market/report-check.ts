@@ -1,4 +1,4 @@
-import type { ContractReport } from "../peering/protocol.ts";
+import type { ContractReport } from "../protocol.ts";
 import { checkedResources, checkedStanding } from "./request-check.ts";
 
 const phases: readonly string[] = ["Proposed", "Active", "Expiring", "Ended"];

@@ -1,6 +1,6 @@
 import { parseQuantity } from "@fjord/node";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
-import type { ContractAcceptance, ContractRequest, Resources, Standing, StandingChange } from "../peering/protocol.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { ContractAcceptance, ContractRequest, Resources, Standing, StandingChange } from "../protocol.ts";
 
 const resourceName = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const contractName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
-import type { Terms } from "../peering/protocol.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { Terms } from "../protocol.ts";
 import { contractId } from "./contract-id.ts";
 import { readReport } from "./report-check.ts";
 import { checkedAcceptance, checkedRequest, checkedStanding } from "./request-check.ts";

@@ -1,5 +1,5 @@
-import type { SiteId } from "../identity/site-identity.ts";
-import type { ContractRequest, Terms } from "../peering/protocol.ts";
+import type { ContractRequest, Terms } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
 import { amountsOf, sameAmounts } from "./amounts.ts";
 import { contractId } from "./contract-id.ts";
 import { SKEW_MS } from "./contract-life.ts";

@@ -1,8 +1,8 @@
+export type * from "../offloaded-pods.ts";
+export type * from "../twins.ts";
+export type * from "../virtual-nodes.ts";
 export * from "./admission/index.ts";
 export * from "./guest/index.ts";
 export * from "./namespace/index.ts";
 export * from "./node/index.ts";
-export type * from "./offloaded-pods.ts";
 export * from "./pod/index.ts";
-export type * from "./twins.ts";
-export type * from "./virtual-nodes.ts";

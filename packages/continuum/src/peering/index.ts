@@ -1,12 +1,12 @@
+export { PeerRefused } from "../peer-refused-error.ts";
+export type { Caller, PeerCall, PeerRoute, RawRoute } from "../peer-routes.ts";
+export * from "../protocol.ts";
+export * from "../remote-site.ts";
+export type { Tenant, Tenants } from "../tenants.ts";
 export * from "./controllers/index.ts";
-export { PeerRefused } from "./peer-refused-error.ts";
-export type { Caller, PeerCall, PeerRoute, RawRoute } from "./peer-routes.ts";
 export type { PeerTls } from "./peer-tls.ts";
-export * from "./protocol.ts";
 export * from "./proxy/index.ts";
 export * from "./remote/index.ts";
-export * from "./remote-site.ts";
 export * from "./server/index.ts";
 export * from "./tenant/index.ts";
-export type { Tenant, Tenants } from "./tenants.ts";
 export * from "./tunnel/index.ts";

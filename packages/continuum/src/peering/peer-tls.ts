@@ -1,5 +1,5 @@
 import type { Server, TLSSocket, TlsOptions } from "node:tls";
-import type { PeerIdentity, SiteId } from "../identity/site-identity.ts";
+import type { PeerIdentity, SiteId } from "../site-identity.ts";
 
 /** What peering needs of the TLS between agents. */
 export interface PeerTls {

@@ -1,6 +1,6 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
-import type { SiteId } from "../identity/site-identity.ts";
+import type { SiteId } from "../site-identity.ts";
 
 /**
  * Which objects of a kind have twins. The first three are what a reflection rule can say; `Referenced` are those that an

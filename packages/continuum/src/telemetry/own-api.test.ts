@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import { ApiError, type KubeClient } from "@fjord/kube";
-import type { PeerCall, PeerRoute } from "../peering/peer-routes.ts";
+import type { PeerCall, PeerRoute } from "../peer-routes.ts";
 import { OwnApi } from "./own-api.ts";
 
 function start(answer: () => Promise<unknown>) {

@@ -1,7 +1,7 @@
 import { type Clock, describeError, type Logger } from "@fjord/base";
 import { ApiError, type KubeClient } from "@fjord/kube";
-import { PeerRefused } from "../peering/peer-refused-error.ts";
-import type { PeerRoute } from "../peering/peer-routes.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { PeerRoute } from "../peer-routes.ts";
 
 export interface OwnApiOptions {
   readonly client: Pick<KubeClient, "raw">;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "@fjord/base/testing";
-import type { OffloadedPods } from "../offload/offloaded-pods.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../offload/virtual-nodes.ts";
-import type { RemoteSites } from "../peering/remote-site.ts";
+import type { OffloadedPods } from "../offloaded-pods.ts";
+import type { RemoteSites } from "../remote-site.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
 import { RemoteUsage } from "./remote-usage.ts";
 
 const node = { name: "lively-wave", site: "far", contract: "c-1" } as KnownVirtualNode;

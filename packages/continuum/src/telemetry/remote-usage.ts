@@ -1,9 +1,9 @@
 import type { Summary } from "@fjord/node/kubelet-api";
 import type { Home } from "../home.ts";
-import type { SiteId } from "../identity/site-identity.ts";
-import type { OffloadedPods } from "../offload/offloaded-pods.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../offload/virtual-nodes.ts";
-import type { RemoteSite, RemoteSites } from "../peering/remote-site.ts";
+import type { OffloadedPods } from "../offloaded-pods.ts";
+import type { RemoteSite, RemoteSites } from "../remote-site.ts";
+import type { SiteId } from "../site-identity.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
 import { UsageMalformed, UsageUnknown } from "./errors.ts";
 import { NodeCounter } from "./node-counter.ts";
 import { Recent } from "./recent.ts";

@@ -1,5 +1,5 @@
 import type { Summary } from "@fjord/node/kubelet-api";
-import type { OffloadedPod } from "../offload/offloaded-pods.ts";
+import type { OffloadedPod } from "../offloaded-pods.ts";
 import type { NodeCounter } from "./node-counter.ts";
 import type { ContainerUsage, PodUsage } from "./usage.ts";
 

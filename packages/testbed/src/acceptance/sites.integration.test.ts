@@ -241,7 +241,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
             `--field-selector=involvedObject.name=${name}`,
           );
           const { status } = await bed.get<PodShape>(HOME, "pod", name, "-n=strict");
-          return /requests|limits/.test(events + JSON.stringify(status)) && status.phase !== "Running";
+          return /request|limit/.test(events + JSON.stringify(status)) && status.phase !== "Running";
         });
       }
     });

@@ -11,8 +11,8 @@ import {
   Node,
   Pod,
 } from "@fjord/kube";
+import { agentReady, Continuum } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
-import { agentReady, Continuum } from "../../../../testbed/src/agents/index.ts";
 import { eventually } from "../namespace/test-eventually.ts";
 
 const VIRTUAL = "far";

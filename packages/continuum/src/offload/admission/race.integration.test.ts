@@ -8,8 +8,8 @@ import { promisify } from "node:util";
 import { VIRTUAL_NODE } from "@fjord/api";
 import { KubeClient, type Node, Pod } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
+import { startSiteAgent } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
-import { startSiteAgent } from "../../../../testbed/src/agents/index.ts";
 import { mayLand } from "./test-scheduling.ts";
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newObject, ShadowPod } from "@fjord/api";
 import fc from "fast-check";
-import type { LiveContract } from "../../market/live-contracts.ts";
+import type { LiveContract } from "../../live-contracts.ts";
 import { type AdmissionSources, admit } from "./admission.ts";
 import { RoomLedger } from "./room-ledger.ts";
 

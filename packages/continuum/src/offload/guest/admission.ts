@@ -2,7 +2,7 @@ import type { ShadowPod } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import { amountsOf, podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
-import type { LiveContract, LiveContracts } from "../../market/live-contracts.ts";
+import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
 import { shortcoming } from "./enforcement.ts";
 import { wantedSpec } from "./guest-pod.ts";
 import { type GuestPrivilege, guestViolations } from "./guest-security.ts";

@@ -1,6 +1,6 @@
 import type { Pod } from "@fjord/kube";
 import { amountsOf } from "@fjord/node/pod-status";
-import type { LiveContract } from "../../market/live-contracts.ts";
+import type { LiveContract } from "../../live-contracts.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 

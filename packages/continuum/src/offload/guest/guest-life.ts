@@ -15,7 +15,7 @@ import {
 } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
-import type { LiveContract, LiveContracts } from "../../market/live-contracts.ts";
+import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
 import { ONLY_ONE_ANNOTATION } from "../pod/forge/index.ts";
 import { admit } from "./admission.ts";
 import { FIELD_MANAGER, followShadow, isBehind } from "./guest-changes.ts";

@@ -34,6 +34,9 @@ const defaultCapabilities = [
   "SYS_CHROOT",
 ];
 
+/** `kubectl debug` asks for it unless told otherwise; it reaches no process outside the pod. */
+const debugCapabilities = [...defaultCapabilities, "SYS_PTRACE"];
+
 /** Those that Kubernetes counts as safe: they have an effect within the pod only. */
 const safeSysctls = [
   "kernel.shm_rmid_forced",
@@ -69,12 +72,14 @@ const volumeKinds = [
 /** What a guest asks for that the provider does not give to guests: no more than Kubernetes' baseline, and no priority. */
 export function guestViolations(spec: PodSpec, allowed: readonly GuestPrivilege[] = []): string[] {
   const found: [GuestPrivilege | "never", string][] = [...podViolations(spec), ...placeViolations(spec)];
-  for (const container of containersOf(spec)) found.push(...containerViolations(container));
+  for (const container of containersOf(spec)) found.push(...containerViolations(container, defaultCapabilities));
+  for (const container of (spec.ephemeralContainers ?? []) as Container[])
+    found.push(...containerViolations(container, debugCapabilities));
   return found.filter(([what]) => what === "never" || !allowed.includes(what)).map(([, text]) => text);
 }
 
-function containersOf({ initContainers = [], containers = [], ephemeralContainers = [] }: PodSpec): Container[] {
-  return [...initContainers, ...containers, ...(ephemeralContainers as Container[])];
+function containersOf({ initContainers = [], containers = [] }: PodSpec): Container[] {
+  return [...initContainers, ...containers];
 }
 
 function podViolations(spec: PodSpec): [GuestPrivilege | "never", string][] {
@@ -115,13 +120,11 @@ function placeViolations(spec: PodSpec): [GuestPrivilege, string][] {
   return found;
 }
 
-function containerViolations(container: Container): [GuestPrivilege, string][] {
+function containerViolations(container: Container, capabilities: readonly string[]): [GuestPrivilege, string][] {
   const { name, securityContext: context = {} } = container;
   const found: [GuestPrivilege, string][] = contextViolations(`container ${name}`, context);
   if (context.privileged) found.push(["privileged", `container ${name} is privileged`]);
-  const extra = (context.capabilities?.add ?? []).filter(
-    (each) => !defaultCapabilities.includes(each.replace(/^CAP_/, "")),
-  );
+  const extra = (context.capabilities?.add ?? []).filter((each) => !capabilities.includes(each.replace(/^CAP_/, "")));
   if (extra.length > 0) found.push(["capabilities", `container ${name} adds capabilities ${extra.join(", ")}`]);
   if (context.procMount && context.procMount !== "Default")
     found.push(["procMount", `container ${name} unmasks /proc`]);

@@ -1,7 +1,7 @@
 import { CONSUMER_LABEL, Contract, GRACE_ANNOTATION, ShadowPod } from "@fjord/api";
 import { type Cache, isConditionTrue, Namespace, Pod, type SharedCache, type SharedCaches } from "@fjord/kube";
 import { isTerminal, podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
-import type { LiveContract, LiveContracts } from "../../market/live-contracts.ts";
+import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
 import { HintedShadows } from "./guest-hints.ts";
 import type { GuestMemory } from "./guest-memory.ts";
 import { CONTRACT_ANNOTATION, secondsOf, shadowUidOf, type TwinNamespace } from "./guest-pod.ts";

@@ -1,5 +1,5 @@
 import { isConflict, isNotFound, type KubeClient, Pod } from "@fjord/kube";
-import type { OffloadedPod } from "../offloaded-pods.ts";
+import type { OffloadedPod } from "../../offloaded-pods.ts";
 
 /** Asks pods at other sites to end, so that whoever owns them makes new ones here. */
 export async function bringHome(client: KubeClient, pods: readonly OffloadedPod[], signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { Offloading } from "@fjord/api";
 import type { Cache, SharedCaches } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { Twins } from "../twins.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Twins } from "../../twins.ts";
 
 /** Twins as the status of the own Offloadings tells of them, so that a restart knows them at once. */
 export class KnownTwins implements Twins {

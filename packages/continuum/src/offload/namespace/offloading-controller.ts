@@ -20,9 +20,9 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { RemoteSites } from "../../peering/remote-site.ts";
-import type { OffloadedPods } from "../offloaded-pods.ts";
+import type { OffloadedPods } from "../../offloaded-pods.ts";
+import type { RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { bringHome } from "./bring-home.ts";
 import { NamespaceLabels } from "./namespace-labels.ts";
 import { offloadingStatus } from "./offloading-status.ts";

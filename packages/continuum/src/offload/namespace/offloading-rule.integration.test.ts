@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newObject, OFFLOADED_LABEL, OFFLOADING_RULE_LABEL, Offloading, OffloadingRule } from "@fjord/api";
 import { isNotFound, KubeClient, Namespace } from "@fjord/kube";
+import { startSiteAgent } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
-import { startSiteAgent } from "../../../../testbed/src/agents/index.ts";
 import { eventually } from "./test-eventually.ts";
 
 describe("an OffloadingRule", { skip: kubernetesSkip(), timeout: 120_000 }, () => {

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { Contract, newObject, OFFLOADED_LABEL, Offloading, TwinNamespace, tenantNamespace } from "@fjord/api";
 import { isNotFound, type KubeClient, Namespace, Node, Pod } from "@fjord/kube";
+import { Continuum, fjord } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
-import { Continuum, fjord } from "../../../../testbed/src/agents/index.ts";
 import { eventually } from "./test-eventually.ts";
 
 describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {

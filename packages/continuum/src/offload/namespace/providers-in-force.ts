@@ -1,8 +1,8 @@
 import { Contract } from "@fjord/api";
 import type { Cache } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
 import { isInForce, sideOf } from "../../market/index.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 /** The sites that this one has a contract in force with, as consumer. No other lets it do anything. */
 export class ProvidersInForce {

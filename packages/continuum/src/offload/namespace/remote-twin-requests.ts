@@ -1,8 +1,8 @@
 import { TwinNamespace, tenantNamespace } from "@fjord/api";
 import { Cache, isAlreadyExists, isNotFound } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import { type RemoteSite, type RemoteSites, remoteTiming } from "../../peering/remote-site.ts";
+import { type RemoteSite, type RemoteSites, remoteTiming } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 interface Watched {
   readonly remote: RemoteSite;

@@ -1,6 +1,6 @@
 import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, TENANT_SERVICE_ACCOUNT, tenantNamespace } from "@fjord/api";
 import { type Namespace, type RoleBinding, sameContent } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 export const TENANT_BINDING = "fjord-tenant";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Offloading } from "@fjord/api";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 const LONGEST = 63;
 

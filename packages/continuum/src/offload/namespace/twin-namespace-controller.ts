@@ -20,8 +20,8 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { Tenants } from "../../peering/tenants.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Tenants } from "../../tenants.ts";
 import { forgeBinding, forgeTwin, gives, isTwin, nameRefusal, TENANT_BINDING } from "./twin-forge.ts";
 
 export interface TwinNamespaceControllerOptions {

@@ -16,7 +16,7 @@ import {
 } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import type { Home } from "../../home.ts";
-import { mortalClient } from "../../peering/controllers/test-mortal-client.ts";
+import { mortalClient } from "../../test-mortal-client.ts";
 import { eventually } from "./test-eventually.ts";
 import { TwinNamespaceController } from "./twin-namespace-controller.ts";
 

@@ -1,10 +1,10 @@
 import { type Offloading, SITE_LABEL } from "@fjord/api";
 import { type Cache, isBeingDeleted, type Node } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
 import { matchesSelector } from "../../label-selector.ts";
-import type { RemoteSites } from "../../peering/remote-site.ts";
-import type { OffloadedPods } from "../offloaded-pods.ts";
+import type { OffloadedPods } from "../../offloaded-pods.ts";
+import type { RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import type { ProvidersInForce } from "./providers-in-force.ts";
 import type { RemoteTwinRequests } from "./remote-twin-requests.ts";
 import { twinName } from "./twin-name.ts";

@@ -1,5 +1,5 @@
 import type { TwinNamespace } from "@fjord/api";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 /** What is known of a namespace at one site. */
 export interface TwinFacts {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "@fjord/base/testing";
 import type { Pod } from "@fjord/kube";
-import type { OffloadedPods } from "../offloaded-pods.ts";
+import type { OffloadedPods } from "../../offloaded-pods.ts";
 import { AllocatedAmounts, allocatedBy } from "./allocated.ts";
 import { podOf } from "./test-objects.ts";
 

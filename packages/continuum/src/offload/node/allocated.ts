@@ -2,7 +2,7 @@ import { aborted, type Clock } from "@fjord/base";
 import { type Pod, sameContent } from "@fjord/kube";
 import { isTerminal, podRequests } from "@fjord/node/pod-status";
 import { formatAmounts } from "../../market/index.ts";
-import type { OffloadedPods } from "../offloaded-pods.ts";
+import type { OffloadedPods } from "../../offloaded-pods.ts";
 
 const ONE_POD = 1_000_000_000n;
 /** As many as the VirtualNode's status takes. */

@@ -1,7 +1,7 @@
 import { type Contract, VIRTUAL_NODE, type VirtualNode } from "@fjord/api";
 import type { ConditionFacts, NodeFacts, NodeIdentity, Taint } from "@fjord/node/registration";
 import { amountsOf, atMost, formatAmounts } from "../../market/index.ts";
-import type { PublishedFacts } from "../../peering/protocol.ts";
+import type { PublishedFacts } from "../../protocol.ts";
 import { LABELS_ANNOTATION } from "./node-changes.ts";
 import { forgeLabels, onlyOne } from "./node-labels.ts";
 import type { Readiness } from "./readiness.ts";

@@ -1,7 +1,7 @@
 import { Contract, VirtualNode } from "@fjord/api";
 import type { Cache, SharedCaches } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 
 /** The own site's virtual nodes, as its VirtualNode and Contract objects say. */
 export class KnownVirtualNodes implements VirtualNodes {

@@ -1,5 +1,5 @@
 import { type Contract, PROPERTY_PREFIX, SITE_LABEL, TIER_LABEL, VIRTUAL_NODE, type VirtualNode } from "@fjord/api";
-import type { PublishedFacts } from "../../peering/protocol.ts";
+import type { PublishedFacts } from "../../protocol.ts";
 
 const MOST_PROPERTIES = 64;
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;

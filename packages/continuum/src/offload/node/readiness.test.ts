@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Reachability } from "../../peering/remote-site.ts";
+import type { Reachability } from "../../remote-site.ts";
 import { judge, sameReadiness } from "./readiness.ts";
 import { contractOf } from "./test-objects.ts";
 

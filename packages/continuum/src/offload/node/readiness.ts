@@ -1,5 +1,5 @@
 import type { Contract } from "@fjord/api";
-import type { Reachability } from "../../peering/remote-site.ts";
+import type { Reachability } from "../../remote-site.ts";
 
 /** Whether the node can run pods, in the words of the VirtualNode's Ready condition. */
 export interface Readiness {

@@ -2,8 +2,8 @@ import type { Duplex } from "node:stream";
 import { type Clock, describeError } from "@fjord/base";
 import { ApiError, ConnectionError, type Pod } from "@fjord/kube";
 import type { ContainerAddress, KubeletBackend, LogRequest, Summary } from "@fjord/node/kubelet-api";
-import type { RemoteSite } from "../../peering/remote-site.ts";
-import type { OffloadedPod, OffloadedPods } from "../offloaded-pods.ts";
+import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
+import type { RemoteSite } from "../../remote-site.ts";
 import { GuestAway, GuestMissing, GuestRefused } from "./errors.ts";
 
 type CommandStreams = Parameters<KubeletBackend["exec"]>[2];

@@ -19,9 +19,9 @@ import {
 } from "@fjord/kube";
 import type { Summary } from "@fjord/node/kubelet-api";
 import type { Home } from "../../home.ts";
-import type { RemoteSite, RemoteSites } from "../../peering/remote-site.ts";
-import type { OffloadedPods } from "../offloaded-pods.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
+import type { OffloadedPods } from "../../offloaded-pods.ts";
+import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import { AllocatedAmounts } from "./allocated.ts";
 import { newestOf } from "./contract-line.ts";
 import { evictPods } from "./evictions.ts";

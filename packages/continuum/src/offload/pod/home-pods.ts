@@ -1,8 +1,8 @@
 import { Pod, type SharedCache } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { OffloadedPod, OffloadedPods } from "../offloaded-pods.ts";
-import type { Twins } from "../twins.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
+import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
+import type { Twins } from "../../twins.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 
 export interface HomePodsOptions {
   readonly home: Pick<Home, "caches">;

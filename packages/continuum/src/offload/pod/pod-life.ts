@@ -15,9 +15,9 @@ import {
 } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
-import type { RemoteSite } from "../../peering/remote-site.ts";
+import type { RemoteSite } from "../../remote-site.ts";
+import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 import { isStrayDaemonPod } from "../admission/index.ts";
-import type { KnownVirtualNode } from "../virtual-nodes.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
 import { PodReports } from "./pod-reports.ts";
 import { PodTokens } from "./pod-tokens.ts";

@@ -13,11 +13,11 @@ import {
 } from "@fjord/kube";
 import { StatusWriter } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { RemoteSites } from "../../peering/remote-site.ts";
-import type { OffloadedPod, OffloadedPods } from "../offloaded-pods.ts";
-import type { Twins } from "../twins.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
+import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
+import type { RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Twins } from "../../twins.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import type { ForgeContext } from "./forge/index.ts";
 import { HomePods } from "./home-pods.ts";
 import { deleteShadow, type Place, PodLife } from "./pod-life.ts";

@@ -24,11 +24,11 @@ import {
 } from "@fjord/kube";
 import { startTestBed } from "@fjord/testbed/testing";
 import type { Home } from "../../home.ts";
-import type { LiveContract, LiveContracts } from "../../market/live-contracts.ts";
-import type { Reachability, RemoteSite, RemoteSites } from "../../peering/remote-site.ts";
+import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
+import type { Reachability, RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { Twins } from "../../twins.ts";
+import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import { GuestPods } from "../guest/index.ts";
-import type { Twins } from "../twins.ts";
-import type { KnownVirtualNode, VirtualNodes } from "../virtual-nodes.ts";
 import { PodOffloader } from "./pod-offloader.ts";
 
 export const CONSUMER = "consumerconsumerconsumer22";

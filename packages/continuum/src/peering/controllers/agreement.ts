@@ -16,9 +16,9 @@ import {
   sameAmounts,
   TermsRefused,
 } from "../../market/index.ts";
-import { PeerRefused } from "../peer-refused-error.ts";
-import type { ContractReport } from "../protocol.ts";
-import type { RemoteSite } from "../remote-site.ts";
+import { PeerRefused } from "../../peer-refused-error.ts";
+import type { ContractReport } from "../../protocol.ts";
+import type { RemoteSite } from "../../remote-site.ts";
 import type { Answer } from "./peering-status.ts";
 
 /** How long after a refusal it is asked again, should nothing be heard of the provider before. */

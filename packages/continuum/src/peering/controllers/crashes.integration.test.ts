@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { Contract, Peering, VirtualNode } from "@fjord/api";
 import { kubernetesSkip } from "@fjord/testbed/testing";
-import { SiteKey } from "../../identity/site-key.ts";
-import { signTerms } from "../../identity/terms-signature.ts";
-import { promised } from "../../market/decide.ts";
-import { amountsOf, covers, isInForce, isRefusal } from "../../market/index.ts";
+import { SiteKey, signTerms } from "../../identity/index.ts";
+import { amountsOf, covers, isInForce, isRefusal, promised } from "../../market/index.ts";
+import { mortalClient } from "../../test-mortal-client.ts";
 import { look, TwoSites, until } from "./test-bed.ts";
-import { mortalClient } from "./test-mortal-client.ts";
 
 describe("an agreement", { skip: kubernetesSkip() }, () => {
   let sites: TwoSites;

@@ -1,7 +1,7 @@
 import { Site, VIRTUAL_NODE } from "@fjord/api";
 import { Cache, Node, type SharedCache } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { PublishedFacts } from "../protocol.ts";
+import type { PublishedFacts } from "../../protocol.ts";
 
 export interface OwnSiteOptions {
   readonly home: Home;

@@ -2,9 +2,9 @@ import type { Peering, Site } from "@fjord/api";
 import { FjordError } from "@fjord/base";
 import { type Cache, ConnectionError, isNotFound, Secret } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import { PeerRefused } from "../peer-refused-error.ts";
-import type { RemoteSite, RemoteSites } from "../remote-site.ts";
+import { PeerRefused } from "../../peer-refused-error.ts";
+import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import type { Answer } from "./peering-status.ts";
 
 /** Redeems a token at the site that issued it; `name` is what its Site object is to be called. */

@@ -17,10 +17,10 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
 import type { ConsumerContracts, ContractStore, Negotiation } from "../../market/index.ts";
-import type { ContractReport } from "../protocol.ts";
-import type { RemoteSite, RemoteSites } from "../remote-site.ts";
+import type { ContractReport } from "../../protocol.ts";
+import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { type Agreed, Agreement } from "./agreement.ts";
 import { Pairing, type Redeem } from "./pairing.ts";
 import { PeeringEnd } from "./peering-end.ts";

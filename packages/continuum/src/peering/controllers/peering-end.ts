@@ -14,7 +14,7 @@ import {
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { type ContractStore, endOf, isRefusal, lineOf } from "../../market/index.ts";
-import type { RemoteSite, RemoteSites } from "../remote-site.ts";
+import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
 import type { Agreement } from "./agreement.ts";
 import { ProviderSilent } from "./errors.ts";
 import { belongsTo, virtualNodeName } from "./virtual-node-forge.ts";

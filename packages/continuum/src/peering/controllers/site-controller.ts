@@ -15,9 +15,9 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
 import type { ContractBook } from "../../market/index.ts";
-import type { RemoteSites } from "../remote-site.ts";
+import type { RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import type { OwnSite } from "./own-site.ts";
 import { isForced } from "./peering-end.ts";
 import { ownStatus, peerStatus, type SiteStatus } from "./site-status.ts";

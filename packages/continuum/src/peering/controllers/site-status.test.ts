@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { newObject, Site } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import fc from "fast-check";
-import type { PublishedFacts, SiteReport } from "../protocol.ts";
-import type { Reachability, RemoteSite } from "../remote-site.ts";
+import type { PublishedFacts, SiteReport } from "../../protocol.ts";
+import type { Reachability, RemoteSite } from "../../remote-site.ts";
 import { ownStatus, peerStatus, sanePublished } from "./site-status.ts";
 
 const id = "b".repeat(26);

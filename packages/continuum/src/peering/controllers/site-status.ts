@@ -1,9 +1,9 @@
 import type { ConditionOf, Site, StatusOf } from "@fjord/api";
 import { type NewCondition, setCondition } from "@fjord/kube";
-import type { PeerIdentity } from "../../identity/site-identity.ts";
 import { checkedResources } from "../../market/index.ts";
-import type { PublishedFacts, Resources } from "../protocol.ts";
-import type { Reachability, RemoteSite } from "../remote-site.ts";
+import type { PublishedFacts, Resources } from "../../protocol.ts";
+import type { Reachability, RemoteSite } from "../../remote-site.ts";
+import type { PeerIdentity } from "../../site-identity.ts";
 
 type SiteCondition = ConditionOf<typeof Site>;
 export type SiteStatus = StatusOf<typeof Site>;

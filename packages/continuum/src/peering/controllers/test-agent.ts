@@ -2,8 +2,7 @@ import type { Contract } from "@fjord/api";
 import { type Clock, silentLogger } from "@fjord/base";
 import { ConnectionError, EventRecorder, type KubeClient, type Runnable, SharedCaches } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { SiteKey } from "../../identity/site-key.ts";
+import type { SiteKey } from "../../identity/index.ts";
 import {
   ConsumerContracts,
   ContractBook,
@@ -12,10 +11,11 @@ import {
   Negotiation,
   ProviderContracts,
 } from "../../market/index.ts";
-import { PeerRefused } from "../peer-refused-error.ts";
-import type { PeerRoute } from "../peer-routes.ts";
-import type { SiteReport } from "../protocol.ts";
-import type { Reachability, RemoteSite, RemoteSites } from "../remote-site.ts";
+import { PeerRefused } from "../../peer-refused-error.ts";
+import type { PeerRoute } from "../../peer-routes.ts";
+import type { SiteReport } from "../../protocol.ts";
+import type { Reachability, RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { TenantController } from "../tenant/index.ts";
 import { OwnSite } from "./own-site.ts";
 import { PeeringController } from "./peering-controller.ts";

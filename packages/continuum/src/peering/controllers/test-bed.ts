@@ -4,7 +4,7 @@ import type { Kind, KubeObject } from "@fjord/base";
 import { CustomResourceDefinition, getCondition, isNotFound, KubeClient, Namespace } from "@fjord/kube";
 import type { Bed } from "@fjord/testbed";
 import { startTestBed } from "@fjord/testbed/testing";
-import { SiteKey } from "../../identity/site-key.ts";
+import { SiteKey } from "../../identity/index.ts";
 import { TestAgent, type TestAgentOptions } from "./test-agent.ts";
 import { JumpingClock } from "./test-jumping-clock.ts";
 

@@ -1,5 +1,5 @@
 import type { Logger } from "@fjord/base";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 /** One request of a tenant, told when it has ended. Queries are left out: they hold commands. */
 export interface AuditLine {

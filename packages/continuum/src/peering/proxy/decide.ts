@@ -1,4 +1,4 @@
-import type { Tenant } from "../tenants.ts";
+import type { Tenant } from "../../tenants.ts";
 import { type KubePath, parseKubePath } from "./kube-path.ts";
 import { flag, formatKubeQuery, type KubeQuery, parseKubeQuery, unknownParameter } from "./kube-query.ts";
 import { forbidden, KubeRefusal } from "./kube-refusal.ts";

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Clock } from "@fjord/base";
-import type { Caller } from "../peer-routes.ts";
+import type { Caller } from "../../peer-routes.ts";
 import type { AuditSink } from "./audit.ts";
 
 /** One request of a tenant from its beginning to its audit line. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import type { Tenant } from "../tenants.ts";
+import type { Tenant } from "../../tenants.ts";
 
 /** All that passes from a consumer; who it acts as and how the body is framed is said here, not by it. */
 const FROM_CONSUMER = ["accept", "content-type", "user-agent"];

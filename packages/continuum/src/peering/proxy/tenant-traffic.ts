@@ -1,5 +1,5 @@
 import { type Clock, TokenBucket } from "@fjord/base";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 
 /** How much one tenant may ask of the API server. */

@@ -14,7 +14,7 @@ import {
   SharedCaches,
 } from "@fjord/kube";
 import type { Site as BedSite } from "@fjord/testbed";
-import type { PeerRoute, RawRoute } from "../peer-routes.ts";
+import type { PeerRoute, RawRoute } from "../../peer-routes.ts";
 import { LiveRemoteSites, type LiveRemoteSitesOptions } from "../remote/live-remote-sites.ts";
 import { PeerServer } from "../server/peer-server.ts";
 import { siteRoute } from "../server/site-route.ts";
@@ -111,7 +111,7 @@ export class TestProvider implements AsyncDisposable {
   async #prepare(): Promise<void> {
     await installKinds(this.client);
     await this.client.apply(ClusterRole, forgeClusterRole(undefined), { fieldManager: "fjord-test", force: true });
-    for (const { id } of [this.consumer, this.rival]) await makeTenant(this.client, id, 0);
+    for (const { id } of [this.consumer, this.rival]) await makeTenant(this.client, id, false);
     for (const site of [this.consumer, this.rival]) await this.#twin(site);
     await this.#fill("default", {});
   }

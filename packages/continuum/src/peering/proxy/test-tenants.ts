@@ -1,6 +1,6 @@
 import type { Site } from "@fjord/api";
+import type { Tenant, Tenants } from "../../tenants.ts";
 import { tenantOf } from "../tenant/tenant-forge.ts";
-import type { Tenant, Tenants } from "../tenants.ts";
 
 /** Contracts that a test makes and ends. */
 export class TestTenants implements Tenants {

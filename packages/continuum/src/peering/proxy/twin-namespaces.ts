@@ -1,7 +1,7 @@
 import { CONSUMER_LABEL } from "@fjord/api";
 import type { Clock } from "@fjord/base";
 import { type Cache, isNotFound, type KubeClient, Namespace, type SharedCache, type SharedCaches } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 export interface TwinNamespacesOptions {
   readonly caches: SharedCaches;

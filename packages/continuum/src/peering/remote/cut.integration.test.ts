@@ -4,8 +4,8 @@ import { CONSUMER_LABEL } from "@fjord/api";
 import { Cache, ConfigMap } from "@fjord/kube";
 import type { Bed } from "@fjord/testbed";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
+import { type RemoteSite, remoteTiming } from "../../remote-site.ts";
 import { TestProvider } from "../proxy/test-provider.ts";
-import { type RemoteSite, remoteTiming } from "../remote-site.ts";
 import { means } from "../server/test-sites.ts";
 
 describe("a provider behind a network that breaks", { skip: kubernetesSkip() }, () => {

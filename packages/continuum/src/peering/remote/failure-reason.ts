@@ -1,6 +1,6 @@
 import { describeError } from "@fjord/base";
-import { PeerRefused } from "../peer-refused-error.ts";
-import type { Reachability } from "../remote-site.ts";
+import { PeerRefused } from "../../peer-refused-error.ts";
+import type { Reachability } from "../../remote-site.ts";
 import { NoParkedConnection } from "../tunnel/errors.ts";
 
 /** Why a site counts as away, out of what asking it came to. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { ConnectionError } from "@fjord/kube";
-import { PeerRefused } from "../peer-refused-error.ts";
-import type { PeerRoute } from "../peer-routes.ts";
+import { PeerRefused } from "../../peer-refused-error.ts";
+import type { PeerRoute } from "../../peer-routes.ts";
+import type { RemoteSite } from "../../remote-site.ts";
 import { TestSites } from "../proxy/test-tenants.ts";
-import type { RemoteSite } from "../remote-site.ts";
 import { PeerServer } from "../server/peer-server.ts";
 import { siteRoute } from "../server/site-route.ts";
 import { means, siteObject, testSite } from "../server/test-sites.ts";

@@ -1,9 +1,9 @@
 import { aborted } from "@fjord/base";
 import type { KubeClientOptions } from "@fjord/kube";
 import type { Means } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
-import type { RemoteSite, RemoteSites } from "../remote-site.ts";
 import type { ParkedConnections } from "../tunnel/parked-connections.ts";
 import { defaultRemoteTiming, type RemoteTiming } from "./heartbeat.ts";
 import { Remote } from "./remote.ts";

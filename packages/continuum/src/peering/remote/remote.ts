@@ -1,10 +1,10 @@
 import type { Duplex } from "node:stream";
 import { ConnectionError, KubeClient, type KubeClientOptions, Transport } from "@fjord/kube";
 import type { Means } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import { PeerRefused } from "../peer-refused-error.ts";
-import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../protocol.ts";
-import type { Reachability, RemoteSite } from "../remote-site.ts";
+import { PeerRefused } from "../../peer-refused-error.ts";
+import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../../protocol.ts";
+import type { Reachability, RemoteSite } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { failureReason } from "./failure-reason.ts";
 import { Heartbeat, type RemoteTiming } from "./heartbeat.ts";
 import { checkRefusal, checkSiteReport } from "./report-check.ts";

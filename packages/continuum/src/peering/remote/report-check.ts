@@ -1,4 +1,4 @@
-import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } from "../protocol.ts";
+import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } from "../../protocol.ts";
 
 const MOST_CONTRACTS = 1024;
 const MOST_PROPERTIES = 64;

@@ -1,6 +1,6 @@
 import type { Site } from "@fjord/api";
 import type { Cache } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 /** The Site objects of peers by id. Where several name one id, the first by name counts. */
 export class SiteDirectory {

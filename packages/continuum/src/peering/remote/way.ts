@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Site } from "@fjord/api";
 import type { Clock } from "@fjord/base";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
 import type { ParkedConnections } from "../tunnel/parked-connections.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { PeerRefused } from "../peer-refused-error.ts";
-import { LARGEST_BODY, type Refusal } from "../protocol.ts";
+import { PeerRefused } from "../../peer-refused-error.ts";
+import { LARGEST_BODY, type Refusal } from "../../protocol.ts";
 
 export function refused(statusCode: number, code: string, message: string): PeerRefused {
   return new PeerRefused({ code, message }, statusCode);

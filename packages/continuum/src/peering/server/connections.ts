@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { PeerIdentity, SiteId } from "../../identity/site-identity.ts";
+import type { PeerIdentity, SiteId } from "../../site-identity.ts";
 import type { PeerLimits } from "./peer-limits.ts";
 import type { PeerMetrics } from "./peer-metrics.ts";
 

@@ -1,5 +1,5 @@
-import type { PeerRoute, RawRoute } from "../peer-routes.ts";
-import { PROTOCOL } from "../protocol.ts";
+import type { PeerRoute, RawRoute } from "../../peer-routes.ts";
+import { PROTOCOL } from "../../protocol.ts";
 
 export interface FoundRoute {
   readonly route: PeerRoute;

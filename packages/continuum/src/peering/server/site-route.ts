@@ -1,6 +1,6 @@
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { PeerRoute } from "../peer-routes.ts";
-import type { ContractReport, PublishedFacts, Resources, SiteReport } from "../protocol.ts";
+import type { PeerRoute } from "../../peer-routes.ts";
+import type { ContractReport, PublishedFacts, Resources, SiteReport } from "../../protocol.ts";
+import type { SiteId } from "../../site-identity.ts";
 
 /** Where the parts of a report come from; asked for each request. */
 export interface SiteReportSources {

@@ -1,7 +1,6 @@
 import { Site } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
-import { PeerTls } from "../../identity/peer-tls.ts";
-import { SiteKey } from "../../identity/site-key.ts";
+import { PeerTls, SiteKey } from "../../identity/index.ts";
 
 export const means = { clock: systemClock, random: Math.random, logger: silentLogger };
 

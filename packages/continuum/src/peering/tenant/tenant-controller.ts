@@ -14,9 +14,9 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { LiveContracts } from "../../market/live-contracts.ts";
-import type { Tenant, Tenants } from "../tenants.ts";
+import type { LiveContracts } from "../../live-contracts.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Tenant, Tenants } from "../../tenants.ts";
 import { MOST_TWIN_NAMESPACES, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
 import { makeClusterRole, makeTenant, removeTenant } from "./tenant-objects.ts";
 

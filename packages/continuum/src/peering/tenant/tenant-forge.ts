@@ -1,7 +1,7 @@
 import { group, type Site, TENANT_SERVICE_ACCOUNT, TwinNamespace, tenantNamespace } from "@fjord/api";
 import type { ClusterRole, Namespace, Role, RoleBinding, ServiceAccount } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { Tenant } from "../tenants.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Tenant } from "../../tenants.ts";
 
 /** On a tenant's namespace: the id of the consumer whose it is. Twin namespaces have another label. */
 export const TENANT_LABEL = "fjord.dev/tenant";

@@ -14,7 +14,7 @@ import {
   RoleBinding,
   ServiceAccount,
 } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { TenantNamespaceLeaving, TenantNamespaceTaken } from "./errors.ts";
 import {
   forgeClusterRole,

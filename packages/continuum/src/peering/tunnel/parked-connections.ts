@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "@fjord/base";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { Caller, RawRoute } from "../peer-routes.ts";
-import { PROTOCOL } from "../protocol.ts";
+import type { Caller, RawRoute } from "../../peer-routes.ts";
+import { PROTOCOL } from "../../protocol.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { refused } from "../server/answers.ts";
 import { NoParkedConnection } from "./errors.ts";
 

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { aborted, Backoff, describeError, sleep } from "@fjord/base";
 import type { Means } from "../../home.ts";
-import type { PeerIdentity, SiteId } from "../../identity/site-identity.ts";
+import type { PeerIdentity, SiteId } from "../../site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
 import { TunnelRefused } from "./errors.ts";
 import { HeardPeer } from "./heard-peer.ts";

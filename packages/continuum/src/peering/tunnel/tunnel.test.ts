@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
-import type { RawRoute } from "../peer-routes.ts";
+import type { RawRoute } from "../../peer-routes.ts";
 import { PeerServer } from "../server/peer-server.ts";
 import { means, siteObject, testSite } from "../server/test-sites.ts";
 import { NoParkedConnection } from "./errors.ts";

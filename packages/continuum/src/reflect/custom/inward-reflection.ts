@@ -12,9 +12,9 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { Twins } from "../../offload/twins.ts";
-import { type RemoteSite, type RemoteSites, remoteTiming } from "../../peering/remote-site.ts";
+import { type RemoteSite, type RemoteSites, remoteTiming } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Twins } from "../../twins.ts";
 import type { Policies } from "../engine/policies.ts";
 import { mayHaveTwin } from "../engine/policy.ts";
 import type { ReflectionCounters } from "../engine/reflection-counters.ts";

@@ -11,9 +11,9 @@ import {
   type Result,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { Twins } from "../../offload/twins.ts";
-import type { RemoteSites } from "../../peering/remote-site.ts";
+import type { RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Twins } from "../../twins.ts";
 import { type Body, type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
 import { difference } from "./difference.ts";
 import { HomeObjects } from "./home-objects.ts";

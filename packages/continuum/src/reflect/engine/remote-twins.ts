@@ -1,7 +1,7 @@
 import { describeError, type KubeObject } from "@fjord/base";
 import { Cache, compareResourceVersions } from "@fjord/kube";
 import type { Means } from "../../home.ts";
-import { type RemoteSite, remoteTiming } from "../../peering/remote-site.ts";
+import { type RemoteSite, remoteTiming } from "../../remote-site.ts";
 import type { ReflectedKind } from "../reflected-kind.ts";
 import { isOwnTwin, twinSelector } from "./twin-metadata.ts";
 import { type Alignment, TwinWriter, type WantedTwin } from "./twin-writer.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import type { Pod } from "@fjord/kube";
-import type { OffloadedPod, OffloadedPods } from "../../offload/offloaded-pods.ts";
+import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
 import { SiteReferences } from "./site-references.ts";
 
 /** Pods as the test says. */

@@ -1,6 +1,6 @@
 import type { Pod } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { OffloadedPod, OffloadedPods } from "../../offload/offloaded-pods.ts";
+import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { referencesOf } from "./pod-references.ts";
 
 interface Known {

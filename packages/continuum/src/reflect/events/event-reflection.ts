@@ -1,10 +1,10 @@
 import { describeError } from "@fjord/base";
 import { CoreEvent, type Pod } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { SiteId } from "../../identity/site-identity.ts";
-import type { OffloadedPods } from "../../offload/offloaded-pods.ts";
-import type { Twins } from "../../offload/twins.ts";
-import type { RemoteSite, RemoteSites } from "../../peering/remote-site.ts";
+import type { OffloadedPods } from "../../offloaded-pods.ts";
+import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
+import type { Twins } from "../../twins.ts";
 import type { Policies } from "../engine/policies.ts";
 import { mayHaveTwin } from "../engine/policy.ts";
 import type { ReflectionCounters } from "../engine/reflection-counters.ts";

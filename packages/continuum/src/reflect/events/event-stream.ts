@@ -2,7 +2,7 @@ import { MANAGED_LABEL } from "@fjord/api";
 import { Backoff, describeError, sleep, TokenBucket } from "@fjord/base";
 import { CoreEvent, isAlreadyExists, isGone, isNotFound, type Pod } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import type { RemoteSite } from "../../peering/remote-site.ts";
+import type { RemoteSite } from "../../remote-site.ts";
 import type { ReflectionCounters } from "../engine/reflection-counters.ts";
 import { REFLECT } from "../engine/twin-metadata.ts";
 import { homeEvent, hostOf, lastSeen, progressOf } from "./home-event.ts";

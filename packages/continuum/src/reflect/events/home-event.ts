@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { MANAGED_LABEL, SITE_LABEL } from "@fjord/api";
 import type { CoreEvent, Pod } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 import { REFLECT } from "../engine/twin-metadata.ts";
 
 /** What is known of where an event comes from. */

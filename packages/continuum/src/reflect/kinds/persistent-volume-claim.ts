@@ -1,5 +1,5 @@
 import { PersistentVolumeClaim } from "@fjord/kube";
-import type { SiteId } from "../../identity/site-identity.ts";
+import type { SiteId } from "../../site-identity.ts";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { classAt } from "./remote-class.ts";
 

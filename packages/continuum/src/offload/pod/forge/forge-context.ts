@@ -1,6 +1,6 @@
 import type { VirtualNode } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
-import type { SiteId } from "../../../identity/site-identity.ts";
+import type { SiteId } from "../../../site-identity.ts";
 
 export type PodSpec = NonNullable<Pod["spec"]>;
 export type Container = PodSpec["containers"][number];

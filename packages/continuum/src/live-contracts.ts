@@ -1,5 +1,5 @@
-import type { SiteId } from "../identity/site-identity.ts";
-import type { Resources, Terms } from "../peering/protocol.ts";
+import type { Resources, Terms } from "./protocol.ts";
+import type { SiteId } from "./site-identity.ts";
 
 /** A contract in force at the provider, with what the materialiser of pods must know. */
 export interface LiveContract {

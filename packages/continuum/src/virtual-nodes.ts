@@ -1,5 +1,5 @@
 import type { VirtualNode } from "@fjord/api";
-import type { SiteId } from "../identity/site-identity.ts";
+import type { SiteId } from "./site-identity.ts";
 
 /** A virtual node of the consumer, and which site it stands for. */
 export interface KnownVirtualNode {

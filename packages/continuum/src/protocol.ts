@@ -1,5 +1,5 @@
 import type { Contract, Site } from "@fjord/api";
-import type { SiteId } from "../identity/site-identity.ts";
+import type { SiteId } from "./site-identity.ts";
 
 /** The agents' own protocol: HTTPS with mutual TLS on one port, JSON, at most `LARGEST_BODY` bytes a message. */
 export const PROTOCOL = "/fjord/v1";

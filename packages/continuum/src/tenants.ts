@@ -1,4 +1,4 @@
-import type { SiteId } from "../identity/site-identity.ts";
+import type { SiteId } from "./site-identity.ts";
 
 /** A consumer at its provider: what the proxy lets it do. */
 export interface Tenant {

@@ -1,4 +1,4 @@
-import type { SiteId } from "../identity/site-identity.ts";
+import type { SiteId } from "./site-identity.ts";
 
 /** Which namespace is whose twin, at the consumer. Only twins that can be used are told. */
 export interface Twins {

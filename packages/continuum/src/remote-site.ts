@@ -1,6 +1,6 @@
 import type { KubeClient, ReflectorTiming } from "@fjord/kube";
-import type { SiteId } from "../identity/site-identity.ts";
 import type { SiteReport } from "./protocol.ts";
+import type { SiteId } from "./site-identity.ts";
 
 /** What is known of whether a site answers, and since when. */
 export interface Reachability {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Site } from "@fjord/api";
-import type { PeerIdentity } from "../identity/site-identity.ts";
+import type { PeerIdentity } from "./site-identity.ts";
 
 /** Who asks: a peer whose certificate was checked, and its Site object where there is one. */
 export interface Caller extends PeerIdentity {
