@@ -1,5 +1,5 @@
-// `npm test [-- PATH-FRAGMENT...]`: unit tests first, side by side; then the tests that drive real Kubernetes, one file
-// at a time, because each starts control planes of its own on a machine that may have two cores.
+// `npm test [-- PATH-FRAGMENT...]`: unit tests first, side by side; then the tests that drive real Kubernetes, two files
+// at a time: each starts control planes of its own, and waits for them more than it computes.
 import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -40,7 +40,7 @@ if (unit.length > 0) {
 }
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
-  const result = await node(["--test", "--test-concurrency=1", "--test-timeout=600000", ...integration], 30);
+  const result = await node(["--test", "--test-concurrency=2", "--test-timeout=600000", ...integration], 45);
   status ||= result;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
