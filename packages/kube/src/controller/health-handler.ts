@@ -15,8 +15,9 @@ export interface HealthHandlerOptions {
  * of failure go to the log alone: these paths are often open to anyone.
  */
 export function healthHandler(options: HealthHandlerOptions) {
+  const told = new Map<string, string | undefined>();
   return (request: IncomingMessage, response: ServerResponse): void => {
-    answer(request, options)
+    answer(request, options, told)
       .catch((error): Answer => {
         options.logger.error("cannot answer a health request", { path: request.url, error: describeError(error) });
         return { status: 500, body: "internal error\n" };
@@ -34,7 +35,12 @@ interface Answer {
   contentType?: string;
 }
 
-async function answer(request: IncomingMessage, options: HealthHandlerOptions): Promise<Answer> {
+/** `told`: what was logged last of each check that fails, since whoever asks, asks every few seconds. */
+async function answer(
+  request: IncomingMessage,
+  options: HealthHandlerOptions,
+  told: Map<string, string | undefined>,
+): Promise<Answer> {
   const { health, ready, metrics, logger } = options;
   if (request.method !== "GET" && request.method !== "HEAD") return { status: 405, body: "method not allowed\n" };
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
@@ -45,7 +51,11 @@ async function answer(request: IncomingMessage, options: HealthHandlerOptions): 
   if (checks === undefined) return { status: 404, body: "not found\n" };
   const report = await checks.report(new Set(searchParams.getAll("exclude")));
   for (const { name, ok, message } of report.checks) {
-    if (!ok) logger.warn("health check failed", { path: pathname, check: name, reason: message });
+    const key = `${pathname} ${name}`;
+    if (!ok && !(told.has(key) && told.get(key) === message))
+      logger.warn("health check failed", { path: pathname, check: name, reason: message });
+    if (ok) told.delete(key);
+    else told.set(key, message);
   }
   const verbose = !report.ok || searchParams.has("verbose");
   return { status: report.ok ? 200 : 500, body: verbose ? listed(report, pathname.slice(1)) : "ok" };
