@@ -2,7 +2,7 @@
 // or older than the lockfile. Plain JavaScript that Node 20 understands, and no dependency: it runs before anything is
 // installed.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,48 @@ function installIsCurrent() {
   return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(root, "package-lock.json")).mtimeMs;
 }
 
+/** One at a time: two that install into one folder at once leave nothing there. */
+function installOnce() {
+  const lock = join(root, ".fjord", "install.lock");
+  const holder = join(lock, "pid");
+  mkdirSync(dirname(lock), { recursive: true });
+  for (;;) {
+    try {
+      mkdirSync(lock);
+      break;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    if (isAbandoned(lock, holder)) rmSync(lock, { recursive: true, force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  }
+  let status = 0;
+  try {
+    writeFileSync(holder, String(process.pid));
+    if (!installIsCurrent()) status = install();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+  if (status !== 0) process.exit(status);
+}
+
+/** Whether the process that installs has ended without a word, or was ended before it could say who it is. */
+function isAbandoned(lock, holder) {
+  try {
+    process.kill(Number(readFileSync(holder, "utf8")), 0);
+    return false;
+  } catch (error) {
+    if (error.code === "ESRCH") return true;
+    if (error.code !== "ENOENT") return false;
+  }
+  try {
+    return Date.now() - statSync(lock).mtimeMs > 5_000;
+  } catch {
+    // Given back meanwhile.
+    return false;
+  }
+}
+
 function install() {
   console.error("Installing dependencies (npm ci) ...");
   const npm = process.env.npm_execpath;
@@ -22,10 +64,8 @@ function install() {
     cwd: root,
     stdio: "inherit",
   });
-  if (result.status !== 0) {
-    console.error("npm ci failed; the lines above say why. Nothing was run.");
-    process.exit(result.status ?? 1);
-  }
+  if (result.status !== 0) console.error("npm ci failed; the lines above say why. Nothing was run.");
+  return result.status ?? 1;
 }
 
 function node24() {
@@ -39,7 +79,7 @@ function node24() {
   process.exit(1);
 }
 
-if (!installIsCurrent()) install();
+if (!installIsCurrent()) installOnce();
 const [entry, ...args] = process.argv.slice(2);
 if (entry === undefined) {
   console.error("usage: node tools/run.mjs ENTRY.ts [ARGUMENT...]");
