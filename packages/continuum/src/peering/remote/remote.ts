@@ -139,8 +139,10 @@ export class Remote implements RemoteSite {
   /** Nobody waits for a site that has been away for a while: its return is found by the heartbeat. */
   #connect(signal: AbortSignal): Duplex | Promise<Duplex> {
     const { reachable, lastHeard, since, message } = this.#reachability;
-    // One that is slow for a moment may still take a connection, and whoever asks would rather wait than hear no.
-    const isAway = !reachable && lastHeard !== undefined && this.#options.means.clock.now() - since > SLOW_MS;
+    // One that is slow for a moment may still take a connection, and whoever asks would rather wait than hear no. Parked
+    // ones are as silent as the site is: to take them now would only use them up.
+    const isSlow = !this.#way.tunnelled && this.#options.means.clock.now() - since <= SLOW_MS;
+    const isAway = !reachable && lastHeard !== undefined && !isSlow;
     if (isAway) throw new Error(`the site is away: ${message}`);
     return this.#way.connect(signal);
   }
