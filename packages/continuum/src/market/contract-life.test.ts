@@ -69,7 +69,8 @@ describe("the life of a contract", () => {
     const superseded = { ...signed(), status: endedStatus(signed(), "Provider", begin, "Superseded") };
     assert.equal(endOf(superseded, "Provider", begin + 9 * hour), "Superseded");
     assert.equal(superseded.status.phase, "Ended");
-    assert.equal(nextMoment(superseded, "Provider", begin), begin + KEPT_MS);
+    assert.equal(nextMoment(superseded, "Provider", begin), begin + 5_000);
+    assert.equal(nextMoment(later, "Provider", begin), begin + KEPT_MS);
   });
 
   it("is cordoned or drained where either side wants it", () => {

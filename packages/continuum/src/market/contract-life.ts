@@ -72,13 +72,13 @@ export function endedAt({ status }: Contract): number | undefined {
   return ended && Date.parse(ended.lastTransitionTime);
 }
 
-/** Whoever cancelled a contract need not be told of its end: nobody asks for it again but for an answer that was lost. */
-const CANCELLED_KEPT_MS = 5_000;
+/** Nobody asks for one that was cancelled or superseded, but for an answer that was lost. */
+const LET_GO_MS = 5_000;
 
 /** How long a contract that has ended is kept, so that whoever asks hears why. */
 export function keptMs({ status }: Contract, side: Side): number {
   const reason = status?.conditions?.find(({ type }) => type === "Ended")?.reason;
-  return side === "Provider" && reason === "Cancelled" ? CANCELLED_KEPT_MS : KEPT_MS;
+  return side === "Provider" && (reason === "Cancelled" || reason === "Superseded") ? LET_GO_MS : KEPT_MS;
 }
 
 /** The next moment at which time alone changes something. */

@@ -195,6 +195,16 @@ export class GuestLife {
     return done();
   }
 
+  async #isThere(shadow: ShadowPod, signal: AbortSignal): Promise<boolean> {
+    const { name = "", namespace = "" } = shadow.metadata;
+    try {
+      return isGuestOf(await this.#options.home.client.get(Pod, { name, namespace }, { signal }), shadow);
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
   async #make(shadow: ShadowPod, memory: GuestMemory, signal: AbortSignal): Promise<Result> {
     const { home, contracts, allowed = [] } = this.#options;
     const { namespace = "" } = shadow.metadata;
@@ -205,7 +215,11 @@ export class GuestLife {
       return done();
     const isKnown = memory.podUid !== undefined || shadow.status?.podUid !== undefined;
     if (isKnown && (shadow.spec.recreate === "Never" || memory.ended !== undefined || memory.lost !== undefined)) {
-      if (memory.ended === undefined) memory.lost ??= "the pod was lost, and is not to be made again";
+      if (memory.ended === undefined && memory.lost === undefined) {
+        // It is for good: not on the word of a watch that may be behind.
+        if (await this.#isThere(shadow, signal)) return againAfter(1_000);
+        memory.lost = "the pod was lost, and is not to be made again";
+      }
       this.#options.tell(shadow, 0);
       return done();
     }

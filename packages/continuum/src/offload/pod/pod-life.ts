@@ -148,6 +148,8 @@ export class PodLife {
     if (twin === undefined) return this.#awaitTwin(pod, memory);
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) return done();
     if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {
+      // It is for good: not on the word of a watch that may be behind.
+      if (!(await remote.isGone(pod.metadata.uid ?? "", twin, name, signal))) return againAfter(1_000);
       this.#reports.refuse(pod, place, "Lost", "the provider has lost the pod, and it is not to be run twice");
       return done();
     }
