@@ -59,12 +59,6 @@ describe("whole lives of pods of containerd", { skip: realNodesSkip() }, () => {
   test(`through kill -9 of node, containerd and API server (FJORD_LIVES_SEED=${seed})`, { timeout: 3_600_000 }, () =>
     // A containerd that is killed forgets what it was about to start, which the node then starts anew; and it writes
     // logs itself, so that what a container writes while it is away is lost where the container ends before it is back.
-    // A start whose client goes is given up by containerd, which ends the process if that has begun.
-    liveThrough({
-      bed,
-      seed,
-      rounds,
-      mayRestart: ({ rising: { parts } }) => parts.includes("runtime") || parts.includes("node"),
-    }),
+    liveThrough({ bed, seed, rounds, mayRestart: ({ rising }) => rising.parts.includes("runtime") }),
   );
 });

@@ -147,10 +147,9 @@ export class LifeChecks {
     assert.ok(starts === least || starts === least + 1, `${text} was started ${starts} times`);
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
     const restarts = status?.restartCount ?? -1;
-    // One that was lost before its process had begun may be counted too; one that was cut off in its last moment, when the
-    // process had just begun, may count as none.
+    // One that was lost before its process had begun may be counted too.
     assert.ok(
-      restarts === starts - 1 || (starts === least ? restarts === starts : restarts === starts - 2),
+      restarts === starts - 1 || (starts === least && restarts === starts),
       `${text} was restarted ${restarts} times, and started ${starts} times`,
     );
   }

@@ -192,10 +192,7 @@ class ChaosRun {
     for (const { site, pods, jobs } of snapshot.values()) {
       for (const { metadata } of pods) {
         const guests = watchman.guestsOf(metadata.uid as string);
-        // Others are made again where a node or a contract was lost amid the trouble; never two at once, which is watched.
-        const runsOnce = metadata.ownerReferences?.some(({ kind }) => kind === "Job") ?? false;
-        if (runsOnce && guests > 1)
-          this.#found(`${site} pod ${metadata.namespace}/${metadata.name} had ${guests} guests`);
+        if (guests > 1) this.#found(`${site} pod ${metadata.namespace}/${metadata.name} had ${guests} guests`);
       }
       this.#figures[`${site} pods`] = pods.length;
       this.#figures[`${site} failed job pods`] = jobs.reduce((sum, { status }) => sum + (status?.failed ?? 0), 0);
