@@ -1,10 +1,11 @@
 // `npm test [-- PATH-FRAGMENT...]`: unit tests first, side by side; then the tests that drive real Kubernetes, two files
 // at a time: each starts control planes of its own, and waits for them more than it computes.
-import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
+import { runNode } from "./test/run-node.ts";
+import { runTestFiles } from "./test/test-files.ts";
 
 const root = dirname(import.meta.dirname);
 const wanted = process.argv.slice(2);
@@ -21,27 +22,27 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-let status = 0;
 if (required && integration.length > 0) {
   const sets = process.getuid?.() === 0 ? ["--kwok", "--nodes", "--conformance", "--metrics-server"] : ["--kwok"];
   heading("Kubernetes binaries (FJORD_REQUIRE_KUBERNETES=1)");
-  status = await node(["packages/testbed/src/cli.ts", "binaries", ...sets], 75);
-  if (status !== 0) {
+  const { code } = await runNode(["packages/testbed/src/cli.ts", "binaries", ...sets], { cwd: root, minutes: 75 });
+  if (code !== 0) {
     console.error("Kubernetes is required (FJORD_REQUIRE_KUBERNETES=1) and could not be had: see above.");
-    process.exit(status);
+    process.exit(code);
   }
 }
+let status = 0;
 if (unit.length > 0) {
   heading(`Unit tests (files: ${unit.length})`);
-  status ||= await node(
-    ["--test", `--test-concurrency=${availableParallelism()}`, "--test-timeout=120000", ...unit],
-    10,
-  );
+  const args = ["--test", `--test-concurrency=${availableParallelism()}`, "--test-timeout=120000", ...unit];
+  const { code, timedOut } = await runNode(args, { cwd: root, minutes: 10 });
+  if (timedOut)
+    console.error("\nNo end after 10 minutes: a test file hangs. The lines above say which ones have ended.");
+  status ||= code;
 }
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
-  const result = await node(["--test", "--test-concurrency=2", "--test-timeout=600000", ...integration], 45);
-  status ||= result;
+  status ||= (await runTestFiles(integration, { cwd: root, atATime: 2, minutes: 6 })) ? 0 : 1;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
 for (const reason of skipped) if (reason !== false) console.log(`Some tests were skipped: ${reason}`);
@@ -49,23 +50,4 @@ process.exit(status);
 
 function heading(text: string): void {
   console.log(`\n== ${text}`);
-}
-
-/** Runs node in a process group of its own, so that a test file that hangs is ended with all that it started. */
-function node(args: string[], minutes: number): Promise<number> {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit", detached: true });
-  const send = (signal: NodeJS.Signals) => process.kill(-(child.pid as number), signal);
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, send);
-  const watchdog = setTimeout(() => {
-    console.error(`\nNo end after ${minutes} minutes: a test file hangs. The lines above say which ones have ended.`);
-    send("SIGKILL");
-  }, minutes * 60_000);
-  return new Promise((resolve) => {
-    child.on("exit", (code) => {
-      clearTimeout(watchdog);
-      for (const signal of signals) process.off(signal, send);
-      resolve(code ?? 1);
-    });
-  });
 }

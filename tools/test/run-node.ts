@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from "node:child_process";
+
+export interface NodeRun {
+  /** What the process ended with; 1 where a signal ended it. */
+  code: number;
+  timedOut: boolean;
+}
+
+const running = new Set<ChildProcess>();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => {
+    for (const child of running) signalGroup(child, signal);
+  });
+}
+
+/**
+ * Runs node in a process group of its own, so that a test file that hangs is ended with all that it started. Its output
+ * goes to ours, or to `output` where that is given.
+ */
+export function runNode(
+  args: string[],
+  { cwd, minutes, output }: { cwd: string; minutes: number; output?: (chunk: Buffer) => void },
+): Promise<NodeRun> {
+  const stdio = output === undefined ? "inherit" : "pipe";
+  // A test runner below another one would speak to that one instead of to us.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", stdio, stdio], detached: true });
+  if (output !== undefined) for (const stream of [child.stdout, child.stderr]) stream?.on("data", output);
+  running.add(child);
+  let timedOut = false;
+  const watchdog = setTimeout(() => {
+    timedOut = true;
+    signalGroup(child, "SIGKILL");
+  }, minutes * 60_000);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    // "exit" and not "close": what a test has left behind may hold the pipes for ever.
+    child.once("exit", (code) => {
+      clearTimeout(watchdog);
+      running.delete(child);
+      setImmediate(() => resolve({ code: code ?? 1, timedOut }));
+    });
+  });
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid as number), signal);
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, mock, test } from "node:test";
+import { runTestFiles } from "./test-files.ts";
+
+describe("test files that are run one by one", () => {
+  let folder: string;
+  let lines: string[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "fjord-test-files-"));
+    lines = [];
+    mock.method(console, "log", (line: string) => lines.push(line));
+  });
+  afterEach(() => {
+    mock.restoreAll();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (...bodies: string[]) => {
+    const files = bodies.map((body, index) => {
+      writeFileSync(join(folder, `${index}.test.mjs`), `import { describe, test } from "node:test";\n${body}`);
+      return `${index}.test.mjs`;
+    });
+    return runTestFiles(files, { cwd: folder, atATime: 2, minutes: 1 / 20 });
+  };
+  const printed = () => lines.join("\n");
+
+  test("pass, and are counted", async () => {
+    assert.equal(
+      await run('test("a", () => {});', 'test("b", () => {});', 'describe("c", { skip: true }, () => {});'),
+      true,
+    );
+    assert.match(printed(), /^tests 2, pass 2, fail 0/m);
+  });
+
+  test("fail with the one that fails", async () => {
+    assert.equal(await run('test("a", () => { throw new Error("broken"); });', 'test("b", () => {});'), false);
+    assert.match(printed(), /broken/);
+    assert.match(printed(), /^✖ 0\.test\.mjs$/m);
+    assert.doesNotMatch(printed(), /^✖ 1\.test\.mjs$/m);
+  });
+
+  test("are not held up by one that does not end, which is named", async () => {
+    const endless = 'test("a", () => {}); setInterval(() => {}, 1000);';
+    const stuck = 'test("a", () => new Promise(() => setInterval(() => {}, 1000)));';
+    assert.equal(await run(endless, stuck, 'test("b", () => {});'), false);
+    assert.match(printed(), /^✔ a .*\n✖ 0\.test\.mjs: no end after/m);
+    assert.match(printed(), /^✖ 1\.test\.mjs: no end after/m);
+    assert.match(printed(), /^✔ 2\.test\.mjs/m);
+  });
+
+  test("fail with one that ends before its tests do", async () => {
+    assert.equal(await run("process.exit(0);"), false);
+    assert.match(printed(), /ended without a result/);
+  });
+});
