@@ -1,0 +1,100 @@
+import type { KubeObject } from "@fjord/base";
+import type { Caller, Cluster } from "../cluster.ts";
+import type { FieldError } from "../field-error.ts";
+import type { Schema } from "../schema/schema.ts";
+
+/** A resource that is served: built in, or defined by a CustomResourceDefinition. One object of this per resource. */
+export interface ResourceType {
+  /** Empty for the core group. */
+  readonly group: string;
+  /** The version that objects are kept in. */
+  readonly version: string;
+  /** All versions that are served, best first; others than `version` need `convert`. */
+  readonly versions: readonly string[];
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  /** @default all of them */
+  readonly verbs?: readonly string[];
+  readonly schema: (version: string) => Schema | undefined;
+  readonly strategy: Strategy;
+  /** By the name in the path: `status`, `scale`, `binding`. */
+  readonly subresources: Readonly<Record<string, Subresource>>;
+  /** Fields beyond metadata.name and metadata.namespace that field selectors may name. */
+  readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>;
+  readonly columns?: readonly Column[];
+  readonly convert?: (object: KubeObject, toVersion: string) => KubeObject | Promise<KubeObject>;
+}
+
+/** What a kind adds to the generic machinery. Everything is optional, and works on an object of its own, in place. */
+export interface Strategy {
+  /** What code, not the schema, fills in. Runs after the schema's defaults. */
+  default?(object: KubeObject): void;
+  /** Drops what a creator may not set. */
+  prepareCreate?(object: KubeObject, request: WriteContext): void | Promise<void>;
+  prepareUpdate?(object: KubeObject, old: KubeObject, request: WriteContext): void | Promise<void>;
+  validate?(object: KubeObject): FieldError[];
+  validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
+  warnings?(object: KubeObject, old?: KubeObject): string[];
+  /** Whether status is a thing of its own: then it is kept by writes of the rest, and dropped on create. @default false */
+  readonly hasStatus?: boolean;
+  /** Whether a PUT of an object that is not there makes it. @default false */
+  readonly createsOnUpdate?: boolean;
+  /** Whether a PUT needs no resource version. @default true */
+  readonly unconditionalUpdate?: boolean;
+  /**
+   * Seconds until the object is really gone; undefined or 0: at once. Called for each deletion, with what was asked for.
+   */
+  gracePeriod?(object: KubeObject, asked: number | undefined): number | undefined;
+  /** @default "Background", or "Orphan" where an old kind says so */
+  readonly defaultPropagation?: "Background" | "Orphan";
+  /** What other objects are written with it, or given back: addresses, node ports. Called before the write. */
+  afterDelete?(object: KubeObject, cluster: Cluster): Promise<void>;
+}
+
+export interface WriteContext {
+  readonly cluster: Cluster;
+  readonly caller: Caller;
+  readonly namespace: string;
+  readonly dryRun: boolean;
+  warn(text: string): void;
+}
+
+/** A subresource is one of: another view to write the same object (`status`), or an action of its own. */
+export type Subresource =
+  | {
+      readonly type: "view";
+      readonly verbs: readonly string[];
+      /** The kind of what is sent and answered, where it is not the object's own: Scale. */
+      readonly kind?: { group: string; version: string; kind: string };
+      /** Only for views of another kind. */
+      read?(object: KubeObject): KubeObject;
+      /** Takes over into `object` (a copy of the current one) what this view may change of `sent`. */
+      write(object: KubeObject, sent: KubeObject): void;
+      validate?(object: KubeObject, old: KubeObject): FieldError[];
+    }
+  | {
+      readonly type: "action";
+      readonly verbs: readonly string[];
+      readonly kind?: { group: string; version: string; kind: string };
+      /** `body` is undefined for GET. Gives the answer's body, sent with 201 for POST. */
+      act(
+        request: WriteContext & { readonly name: string; readonly body: KubeObject | undefined },
+      ): Promise<KubeObject>;
+    }
+  /** Passed through to the node's kubelet, or to the pod or service: `log`, `exec`, `attach`, `portforward`, `proxy`. */
+  | { readonly type: "connect"; readonly verbs: readonly string[] };
+
+/** A column of `kubectl get`. */
+export interface Column {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly format?: string;
+  readonly description?: string;
+  /** 0: always shown; 1: with `-o wide`. */
+  readonly priority: 0 | 1;
+  readonly value: (object: KubeObject, now: number) => string | number | boolean | null;
+}
