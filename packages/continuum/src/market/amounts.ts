@@ -1,4 +1,4 @@
-import { parseQuantity } from "@fjord/node";
+import { parseQuantity } from "@fjord/kube";
 import type { Resources } from "../protocol.ts";
 
 /** Amounts by resource name, in billionths of each resource's unit. A name that is missing means nothing of it. */

@@ -1,4 +1,4 @@
-import { parseQuantity } from "@fjord/node";
+import { parseQuantity } from "@fjord/kube";
 import { PeerRefused } from "../peer-refused-error.ts";
 import type { ContractAcceptance, ContractRequest, Resources, Standing, StandingChange } from "../protocol.ts";
 

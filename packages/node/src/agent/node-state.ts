@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { KubeClient } from "@fjord/kube";
+import { inThousandths, inUnits, parseQuantity } from "@fjord/kube";
 import {
   allocatableOf,
   capacityOf,
@@ -15,7 +16,6 @@ import {
   nodeImages,
   notReady,
 } from "../registration/index.ts";
-import { inThousandths, inUnits, parseQuantity } from "../resources/quantity.ts";
 import type { Runtime, RuntimeVersion } from "../runtime/index.ts";
 import { FJORD_VERSION } from "../version.ts";
 

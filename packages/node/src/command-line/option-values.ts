@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
+import { parseQuantity, type Quantity } from "@fjord/kube";
 import { parseTaint, type Taint } from "../registration/taints.ts";
-import { parseQuantity, type Quantity } from "../resources/quantity.ts";
 import { InvalidNodeOption } from "./errors.ts";
 
 const nameGrammar = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;

@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { inThousandths, inUnits, parseQuantity } from "../resources/quantity.ts";
+import { inThousandths, inUnits, parseQuantity } from "@fjord/kube";
 import type { PodFacts } from "../volumes/pod-volumes.ts";
 import { ContainerMissing, UnsupportedResourceField } from "./errors.ts";
 import { type Container, findContainer } from "./pod-containers.ts";

@@ -1,6 +1,6 @@
+import { parseQuantity } from "@fjord/kube";
 import type { ContainerSummary, CpuSummary, MemorySummary, PodSummary, Summary } from "../kubelet-api/summary.ts";
 import { containerOf } from "../pod/pod-containers.ts";
-import { parseQuantity } from "../resources/quantity.ts";
 import { usageAt } from "../runtimes/simulated/index.ts";
 import type { LivingPod } from "./fleet-pods.ts";
 import type { LivedContainer } from "./pod-life.ts";

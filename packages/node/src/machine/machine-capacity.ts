@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { formatBytes, formatProcessors, inThousandths, inUnits, parseQuantity } from "../resources/quantity.ts";
+import { formatBytes, formatProcessors, inThousandths, inUnits, parseQuantity } from "@fjord/kube";
 import { type OwnCgroup, readOwnCgroup } from "./own-cgroup.ts";
 import { type MachineRoot, numbersOf, systemFile } from "./system-file.ts";
 

@@ -4,7 +4,6 @@ import { createPrivateKey, generateKeyPairSync, X509Certificate } from "node:cry
 import { test } from "node:test";
 import { promisify } from "node:util";
 import fc from "fast-check";
-import { der } from "./der.ts";
 import { certificateRequest, generateKey, selfSignedCertificate } from "./x509.ts";
 
 const openssl = (args: string[], input: string) => {
@@ -67,13 +66,4 @@ test("every address can be in a certificate", () => {
     }),
     { numRuns: 50 },
   );
-});
-
-test("lengths, numbers and identifiers are written as they have to be", () => {
-  assert.equal(der.octets(Buffer.alloc(127)).subarray(0, 2).toString("hex"), "047f");
-  assert.equal(der.octets(Buffer.alloc(128)).subarray(0, 3).toString("hex"), "048180");
-  assert.equal(der.octets(Buffer.alloc(300)).subarray(0, 4).toString("hex"), "0482012c");
-  assert.equal(der.integer(Buffer.from([0x80])).toString("hex"), "02020080");
-  assert.equal(der.integer(Buffer.from([0, 0, 1])).toString("hex"), "020101");
-  assert.equal(der.objectId("1.2.840.113549").toString("hex"), "06062a864886f70d");
 });

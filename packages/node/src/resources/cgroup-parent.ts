@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { qosClass } from "./qos-class.ts";
+import { qosClass } from "@fjord/kube";
 
 /** The control group of a pod: below that of its class, so that classes can be weighed against each other. */
 export function cgroupParent(pod: Pod, root: string): string {

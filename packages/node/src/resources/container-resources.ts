@@ -1,8 +1,7 @@
 import type { Pod } from "@fjord/kube";
+import { inThousandths, inUnits, parseQuantity, podLimits, podRequests, type ResourceAmounts } from "@fjord/kube";
 import type { ContainerResources } from "../runtime/resources.ts";
 import { oomScoreAdjust } from "./oom-score.ts";
-import { podLimits, podRequests, type ResourceAmounts } from "./pod-requests.ts";
-import { inThousandths, inUnits, parseQuantity } from "./quantity.ts";
 
 interface Requirements {
   readonly requests?: Readonly<Record<string, string | number>>;

@@ -1,9 +1,7 @@
 import type { Pod } from "@fjord/kube";
+import { inThousandths, inUnits, podRequests, type ResourceAmounts, selectsNode } from "@fjord/kube";
 import { conflicts, type HostPort, hostPortsOf } from "./host-ports.ts";
-import { selectsNode } from "./node-selection.ts";
 import { unreadableQuantities } from "./pod-quantities.ts";
-import { podRequests, type ResourceAmounts } from "./pod-requests.ts";
-import { inThousandths, inUnits } from "./quantity.ts";
 import { forbiddenSysctl } from "./sysctls.ts";
 
 /** Why a pod may not run on the node. */

@@ -1,6 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { qosClass } from "./qos-class.ts";
-import { inUnits, parseQuantity } from "./quantity.ts";
+import { inUnits, parseQuantity, qosClass } from "@fjord/kube";
 
 /** Pods without which a node or a cluster is none: `system-node-critical`. */
 const NODE_CRITICAL_PRIORITY = 2_000_001_000;

@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { parseQuantity } from "./quantity.ts";
+import { parseQuantity } from "@fjord/kube";
 
 /** Where a pod has something in place of an amount that is none, each with what it has. Real API servers take no such pod. */
 export function unreadableQuantities({ spec }: Pod): string[] {

@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Pod } from "@fjord/kube";
+import { inThousandths, podLimits, podRequests, qosClass, selectsNode } from "@fjord/kube";
 import type { Container, PodSpec } from "../pod/pod-containers.ts";
 import { newPod } from "../pod/testing/pod-bench.ts";
 import { containerResources, wholePodResources } from "./container-resources.ts";
 import { NodeLedger } from "./node-ledger.ts";
-import { selectsNode } from "./node-selection.ts";
 import { oomScoreAdjust } from "./oom-score.ts";
-import { podLimits, podRequests } from "./pod-requests.ts";
-import { qosClass } from "./qos-class.ts";
-import { inThousandths } from "./quantity.ts";
 import { forbiddenSysctl } from "./sysctls.ts";
 
 type Resources = NonNullable<Container["resources"]>;

@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Pod } from "@fjord/kube";
-import { inUnits, parseQuantity } from "../resources/quantity.ts";
+import { inUnits, parseQuantity } from "@fjord/kube";
 import { exists, isCode } from "./file-errors.ts";
 import { isMountPoint } from "./memory-directory.ts";
 import type { Mounter } from "./mounter.ts";

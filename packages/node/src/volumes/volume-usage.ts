@@ -1,7 +1,7 @@
 import { readdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Pod } from "@fjord/kube";
-import { inUnits, parseQuantity } from "../resources/quantity.ts";
+import { inUnits, parseQuantity } from "@fjord/kube";
 import { type DiskUsage, diskUsage } from "./disk-usage.ts";
 import { isCode } from "./file-errors.ts";
 import type { PodDirectory } from "./pod-directory.ts";

@@ -8,6 +8,7 @@ import {
   isAlreadyExists,
   isBeingDeleted,
   isNotFound,
+  matchesSelector,
   Namespace,
   type ReconcileContext,
   type Request,
@@ -18,7 +19,6 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import { matchesSelector } from "../../label-selector.ts";
 import { isMatched, ruleFor } from "./rule-for.ts";
 import { forgeOffloading, isMadeFor, madeByRule } from "./rule-offloading.ts";
 

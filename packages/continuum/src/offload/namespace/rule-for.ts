@@ -1,6 +1,5 @@
 import { CONSUMER_LABEL, type OffloadingRule } from "@fjord/api";
-import { isBeingDeleted, type Namespace } from "@fjord/kube";
-import { matchesSelector } from "../../label-selector.ts";
+import { isBeingDeleted, matchesSelector, type Namespace } from "@fjord/kube";
 
 const KEPT = /^(kube-system|kube-public|kube-node-lease|fjord-tenant-.*)$/;
 

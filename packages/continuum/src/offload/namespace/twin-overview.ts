@@ -1,7 +1,6 @@
 import { type Offloading, SITE_LABEL } from "@fjord/api";
-import { type Cache, isBeingDeleted, type Node } from "@fjord/kube";
+import { type Cache, isBeingDeleted, matchesSelector, type Node } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import { matchesSelector } from "../../label-selector.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";

@@ -9,7 +9,7 @@ import {
   type VirtualNode,
 } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
-import { type Logger, silentLogger, systemClock } from "@fjord/base";
+import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base";
 import {
   CustomResourceDefinition,
   EventRecorder,
@@ -149,6 +149,7 @@ export const twins: Twins = {
 
 export interface PodBedOptions {
   readonly logger?: Logger;
+  readonly clock?: Clock;
   readonly simulatedNodes?: number;
   /** Looks at, or changes, the client that a controller is given. */
   readonly wrap?: (which: "offloader" | "guests", client: KubeClient) => void;
@@ -178,7 +179,10 @@ export async function startPodBed(options: PodBedOptions = {}) {
     const config = isConsumer ? one.config : two.config;
     const client = new KubeClient(config);
     options.wrap?.(which, client);
-    const home = homeOf(client, isConsumer ? CONSUMER : PROVIDER, options.logger ?? silentLogger);
+    const home = homeOf(client, isConsumer ? CONSUMER : PROVIDER, {
+      clock: options.clock ?? systemClock,
+      logger: options.logger ?? silentLogger,
+    });
     const part: PodOffloader | GuestPods = isConsumer
       ? new PodOffloader({ home, nodes, twins, sites })
       : new GuestPods({ home, contracts, givenUpMs: 300, drainGraceMs: 0 });
@@ -214,8 +218,12 @@ export async function addNamespace(consumer: KubeClient, provider: KubeClient, n
   await provider.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: `${name}-twin`, labels } });
 }
 
-function homeOf(client: KubeClient, id: string, logger: Logger): Home & { readonly recorder: EventRecorder } {
-  const means = { clock: systemClock, random: Math.random, logger };
+function homeOf(
+  client: KubeClient,
+  id: string,
+  { clock, logger }: { clock: Clock; logger: Logger },
+): Home & { readonly recorder: EventRecorder } {
+  const means = { clock, random: Math.random, logger };
   return {
     ...means,
     client,

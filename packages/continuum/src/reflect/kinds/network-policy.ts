@@ -1,6 +1,5 @@
 import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL } from "@fjord/api";
-import { NetworkPolicy } from "@fjord/kube";
-import { type LabelSelector, matchesSelector } from "../../label-selector.ts";
+import { type LabelSelector, matchesSelector, NetworkPolicy } from "@fjord/kube";
 import type { Body, ReflectedKind, TwinContext } from "../reflected-kind.ts";
 
 type Spec = NonNullable<NetworkPolicy["spec"]>;

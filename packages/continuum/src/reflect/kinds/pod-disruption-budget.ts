@@ -1,5 +1,4 @@
-import { type Pod, PodDisruptionBudget } from "@fjord/kube";
-import { type LabelSelector, matchesSelector } from "../../label-selector.ts";
+import { type LabelSelector, matchesSelector, type Pod, PodDisruptionBudget } from "@fjord/kube";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 
 /**

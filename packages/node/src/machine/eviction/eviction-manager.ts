@@ -1,8 +1,7 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
+import { formatBytes, qosClass } from "@fjord/kube";
 import type { ConditionFacts } from "../../registration/node-facts.ts";
-import { qosClass } from "../../resources/qos-class.ts";
-import { formatBytes } from "../../resources/quantity.ts";
 import { type Pressure, pressureConditions, pressureOf } from "./pressure.ts";
 import { excessOf, isCritical, type PodUsage, rankForEviction } from "./rank.ts";
 import { amountOf, crossed, type Observation, type Observations, type Signal, type Threshold } from "./thresholds.ts";

@@ -1,6 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { podRequests } from "../../resources/pod-requests.ts";
-import { inUnits } from "../../resources/quantity.ts";
+import { inUnits, podRequests } from "@fjord/kube";
 import type { Signal } from "./thresholds.ts";
 
 /** A pod and what it uses, as far as is known. */

@@ -1,6 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { podLimits } from "../../resources/pod-requests.ts";
-import { inUnits, parseQuantity } from "../../resources/quantity.ts";
+import { inUnits, parseQuantity, podLimits } from "@fjord/kube";
 import type { ContainerStats } from "../../runtime/stats.ts";
 import { ephemeralBytes, type PodStorage } from "../build-summary.ts";
 

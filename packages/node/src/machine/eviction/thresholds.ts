@@ -1,4 +1,4 @@
-import { inUnits, parseQuantity } from "../../resources/quantity.ts";
+import { inUnits, parseQuantity } from "@fjord/kube";
 import { ThresholdInvalid } from "./errors.ts";
 
 /** What is measured, in the kubelet's words. */

@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { parseQuantity } from "../../resources/quantity.ts";
+import { parseQuantity } from "@fjord/kube";
 import { annotations } from "../annotations.ts";
 import { newest, type ObservedPod } from "../observed-pod.ts";
 import { type Container, containersOf } from "../pod-containers.ts";

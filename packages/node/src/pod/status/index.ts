@@ -2,10 +2,10 @@ export {
   amountsOf,
   podLimits,
   podRequests,
+  qosClass,
   quantitiesOf,
   type ResourceAmounts,
-} from "../../resources/pod-requests.ts";
-export { qosClass } from "../../resources/qos-class.ts";
+} from "@fjord/kube";
 export {
   type ContainerStatus,
   containersOf,

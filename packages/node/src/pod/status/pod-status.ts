@@ -1,7 +1,6 @@
 import type { Pod } from "@fjord/kube";
+import { podLimits, podRequests, qosClass, quantitiesOf } from "@fjord/kube";
 import { unreadableQuantities } from "../../resources/pod-quantities.ts";
-import { podLimits, podRequests, quantitiesOf } from "../../resources/pod-requests.ts";
-import { qosClass } from "../../resources/qos-class.ts";
 import { type ContainerStatus, containersOf, type PodStatus } from "../pod-containers.ts";
 import { timeText } from "./container-state.ts";
 import { containerStatus } from "./container-status.ts";

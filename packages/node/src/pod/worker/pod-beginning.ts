@@ -1,7 +1,7 @@
 import { Backoff, describeError, onAbort } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
+import { selectsNode } from "@fjord/kube";
 import type { Refusal } from "../../resources/node-ledger.ts";
-import { selectsNode } from "../../resources/node-selection.ts";
 import { hasBegun, isTerminal, podFields, uidOf } from "../pod-containers.ts";
 import { type PodServices, sayer } from "./pod-services.ts";
 import { PodWorker } from "./pod-worker.ts";

@@ -1,5 +1,5 @@
+import { parseQuantity } from "@fjord/kube";
 import { parseTaint, type Taint } from "../../registration/taints.ts";
-import { parseQuantity } from "../../resources/quantity.ts";
 import type { Section } from "./section.ts";
 import { readDuration } from "./values.ts";
 

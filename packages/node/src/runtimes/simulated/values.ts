@@ -1,4 +1,4 @@
-import { parseQuantity } from "../../resources/quantity.ts";
+import { parseQuantity } from "@fjord/kube";
 
 /** An amount, or a range of which each use draws one. */
 export interface Span {

@@ -108,7 +108,12 @@ function homeVolume(volume: Volume, pod: Pod): Volume {
 /** In the home cluster these lead to the API; at the provider they would lead to the provider's. */
 function pointedHome(container: Container, { host, port }: { host: string; port: string }): Container {
   const own = new Set((container.env ?? []).map(({ name }) => name));
-  const added = Object.entries({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port })
+  const wanted = {
+    KUBERNETES_SERVICE_HOST: host,
+    KUBERNETES_SERVICE_PORT: port,
+    KUBERNETES_SERVICE_PORT_HTTPS: port,
+  };
+  const added = Object.entries(wanted)
     .filter(([name]) => !own.has(name))
     .map(([name, value]) => ({ name, value }));
   return { ...container, env: [...(container.env ?? []), ...added] };

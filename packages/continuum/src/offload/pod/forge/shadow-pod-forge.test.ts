@@ -255,6 +255,7 @@ describe("tokens of service accounts", () => {
     assert.deepEqual(env(shadow), [
       { name: "KUBERNETES_SERVICE_HOST", value: "10.1.2.3" },
       { name: "KUBERNETES_SERVICE_PORT", value: "6443" },
+      { name: "KUBERNETES_SERVICE_PORT_HTTPS", value: "6443" },
     ]);
     const sources = specOf(shadow).volumes?.[0]?.projected?.sources ?? [];
     assert.ok(sources.every((source) => source.serviceAccountToken === undefined));

@@ -1,4 +1,4 @@
-import type { Pod } from "@fjord/kube";
+import type { Pod } from "../kinds/index.ts";
 
 /** What a pod's node selectors are held against. */
 export interface SelectableNode {

@@ -1,4 +1,4 @@
-import type { Pod } from "@fjord/kube";
+import type { Pod } from "../kinds/index.ts";
 import { formatBytes, formatProcessors, inThousandths, inUnits, parseQuantity, type Quantity } from "./quantity.ts";
 
 /** Amounts by name of resource. */

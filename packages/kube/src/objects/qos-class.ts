@@ -1,4 +1,4 @@
-import type { Pod } from "@fjord/kube";
+import type { Pod } from "../kinds/index.ts";
 import { parseQuantity } from "./quantity.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";

@@ -1,0 +1,6 @@
+export * from "./errors.ts";
+export * from "./label-selector.ts";
+export * from "./node-selection.ts";
+export * from "./pod-requests.ts";
+export * from "./qos-class.ts";
+export * from "./quantity.ts";
