@@ -1,0 +1,22 @@
+/** The API groups of Kubernetes that microkube serves; empty is the core group. */
+export const GROUPS: readonly string[] = [
+  "",
+  "apps",
+  "batch",
+  "autoscaling",
+  "networking.k8s.io",
+  "policy",
+  "rbac.authorization.k8s.io",
+  "storage.k8s.io",
+  "discovery.k8s.io",
+  "coordination.k8s.io",
+  "events.k8s.io",
+  "certificates.k8s.io",
+  "authentication.k8s.io",
+  "authorization.k8s.io",
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "apiregistration.k8s.io",
+  "scheduling.k8s.io",
+  "node.k8s.io",
+];
