@@ -1,5 +1,6 @@
 import type { Clock, Logger, Random } from "@fjord/base";
 import type { ClusterConfig } from "@fjord/kube";
+import type { HomeApi } from "./home-api.ts";
 
 export interface AgentOptions {
   /** How the site's own API is reached. */
@@ -18,6 +19,8 @@ export interface AgentOptions {
   readonly admissionPort: number;
   /** The Service in the agent's namespace by which the own API server reaches admission. @default the internal address */
   readonly admissionService?: { readonly name: string; readonly port: number };
+  /** Where pods at other sites reach the site's own API, for those that ask for it. @default discovered */
+  readonly homeApi?: HomeApi;
   /** What namespaces of consumers are labelled with, such as levels of pod security. */
   readonly twinLabels?: Readonly<Record<string, string>>;
   /** Where health and metrics are served. */

@@ -38,6 +38,7 @@ import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
+import { discoverHomeApi } from "./home-api.ts";
 import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
 import { FJORD_VERSION } from "./version.ts";
@@ -168,6 +169,9 @@ export class Agent {
       logger,
     });
     const clientCa = config.tls.ca;
+    const homeApi =
+      this.#options.homeApi ?? (await patiently(() => discoverHomeApi(client, config.server, signal), patience));
+    if (homeApi === undefined) logger.warn("pods at other sites are not told where the own API is: --home-api says it");
     const consumer = consumerSide({
       home,
       remotes,
@@ -177,6 +181,7 @@ export class Agent {
       address,
       kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
       ...(clientCa !== undefined && { clientCa }),
+      ...(homeApi !== undefined && { homeApi }),
     });
     const { target, names } = admissionTarget(this.#options, address);
     const { current } = await patiently(() => loadChain(client, namespace, names, clock.now(), signal), patience);

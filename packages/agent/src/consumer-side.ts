@@ -17,6 +17,7 @@ import { PeeringController, type Redeem, type RemoteSites } from "@fjord/continu
 import { Reflection, type ReflectionCounters } from "@fjord/continuum/reflect";
 import { RemoteUsage } from "@fjord/continuum/telemetry";
 import type { Runnable } from "@fjord/kube";
+import type { HomeApi } from "./home-api.ts";
 
 export interface ConsumerSideOptions {
   readonly home: Home;
@@ -29,17 +30,19 @@ export interface ConsumerSideOptions {
   readonly kubeletVersion: string;
   /** PEM of the authority whose client certificates the kubelet APIs believe. */
   readonly clientCa?: string;
+  /** Where pods at other sites reach the own API. */
+  readonly homeApi?: HomeApi;
 }
 
 /** What makes a site a consumer: peerings, virtual nodes, twins of its namespaces, its pods elsewhere. */
 export function consumerSide(options: ConsumerSideOptions): Runnable[] {
-  const { home, remotes, store, redeem, reflectionCounters: counters } = options;
+  const { home, remotes, store, redeem, reflectionCounters: counters, homeApi } = options;
   const negotiation = new Negotiation({ home, store });
   const contracts: ConsumerContracts = new Contracts({ home, store, sites: remotes, negotiation });
   const peerings = new PeeringController({ home, sites: remotes, store, negotiation, contracts, redeem });
   const nodes = new KnownVirtualNodes(home.caches);
   const twins = new KnownTwins(home.caches);
-  const pods = new PodOffloader({ home, nodes, twins, sites: remotes });
+  const pods = new PodOffloader({ home, nodes, twins, sites: remotes, ...(homeApi && { homeApi }) });
   const usage = new RemoteUsage({ home, remotes, pods, nodes });
   const virtualNodes = new VirtualNodeController({
     ...options,

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   addressOption,
   endpointOption,
+  homeApiOption,
   labelOption,
   listenOption,
   nameOption,
@@ -41,4 +42,11 @@ test("endpoints are https and carry no credentials", () => {
   assert.equal(endpointOption("--e", "https://wave.example:7443/"), "https://wave.example:7443");
   for (const wrong of ["http://a", "a:1", "https://u:p@a", ""])
     assert.throws(() => endpointOption("--e", wrong), /URL/);
+});
+
+test("the own API has a host and a port", () => {
+  assert.deepEqual(homeApiOption("--h", "api.wave.example:6443"), { host: "api.wave.example", port: "6443" });
+  assert.deepEqual(homeApiOption("--h", "[2001:db8::1]:6443"), { host: "2001:db8::1", port: "6443" });
+  for (const wrong of ["", ":6443", "a", "a:0", "https://a:1"])
+    assert.throws(() => homeApiOption("--h", wrong), /HOST:PORT/);
 });

@@ -44,6 +44,14 @@ export function serviceOption(option: string, value: string): { name: string; po
   return { name: nameOption(option, name), port: portOption(option, port) };
 }
 
+/** Reads `HOST:PORT` or `[ADDRESS]:PORT` of an API. */
+export function homeApiOption(option: string, value: string): { host: string; port: string } {
+  const { host, port } = listenOption(option, value);
+  if (host === "" || port === 0)
+    throw new InvalidAgentOption({ option, value, reason: "it must be HOST:PORT, such as api.wave.example:6443" });
+  return { host, port: String(port) };
+}
+
 /** Reads `KEY=VALUE` as Kubernetes takes labels. */
 export function labelOption(option: string, value: string): [string, string] {
   const match =

@@ -5,6 +5,7 @@ import type { CommandContext } from "./command-context.ts";
 import {
   addressOption,
   endpointOption,
+  homeApiOption,
   labelOption,
   listenOption,
   nameOption,
@@ -23,6 +24,7 @@ interface RunFlags {
   internalAddress?: string;
   admissionPort: string;
   admissionService?: string;
+  homeApi?: string;
   twinLabel: string[];
   metricsListen: string;
   leaderElect: boolean;
@@ -64,6 +66,10 @@ export function addRun(program: Command, context: CommandContext): void {
       "--admission-service <name:port>",
       "Service in the agent's namespace by which the own API server reaches that port (default: the internal address)",
     )
+    .option(
+      "--home-api <host:port>",
+      "where pods at other sites reach the own API, for those that ask for it (default: as the agent does, or as the API server announces)",
+    )
     .option("--twin-label <key=value>", "label that namespaces of consumers get here; several times", several, [])
     .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7445")
     .option("--leader-elect", "several agents run, and one of them leads", false)
@@ -82,6 +88,7 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
   const siteName = flags.siteName === undefined ? undefined : nameOption("--site-name", flags.siteName);
   const address =
     flags.internalAddress === undefined ? undefined : addressOption("--internal-address", flags.internalAddress);
+  const homeApi = flags.homeApi === undefined ? undefined : homeApiOption("--home-api", flags.homeApi);
   const config = await loadClusterConfig({
     env,
     home,
@@ -101,6 +108,7 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
     endpoints,
     admissionPort,
     ...(service !== undefined && { admissionService: service }),
+    ...(homeApi !== undefined && { homeApi }),
     twinLabels,
     metrics,
     leaderElect: flags.leaderElect,
