@@ -23,7 +23,10 @@ export interface StoreWrite {
   readonly key: string;
   /** The revision that the object must have now; 0: it must not be there. */
   readonly expected: number;
-  /** The new content, given the revision that it will have; absent: the object is deleted. */
+  /**
+   * The new content, given the revision that it will have; absent: the object is deleted. In the text `metadata` comes
+   * before whatever else may hold a `resourceVersion`, because deletions give the last state a new one.
+   */
   readonly content?: (revision: number) => Omit<StoredObject, "key" | "revision">;
 }
 
@@ -70,4 +73,51 @@ export function keyOf(resource: { group: string; plural: string }, namespace: st
 export function prefixOf(resource: { group: string; plural: string }, namespace?: string): string {
   const of = resource.group === "" ? resource.plural : `${resource.group}/${resource.plural}`;
   return namespace === undefined ? `${of}/` : `${of}/${namespace}/`;
+}
+
+/** Thrown by `write`: the object is not at the revision that the writer has expected. */
+export class Changed extends Error {
+  readonly key: string;
+  /** The revision that it has; 0: it is not there. */
+  readonly actual: number;
+
+  constructor(key: string, actual: number) {
+    super(`${key} is at revision ${actual}`);
+    this.name = "Changed";
+    this.key = key;
+    this.actual = actual;
+  }
+}
+
+/** Thrown by `list` and `watch`: what was at the revision is no longer known. */
+export class Compacted extends Error {
+  readonly revision: number;
+  /** The oldest revision that is still known. */
+  readonly compacted: number;
+
+  constructor(revision: number, compacted: number) {
+    super(`revision ${revision} is older than ${compacted}, the oldest that is kept`);
+    this.name = "Compacted";
+    this.revision = revision;
+    this.compacted = compacted;
+  }
+}
+
+/** Thrown by `list` and `watch`: the revision is yet to come. */
+export class NotYet extends Error {
+  readonly revision: number;
+  readonly current: number;
+
+  constructor(revision: number, current: number) {
+    super(`revision ${revision} is newer than ${current}, the newest that there is`);
+    this.name = "NotYet";
+    this.revision = revision;
+    this.current = current;
+  }
+}
+
+/** The prefix of a key's resource (`pods/`), and that of its namespace (`pods/shop/`). */
+export function prefixesOf(key: string): readonly [resource: string, namespace: string] {
+  const end = key.lastIndexOf("/");
+  return [key.slice(0, key.lastIndexOf("/", end - 1) + 1), key.slice(0, end + 1)];
 }

@@ -1,0 +1,2 @@
+export * from "./sqlite-store.ts";
+export * from "./store.ts";
