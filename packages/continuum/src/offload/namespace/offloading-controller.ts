@@ -143,7 +143,8 @@ export class OffloadingController implements Runnable {
     const now = home.clock.now();
     const isNew = !hasFinalizer(offloading, FINALIZER);
     const isDue = (this.#young.get(uid) ?? Number.POSITIVE_INFINITY) <= now;
-    if (isNew || isDue) await repairPods(home, offloading, signal);
+    const isVirtual = (name: string) => this.#nodes.get({ name }) !== undefined;
+    if (isNew || isDue) await repairPods(home, offloading, isVirtual, signal);
     if (isNew) this.#young.set(uid, now + SECOND_LOOK_MS);
     if (isDue) this.#young.delete(uid);
     await addFinalizer(home.client, Offloading, offloading, FINALIZER, { signal });

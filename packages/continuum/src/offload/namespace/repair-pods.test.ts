@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { newObject, Offloading, VIRTUAL_NODE } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 import { placementOf } from "../admission/pod-placement.ts";
-import { repairOf } from "./repair-pods.ts";
+import { repairOf as repair } from "./repair-pods.ts";
 
 const offloading = (spec: Partial<Offloading["spec"]>): Offloading =>
   newObject(Offloading, {
@@ -21,6 +21,7 @@ const pod = (spec: object = {}, metadata: object = {}, phase = "Pending"): Pod =
     spec: { containers: [], ...spec },
     status: { phase },
   }) as Pod;
+const repairOf = (pod: Pod, offloading: Offloading) => repair(pod, offloading, (node) => node === "wave");
 const selected = { sites: { matchLabels: { zone: "a" } } };
 
 describe("a pod that came to be before admission knew of its namespace", () => {
@@ -51,6 +52,7 @@ describe("a pod that came to be before admission knew of its namespace", () => {
     assert.equal(repairOf(pod(), offloading({ pods: "Both", ...selected })), "nothing");
     assert.equal(repairOf(pod(), offloading({ pods: "Local" })), "nothing");
     const remote = offloading({ pods: "Remote" });
+    for (const metadata of [{}, owned]) assert.equal(repairOf(pod({ nodeName: "wave" }, metadata), remote), "nothing");
     assert.equal(repairOf(pod({ ...placementOf(pod(), remote.spec) }, owned), remote), "nothing");
     assert.equal(repairOf(pod({}, { ...owned, deletionTimestamp: "2026-01-01T00:00:10Z" }), remote), "nothing");
   });

@@ -9,15 +9,16 @@ export type Repair = { readonly tolerations: Placement["tolerations"] } | "recre
 
 /**
  * Tolerations may be added to a pod, and nothing else about where it lands. Others are made again where somebody makes
- * them; those that run are left alone.
+ * them; those that run, or have a virtual node already, are left alone.
  */
-export function repairOf(pod: Pod, offloading: Offloading): Repair {
+export function repairOf(pod: Pod, offloading: Offloading, isVirtual: (node: string) => boolean): Repair {
   const { spec, metadata } = offloading;
   if (pod.metadata.deletionTimestamp !== undefined || (pod.status?.phase ?? "Pending") !== "Pending") return "nothing";
   const placement = placementOf({ ...pod, spec: { ...pod.spec, nodeName: "" } } as Pod, spec);
   if (placement === undefined || spec.pods === "Local") return "nothing";
   const isBound = (pod.spec?.nodeName ?? "") !== "";
-  if (spec.pods === "Both" && isBound) return "nothing";
+  // One that named the node itself needed nobody's permission to land there.
+  if (isBound && (spec.pods === "Both" || isVirtual(pod.spec?.nodeName ?? ""))) return "nothing";
   if (spec.pods === "Both" && placement.affinity === pod.spec?.affinity) return addedTolerations(pod, placement);
   // One that had its node before was not made too early: it was there.
   if (isBound && Date.parse(pod.metadata.creationTimestamp ?? "") < Date.parse(metadata.creationTimestamp ?? ""))
@@ -33,7 +34,12 @@ function addedTolerations({ spec }: Pod, { tolerations = [] }: Placement): Repai
 }
 
 /** Looks at the pods of a namespace that has just become offloaded. */
-export async function repairPods(home: Home, offloading: Offloading, signal: AbortSignal): Promise<void> {
+export async function repairPods(
+  home: Home,
+  offloading: Offloading,
+  isVirtual: (node: string) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
   const { client, recorder, logger } = home;
   const { namespace = "" } = offloading.metadata;
   const { items } = await client.list(Pod, {
@@ -43,7 +49,7 @@ export async function repairPods(home: Home, offloading: Offloading, signal: Abo
     signal,
   });
   for (const pod of items) {
-    const repair = repairOf(pod, offloading);
+    const repair = repairOf(pod, offloading, isVirtual);
     const { name = "" } = pod.metadata;
     if (repair === "nothing") continue;
     logger.info("a pod was made before its namespace was offloaded", { namespace, pod: name });
