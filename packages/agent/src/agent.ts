@@ -39,6 +39,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
 import { discoverHomeApi } from "./home-api.ts";
+import { ensureOwnSite } from "./own-site-object.ts";
 import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
 import { FJORD_VERSION } from "./version.ts";
@@ -69,7 +70,7 @@ export class Agent {
     await manager.run(signal);
   }
 
-  async #compose(client: KubeClient, { key, name }: StoredIdentity, signal: AbortSignal): Promise<Manager> {
+  async #compose(client: KubeClient, { key, name, formerName }: StoredIdentity, signal: AbortSignal): Promise<Manager> {
     const { config, namespace, listen, endpoints, tier, clock, random, logger } = this.#options;
     const registry = new Registry();
     const metrics = await prometheusMetrics(registry);
@@ -81,7 +82,8 @@ export class Agent {
     const address = this.#options.internalAddress ?? (await addressTowards(config.server));
     const patience = { clock, random, logger, signal };
     const serverVersion = await patiently(() => versionOf(client, signal), patience);
-    await patiently(() => ensureOwnSite(client, name, { endpoints, tier }, signal), patience);
+    const ownSite = { name, id: key.id, endpoints, ...(formerName && { formerName }), ...(tier && { tier }) };
+    await patiently(() => ensureOwnSite(client, ownSite, signal), patience);
 
     const own = new OwnSite({ home, siteName: name, version: FJORD_VERSION, kubernetesVersion: () => serverVersion });
     const tls = new PeerTls({ key, clock, logger, refused: counters.certificateRefused });
@@ -121,6 +123,7 @@ export class Agent {
         ownApi.guard(
           siteRoute({
             id: key.id,
+            publicKey: key.publicKey,
             published: () => own.published(),
             endpoints: () => own.endpoints(),
             shared: () => provider.book.shared()?.shared,
@@ -248,16 +251,4 @@ function admissionTarget({ admissionPort, admissionService, namespace }: AgentOp
 async function versionOf(client: KubeClient, signal: AbortSignal): Promise<string | undefined> {
   const { body } = await client.raw("GET", "/version", { signal });
   return (JSON.parse(body.toString("utf8")) as { gitVersion?: string }).gitVersion;
-}
-
-/** The own Site says where and what it is; what its owner wrote there goes before what this process was started with. */
-async function ensureOwnSite(
-  client: KubeClient,
-  name: string,
-  { endpoints, tier }: { endpoints: readonly string[]; tier: AgentOptions["tier"] },
-  signal: AbortSignal,
-): Promise<void> {
-  if (endpoints.length === 0 && tier === undefined) return;
-  const spec = { ...(endpoints.length > 0 && { endpoints: [...endpoints] }), ...(tier !== undefined && { tier }) };
-  await client.apply(Site, { metadata: { name }, spec }, { fieldManager: "fjord-agent", signal });
 }

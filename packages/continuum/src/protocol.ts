@@ -17,6 +17,8 @@ export type PublishedFacts = NonNullable<NonNullable<Site["status"]>["published"
 /** GET site: who this is, how it is, and where the asking site's contracts stand. Asked for about every second. */
 export interface SiteReport {
   readonly id: SiteId;
+  /** The public key in base64 that the id is derived from. */
+  readonly publicKey?: string;
   readonly published: PublishedFacts;
   /** Where its agent is reached; empty where it dials out. */
   readonly endpoints: readonly string[];

@@ -35,6 +35,7 @@ export function peerStatus(site: Site, remote: RemoteSite | undefined, now: numb
     ...site.status,
     role: "Peer",
     ...(report && { id: report.id, published: sanePublished(report.published) }),
+    ...(report?.publicKey !== undefined && { publicKey: report.publicKey }),
     ...(report?.shared && amountsIn("shared", report.shared)),
     ...(report?.free && amountsIn("free", report.free)),
     ...(reachability?.reachable && { reachableSince: toSecond(reachability.since) }),

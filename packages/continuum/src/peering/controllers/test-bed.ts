@@ -5,8 +5,8 @@ import { CustomResourceDefinition, getCondition, isNotFound, KubeClient, Namespa
 import type { Bed } from "@fjord/testbed";
 import { startTestBed } from "@fjord/testbed/testing";
 import { SiteKey } from "../../identity/index.ts";
-import { TestAgent, type TestAgentOptions } from "./test-agent.ts";
 import { JumpingClock } from "../../test-jumping-clock.ts";
+import { TestAgent, type TestAgentOptions } from "./test-agent.ts";
 
 type Wire = NonNullable<TestAgentOptions["wire"]>;
 interface Wires {

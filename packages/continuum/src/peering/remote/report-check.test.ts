@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { siteIdOf } from "../../identity/index.ts";
 import { checkRefusal, checkSiteReport, ReportMalformed } from "./report-check.ts";
 
 const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
@@ -28,6 +29,14 @@ describe("the report of a peer", () => {
   test("is taken as it is where all of it is well", () => {
     assert.deepEqual(checkSiteReport(whole, id), whole);
     assert.deepEqual(checkSiteReport(bare, id), bare);
+  });
+
+  test("has a key only where the id is derived from it", () => {
+    const publicKey = Buffer.alloc(32, 7).toString("base64");
+    const own = siteIdOf(Buffer.alloc(32, 7));
+    assert.equal(checkSiteReport({ ...bare, id: own, publicKey }, own).publicKey, publicKey);
+    for (const wrong of [Buffer.alloc(32, 8).toString("base64"), `${publicKey}\n`, publicKey.slice(1), 7, null])
+      assert.deepEqual(checkSiteReport({ ...bare, id: own, publicKey: wrong }, own), { ...bare, id: own });
   });
 
   test("has nothing in it that we do not know", () => {

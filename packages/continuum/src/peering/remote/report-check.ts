@@ -1,3 +1,4 @@
+import { siteIdOf } from "../../identity/index.ts";
 import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } from "../../protocol.ts";
 
 const MOST_CONTRACTS = 1024;
@@ -29,6 +30,7 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
   const free = resourcesOf(report.free);
   return {
     id,
+    ...publicKeyOf(report.publicKey, id),
     published: publishedOf(report.published),
     endpoints: endpointsOf(report.endpoints),
     ...(shared === undefined ? {} : { shared }),
@@ -45,6 +47,13 @@ export function checkRefusal(value: unknown, status: number): Refusal {
     message: typeof message === "string" ? lineOf(message) : `the site answered ${status}`,
     ...amounts(available),
   };
+}
+
+/** A key counts only where the id, which has been proven, is that key's. */
+function publicKeyOf(value: unknown, id: string): Pick<SiteReport, "publicKey"> {
+  if (typeof value !== "string" || !/^[A-Za-z0-9+/]{43}=$/.test(value)) return {};
+  const bytes = Buffer.from(value, "base64");
+  return bytes.toString("base64") === value && siteIdOf(bytes) === id ? { publicKey: value } : {};
 }
 
 function amounts(value: unknown): Pick<Refusal, "available"> {

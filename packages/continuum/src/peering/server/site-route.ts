@@ -5,6 +5,7 @@ import type { SiteId } from "../../site-identity.ts";
 /** Where the parts of a report come from; asked for each request. */
 export interface SiteReportSources {
   readonly id: SiteId;
+  readonly publicKey?: string;
   published(): PublishedFacts;
   endpoints(): readonly string[];
   /** Told only to those that may consume. */
@@ -26,6 +27,7 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
       const free = mayConsume ? sources.free?.() : undefined;
       return {
         id: sources.id,
+        ...(sources.publicKey === undefined ? {} : { publicKey: sources.publicKey }),
         published: sources.published(),
         endpoints: sources.endpoints(),
         ...(shared === undefined ? {} : { shared }),
