@@ -2,6 +2,7 @@ import type { KubeObject } from "@fjord/base";
 import type { Caller, Cluster } from "../cluster.ts";
 import type { FieldError } from "../field-error.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { NameRule } from "./values/name.ts";
 
 /** A resource that is served: built in, or defined by a CustomResourceDefinition. One object of this per resource. */
 export interface ResourceType {
@@ -27,6 +28,23 @@ export interface ResourceType {
   readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>;
   readonly columns?: readonly Column[];
   readonly convert?: (object: KubeObject, toVersion: string) => KubeObject | Promise<KubeObject>;
+  /** What names must be like, and `generateName` with `maskTrailingDash`. @default a DNS subdomain */
+  readonly nameRule?: NameRule;
+  /**
+   * A view of another resource's objects: events.k8s.io's Events are the core group's. They are kept, and their events
+   * are seen, under that resource; strategy, selectors and columns are this view's own.
+   */
+  readonly storedAs?: {
+    readonly group: string;
+    readonly version: string;
+    readonly plural: string;
+    toStored(object: KubeObject): KubeObject;
+    fromStored(stored: KubeObject): KubeObject;
+  };
+  /** Nothing of it is kept: a POST is answered by this, with 201. Reviews and Bindings. */
+  readonly act?: (request: WriteContext & { readonly body: KubeObject }) => Promise<KubeObject>;
+  /** Nothing of it is kept: GETs are answered from this. ComponentStatuses. */
+  readonly compute?: (cluster: Cluster) => readonly KubeObject[];
 }
 
 /** What a kind adds to the generic machinery. Everything is optional, and works on an object of its own, in place. */
@@ -36,7 +54,9 @@ export interface Strategy {
   /** Drops what a creator may not set. */
   prepareCreate?(object: KubeObject, request: WriteContext): void | Promise<void>;
   prepareUpdate?(object: KubeObject, old: KubeObject, request: WriteContext): void | Promise<void>;
+  /** All that is wrong with a new object, its metadata included (`object-meta.ts`): nobody else adds to it. */
   validate?(object: KubeObject): FieldError[];
+  /** All that is wrong with a change, the metadata included. */
   validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
   warnings?(object: KubeObject, old?: KubeObject): string[];
   /** Whether status is a thing of its own: then it is kept by writes of the rest, and dropped on create. @default false */
@@ -51,8 +71,19 @@ export interface Strategy {
   gracePeriod?(object: KubeObject, asked: number | undefined): number | undefined;
   /** @default "Background", or "Orphan" where an old kind says so */
   readonly defaultPropagation?: "Background" | "Orphan";
-  /** What other objects are written with it, or given back: addresses, node ports. Called before the write. */
+  /**
+   * Takes what there is only once (addresses, node ports) and fills it in. Called after validation and before admission's
+   * last look and the write; `old` is absent for a create. What it returns is called where the write does not come about,
+   * and after a dry run. What is stored is taken, so deletions give back by themselves. Throws a `StatusError` where
+   * nothing is left.
+   */
+  reserve?(object: KubeObject, old: KubeObject | undefined, request: WriteContext): (() => void) | undefined;
+  /** Called after the object is gone for good. */
   afterDelete?(object: KubeObject, cluster: Cluster): Promise<void>;
+  /** What keeps an object that is being deleted beyond `metadata.finalizers`: a Namespace has some in its spec. */
+  finalizers?(object: KubeObject): readonly string[];
+  /** What a deletion changes of an object that has to wait for finalizers: a Namespace is Terminating then. */
+  prepareDelete?(object: KubeObject): void;
 }
 
 export interface WriteContext {
