@@ -62,7 +62,7 @@ describe("a cluster's credentials", () => {
     const folder = await folderFor(context);
     const time = new ManualClock(Date.UTC(2026, 0, 1));
     const first = await ClusterCredentials.open({ folder, clock: time });
-    time.advance(9.5 * 365 * 24 * 3_600_000);
+    await time.advance(9.5 * 365 * 24 * 3_600_000);
     const second = await ClusterCredentials.open({ folder, clock: time });
     const end = (cert: string) => new X509Certificate(cert).validToDate.getTime();
     assert.equal(end(second.server.cert), end(first.clusterCa.certificate));

@@ -1,5 +1,13 @@
 export type { Authenticator } from "./authenticator.ts";
 export * from "./authority.ts";
+export { bootstrapTokens } from "./bootstrap-token.ts";
+export { ClientCertificates } from "./client-certificate.ts";
 export { ClusterCredentials, type ClusterCredentialsOptions } from "./cluster-credentials.ts";
 export * from "./errors.ts";
+export { FrontProxy, remoteHeaders } from "./front-proxy.ts";
+export { impersonate } from "./impersonate.ts";
+export { type Impersonation, impersonationOf } from "./impersonation.ts";
+export * from "./request-authenticator.ts";
+export { ServiceAccountTokens, type ServiceAccountTokensOptions } from "./service-account-token.ts";
 export { parseSigningRequest } from "./signing-request.ts";
+export { anyTokenAuthenticator, type TokenAuthenticator, type TokenOwner } from "./token-authenticator.ts";
