@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { newObject, Offloading, Peering, Site } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { sleep, systemClock } from "@fjord/base";
 import { CustomResourceDefinition, KubeClient, Namespace } from "@fjord/kube";
+import { findBinaries } from "@fjord/testbed";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { parse } from "yaml";
 
@@ -31,6 +33,14 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       execFile(process.execPath, [cli, ...args], { env }, (error, out, err) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err });
       });
+    });
+
+  const kubectl = (...args: readonly string[]) =>
+    new Promise<string>((resolve, reject) => {
+      const program = findBinaries({ env: process.env }).binaries.path("kubectl");
+      execFile(program, ["--kubeconfig", site.kubeconfig, ...args], (error, out) =>
+        error ? reject(error) : resolve(out),
+      );
     });
 
   it("says what to do where there is no Fjord", async () => {
@@ -68,7 +78,78 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     );
     assert.equal((parse((await fjord("sites", "-o", "yaml")).out) as { kind: string }).kind, "List");
     const wrong = await fjord("sites", "-o", "toml");
-    assert.deepEqual([wrong.code, /Allowed choices are wide, json, yaml, name/.test(wrong.err)], [1, true]);
+    assert.deepEqual([wrong.code, /one of wide, json, yaml, name, jsonpath=TEMPLATE/.test(wrong.err)], [1, true]);
+    const one = JSON.parse((await fjord("sites", "harbour", "-o", "json")).out) as Site;
+    assert.deepEqual([one.kind, one.metadata.name], ["Site", "harbour"]);
+    const none = await fjord("sites", "habour", "-o", "json");
+    assert.deepEqual([none.code, none.out], [1, ""]);
+    assert.match(none.err, /there is no site habour here \(did you mean harbour\?\)/);
+  });
+
+  it("shows the whole status in every format", async () => {
+    assert.equal((await fjord("status", "-o", "name")).out, "site.fjord.dev/harbour\nsite.fjord.dev/lively-wave\n");
+    assert.match((await fjord("status", "-o", "wide")).out, /^Sites\n {2}NAME .* ID +VERSION +ENDPOINTS\n/);
+    const whole = JSON.parse((await fjord("status", "-o", "json")).out) as Record<string, unknown[]>;
+    assert.deepEqual(
+      Object.entries(whole).map(([name, list]) => [name, list.length]),
+      [["sites", 2], ...["peerings", "contracts", "virtualNodes", "offloadings"].map((name) => [name, 0])],
+    );
+    assert.deepEqual(parse((await fjord("status", "-o", "yaml")).out), whole);
+    assert.equal((await fjord("status", "-o", "jsonpath={.sites[*].metadata.name}")).out, "harbour lively-wave");
+  });
+
+  it("prints what kubectl prints for the same jsonpath", async () => {
+    const templates = [
+      "{.items[*].metadata.name}",
+      "{.items[0].spec.tier} and {.items[-1:].metadata.name}",
+      '{range .items[*]}{.metadata.name}{"\\t"}{.spec.mayConsume}{"\\n"}{end}',
+      '{.items[?(@.metadata.name=="harbour")].spec}',
+      "{.items[0:2].spec.tier}",
+      "{.items[*]['apiVersion','kind']}",
+      "{.items[*].nothing.here}",
+      "{$.kind}",
+    ];
+    for (const template of templates) {
+      const expected = await kubectl("get", "sites", "-o", `jsonpath=${template}`);
+      assert.deepEqual(
+        await fjord("sites", "-o", `jsonpath=${template}`),
+        { code: 0, out: expected, err: "" },
+        template,
+      );
+    }
+    const wrong = await fjord("sites", "-o", "jsonpath={.items");
+    assert.deepEqual([wrong.code, wrong.out], [1, ""]);
+    assert.match(wrong.err, /^error: --output cannot be jsonpath={.items: /);
+  });
+
+  it("goes on showing what changes, until it is interrupted", async () => {
+    for (const command of ["sites", "status"]) {
+      const name = `comes-${command}`;
+      const child = spawn(process.execPath, [cli, command, "--watch", "-o", "name"], {
+        env: { ...process.env, KUBECONFIG: site.kubeconfig },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let out = "";
+      const heard = (pattern: RegExp) =>
+        new Promise<void>((resolve, reject) => {
+          const look = () => pattern.test(out) && resolve();
+          child.stdout.on("data", look);
+          child.once("exit", (code) => reject(new Error(`it ended with ${code}: ${out}`)));
+          look();
+        });
+      child.stdout.on("data", (chunk: Buffer) => {
+        out += chunk.toString("utf8");
+      });
+      await heard(/harbour/);
+      await client.create(Site, newObject(Site, { metadata: { name }, spec: {} }));
+      await heard(new RegExp(name));
+      const before = out.length;
+      await client.delete(Site, { name });
+      await heard(new RegExp(`^[^]{${before}}(?![^]*${name})[^]*harbour`));
+      child.kill("SIGINT");
+      const [code] = await once(child, "exit");
+      assert.equal(code, 130);
+    }
   });
 
   it("knows what was probably meant", async () => {

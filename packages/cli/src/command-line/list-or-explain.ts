@@ -1,6 +1,7 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import { isNotFound, type KubeClient } from "@fjord/kube";
 import { NotInstalled } from "../errors.ts";
+import { byName } from "./follow-lists.ts";
 
 /** All objects of a kind, by name. A cluster that does not know the kind has no Fjord. */
 export async function listOrExplain<T extends KubeObject>(
@@ -10,7 +11,7 @@ export async function listOrExplain<T extends KubeObject>(
 ): Promise<T[]> {
   try {
     const { items } = await client.list(kind, { signal, omitManagedFields: true });
-    return items.sort((a, b) => (a.metadata.name ?? "").localeCompare(b.metadata.name ?? ""));
+    return byName(items);
   } catch (error) {
     if (isNotFound(error)) throw new NotInstalled({ server: client.transport.server }, { cause: error });
     throw error;

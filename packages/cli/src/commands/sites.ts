@@ -1,26 +1,37 @@
 import { Site } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import type { Command } from "commander";
-import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
-import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { formatObjects, type OutputFormat, outputOption } from "../output/format.ts";
+import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
+import { didYouMean } from "../command-line/suggestion.ts";
+import { NoSuchThing } from "../errors.ts";
+import { whole } from "../output/format.ts";
 import { age, cell, table } from "../output/table.ts";
 
-interface SitesFlags extends ClusterFlags {
-  readonly output?: OutputFormat;
-}
-
 export function addSites(program: Command, context: CommandContext): void {
-  const command = program.command("sites").description("list the sites that this one knows, itself among them");
-  outputOption(clusterOptions(command)).action((flags: SitesFlags) => sites(flags, context));
+  const command = program
+    .command("sites")
+    .description("list the sites that this one knows, itself among them")
+    .argument("[names...]", "only these");
+  listOptions(command).action((names: readonly string[], flags: ListFlags) =>
+    showLists<[Site[]]>(listing(names), flags, context),
+  );
 }
 
-async function sites(flags: SitesFlags, context: CommandContext): Promise<void> {
-  await using client = await connect(flags, context);
-  const items = await listOrExplain(client, Site, context.signal);
-  const formatted = await formatObjects(items, flags.output, () => "site.fjord.dev");
-  context.print(formatted ?? siteTable(items, flags.output === "wide", context.clock.now()));
+function listing(names: readonly string[]): Listing<[Site[]]> {
+  return {
+    kinds: [Site],
+    chosen: ([all]) => [names.length === 0 ? all : names.map((name) => siteCalled(name, all))],
+    value: ([sites]) => whole(sites, names.length === 1),
+    table: ([sites], wide, now) => siteTable(sites, wide, now),
+  };
+}
+
+function siteCalled(name: string, all: readonly Site[]): Site {
+  const found = all.find(({ metadata }) => metadata.name === name);
+  if (found !== undefined) return found;
+  const names = all.map(({ metadata }) => metadata.name ?? "");
+  throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
 }
 
 export function siteTable(items: readonly Site[], wide: boolean, now: number): string {

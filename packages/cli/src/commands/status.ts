@@ -1,66 +1,55 @@
 import { Contract, Offloading, Peering, Site, VirtualNode } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
-import { type Command, Option } from "commander";
-import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
+import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
-import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { cell, table } from "../output/table.ts";
+import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
+import { age, cell, table } from "../output/table.ts";
 import { siteTable } from "./sites.ts";
 
-interface StatusFlags extends ClusterFlags {
-  readonly output?: "json" | "yaml";
-}
+type Lists = [Site[], Peering[], Contract[], VirtualNode[], Offloading[]];
 
-interface Status {
-  readonly sites: Site[];
-  readonly peerings: Peering[];
-  readonly contracts: Contract[];
-  readonly virtualNodes: VirtualNode[];
-  readonly offloadings: Offloading[];
-}
+const listing: Listing<Lists> = {
+  kinds: [Site, Peering, Contract, VirtualNode, Offloading],
+  value: ([sites, peerings, contracts, virtualNodes, offloadings]) => ({
+    sites,
+    peerings,
+    contracts,
+    virtualNodes,
+    offloadings,
+  }),
+  table: statusTables,
+};
 
 export function addStatus(program: Command, context: CommandContext): void {
   const command = program
     .command("status")
     .description("show this site, its peers, contracts, virtual nodes and offloadings");
-  clusterOptions(command)
-    .addOption(new Option("-o, --output <format>", "instead of tables").choices(["json", "yaml"]))
-    .action((flags: StatusFlags) => status(flags, context));
+  listOptions(command).action((flags: ListFlags) => showLists(listing, flags, context));
 }
 
-async function status(flags: StatusFlags, context: CommandContext): Promise<void> {
-  const { signal, print, clock } = context;
-  await using client = await connect(flags, context);
-  const [sites, peerings, contracts, virtualNodes, offloadings] = await Promise.all([
-    listOrExplain(client, Site, signal),
-    listOrExplain(client, Peering, signal),
-    listOrExplain(client, Contract, signal),
-    listOrExplain(client, VirtualNode, signal),
-    listOrExplain(client, Offloading, signal),
-  ]);
-  const all: Status = { sites, peerings, contracts, virtualNodes, offloadings };
-  if (flags.output === "json") return print(`${JSON.stringify(all, undefined, 2)}\n`);
-  if (flags.output === "yaml") {
-    const { stringify } = await import("yaml");
-    return print(stringify(all));
-  }
-  const now = clock.now();
+function statusTables(
+  [sites, peerings, contracts, virtualNodes, offloadings]: Lists,
+  wide: boolean,
+  now: number,
+): string {
   const sections: [string, number, string][] = [
-    ["Sites", sites.length, siteTable(sites, false, now)],
-    ["Peerings", peerings.length, peeringTable(peerings)],
-    ["Contracts", contracts.length, contractTable(contracts, sites)],
-    ["Virtual nodes", virtualNodes.length, nodeTable(virtualNodes)],
-    ["Offloaded namespaces", offloadings.length, offloadingTable(offloadings, sites)],
+    ["Sites", sites.length, siteTable(sites, wide, now)],
+    ["Peerings", peerings.length, peeringTable(peerings, wide)],
+    ["Contracts", contracts.length, contractTable(contracts, sites, wide)],
+    ["Virtual nodes", virtualNodes.length, nodeTable(virtualNodes, wide)],
+    ["Offloaded namespaces", offloadings.length, offloadingTable(offloadings, sites, wide, now)],
   ];
   const shown = sections.filter(([, count]) => count > 0);
-  print(shown.map(([title, , text]) => `${title}\n${indent(text)}`).join("\n") || "there are no sites here yet\n");
+  return shown.map(([title, , text]) => `${title}\n${indent(text)}`).join("\n") || "there are no sites here yet\n";
 }
 
 function indent(text: string): string {
   return text.replace(/^(?=.)/gm, "  ");
 }
 
-function peeringTable(items: readonly Peering[]): string {
+const steps = ["Paired", "Agreed", "Realised"] as const;
+
+function peeringTable(items: readonly Peering[], wide: boolean): string {
   const rows = items.map(({ metadata, spec, status }) => {
     const ready = getCondition(status?.conditions, "Ready");
     const node = cell(status?.virtualNode);
@@ -71,13 +60,15 @@ function peeringTable(items: readonly Peering[]): string {
       node,
       ready?.status ?? "Unknown",
       cell(ready?.reason),
+      ...(wide ? steps.map((type) => getCondition(status?.conditions, type)?.status ?? "Unknown") : []),
       ready?.message ?? "",
     ];
   });
-  return table(["NAME", "SITE", "CONTRACT", "NODE", "READY", "REASON", "MESSAGE"], rows);
+  const more = wide ? steps.map((type) => type.toUpperCase()) : [];
+  return table(["NAME", "SITE", "CONTRACT", "NODE", "READY", "REASON", ...more, "MESSAGE"], rows);
 }
 
-function contractTable(items: readonly Contract[], sites: readonly Site[]): string {
+function contractTable(items: readonly Contract[], sites: readonly Site[], wide: boolean): string {
   const rows = items.map(({ metadata, spec, status }) => {
     const { terms } = spec;
     const other = status?.side === "Provider" ? terms.consumer : terms.provider;
@@ -90,20 +81,30 @@ function contractTable(items: readonly Contract[], sites: readonly Site[]): stri
       spec.standing,
       amounts.join(","),
       terms.notAfter,
+      ...(wide ? [terms.consumer, terms.provider] : []),
     ];
   });
-  return table(["NAME", "SIDE", "WITH", "PHASE", "STANDING", "AMOUNTS", "UNTIL"], rows);
+  const more = wide ? ["CONSUMER", "PROVIDER"] : [];
+  return table(["NAME", "SIDE", "WITH", "PHASE", "STANDING", "AMOUNTS", "UNTIL", ...more], rows);
 }
 
-function nodeTable(items: readonly VirtualNode[]): string {
+function nodeTable(items: readonly VirtualNode[], wide: boolean): string {
   const rows = items.map(({ metadata, spec, status }) => {
     const ready = getCondition(status?.conditions, "Ready");
-    return [metadata.name ?? "", spec.contract, ready?.status ?? "Unknown", cell(ready?.reason), ready?.message ?? ""];
+    return [
+      metadata.name ?? "",
+      spec.contract,
+      ready?.status ?? "Unknown",
+      cell(ready?.reason),
+      ...(wide ? [cell(status?.provider), cell(status?.address)] : []),
+      ready?.message ?? "",
+    ];
   });
-  return table(["NAME", "CONTRACT", "READY", "REASON", "MESSAGE"], rows);
+  const more = wide ? ["PROVIDER", "ADDRESS"] : [];
+  return table(["NAME", "CONTRACT", "READY", "REASON", ...more, "MESSAGE"], rows);
 }
 
-function offloadingTable(items: readonly Offloading[], sites: readonly Site[]): string {
+function offloadingTable(items: readonly Offloading[], sites: readonly Site[], wide: boolean, now: number): string {
   const rows = items.map(({ metadata, spec, status }) => {
     const ready = getCondition(status?.conditions, "Ready");
     const twins = (status?.sites ?? []).map(({ site, twin }) => `${siteName(site, sites)}/${twin ?? "?"}`);
@@ -113,9 +114,10 @@ function offloadingTable(items: readonly Offloading[], sites: readonly Site[]): 
       cell(twins.join(",")),
       ready?.status ?? "Unknown",
       cell(ready?.reason),
+      ...(wide ? [spec.naming.strategy, age(metadata.creationTimestamp, now)] : []),
     ];
   });
-  return table(["NAMESPACE", "PODS", "TWINS", "READY", "REASON"], rows);
+  return table(["NAMESPACE", "PODS", "TWINS", "READY", "REASON", ...(wide ? ["NAMING", "AGE"] : [])], rows);
 }
 
 function siteName(id: string, sites: readonly Site[]): string {

@@ -1,24 +1,59 @@
 import type { KubeObject } from "@fjord/base";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { jsonPath } from "./jsonpath.ts";
 
-export type OutputFormat = "wide" | "json" | "yaml" | "name";
+/** How a listing is printed: a table, or something that scripts read. */
+export type Output =
+  | { readonly format: "table" | "wide" | "json" | "yaml" | "name" }
+  | { readonly format: "jsonpath"; readonly print: (value: unknown) => string };
 
+const FORMATS = ["wide", "json", "yaml", "name"] as const;
+const TABLE: Output = { format: "table" };
+
+/** `-o`, as kubectl has it. */
 export function outputOption(command: Command): Command {
   return command.addOption(
-    new Option("-o, --output <format>", "instead of a table").choices(["wide", "json", "yaml", "name"]),
+    new Option("-o, --output <format>", "instead of a table: wide, json, yaml, name or jsonpath=TEMPLATE")
+      .default(TABLE, "a table")
+      .argParser(readOutput),
   );
 }
 
-/** Objects in a format that scripts read; undefined where a table is asked for. */
-export async function formatObjects(
-  objects: readonly KubeObject[],
-  format: OutputFormat | undefined,
-  plural: (object: KubeObject) => string,
-): Promise<string | undefined> {
-  if (format === undefined || format === "wide") return undefined;
-  if (format === "name") return objects.map((object) => `${plural(object)}/${object.metadata.name}\n`).join("");
-  const whole = objects.length === 1 ? objects[0] : { apiVersion: "v1", kind: "List", items: objects };
-  if (format === "json") return `${JSON.stringify(whole, undefined, 2)}\n`;
-  const { stringify } = await import("yaml");
-  return stringify(whole);
+export function readOutput(text: string): Output {
+  const template = /^jsonpath=(.*)$/s.exec(text)?.[1];
+  if (template !== undefined) return { format: "jsonpath", print: jsonPath(template) };
+  const format = FORMATS.find((each) => each === text);
+  if (format === undefined) throw new InvalidArgumentError(`It is one of ${FORMATS.join(", ")}, jsonpath=TEMPLATE.`);
+  return { format };
+}
+
+/** A value in a format that scripts read; undefined where a table or names are asked for. */
+export async function formatValue(value: unknown, output: Output): Promise<string | undefined> {
+  switch (output.format) {
+    case "json":
+      return `${JSON.stringify(value, undefined, 2)}\n`;
+    case "yaml": {
+      const { stringify } = await import("yaml");
+      return stringify(value);
+    }
+    case "jsonpath":
+      return output.print(value);
+    default:
+      return undefined;
+  }
+}
+
+/** Several objects, or the one that was asked for by its name. */
+export function whole(objects: readonly KubeObject[], isOne: boolean): unknown {
+  return isOne ? objects[0] : { apiVersion: "v1", kind: "List", items: objects };
+}
+
+/** `site.fjord.dev/lively-wave`, which kubectl takes as a name. */
+export function nameLines(objects: readonly KubeObject[]): string {
+  return objects
+    .map(({ apiVersion, kind, metadata }) => {
+      const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
+      return `${[kind.toLowerCase(), group].filter((each) => each !== "").join(".")}/${metadata.name}\n`;
+    })
+    .join("");
 }

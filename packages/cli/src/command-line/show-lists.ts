@@ -1,0 +1,60 @@
+import type { Kind, KubeObject } from "@fjord/base";
+import { type Command, Option } from "commander";
+import { formatValue, nameLines, type Output, outputOption } from "../output/format.ts";
+import { type ClusterFlags, clusterOptions, connect } from "./cluster-options.ts";
+import type { CommandContext } from "./command-context.ts";
+import { followLists } from "./follow-lists.ts";
+import { listOrExplain } from "./list-or-explain.ts";
+
+export interface ListFlags extends ClusterFlags {
+  readonly output: Output;
+  readonly watch: boolean;
+}
+
+/** What a command that lists shows, and how. */
+export interface Listing<Lists extends readonly KubeObject[][]> {
+  readonly kinds: { readonly [Index in keyof Lists]: Kind<Lists[Index][number]> };
+  /** What of all that there is was asked for. */
+  readonly chosen?: (lists: Lists) => Lists;
+  /** For json, yaml and jsonpath. */
+  readonly value: (lists: Lists) => unknown;
+  readonly table: (lists: Lists, wide: boolean, now: number) => string;
+}
+
+/** The options of a command that lists, as kubectl has them. */
+export function listOptions(command: Command): Command {
+  return outputOption(clusterOptions(command)).addOption(
+    new Option("-w, --watch", "go on, and show it again whenever something has changed").default(false),
+  );
+}
+
+/** Prints what there is, once or for as long as somebody looks. */
+export async function showLists<Lists extends readonly KubeObject[][]>(
+  listing: Listing<Lists>,
+  { output, watch, ...cluster }: ListFlags,
+  context: CommandContext,
+): Promise<void> {
+  const { signal, clock, print, isTerminal } = context;
+  await using client = await connect(cluster, context);
+  const render = async (all: Lists) => {
+    const lists = listing.chosen?.(all) ?? all;
+    if (output.format === "name") return nameLines(lists.flat());
+    const text = await formatValue(listing.value(lists), output);
+    return text ?? listing.table(lists, output.format === "wide", clock.now());
+  };
+  const kinds = listing.kinds as unknown as readonly Kind<KubeObject>[];
+  const lists = (await Promise.all(kinds.map((kind) => listOrExplain(client, kind, signal)))) as unknown as Lists;
+  if (!watch) return print(await render(lists));
+  const isTable = output.format === "table" || output.format === "wide";
+  let last: string | undefined;
+  await followLists(client, kinds, context, async (now) => {
+    const text = await render(now as unknown as Lists);
+    if (text === last) return;
+    if (isTable && isTerminal) print(`${CLEAR}${text}`);
+    else print(isTable && last !== undefined ? `\n${text}` : text);
+    last = text;
+  });
+}
+
+/** Puts a terminal's cursor in the first corner, and takes away what is on the screen. */
+const CLEAR = "\u001b[H\u001b[2J";
