@@ -12,19 +12,28 @@ interface Requirement {
   readonly values?: readonly string[];
 }
 
+export interface NodeTerm {
+  readonly matchExpressions?: readonly Requirement[];
+  readonly matchFields?: readonly Requirement[];
+}
+
 /** Whether the pod's node selector and required node affinity let it run on the node. */
 export function selectsNode(pod: Pod, node: SelectableNode): boolean {
   const { nodeSelector = {}, affinity } = pod.spec ?? {};
   const isSelected = Object.entries(nodeSelector).every(([key, value]) => node.labels[key] === value);
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (!isSelected || required === undefined) return isSelected;
-  return required.nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) => {
-    if (matchExpressions.length + matchFields.length === 0) return false;
-    return (
-      matchExpressions.every((requirement) => meets(requirement, node.labels[requirement.key])) &&
-      matchFields.every((requirement) => requirement.key === "metadata.name" && meets(requirement, node.name))
-    );
-  });
+  return required.nodeSelectorTerms.some((term) => matchesNodeTerm(term, node));
+}
+
+/** Whether one term of a node affinity, or of a volume's, is about the node; an empty one is about none. */
+export function matchesNodeTerm(term: NodeTerm, node: SelectableNode): boolean {
+  const { matchExpressions = [], matchFields = [] } = term;
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return (
+    matchExpressions.every((requirement) => meets(requirement, node.labels[requirement.key])) &&
+    matchFields.every((requirement) => requirement.key === "metadata.name" && meets(requirement, node.name))
+  );
 }
 
 function meets({ operator, values = [] }: Requirement, value: string | undefined): boolean {
