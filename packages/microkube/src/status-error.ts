@@ -27,18 +27,27 @@ export class StatusError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly details: StatusDetails | undefined;
+  /** The list's own metadata: where it may go on. */
+  readonly metadata: Readonly<Record<string, unknown>>;
 
-  constructor(code: number, reason: string, message: string, details?: StatusDetails) {
+  constructor(
+    code: number,
+    reason: string,
+    message: string,
+    details?: StatusDetails,
+    metadata: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message);
     this.name = "StatusError";
     this.code = code;
     this.reason = reason;
     this.details = details;
+    this.metadata = metadata;
   }
 
   get status(): Status {
-    const { code, reason, message, details } = this;
-    const head = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure" } as const;
+    const { code, reason, message, details, metadata } = this;
+    const head = { kind: "Status", apiVersion: "v1", metadata: { ...metadata }, status: "Failure" } as const;
     return { ...head, message, ...(reason !== "" && { reason }), ...(details && { details }), code };
   }
 }

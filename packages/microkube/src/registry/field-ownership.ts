@@ -1,0 +1,31 @@
+import type { KubeObject } from "@fjord/base";
+import { apiVersionOf } from "@fjord/base";
+import type { FieldManager, ResetFields } from "../patch/patch.ts";
+import { type Operation, type RegistryMeans, timestamp } from "./operation.ts";
+
+/** As whom an operation owns fields. */
+export function managerOf(means: RegistryMeans, operation: Operation): FieldManager {
+  const { type, version, subresource, fieldManager } = operation;
+  const apiVersion = apiVersionOf({ group: type.group, version });
+  const time = timestamp(means.cluster.clock.now());
+  return { name: fieldManager, apiVersion, time, ...(subresource !== "" && { subresource }) };
+}
+
+/** What a request through this path cannot set, and so cannot own. */
+export function resetFieldsOf({ type, subresource }: Operation): ResetFields {
+  if (!type.strategy.hasStatus) return [];
+  return subresource === "status" ? [["spec"]] : subresource === "" ? [["status"]] : [];
+}
+
+/** The object with `managedFields` as they are after this write. */
+export function manage(
+  means: RegistryMeans,
+  operation: Operation,
+  old: KubeObject | undefined,
+  next: KubeObject,
+): KubeObject {
+  const schema = operation.type.schema(operation.version);
+  if (schema === undefined || means.patches === undefined) return next;
+  const manager = managerOf(means, operation);
+  return means.patches.updateManagedFields(old, next, schema, manager, resetFieldsOf(operation));
+}

@@ -1,0 +1,37 @@
+import type { KubeObject, ObjectMeta } from "@fjord/base";
+import type { ResourceType } from "../kinds/resource-type.ts";
+import type { StoredObject } from "../store/store.ts";
+
+/**
+ * The text of an object as it is kept and sent. Its kind comes first, so that lists can leave it out, and its metadata
+ * before the rest, so that deletions find the resource version.
+ */
+export function objectText(object: KubeObject, resourceVersion: string | undefined): string {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const { name, generateName, namespace, uid, resourceVersion: _, ...more } = metadata;
+  const first: ObjectMeta = { name, generateName, namespace, uid, resourceVersion };
+  return JSON.stringify({ kind, apiVersion, metadata: Object.assign(first, more), ...rest });
+}
+
+/** What is kept of an object that is written at a revision. */
+export function contentOf(
+  type: ResourceType,
+  object: KubeObject,
+  revision: number,
+): Omit<StoredObject, "key" | "revision"> {
+  return { json: objectText(object, String(revision)), labels: labelsOf(object), fields: fieldsOf(type, object) };
+}
+
+const none: Readonly<Record<string, string>> = Object.freeze({});
+
+function labelsOf({ metadata: { labels } }: KubeObject): Readonly<Record<string, string>> {
+  return labels === undefined || labels === null ? none : { ...labels };
+}
+
+/** The fields that selectors may name, beyond name and namespace, which are in the key. */
+export function fieldsOf({ selectableFields }: ResourceType, object: KubeObject): Readonly<Record<string, string>> {
+  if (selectableFields === undefined) return none;
+  const fields: Record<string, string> = {};
+  for (const [field, value] of Object.entries(selectableFields)) fields[field] = value(object);
+  return fields;
+}
