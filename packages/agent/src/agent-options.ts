@@ -1,3 +1,4 @@
+import type { GuestPrivilege } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
 import type { ClusterConfig } from "@fjord/kube";
 import type { HomeApi } from "./home-api.ts";
@@ -23,6 +24,8 @@ export interface AgentOptions {
   readonly homeApi?: HomeApi;
   /** What namespaces of consumers are labelled with, such as levels of pod security. */
   readonly twinLabels?: Readonly<Record<string, string>>;
+  /** What guests may have here beyond Kubernetes' baseline. @default nothing */
+  readonly guestPrivileges?: readonly GuestPrivilege[];
   /** Where health and metrics are served. */
   readonly metrics: { readonly host: string; readonly port: number };
   readonly leaderElect: boolean;

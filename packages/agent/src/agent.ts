@@ -96,6 +96,7 @@ export class Agent {
     const parked = new ParkedConnections({ clock });
     const remotes = new LiveRemoteSites({ sites: knownSites, tls, parked, clock, random, logger });
     const store = new ContractStore(home);
+    const { guestPrivileges = [] } = this.#options;
     const provider = providerSide({
       home,
       config,
@@ -103,6 +104,7 @@ export class Agent {
       store,
       metrics: counters.peers,
       twinLabels: this.#options.twinLabels ?? {},
+      guestPrivileges,
     });
     const tokens = new PairingTokens({ client, namespace, clock, logger });
     const ownApi = new OwnApi({ client, clock, logger });
@@ -128,6 +130,7 @@ export class Agent {
             endpoints: () => own.endpoints(),
             shared: () => provider.book.shared()?.shared,
             free: () => provider.book.shared()?.free,
+            guestPrivileges,
             contractsOf: (consumer) => provider.contractRoutes.contractsOf(consumer),
           }),
         ),

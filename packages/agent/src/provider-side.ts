@@ -1,3 +1,4 @@
+import type { GuestPrivilege } from "@fjord/api";
 import type { Home } from "@fjord/continuum/home";
 import { ContractBook, ContractRoutes, type ContractStore, ProviderContracts } from "@fjord/continuum/market";
 import { GuestPods, TwinNamespaceController } from "@fjord/continuum/offload";
@@ -19,6 +20,7 @@ export interface ProviderSideOptions {
   readonly own: OwnSite;
   readonly store: ContractStore;
   readonly metrics: PeerMetrics;
+  readonly guestPrivileges?: readonly GuestPrivilege[];
   readonly twinLabels?: Readonly<Record<string, string>>;
 }
 
@@ -32,7 +34,7 @@ export interface ProviderSide {
 
 /** What makes a site a provider: contracts, tenants, the proxy, twin namespaces, guests. */
 export function providerSide(options: ProviderSideOptions): ProviderSide {
-  const { home, config, own, store, metrics, twinLabels: labels = {} } = options;
+  const { home, config, own, store, metrics, twinLabels: labels = {}, guestPrivileges: allowed = [] } = options;
   const { clock, logger } = home;
   const book = new ContractBook({ home, store, ownSite: own.object });
   const contracts = new ProviderContracts({ home, store, book, used: (contract) => guests.used(contract) });
@@ -44,7 +46,7 @@ export function providerSide(options: ProviderSideOptions): ProviderSide {
   });
   const contractRoutes = new ContractRoutes({ book, tenants, clock, logger });
   const namespaces = new TwinNamespaces({ ...home });
-  const guests = new GuestPods({ home, contracts: book });
+  const guests = new GuestPods({ home, contracts: book, allowed });
   const proxy = new KubeProxy({
     config,
     tenants,

@@ -1,5 +1,6 @@
 export type { ConditionFrom } from "./conditions.ts";
 export { apiVersion, category, group, version } from "./group.ts";
+export { GUEST_PRIVILEGES, type GuestPrivilege } from "./guest-privileges.ts";
 export type {
   ConditionOf,
   DraftOf,

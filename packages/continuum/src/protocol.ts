@@ -25,6 +25,8 @@ export interface SiteReport {
   /** Present where the asking site may consume. */
   readonly shared?: Resources;
   readonly free?: Resources;
+  /** What its owner lets guests have that they do not have otherwise, such as `hostNetwork`. */
+  readonly guestPrivileges?: readonly string[];
   /** The asking site's contracts as consumer that have not ended more than an hour ago. */
   readonly contracts: readonly ContractReport[];
 }

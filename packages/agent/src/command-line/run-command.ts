@@ -1,4 +1,4 @@
-import { AGENT_NAMESPACE } from "@fjord/api";
+import { AGENT_NAMESPACE, GUEST_PRIVILEGES, type GuestPrivilege } from "@fjord/api";
 import { loadClusterConfig } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
@@ -25,6 +25,7 @@ interface RunFlags {
   admissionPort: string;
   admissionService?: string;
   homeApi?: string;
+  guestPrivilege: GuestPrivilege[];
   twinLabel: string[];
   metricsListen: string;
   leaderElect: boolean;
@@ -71,6 +72,11 @@ export function addRun(program: Command, context: CommandContext): void {
       "where pods at other sites reach the own API, for those that ask for it (default: as the agent does, or as the API server announces)",
     )
     .option("--twin-label <key=value>", "label that namespaces of consumers get here; several times", several, [])
+    .addOption(
+      new Option("--guest-privilege <name...>", "what guests may have here that they may not otherwise; several times")
+        .choices(GUEST_PRIVILEGES)
+        .default([], "none"),
+    )
     .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7445")
     .option("--leader-elect", "several agents run, and one of them leads", false)
     .action((flags: RunFlags) => run(flags, context));
@@ -110,6 +116,7 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
     ...(service !== undefined && { admissionService: service }),
     ...(homeApi !== undefined && { homeApi }),
     twinLabels,
+    guestPrivileges: flags.guestPrivilege,
     metrics,
     leaderElect: flags.leaderElect,
     clock,

@@ -1,11 +1,11 @@
-import type { ShadowPod } from "@fjord/api";
+import type { GuestPrivilege, ShadowPod } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import { amountsOf, podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
 import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
 import { shortcoming } from "./enforcement.ts";
 import { wantedSpec } from "./guest-pod.ts";
-import { type GuestPrivilege, guestViolations } from "./guest-security.ts";
+import { guestViolations } from "./guest-security.ts";
 import type { RoomLedger } from "./room-ledger.ts";
 import type { Verdict } from "./shadow-status.ts";
 

@@ -1,4 +1,4 @@
-import { GRACE_ANNOTATION, type ShadowPod } from "@fjord/api";
+import { GRACE_ANNOTATION, type GuestPrivilege, type ShadowPod } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   ApiError,
@@ -21,7 +21,6 @@ import { admit } from "./admission.ts";
 import { FIELD_MANAGER, followShadow, isBehind } from "./guest-changes.ts";
 import { type GuestMemory, hasPassed, noteMade, noteRecreation, recreationDelay } from "./guest-memory.ts";
 import { CONTRACT_ANNOTATION, guestPod, isGuestOf, secondsOf, shadowUidOf } from "./guest-pod.ts";
-import type { GuestPrivilege } from "./guest-security.ts";
 import { type GuestState, keyOf } from "./guest-state.ts";
 import { isLost } from "./lost-pod.ts";
 import type { Verdict } from "./shadow-status.ts";
@@ -117,16 +116,19 @@ export class GuestLife {
       this.#options.tell(shadow, 0);
       return done();
     }
-    if (isEnding) return await this.#awaitEnd(shadow, pod, signal);
     const contract = this.#state.contractOf(pod);
+    if (isEnding) {
+      if (contract?.drained) memory.lost ??= drained(contract);
+      return await this.#awaitEnd(shadow, pod, signal);
+    }
     if (contract?.drained !== true) memory.drainedSince = undefined;
-    if (contract === undefined) return await this.#dismiss(shadow, pod, memory, contract, signal);
+    if (contract === undefined) return await this.#dismiss(pod, memory, contract, signal);
     if (contract.drained) {
       const { home, drainGraceMs = 30_000 } = this.#options;
       memory.drainedSince ??= home.clock.now();
       const left = memory.drainedSince + drainGraceMs - home.clock.now();
       if (left > 0) return againAfter(left);
-      return await this.#dismiss(shadow, pod, memory, contract, signal);
+      return await this.#dismiss(pod, memory, contract, signal);
     }
     if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, signal);
     const isUrgent =
@@ -172,9 +174,8 @@ export class GuestLife {
     }
   }
 
-  /** The contract is over, or its guests are to go. */
+  /** The contract is over, or its guests are to go. Until it is gone a guest may still finish, and has not failed. */
   async #dismiss(
-    shadow: ShadowPod,
     pod: Pod,
     memory: GuestMemory,
     contract: LiveContract | undefined,
@@ -182,7 +183,6 @@ export class GuestLife {
   ): Promise<Result> {
     const { name = "", namespace = "", uid = "" } = pod.metadata;
     if (contract === undefined && !this.#state.isOver(pod)) return againAfter(5_000);
-    memory.lost = contract === undefined ? "the contract has ended" : `contract ${contract.id} was drained`;
     try {
       if (contract === undefined) await this.#delete(pod, undefined, signal);
       else await this.#options.home.client.evict({ name, namespace }, { preconditions: { uid }, signal });
@@ -191,7 +191,7 @@ export class GuestLife {
       if (isTooManyRequests(error)) return againAfter(2_000);
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
-    this.#options.tell(shadow, 0);
+    memory.lost = contract === undefined ? "the contract has ended" : drained(contract);
     return done();
   }
 
@@ -214,11 +214,14 @@ export class GuestLife {
     if (memory.made !== undefined && !hasPassed(this.#state.pods.health.resourceVersion, memory.made.resourceVersion))
       return done();
     const isKnown = memory.podUid !== undefined || shadow.status?.podUid !== undefined;
-    if (isKnown && (shadow.spec.recreate === "Never" || memory.ended !== undefined || memory.lost !== undefined)) {
+    const contract = contracts.resolve(shadow.spec.contract);
+    // Of one that was sent away by an earlier process, which could not say so, the contract still tells.
+    const isOnce = shadow.spec.recreate === "Never" || contract?.drained === true;
+    if (isKnown && (isOnce || memory.ended !== undefined || memory.lost !== undefined)) {
       if (memory.ended === undefined && memory.lost === undefined) {
         // It is for good: not on the word of a watch that may be behind.
         if (await this.#isThere(shadow, signal)) return againAfter(1_000);
-        memory.lost = "the pod was lost, and is not to be made again";
+        memory.lost = contract?.drained ? drained(contract) : "the pod was lost, and is not to be made again";
       }
       this.#options.tell(shadow, 0);
       return done();
@@ -281,4 +284,8 @@ export class GuestLife {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
+}
+
+function drained({ id }: LiveContract): string {
+  return `contract ${id} was drained`;
 }

@@ -1,11 +1,10 @@
-import { CONSUMER_LABEL, type ShadowPod } from "@fjord/api";
+import { CONSUMER_LABEL, type GuestPrivilege, type ShadowPod } from "@fjord/api";
 import { Controller, type Request, type Runnable, requestFor, watches } from "@fjord/kube";
 import type { ResourceAmounts } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import type { LiveContracts } from "../../live-contracts.ts";
 import type { SeenWrite } from "./guest-hints.ts";
 import { GuestLife } from "./guest-life.ts";
-import type { GuestPrivilege } from "./guest-security.ts";
 import { GuestState } from "./guest-state.ts";
 import { GuestStatuses } from "./guest-statuses.ts";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { GuestPrivilege } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
-import { type GuestPrivilege, guestViolations } from "./guest-security.ts";
+import { guestViolations } from "./guest-security.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Context = NonNullable<PodSpec["containers"][number]["securityContext"]>;
@@ -22,9 +23,9 @@ const refused: [string, PodSpec, GuestPrivilege | undefined][] = [
     pod({ ephemeralContainers: [{ ...main, securityContext: { privileged: true } }] }),
     "privileged",
   ],
-  ["the node's network", pod({ hostNetwork: true }), undefined],
-  ["the node's processes", pod({ hostPID: true }), undefined],
-  ["the node's IPC", pod({ hostIPC: true }), undefined],
+  ["the node's network", pod({ hostNetwork: true }), "hostNetwork"],
+  ["the node's processes", pod({ hostPID: true }), "hostPID"],
+  ["the node's IPC", pod({ hostIPC: true }), "hostIPC"],
   ["a directory of the node", pod({ volumes: [{ name: "v", hostPath: { path: "/" } }] }), "hostPath"],
   ["an NFS volume", pod({ volumes: [{ name: "v", nfs: { server: "s", path: "/" } }] }), "hostPath"],
   ["a port of the node", pod({ containers: [{ ...main, ports: [{ containerPort: 1, hostPort: 80 }] }] }), "hostPort"],

@@ -1,18 +1,5 @@
+import type { GuestPrivilege } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
-
-/** What an owner may let guests do that they may not otherwise. */
-export type GuestPrivilege =
-  | "privileged"
-  | "hostPath"
-  | "hostPort"
-  | "capabilities"
-  | "procMount"
-  | "sysctls"
-  | "seLinux"
-  | "priority"
-  | "tolerations"
-  | "nodeName"
-  | "resourceClaims";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
@@ -85,7 +72,7 @@ function containersOf({ initContainers = [], containers = [] }: PodSpec): Contai
 function podViolations(spec: PodSpec): [GuestPrivilege | "never", string][] {
   const found: [GuestPrivilege | "never", string][] = [];
   for (const field of ["hostNetwork", "hostPID", "hostIPC"] as const) {
-    if (spec[field]) found.push(["never", `${field} is not given to guests`]);
+    if (spec[field]) found.push([field, `${field} is not given to guests`]);
   }
   for (const volume of spec.volumes ?? []) {
     const kinds = Object.keys(volume).filter((kind) => volume[kind as keyof typeof volume] != null);

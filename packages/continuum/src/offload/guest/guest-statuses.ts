@@ -72,8 +72,9 @@ export class GuestStatuses {
       shadow,
       ...(pod && { pod }),
       ...(verdict && { verdict }),
-      ...(memory.lost !== undefined && { lost: memory.lost }),
-      ...(memory.ended !== undefined && memory.lost === undefined && { ended: memory.ended }),
+      ...(memory.ended !== undefined && { ended: memory.ended }),
+      // A guest that is to go may still finish: it has failed once it is gone.
+      ...(memory.lost !== undefined && memory.ended === undefined && pod === undefined && { lost: memory.lost }),
       recreating: pod === undefined && uid !== undefined,
       // Made again by this process, or by an earlier one that could not say so.
       recreations: memory.recreations ?? recreations + (isAnother ? 1 : 0),

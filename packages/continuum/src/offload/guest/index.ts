@@ -1,4 +1,3 @@
 export type { SeenWrite } from "./guest-hints.ts";
 export { CONTRACT_ANNOTATION } from "./guest-pod.ts";
 export { GuestPods, type GuestPodsOptions } from "./guest-pods.ts";
-export type { GuestPrivilege } from "./guest-security.ts";

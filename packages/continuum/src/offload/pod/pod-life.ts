@@ -88,7 +88,7 @@ export class PodLife {
       this.#reports.trouble(pod, "NotOffloaded", STRAY);
       return done();
     }
-    const refusals = offloadRefusals(pod);
+    const refusals = offloadRefusals(pod, place.site.report?.guestPrivileges);
     if (refusals.length > 0) {
       this.#reports.refuse(pod, place, "OffloadingRefused", `it cannot run at another site: ${refusals.join("; ")}`);
       return done();

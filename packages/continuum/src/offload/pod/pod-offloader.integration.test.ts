@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CONSUMER_LABEL, ORIGIN_UID_LABEL, ShadowPod } from "@fjord/api";
 import { CoreEvent, Node, Pod, Secret } from "@fjord/kube";
+import { isTerminal } from "@fjord/node/pod-status";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
 import { CONSUMER, isReady, newPod, type PodBed, PROVIDER, SHOP, startPodBed, TWIN, until } from "./test-pod-bed.ts";
@@ -238,6 +239,23 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     await remove("drained");
   });
 
+  it("that finishes while its contract is drained has succeeded", async () => {
+    const { consumer, provider, contracts } = bed;
+    const pod = newPod("hasty", { restartPolicy: "Never" });
+    pod.metadata.annotations = { "simulated.fjord.dev/stop-delay": "500ms" };
+    await run(pod);
+    // Held, so that it can be seen how it ended.
+    await provider.patch(Pod, away("hasty"), "merge", { metadata: { finalizers: ["test.fjord.dev/hold"] } });
+    contracts.set({ takesPods: false, drained: true });
+    const ended = await until<Pod>(consumer, Pod, home("hasty"), (each) => isTerminal(each?.status?.phase));
+    assert.equal(ended?.status?.phase, "Succeeded");
+    await provider.patch(Pod, away("hasty"), "merge", { metadata: { finalizers: null } });
+    await until<Pod>(provider, Pod, away("hasty"), (each) => each === undefined);
+    assert.equal((await consumer.get(Pod, home("hasty"))).status?.phase, "Succeeded");
+    contracts.set({});
+    await remove("hasty");
+  });
+
   it("has its service account's token where it asks for one, until it ends", async () => {
     const { consumer, provider } = bed;
     const token = { path: "token", audience: "vault", expirationSeconds: 600 };
@@ -259,13 +277,17 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
 
   it("is given up with a node that is away, and made again elsewhere", async () => {
     const { provider } = bed;
-    await run(newPod("stranded"));
+    const stranded = newPod("stranded");
+    // Long enough for its node to be away before it has ended.
+    stranded.metadata.annotations = { "simulated.fjord.dev/stop-delay": "2s" };
+    await run(stranded);
     const guest = await provider.get(Pod, away("stranded"));
-    const kwok = bed.bed.site("site-2").process("kwok");
-    await kwok.pause();
+    const node = { name: guest.spec?.nodeName ?? "" };
+    const goAway = (away: "true" | "false") =>
+      provider.patch(Node, node, "merge", { metadata: { annotations: { "simulated.fjord.dev/away": away } } });
+    await goAway("true");
     try {
       const conditions = [{ type: "Ready", status: "Unknown", reason: "Silent", message: "" }];
-      const node = { name: guest.spec?.nodeName ?? "" };
       // The scheduler hears that a node is away only later, and would choose it again.
       await provider.patch(Node, node, "merge", { spec: { unschedulable: true } });
       await provider.patch(Node, node, "strategic", { status: { conditions } }, { subresource: "status" });
@@ -277,8 +299,7 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
         (pod) => pod !== undefined && pod.metadata.uid !== guest.metadata.uid,
       );
     } finally {
-      await kwok.resume();
-      const node = { name: guest.spec?.nodeName ?? "" };
+      await goAway("false");
       await provider.patch(Node, node, "merge", { spec: { unschedulable: null } });
     }
     await until<Pod>(

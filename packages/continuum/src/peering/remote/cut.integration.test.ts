@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { CONSUMER_LABEL } from "@fjord/api";
+import { aborted } from "@fjord/base";
 import { Cache, ConfigMap } from "@fjord/kube";
 import type { Bed } from "@fjord/testbed";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
@@ -38,49 +39,61 @@ describe("a provider behind a network that breaks", { skip: kubernetesSkip() }, 
         const stop = new AbortController();
         const maps = new Cache({ ...means, kind: ConfigMap, client: remote.kube, timing: remoteTiming });
         const running = maps.run(stop.signal);
-        await maps.waitForSync();
+        try {
+          await maps.waitForSync();
 
-        const cutAt = Date.now();
-        await bed.cut(near, far, { reset });
-        await until(remote, () => !remote.reachability.reachable);
-        const lost = Date.now() - cutAt;
-        assert.ok(lost < 3_500, `lost after ${lost} ms`);
-        // From when on it counts as lost: two seconds of hysteresis later its node is not ready, within three.
-        const { since } = remote.reachability;
-        assert.ok(since - cutAt < 1_000, `lost since ${since - cutAt} ms after the cut`);
-        await assert.rejects(remote.kube.list(ConfigMap));
+          const cutAt = Date.now();
+          await bed.cut(near, far, { reset });
+          await until(remote, () => !remote.reachability.reachable);
+          const lost = Date.now() - cutAt;
+          assert.ok(lost < 3_500, `lost after ${lost} ms`);
+          // From when on it counts as lost: two seconds of hysteresis later its node is not ready, within three.
+          const { since } = remote.reachability;
+          assert.ok(since - cutAt < 1_000, `lost since ${since - cutAt} ms after the cut`);
+          await assert.rejects(remote.kube.list(ConfigMap));
 
-        const name = `made-meanwhile-${way}-${reset}`;
-        const labels = { [CONSUMER_LABEL]: provider.consumer.id };
-        const namespace = provider.twinOf(provider.consumer);
-        const metadata = { name, namespace, labels };
-        await provider.client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata });
+          const name = `made-meanwhile-${way}-${reset}`;
+          const labels = { [CONSUMER_LABEL]: provider.consumer.id };
+          const namespace = provider.twinOf(provider.consumer);
+          const metadata = { name, namespace, labels };
+          await provider.client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata });
 
-        const healedAt = Date.now();
-        await bed.heal(near, far);
-        await until(remote, () => remote.reachability.reachable);
-        const returned = Date.now() - healedAt;
-        assert.ok(returned < 1_500, `back after ${returned} ms`);
-        await new Promise<void>((resolve) => {
-          maps.addHandler({ onAdd: (object) => void (object.metadata.name === name && resolve()) });
-        });
-        const caughtUp = Date.now() - healedAt;
-        assert.ok(caughtUp < 4_000, `watches went on after ${caughtUp} ms`);
-        stop.abort();
-        await running;
+          const healedAt = Date.now();
+          await bed.heal(near, far);
+          await until(remote, () => remote.reachability.reachable);
+          const returned = Date.now() - healedAt;
+          assert.ok(returned < 1_500, `back after ${returned} ms`);
+          const again = Promise.withResolvers<void>();
+          maps.addHandler({ onAdd: (object) => void (object.metadata.name === name && again.resolve()) });
+          await soon("the watch goes on", again.promise);
+          const caughtUp = Date.now() - healedAt;
+          assert.ok(caughtUp < 4_000, `watches went on after ${caughtUp} ms`);
+        } finally {
+          // Else it would go on trying, and this process with it.
+          stop.abort();
+          await running;
+          await bed.heal(near, far);
+        }
       });
     }
   }
 });
 
-function until(remote: RemoteSite, condition: () => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (!condition()) return;
-      unsubscribe();
-      resolve();
-    };
-    const unsubscribe = remote.onChange(look);
-    look();
-  });
+async function until(remote: RemoteSite, condition: () => boolean): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = () => condition() && resolve();
+  const unsubscribe = remote.onChange(look);
+  look();
+  await soon(`${condition}`, promise).finally(unsubscribe);
+}
+
+/** A test that waits for ever says nothing of why, and holds up all others. */
+async function soon(what: string, promise: Promise<void>): Promise<void> {
+  const given = AbortSignal.timeout(30_000);
+  await Promise.race([
+    promise,
+    aborted(given).then(() => {
+      throw new Error(`not within 30 s: ${what}`);
+    }),
+  ]);
 }

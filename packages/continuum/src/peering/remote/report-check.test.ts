@@ -21,6 +21,7 @@ const whole = {
   endpoints: ["https://wave.example:7443"],
   shared: { cpu: "8", memory: "16Gi" },
   free: { cpu: 4, memory: "1.5e3" },
+  guestPrivileges: ["hostPath"],
   contracts: [{ ...contract, endReason: "Revoked", limit: { cpu: "500m" } }],
 };
 const bare = { id, published: {}, endpoints: [], contracts: [] };

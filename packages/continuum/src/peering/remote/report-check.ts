@@ -4,6 +4,7 @@ import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } f
 const MOST_CONTRACTS = 1024;
 const MOST_PROPERTIES = 64;
 const MOST_RESOURCES = 64;
+const MOST_PRIVILEGES = 64;
 const LONGEST_ENDPOINT = 256;
 const LONGEST_MESSAGE = 1024;
 /** As the schema of Site has it, and no longer than any amount that makes sense. */
@@ -35,6 +36,7 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
     endpoints: endpointsOf(report.endpoints),
     ...(shared === undefined ? {} : { shared }),
     ...(free === undefined ? {} : { free }),
+    ...guestPrivilegesOf(report.guestPrivileges),
     contracts: contractsOf(report.contracts),
   };
 }
@@ -54,6 +56,12 @@ function publicKeyOf(value: unknown, id: string): Pick<SiteReport, "publicKey"> 
   if (typeof value !== "string" || !/^[A-Za-z0-9+/]{43}=$/.test(value)) return {};
   const bytes = Buffer.from(value, "base64");
   return bytes.toString("base64") === value && siteIdOf(bytes) === id ? { publicKey: value } : {};
+}
+
+function guestPrivilegesOf(value: unknown): Pick<SiteReport, "guestPrivileges"> {
+  if (!Array.isArray(value)) return {};
+  const words = value.slice(0, MOST_PRIVILEGES).filter((each) => typeof each === "string" && WORD.test(each));
+  return words.length === 0 ? {} : { guestPrivileges: words };
 }
 
 function amounts(value: unknown): Pick<Refusal, "available"> {

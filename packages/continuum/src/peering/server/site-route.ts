@@ -11,6 +11,8 @@ export interface SiteReportSources {
   /** Told only to those that may consume. */
   shared?(): Resources | undefined;
   free?(): Resources | undefined;
+  /** Told only to those that may consume. */
+  readonly guestPrivileges?: readonly string[];
   /** The caller's contracts as consumer. */
   contractsOf(consumer: SiteId): readonly ContractReport[];
 }
@@ -32,6 +34,7 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
         endpoints: sources.endpoints(),
         ...(shared === undefined ? {} : { shared }),
         ...(free === undefined ? {} : { free }),
+        ...(mayConsume && sources.guestPrivileges?.length ? { guestPrivileges: sources.guestPrivileges } : {}),
         contracts: sources.contractsOf(caller.id),
       };
     },

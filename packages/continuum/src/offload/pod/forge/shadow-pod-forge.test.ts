@@ -297,6 +297,7 @@ describe("pods that cannot go", () => {
     assert.deepEqual(offloadRefusals(podOf()), []);
     for (const field of ["hostNetwork", "hostPID", "hostIPC"]) {
       assert.match(offloadRefusals(podOf({ [field]: true })).join(), new RegExp(field));
+      assert.deepEqual(offloadRefusals(podOf({ [field]: true }), [field]), [], "the provider gives it");
     }
     assert.match(offloadRefusals(podOf({ resourceClaims: [{ name: "gpu" }] })).join(), /resourceClaims/);
   });
