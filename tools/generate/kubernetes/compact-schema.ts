@@ -17,6 +17,7 @@ export interface CompactSchema {
   patchStrategy?: string;
   patchMergeKey?: string;
   preserveUnknown?: boolean;
+  empty?: string;
 }
 
 /**
@@ -49,6 +50,11 @@ export function compactDefinition(name: string, schema: OpenApiSchema): CompactS
   return special[name] ?? compact(schema);
 }
 
+/** Whether its JSON is written by code of its own. */
+export function isSpecial(name: string): boolean {
+  return name in special;
+}
+
 export function compact(schema: OpenApiSchema): CompactSchema {
   const ref = schema.$ref ?? schema.allOf?.[0]?.$ref;
   const { type, format, properties, required, additionalProperties, items } = schema;
@@ -77,13 +83,19 @@ export function compact(schema: OpenApiSchema): CompactSchema {
   };
 }
 
+/** What the names of definitions begin with, longest first. */
+export const PREFIXES: readonly string[] = [
+  "io.k8s.apiextensions-apiserver.pkg.apis.",
+  "io.k8s.kube-aggregator.pkg.apis.",
+  "io.k8s.apimachinery.pkg.apis.",
+  "io.k8s.apimachinery.pkg.",
+  "io.k8s.api.",
+];
+
 /** Shorter in the file, and still unique: `core.v1.Pod`, `meta.v1.ObjectMeta`. */
 export function shortName(name: string): string {
-  return name
-    .replace(/^io\.k8s\.api\./, "")
-    .replace(/^io\.k8s\.apimachinery\.pkg\.(apis\.)?/, "")
-    .replace(/^io\.k8s\.apiextensions-apiserver\.pkg\.apis\./, "")
-    .replace(/^io\.k8s\.kube-aggregator\.pkg\.apis\./, "");
+  const prefix = PREFIXES.find((one) => name.startsWith(one)) ?? "";
+  return name.slice(prefix.length);
 }
 
 /** Go's zero values are no defaults: they say that the field is no pointer. */

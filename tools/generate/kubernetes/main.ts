@@ -1,15 +1,26 @@
 // `node tools/generate/kubernetes/main.ts`: asks a real API server (started for it) what its API is, and writes
 // packages/microkube/data from the answers. Run by hand, for another release of Kubernetes; the data is committed.
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { KubeClient } from "@fjord/kube";
 import { startTestSite } from "@fjord/testbed/testing";
+import { GoTypes } from "./go-types.ts";
 import { GROUPS } from "./groups.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import { type AggregatedDiscovery, resourceTable } from "./resources.ts";
 import { schemaLines } from "./schemas.ts";
+import { typeLines } from "./type-lines.ts";
 
+/** Kinds that are in no schema, but may be sent. */
+const OPTIONS = [
+  "meta.v1.DeleteOptions",
+  "meta.v1.CreateOptions",
+  "meta.v1.PatchOptions",
+  "meta.v1.UpdateOptions",
+  "runtime.Unknown",
+];
 const data = join(import.meta.dirname, "../../../packages/microkube/data");
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -32,7 +43,17 @@ for (const [path, { serverRelativeURL }] of Object.entries(paths)) {
     prefix === "api" ? path === "api/v1" : prefix === "apis" && version !== undefined && GROUPS.includes(group);
   if (served) documents.set(path, await get<OpenApiDocument>(serverRelativeURL));
 }
-write("schemas.gz", gzipSync(schemaLines([...documents.values()]), { level: 9 }));
+
+const modules = execFileSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" }).trim();
+const { gitVersion } = await get<{ gitVersion: string }>("/version");
+const types = new GoTypes(modules, gitVersion.replace(/^v1/, "v0"));
+const schemas = schemaLines([...documents.values()], types);
+write("schemas.gz", gzipSync(schemas, { level: 9 }));
+const names = schemas
+  .split("\n")
+  .slice(1)
+  .map((line) => line.slice(0, line.indexOf("\t")));
+write("types.gz", gzipSync(typeLines([...names, ...OPTIONS], types), { level: 9 }));
 await client.close();
 
 function write(name: string, content: string | Buffer): void {

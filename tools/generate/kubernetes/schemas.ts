@@ -1,4 +1,6 @@
-import { compactDefinition, shortName } from "./compact-schema.ts";
+import { compactDefinition, isSpecial, shortName } from "./compact-schema.ts";
+import { addEmptyValues } from "./empty-values.ts";
+import type { GoTypes } from "./go-types.ts";
 import { GROUPS } from "./groups.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 
@@ -6,14 +8,18 @@ import type { OpenApiDocument } from "./openapi.ts";
  * The text of the schemas' file: a line of JSON with each kind's definition, then a line for each definition: its name,
  * a tab, its schema. So a reader takes only the lines that it needs.
  */
-export function schemaLines(documents: readonly OpenApiDocument[]): string {
+export function schemaLines(documents: readonly OpenApiDocument[], types: GoTypes): string {
   const kinds: Record<string, string> = {};
   const definitions = new Map<string, string>();
   for (const { components } of documents) {
     for (const [name, schema] of Object.entries(components.schemas ?? {})) {
       const short = shortName(name);
       if (definitions.has(short)) continue;
-      definitions.set(short, JSON.stringify(compactDefinition(name, schema)));
+      const made = compactDefinition(name, schema);
+      const type = types.get(name);
+      if (type === undefined && schema.properties) throw new Error(`no Go type for the definition ${name}`);
+      if (type !== undefined && !isSpecial(name)) addEmptyValues(made, type, types);
+      definitions.set(short, JSON.stringify(made));
       const gvks = schema["x-kubernetes-group-version-kind"] ?? [];
       for (const { group, version, kind } of gvks) {
         // Options and watch events are there for every group; one definition serves all of them.

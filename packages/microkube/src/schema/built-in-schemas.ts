@@ -53,7 +53,7 @@ class FileSchemas implements Schemas {
     const line = this.#lines.get(name);
     if (line === undefined) throw new TypeError(`no definition ${name} in the schemas' file`);
     this.#lines.delete(name);
-    const schema: Record<string, unknown> = {};
+    const schema: Record<string, unknown> = { name };
     this.#made.set(name, schema);
     return Object.assign(schema, this.#resolve(JSON.parse(line)));
   }

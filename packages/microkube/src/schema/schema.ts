@@ -3,6 +3,8 @@
  * their definition. Compact on purpose: thousands of them are in memory.
  */
 export interface Schema {
+  /** Of a built-in type: `core.v1.Container`. */
+  readonly name?: string;
   readonly type?: "object" | "array" | "string" | "integer" | "number" | "boolean" | "int-or-string" | "any";
   readonly format?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -24,6 +26,11 @@ export interface Schema {
   /** Anything may be in it, and is kept: x-kubernetes-preserve-unknown-fields. */
   readonly preserveUnknown?: boolean;
   readonly nullable?: boolean;
+  /**
+   * What Kubernetes' own types make of a field that is empty (`""`, 0, false, no entries) or not there: they leave it
+   * out, write it anyway (`resources: {}`), or write null. Without this it stays as it was sent.
+   */
+  readonly empty?: "dropped" | "written" | "null";
 }
 
 /** Schemas of the built-in kinds, by kind; references are resolved, so equal parts are one object. */

@@ -1,0 +1,93 @@
+import { createRequire } from "node:module";
+import { JsonSyntaxError, parseJsonText, type WrittenKeys } from "./json-text.ts";
+
+/** A request's body, read. */
+export interface ParsedBody {
+  readonly value: unknown;
+  /** Where JSON had keys twice. */
+  readonly keys?: WrittenKeys;
+  /** The same for YAML, in its reader's words. */
+  readonly duplicates?: readonly string[];
+}
+
+/** Reads JSON. Throws an Error with the server's text. */
+export function parseJson(text: string): ParsedBody {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return parseSlowly(text);
+  }
+  return countKeys(value) === countColons(text) ? { value } : parseJsonText(text);
+}
+
+function parseSlowly(text: string): ParsedBody {
+  try {
+    return parseJsonText(text);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError)
+      throw new Error(`couldn't get version/kind; json parse error: ${error.message}`);
+    throw error;
+  }
+}
+
+/** As many as there are keys, if none was written twice. */
+function countColons(text: string): number {
+  let count = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const one = text.charCodeAt(at);
+    if (inString) {
+      if (one === 0x5c) at++;
+      else if (one === 0x22) inString = false;
+    } else if (one === 0x22) inString = true;
+    else if (one === 0x3a) count++;
+  }
+  return count;
+}
+
+function countKeys(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const one of value) count += countKeys(one);
+    return count;
+  }
+  for (const key of Object.keys(value)) count += 1 + countKeys((value as Record<string, unknown>)[key]);
+  return count;
+}
+
+/** Reads YAML as Kubernetes does: of version 1.1, its maps sorted, the last of two equal keys counting. */
+export function parseYaml(text: string): ParsedBody {
+  // Loaded when first needed: few clients send YAML.
+  const yaml = createRequire(import.meta.url)("yaml") as typeof import("yaml");
+  const lines = new yaml.LineCounter();
+  const options = { version: "1.1", merge: true, uniqueKeys: false, lineCounter: lines } as const;
+  const document = yaml.parseDocument(text, options);
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const line = error.linePos?.[0].line ?? 1;
+    throw new Error(`yaml: line ${line}: ${error.message.split(" at line ")[0]}`);
+  }
+  const duplicates: string[] = [];
+  yaml.visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!yaml.isScalar(key)) continue;
+        const name = String(key.value);
+        const { line } = lines.linePos(key.range?.[0] ?? 0);
+        if (seen.has(name)) duplicates.push(`line ${line}: key ${JSON.stringify(name)} already set in map`);
+        seen.add(name);
+      }
+    },
+  });
+  return { value: sorted(document.toJS({ maxAliasCount: 100 })), duplicates };
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]));
+}
