@@ -114,6 +114,25 @@ describe("pods of a fleet", () => {
     assert.equal(bench.pods.size, 0);
   });
 
+  for (const order of ["before", "after"] as const) {
+    test(`that are deleted just before a status is written end too, seen ${order} the answer`, async () => {
+      const clock = new ManualClock();
+      await using bench = new Bench(clock);
+      bench.api.holdsEvents = order === "after";
+      bench.api.beforePatch = () => {
+        bench.api.beforePatch = () => {};
+        bench.api.requestDeletion("a", 30);
+      };
+      bench.api.put(podOf("a"));
+      bench.api.showEvents(1);
+      await clock.advance(1_000);
+      bench.api.holdsEvents = false;
+      bench.api.showEvents();
+      await clock.advance(60_000);
+      assert.deepEqual(bench.api.deletions, ["a"]);
+    });
+  }
+
   test("go on while no write succeeds, and what has become of them is written afterwards", async () => {
     const clock = new ManualClock();
     const begin = clock.now();

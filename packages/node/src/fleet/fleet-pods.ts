@@ -297,13 +297,15 @@ export class FleetPods {
 
   async #write(entry: Entry, status: PodStatus, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    const { uid = "" } = entry.pod.metadata;
+    const { pod } = entry;
     await this.#pass(signal);
     try {
-      const patch = statusPatch(uid, status);
-      const written = await client.patch(Pod, keyOf(entry.pod), "strategic", patch, { subresource: "status", signal });
-      this.#notice(entry, { ...entry.pod, ...deletionOf(entry.pod, written), status: written.status ?? {} });
-      entry.settled = written.metadata.resourceVersion ?? "";
+      const patch = statusPatch(pod.metadata.uid ?? "", status);
+      const answer = await client.patch(Pod, keyOf(pod), "strategic", patch, { subresource: "status", signal });
+      const written = this.#trimmer.trim(answer);
+      this.#notice(entry, written);
+      // What others changed just before, such as a deletion, is in the answer too, and still to be looked at.
+      if (isSameWish(pod, written)) entry.settled = written.metadata.resourceVersion ?? "";
     } catch (error) {
       // Gone, or another pod by now: the watch will tell.
       if (!isNotFound(error) && !isConflict(error)) throw error;
@@ -348,17 +350,16 @@ function isNews(pod: Pod, status: PodStatus): boolean {
   return !isReported(pod.status, status) && !wouldRevive(pod.status, status);
 }
 
-/** The answer to a write, as far as it can tell of anything but the status. */
-function deletionOf(pod: Pod, written: Pod): Pick<Pod, "metadata"> {
-  const { resourceVersion, deletionTimestamp, deletionGracePeriodSeconds } = written.metadata;
-  return {
-    metadata: {
-      ...pod.metadata,
-      ...(resourceVersion !== undefined && { resourceVersion }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-      ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
-    },
-  };
+/** Whether both ask for the same. Equal parts of pods that were trimmed are the same ones. */
+function isSameWish(one: Pod, other: Pod): boolean {
+  const [a, b] = [one.metadata, other.metadata];
+  return (
+    one.spec === other.spec &&
+    a.labels === b.labels &&
+    a.annotations === b.annotations &&
+    a.deletionTimestamp === b.deletionTimestamp &&
+    a.deletionGracePeriodSeconds === b.deletionGracePeriodSeconds
+  );
 }
 
 function withoutAnnotations(pod: Pod): Pod {

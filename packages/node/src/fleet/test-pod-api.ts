@@ -9,6 +9,11 @@ export class TestPodApi implements Api {
   readonly deletions: string[] = [];
   /** Whether statuses that were written are remembered. */
   keepsPatches = true;
+  /** Whether the watch shows only what `showEvents` lets through. */
+  holdsEvents = false;
+  #shown = 0;
+  /** Called before a status is written: what comes first at the API. */
+  beforePatch = () => {};
   /** Whether writes fail, as they do while an API server is away. */
   isAway = false;
   writes = 0;
@@ -61,14 +66,21 @@ export class TestPodApi implements Api {
     options.signal?.addEventListener("abort", () => this.#wake());
     this.#isCut = false;
     while (!options.signal?.aborted && !this.#isCut) {
-      const event = this.#events.shift();
-      if (event !== undefined) yield event as unknown as WatchEvent<T>;
-      else {
+      const event = this.holdsEvents && this.#shown === 0 ? undefined : this.#events.shift();
+      if (event !== undefined) {
+        this.#shown = Math.max(0, this.#shown - 1);
+        yield event as unknown as WatchEvent<T>;
+      } else {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
       }
     }
+  }
+
+  showEvents(count = 0): void {
+    this.#shown += count;
+    this.#wake();
   }
 
   /** Ends the watch, as servers do with whoever is slow. */
@@ -79,6 +91,7 @@ export class TestPodApi implements Api {
 
   async patch<T extends KubeObject>(_kind: unknown, { name, namespace }: ObjectKey, _type: string, patch: unknown) {
     this.#refuseIfAway();
+    this.beforePatch();
     const pod = this.pod(name, namespace);
     const { metadata, status } = JSON.parse(JSON.stringify(patch)) as Required<Pick<Pod, "metadata" | "status">>;
     if (pod === undefined || pod.metadata.uid !== metadata.uid) throw notFound(name);
