@@ -29,11 +29,17 @@ export class ReflectionBed implements AsyncDisposable {
     const continuum = new Continuum(await startTestBed({ sites: 2, components: "all", simulatedNodes: 1 }));
     const kubectl = findBinaries({ env: process.env }).binaries.path("kubectl");
     const bed = new ReflectionBed(continuum, kubectl);
-    await continuum.startAgents({ timeout: 120_000 });
-    await continuum.share(bed.provider);
-    await continuum.peer(bed.consumer, bed.provider);
-    bed.twin = await bed.offload(NAMESPACE);
-    return bed;
+    try {
+      await continuum.startAgents({ timeout: 120_000 });
+      await continuum.share(bed.provider);
+      await continuum.peer(bed.consumer, bed.provider);
+      bed.twin = await bed.offload(NAMESPACE);
+      return bed;
+    } catch (error) {
+      // What is left of it would keep the process from ending.
+      await bed[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   get consumer(): string {
