@@ -1,10 +1,8 @@
 // `npm run bench -- node`: Fjord's node against Kubernetes' kubelet, each with a containerd and a control plane of its own.
 // FJORD_BENCH_PODS=20 chooses another number of pods than 100.
-import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import type { Benchmark, Measurement } from "@fjord/testbed/bench";
+import { type Benchmark, buildProgram, type Measurement } from "@fjord/testbed/bench";
 import { type Outcome, playScenario, type Subject } from "./pods/scenario.ts";
 
 const RUNS = 3;
@@ -81,9 +79,7 @@ export const benchmark: Benchmark = {
     // Inside the package, so that the bundle finds its dependencies in node_modules.
     const directory = await mkdtemp(join(import.meta.dirname, "..", ".bench-"));
     try {
-      const build = join(import.meta.dirname, "../../../tools/build.ts");
-      await promisify(execFile)(process.execPath, [build, directory], { signal: session.signal });
-      const program = join(directory, "node", "cli.mjs");
+      const program = await buildProgram("node/src/cli.ts", directory);
       const progress = (text: string) => session.progress(text);
       const outcomes = new Map<string, Promise<Outcome>>();
       // Each is played once for each run; all figures of that run are of the same play.

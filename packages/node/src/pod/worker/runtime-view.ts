@@ -13,7 +13,8 @@ export interface RuntimeViewOptions {
   readonly logger: Logger;
 }
 
-/** After a list comes a pause as long as it took, so that a thousand wishes do not keep the runtime busy with lists. */
+/** After a list comes a longer pause than it took, so that a thousand wishes do not keep the runtime busy with lists. */
+const PAUSE_FACTOR = 3;
 const LEAST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
@@ -83,7 +84,7 @@ export class RuntimeView {
         continue;
       }
       for (const resolve of served) resolve();
-      const pause = Math.min(Math.max(clock.now() - began, LEAST_PAUSE_MS), LONGEST_PAUSE_MS);
+      const pause = Math.min(Math.max(PAUSE_FACTOR * (clock.now() - began), LEAST_PAUSE_MS), LONGEST_PAUSE_MS);
       await sleep(clock, pause, signal);
       if (this.#waiting.length === 0) await this.#untilWanted(relistMs, signal);
     }

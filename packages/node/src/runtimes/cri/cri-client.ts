@@ -9,7 +9,7 @@ import {
 } from "./errors.ts";
 import { type GrpcCallOptions, GrpcClient, GrpcFailure } from "./grpc/grpc-client.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
-import { decode } from "./proto/decode.ts";
+import { decode, type ListDecoder } from "./proto/decode.ts";
 import { encode } from "./proto/encode.ts";
 import type { Init, Method } from "./proto/message.ts";
 
@@ -34,7 +34,26 @@ export class CriClient {
     this.#socket = options.socket;
   }
 
-  async call<I, O>(method: Method<I, O>, request: Init<I>, { action, ...options }: CriCallOptions): Promise<O> {
+  async call<I, O>(method: Method<I, O>, request: Init<I>, options: CriCallOptions): Promise<O> {
+    return await this.#ask(method, request, (answer) => decode(method.output, answer), options);
+  }
+
+  /** As `call`, for a list that is asked for often: `items` knows its last answer. */
+  async list<I, O, T>(
+    method: Method<I, O>,
+    request: Init<I>,
+    items: ListDecoder<T>,
+    options: CriCallOptions,
+  ): Promise<T[]> {
+    return await this.#ask(method, request, (answer) => items.decode(answer), options);
+  }
+
+  async #ask<I, O, A>(
+    method: Method<I, O>,
+    request: Init<I>,
+    read: (answer: Uint8Array) => A,
+    { action, ...options }: CriCallOptions,
+  ): Promise<A> {
     const message = encode(method.input, request);
     let answer: Uint8Array;
     try {
@@ -43,7 +62,7 @@ export class CriClient {
       throw this.#explain(error, action);
     }
     try {
-      return decode(method.output, answer);
+      return read(answer);
     } catch (cause) {
       const reason = `the runtime's answer cannot be read: ${describeError(cause)}`;
       throw new CriCallFailed({ action, reason, status: grpcStatus.internal }, { cause });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -45,6 +45,21 @@ test("limits of version 2 are written in its own words, and controllers passed o
     await cgroups.prepare("/kubepods/pod1", {});
     assert.equal(await read("cpu.max"), "max");
     assert.equal(await read("memory.max"), "max");
+  } finally {
+    await rm(root, { recursive: true });
+  }
+});
+
+test("a group is made beside others, and anew with those that it is in when they have gone", async () => {
+  const root = await mkdtemp(join(tmpdir(), "cgroup-"));
+  try {
+    const cgroups = new PodCgroups([{ directory: root, version: 1 }], systemClock);
+    const made = () => readdir(join(root, "kubepods/besteffort"));
+    for (const pod of ["pod1", "pod2", "pod2"]) await cgroups.prepare(`/kubepods/besteffort/${pod}`, {});
+    assert.deepEqual((await made()).toSorted(), ["pod1", "pod2"]);
+    await rm(join(root, "kubepods"), { recursive: true });
+    await cgroups.prepare("/kubepods/besteffort/pod3", {});
+    assert.deepEqual(await made(), ["pod3"]);
   } finally {
     await rm(root, { recursive: true });
   }

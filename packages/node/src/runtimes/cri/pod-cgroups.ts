@@ -38,6 +38,8 @@ const PAUSE = 50;
 export class PodCgroups {
   readonly #mounts: readonly CgroupMount[];
   readonly #clock: Clock;
+  /** Groups that pods' groups are made in, as they should be since this process made sure of it. */
+  readonly #parents = new Set<string>();
 
   constructor(mounts: readonly CgroupMount[], clock: Clock) {
     this.#mounts = mounts;
@@ -51,12 +53,19 @@ export class PodCgroups {
   /** Makes a pod's group with its limits, before the runtime puts anything into it. */
   async prepare(path: string, resources: ContainerResources): Promise<void> {
     for (const mount of this.#mounts) {
-      await makeCgroup(mount, path);
-      await write(join(mount.directory, path), limitsOf(resources, mount.version));
-      // Together, pods that ask for nothing weigh as little as one of them.
-      const parent = dirname(path);
-      if (basename(parent) === "besteffort") await write(join(mount.directory, parent), limitsOf({}, mount.version));
+      const directory = join(mount.directory, path);
+      const isMade = this.#parents.has(dirname(directory)) && (await makeLeaf(directory));
+      if (!isMade) await this.#makeAll(mount, path);
+      await write(directory, limitsOf(resources, mount.version));
     }
+  }
+
+  async #makeAll(mount: CgroupMount, path: string): Promise<void> {
+    await makeCgroup(mount, path);
+    const parent = join(mount.directory, dirname(path));
+    // Together, pods that ask for nothing weigh as little as one of them.
+    if (basename(parent) === "besteffort") await write(parent, limitsOf({}, mount.version));
+    this.#parents.add(parent);
   }
 
   /** Removes a pod's group under every controller, once its last processes have gone; false where they stay. */
@@ -110,6 +119,19 @@ export async function makeCgroup(mount: CgroupMount, path: string): Promise<void
     await mkdir(directory, { recursive: true });
     await inheritCpuset(directory);
   }
+}
+
+/** Makes a group in one that is as it should be; false where it is there already, or that one is not. */
+async function makeLeaf(directory: string): Promise<boolean> {
+  try {
+    await mkdir(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" || code === "ENOENT") return false;
+    throw error;
+  }
+  await inheritCpuset(directory);
+  return true;
 }
 
 /** A group of version 2 has the controllers that its parent passes on. */

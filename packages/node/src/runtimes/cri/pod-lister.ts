@@ -5,7 +5,8 @@ import type { CriClient } from "./cri-client.ts";
 import { CriCallFailed } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { runtimeContainer, runtimeSandbox } from "./listing.ts";
-import { type Container, ContainerState, type PodSandbox, PodSandboxState, RuntimeService } from "./proto/messages.ts";
+import { ListDecoder } from "./proto/decode.ts";
+import { Container, ContainerState, PodSandbox, PodSandboxState, RuntimeService } from "./proto/messages.ts";
 
 /**
  * Lists what a runtime has. Two calls tell what there is; each container's status and each sandbox' address are asked
@@ -17,6 +18,8 @@ export class PodLister {
   readonly #tasks: ContainerdTasks;
   readonly #containers = new Map<string, { state: ContainerState; container: RuntimeContainer }>();
   readonly #addresses = new Map<string, readonly string[]>();
+  readonly #containerItems = new ListDecoder(Container);
+  readonly #sandboxItems = new ListDecoder(PodSandbox);
   /** As they were last listed. */
   #sandboxes: ReadonlyMap<string, PodSandbox> = new Map();
 
@@ -66,16 +69,14 @@ export class PodLister {
   async listRaw(signal?: AbortSignal): Promise<{ sandboxes: PodSandbox[]; containers: Container[] }> {
     const options = signal && { signal };
     // Containers first: the sandbox of each that is listed is then there, unless it has been removed meanwhile.
-    const { containers } = await this.#client.call(
-      RuntimeService.listContainers,
-      {},
-      { action: "list containers", ...options },
-    );
-    const { items } = await this.#client.call(
-      RuntimeService.listPodSandbox,
-      {},
-      { action: "list sandboxes", ...options },
-    );
+    const containers = await this.#client.list(RuntimeService.listContainers, {}, this.#containerItems, {
+      action: "list containers",
+      ...options,
+    });
+    const items = await this.#client.list(RuntimeService.listPodSandbox, {}, this.#sandboxItems, {
+      action: "list sandboxes",
+      ...options,
+    });
     this.#sandboxes = new Map(items.map((sandbox) => [sandbox.id, sandbox]));
     return { sandboxes: items, containers };
   }

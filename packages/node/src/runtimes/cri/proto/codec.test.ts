@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { decode } from "./decode.ts";
+import { decode, ListDecoder } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { schema } from "./message.ts";
 
@@ -144,4 +144,23 @@ test("numbers are read one by one too, and fields that nobody knows are skipped"
   assert.deepEqual(decode(numbers, Buffer.from("080108020a020304", "hex")).n, [1, 2, 3, 4]);
   const unknown = Buffer.from("10ffffffffffffffffff01190000000000000000250000000032026869", "hex");
   assert.deepEqual(decode(numbers, Buffer.concat([unknown, Buffer.from("0807", "hex")])).n, [7]);
+});
+
+test("a list that is read again has the same items where they are as they were, and others where not", () => {
+  const List = schema<{ items: Inner[]; other: string }>(() => [
+    ["items", 1, [Inner]],
+    ["other", 2, "string"],
+  ]);
+  const decoder = new ListDecoder(Inner);
+  const read = (names: string[]) =>
+    decoder.decode(encode(List, { items: names.map((name) => ({ name })), other: "skipped" }));
+  const [a, b] = read(["a", "bé"]);
+  assert.deepEqual([a, b], [{ name: "a" }, { name: "bé" }]);
+  const again = read(["c", "bé", "", "a"]);
+  assert.deepEqual(again, [{ name: "c" }, { name: "bé" }, { name: "" }, { name: "a" }]);
+  assert.equal(again[1], b);
+  assert.equal(again[3], a);
+  assert.deepEqual(read([]), []);
+  assert.notEqual(read(["a"])[0], a, "what is no longer listed is forgotten");
+  assert.throws(() => decoder.decode(Uint8Array.of(10, 5, 1)), /ends in the middle/);
 });

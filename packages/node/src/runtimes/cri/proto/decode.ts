@@ -10,6 +10,45 @@ export function decode<T>(schema: Schema<T>, bytes: Uint8Array): T {
   return readMessage(schema, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)) as T;
 }
 
+interface Known<T> {
+  readonly text: string;
+  readonly item: T;
+}
+
+/**
+ * Reads lists again and again of which most items are as they were: an item of the same bytes as one of the last list is
+ * that one, not read anew. For answers whose only field is the list, with the number 1.
+ */
+export class ListDecoder<T> {
+  readonly #item: Schema<T>;
+  #known = new Map<string, Known<T>>();
+
+  constructor(item: Schema<T>) {
+    this.#item = item;
+  }
+
+  decode(bytes: Uint8Array): T[] {
+    const items: T[] = [];
+    const known = new Map<string, Known<T>>();
+    const reader = new Reader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    while (!reader.ended) {
+      const tag = reader.number();
+      if (tag !== ((1 << 3) | BYTES)) {
+        reader.skip(tag & 7);
+        continue;
+      }
+      const part = reader.bytes();
+      const text = part.toString("latin1");
+      const entry = this.#known.get(text) ?? { text, item: readMessage(this.#item, part) as T };
+      // The text that is kept already, so that the new one is garbage at once.
+      known.set(entry.text, entry);
+      items.push(entry.item);
+    }
+    this.#known = known;
+    return items;
+  }
+}
+
 function readMessage(schema: Schema<unknown>, bytes: Buffer): Record<string, unknown> {
   const fields = schema.fields();
   const message: Record<string, unknown> = {};
