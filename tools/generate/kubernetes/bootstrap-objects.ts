@@ -3,11 +3,12 @@
 // another release of Kubernetes; the data is committed.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import type { KubeObject } from "@fjord/base";
 import { ClusterRole, ClusterRoleBinding, KubeClient, PriorityClass, Role, RoleBinding } from "@fjord/kube";
 import { startTestSite } from "@fjord/testbed/testing";
 
-const file = join(import.meta.dirname, "../../../packages/microkube/data/bootstrap-objects.json");
+const file = join(import.meta.dirname, "../../../packages/microkube/data/bootstrap-objects.gz");
 
 await using site = await startTestSite({ kubernetes: "1.36" });
 const client = new KubeClient(site.config);
@@ -18,8 +19,8 @@ for (const kind of [ClusterRole, ClusterRoleBinding, Role, RoleBinding, Priority
   lines.push(...own.sort());
 }
 await client.close();
-writeFileSync(file, `[\n${lines.join(",\n")}\n]\n`);
-console.log(`wrote packages/microkube/data/bootstrap-objects.json: ${lines.length} objects`);
+writeFileSync(file, gzipSync(`[${lines.join(",")}]`, { level: 9 }));
+console.log(`wrote packages/microkube/data/bootstrap-objects.gz: ${lines.length} objects`);
 
 /** Without what a server gives each object anew. Rules that are gathered from other roles are gathered there too. */
 function bare({ apiVersion, kind, metadata, ...rest }: KubeObject): unknown {
