@@ -20,6 +20,17 @@ export interface CallOptions {
   readonly subresource?: string;
 }
 
+export interface DeleteCallOptions extends CallOptions {
+  readonly uid?: string;
+  /** DeleteOptions as somebody sent them within another request: an Eviction. */
+  readonly deleteOptions?: {
+    readonly gracePeriodSeconds?: number;
+    readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+    readonly orphanDependents?: boolean;
+    readonly propagationPolicy?: string;
+  };
+}
+
 /** The resources that are served now; custom ones come and go. */
 export interface ResourceTypes {
   /** By what a path names. */
@@ -51,7 +62,7 @@ export interface Cluster {
     change: (object: KubeObject) => KubeObject | undefined,
     options?: CallOptions,
   ): Promise<KubeObject | undefined>;
-  delete(type: ResourceType, namespace: string, name: string, options?: CallOptions & { uid?: string }): Promise<void>;
+  delete(type: ResourceType, namespace: string, name: string, options?: DeleteCallOptions): Promise<void>;
   /** What is there, then what changes, as frozen objects; returns what ends it. */
   follow(type: ResourceType, listener: (event: { type: StoreEvent["type"]; object: KubeObject }) => void): () => void;
   parse(stored: StoredObject): KubeObject;

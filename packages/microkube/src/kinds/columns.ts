@@ -1,42 +1,66 @@
-import type { KindColumn } from "./kind.ts";
+import type { DraftObject, KindColumn } from "./kind.ts";
 import { since } from "./values/duration.ts";
 
-type Common = KindColumn<Record<string, unknown>>;
+type Cell = string | number | boolean | null;
+type CellOf<T> = (object: DraftObject<T>, now: number) => Cell;
 
-const nameDescription =
-  "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
-const createdDescription =
-  "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
-
-export const nameColumn: Common = {
-  name: "Name",
-  type: "string",
-  format: "name",
-  description: nameDescription,
-  value: ({ metadata }) => metadata.name ?? "",
-};
-
-export const ageColumn: Common = {
-  name: "Age",
-  type: "string",
-  description: createdDescription,
-  value: ({ metadata }, now) => since(metadata.creationTimestamp, now),
-};
-
-/** `CREATED AT`, where an age says little. */
-export const createdAtColumn: Common = {
-  name: "Created At",
-  type: "string",
-  description: createdDescription,
-  value: ({ metadata }) => metadata.creationTimestamp ?? "",
-};
-
-/** Between a name and an age: what most tables are. */
-export function columnsOf<T>(...own: KindColumn<T>[]): KindColumn<T>[] {
-  const always = own.filter(({ priority }) => priority !== 1);
-  const wide = own.filter(({ priority }) => priority === 1);
-  return [nameColumn as unknown as KindColumn<T>, ...always, ageColumn as unknown as KindColumn<T>, ...wide];
+/** A column of texts, as most are. */
+export function text<T>(name: string, value: CellOf<T>): KindColumn<T> {
+  return { name, type: "string", value };
 }
 
-export const orNone = (text: string | undefined): string => (text === undefined || text === "" ? "<none>" : text);
-export const orUnset = (text: string | undefined): string => (text === undefined || text === "" ? "<unset>" : text);
+export function integer<T>(name: string, value: CellOf<T>): KindColumn<T> {
+  return { name, type: "integer", value };
+}
+
+export function boolean<T>(name: string, value: CellOf<T>): KindColumn<T> {
+  return { name, type: "boolean", value };
+}
+
+/** Shown with `-o wide` only. */
+export function wide<T>(column: KindColumn<T>): KindColumn<T> {
+  return { ...column, priority: 1 };
+}
+
+export function nameColumn<T>(): KindColumn<T> {
+  return { name: "Name", type: "string", format: "name", value: ({ metadata }) => metadata.name ?? "" };
+}
+
+export function ageColumn<T>(): KindColumn<T> {
+  return text("Age", ({ metadata }, now) => since(metadata.creationTimestamp, now));
+}
+
+/** `CREATED AT`, where an age says little. */
+export function createdAtColumn<T>(): KindColumn<T> {
+  return text("Created At", ({ metadata }) => metadata.creationTimestamp ?? "");
+}
+
+/** A name, some columns, an age, and those of `-o wide`: what most tables are. */
+export function columnsOf<T>(...own: KindColumn<T>[]): KindColumn<T>[] {
+  const always = own.filter(({ priority }) => priority !== 1);
+  const more = own.filter(({ priority }) => priority === 1);
+  return [nameColumn(), ...always, ageColumn(), ...more];
+}
+
+export const orNone = (value: string | undefined): string => (value === undefined || value === "" ? "<none>" : value);
+export const orUnset = (value: Cell | undefined): Cell => (value === undefined || value === "" ? "<unset>" : value);
+
+/** `a=b,c=d`, in the order of keys. */
+export function labelsText(labels: Readonly<Record<string, string | undefined>> | undefined): string {
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return orNone(pairs.sort().join(","));
+}
+
+interface Templated {
+  containers?: { name?: string; image?: string }[];
+}
+
+/** Names and images of a template's containers, for `-o wide`. */
+export function containerColumns<T>(specOf: (object: DraftObject<T>) => Templated | undefined): KindColumn<T>[] {
+  const list = (object: DraftObject<T>, field: "name" | "image") =>
+    (specOf(object)?.containers ?? []).map((container) => container[field] ?? "").join(",");
+  return [
+    wide(text("Containers", (object) => list(object, "name"))),
+    wide(text("Images", (object) => list(object, "image"))),
+  ];
+}

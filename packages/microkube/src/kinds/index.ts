@@ -3,7 +3,6 @@ import type { Schemas } from "../schema/schema.ts";
 import { coreKinds } from "./core/index.ts";
 import { type KindDefinition, resourceType } from "./kind.ts";
 import { type KindMeans, withDefaults } from "./kind-means.ts";
-import { QuantityForms } from "./quantities.ts";
 import type { ResourceType } from "./resource-type.ts";
 
 export type { KindMeans } from "./kind-means.ts";
@@ -14,11 +13,10 @@ export * from "./resource-type.ts";
 export function builtInTypes(schemas: Schemas, means: KindMeans = {}): ResourceType[] {
   const definitions = new Map<string, KindDefinition>();
   for (const one of coreKinds(withDefaults(means))) definitions.set(`${one.group}/${one.kind}`, one);
-  const forms = new QuantityForms();
   return [...byKind(builtInResources())].map(([key, entries]) => {
     const first = entries[0] as BuiltInResource;
     const definition = definitions.get(key) ?? { group: first.group, kind: first.kind };
-    return resourceType(definition, entries, schemas, forms);
+    return resourceType(definition, entries, schemas);
   });
 }
 

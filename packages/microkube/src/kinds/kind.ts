@@ -4,16 +4,18 @@ import { describeFieldError } from "../field-error.ts";
 import type { BuiltInResource } from "../schema/built-in-resources.ts";
 import type { Schemas } from "../schema/schema.ts";
 import { validateKubeFinalizers, validateObjectMeta, validateObjectMetaUpdate } from "./object-meta.ts";
-import type { QuantityForms } from "./quantities.ts";
-import type { Column, ResourceType, Strategy, Subresource, WriteContext } from "./resource-type.ts";
+import type { Column, ResourceType, RowCondition, Strategy, Subresource, WriteContext } from "./resource-type.ts";
+import { sameMeaning } from "./values/equality.ts";
 import type { NameRule } from "./values/name.ts";
 
 /** A type of kubernetes-models as requests fill it in: right in its types, but anything may be missing. */
-export type Draft<T> = T extends readonly (infer Item)[]
-  ? Draft<Item>[]
-  : T extends object
-    ? { -readonly [Name in keyof T]?: Draft<T[Name]> }
-    : T;
+export type Draft<T> = T extends string
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Draft<Item>[]
+    : T extends object
+      ? { -readonly [Name in keyof T]?: Draft<T[Name]> }
+      : T;
 
 /** An object of a kind: metadata is always there. */
 export type DraftObject<T> = Omit<Draft<T>, "metadata" | "apiVersion" | "kind"> & {
@@ -28,6 +30,8 @@ export interface KindDefinition<T = Record<string, unknown>> {
   readonly kind: string;
   readonly nameRule?: NameRule;
   readonly hasStatus?: boolean;
+  /** What makes a new generation: a change of the spec, of all but metadata and status, or what is asked here. */
+  readonly generation?: "spec" | "content" | ((object: DraftObject<T>, old: DraftObject<T>) => boolean);
   readonly createsOnUpdate?: boolean;
   readonly unconditionalUpdate?: boolean;
   readonly defaultPropagation?: "Background" | "Orphan";
@@ -51,6 +55,7 @@ export interface KindDefinition<T = Record<string, unknown>> {
   readonly subresources?: Readonly<Record<string, Subresource>>;
   readonly selectableFields?: Readonly<Record<string, (object: DraftObject<T>) => string>>;
   readonly columns?: readonly KindColumn<T>[];
+  readonly rowConditions?: (object: DraftObject<T>) => readonly RowCondition[];
   readonly convert?: ResourceType["convert"];
   readonly storedVersion?: string;
   readonly storedAs?: ResourceType["storedAs"];
@@ -73,7 +78,6 @@ export function resourceType(
   definition: KindDefinition,
   entries: readonly BuiltInResource[],
   schemas: Schemas,
-  forms: QuantityForms,
 ): ResourceType {
   const preferred = entries[0];
   if (preferred === undefined) throw new TypeError(`no resource of kind ${definition.kind} in ${definition.group}`);
@@ -92,10 +96,11 @@ export function resourceType(
     namespaced,
     verbs,
     schema: (wanted) => schemas.of({ group, version: wanted, kind }),
-    strategy: strategyOf(definition, namespaced, () => schemas.of({ group, version, kind }), forms),
+    strategy: strategyOf(definition, namespaced),
     subresources: subresourcesOf(definition, preferred),
     ...(selectableFields && { selectableFields: selectableFields as ResourceType["selectableFields"] }),
     ...(columns && { columns: columns.map((column) => ({ priority: 0, ...column })) as unknown as Column[] }),
+    ...(definition.rowConditions && { rowConditions: definition.rowConditions as ResourceType["rowConditions"] }),
     ...(convert && { convert }),
     ...(nameRule && { nameRule }),
     ...(storedAs && { storedAs }),
@@ -106,21 +111,12 @@ export function resourceType(
 
 type AnyDraft = DraftObject<Record<string, unknown>>;
 
-function strategyOf(
-  definition: KindDefinition,
-  namespaced: boolean,
-  schema: () => ReturnType<Schemas["of"]>,
-  forms: QuantityForms,
-): Strategy {
+function strategyOf(definition: KindDefinition, namespaced: boolean): Strategy {
   const { nameRule, hasStatus, createsOnUpdate, unconditionalUpdate, defaultPropagation } = definition;
   const { reserve, afterDelete, finalizers, prepareDelete } = definition;
   const named = { namespaced, ...(nameRule && { nameRule }) };
   return {
-    default(object) {
-      const known = schema();
-      if (known !== undefined) forms.canonicalize(object, known);
-      definition.default?.(object as AnyDraft);
-    },
+    ...(definition.default && { default: definition.default as Strategy["default"] }),
     ...(definition.prepareCreate && { prepareCreate: definition.prepareCreate as Strategy["prepareCreate"] }),
     ...(definition.prepareUpdate && { prepareUpdate: definition.prepareUpdate as Strategy["prepareUpdate"] }),
     validate: (object) =>
@@ -136,6 +132,7 @@ function strategyOf(
       ]),
     ...(definition.warnings && { warnings: definition.warnings as Strategy["warnings"] }),
     ...(hasStatus && { hasStatus }),
+    ...(definition.generation && { changesGeneration: generationRule(definition.generation) }),
     ...(createsOnUpdate && { createsOnUpdate }),
     ...(unconditionalUpdate !== undefined && { unconditionalUpdate }),
     ...(defaultPropagation && { defaultPropagation }),
@@ -145,6 +142,17 @@ function strategyOf(
     ...(finalizers && { finalizers }),
     ...(prepareDelete && { prepareDelete }),
   } as Strategy;
+}
+
+function generationRule(
+  rule: NonNullable<KindDefinition["generation"]>,
+): (object: KubeObject, old: KubeObject) => boolean {
+  if (typeof rule === "function") return rule as (object: KubeObject, old: KubeObject) => boolean;
+  const content = ({ metadata, status, apiVersion, kind, ...rest }: AnyDraft & { status?: unknown }) => rest;
+  if (rule === "content") {
+    return (object, old) => !sameMeaning(content(object as AnyDraft), content(old as AnyDraft));
+  }
+  return (object, old) => !sameMeaning((object as { spec?: unknown }).spec, (old as { spec?: unknown }).spec);
 }
 
 function validateChangedMeta(object: KubeObject, old: KubeObject): FieldError[] {
@@ -161,7 +169,8 @@ function subresourcesOf(definition: KindDefinition, resource: BuiltInResource): 
     if (own !== undefined) subresources[name] = own;
     else if (name === "status") subresources[name] = statusView(definition, verbs);
   }
-  return subresources;
+  // Those that are not in discovery are for the kind's own actions.
+  return { ...definition.subresources, ...subresources };
 }
 
 /** The usual `/status`: metadata as in any update, and the status; the spec stays. */

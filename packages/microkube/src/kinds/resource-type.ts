@@ -27,6 +27,8 @@ export interface ResourceType {
   /** Fields beyond metadata.name and metadata.namespace that field selectors may name. */
   readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>;
   readonly columns?: readonly Column[];
+  /** The conditions of an object's row in a table: pods that have ended have one. */
+  readonly rowConditions?: (object: KubeObject) => readonly RowCondition[];
   readonly convert?: (object: KubeObject, toVersion: string) => KubeObject | Promise<KubeObject>;
   /** What names must be like, and `generateName` with `maskTrailingDash`. @default a DNS subdomain */
   readonly nameRule?: NameRule;
@@ -61,6 +63,11 @@ export interface Strategy {
   warnings?(object: KubeObject, old?: KubeObject): string[];
   /** Whether status is a thing of its own: then it is kept by writes of the rest, and dropped on create. @default false */
   readonly hasStatus?: boolean;
+  /**
+   * Whether a change makes a new generation. Absent: the kind has no `metadata.generation`. Kinds that have one get 1 on
+   * create, and one more when a deletion begins that waits.
+   */
+  changesGeneration?(object: KubeObject, old: KubeObject): boolean;
   /** Whether a PUT of an object that is not there makes it. @default false */
   readonly createsOnUpdate?: boolean;
   /** Whether a PUT needs no resource version. @default true */
@@ -98,6 +105,7 @@ export interface WriteContext {
 export type Subresource =
   | {
       readonly type: "view";
+      /** None: only actions write by it, from inside; it is in no path and not in discovery. */
       readonly verbs: readonly string[];
       /** The kind of what is sent and answered, where it is not the object's own: Scale. */
       readonly kind?: { group: string; version: string; kind: string };
@@ -128,4 +136,12 @@ export interface Column {
   /** 0: always shown; 1: with `-o wide`. */
   readonly priority: 0 | 1;
   readonly value: (object: KubeObject, now: number) => string | number | boolean | null;
+}
+
+/** meta/v1 TableRowCondition. */
+export interface RowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
 }

@@ -1,7 +1,7 @@
 import type { IConfigMap } from "kubernetes-models/v1/ConfigMap";
 import type { FieldError } from "../../field-error.ts";
 import { forbiddenField, invalidField } from "../../field-error.ts";
-import { columnsOf } from "../columns.ts";
+import { columnsOf, text } from "../columns.ts";
 import { type DraftObject, defineResource } from "../kind.ts";
 import { tooLong } from "../object-meta.ts";
 import { sameMeaning } from "../values/equality.ts";
@@ -17,13 +17,9 @@ export const configMap = defineResource<IConfigMap>({
   kind: "ConfigMap",
   validate,
   validateUpdate: (object, old) => [...validateFrozen(object, old), ...validate(object)],
-  columns: columnsOf<IConfigMap>({
-    name: "Data",
-    type: "integer",
-    description:
-      "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.",
-    value: ({ data, binaryData }) => Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length,
-  }),
+  columns: columnsOf<IConfigMap>(
+    text("Data", ({ data, binaryData }) => Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length),
+  ),
 });
 
 function validate({ data = {}, binaryData = {} }: ConfigMap): FieldError[] {

@@ -1,7 +1,7 @@
 import type { INamespace } from "kubernetes-models/v1/Namespace";
 import type { FieldError } from "../../field-error.ts";
 import { invalidField } from "../../field-error.ts";
-import { columnsOf } from "../columns.ts";
+import { columnsOf, text } from "../columns.ts";
 import { type DraftObject, defineResource } from "../kind.ts";
 import { validateKubeFinalizer, validateObjectMetaUpdate } from "../object-meta.ts";
 import { qualifiedName } from "../values/label.ts";
@@ -61,12 +61,7 @@ export const namespace = defineResource<INamespace>({
     },
   },
   selectableFields: { "status.phase": (object) => object.status?.phase ?? "" },
-  columns: columnsOf<INamespace>({
-    name: "Status",
-    type: "string",
-    description: "The status of the namespace",
-    value: (object) => object.status?.phase ?? "",
-  }),
+  columns: columnsOf<INamespace>(text("Status", ({ status }) => status?.phase ?? "")),
 });
 
 function validateFinalizer(finalizer: string, path: string): FieldError[] {

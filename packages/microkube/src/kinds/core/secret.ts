@@ -1,7 +1,7 @@
 import type { ISecret } from "kubernetes-models/v1/Secret";
 import type { FieldError } from "../../field-error.ts";
 import { forbiddenField, invalidField, required } from "../../field-error.ts";
-import { columnsOf } from "../columns.ts";
+import { columnsOf, text } from "../columns.ts";
 import { type DraftObject, defineResource } from "../kind.ts";
 import { tooLong } from "../object-meta.ts";
 import { immutable, sameMeaning } from "../values/equality.ts";
@@ -28,20 +28,8 @@ export const secret = defineResource<ISecret>({
   ],
   selectableFields: { type: ({ type }) => type ?? "" },
   columns: columnsOf<ISecret>(
-    {
-      name: "Type",
-      type: "string",
-      description:
-        "Used to facilitate programmatic handling of secret data. More info: https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
-      value: ({ type }) => type ?? "",
-    },
-    {
-      name: "Data",
-      type: "string",
-      description:
-        "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly non-string) data value here. Described in https://tools.ietf.org/html/rfc4648#section-4",
-      value: ({ data }) => Object.keys(data ?? {}).length,
-    },
+    text("Type", ({ type }) => type ?? ""),
+    text("Data", ({ data }) => Object.keys(data ?? {}).length),
   ),
 });
 
