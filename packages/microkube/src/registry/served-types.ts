@@ -3,6 +3,8 @@ import type { ResourceType } from "../kinds/resource-type.ts";
 
 /** The resources that are served: built-in ones for good, custom ones as they come and go. */
 export class ServedTypes implements ResourceTypes {
+  /** Those that were there from the start. */
+  readonly #builtIn: ReadonlySet<ResourceType>;
   readonly #types = new Set<ResourceType>();
   readonly #byPath = new Map<string, ResourceType>();
   readonly #byKind = new Map<string, ResourceType>();
@@ -11,6 +13,12 @@ export class ServedTypes implements ResourceTypes {
 
   constructor(types: Iterable<ResourceType> = []) {
     for (const type of types) this.#put(type);
+    this.#builtIn = new Set(this.#types);
+  }
+
+  /** Whether it came by a CustomResourceDefinition. */
+  isCustom(type: ResourceType): boolean {
+    return !this.#builtIn.has(type);
   }
 
   find(group: string, version: string, plural: string): ResourceType | undefined {

@@ -1,0 +1,1 @@
+export { type Microkube, type MicrokubeOptions, startMicrokube } from "./microkube.ts";

@@ -1,0 +1,149 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, type KubeObject, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
+import { clusterConfig, KubeClient } from "@fjord/kube";
+import { ClientCertificates, ClusterCredentials, RequestAuthenticator } from "./authentication/index.ts";
+import { builtInTypes } from "./kinds/index.ts";
+import { Registry, ServedTypes } from "./registry/index.ts";
+import { applyDefaults, builtInSchemas, Decoder, GoTypes } from "./schema/index.ts";
+import { ApiServer, Discovery, Health, ResourceHandler, ServerMetrics } from "./server/index.ts";
+import { Listener } from "./server/listener.ts";
+import { StatusError } from "./status-error.ts";
+import { SqliteStore } from "./store/index.ts";
+
+export interface MicrokubeOptions {
+  /** Where everything is kept. Without it, in memory only: gone with the process. */
+  readonly dataDir?: string;
+  /** Whether acknowledged writes survive the loss of power, too. @default "process" */
+  readonly survives?: "process" | "machine";
+  /** @default "127.0.0.1" */
+  readonly host?: string;
+  /** @default 0: any that is free */
+  readonly port?: number;
+  /** Names and addresses that clients reach it by, beyond `host` and localhost. */
+  readonly serverNames?: readonly string[];
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+}
+
+/** A control plane that runs. */
+export interface Microkube extends AsyncDisposable {
+  /** `https://127.0.0.1:6443`. */
+  readonly server: string;
+  /** The administrator's, as text. */
+  readonly kubeconfig: string;
+  /** The same in a file, where there is a `dataDir`. */
+  readonly kubeconfigPath: string | undefined;
+  readonly credentials: ClusterCredentials;
+  /** A client with the administrator's rights. Whoever takes it closes it. */
+  client(): KubeClient;
+  close(): Promise<void>;
+}
+
+const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
+const COMPACT_EVERY_MS = 15_000;
+const HISTORY_MS = 5 * 60_000;
+
+/** Starts a control plane in this process; many may run in one. Resolves when it serves. */
+export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Microkube> {
+  const { dataDir, survives = "process", host = "127.0.0.1", port = 0, serverNames = [] } = options;
+  const { clock = systemClock, random = Math.random, logger = silentLogger } = options;
+  if (dataDir !== undefined) await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const names = [...new Set([...serverNames, ...(host === "0.0.0.0" || host === "::" ? [] : [host])])];
+  const credentials = await ClusterCredentials.open({
+    clock,
+    serverNames: names,
+    ...(dataDir !== undefined && { folder: join(dataDir, "pki") }),
+  });
+  const path = dataDir === undefined ? ":memory:" : join(dataDir, "state.db");
+  const store = new SqliteStore({ path, survives });
+  const schemas = builtInSchemas();
+  const types = new ServedTypes(builtInTypes(schemas));
+  const registry = new Registry({ store, types, applyDefaults, clock, random, logger });
+  const authenticator = new RequestAuthenticator({
+    certificates: new ClientCertificates({ authority: credentials.clusterCa, clock }),
+  });
+  const metrics = new ServerMetrics();
+  const handler = new ResourceHandler({
+    registry,
+    schemas,
+    decoder: new Decoder(schemas, new GoTypes()),
+    connect: async () => {
+      throw new StatusError(501, "NotImplemented", "not yet");
+    },
+  });
+  let address = "";
+  const api = new ApiServer({
+    registry,
+    authenticator,
+    authorizer: { authorize: () => ({ allowed: true, reason: "" }) },
+    handler,
+    discovery: new Discovery(types),
+    health: new Health({ ping: () => undefined, etcd: () => undefined }),
+    metrics,
+    logger,
+    address: () => address,
+  });
+  const { clusterCa, frontProxyCa, server: certificate } = credentials;
+  const clientAuthorities = [clusterCa.certificate, frontProxyCa.certificate];
+  const listener = new Listener({ api, host, port, certificate, clientAuthorities });
+  await bootstrap(registry);
+  await listener.listen();
+  const shownHost = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  address = `${shownHost}:${listener.port}`;
+  const server = `https://${address}`;
+  const kubeconfig = await credentials.kubeconfig(server);
+  const kubeconfigPath = dataDir === undefined ? undefined : join(dataDir, "kubeconfig");
+  if (kubeconfigPath !== undefined) await writeFile(kubeconfigPath, kubeconfig, { mode: 0o600 });
+  const stopCompaction = compactRegularly(store, clock);
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    stopCompaction();
+    handler.close();
+    await listener.close();
+    await store.close();
+  };
+  const microkube: Microkube = {
+    server,
+    kubeconfig,
+    kubeconfigPath,
+    credentials,
+    client: () => new KubeClient(clusterConfig({ server, ca: clusterCa.certificate, ...credentials.admin })),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+    [Symbol.asyncDispose]: () => microkube.close(),
+  };
+  return microkube;
+}
+
+/** What every cluster has from its first moment. */
+async function bootstrap(registry: Registry): Promise<void> {
+  const type = registry.types.ofKind("", "Namespace");
+  if (type === undefined) return;
+  const missing = NAMESPACES.filter((name) => registry.get(type, "", name) === undefined);
+  await Promise.all(
+    missing.map((name) => {
+      const namespace: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+      return registry.create(type, "", namespace);
+    }),
+  );
+}
+
+/** Keeps the past as long as clients may need it to go on from where they were. */
+function compactRegularly(store: SqliteStore, clock: Clock): () => void {
+  const marks: { at: number; revision: number }[] = [];
+  let cancel = () => {};
+  const tick = () => {
+    const now = clock.now();
+    marks.push({ at: now, revision: store.revision });
+    let due: number | undefined;
+    while (marks[0] !== undefined && now - marks[0].at >= HISTORY_MS) due = marks.shift()?.revision;
+    if (due !== undefined) store.compact(due);
+    cancel = clock.after(COMPACT_EVERY_MS, tick);
+  };
+  cancel = clock.after(COMPACT_EVERY_MS, tick);
+  return () => cancel();
+}

@@ -1,0 +1,126 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Caller } from "../cluster.ts";
+import { badRequest, StatusError } from "../status-error.ts";
+import { type AnswerForm, PLAIN } from "./media-type.ts";
+
+/** As large as a request may be: what etcd would take, twice. */
+const LARGEST_BODY = 3 * 1024 * 1024;
+
+export interface Upgrade {
+  readonly socket: Duplex;
+  /** What came with the request already. */
+  readonly head: Buffer;
+}
+
+/** One request and its answer. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** As it was sent, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Where the client asks for another protocol on this connection. */
+  readonly upgrade: Upgrade | undefined;
+  readonly #warnings: string[] = [];
+  caller: Caller | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, upgrade?: Upgrade) {
+    this.upgrade = upgrade;
+    this.request = request;
+    this.response = response;
+    const url = request.url ?? "/";
+    const at = url.indexOf("?");
+    this.path = at < 0 ? url : url.slice(0, at);
+    this.query = new URLSearchParams(at < 0 ? "" : url.slice(at + 1));
+  }
+
+  get method(): string {
+    return this.request.method ?? "GET";
+  }
+
+  warn(text: string): void {
+    if (!this.#warnings.includes(text)) this.#warnings.push(text);
+  }
+
+  /** The whole body. Throws (413) where it is too large. */
+  async body(): Promise<Buffer> {
+    const declared = Number(this.request.headers["content-length"] ?? 0);
+    if (declared > LARGEST_BODY) throw tooLarge();
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of this.request as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > LARGEST_BODY) throw tooLarge();
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      if (error instanceof StatusError) throw error;
+      throw badRequest("the body of the request was cut off");
+    }
+    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
+  }
+
+  /** Sends text that is JSON, in the form that was asked for. */
+  async sendJson(code: number, text: string, form: AnswerForm = PLAIN): Promise<void> {
+    if (form.format === "yaml") {
+      const { stringify } = await import("yaml");
+      this.send(code, "application/yaml", stringify(JSON.parse(text)));
+    } else this.send(code, "application/json", this.#isForReading() ? pretty(text) : `${text}\n`);
+  }
+
+  async sendObject(code: number, object: unknown, form: AnswerForm = PLAIN): Promise<void> {
+    await this.sendJson(code, JSON.stringify(object), form);
+  }
+
+  send(code: number, type: string, body: string | Buffer): void {
+    const { response } = this;
+    if (response.headersSent || response.destroyed) return;
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    response.writeHead(code, { ...this.headers(type), "Content-Length": bytes.length });
+    response.end(this.method === "HEAD" ? undefined : bytes);
+  }
+
+  /** What every answer has. */
+  headers(type: string): Record<string, string | string[]> {
+    const headers: Record<string, string | string[]> = {
+      "Cache-Control": "no-cache, private",
+      "Content-Type": type,
+    };
+    if (this.#warnings.length > 0) headers.Warning = this.#warnings.map(warningHeader);
+    return headers;
+  }
+
+  async sendError(error: StatusError): Promise<void> {
+    const { retryAfterSeconds } = error.details ?? {};
+    if (retryAfterSeconds !== undefined && !this.response.headersSent) {
+      this.response.setHeader("Retry-After", String(retryAfterSeconds));
+    }
+    // What was not read of the body would be taken for the next request.
+    if (!this.request.complete && !this.response.headersSent) this.response.setHeader("Connection", "close");
+    await this.sendObject(error.code, error.status);
+  }
+
+  #isForReading(): boolean {
+    const asked = this.query.get("pretty");
+    if (asked !== null) return !["0", "false"].includes(asked);
+    const agent = this.request.headers["user-agent"] ?? "";
+    return agent.startsWith("curl") || agent.startsWith("Wget") || agent.startsWith("Mozilla/5.0");
+  }
+}
+
+const tooLarge = () =>
+  new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${LARGEST_BODY}`);
+
+function pretty(text: string): string {
+  return `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
+}
+
+/** RFC 7234, in the one form that clients of Kubernetes read. */
+function warningHeader(text: string): string {
+  const quoted = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+  // Headers are Latin-1 in Node and UTF-8 for the readers; line ends would be headers of their own.
+  const bytes = Buffer.from(quoted.replaceAll(/\p{Cc}/gu, " ")).toString("latin1");
+  return `299 - "${bytes}"`;
+}

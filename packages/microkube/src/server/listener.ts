@@ -1,0 +1,98 @@
+import type { RequestListener, Server } from "node:http";
+import { createServer as createHttps } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { CertificatePair } from "../authentication/index.ts";
+import { StatusError } from "../status-error.ts";
+import type { ApiServer } from "./api-server.ts";
+
+export interface ListenerOptions {
+  readonly api: ApiServer;
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly certificate: CertificatePair;
+  /** In PEM: whose certificates clients are asked for. */
+  readonly clientAuthorities: readonly string[];
+}
+
+/** The longest that a client may take to say what it wants. */
+const HEADERS_TIMEOUT_MS = 30_000;
+
+/** The server's port. TLS alone asks for a certificate; whether it holds is for authentication to say. */
+export class Listener {
+  readonly #server: Server;
+  readonly #open = new Set<Duplex>();
+  readonly #host: string;
+  readonly #port: number;
+
+  constructor({ api, host, port, certificate, clientAuthorities }: ListenerOptions) {
+    this.#host = host;
+    this.#port = port;
+    const http = { noDelay: true, keepAlive: true, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 };
+    const tls = {
+      ...certificate,
+      ca: [...clientAuthorities],
+      requestCert: true,
+      rejectUnauthorized: false,
+      ALPNProtocols: ["http/1.1"],
+    };
+    this.#server = createHttps({ ...http, ...tls, maxHeaderSize: 64 * 1024 }, api.handle as RequestListener);
+    this.#server.keepAliveTimeout = 180_000;
+    this.#server.maxRequestsPerSocket = 0;
+    this.#server.on("upgrade", api.upgrade);
+    this.#server.on("connection", (socket) => this.#track(socket));
+    this.#server.on("secureConnection", (socket: Duplex) => this.#track(socket));
+    this.#server.on("clientError", refuse);
+    // Both are answers to clients, not troubles of ours.
+    this.#server.on("tlsClientError", () => {});
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(this.#port, this.#host, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Takes no more, lets requests under way end for a moment, then cuts. */
+  async close(graceMs = 500): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    const cut = setTimeout(() => {
+      for (const socket of this.#open) socket.destroy();
+    }, graceMs);
+    await closed;
+    clearTimeout(cut);
+  }
+
+  #track(socket: Duplex): void {
+    this.#open.add(socket);
+    socket.on("close", () => this.#open.delete(socket));
+    socket.on("error", () => socket.destroy());
+  }
+}
+
+/** What is no HTTP gets an answer that is: a Status, and the end of the connection. */
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? new StatusError(431, "BadRequest", "the request's headers are too large")
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? new StatusError(408, "Timeout", "the request was not sent in time")
+        : new StatusError(400, "BadRequest", "the request is not valid HTTP");
+  const body = `${JSON.stringify(status.status)}\n`;
+  const head = `HTTP/1.1 ${status.code} Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
+  socket.end(head + body, () => socket.destroy());
+}
