@@ -5,7 +5,7 @@ import { ManualClock } from "@fjord/base/testing";
 import { defaultRemoteTiming, Heartbeat } from "./heartbeat.ts";
 
 /** A heartbeat on a clock that only the test moves, and what it was told. */
-function start(options: { used?: () => boolean } = {}) {
+function start(options: { used?: () => boolean; received?: () => number } = {}) {
   const clock = new ManualClock();
   const questions: PromiseWithResolvers<string>[] = [];
   const told: string[] = [];
@@ -19,7 +19,9 @@ function start(options: { used?: () => boolean } = {}) {
       questions.push(question);
       return question.promise;
     },
-    onHeard: (report) => void told.push(`heard ${report}`),
+    ...(options.received && { received: options.received }),
+    onHeard: (report, slow) => void told.push(`heard ${report}${slow ? ", slowly" : ""}`),
+    onSlow: () => void told.push("slow"),
     onUnheard: (error, since) => void told.push(`lost since ${since - began}: ${(error as Error).name}`),
   });
   const began = clock.now();
@@ -111,5 +113,69 @@ describe("a heartbeat", () => {
     await answer("b");
     await pass(100_000);
     assert.equal(questions.length, 2);
+  });
+
+  test("hears an answer that comes late, of a site that it took for lost", async () => {
+    const { heartbeat, questions, answer, pass, told } = start();
+    heartbeat.refresh();
+    await answer("a");
+    await pass(800);
+    for (const ms of [750, 50, 0, 750, 50]) await pass(ms);
+    assert.equal(told.at(-1), "lost since 800: TimedOut");
+    questions[1]?.resolve("late");
+    await pass(0);
+    assert.equal(told.at(-1), "heard late, slowly");
+  });
+
+  test("once used to a site that takes two seconds for each answer, does not lose it", async () => {
+    const { heartbeat, questions, answer, pass, told } = start();
+    heartbeat.refresh();
+    await answer("first");
+    const asked = new Map<number, number>();
+    for (let now = 0; now < 30_000; now += 50) {
+      await pass(50);
+      questions.forEach((question, index) => {
+        const since = asked.get(index) ?? now;
+        asked.set(index, since);
+        if (now - since >= 2_000) question.resolve(`${index}`);
+      });
+    }
+    assert.ok(told.length > 10);
+    const used = told.findIndex((each) => each.endsWith("slowly"));
+    assert.ok(used > 0);
+    assert.deepEqual(
+      told.slice(used).filter((each) => !each.startsWith("heard")),
+      [],
+    );
+  });
+
+  test("calls a site slow, and not lost, while other bytes of it come", async () => {
+    let bytes = 0;
+    const { heartbeat, answer, pass, told } = start({ received: () => bytes });
+    heartbeat.refresh();
+    await answer("a");
+    await pass(800);
+    for (let i = 0; i < 5; i++) {
+      bytes += 100;
+      for (const ms of [750, 50, 0]) await pass(ms);
+    }
+    assert.deepEqual(told, ["heard a", ...Array.from({ length: 5 }, () => "slow")]);
+    for (const ms of [750, 50, 0, 750, 50, 0, 750, 50]) await pass(ms);
+    assert.match(told.at(-1) ?? "", /^lost since/);
+  });
+
+  test("leaves few questions open, none of them for ever", async () => {
+    const { heartbeat, questions, pass } = start();
+    const open = new Set<number>();
+    heartbeat.refresh();
+    for (let i = 0; i < 60; i++) {
+      questions.forEach((question, index) => {
+        if (open.has(index)) return;
+        open.add(index);
+        question.promise.catch(() => {}).finally(() => open.delete(index));
+      });
+      await pass(400);
+      assert.ok(open.size <= 4, `${open.size} are open`);
+    }
   });
 });

@@ -18,20 +18,35 @@ export const defaultRemoteTiming: RemoteTiming = { beatMs: 800, timeoutMs: 750, 
 const LOST_AFTER = 2;
 /** Where we are late ourselves, the answer may be there and not read yet. */
 const LATE_MS = 50;
+/** An answer that is overdue is still listened for: one that comes at all comes from a site that is there. */
+const PATIENT_MS = 10_000;
+/** So many questions are left open beside the newest. */
+const MOST_OVERDUE = 2;
+/** The most that a site that answers slowly is given before a question counts as asked in vain: loss is still seen soon. */
+const SLOWEST_MS = 1_200;
 
 export interface HeartbeatOptions<Report> {
   readonly means: Omit<Means, "metrics">;
   readonly timing: RemoteTiming;
   readonly used: () => boolean;
   readonly ask: (signal: AbortSignal) => Promise<Report>;
-  readonly onHeard: (report: Report) => void;
+  /** How many bytes have come from the site so far, by whatever connection. */
+  readonly received?: () => number;
+  readonly onHeard: (report: Report, slow: boolean) => void;
+  /** Told of an answer that is overdue while other bytes come. */
+  readonly onSlow?: () => void;
   /** Told of each failure that counts, and when the first of those in a row began. */
   readonly onUnheard: (error: unknown, since: number) => void;
 }
 
-/** Asks again and again, one question at a time. */
+/** Asks again and again; one question at a time, but for those that are overdue. */
 export class Heartbeat<Report> {
   readonly #options: HeartbeatOptions<Report>;
+  readonly #overdue = new Map<number, AbortController>();
+  #asked = 0;
+  #answered = 0;
+  /** How long an answer may take: more where it has taken more before. */
+  #allowanceMs: number;
   #failures = 0;
   #firstFailure = 0;
   #everHeard = false;
@@ -42,6 +57,7 @@ export class Heartbeat<Report> {
 
   constructor(options: HeartbeatOptions<Report>) {
     this.#options = options;
+    this.#allowanceMs = options.timing.timeoutMs;
   }
 
   /** Asks now, and from then on; the question under way is followed by another one. */
@@ -58,41 +74,95 @@ export class Heartbeat<Report> {
   stop(): void {
     this.#stopped = true;
     this.#cancel();
+    this.#giveUpBefore(Number.POSITIVE_INFINITY);
   }
 
   async #beat(): Promise<void> {
-    const { clock } = this.#options.means;
+    const { means, received = () => 0 } = this.#options;
+    const { clock } = means;
     this.#asking = true;
     this.#again = false;
     const began = clock.now();
+    const before = received();
     try {
-      const report = await this.#ask();
-      if (this.#stopped) return;
-      this.#failures = 0;
-      this.#everHeard = true;
-      this.#options.onHeard(report);
+      await this.#ask(++this.#asked, began);
     } catch (error) {
       if (this.#stopped) return;
-      if (this.#failures++ === 0) this.#firstFailure = began;
-      if (this.#failures >= LOST_AFTER || !this.#everHeard) this.#options.onUnheard(error, this.#firstFailure);
+      const isSlow = error instanceof TimedOut && received() > before && this.#isThere;
+      if (isSlow) this.#slow();
+      else this.#failed(error, began);
     } finally {
       this.#asking = false;
     }
+    if (this.#stopped) return;
     this.#cancel = clock.after(this.#again ? 0 : this.#pause(clock.now() - began), () => void this.#beat());
   }
 
-  async #ask(): Promise<Report> {
-    const { timing, means, ask } = this.#options;
-    const late = new AbortController();
-    const onLate = () => late.abort(new TimedOut(timing.timeoutMs));
-    let cancel = means.clock.after(timing.timeoutMs, () => {
-      cancel = means.clock.after(LATE_MS, onLate);
+  get #isThere(): boolean {
+    return this.#everHeard && this.#failures < LOST_AFTER;
+  }
+
+  /** Resolves with the answer. Throws where there is none yet, and goes on listening for it. */
+  async #ask(number: number, began: number): Promise<void> {
+    const { means, ask } = this.#options;
+    const { clock } = means;
+    const over = new AbortController();
+    const answer = ask(over.signal).then((report) => this.#heard(number, report, clock.now() - began));
+    const allowanceMs = this.#allowanceMs;
+    const late = Promise.withResolvers<never>();
+    let cancel = clock.after(allowanceMs, () => {
+      cancel = clock.after(LATE_MS, () => late.reject(new TimedOut(allowanceMs)));
     });
     try {
-      return await ask(late.signal);
+      await Promise.race([answer, late.promise]);
+    } catch (error) {
+      if (error instanceof TimedOut) this.#goOnListening(number, answer, over);
+      throw error;
     } finally {
       cancel();
     }
+  }
+
+  #goOnListening(number: number, answer: Promise<void>, over: AbortController): void {
+    // Whatever becomes of it, nobody waits for it.
+    const ended = answer.catch(() => {});
+    if (this.#stopped || this.#overdue.size >= MOST_OVERDUE) {
+      over.abort(new TimedOut(this.#allowanceMs));
+      return;
+    }
+    this.#overdue.set(number, over);
+    const cancel = this.#options.means.clock.after(PATIENT_MS, () => over.abort(new TimedOut(PATIENT_MS)));
+    void ended.then(() => {
+      cancel();
+      this.#overdue.delete(number);
+    });
+  }
+
+  #giveUpBefore(number: number): void {
+    for (const [each, over] of this.#overdue) if (each < number) over.abort(new Error("a later answer came first"));
+  }
+
+  #heard(number: number, report: Report, tookMs: number): void {
+    if (this.#stopped || number < this.#answered) return;
+    this.#answered = number;
+    this.#giveUpBefore(number);
+    this.#failures = 0;
+    this.#everHeard = true;
+    const { timeoutMs } = this.#options.timing;
+    const isSlow = tookMs > timeoutMs + LATE_MS;
+    const usual = isSlow ? tookMs * 1.5 : this.#allowanceMs * 0.9;
+    this.#allowanceMs = Math.max(timeoutMs, Math.min(usual, SLOWEST_MS));
+    this.#options.onHeard(report, isSlow);
+  }
+
+  #slow(): void {
+    this.#failures = 0;
+    this.#options.onSlow?.();
+  }
+
+  #failed(error: unknown, began: number): void {
+    if (this.#failures++ === 0) this.#firstFailure = began;
+    if (!this.#isThere) this.#options.onUnheard(error, this.#firstFailure);
   }
 
   #pause(spent: number): number {

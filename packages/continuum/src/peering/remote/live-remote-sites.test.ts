@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, describe, test } from "node:test";
 import { ConnectionError } from "@fjord/kube";
 import { PeerRefused } from "../../peer-refused-error.ts";
@@ -172,6 +174,29 @@ describe("a remote site", () => {
     await until(remote, () => remote.report?.published.name === "last-word");
   });
 
+  test("that takes long to shake hands is reached all the same", async () => {
+    await using relay = await slowRelay(endpoint, (chunk) => (chunk === 0 ? 3_500 : 0));
+    const { remote } = consume([relay.endpoint]);
+    await until(remote, () => remote.reachability.reachable);
+    assert.ok(relay.connections > 1, "the first were given up");
+  });
+
+  test("that answers slowly is slow, and not away", async () => {
+    let delayMs = 0;
+    await using relay = await slowRelay(endpoint, () => delayMs);
+    const { remote } = consume([relay.endpoint]);
+    await until(remote, () => remote.reachability.reachable);
+    const seen = new Set<boolean>();
+    remote.onChange(() => seen.add(remote.reachability.reachable));
+    delayMs = 800;
+    await until(remote, () => /slow/.test(remote.reachability.message));
+    name = "slow-sound";
+    await until(remote, () => remote.report?.published.name === "slow-sound");
+    assert.deepEqual([...seen], [true]);
+    delayMs = 0;
+    await until(remote, () => remote.reachability.message === "it answers");
+  });
+
   test("goes with its Site object", async () => {
     const { remotes, remote, sites } = consume([endpoint]);
     await until(remote, () => remote.reachability.reachable);
@@ -183,3 +208,36 @@ describe("a remote site", () => {
     await assert.rejects(remote.call("GET", "/site"));
   });
 });
+
+/** A way to a server on which each piece of its answers takes as long as `delay` says. */
+async function slowRelay(target: string, delay: (chunk: number) => number) {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    connections++;
+    const far = connect(Number(new URL(target).port), "127.0.0.1");
+    let chunk = 0;
+    let due = 0;
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => {}).on("close", () => [near, far].forEach((each) => void each.destroy()));
+    }
+    near.pipe(far);
+    far.on("data", (data) => {
+      due = Math.max(due, Date.now() + delay(chunk++));
+      setTimeout(() => near.writable && near.write(data), due - Date.now()).unref();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    endpoint: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return connections;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

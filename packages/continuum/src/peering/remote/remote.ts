@@ -9,7 +9,7 @@ import { failureReason } from "./failure-reason.ts";
 import { Heartbeat, type RemoteTiming } from "./heartbeat.ts";
 import { checkRefusal, checkSiteReport } from "./report-check.ts";
 import { sameReport } from "./same-report.ts";
-import { Way, type WayOptions } from "./way.ts";
+import { LONGEST_CONNECT_MS, Way, type WayOptions } from "./way.ts";
 
 export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs" | "clock"> {
   readonly means: Omit<Means, "metrics">;
@@ -46,7 +46,7 @@ export class Remote implements RemoteSite {
   #heardBefore = new Map<Duplex, number>();
 
   constructor(options: RemoteOptions) {
-    const { id, timing, means } = options;
+    const { id, means } = options;
     this.id = id;
     this.#options = options;
     this.#way = new Way({ ...options, clock: means.clock, connectTimeoutMs: 3_000 });
@@ -55,7 +55,9 @@ export class Remote implements RemoteSite {
     this.#heartbeat = new Heartbeat({
       ...options,
       ask: async (signal) => checkSiteReport(await this.#call("GET", "/site", undefined, signal), id),
-      onHeard: (report) => this.#heard(report),
+      received: () => this.#way.received(),
+      onHeard: (report, isSlow) => this.#heard(report, isSlow),
+      onSlow: () => this.#slow(),
       onUnheard: (error, firstFailure) => this.#unheard(error, firstFailure),
     });
     this.#calls = new Transport(
@@ -63,7 +65,7 @@ export class Remote implements RemoteSite {
       {
         connect: (signal) => this.#way.connect(signal),
         connections: 4,
-        connectTimeoutMs: Math.max(3_000, timing.timeoutMs),
+        connectTimeoutMs: LONGEST_CONNECT_MS,
         maxBodyBytes: LARGEST_BODY,
         requestTimeoutMs: 30_000,
         closeGraceMs: 0,
@@ -77,7 +79,8 @@ export class Remote implements RemoteSite {
     this.#kube ??= new KubeClient(
       { server: `https://${this.id}${KUBE_PREFIX}`, namespace: "default", tls: {} },
       {
-        connectTimeoutMs: 5_000,
+        // A site that is away is not dialled at all, and one that is there may take its time.
+        connectTimeoutMs: LONGEST_CONNECT_MS,
         closeGraceMs: 0,
         // Its owner may mean us ill: nobody waits for ever, nor takes whatever comes.
         headersTimeoutMs: 20_000,
@@ -147,17 +150,26 @@ export class Remote implements RemoteSite {
     return this.#way.connect(signal);
   }
 
-  #heard(report: SiteReport): void {
+  #heard(report: SiteReport, isSlow: boolean): void {
     const now = this.#options.means.clock.now();
     const before = this.#reachability;
     const reason = this.#way.tunnelled ? "Tunnelled" : "Dialled";
     const since = before.reachable ? before.since : now;
-    const message = reason === "Dialled" ? "it answers" : "it answers over a connection that it opened";
+    const answers = reason === "Dialled" ? "it answers" : "it answers over a connection that it opened";
+    const message = isSlow ? `${answers}, slowly` : answers;
     this.#reachability = { reachable: true, since, lastHeard: now, reason, message };
     const changed = this.#report === undefined || !sameReport(this.#report, report);
     if (changed) this.#report = report;
     if (!before.reachable) this.#returned();
-    if (changed || !before.reachable || before.reason !== reason) this.#tell();
+    if (changed || !before.reachable || before.reason !== reason || before.message !== message) this.#tell();
+  }
+
+  /** It does not answer in time, and yet something comes from it. */
+  #slow(): void {
+    const before = this.#reachability;
+    if (!before.reachable || before.message === SLOW) return;
+    this.#reachability = { ...before, message: SLOW };
+    this.#tell();
   }
 
   #unheard(error: unknown, firstFailure: number): void {
@@ -214,6 +226,7 @@ export class Remote implements RemoteSite {
   }
 }
 
+const SLOW = "it is slow to answer, and yet heard";
 const NOT_ASKED = "it has not been asked yet";
 const JSON_TYPE = "application/json";
 const LARGEST_ANSWER = 64 * 1024 * 1024;

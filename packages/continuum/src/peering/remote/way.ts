@@ -11,21 +11,35 @@ export interface WayOptions {
   readonly site: () => Site | undefined;
   readonly tls: PeerTls;
   readonly parked?: ParkedConnections;
+  /** How long a connection may take at first. Where none came about in that time, the next ones are given more. */
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
 }
 
+/** The most that a connection is ever given: a machine that is busy beyond measure shakes hands within that. */
+export const LONGEST_CONNECT_MS = 24_000;
+
 /** A connection that takes longer than this may have lost its first packet: another one is tried beside it. */
 const SECOND_TRY_MS = 700;
+/** More at once would be one more burden on whoever is slow. The first of them is never given up for a later one. */
+const MOST_TRIES = 4;
 
 /** How a site is reached: dialled at one of its endpoints, or over a connection that it has parked here. */
 export class Way {
   readonly #options: WayOptions;
   readonly #open = new Set<Duplex>();
   #worked: string | undefined;
+  #patienceMs: number;
+  #receivedBefore = 0;
 
   constructor(options: WayOptions) {
     this.#options = options;
+    this.#patienceMs = options.connectTimeoutMs;
+  }
+
+  /** How many bytes have come so far, by all connections together. */
+  received(): number {
+    return this.#open.values().reduce((sum, socket) => sum + bytesOf(socket), this.#receivedBefore);
   }
 
   /** Whether it is asked over connections that it opens itself. */
@@ -36,7 +50,10 @@ export class Way {
   async connect(signal: AbortSignal): Promise<Duplex> {
     const socket = this.tunnelled ? await this.#take(signal) : await this.#dial(signal);
     this.#open.add(socket);
-    socket.once("close", () => this.#open.delete(socket));
+    socket.once("close", () => {
+      this.#open.delete(socket);
+      this.#receivedBefore += bytesOf(socket);
+    });
     return socket;
   }
 
@@ -64,26 +81,35 @@ export class Way {
     // The one that worked last comes first.
     const order = endpoints.toSorted((a, b) => Number(b === this.#worked) - Number(a === this.#worked));
     const failures: unknown[] = [];
+    const { clock, connectTimeoutMs } = this.#options;
+    const began = clock.now();
     for (const endpoint of order) {
+      const from = clock.now();
       try {
         const socket = await this.#race(endpoint, signal);
         this.#worked = endpoint;
+        // Whoever has taken long may take long again.
+        this.#patienceMs = Math.min(Math.max(connectTimeoutMs, 2 * (clock.now() - from)), LONGEST_CONNECT_MS);
         return socket;
       } catch (error) {
         if (signal.aborted) throw error;
         failures.push(error);
       }
     }
+    // It may be there, and have had no time to say so.
+    const wasInTime = clock.now() - began < this.#patienceMs;
+    if (!wasInTime) this.#patienceMs = Math.min(2 * this.#patienceMs, LONGEST_CONNECT_MS);
     throw failures.length === 1 ? failures[0] : new NoWay("no endpoint took a connection", { cause: failures[0] });
   }
 
   /** The first connection that comes about; a network that has just healed is not waited for by an old attempt alone. */
   async #race(endpoint: string, signal: AbortSignal): Promise<TLSSocket> {
-    const { tls, id, clock, connectTimeoutMs: timeoutMs } = this.#options;
+    const { tls, id, clock } = this.#options;
+    const timeoutMs = this.#patienceMs;
     const over = new AbortController();
-    const any = AbortSignal.any([signal, over.signal]);
-    const attempts: Promise<TLSSocket>[] = [];
+    const live: AbortController[] = [];
     return await new Promise<TLSSocket>((resolve, reject) => {
+      let begun = 0;
       let failed = 0;
       let cancel = () => {};
       const finish = () => {
@@ -91,9 +117,15 @@ export class Way {
         over.abort(DECIDED);
       };
       const attempt = () => {
-        const left = timeoutMs - attempts.length * SECOND_TRY_MS;
-        const dialled = tls.connect(endpoint, id, { signal: any, timeoutMs: left });
-        attempts.push(dialled);
+        const left = timeoutMs - begun * SECOND_TRY_MS;
+        const own = new AbortController();
+        if (live.length >= MOST_TRIES) live.splice(1, 1)[0]?.abort(DECIDED);
+        live.push(own);
+        const dialled = tls.connect(endpoint, id, {
+          signal: AbortSignal.any([signal, over.signal, own.signal]),
+          timeoutMs: left,
+        });
+        begun++;
         dialled.then(
           (socket) => {
             if (over.signal.aborted) return void socket.destroy();
@@ -101,7 +133,9 @@ export class Way {
             resolve(socket);
           },
           (error) => {
-            if (++failed < attempts.length) return;
+            const index = live.indexOf(own);
+            if (index >= 0) live.splice(index, 1);
+            if (++failed < begun) return;
             finish();
             reject(error);
           },
@@ -111,6 +145,10 @@ export class Way {
       attempt();
     });
   }
+}
+
+function bytesOf(socket: Duplex): number {
+  return (socket as { bytesRead?: number }).bytesRead ?? 0;
 }
 
 /** For the attempts that came second; nobody hears it. */
