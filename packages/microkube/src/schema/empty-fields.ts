@@ -50,3 +50,51 @@ function alwaysThere(properties: NonNullable<Schema["properties"]>): readonly [s
   known.set(properties, fields);
   return fields;
 }
+
+/** The same, of an object that stays as it is: the result shares with it whatever was in that form already. */
+export function withEmptyFieldsSettled(value: unknown, schema: Schema): unknown {
+  if (typeof value !== "object" || value === null || schema.preserveUnknown || !holdsFields(schema)) return value;
+  const { properties, additionalProperties, items } = schema;
+  if (Array.isArray(value)) return items === undefined || !holdsFields(items) ? value : settledList(value, items);
+  if (properties !== undefined) return settledFields(value as Record<string, unknown>, properties);
+  if (additionalProperties === undefined || !holdsFields(additionalProperties)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, withEmptyFieldsSettled(one, additionalProperties)]),
+  );
+}
+
+function settledList(list: readonly unknown[], items: Schema): readonly unknown[] {
+  const settled = list.map((one) => withEmptyFieldsSettled(one, items));
+  return settled.every((one, index) => one === list[index]) ? list : settled;
+}
+
+function settledFields(
+  object: Record<string, unknown>,
+  properties: NonNullable<Schema["properties"]>,
+): Record<string, unknown> {
+  let result = object;
+  const own = () => {
+    if (result === object) result = { ...object };
+    return result;
+  };
+  for (const name of Object.keys(object)) {
+    const schema = properties[name];
+    if (schema === undefined) continue;
+    const value = object[name];
+    if (
+      value === undefined ||
+      (value === null && schema.empty !== "null") ||
+      (value !== null && isLeftOut(value, schema))
+    ) {
+      delete own()[name];
+      continue;
+    }
+    const settled = withEmptyFieldsSettled(value, schema);
+    if (settled !== value) own()[name] = settled;
+  }
+  for (const [name, schema] of alwaysThere(properties)) {
+    if (result[name] !== undefined) continue;
+    own()[name] = schema.empty === "null" ? null : withEmptyFieldsSettled(zeroOf(schema), schema);
+  }
+  return result;
+}

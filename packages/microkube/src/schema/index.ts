@@ -9,7 +9,7 @@ export {
   type GroupVersionKind,
 } from "./decode.ts";
 export { applyDefaults } from "./defaults.ts";
-export { settleEmptyFields } from "./empty-fields.ts";
+export { settleEmptyFields, withEmptyFieldsSettled } from "./empty-fields.ts";
 export { GoTypes } from "./go-types.ts";
 export { canonicalQuantity } from "./quantity.ts";
 export type { Schema, Schemas } from "./schema.ts";
