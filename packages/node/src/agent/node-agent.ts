@@ -26,6 +26,7 @@ import {
   type Taint,
 } from "../registration/index.ts";
 import type { Runtime } from "../runtime/index.ts";
+import { type ServiceOptions, serviceParts } from "../services/index.ts";
 import type { NodeStore } from "../store/index.ts";
 import { LocalVolumes } from "../volumes/index.ts";
 import { NodeBackend } from "./node-backend.ts";
@@ -56,6 +57,8 @@ export interface NodeAgentOptions {
   readonly cgroupRoot: string;
   readonly evictionThresholds: readonly Threshold[];
   readonly kubeletApi: KubeletApiOptions;
+  /** On a site without kube-proxy. @default none are served */
+  readonly services?: ServiceOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -232,6 +235,9 @@ export class NodeAgent {
       eviction,
       ...collectors,
       rotator,
+      ...(options.services === undefined
+        ? []
+        : serviceParts({ ...shared, ...options.services, nodeName, nodeAddresses: addresses, clusterDomain })),
     ];
   }
 }

@@ -6,6 +6,7 @@ import {
   cgroupOption,
   countOption,
   domainOption,
+  endpointOption,
   labelsOption,
   nodeNameOption,
   resourcesOption,
@@ -64,4 +65,14 @@ test("a wrong value is refused with the option, the value and the reason", () =>
     [() => nodeNameOption("--node-name", "a b"), /the name of a node/],
   ];
   for (const [refused, words] of refusals) assert.throws(refused, { message: words });
+});
+
+test("an address may come with a port", () => {
+  assert.deepEqual(endpointOption("--serve-dns", "127.96.0.10", 53), { address: "127.96.0.10", port: 53 });
+  assert.deepEqual(endpointOption("--serve-dns", "127.96.0.10:5353", 53), { address: "127.96.0.10", port: 5353 });
+  assert.deepEqual(endpointOption("--serve-dns", "[fd00::1]:5353", 53), { address: "fd00::1", port: 5353 });
+  assert.deepEqual(endpointOption("--serve-dns", "fd00::1", 53), { address: "fd00::1", port: 53 });
+  for (const wrong of ["", "dns", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:99999", ":53"]) {
+    assert.throws(() => endpointOption("--serve-dns", wrong, 53), /--serve-dns/);
+  }
 });

@@ -44,6 +44,14 @@ export function addressesOption(option: string, texts: readonly string[]): strin
   return addresses;
 }
 
+/** `ADDRESS` or `ADDRESS:PORT`; an address of the sixth version with a port is in brackets. */
+export function endpointOption(option: string, text: string, defaultPort: number): { address: string; port: number } {
+  if (isIP(text) !== 0) return { address: text, port: defaultPort };
+  const [, address = "", port = ""] = /^\[?([^\]]*)\]?:(\d+)$/.exec(text) ?? [];
+  if (isIP(address) === 0) throw invalid(option, text, "is not an IP address with an optional port");
+  return { address, port: countOption(option, port, 1, 65_535) };
+}
+
 export function countOption(option: string, text: string, least: number, most: number): number {
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!(count >= least && count <= most)) throw invalid(option, text, `is not a number from ${least} to ${most}`);

@@ -8,6 +8,7 @@ import { defaultHardThresholds, parseThresholds, type Threshold } from "../machi
 import type { ResourcePlan } from "../machine/index.ts";
 import { addressTowards } from "../machine/node-address.ts";
 import { type BootstrapOptions, joinCluster } from "../registration/index.ts";
+import type { ServiceOptions } from "../services/index.ts";
 import { NodeStore } from "../store/index.ts";
 import { InvalidNodeOption } from "./errors.ts";
 import { fileOption } from "./file-option.ts";
@@ -17,6 +18,7 @@ import {
   cgroupOption,
   countOption,
   domainOption,
+  endpointOption,
   labelsOption,
   nodeNameOption,
   resourcesOption,
@@ -62,6 +64,8 @@ interface RunFlags {
   clusterDns: string[];
   clusterDomain: string;
   resolvConf?: string;
+  services: "none" | ServiceOptions["mode"];
+  serveDns?: string;
   cgroupRoot: string;
   address?: string;
   port: string;
@@ -109,6 +113,12 @@ export function addRun(program: Command, context: CommandContext): void {
     .option("--cluster-dns <address>", "address of the cluster's DNS service", several, [])
     .option("--cluster-domain <name>", "the cluster's domain", "cluster.local")
     .option("--resolv-conf <file>", `resolver settings for pods of dnsPolicy Default (default: ${RESOLVER_FILE})`)
+    .addOption(
+      new Option("--services <how>", "serve Services on this node, where the cluster has no kube-proxy")
+        .choices(["none", "userspace", "nftables"])
+        .default("none"),
+    )
+    .option("--serve-dns <address[:port]>", "serve the cluster's names there; needs --services")
     .option("--cgroup-root <path>", "control group below which pods are", "")
     .option("--eviction-hard <thresholds>", "when pods are evicted at once", defaultHardThresholds)
     .option("--address <address>", "where the kubelet API listens (default: everywhere)")
@@ -139,6 +149,7 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
   const clusterDomain = domainOption("--cluster-domain", flags.clusterDomain);
   const cgroupRoot = cgroupOption("--cgroup-root", flags.cgroupRoot);
   const hostDns = parseResolverFile(await resolverText(flags.resolvConf));
+  const services = servicesOption(flags, hostDns.servers);
   const kubeletApi = await kubeletApiOptions(flags, port);
   const bootstrap = await bootstrapOptions(flags);
   // Before anything is touched or asked for that another node on the same directory might use.
@@ -175,6 +186,7 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
     resources,
     evictionThresholds,
     kubeletApi,
+    ...(services && { services }),
     clusterDns,
     clusterDomain,
     hostDns,
@@ -191,6 +203,17 @@ async function runNode(flags: RunFlags, context: CommandContext): Promise<void> 
 async function resolverText(file: string | undefined): Promise<string> {
   if (file !== undefined) return await fileOption("--resolv-conf", file);
   return await readFile(RESOLVER_FILE, "utf8").catch(() => "");
+}
+
+/** Names that are not the cluster's are asked of the machine's own servers. */
+function servicesOption({ services, serveDns }: RunFlags, upstreams: readonly string[]): ServiceOptions | undefined {
+  if (services === "none") {
+    if (serveDns === undefined) return undefined;
+    throw new InvalidNodeOption({ option: "--serve-dns", value: serveDns, reason: "it needs --services" });
+  }
+  if (serveDns === undefined) return { mode: services };
+  const dns = endpointOption("--serve-dns", serveDns, 53);
+  return { mode: services, dns: { ...dns, upstreams: upstreams.filter((server) => server !== dns.address) } };
 }
 
 /** What is kept free by eviction cannot be promised to pods. */
