@@ -1,14 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, type KubeObject, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
+import { type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import { clusterConfig, KubeClient } from "@fjord/kube";
-import { ClientCertificates, ClusterCredentials, RequestAuthenticator } from "./authentication/index.ts";
-import { builtInTypes } from "./kinds/index.ts";
-import { Registry, ServedTypes } from "./registry/index.ts";
-import { applyDefaults, builtInSchemas, Decoder, GoTypes } from "./schema/index.ts";
-import { ApiServer, Discovery, Health, ResourceHandler, ServerMetrics } from "./server/index.ts";
+import { ApiPlane } from "./api-plane.ts";
+import { ClusterCredentials } from "./authentication/index.ts";
 import { Listener } from "./server/listener.ts";
-import { StatusError } from "./status-error.ts";
 import { SqliteStore } from "./store/index.ts";
 
 export interface MicrokubeOptions {
@@ -41,7 +37,6 @@ export interface Microkube extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 const COMPACT_EVERY_MS = 15_000;
 const HISTORY_MS = 5 * 60_000;
 
@@ -58,37 +53,12 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   });
   const path = dataDir === undefined ? ":memory:" : join(dataDir, "state.db");
   const store = new SqliteStore({ path, survives });
-  const schemas = builtInSchemas();
-  const types = new ServedTypes(builtInTypes(schemas));
-  const registry = new Registry({ store, types, applyDefaults, clock, random, logger });
-  const authenticator = new RequestAuthenticator({
-    certificates: new ClientCertificates({ authority: credentials.clusterCa, clock }),
-  });
-  const metrics = new ServerMetrics();
-  const handler = new ResourceHandler({
-    registry,
-    schemas,
-    decoder: new Decoder(schemas, new GoTypes()),
-    connect: async () => {
-      throw new StatusError(501, "NotImplemented", "not yet");
-    },
-  });
   let address = "";
-  const api = new ApiServer({
-    registry,
-    authenticator,
-    authorizer: { authorize: () => ({ allowed: true, reason: "" }) },
-    handler,
-    discovery: new Discovery(types),
-    health: new Health({ ping: () => undefined, etcd: () => undefined }),
-    metrics,
-    logger,
-    address: () => address,
-  });
+  const plane = new ApiPlane({ store, credentials, clock, random, logger, address: () => address });
   const { clusterCa, frontProxyCa, server: certificate } = credentials;
   const clientAuthorities = [clusterCa.certificate, frontProxyCa.certificate];
-  const listener = new Listener({ api, host, port, certificate, clientAuthorities });
-  await bootstrap(registry);
+  const listener = new Listener({ api: plane.server, host, port, certificate, clientAuthorities });
+  await plane.start();
   await listener.listen();
   const shownHost = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   address = `${shownHost}:${listener.port}`;
@@ -100,7 +70,7 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   let closing: Promise<void> | undefined;
   const close = async () => {
     stopCompaction();
-    handler.close();
+    plane.close();
     await listener.close();
     await store.close();
   };
@@ -117,19 +87,6 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     [Symbol.asyncDispose]: () => microkube.close(),
   };
   return microkube;
-}
-
-/** What every cluster has from its first moment. */
-async function bootstrap(registry: Registry): Promise<void> {
-  const type = registry.types.ofKind("", "Namespace");
-  if (type === undefined) return;
-  const missing = NAMESPACES.filter((name) => registry.get(type, "", name) === undefined);
-  await Promise.all(
-    missing.map((name) => {
-      const namespace: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
-      return registry.create(type, "", namespace);
-    }),
-  );
 }
 
 /** Keeps the past as long as clients may need it to go on from where they were. */

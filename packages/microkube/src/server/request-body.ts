@@ -1,7 +1,15 @@
 import type { KubeObject } from "@fjord/base";
-import { type Decoder, type FieldValidation, parseJson, parseYaml, type Schema } from "../schema/index.ts";
+import {
+  type Decoder,
+  type FieldValidation,
+  type GoTypes,
+  parseJson,
+  parseYaml,
+  type Schema,
+} from "../schema/index.ts";
 import { badRequest, StatusError } from "../status-error.ts";
 import { contentType, unsupportedMediaType } from "./media-type.ts";
+import { PROTOBUF, readProtobuf } from "./protobuf-object.ts";
 
 export interface ExpectedObject {
   readonly group: string;
@@ -9,9 +17,15 @@ export interface ExpectedObject {
   readonly kind: string;
 }
 
+/** What bodies are read with. */
+export interface BodyMeans {
+  readonly decoder: Decoder;
+  readonly goTypes: GoTypes;
+}
+
 /** Reads a request's object, with what its schema says of it. */
 export function readObject(
-  decoder: Decoder,
+  { decoder, goTypes }: BodyMeans,
   body: Buffer,
   header: string | undefined,
   of: { expected: ExpectedObject; schema: Schema | undefined; fieldValidation: FieldValidation },
@@ -19,6 +33,14 @@ export function readObject(
 ): KubeObject {
   const { expected, schema, fieldValidation } = of;
   const type = contentType(header);
+  if (type === PROTOBUF) {
+    const value = fromProtobuf(body, goTypes, expected);
+    if (schema === undefined) return withMetadata(value, expected);
+    return withMetadata(
+      decoder.decodeParsed({ value }, { expected, schema, fieldValidation: "Ignore" }).object,
+      expected,
+    );
+  }
   if (schema === undefined) return withMetadata(readPlain(body, type), expected);
   const { object, warnings } = decoder.decode(body, type, { expected, schema, fieldValidation });
   for (const text of warnings) warn(text);
@@ -37,6 +59,14 @@ export function readPatched(
   const { object, warnings } = decoder.decodeParsed({ value }, { expected, schema, fieldValidation });
   for (const text of warnings) warn(text);
   return withMetadata(object, expected);
+}
+
+function fromProtobuf(body: Buffer, types: GoTypes, { group, version, kind }: ExpectedObject): Record<string, unknown> {
+  try {
+    return readProtobuf(body, types, { apiVersion: group === "" ? version : `${group}/${version}`, kind });
+  } catch (error) {
+    throw badRequest((error as Error).message);
+  }
 }
 
 function readPlain(body: Buffer, type: string): unknown {
@@ -71,7 +101,15 @@ function withMetadata(value: unknown, { group, version, kind }: ExpectedObject):
   return object;
 }
 
-/** A patch, or DeleteOptions: any JSON or YAML. */
+/** DeleteOptions, in whichever form. */
+export function readOptions(body: Buffer, header: string | undefined, { goTypes }: BodyMeans): unknown {
+  const type = contentType(header);
+  const expected = { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
+  if (type === PROTOBUF) return fromProtobuf(body, goTypes, expected);
+  return readValue(body, type === "application/yaml");
+}
+
+/** A patch: any JSON or YAML. */
 export function readValue(body: Buffer, isYaml: boolean): unknown {
   try {
     return (isYaml ? parseYaml : parseJson)(body.toString()).value;

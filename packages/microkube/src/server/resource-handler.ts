@@ -11,17 +11,17 @@ import {
   tooLarge,
   type Written,
 } from "../registry/index.ts";
-import type { Decoder, Schemas } from "../schema/index.ts";
+import type { Decoder, GoTypes, Schemas } from "../schema/index.ts";
 import { badRequest, methodNotAllowed, notFound, StatusError } from "../status-error.ts";
 import type { StoredObject } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import { sendList } from "./list-answer.ts";
 import { checkListParameters } from "./list-parameters.ts";
-import { type AnswerForm, answerForm, contentType } from "./media-type.ts";
+import { type AnswerForm, answerForm } from "./media-type.ts";
 import { deleteOptions, whole, writeOptions } from "./options.ts";
 import { patched, patchKindOf } from "./patching.ts";
 import { type Rendering, renderingOf, shown } from "./rendering.ts";
-import { readObject, readPatched, readValue } from "./request-body.ts";
+import { readObject, readOptions, readPatched, readValue } from "./request-body.ts";
 import { isTrue, type ResourceTarget } from "./request-target.ts";
 import type { IncludedObject } from "./table.ts";
 import { FrameCache } from "./watch-frame.ts";
@@ -30,6 +30,7 @@ import { WatchStream } from "./watch-stream.ts";
 export interface ResourceHandlerOptions {
   readonly registry: Registry;
   readonly decoder: Decoder;
+  readonly goTypes: GoTypes;
   readonly schemas: Schemas;
   /** Where `connect` subresources go. */
   readonly connect: (exchange: Exchange, type: ResourceType, target: ResourceTarget) => Promise<void>;
@@ -339,14 +340,15 @@ export class ResourceHandler {
     const { exchange } = request;
     const of = { ...this.#expected(request, sub), fieldValidation };
     const header = exchange.request.headers["content-type"];
-    return readObject(this.#options.decoder, body, header, of, (text) => exchange.warn(text));
+    return readObject(this.#options, body, header, of, (text) => exchange.warn(text));
   }
 
   async #readDeletion(request: Request) {
     const { exchange } = request;
     const bytes = await exchange.body();
-    const isYaml = contentType(exchange.request.headers["content-type"]) === "application/yaml";
-    const options = deleteOptions(bytes.length === 0 ? undefined : readValue(bytes, isYaml), exchange.query);
+    const header = exchange.request.headers["content-type"];
+    const sentOptions = bytes.length === 0 ? undefined : readOptions(bytes, header, this.#options);
+    const options = deleteOptions(sentOptions, exchange.query);
     const sent = { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options };
     const dryRun = (options.dryRun ?? []).length > 0;
     return { options, operation: this.#operation(request, { dryRun, fieldManager: "", sent }) };
