@@ -3,14 +3,18 @@ import type { Bed } from "./bed.ts";
 import { findBinaries, which } from "./binaries/find.ts";
 import type { BinarySet } from "./binaries/recipes.ts";
 import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
+import type { KubectlVersion } from "./kubectl-program.ts";
+import { oldKubectlSkip } from "./nodes/testing.ts";
 import type { Site } from "./site.ts";
 import { type BedOptions, startBed } from "./start-bed.ts";
 
 export type { KubernetesMinor } from "./binaries/versions.ts";
+export { KUBECTL_VERSIONS, type KubectlVersion, kubectlProgram } from "./kubectl-program.ts";
 export { type MetricsServerOptions, startMetricsServer } from "./nodes/metrics-server.ts";
 export {
   conformanceSkip,
   metricsServerSkip,
+  oldKubectlSkip,
   realNodesSkip,
   type TestNodesOptions,
   testNodes,
@@ -65,4 +69,9 @@ export function startTestBed(options: Omit<BedOptions, "binaries" | "detached" |
   const { binaries } = findBinaries({ env: process.env, minors, sets });
   const setpriv = which("setpriv", process.env);
   return startBed({ ...options, binaries, ...(setpriv && { setpriv }) });
+}
+
+/** For node:test's `skip`: false where that kubectl is at hand, else why not. */
+export function kubectlSkip(version: KubectlVersion): string | false {
+  return version === "old" ? oldKubectlSkip() : kubernetesSkip(version);
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { systemClock } from "@fjord/base";
 import { Continuum } from "../agents/index.ts";
-import { findBinaries } from "../binaries/find.ts";
-import { DEFAULT_MINOR, type KubernetesMinor } from "../binaries/versions.ts";
+import { DEFAULT_MINOR } from "../binaries/versions.ts";
+import { type KubectlVersion, kubectlProgram } from "../kubectl-program.ts";
 import { startTestBed } from "../testing.ts";
 import { waitFor } from "../wait.ts";
 
@@ -28,9 +28,9 @@ export class AcceptanceBed extends Continuum {
     return this.kubectlOf(DEFAULT_MINOR, site, args);
   }
 
-  kubectlOf(minor: KubernetesMinor, site: string, args: readonly string[], input?: string): Promise<string> {
+  kubectlOf(version: KubectlVersion, site: string, args: readonly string[], input?: string): Promise<string> {
     const { kubeconfig } = this.site(site);
-    const file = kubectlFile(minor);
+    const file = kubectlProgram(version);
     return new Promise((resolve, reject) => {
       const child = execFile(file, [`--kubeconfig=${kubeconfig}`, ...args], (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
@@ -130,12 +130,4 @@ export async function eventually<T>(
   );
   assert.ok(found !== undefined, `${what}; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`);
   return found;
-}
-
-const files = new Map<KubernetesMinor, string>();
-
-function kubectlFile(minor: KubernetesMinor): string {
-  const known = files.get(minor) ?? findBinaries({ env: process.env, minors: [minor] }).binaries.path("kubectl", minor);
-  files.set(minor, known);
-  return known;
 }

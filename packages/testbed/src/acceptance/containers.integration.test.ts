@@ -9,9 +9,8 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { HOME_API_ANNOTATION } from "@fjord/api";
 import { fjord } from "../agents/index.ts";
-import { findBinaries } from "../binaries/find.ts";
-import { KUBERNETES_MINORS, type KubernetesMinor } from "../binaries/versions.ts";
-import { kubernetesSkip, realNodesSkip, testNodes } from "../testing.ts";
+import { KUBECTL_VERSIONS, type KubectlVersion, kubectlProgram } from "../kubectl-program.ts";
+import { kubectlSkip, realNodesSkip, testNodes } from "../testing.ts";
 import { AcceptanceBed, eventually, type PodShape } from "./acceptance-bed.ts";
 import { deployment, job, namespace, pod } from "./workloads.ts";
 
@@ -54,8 +53,8 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
     assert.deepEqual(nodes.sort(), [`${HOME}-node-1`, AWAY]);
   });
 
-  for (const minor of KUBERNETES_MINORS) {
-    describe(`kubectl ${minor}`, { skip: kubernetesSkip(minor) }, () => {
+  for (const minor of KUBECTL_VERSIONS) {
+    describe(`kubectl ${minor}`, { skip: kubectlSkip(minor) }, () => {
       const kubectl = (...args: readonly string[]) => bed.kubectlOf(minor, HOME, ["-n", NAMESPACE, ...args]);
 
       it("logs -f gives lines as they are written", async () => {
@@ -66,7 +65,7 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
 
       it("exec carries input, output and the exit code", async () => {
         const command = ["exec", "-i", "server", "--", "sh", "-c", "cat; echo here >&2; exit 3"];
-        const child = spawn(kubectlFile(minor), [
+        const child = spawn(kubectlProgram(minor), [
           "--kubeconfig",
           bed.site(HOME).kubeconfig,
           "-n",
@@ -162,15 +161,11 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
     return (await bed.kubectl(HOME, "get", "node", node, condition)) === "True";
   }
 
-  function start(minor: KubernetesMinor, ...args: readonly string[]): ChildProcess {
+  function start(minor: KubectlVersion, ...args: readonly string[]): ChildProcess {
     const all = ["--kubeconfig", bed.site(HOME).kubeconfig, "--namespace", NAMESPACE, ...args];
-    return spawn(kubectlFile(minor), all, { stdio: ["ignore", "pipe", "pipe"] });
+    return spawn(kubectlProgram(minor), all, { stdio: ["ignore", "pipe", "pipe"] });
   }
 });
-
-function kubectlFile(minor: KubernetesMinor): string {
-  return findBinaries({ env: process.env, minors: [minor] }).binaries.path("kubectl", minor);
-}
 
 /** What a running command has said once it matches. */
 async function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {

@@ -44,7 +44,7 @@ async function fetchOne(
   circumstances: Circumstances,
 ): Promise<void> {
   const url = site + path;
-  const file = join(workshop, basename(path));
+  const file = join(workshop, member === undefined ? component.name : basename(path));
   // The checksum goes first: a site that is out of reach then costs no time and no space.
   const expected = parseChecksum(await fetchText(site + checksum, circumstances.signal), basename(path));
   if (expected === undefined) throw new DownloadFailed({ url, reason: `${site + checksum} holds no checksum of it` });

@@ -7,14 +7,15 @@ import {
   type KubernetesMinor,
   KWOK,
   METRICS_SERVER,
+  OLD_KUBECTL,
   type Pin,
 } from "./versions.ts";
 
 /**
  * What a caller asks for: the programs of a control plane, those of real nodes, kwok for simulated ones, Kubernetes' own
- * end-to-end suite with the programs of its images, or metrics-server.
+ * end-to-end suite with the programs of its images, metrics-server, or a kubectl that is years old.
  */
-export type BinarySet = "control-plane" | "nodes" | "kwok" | "conformance" | "metrics-server";
+export type BinarySet = "control-plane" | "nodes" | "kwok" | "conformance" | "metrics-server" | "old-kubectl";
 
 export type ComponentName =
   | "etcd"
@@ -31,7 +32,8 @@ export type ComponentName =
   | "ginkgo"
   | "agnhost"
   | "nonewprivs"
-  | "metrics-server";
+  | "metrics-server"
+  | "old-kubectl";
 
 /** One file that a recipe yields: a program compiled from `package`, or YAML documents of the module joined into one file. */
 export interface Component {
@@ -155,6 +157,24 @@ const metricsServer: Recipe = {
   ],
 };
 
+const oldKubectl: Recipe = {
+  name: "old-kubectl",
+  ...kubernetesModule(OLD_KUBECTL),
+  minutes: 2,
+  components: [
+    {
+      name: "old-kubectl",
+      set: "old-kubectl",
+      package: "k8s.io/kubernetes/cmd/kubectl",
+      versionArguments: ["version", "--client"],
+    },
+  ],
+  download: (_, { os, arch }) => {
+    const path = `/release/${OLD_KUBECTL.version}/bin/${os}/${arch}/kubectl`;
+    return { site: "kubernetes", path, checksum: `${path}.sha256` };
+  },
+};
+
 const etcd: Recipe = {
   name: "etcd",
   pin: ETCD,
@@ -217,7 +237,10 @@ export interface Want {
 
 /** The recipes that together yield `sets` for each of `minors`, cheapest first. */
 export function wanted(minors: readonly KubernetesMinor[], sets: readonly BinarySet[]): Want[] {
-  const all: Want[] = [etcd, coredns, kwok, metricsServer].map((recipe) => ({ recipe, components: recipe.components }));
+  const all: Want[] = [etcd, coredns, kwok, metricsServer, oldKubectl].map((recipe) => ({
+    recipe,
+    components: recipe.components,
+  }));
   for (const minor of new Set(minors)) {
     const recipe = kubernetes(KUBERNETES[minor]);
     all.push({ recipe, components: recipe.components, minor });
@@ -235,6 +258,7 @@ export function title({ name, pin }: Recipe): string {
     kubernetes: "Kubernetes",
     conformance: "the end-to-end suite of Kubernetes",
     coredns: "CoreDNS",
+    "old-kubectl": "an old kubectl,",
   };
   return `${names[name] ?? name} ${pin.version}`;
 }

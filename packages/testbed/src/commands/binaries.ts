@@ -17,6 +17,7 @@ interface BinariesOptions {
   kwok: boolean;
   conformance: boolean;
   metricsServer: boolean;
+  oldKubectl: boolean;
   verify: boolean;
   output: OutputFormat;
 }
@@ -30,6 +31,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
     .option("--kwok", "also kwok, for simulated nodes", false)
     .option("--conformance", "also Kubernetes' own end-to-end suite, and the programs of its images", false)
     .option("--metrics-server", "also metrics-server, for `kubectl top`", false)
+    .option("--old-kubectl", "also a kubectl four minors older than the newest", false)
     .option("--verify", "compare every cached file with its checksum", false)
     .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
@@ -38,6 +40,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
       if (options.kwok) sets.push("kwok");
       if (options.conformance) sets.push("conformance");
       if (options.metricsServer) sets.push("metrics-server");
+      if (options.oldKubectl) sets.push("old-kubectl");
       const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
       const binaries = await ensureBinaries({
         minors: options.kubernetes ?? KUBERNETES_MINORS,

@@ -28,6 +28,11 @@ export function metricsServerSkip(): string | false {
   return setSkip("metrics-server", "--metrics-server");
 }
 
+/** For node:test's `skip`: false where the old kubectl is at hand, else why not; required as real nodes are. */
+export function oldKubectlSkip(): string | false {
+  return setSkip("old-kubectl", "--old-kubectl");
+}
+
 /** For node:test's `skip`: false where Kubernetes' end-to-end suite can run, else why not; required as real nodes are. */
 export function conformanceSkip(): string | false {
   return realNodesSkip() || setSkip("conformance", "--conformance");

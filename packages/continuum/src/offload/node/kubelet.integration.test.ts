@@ -9,8 +9,12 @@ import { type KubeClient, Node, Pod } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
 import { Continuum, fjord } from "@fjord/testbed/agents";
 import {
+  KUBECTL_VERSIONS,
+  type KubectlVersion,
+  kubectlProgram,
   kubernetesSkip,
   metricsServerSkip,
+  oldKubectlSkip,
   realNodesSkip,
   startMetricsServer,
   startTestBed,
@@ -51,7 +55,7 @@ describe("kubectl on pods behind a border", { skip, timeout: 300_000 }, () => {
     await continuum?.[Symbol.asyncDispose]();
   });
 
-  for (const minor of ["1.36", "1.35"] as const) {
+  for (const minor of oldKubectlSkip() ? (["1.36", "1.35"] as const) : KUBECTL_VERSIONS) {
     for (const [way, env] of [
       ["WebSocket", {}],
       ["SPDY", spdy],
@@ -169,16 +173,19 @@ describe("kubectl on pods behind a border", { skip, timeout: 300_000 }, () => {
       90_000,
     );
     assert.ok(Number(pods[2]) < 500, pods[0]);
+    if (!oldKubectlSkip()) {
+      const { stdout } = await kubectlOf(continuum, "site-1", "old")(["--namespace=shop", "top", "pod", "web"]);
+      assert.match(stdout, /^web\s+\d+m\s+\d+Mi/m);
+    }
     const { stdout } = await kubectl(["top", "node", "--no-headers"]);
     assert.match(stdout, /^site-2\s+\d+m\s+\d+%\s+\d+Mi/m);
     const { addresses } = (await client.get(Node, { name: "site-2" })).status ?? {};
     assert.ok(addresses?.length);
   });
 
-  function start(minor: "1.36" | "1.35", env: Record<string, string>, args: readonly string[]): ChildProcess {
-    const { binaries } = findBinaries({ env: process.env, minors: [minor] });
+  function start(minor: KubectlVersion, env: Record<string, string>, args: readonly string[]): ChildProcess {
     const command = ["--kubeconfig", continuum.site("site-1").kubeconfig, "--namespace=shop", ...args];
-    return spawn(binaries.path("kubectl", minor), command, { env: { PATH: process.env.PATH, HOME: "/tmp", ...env } });
+    return spawn(kubectlProgram(minor), command, { env: { PATH: process.env.PATH, HOME: "/tmp", ...env } });
   }
 });
 

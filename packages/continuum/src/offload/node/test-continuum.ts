@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { systemClock } from "@fjord/base";
 import { type KubeClient, Node, type WatchEvent } from "@fjord/kube";
-import { findBinaries, type KubernetesMinor } from "@fjord/testbed";
 import type { Continuum } from "@fjord/testbed/agents";
+import { type KubectlVersion, kubectlProgram } from "@fjord/testbed/testing";
 
 /** Looks until something is there; throws when that takes too long. */
 export async function eventually<T>(
@@ -32,9 +32,8 @@ export interface Said {
 }
 
 /** Real kubectl, which does not hold up the relays of the bed in this process. */
-export function kubectlOf(continuum: Continuum, site: string, minor?: KubernetesMinor) {
-  const { binaries } = findBinaries({ env: process.env, ...(minor && { minors: [minor] }) });
-  const file = binaries.path("kubectl", ...(minor ? [minor] : []));
+export function kubectlOf(continuum: Continuum, site: string, version: KubectlVersion = "1.36") {
+  const file = kubectlProgram(version);
   return (args: readonly string[], options: { input?: string; env?: Record<string, string> } = {}): Promise<Said> =>
     new Promise((resolve) => {
       const command = ["--kubeconfig", continuum.site(site).kubeconfig, ...args];
