@@ -1,7 +1,13 @@
 import type { Contract, Site } from "@fjord/api";
 import type { SiteId } from "./site-identity.ts";
 
-/** The agents' own protocol: HTTPS with mutual TLS on one port, JSON, at most `LARGEST_BODY` bytes a message. */
+/**
+ * The agents' own protocol: HTTPS with mutual TLS on one port, JSON, at most `LARGEST_BODY` bytes a message.
+ *
+ * Agents of neighbouring minors understand each other: a later version may add fields, which an older one does not read,
+ * and reads a message in which they are missing as the older one meant it. Terms of a contract are kept and signed whole,
+ * with whatever was added; an older consumer does not heed that, so it may promise more and demand nothing.
+ */
 export const PROTOCOL = "/fjord/v1";
 /** Below this the other site's Kubernetes API is served. */
 export const KUBE_PREFIX = "/kube";

@@ -22,21 +22,25 @@ const standings = {
   Ended: "the contract is cancelled (by the consumer) or revoked (by the provider) at once, for good.",
 } as const;
 
-const terms = object({
-  id: labelName().describe("Names the agreement on both sides: metadata.name is the same, and labels can carry it."),
-  consumer: siteId().describe("Id of the site that uses."),
-  provider: siteId().describe("Id of the site that gives."),
-  resources: resources({ minProperties: 1 }).describe("Amounts promised, by resource name."),
-  properties: labels({ maxProperties: 64 })
-    .optional()
-    .describe("Properties of the provider that are promised with them."),
-  notBefore: time().describe("When it begins."),
-  notAfter: time().describe("When it ends, unless it is ended before."),
-  enforcement: enforcement().describe("What the consumer's pods must state."),
-  supersedes: labelName()
-    .optional()
-    .describe("The contract that this one renews or resizes; that one ends when this one begins."),
-})
+// Open, since both sign all of it: a copy without what a later version added would no longer be what was signed.
+const terms = object(
+  {
+    id: labelName().describe("Names the agreement on both sides: metadata.name is the same, and labels can carry it."),
+    consumer: siteId().describe("Id of the site that uses."),
+    provider: siteId().describe("Id of the site that gives."),
+    resources: resources({ minProperties: 1 }).describe("Amounts promised, by resource name."),
+    properties: labels({ maxProperties: 64 })
+      .optional()
+      .describe("Properties of the provider that are promised with them."),
+    notBefore: time().describe("When it begins."),
+    notAfter: time().describe("When it ends, unless it is ended before."),
+    enforcement: enforcement().describe("What the consumer's pods must state."),
+    supersedes: labelName()
+      .optional()
+      .describe("The contract that this one renews or resizes; that one ends when this one begins."),
+  },
+  { open: true },
+)
   .rule("self.consumer != self.provider", "must be another site than the consumer", ".provider")
   .rule("self.notBefore < self.notAfter", "must be later than notBefore", ".notAfter")
   .rule("!has(self.supersedes) || self.supersedes != self.id", "must be another contract", ".supersedes");

@@ -108,7 +108,7 @@ export class Negotiation {
     );
     const refuse = (problem: string) => new TermsRefused({ provider: site.id, problem });
     const terms = readTerms(answer?.terms);
-    const { signature, publicKey } = answer ?? {};
+    const { signature, publicKey = site.report?.publicKey } = answer ?? {};
     if (terms === undefined || typeof signature !== "string" || typeof publicKey !== "string") {
       throw refuse("the answer is none");
     }

@@ -28,6 +28,13 @@ describe("terms that a provider answers by", () => {
     assert.equal(wrongWith(terms, asked, now), undefined);
   });
 
+  it("may say what only a later version knows, in a few words", () => {
+    assert.equal(wrongWith({ ...terms, price: { amount: 3, per: "hour" } } as unknown as Terms, asked, now), undefined);
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`word${i}`, i]));
+    assert.match(wrongWith({ ...terms, ...many } as Terms, asked, now) ?? "", /does not know/);
+    assert.match(wrongWith({ ...terms, "odd name": 1 } as unknown as Terms, asked, now) ?? "", /does not know/);
+  });
+
   const faults: [string, Partial<Record<keyof Terms | "price", unknown>>][] = [
     ["another consumer", { consumer: provider }],
     ["another provider", { provider: consumer }],
@@ -42,7 +49,7 @@ describe("terms that a provider answers by", () => {
     ["a beginning in the future", { notBefore: "2030-01-01T12:00:00.000Z" }],
     ["a lifetime of a century", { notAfter: "2130-01-01T00:00:00.000Z" }],
     ["times that are none", { notAfter: "tomorrow" }],
-    ["a field that this version does not know", { price: "1" }],
+    ["more than a name of what this version does not know", { price: "1".repeat(5_000) }],
     ["properties that are no labels", { properties: { tier: "x".repeat(99) } }],
   ];
   for (const [what, change] of faults) {

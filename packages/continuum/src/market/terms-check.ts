@@ -19,6 +19,9 @@ const known = new Set([
   "enforcement",
   "supersedes",
 ]);
+/** What a later version may have added, which an older one keeps, signs and does not heed. */
+const MOST_UNKNOWN = 16;
+const LONGEST_UNKNOWN = 4_096;
 const enforcements: readonly string[] = ["None", "RequestsRequired", "LimitsEqualRequests"];
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/;
 
@@ -51,8 +54,7 @@ export interface Asked {
 
 /** What is wrong with terms that a provider answers a request by; undefined where they are what was asked for. */
 export function wrongWith(terms: Terms, { consumer, provider, request }: Asked, now: number): string | undefined {
-  const stranger = Object.keys(terms).find((field) => !known.has(field));
-  if (stranger !== undefined) return `they say ${JSON.stringify(stranger)}, which this version does not know`;
+  if (hasTooMuch(terms)) return "they say too much that this version does not know";
   if (terms.consumer !== consumer) return "they are for another consumer";
   if (terms.provider !== provider) return "they name another provider";
   if (terms.supersedes !== request.supersedes) return "they supersede another contract than was asked for";
@@ -61,6 +63,16 @@ export function wrongWith(terms: Terms, { consumer, provider, request }: Asked, 
     return "their amounts are not those asked for";
   if (!enforcements.includes(terms.enforcement)) return `they are enforced in an unknown way, ${terms.enforcement}`;
   return wrongLifetime(terms, now) ?? wrongProperties(terms.properties);
+}
+
+/** A later version may say more, as long as it is nothing that would burden whoever keeps it. */
+function hasTooMuch(terms: Terms): boolean {
+  const unknown = Object.entries(terms).filter(([field]) => !known.has(field));
+  return (
+    unknown.length > MOST_UNKNOWN ||
+    unknown.some(([field]) => !/^[a-z][A-Za-z0-9]{0,62}$/.test(field)) ||
+    JSON.stringify(unknown).length > LONGEST_UNKNOWN
+  );
 }
 
 function wrongLifetime({ notBefore, notAfter }: Terms, now: number): string | undefined {

@@ -90,7 +90,7 @@ export class SiteController implements Runnable {
     if (isBeingDeleted(site)) return await this.#part(site, signal);
     if (site.spec.id === undefined) return done();
     const kept = await addFinalizer(home.client, Site, site, SITE_FINALIZER, { signal });
-    await this.#say(kept, peerStatus(kept, sites.get(site.spec.id), home.clock.now()), signal);
+    await this.#say(kept, peerStatus(kept, sites.get(site.spec.id), own.published().version, home.clock.now()), signal);
     return done();
   }
 

@@ -5,7 +5,7 @@ import { getCondition } from "@fjord/kube";
 import fc from "fast-check";
 import type { PublishedFacts, SiteReport } from "../../protocol.ts";
 import type { Reachability, RemoteSite } from "../../remote-site.ts";
-import { ownStatus, peerStatus, sanePublished } from "./site-status.ts";
+import { ownStatus, peerStatus, sanePublished, versionProblem } from "./site-status.ts";
 
 const id = "b".repeat(26);
 const site = newObject(Site, { metadata: { name: "peer", generation: 1 }, spec: { id } });
@@ -19,20 +19,30 @@ function remote(reachability: Partial<Reachability>, published: unknown = { name
 
 describe("what is known of a peer", () => {
   it("is told by its Site: whether it answers, and why not", () => {
-    const { conditions, published, reachableSince } = peerStatus(site, remote({}), now);
+    const { conditions, published, reachableSince } = peerStatus(site, remote({}), "0.1.0", now);
     assert.equal(getCondition(conditions, "Ready")?.reason, "Reachable");
     assert.equal(published?.name, "wave");
     assert.equal(reachableSince, "2030-01-01T00:00:00Z");
-    const silent = peerStatus(site, remote({ reachable: false, reason: "TimedOut", message: "silent" }), now);
+    const silent = peerStatus(site, remote({ reachable: false, reason: "TimedOut", message: "silent" }), "0.1.0", now);
     assert.equal(getCondition(silent.conditions, "Ready")?.reason, "Unreachable");
     assert.equal(getCondition(silent.conditions, "Reachable")?.reason, "TimedOut");
-    const another = peerStatus(site, remote({ reachable: false, reason: "WrongKey" }), now);
+    const another = peerStatus(site, remote({ reachable: false, reason: "WrongKey" }), "0.1.0", now);
     assert.equal(getCondition(another.conditions, "Ready")?.reason, "IdentityMismatch");
   });
 
+  it("is of use within one minor of the own version", () => {
+    for (const version of ["0.1.7", "0.2.0", "v0.0.9", undefined, "unknown", "0.2.0-rc.1"])
+      assert.equal(versionProblem("0.1.0", version), undefined, version);
+    for (const version of ["0.3.0", "1.0.0"])
+      assert.match(versionProblem("0.1.0", version) ?? "", /within one minor of each other/);
+    const far = peerStatus(site, remote({}, { version: "0.9.0" }), "0.1.0", now);
+    assert.equal(getCondition(far.conditions, "Ready")?.reason, "VersionUnsupported");
+    assert.equal(getCondition(far.conditions, "Reachable")?.status, "True");
+  });
+
   it("changes its transition times only with the state", () => {
-    const first = peerStatus(site, remote({}), now);
-    const second = peerStatus({ ...site, status: first }, remote({}), now + 5_000);
+    const first = peerStatus(site, remote({}), "0.1.0", now);
+    const second = peerStatus({ ...site, status: first }, remote({}), "0.1.0", now + 5_000);
     assert.deepEqual(second, first);
   });
 

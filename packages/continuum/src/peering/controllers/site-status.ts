@@ -28,9 +28,16 @@ export function ownStatus(
 }
 
 /** What is known of a peer: whether it answers, and what it says of itself, as far as that makes sense. */
-export function peerStatus(site: Site, remote: RemoteSite | undefined, now: number): SiteStatus {
+export function peerStatus(
+  site: Site,
+  remote: RemoteSite | undefined,
+  ownVersion: string | undefined,
+  now: number,
+): SiteStatus {
   const { reachability, report } = remote ?? {};
-  const conditions = withConditions(site, now, reachability === undefined ? [] : reachConditions(reachability));
+  const strange = versionProblem(ownVersion, report?.published.version);
+  const wanted = reachability === undefined ? [] : reachConditions(reachability, strange);
+  const conditions = withConditions(site, now, wanted);
   return {
     ...site.status,
     role: "Peer",
@@ -43,11 +50,29 @@ export function peerStatus(site: Site, remote: RemoteSite | undefined, now: numb
   };
 }
 
-function reachConditions({ reachable, reason, message }: Reachability): NewCondition<SiteCondition>[] {
+function reachConditions(
+  { reachable, reason, message }: Reachability,
+  strange: string | undefined,
+): NewCondition<SiteCondition>[] {
   const reach = { type: "Reachable", status: reachable ? "True" : "False", reason, message: short(message) } as const;
+  if (reachable && strange !== undefined)
+    return [reach, { type: "Ready", status: "False", reason: "VersionUnsupported", message: short(strange) }];
   if (reachable) return [reach, { type: "Ready", status: "True", reason: "Reachable", message: "" }];
   const ready = reason === "WrongKey" ? "IdentityMismatch" : "Unreachable";
   return [reach, { type: "Ready", status: "False", reason: ready, message: short(message) }];
+}
+
+/** Versions understand each other within one minor; what is no version is not judged. */
+export function versionProblem(own: string | undefined, other: string | undefined): string | undefined {
+  const [a, b] = [own, other].map((text) =>
+    /^v?(\d+)\.(\d+)\./
+      .exec(text ?? "")
+      ?.slice(1)
+      .map(Number),
+  );
+  if (a === undefined || b === undefined) return undefined;
+  const isNear = a[0] === b[0] && Math.abs((a[1] ?? 0) - (b[1] ?? 0)) <= 1;
+  return isNear ? undefined : `its agent is ${other} and this one ${own}: bring them within one minor of each other`;
 }
 
 function withConditions(site: Site, now: number, wanted: NewCondition<SiteCondition>[]): SiteCondition[] {

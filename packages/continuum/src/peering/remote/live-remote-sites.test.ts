@@ -46,12 +46,12 @@ const routes: PeerRoute[] = [
   },
 ];
 
-async function serve(site = provider): Promise<string> {
+async function serve(site = provider, own: readonly PeerRoute[] = routes): Promise<string> {
   const server = new PeerServer({
     ...means,
     tls: site.tls,
     siteOf: (id) => (known ? siteObject(id) : undefined),
-    routes,
+    routes: own,
     rawRoutes: [
       { prefix: "/fjord/v1/garbage", access: "peer", handle: (_, response) => void response.end("<html>") },
       { prefix: "/fjord/v1/huge", access: "peer", handle: (_, response) => void response.end("x".repeat(1 << 20)) },
@@ -195,6 +195,31 @@ describe("a remote site", () => {
     assert.deepEqual([...seen], [true]);
     delayMs = 0;
     await until(remote, () => remote.reachability.message === "it answers");
+  });
+
+  test("of another version is understood as far as it goes", async () => {
+    // As the first agents said it, and as a later one may.
+    const older = { id: provider.id, published: { name: "old-oak" }, endpoints: [], contracts: [] };
+    const contract = { id: "c-1", phase: "Active", standing: "Open", tenantReady: true };
+    const newer = {
+      ...older,
+      published: { name: "new-moon", version: "0.2.0", moons: 2 },
+      contracts: [{ ...contract, greenest: true }],
+      weather: { wind: "fair" },
+    };
+    let answer: unknown = older;
+    const handle = async () => answer;
+    const other = await serve(provider, [{ method: "GET", path: "/site", access: "peer", handle }]);
+    const { remote } = consume([other]);
+    await until(remote, () => remote.report?.published.name === "old-oak");
+    answer = newer;
+    await until(remote, () => remote.report?.published.name === "new-moon");
+    assert.deepEqual(remote.report, {
+      ...older,
+      published: { name: "new-moon", version: "0.2.0" },
+      contracts: [contract],
+    });
+    assert.equal(remote.reachability.reachable, true);
   });
 
   test("goes with its Site object", async () => {
