@@ -22,7 +22,7 @@ import { builtInTypes, type KindMeans } from "./kinds/index.ts";
 import { patches } from "./patch/index.ts";
 import { Registry, ServedTypes } from "./registry/index.ts";
 import { applyDefaults, builtInSchemas, Decoder, GoTypes } from "./schema/index.ts";
-import { ApiServer, Discovery, Health, ResourceHandler, ServerMetrics } from "./server/index.ts";
+import { ApiServer, Connector, Discovery, Health, ResourceHandler, ServerMetrics } from "./server/index.ts";
 import { StatusError } from "./status-error.ts";
 import type { Store } from "./store/index.ts";
 
@@ -61,14 +61,13 @@ export class ApiPlane {
       certificates: new ClientCertificates({ authority: credentials.clusterCa, clock }),
       tokens: anyTokenAuthenticator([this.tokens, bootstrapTokens(this.registry)]),
     });
+    const connector = new Connector({ registry: this.registry, kubeletClient: credentials.kubeletClient });
     this.handler = new ResourceHandler({
       registry: this.registry,
       schemas,
       decoder: new Decoder(schemas, goTypes),
       goTypes,
-      connect: async () => {
-        throw new StatusError(501, "NotImplemented", "not yet");
-      },
+      connect: (exchange, type, target) => connector.connect(exchange, type, target),
     });
     this.server = new ApiServer({
       registry: this.registry,

@@ -4,6 +4,7 @@ import { type Clock, type Logger, type Random, silentLogger, systemClock } from 
 import { clusterConfig, KubeClient } from "@fjord/kube";
 import { ApiPlane } from "./api-plane.ts";
 import { ClusterCredentials } from "./authentication/index.ts";
+import { runControlLoops } from "./control-loops.ts";
 import { Listener } from "./server/listener.ts";
 import { SqliteStore } from "./store/index.ts";
 
@@ -18,6 +19,10 @@ export interface MicrokubeOptions {
   readonly port?: number;
   /** Names and addresses that clients reach it by, beyond `host` and localhost. */
   readonly serverNames?: readonly string[];
+  /** Whether workloads, endpoints, namespaces and so on are looked after. @default true */
+  readonly controllers?: boolean;
+  /** Whether pods are given nodes. @default true */
+  readonly scheduler?: boolean;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
@@ -68,8 +73,13 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   if (kubeconfigPath !== undefined) await writeFile(kubeconfigPath, kubeconfig, { mode: 0o600 });
   const stopCompaction = compactRegularly(store, clock);
   let closing: Promise<void> | undefined;
+  const { controllers = true, scheduler = true } = options;
+  const stopLoops = runControlLoops({
+    ...{ api: plane.server, rootCa: clusterCa.certificate, clock, random, logger, controllers, scheduler },
+  });
   const close = async () => {
     stopCompaction();
+    await stopLoops();
     plane.close();
     await listener.close();
     await store.close();

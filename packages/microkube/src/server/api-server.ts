@@ -44,7 +44,7 @@ export class ApiServer {
   }
 
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
-    void this.#serve(new Exchange(request, response));
+    void this.serve(new Exchange(request, response));
   };
 
   /** A connection that is to become something else: exec, attach, port-forward. */
@@ -53,11 +53,13 @@ export class ApiServer {
     // An answer that is no upgrade goes back on the same connection, which then ends.
     response.assignSocket(socket as never);
     response.shouldKeepAlive = false;
+    const detach = () => response.detachSocket(socket as never);
     response.on("finish", () => socket.end());
-    void this.#serve(new Exchange(request, response, { socket, head }));
+    void this.serve(new Exchange(request, response, { socket, head, detach }));
   };
 
-  async #serve(exchange: Exchange): Promise<void> {
+  /** Answers; never rejects. Where the exchange has a caller already, nobody is asked for a credential. */
+  async serve(exchange: Exchange): Promise<void> {
     const started = performance.now();
     let target: Target = { verb: exchange.method.toLowerCase(), path: exchange.path };
     try {
@@ -85,10 +87,10 @@ export class ApiServer {
   async #callerOf(exchange: Exchange, target: Target): Promise<Caller> {
     const { authenticator, authorizer } = this.#options;
     const { request, query } = exchange;
-    const caller = await authenticator.authenticate(request);
+    const caller = exchange.caller ?? (await authenticator.authenticate(request as IncomingMessage));
     if (caller === undefined) throw new StatusError(401, "Unauthorized", "Unauthorized");
     const attributes = attributesOf(target, query);
-    const wanted = impersonationOf(request);
+    const wanted = impersonationOf(request as IncomingMessage);
     const actor = wanted === undefined ? caller : await impersonate(caller, wanted, attributes, authorizer);
     const answer = authorizer.authorize(actor, attributes);
     const { allowed, reason } = answer instanceof Promise ? await answer : answer;

@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Caller } from "../cluster.ts";
 import { badRequest, StatusError } from "../status-error.ts";
@@ -11,12 +12,39 @@ export interface Upgrade {
   readonly socket: Duplex;
   /** What came with the request already. */
   readonly head: Buffer;
+  /** Takes the connection from the response, which then says nothing. */
+  detach(): void;
+}
+
+/** What is needed of a request: Node's own, or one of this process. */
+export interface ExchangeRequest extends AsyncIterable<Buffer> {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** Whether all of it has arrived. */
+  readonly complete: boolean;
+}
+
+/** What is needed of a response. */
+export interface ExchangeResponse extends NodeJS.EventEmitter {
+  readonly headersSent: boolean;
+  readonly destroyed: boolean;
+  readonly writableFinished: boolean;
+  readonly chunkedEncoding: boolean;
+  readonly socket: Socket | null;
+  statusCode: number;
+  setHeader(name: string, value: string | readonly string[]): unknown;
+  writeHead(code: number, headers: Record<string, string | number | string[]> | string[]): unknown;
+  flushHeaders(): void;
+  write(chunk: string | Buffer): boolean;
+  end(chunk?: string | Buffer): unknown;
+  destroy(): unknown;
 }
 
 /** One request and its answer. */
 export class Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+  readonly request: ExchangeRequest;
+  readonly response: ExchangeResponse;
   /** As it was sent, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -25,7 +53,7 @@ export class Exchange {
   readonly #warnings: string[] = [];
   caller: Caller | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, upgrade?: Upgrade) {
+  constructor(request: ExchangeRequest, response: ExchangeResponse, upgrade?: Upgrade) {
     this.upgrade = upgrade;
     this.request = request;
     this.response = response;
@@ -50,7 +78,7 @@ export class Exchange {
     const chunks: Buffer[] = [];
     let size = 0;
     try {
-      for await (const chunk of this.request as AsyncIterable<Buffer>) {
+      for await (const chunk of this.request) {
         size += chunk.length;
         if (size > LARGEST_BODY) throw tooLarge();
         chunks.push(chunk);

@@ -1,7 +1,9 @@
 export { ApiServer, type ApiServerOptions, type ExtraHandler } from "./api-server.ts";
+export { type ConnectOptions, Connector } from "./connect.ts";
 export { Discovery, type GroupDescription } from "./discovery.ts";
 export { Exchange } from "./exchange.ts";
 export { Health, type HealthCheck } from "./health.ts";
+export { LocalTransport, type LocalTransportOptions } from "./local-transport.ts";
 export { attributesOf, isResource, type ResourceTarget, type Target } from "./request-target.ts";
 export { pathNotFound, ResourceHandler, type ResourceHandlerOptions } from "./resource-handler.ts";
 export { ServerMetrics } from "./server-metrics.ts";

@@ -54,11 +54,10 @@ export class WatchStream {
   }
 
   start(): void {
-    const { response, request } = this.#exchange;
+    const { response } = this.#exchange;
     const { timeoutMs = SHORTEST_MS * (1 + this.#means.random()) } = this.#query;
     response.writeHead(200, this.#exchange.headers("application/json"));
     response.flushHeaders();
-    request.socket.setNoDelay?.(true);
     response.on("close", () => this.#finish());
     if (this.#exchange.method === "HEAD") {
       response.end();
