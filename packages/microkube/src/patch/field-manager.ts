@@ -2,9 +2,10 @@ import type { KubeObject } from "@fjord/base";
 import { withEmptyFieldsSettled } from "../schema/empty-fields.ts";
 import type { Schema } from "../schema/schema.ts";
 import { badRequest, StatusError } from "../status-error.ts";
+import { checkConfig, NotTyped } from "./check-config.ts";
 import { type Conflict, conflictError, conflictsOf } from "./conflict.ts";
 import { FieldSet } from "./field-set.ts";
-import { equal } from "./json-value.ts";
+import { equal, sorted } from "./json-value.ts";
 import {
   capUpdaters,
   identityOf,
@@ -30,6 +31,8 @@ export function updateManagedFields(
   resetFields: ResetFields = [],
 ): KubeObject {
   const managers = managersBefore(old, next, by);
+  // Whoever wiped the managers of an object wants none: only an apply begins anew.
+  if (managers.size === 0 && old?.metadata.uid !== undefined) return withManagers(next, managers);
   const live = typedForm(old ?? emptyObject(next), schema);
   try {
     recordUpdate(live, typedForm(next, schema), schema, managers, by, resetFields);
@@ -124,7 +127,8 @@ function takeFrom(managers: Managers, changed: FieldSet, removed: FieldSet, exce
 /** Server-side apply: the object with the manager's fields as it wants them, and `managedFields` to match. */
 export function apply(request: ApplyRequest): KubeObject {
   const { live, config, schema, manager: by } = request;
-  checkConfig(config, by);
+  checkHead(config, by);
+  checkTypes(config, schema);
   const managers = readManagers(live?.metadata.managedFields);
   if (managers === undefined) throw new StatusError(500, "InternalError", "failed to decode managed fields");
   const base = typedForm(live ?? emptyObject(config), schema);
@@ -147,7 +151,7 @@ export function apply(request: ApplyRequest): KubeObject {
   return withManagers(withLastApplied(next, config, by), managers);
 }
 
-function checkConfig(config: KubeObject, { apiVersion }: FieldManager): void {
+function checkHead(config: KubeObject, { apiVersion }: FieldManager): void {
   if (config.apiVersion !== apiVersion) {
     throw badRequest(
       `Incorrect version specified in apply patch. Specified patch version: ${config.apiVersion}, expected: ${apiVersion}`,
@@ -166,17 +170,9 @@ function merged(
   identity: string,
 ): { object?: KubeObject; time: string | undefined } {
   const last = managers.get(identity);
-  let object: KubeObject;
-  let set: FieldSet;
-  try {
-    object = mergeTyped(live, config, schema) as KubeObject;
-    set = toFieldSet(config, schema).without(resetSet(resetFields));
-  } catch (error) {
-    if (error instanceof NoPlace) throw cannotType(config, error.message);
-    throw error;
-  }
+  const set = toFieldSet(config, schema).without(resetSet(resetFields));
   managers.set(identity, { ...managerOf(by, "Apply"), set, time: last?.time });
-  object = prune(object, schema, managers, last?.set);
+  const object = prune(mergeTyped(live, config, schema) as KubeObject, schema, managers, last?.set);
   const changes = compareWithout(live, object, schema, resetFields);
   const changed = changes.modified.union(changes.added);
   const conflicts = conflictsOf(
@@ -231,11 +227,18 @@ function withLastApplied(object: KubeObject, config: KubeObject, { name }: Field
   const { [LAST_APPLIED]: _, ...rest } = config.metadata.annotations ?? {};
   const metadata = { ...config.metadata, annotations: rest };
   if (Object.keys(rest).length === 0) delete (metadata as { annotations?: unknown }).annotations;
-  const text = `${JSON.stringify({ ...config, metadata })}\n`;
+  const text = `${JSON.stringify(sorted({ ...config, metadata }))}\n`;
   return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, [LAST_APPLIED]: text } } };
 }
 
-function cannotType({ apiVersion, kind, metadata }: KubeObject, why: string): StatusError {
-  const named = `${metadata.namespace ?? ""}/${metadata.name ?? ""}; ${apiVersion}, Kind=${kind}`;
-  return new StatusError(500, "InternalError", `failed to create typed patch object (${named}): ${why}`);
+/** The real server answers 500 here, although it is the client's mistake: the words are its own. */
+function checkTypes(config: KubeObject, schema: Schema): void {
+  try {
+    checkConfig(config, schema);
+  } catch (error) {
+    if (!(error instanceof NotTyped)) throw error;
+    const { apiVersion, kind, metadata } = config;
+    const named = `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}; ${apiVersion}, Kind=${kind}`;
+    throw new StatusError(400, "", `failed to create typed patch object (${named}): ${error.message}`);
+  }
 }

@@ -7,6 +7,7 @@ import type { Patches } from "./patch.ts";
 import { strategicMerge } from "./strategic-merge.ts";
 
 export type { ApplyRequest, FieldManager, Patches, PatchKind, ResetFields } from "./patch.ts";
+export { type ReadPatch, readPatch } from "./read-patch.ts";
 
 /** The patches, as `readPatch` has read them: what it gives fits here. */
 export const patches: Patches = {

@@ -36,3 +36,11 @@ export function goText(value: unknown): string {
   const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
   return `map[${entries.map(([key, one]) => `${key}:${goText(one)}`).join(" ")}]`;
 }
+
+/** With the fields of all objects in alphabetical order, as Go writes maps. */
+export function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]));
+}

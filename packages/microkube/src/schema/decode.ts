@@ -1,5 +1,9 @@
 import type { KubeObject } from "@fjord/base";
-import { badRequest, StatusError } from "../status-error.ts";
+import { invalidField } from "../field-error.ts";
+import { goText } from "../patch/json-value.ts";
+import type { PatchKind } from "../patch/patch.ts";
+import type { ReadPatch } from "../patch/read-patch.ts";
+import { badRequest, invalid, StatusError } from "../status-error.ts";
 import { type ParsedBody, parseJson, parseYaml } from "./body.ts";
 import type { GoTypes } from "./go-types.ts";
 import type { Schema, Schemas } from "./schema.ts";
@@ -72,7 +76,7 @@ export class Decoder {
     }
     const { value: typed, error, strict } = readTyped(value, schema, this.#types, parsed.keys);
     if (error !== undefined) throw refuse(error);
-    const object = Object.assign(typed as KubeObject, { apiVersion, kind });
+    const object = Object.assign(keepReset(typed as KubeObject, value), { apiVersion, kind });
     if (fieldValidation === "Ignore") return { object, warnings: [] };
     const duplicates = parsed.duplicates ?? [];
     if (fieldValidation === "Warn") return { object, warnings: [...duplicates, ...strict] };
@@ -80,6 +84,32 @@ export class Decoder {
     const all = [...yaml, ...strict];
     if (all.length > 0) throw refuse(`strict decoding error: ${all.join(", ")}`);
     return { object, warnings: [] };
+  }
+
+  /**
+   * Reads again what a patch has made of an object: `value`. Throws StatusErrors that show the patch's result, or the
+   * patch, as the real server does. Not for custom resources.
+   */
+  decodePatched(value: unknown, { kind, patch, strict }: ReadPatch, target: DecodeTarget): Decoded {
+    const { expected, fieldValidation = "Warn" } = target;
+    const refuse = (why: string) =>
+      refusePatched(why, kind, kind === "strategic" ? goText(patch) : JSON.stringify(value), expected);
+    if (kind === "apply" && fieldValidation === "Strict" && strict.length > 0) {
+      throw badRequest(
+        `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${strict.join("\n  ")}`,
+      );
+    }
+    // A strategic merge is of the kind that the object is, whatever the patch says.
+    const { group, version, kind: name } = expected;
+    const head = { apiVersion: group === "" ? version : `${group}/${version}`, kind: name };
+    const whole = kind === "strategic" ? { ...(value as object), ...head } : ((value ?? {}) as Record<string, unknown>);
+    const strange = this.#strangeKind(kindOf(whole, expected), expected);
+    if (strange !== undefined) throw refuse(strange);
+    const { value: typed, error, strict: unknown } = readTyped(whole, target.schema, this.#types);
+    if (error !== undefined) throw refuse(error);
+    const all = fieldValidation === "Ignore" ? [] : [...strict, ...unknown];
+    if (fieldValidation === "Strict" && all.length > 0) throw refuse(`strict decoding error: ${all.join(", ")}`);
+    return { object: Object.assign(keepReset(typed as KubeObject, whole), head), warnings: all };
   }
 
   #strangeKind(sent: GroupVersionKind, expected: GroupVersionKind): string | undefined {
@@ -148,4 +178,21 @@ function summary(text: string): string {
   const bytes = Buffer.from(text);
   const start = bytes.subarray(0, 30);
   return `${start.toString(text.startsWith("{") ? "utf8" : "hex")}${bytes.length > 30 ? " ..." : ""}`;
+}
+
+/** An empty list of managers is a wish to forget them all, and so no empty field. */
+function keepReset(object: KubeObject, sent: Record<string, unknown>): KubeObject {
+  const { managedFields } = (sent.metadata ?? {}) as { managedFields?: unknown };
+  if (Array.isArray(managedFields) && managedFields.length === 0) object.metadata.managedFields = [];
+  return object;
+}
+
+function refusePatched(why: string, kind: PatchKind, shown: string, of: GroupVersionKind): StatusError {
+  if (kind !== "apply") return invalid({ group: "", kind: "" }, "", [invalidField("patch", shown, why)]);
+  const named = `${of.group === "" ? "" : `${of.group}/`}${of.version}, Kind=${of.kind}`;
+  return new StatusError(
+    400,
+    "",
+    `failed to convert new object to proper version: unable to convert unstructured object to ${named}: ${why}`,
+  );
 }
