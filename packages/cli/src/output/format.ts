@@ -1,6 +1,6 @@
 import type { KubeObject } from "@fjord/base";
+import { jsonPath } from "@fjord/kube";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { jsonPath } from "./jsonpath.ts";
 
 /** How a listing is printed: a table, or something that scripts read. */
 export type Output =

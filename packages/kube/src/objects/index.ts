@@ -1,4 +1,5 @@
 export * from "./errors.ts";
+export * from "./jsonpath.ts";
 export * from "./label-selector.ts";
 export * from "./node-selection.ts";
 export * from "./pod-requests.ts";

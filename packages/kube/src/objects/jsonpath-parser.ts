@@ -1,4 +1,4 @@
-import { InvalidValue } from "../errors.ts";
+import { InvalidJsonPath } from "./errors.ts";
 
 /** A value to compare with in a filter. */
 export type Operand = { readonly path: Path } | { readonly value: string | number | boolean | null };
@@ -179,6 +179,6 @@ class Parser {
   }
 
   #fail(reason: string): never {
-    throw new InvalidValue({ option: "--output", value: `jsonpath=${this.#text}`, reason });
+    throw new InvalidJsonPath({ text: this.#text, reason });
   }
 }

@@ -6,6 +6,12 @@ export function jsonPath(template: string): (value: unknown) => string {
   return (value) => print(parts, value, value);
 }
 
+/** What a single path, such as `.status.conditions[?(@.type=="Ready")].status`, leads to. */
+export function jsonPathValues(path: string): (value: unknown) => unknown[] {
+  const [part] = parseTemplate(`{${path}}`);
+  return (value) => (part?.type === "path" ? follow(part.path, value, value) : []);
+}
+
 function print(parts: readonly Part[], root: unknown, here: unknown): string {
   return parts
     .map((part) => {
