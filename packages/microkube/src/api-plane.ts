@@ -21,7 +21,7 @@ import {
 import { builtInTypes, type KindMeans } from "./kinds/index.ts";
 import { patches } from "./patch/index.ts";
 import { Registry, ServedTypes } from "./registry/index.ts";
-import { applyDefaults, builtInSchemas, Decoder, GoTypes } from "./schema/index.ts";
+import { applyDefaults, builtInResources, builtInSchemas, Decoder, GoTypes } from "./schema/index.ts";
 import { ApiServer, Connector, Discovery, Health, ResourceHandler, ServerMetrics } from "./server/index.ts";
 import { StatusError } from "./status-error.ts";
 import type { Store } from "./store/index.ts";
@@ -50,6 +50,7 @@ export class ApiPlane {
   constructor({ store, credentials, clock, random, logger, address }: ApiPlaneOptions) {
     const schemas = builtInSchemas();
     const goTypes = new GoTypes();
+    const resources = builtInResources();
     const types = new ServedTypes(builtInTypes(schemas, this.#kindMeans(clock)));
     const plugins: AdmissionPlugin[] = [];
     this.registry = new Registry({ store, types, plugins, patches, applyDefaults, clock, random, logger });
@@ -65,6 +66,7 @@ export class ApiPlane {
     this.handler = new ResourceHandler({
       registry: this.registry,
       schemas,
+      resources,
       decoder: new Decoder(schemas, goTypes),
       goTypes,
       connect: (exchange, type, target) => connector.connect(exchange, type, target),
@@ -74,7 +76,7 @@ export class ApiPlane {
       authenticator,
       authorizer: this.authorizer,
       handler: this.handler,
-      discovery: new Discovery(types),
+      discovery: new Discovery(types, resources),
       health: new Health({ ping: () => undefined, etcd: () => undefined }),
       metrics: new ServerMetrics(),
       logger,

@@ -1,6 +1,6 @@
 import type { ResourceTypes } from "../cluster.ts";
 import type { ResourceType, Subresource } from "../kinds/resource-type.ts";
-import { type BuiltInResource, builtInResources } from "../schema/index.ts";
+import type { BuiltInResource } from "../schema/index.ts";
 
 /** One resource of one version, as discovery tells it: the data file's form, for custom resources too. */
 type Described = BuiltInResource;
@@ -22,10 +22,13 @@ export class Discovery {
   #groups: readonly GroupDescription[] | undefined;
   readonly #texts = new Map<string, string>();
 
-  constructor(types: ResourceTypes, foreign: () => readonly GroupDescription[] = () => []) {
+  constructor(
+    types: ResourceTypes,
+    all: readonly BuiltInResource[],
+    foreign: () => readonly GroupDescription[] = () => [],
+  ) {
     this.#types = types;
     this.#foreign = foreign;
-    const all = builtInResources();
     this.#builtIn = new Map(all.map((one) => [`${one.group}/${one.version}/${one.plural}`, one]));
     const order = new Map<string, number>();
     for (const { group } of all) if (!order.has(group)) order.set(group, order.size);

@@ -11,7 +11,7 @@ import {
   tooLarge,
   type Written,
 } from "../registry/index.ts";
-import type { Decoder, GoTypes, Schemas } from "../schema/index.ts";
+import type { BuiltInResource, Decoder, GoTypes, Schemas } from "../schema/index.ts";
 import { badRequest, methodNotAllowed, notFound, StatusError } from "../status-error.ts";
 import type { StoredObject } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
@@ -21,7 +21,7 @@ import { type AnswerForm, answerForm } from "./media-type.ts";
 import { deleteOptions, whole, writeOptions } from "./options.ts";
 import { patched, patchKindOf } from "./patching.ts";
 import { type Rendering, renderingOf, shown } from "./rendering.ts";
-import { readObject, readOptions, readPatched, readValue } from "./request-body.ts";
+import { type ExpectedObject, readObject, readOptions, readPatched, readValue } from "./request-body.ts";
 import { isTrue, type ResourceTarget } from "./request-target.ts";
 import type { IncludedObject } from "./table.ts";
 import { FrameCache } from "./watch-frame.ts";
@@ -32,6 +32,8 @@ export interface ResourceHandlerOptions {
   readonly decoder: Decoder;
   readonly goTypes: GoTypes;
   readonly schemas: Schemas;
+  /** What Kubernetes' discovery tells: which kind a subresource takes. */
+  readonly resources: readonly BuiltInResource[];
   /** Where `connect` subresources go. */
   readonly connect: (exchange: Exchange, type: ResourceType, target: ResourceTarget) => Promise<void>;
 }
@@ -62,10 +64,17 @@ export class ResourceHandler {
   readonly #registry: Registry;
   readonly #frames = new FrameCache();
   readonly #watches = new Set<WatchStream>();
+  /** By `pods/binding`, with group and version before it. */
+  readonly #subresourceKinds = new Map<string, ExpectedObject>();
 
   constructor(options: ResourceHandlerOptions) {
     this.#options = options;
     this.#registry = options.registry;
+    for (const { group, version, plural, subresources } of options.resources) {
+      for (const { name, ...of } of subresources) {
+        this.#subresourceKinds.set(`${group}/${version}/${plural}/${name}`, of);
+      }
+    }
   }
 
   async handle(exchange: Exchange, target: ResourceTarget, type: ResourceType, caller: Caller): Promise<void> {
@@ -325,10 +334,15 @@ export class ResourceHandler {
   }
 
   #expected({ target, type }: Request, sub: Subresource | undefined) {
-    const own = sub !== undefined && sub.type !== "connect" ? sub.kind : undefined;
-    const { group, kind } = type;
-    const expected = own ?? { group, version: target.version, kind };
-    return { expected, schema: own === undefined ? type.schema(target.version) : this.#options.schemas.of(own) };
+    const { group, kind, plural } = type;
+    const { version, subresource } = target;
+    if (sub === undefined) return { expected: { group, version, kind }, schema: type.schema(version) };
+    const named = sub.type === "connect" ? undefined : sub.kind;
+    const told = this.#subresourceKinds.get(`${group}/${version}/${plural}/${subresource}`);
+    const { group: ofGroup, version: ofVersion, kind: ofKind } = named ?? told ?? { group, version, kind };
+    const expected = { group: ofGroup, version: ofVersion, kind: ofKind };
+    const isOwn = expected.group === group && expected.kind === kind;
+    return { expected, schema: isOwn ? type.schema(version) : this.#options.schemas.of(expected) };
   }
 
   #read(
