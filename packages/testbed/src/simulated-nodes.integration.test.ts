@@ -2,15 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@fjord/base";
 import { Deployment, KubeClient, Node } from "@fjord/kube";
-import { findBinaries } from "./binaries/index.ts";
 import { kubernetesSkip, startTestBed } from "./testing.ts";
 import { waitFor } from "./wait.ts";
 
-// kwok stands in until Fjord simulates nodes itself: where it is not at hand, the rest is worth testing all the same.
-const { missing } = findBinaries({ env: process.env, sets: ["kwok"] });
-const skip = kubernetesSkip() || (missing.length > 0 && "no kwok: `npm run testbed -- binaries --kwok` gets it");
-
-test("simulated nodes are Ready and take pods", { skip }, async () => {
+test("simulated nodes are Ready and take pods", { skip: kubernetesSkip() }, async () => {
   await using bed = await startTestBed({ simulatedNodes: 3 });
   const client = new KubeClient(bed.site("site-1").config);
   try {

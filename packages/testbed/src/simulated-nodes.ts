@@ -1,78 +1,59 @@
+import { fileURLToPath } from "node:url";
 import { type Clock, systemClock } from "@fjord/base";
 import { KubeClient, Node } from "@fjord/kube";
-import type { Binaries } from "./binaries/find.ts";
-import { NotReadyError } from "./errors.ts";
+import { NotReadyError, ProcessEndedError } from "./errors.ts";
 import type { Site, StartOptions } from "./site.ts";
 import { siteFiles } from "./site-layout.ts";
 import { waitFor } from "./wait.ts";
 
-const annotation = "kwok.x-k8s.io/node";
-const atOnce = 20;
+/** Of the process that plays a site's nodes. */
+export const SIMULATOR = "fjord-node-simulate";
+const program = fileURLToPath(new URL("cli.ts", import.meta.resolve("@fjord/node")));
 
-/** Gives a site nodes that kwok plays: pods on them become Running, and no container ever runs. */
+/** Gives a site nodes that Fjord simulates: pods on them become Running, and no container ever runs. */
 export async function startSimulatedNodes(
   site: Site,
   count: number,
-  binaries: Binaries,
   options: StartOptions & { clock?: Clock },
 ): Promise<void> {
   const { layout } = site;
-  const process = site.addProcess({
-    name: "kwok",
-    file: binaries.path("kwok", layout.kubernetes),
+  const fleet = `${site.name}-simulated`;
+  const simulator = site.addProcess({
+    name: SIMULATOR,
+    file: process.execPath,
     args: [
+      program,
+      "simulate",
+      `--nodes=${count}`,
+      `--name=${fleet}`,
       `--kubeconfig=${siteFiles(layout).adminKubeconfig}`,
-      `--config=${binaries.path("kwok-stages.yaml", layout.kubernetes)}`,
-      `--manage-nodes-with-annotation-selector=${annotation}=fake`,
-      `--cidr=${layout.podCidr}`,
-      "--node-lease-duration-seconds=40",
+      `--pod-range=${layout.podCidr}`,
     ],
-    // It keeps a folder there.
-    env: { HOME: layout.directory },
   });
-  await process.start();
-  const names = Array.from({ length: count }, (_, i) => `${site.name}-simulated-${i + 1}`);
+  await simulator.start();
+  const what = `${count} simulated nodes to be Ready`;
   const client = new KubeClient(site.config);
   try {
-    for (let i = 0; i < names.length; i += atOnce) {
-      options.signal?.throwIfAborted();
-      await Promise.all(names.slice(i, i + atOnce).map((name) => client.create(Node, forgeSimulatedNode(name))));
-    }
     const ready = await waitFor(
       async () => {
-        const { items } = await client.list(Node, { labelSelector: "type=kwok" });
+        if (!simulator.running) {
+          const { log } = simulator.record;
+          throw new ProcessEndedError({ process: SIMULATOR, site: site.name, what, log, tail: simulator.logTail() });
+        }
+        const { items } = await client.list(Node, { labelSelector: `simulated.fjord.dev/fleet=${fleet}` });
         return items.filter(isReady).length >= count;
       },
-      { ...options, clock: options.clock ?? systemClock, interval: 200 },
+      { ...options, clock: options.clock ?? systemClock, interval: 50 },
     );
-    const what = `${count} simulated nodes to be Ready`;
     const seconds = Math.round(options.timeout / 1000);
-    if (!ready) throw new NotReadyError({ site: site.name, what, seconds, last: process.logTail(1) });
+    if (!ready) throw new NotReadyError({ site: site.name, what, seconds, last: simulator.logTail(1) });
   } finally {
     await client.close();
   }
 }
 
-/** A node of a size that no test fills by accident. */
-export function forgeSimulatedNode(name: string): Node {
-  const resources = { cpu: "32", memory: "256Gi", pods: "110", "ephemeral-storage": "1Ti" };
-  return {
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: {
-      name,
-      annotations: { [annotation]: "fake" },
-      labels: {
-        type: "kwok",
-        "kubernetes.io/hostname": name,
-        "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
-      },
-    },
-    status: { allocatable: resources, capacity: resources },
-  };
-}
-
-function isReady({ status }: Node): boolean {
+function isReady({ spec, status }: Node): boolean {
+  // The node's controller takes its taint away a moment after the node is Ready; until then nothing is scheduled there.
+  if (spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready")) return false;
   return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 }

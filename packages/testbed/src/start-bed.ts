@@ -38,8 +38,10 @@ export interface BedOptions {
   detached?: boolean;
   /** Real nodes for each site, or for those that are named. */
   nodes?: { count: number; provider: NodeProvider; sites?: readonly string[] };
-  /** Nodes for each site that kwok plays; needs its binaries. */
+  /** Nodes for each site on which no container runs. */
   simulatedNodes?: number;
+  /** Who plays them; "kwok" needs its binaries, and is there to measure with. @default "fjord" */
+  simulator?: "fjord" | "kwok";
   /** Those that have them. @default all */
   simulatedSites?: readonly string[];
   binaries: Binaries;
@@ -151,9 +153,14 @@ async function startSite(site: Site, options: Resolved, limits: StartOptions): P
   await site.start(limits);
   if (nodes && (nodes.sites?.includes(site.name) ?? true)) await nodes.provider.start(site, nodes.count, limits);
   if (simulatedNodes > 0 && (options.simulatedSites?.includes(site.name) ?? true)) {
-    // Loaded on demand: it brings a client along that starting sites has no use for.
-    const { startSimulatedNodes } = await import("./simulated-nodes.ts");
-    await startSimulatedNodes(site, simulatedNodes, binaries, { ...limits, clock });
+    // Loaded on demand: they bring a client along that starting sites has no use for.
+    if (options.simulator === "kwok") {
+      const { startKwokNodes } = await import("./kwok-nodes.ts");
+      await startKwokNodes(site, simulatedNodes, binaries, { ...limits, clock });
+    } else {
+      const { startSimulatedNodes } = await import("./simulated-nodes.ts");
+      await startSimulatedNodes(site, simulatedNodes, { ...limits, clock });
+    }
   }
   log.info("site ready", { site: site.name, seconds: (clock.now() - began) / 1000, server: site.config.server });
 }

@@ -65,7 +65,7 @@ export async function startTestSite(options: TestSiteOptions = {}): Promise<Test
 /** Several sites for a test, and the paths between them. They end with the test's process, however that ends. */
 export function startTestBed(options: Omit<BedOptions, "binaries" | "detached" | "setpriv"> = {}): Promise<Bed> {
   const minors = [options.kubernetes ?? DEFAULT_MINOR].flat();
-  const sets: BinarySet[] = options.simulatedNodes ? ["control-plane", "kwok"] : ["control-plane"];
+  const sets: BinarySet[] = options.simulator === "kwok" ? ["control-plane", "kwok"] : ["control-plane"];
   const { binaries } = findBinaries({ env: process.env, minors, sets });
   const setpriv = which("setpriv", process.env);
   return startBed({ ...options, binaries, ...(setpriv && { setpriv }) });

@@ -36,7 +36,7 @@ async function withoutQueues(site: Site): Promise<void> {
 }
 
 export async function vanilla(nodes: number): Promise<Place> {
-  const bed = await startTestBed({ sites: 1, components: "all", simulatedNodes: nodes });
+  const bed = await startTestBed({ sites: 1, components: "all", simulatedNodes: nodes, simulator: "kwok" });
   const [site] = bed.sites as [Site];
   await withoutQueues(site);
   const client = new KubeClient(site.config, { connections: AT_ONCE });
@@ -46,7 +46,13 @@ export async function vanilla(nodes: number): Promise<Place> {
 
 /** Two sites; the first has no nodes but the virtual one, and its namespace is offloaded. */
 export async function border(nodes: number, program: string): Promise<Place> {
-  const bed = await startTestBed({ sites: 2, components: "all", simulatedNodes: nodes, simulatedSites: ["site-2"] });
+  const bed = await startTestBed({
+    sites: 2,
+    components: "all",
+    simulatedNodes: nodes,
+    simulator: "kwok",
+    simulatedSites: ["site-2"],
+  });
   for (const site of bed.sites) await withoutQueues(site);
   const continuum = new Continuum(bed);
   await continuum.startAgents({ program });

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@fjord/base";
-import { findBinaries } from "../binaries/find.ts";
 import { kubernetesSkip, startTestBed } from "../testing.ts";
 import { runChaos } from "./chaos.ts";
 
-const { missing } = findBinaries({ env: process.env, sets: ["kwok"] });
-const skip = kubernetesSkip() || (missing.length > 0 && "no kwok: `npm run testbed -- binaries --kwok` gets it");
+const skip = kubernetesSkip();
 
 test("three sites become what their users asked for, whatever befell them, and unpeering leaves nothing", {
   skip,

@@ -84,7 +84,6 @@ class ChaosRun {
     const stop = AbortSignal.any([signal, ended.signal]);
     const watchman = new Watchman({ clients: this.#clients, clock, random, alarm: (text) => this.#found(text) });
     const watching = watchman.run(stop);
-    const finishing = this.#finish(watchman, stop);
     try {
       await watchman.waitForSync(signal);
       await this.#peer();
@@ -100,7 +99,7 @@ class ChaosRun {
       this.#found(`the run could not go on: ${describeError(error)}\n${(error as Error).stack}`);
     } finally {
       ended.abort();
-      await Promise.all([watching, finishing]);
+      await watching;
     }
     if (this.#findings.size > 0) await this.#keep();
     return { findings: [...this.#findings], figures: this.#figures };
@@ -145,6 +144,12 @@ class ChaosRun {
     await troubles.heal();
     this.#tell(`${this.#plan.steps.length} steps are done, everything is healed`);
     for (const site of SITES) await this.#continuum.site(site).ready({ timeout: 120_000, signal });
+    // After failures they wait for up to a minute before they ask the API again (client-go's reflectors), each in turn:
+    // that is Kubernetes' time to heal, and not what is looked at.
+    for (const site of SITES) {
+      for (const name of ["kube-controller-manager", "kube-scheduler"])
+        await this.#continuum.site(site).process(name).restart();
+    }
     for (const told of await troubles.revive()) this.#ended(told);
     for (const site of SITES) await agentReady(this.#continuum.agent(site), { timeout: 120_000, signal });
     await this.#reopen();
@@ -267,13 +272,6 @@ class ChaosRun {
       const most = 1.5 * (before[site] ?? 0) + 64;
       if (after > most)
         this.#found(`the agent of ${site} has ${after} MB, and had ${before[site]} MB at the beginning`);
-    }
-  }
-
-  async #finish(watchman: Watchman, stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      await watchman.finishGuests();
-      await sleep(this.#options.clock, 500, stop);
     }
   }
 

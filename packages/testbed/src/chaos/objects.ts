@@ -3,8 +3,8 @@ import type { Kind, KubeObject } from "@fjord/base";
 import { ConfigMap, Deployment, Job, Pod, Secret, Service, StatefulSet } from "@fjord/kube";
 import type { BarePod, Place, PodsStrategy, Replicated, Workload } from "./wishes.ts";
 
-/** On pods of Jobs: simulated nodes finish only pods whose owner is a Job, so guests are finished by the test. */
-export const FINISHES_LABEL = "chaos.fjord.dev/finishes";
+/** On pods of Jobs, and so on their guests: what the node that simulates them is to let them do. */
+const FINISHES = { "simulated.fjord.dev/exit-after": "500ms-2s" };
 /** On pods: what made them. */
 export const WORKLOAD_LABEL = "chaos.fjord.dev/workload";
 export const VERSION_LABEL = "chaos.fjord.dev/version";
@@ -43,7 +43,7 @@ export function forgeWorkload(place: Place, what: Workload): KubeObject {
           parallelism: what.completions,
           backoffLimit: 100,
           template: {
-            metadata: { labels: { [WORKLOAD_LABEL]: name, [FINISHES_LABEL]: "true" } },
+            metadata: { labels: { [WORKLOAD_LABEL]: name }, annotations: FINISHES },
             spec: { ...podSpec({ version: 1 }), restartPolicy: "Never" },
           },
         },

@@ -1,7 +1,6 @@
 import { CONSUMER_LABEL, Contract, ORIGIN_UID_LABEL } from "@fjord/api";
 import { type Clock, type Random, silentLogger } from "@fjord/base";
 import { type Cache, type KubeClient, Namespace, Pod, SharedCaches } from "@fjord/kube";
-import { FINISHES_LABEL } from "./objects.ts";
 import { brokenPromise } from "./promises.ts";
 
 export interface WatchmanOptions {
@@ -46,23 +45,6 @@ export class Watchman {
   /** How many guests a pod had over its life. */
   guestsOf(originUid: string): number {
     return this.#guestsEver.get(originUid)?.size ?? 0;
-  }
-
-  /** Ends the guests of Jobs, as their programs would: simulated nodes know only pods that a Job owns. */
-  async finishGuests(): Promise<void> {
-    for (const [site, { pods }] of this.#views) {
-      const client = this.#options.clients.get(site) as KubeClient;
-      const ripe = pods.list().filter(({ metadata, status }) => {
-        const { labels = {}, deletionTimestamp } = metadata;
-        return (
-          labels[ORIGIN_UID_LABEL] !== undefined &&
-          labels[FINISHES_LABEL] !== undefined &&
-          deletionTimestamp === undefined &&
-          status?.phase === "Running"
-        );
-      });
-      await Promise.all(ripe.map((pod) => finish(client, pod)));
-    }
   }
 
   #watch(site: string, client: KubeClient): void {
@@ -119,26 +101,4 @@ export class Watchman {
     const origin = metadata.labels?.[ORIGIN_UID_LABEL];
     if (origin !== undefined) this.#guests.get(origin)?.delete(metadata.uid as string);
   }
-}
-
-async function finish(client: KubeClient, { metadata, spec, status }: Pod): Promise<void> {
-  const finishedAt = new Date().toISOString();
-  const containerStatuses = spec?.containers.map(({ name, image }) => ({
-    name,
-    image: image ?? "",
-    imageID: "",
-    ready: false,
-    restartCount: 0,
-    state: { terminated: { exitCode: 0, reason: "Completed", startedAt: status?.startTime, finishedAt } },
-  }));
-  const conditions = status?.conditions?.map((each) =>
-    each.type === "Ready" || each.type === "ContainersReady"
-      ? { ...each, status: "False", reason: "PodCompleted" }
-      : each,
-  );
-  const patch = { metadata: { uid: metadata.uid }, status: { phase: "Succeeded", containerStatuses, conditions } };
-  const key = { name: metadata.name as string, namespace: metadata.namespace as string };
-  const signal = AbortSignal.timeout(3_000);
-  // Whatever stands in the way now, it is tried again a moment later.
-  await client.patch(Pod, key, "merge", patch, { subresource: "status", signal }).catch(() => {});
 }

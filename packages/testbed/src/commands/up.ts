@@ -47,7 +47,7 @@ export function addUp(program: Command, context: CommandContext): void {
     .addOption(
       new Option("--kubelet <name>", "what runs the pods of real nodes").choices(kubelets).default("kubernetes"),
     )
-    .option("--simulated-nodes <count>", "nodes for each site that kwok plays: no container runs", parseCount(0), 0)
+    .option("--simulated-nodes <count>", "nodes for each site that are simulated: no container runs", parseCount(0), 0)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<UpOptions>();
@@ -84,7 +84,6 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   const kubernetes = options.kubernetes ?? [DEFAULT_MINOR];
   const sets: BinarySet[] = ["control-plane"];
   if (options.nodes > 0) sets.push("nodes");
-  if (options.simulatedNodes > 0) sets.push("kwok");
   const { env, signal, log } = context;
   const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
   const binaries = await ensureBinaries({ minors: kubernetes, sets, env, progress, signal });

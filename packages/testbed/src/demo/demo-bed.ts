@@ -39,7 +39,7 @@ export async function findGround(options: DemoBedOptions): Promise<Ground> {
   const { env, signal, told } = options;
   const progress = (event: Parameters<typeof describeProgress>[0]) => told(describeProgress(event));
   const nodes = await nodeTools(options, progress);
-  const sets: BinarySet[] = ["control-plane", "tools" in nodes ? "nodes" : "kwok"];
+  const sets: BinarySet[] = "tools" in nodes ? ["control-plane", "nodes"] : ["control-plane"];
   return { binaries: await ensureBinaries({ sets, env, progress, signal }), ...nodes };
 }
 
