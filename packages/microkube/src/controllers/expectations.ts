@@ -23,8 +23,7 @@ export class Expectations {
 
   /** Call it before creating: the cache may show the object before the create returns. */
   expectCreations(owner: string, count: number): void {
-    const expected = this.#of(owner);
-    expected.creations += count;
+    if (count > 0) this.#of(owner).creations += count;
   }
 
   /** By the uids of what is about to be deleted. */

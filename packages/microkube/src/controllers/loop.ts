@@ -84,9 +84,9 @@ export class Loop implements Runnable {
     return this;
   }
 
-  /** Asks for a reconciliation by the first of its queues. */
-  enqueue(request: Request, afterMs?: number): void {
-    this.#controllers[0]?.enqueue(request, afterMs);
+  /** Asks for a reconciliation by the first of its queues, or the one of that name. */
+  enqueue(request: Request, afterMs?: number, queue = this.name): void {
+    this.#controllers.find(({ name }) => name === queue)?.enqueue(request, afterMs);
   }
 
   event(object: KubeObject, type: EventNote["type"], reason: string, message: string): void {
