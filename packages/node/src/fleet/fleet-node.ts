@@ -99,11 +99,12 @@ export class FleetNode implements PodHost {
     await Promise.all(spells);
   }
 
-  /** What annotations on the Node ask for. */
+  /** What annotations on the Node ask for, and what others say of it. */
   obey(node: Node): void {
     const { annotations = {} } = node.metadata;
     this.#setIll("annotation", annotations[nodeAnnotations.notReady] === "true");
     this.#setGone("annotation", annotations[nodeAnnotations.away] === "true");
+    this.#registration?.saw(node);
   }
 
   async #live(signal: AbortSignal): Promise<void> {

@@ -23,6 +23,9 @@ import { type PodLife, restoreLife } from "./pod-life.ts";
 import { type SimulationResult, simulatePod } from "./simulate-pod.ts";
 import { PodTrimmer } from "./trim-pod.ts";
 
+/** One process asks for thousands of nodes: it may ask an API that was away again soon. */
+export const FLEET_TIMING = { backoffInitialMs: 200, backoffMaxMs: 3_000 } as const;
+
 /** A node as its pods see it. */
 export interface PodHost {
   readonly address: string;
@@ -97,6 +100,7 @@ export class FleetPods {
       kind: Pod,
       scope: { fieldSelector: "spec.nodeName!=" },
       transform: (pod) => this.#withoutStatus(pod),
+      timing: FLEET_TIMING,
       omitManagedFields: true,
       indexers: { node: byNode },
     });

@@ -7,7 +7,7 @@ import { kubeletVersion, type NodeFacts, standardLabels } from "../registration/
 import { AddressRange, matchesAny, type Rules } from "../runtimes/simulated/index.ts";
 import { FJORD_VERSION } from "../version.ts";
 import { FleetNode, type NodePlan } from "./fleet-node.ts";
-import { FleetPods } from "./fleet-pods.ts";
+import { FLEET_TIMING, FleetPods } from "./fleet-pods.ts";
 
 export interface FleetOptions {
   readonly config: ClusterConfig;
@@ -114,6 +114,7 @@ export class Fleet {
         kind: Node,
         scope: { labelSelector: `${FLEET_LABEL}=${name}` },
         transform: trimNode,
+        timing: FLEET_TIMING,
         clock,
         random,
         logger,
@@ -274,5 +275,6 @@ export class Fleet {
 function trimNode(node: Node): Node {
   const { name, uid, resourceVersion, annotations } = trimManagedFields(node).metadata;
   const metadata = { name, uid, resourceVersion, ...(annotations && { annotations }) };
-  return { apiVersion: "v1", kind: "Node", metadata } as Node;
+  const conditions = node.status?.conditions?.map(({ type, status }) => ({ type, status }));
+  return { apiVersion: "v1", kind: "Node", metadata, ...(conditions && { status: { conditions } }) } as Node;
 }

@@ -1,5 +1,5 @@
 import { Backoff, type Clock, describeError, type Logger, type Random, sleep } from "@fjord/base";
-import { isAlreadyExists, isNotFound, type KubeClient, Lease, Node } from "@fjord/kube";
+import { compareResourceVersions, isAlreadyExists, isNotFound, type KubeClient, Lease, Node } from "@fjord/kube";
 import { FactsUnknown, NodeNameTaken } from "./errors.ts";
 import type { NodeFacts, NodeIdentity, NodeStatus } from "./node-facts.ts";
 import { LEASE_NAMESPACE, NodeLease } from "./node-lease.ts";
@@ -26,7 +26,8 @@ export interface NodeRegistrationOptions {
   /** How often the status is said again although nothing has changed. @default 300000 */
   readonly repeatMs?: number;
   /**
-   * Reads the Node before each comparison, to notice what others did to it. Without it, a deletion shows in the lease.
+   * Reads the Node before each comparison, to notice what others did to it. Without it, a deletion shows in the lease,
+   * and the rest is for whoever watches nodes to tell by `saw`.
    * @default true
    */
   readonly observe?: boolean;
@@ -51,6 +52,7 @@ export class NodeRegistration {
   readonly #registered = Promise.withResolvers<Node>();
   readonly #listeners = new Set<(node: Node) => void>();
   #uid: string | undefined;
+  #resourceVersion: string | undefined;
   /** What was written or read last. */
   #status: NodeStatus | undefined;
   #said: SaidStatus | undefined;
@@ -87,6 +89,23 @@ export class NodeRegistration {
     const own = (node: Node) => listener(node);
     this.#listeners.add(own);
     return () => this.#listeners.delete(own);
+  }
+
+  /**
+   * The Node as a watch shows it. Where somebody has said otherwise of its conditions, as controllers do of a node that
+   * they have not heard of for long, they are said again at once.
+   */
+  saw({ metadata, status }: Node): void {
+    const facts = this.#options.facts();
+    const order = compareResourceVersions(metadata.resourceVersion ?? "", this.#resourceVersion ?? "");
+    if (facts === undefined || this.#uid === undefined || (order !== undefined && order <= 0)) return;
+    const shown = status?.conditions ?? [];
+    const isOther = facts.conditions.some(({ type, status: value }) =>
+      shown.some((each) => each.type === type && each.status !== value),
+    );
+    if (!isOther) return;
+    this.#lost = true;
+    this.changed();
   }
 
   /** Some fact is another one now: it is compared, and said, at once. */
@@ -256,6 +275,7 @@ export class NodeRegistration {
 
   #take(node: Node): void {
     this.#uid = node.metadata.uid;
+    this.#resourceVersion = node.metadata.resourceVersion;
     this.#status = node.status;
     for (const listener of this.#listeners) listener(node);
   }

@@ -189,6 +189,24 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
     assert.ok(later[SITE_LABEL]);
   });
 
+  test("a Node that was called lost while this site's API was away is Ready again at once", async () => {
+    const lost = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: "not heard of for long" };
+    const { metadata } = await client.patch(
+      Node,
+      key,
+      "strategic",
+      { status: { conditions: [lost] } },
+      { subresource: "status" },
+    );
+    const from = Date.now();
+    await eventually("Node", async () => {
+      const found = await node();
+      const ready = found.status?.conditions?.find(({ type }) => type === "Ready");
+      return found.metadata.resourceVersion !== metadata.resourceVersion && ready?.status === "True";
+    });
+    assert.ok(Date.now() - from < 3_000, `Ready after ${Date.now() - from} ms`);
+  });
+
   test("a Node that somebody deletes is made again", async () => {
     const { uid } = (await node()).metadata;
     await client.delete(Node, key);

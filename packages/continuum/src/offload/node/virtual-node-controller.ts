@@ -100,7 +100,12 @@ export class VirtualNodeController implements Runnable {
       nodes: () => [...this.#kept.keys()],
       onChange: (name) => this.#controller.enqueue({ name }),
     });
-    this.#nodes.addHandler({ onDelete: ({ metadata }) => this.#kept.get(metadata.name ?? "")?.keeper.nodeGone() });
+    const keeperOf = ({ metadata }: Node) => this.#kept.get(metadata.name ?? "")?.keeper;
+    this.#nodes.addHandler({
+      onAdd: (node) => keeperOf(node)?.nodeSeen(node),
+      onUpdate: (_, node) => keeperOf(node)?.nodeSeen(node),
+      onDelete: (node) => keeperOf(node)?.nodeGone(),
+    });
     nodes.onChange((name) => {
       this.#controller.enqueue({ name });
       this.#kept.get(name)?.keeper.changed();

@@ -68,6 +68,11 @@ export class VirtualNodeKeeper {
     this.#options.onChange();
   }
 
+  /** Others, who have not heard of the Node for long, may have called it lost. */
+  nodeSeen(node: Node): void {
+    this.#registration?.saw(node);
+  }
+
   /** Somebody has deleted the Node: it is made again. */
   nodeGone(): void {
     this.#restart();
