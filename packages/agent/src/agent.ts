@@ -46,6 +46,9 @@ import { FJORD_VERSION } from "./version.ts";
 
 export type { AgentOptions } from "./agent-options.ts";
 
+/** A site has one agent, and much waits for it: an API that was away is asked again sooner than by others. */
+const HOME_TIMING = { backoffInitialMs: 200, backoffMaxMs: 3_000 } as const;
+
 /** The agent of a site: one process that makes the domains of the continuum work together. */
 export class Agent {
   readonly #options: AgentOptions;
@@ -76,7 +79,7 @@ export class Agent {
     const metrics = await prometheusMetrics(registry);
     const counters = agentMetrics(registry);
     const shared = { client, clock, random, logger };
-    const caches = new SharedCaches(shared);
+    const caches = new SharedCaches({ ...shared, timing: HOME_TIMING });
     const recorder = new EventRecorder({ ...shared, component: "fjord-agent", metrics });
     const home: Home = { ...shared, metrics, identity: key, caches, recorder, namespace };
     const address = this.#options.internalAddress ?? (await addressTowards(config.server));
