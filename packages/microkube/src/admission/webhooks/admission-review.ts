@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto";
+import { apiVersionOf, type KubeObject } from "@fjord/base";
+import { userInfo } from "../../authentication/identity-reviews.ts";
+import { StatusError } from "../../status-error.ts";
+import type { AdmissionRequest } from "../admission.ts";
+import { type Webhook, WebhookFailure } from "./webhook.ts";
+
+export interface AdmissionReview {
+  readonly apiVersion: string;
+  readonly kind: "AdmissionReview";
+  readonly request: { readonly uid: string } & Readonly<Record<string, unknown>>;
+}
+
+export interface AdmissionResponse {
+  readonly allowed: boolean;
+  readonly warnings: readonly string[];
+  /** Operations of a JSON patch. */
+  readonly patch: readonly unknown[];
+  readonly status?: { code?: number; message?: string; reason?: string; details?: object } | undefined;
+}
+
+const known = ["v1", "v1beta1"];
+
+/** What a webhook is asked. `object` and `old` are in the version that it is called with. */
+export function admissionReview(
+  { hook }: Webhook,
+  request: AdmissionRequest,
+  version: string,
+  { object, old }: { object: KubeObject | undefined; old: KubeObject | undefined },
+): AdmissionReview {
+  const reviewVersion = (hook.admissionReviewVersions ?? []).find((one) => known.includes(one));
+  if (reviewVersion === undefined) {
+    throw new WebhookFailure(
+      "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)",
+    );
+  }
+  const { type, subresource, name, namespace, operation, caller, dryRun, options } = request;
+  const { group, plural: resource } = type;
+  const view = type.subresources[subresource];
+  const otherKind = view !== undefined && "kind" in view ? view.kind : undefined;
+  const kindIn = (of: string) => otherKind ?? { group, version: of, kind: type.kind };
+  const sub = subresource === "" ? {} : { subResource: subresource, requestSubResource: subresource };
+  return {
+    kind: "AdmissionReview",
+    apiVersion: `admission.k8s.io/${reviewVersion}`,
+    request: {
+      uid: randomUUID(),
+      kind: kindIn(version),
+      resource: { group, version, resource },
+      requestKind: kindIn(request.version),
+      requestResource: { group, version: request.version, resource },
+      ...sub,
+      ...(name !== "" && { name }),
+      ...(namespace !== "" && { namespace }),
+      operation,
+      userInfo: userInfo(caller),
+      object: object ?? null,
+      oldObject: old ?? null,
+      dryRun,
+      options: optionsOf(operation, options),
+    },
+  };
+}
+
+const optionKinds: Readonly<Record<string, string>> = {
+  CREATE: "CreateOptions",
+  UPDATE: "UpdateOptions",
+  DELETE: "DeleteOptions",
+};
+
+function optionsOf(operation: string, options: Record<string, unknown>): Record<string, unknown> | null {
+  const kind = optionKinds[operation];
+  return kind === undefined
+    ? null
+    : { kind, apiVersion: apiVersionOf({ group: "meta.k8s.io", version: "v1" }), ...options };
+}
+
+/** Reads an answer; throws `WebhookFailure` for one that makes no sense. */
+export function readResponse(review: AdmissionReview, answer: unknown, mutating: boolean): AdmissionResponse {
+  const fail = (problem: string) => new WebhookFailure(`received invalid webhook response: ${problem}`);
+  const { apiVersion, kind, response } = (answer ?? {}) as Record<string, unknown>;
+  const isOld = review.apiVersion.endsWith("v1beta1");
+  if (!isOld && (apiVersion !== review.apiVersion || kind !== "AdmissionReview")) {
+    const got = typeof apiVersion === "string" ? `${apiVersion}, Kind=${kind}` : "/, Kind=";
+    throw fail(`expected webhook response of ${review.apiVersion}, Kind=AdmissionReview, got ${got}`);
+  }
+  if (typeof response !== "object" || response === null) throw fail("webhook response was absent");
+  const { uid, allowed, warnings, patch, patchType, status } = response as Record<string, unknown>;
+  if (!isOld && uid !== review.request.uid) {
+    throw fail(`expected response.uid=${JSON.stringify(review.request.uid)}, got ${JSON.stringify(uid ?? "")}`);
+  }
+  const text = typeof patch === "string" ? patch : "";
+  if (!isOld && mutating && text !== "" && patchType === undefined) {
+    throw fail("webhook returned response.patch but not response.patchType");
+  }
+  if (!isOld && mutating && text === "" && patchType !== undefined) {
+    throw fail("webhook returned response.patchType but not response.patch");
+  }
+  if (!mutating && !isOld && text !== "") throw fail("validating webhook may not return response.patch");
+  if (!mutating && !isOld && patchType !== undefined) {
+    throw fail("validating webhook may not return response.patchType");
+  }
+  if (mutating && text !== "" && (patchType ?? "JSONPatch") !== "JSONPatch") {
+    throw new WebhookFailure(`unsupported patch type ${JSON.stringify(patchType)}`);
+  }
+  return {
+    allowed: allowed === true,
+    warnings: Array.isArray(warnings) ? warnings.map(String) : [],
+    patch: mutating && text !== "" ? readPatch(text) : [],
+    status: status as AdmissionResponse["status"],
+  };
+}
+
+function readPatch(text: string): unknown[] {
+  let patch: unknown;
+  try {
+    patch = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
+  } catch (error) {
+    const problem = (error as Error).message;
+    throw new WebhookFailure(`received undecodable patch in webhook response: ${problem}`, { cause: error });
+  }
+  if (!Array.isArray(patch)) throw new WebhookFailure("received undecodable patch in webhook response: it is no list");
+  return patch;
+}
+
+/** A webhook's refusal, as it becomes the answer. */
+export function denial(name: string, status: AdmissionResponse["status"]): StatusError {
+  const begin = `admission webhook ${JSON.stringify(name)} denied the request`;
+  const { code = 0, message = "", reason = "", details } = status ?? {};
+  const why = message || reason;
+  const told = why === "" ? `${begin} without explanation` : `${begin}: ${why}`;
+  return new StatusError(code < 400 ? 400 : code, reason, told, details);
+}
