@@ -75,9 +75,15 @@ class CronJobController {
         this.#loop.event(cronJob, "Normal", "MissingJob", `Active job went missing: ${reference.name}`);
       } else active.push(reference);
     }
-    for (const job of jobs) {
-      const isListed = active.some(({ uid }) => uid === job.metadata.uid);
-      if (isListed || isFinished(job)) continue;
+    const unlisted = jobs.filter((job) => !isFinished(job) && !active.some(({ uid }) => uid === job.metadata.uid));
+    // The cache may show a Job that was just made before it shows the status that says so.
+    const fresh = unlisted.length > 0 ? await this.#freshStatus(cronJob, signal) : undefined;
+    for (const job of unlisted) {
+      const listed = fresh?.active?.find(({ uid }) => uid === job.metadata.uid);
+      if (listed !== undefined) {
+        active.push(listed);
+        continue;
+      }
       const message = `Saw a job that the controller did not create or forgot: ${job.metadata.name}`;
       this.#loop.event(cronJob, "Warning", "UnexpectedJob", message);
       active.push(referenceTo(job));
@@ -89,6 +95,10 @@ class CronJobController {
     }
     status.active = active.length > 0 ? active : undefined;
     return status;
+  }
+
+  async #freshStatus(cronJob: CronJob, signal: AbortSignal): Promise<CronJobStatus | undefined> {
+    return (await unlessGone(this.#means.client.get(CronJob, requestFor(cronJob), { signal })))?.status;
   }
 
   /** One that was just made may not be in the cache yet. */

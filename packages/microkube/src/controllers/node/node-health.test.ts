@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Lease, Node } from "@fjord/kube";
+import { feel, silentConditions, untilSilent, wantedTaints } from "./node-health.ts";
+
+const NOW = Date.UTC(2030, 0, 1);
+const node = (conditions: object[] = [], spec: object = {}): Node =>
+  ({
+    metadata: { name: "n", creationTimestamp: new Date(NOW - 10_000).toISOString() },
+    spec,
+    status: { conditions },
+  }) as unknown as Node;
+const ready = (status = "True", lastHeartbeatTime = "1") => ({ type: "Ready", status, lastHeartbeatTime });
+const lease = (renewTime: string) => ({ spec: { renewTime } }) as Lease;
+
+test("a node is alive as long as its lease or its status moves", () => {
+  const first = feel(undefined, node([ready()]), lease("a"), NOW);
+  assert.equal(untilSilent(node([ready()]), first, NOW), 50_000);
+  const same = feel(first, node([ready()]), lease("a"), NOW + 49_000);
+  assert.equal(untilSilent(node([ready()]), same, NOW + 49_000), 1_000);
+  const renewed = feel(same, node([ready()]), lease("b"), NOW + 49_000);
+  assert.equal(untilSilent(node([ready()]), renewed, NOW + 49_000), 50_000);
+  const beaten = feel(renewed, node([ready("True", "2")]), lease("b"), NOW + 90_000);
+  assert.equal(beaten.seenAt, NOW + 90_000);
+  assert.equal(untilSilent(node(), feel(undefined, node(), undefined, NOW), NOW), 50_000, "sixty since its making");
+});
+
+test("nothing is known of a silent node", () => {
+  const conditions = silentConditions(node([ready(), { type: "Other", status: "True" }]), NOW);
+  const texts = conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+  assert.deepEqual(texts, [
+    "Ready Unknown NodeStatusUnknown",
+    "Other True undefined",
+    "MemoryPressure Unknown NodeStatusNeverUpdated",
+    "DiskPressure Unknown NodeStatusNeverUpdated",
+    "PIDPressure Unknown NodeStatusNeverUpdated",
+  ]);
+});
+
+test("conditions become taints, and go with them", () => {
+  const taints = (conditions: object[], spec: object = {}) =>
+    wantedTaints(node(conditions, spec), NOW)?.map(
+      ({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`,
+    );
+  assert.equal(taints([ready()]), undefined);
+  assert.deepEqual(taints([ready("False")]), ["not-ready:NoSchedule", "not-ready:NoExecute"]);
+  assert.deepEqual(taints([ready("Unknown")]), ["unreachable:NoSchedule", "unreachable:NoExecute"]);
+  assert.deepEqual(taints([ready()], { unschedulable: true }), ["unschedulable:NoSchedule"]);
+  const own = { key: "mine", effect: "NoSchedule" };
+  const left = { key: "node.kubernetes.io/not-ready", effect: "NoExecute" };
+  assert.deepEqual(taints([ready()], { taints: [own, left] }), ["mine:NoSchedule"]);
+  assert.deepEqual(taints([ready(), { type: "DiskPressure", status: "True" }], { taints: [own] }), [
+    "mine:NoSchedule",
+    "disk-pressure:NoSchedule",
+  ]);
+});
