@@ -1,6 +1,7 @@
 export type { Authenticator } from "./authenticator.ts";
 export * from "./authority.ts";
 export { bootstrapTokens } from "./bootstrap-token.ts";
+export { certificateController } from "./certificate-controller.ts";
 export { ClientCertificates } from "./client-certificate.ts";
 export { ClusterCredentials, type ClusterCredentialsOptions } from "./cluster-credentials.ts";
 export * from "./errors.ts";

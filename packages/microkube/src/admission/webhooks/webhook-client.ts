@@ -49,7 +49,7 @@ export class WebhookClient {
     const ca = caBundle ? { ca: Buffer.from(caBundle, "base64").toString("utf8") } : {};
     try {
       const address = service && (await this.#resolve({ ...service, port }, cluster));
-      const server = address && { host: address.host, port: address.port, servername: name };
+      const server = address && { hostname: address.host, port: address.port, servername: name };
       return await this.#send(target, { ...ca, ...server }, JSON.stringify(body), seconds);
     } catch (error) {
       if (error instanceof WebhookFailure) throw error;
