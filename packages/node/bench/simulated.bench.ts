@@ -53,7 +53,7 @@ const figures: readonly Figure[] = [
     name: "resident memory of the simulator at rest",
     unit: "MB",
     of: ({ residentBytes }) => residentBytes / 1e6,
-    notShown: `The least of 20 s, from 12 s after all pods run. Files mapped are in it: of Fjord's about 45 MB are Node's program file, which other Node processes on the machine share. Fjord collects its garbage once when work has come to rest, kwok as Go does; at work both take more. ${SETTINGS}`,
+    notShown: `The least of 20 s, from 12 s after all pods run. Files mapped are in it: of Fjord's about 45 MB are Node's program file, which other Node processes on the machine share; with few pods it is behind kwok for that reason. Fjord collects its garbage once when work has come to rest, kwok as Go does; at work both take more. ${SETTINGS}`,
   },
 ];
 
