@@ -1,12 +1,10 @@
 import { homedir } from "node:os";
-import { describeError, type ErrorType, FjordError, silentLogger, systemClock } from "@fjord/base";
+import { interruption, lastWords, silentLogger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
 import { FJORD_VERSION } from "./version.ts";
 
-const interrupt = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.on(signal, () => interrupt.abort(new Error("interrupted")));
+const interrupt = interruption(process);
 // A pipe that its reader has closed, as `| head` does, is no error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
@@ -65,7 +63,6 @@ function kubectlWay(word: string): string[] {
   return option === undefined || value === undefined ? [word] : [option, value];
 }
 
-/** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */
 function report(error: unknown): void {
   process.exitCode = 1;
   if (interrupt.signal.aborted) {
@@ -74,8 +71,5 @@ function report(error: unknown): void {
     process.stderr.write("interrupted\n");
     return;
   }
-  process.stderr.write(`error: ${describeError(error)}\n`);
-  const { advice } = (error instanceof FjordError ? error.constructor : {}) as Partial<ErrorType<string>>;
-  const more = advice ?? (error instanceof Error && !("syscall" in error) ? error.stack : undefined);
-  if (more !== undefined) process.stderr.write(`${more}\n`);
+  process.stderr.write(lastWords(error));
 }

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "node:test";
+import { defineError } from "./errors.ts";
+import { interruption, lastWords, programLogger } from "./program.ts";
+
+const Spilt = defineError("BASE_TEST_SPILT", "the {what} is spilt", "Do not cry.");
+
+test("a known failure ends with its message and what to do", () => {
+  assert.equal(lastWords(new Spilt({ what: "milk" })), "error: the milk is spilt\nDo not cry.\n");
+});
+
+test("a failure of the system needs no stack, a fault of ours does", () => {
+  assert.equal(lastWords(Object.assign(new Error("refused"), { syscall: "connect" })), "error: refused\n");
+  assert.match(lastWords(new Error("odd")), /^error: odd\nError: odd\n {4}at /);
+});
+
+test("log lines have a time, a level and fields; debug is for whoever asks", () => {
+  const lines: string[] = [];
+  const stderr = { write: (line: string) => lines.push(line) };
+  const log = (env: Record<string, string>) => {
+    const logger = programLogger({ env, stderr, on: () => {} });
+    logger.debug("quiet");
+    logger.warn("hot", { degrees: 40 });
+  };
+  log({});
+  log({ FJORD_LOG: "debug" });
+  const words = lines.map((line) => line.replace(/^\d{4}-\S+Z /, ""));
+  assert.deepEqual(words, ["warn  hot degrees=40\n", "debug quiet\n", "warn  hot degrees=40\n"]);
+});
+
+test("either signal interrupts", () => {
+  for (const signal of ["SIGINT", "SIGTERM"]) {
+    const process = Object.assign(new EventEmitter(), { env: {}, stderr: { write: () => {} } });
+    const interrupt = interruption(process);
+    process.emit(signal);
+    assert.match(String(interrupt.signal.reason), /interrupted/);
+  }
+});
