@@ -9,7 +9,7 @@ import { describeError } from "@fjord/base";
 import {
   againAfter,
   type Cache,
-  Controller,
+  type Controller,
   done,
   isNotFound,
   type Result,
@@ -18,6 +18,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../home.ts";
+import { homeController } from "../home-controller.ts";
 import { PeerRefused } from "../peer-refused-error.ts";
 import { SiteKnownOtherwise, SiteNameTaken, TokenOfOwnSite, TokenUnreadable, TokenWithoutEndpoints } from "./errors.ts";
 import { parseToken } from "./pairing-token.ts";
@@ -48,17 +49,13 @@ export class TokenRedeemer implements Runnable {
 
   constructor(options: TokenRedeemerOptions) {
     this.#options = options;
-    const { caches, namespace, clock, random, logger, metrics } = options.home;
+    const { caches, namespace } = options.home;
     this.#secrets = caches.open(Secret, { namespace, labelSelector: `${REDEEM_LABEL}=true` }).cache;
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: "token-redeemer",
       sources: [watches(this.#secrets)],
       reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
       backoff: { initial: 500, max: 5_000 },
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

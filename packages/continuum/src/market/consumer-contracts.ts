@@ -1,7 +1,8 @@
 import type { Contract } from "@fjord/api";
 import { describeError } from "@fjord/base";
-import { againAfter, Controller, done, type Result, type Runnable, sameContent } from "@fjord/kube";
+import { againAfter, type Controller, done, type Result, type Runnable, sameContent } from "@fjord/kube";
 import type { Home } from "../home.ts";
+import { homeController } from "../home-controller.ts";
 import { type ContractReport, HELD_MS, type Standing } from "../protocol.ts";
 import type { RemoteSite, RemoteSites } from "../remote-site.ts";
 import type { SiteId } from "../site-identity.ts";
@@ -44,13 +45,8 @@ export class ConsumerContracts implements Runnable {
 
   constructor(options: ConsumerContractsOptions) {
     this.#options = options;
-    const { clock, random, logger, metrics } = options.home;
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: this.name,
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
       sources: [storeSource(options.store)],
       concurrency: 4,
       backoff: { initial: 50, max: 5_000 },

@@ -1,6 +1,7 @@
 import type { Contract } from "@fjord/api";
-import { againAfter, Controller, done, type Result, type Runnable, requestFor, type Watch } from "@fjord/kube";
+import { againAfter, type Controller, done, type Result, type Runnable, requestFor, type Watch } from "@fjord/kube";
 import type { Home } from "../home.ts";
+import { homeController } from "../home-controller.ts";
 import { type Amounts, amountsOf, formatAmounts, sameAmounts } from "./amounts.ts";
 import type { ContractBook } from "./contract-book.ts";
 import { type ContractStatus, endedAt, isInForce, isSigned, keptMs, nextMoment } from "./contract-life.ts";
@@ -32,13 +33,8 @@ export class ProviderContracts implements Runnable {
 
   constructor(options: ProviderContractsOptions) {
     this.#options = options;
-    const { clock, random, logger, metrics } = options.home;
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: this.name,
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
       sources: [storeSource(options.store)],
       concurrency: 4,
       backoff: { max: 10_000 },

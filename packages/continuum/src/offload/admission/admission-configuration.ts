@@ -1,7 +1,7 @@
 import {
   againAfter,
   type Cache,
-  Controller,
+  type Controller,
   MutatingWebhookConfiguration,
   type Result,
   type Runnable,
@@ -10,6 +10,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import {
   advanced,
   type CertificateChain,
@@ -48,21 +49,17 @@ export class AdmissionConfiguration implements Runnable {
 
   constructor(options: AdmissionConfigurationOptions) {
     this.#options = options;
-    const { caches, namespace, clock, random, logger, metrics } = options.home;
+    const { caches, namespace } = options.home;
     this.#secrets = caches.open(Secret, { namespace, fieldSelector: `metadata.name=${ADMISSION_SECRET}` }).cache;
     this.#configurations = caches.open(MutatingWebhookConfiguration, {
       fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION}`,
     }).cache;
     const both = () => [{ name: WEBHOOK_CONFIGURATION }];
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: "admission-configuration",
       sources: [watches(this.#secrets, both), watches(this.#configurations, both)],
       backoff: { initial: 100, max: 5_000 },
       reconcile: (_, { signal }) => this.#reconcile(signal),
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

@@ -1,7 +1,8 @@
 import { CONSUMER_LABEL, type GuestPrivilege, type ShadowPod } from "@fjord/api";
-import { Controller, type Request, type Runnable, requestFor, watches } from "@fjord/kube";
+import { type Controller, type Request, type Runnable, requestFor, watches } from "@fjord/kube";
 import type { ResourceAmounts } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { LiveContracts } from "../../live-contracts.ts";
 import type { SeenWrite } from "./guest-hints.ts";
 import { GuestLife } from "./guest-life.ts";
@@ -37,13 +38,13 @@ export class GuestPods implements Runnable {
   constructor(options: GuestPodsOptions) {
     this.#options = options;
     const { home, contracts, concurrency = 16 } = options;
-    const { clock, random, logger, metrics, caches } = home;
+    const { caches } = home;
     const state = new GuestState({ caches, contracts, onRoom: () => this.#lookForRoom() });
     const statuses = new GuestStatuses(home, state);
     const life = new GuestLife({ ...options, state, tell: (shadow, afterMs) => statuses.tell(shadow, afterMs) });
     this.#state = state;
     this.#statuses = statuses;
-    this.#controller = new Controller({
+    this.#controller = homeController(home, {
       name: "guest-pods",
       concurrency,
       backoff: { initial: 50, max: 10_000 },
@@ -54,10 +55,6 @@ export class GuestPods implements Runnable {
         watches(state.namespaces, ({ metadata }) => this.#shadowsIn(metadata.name ?? "")),
         watches(state.contractCache, () => []),
       ],
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

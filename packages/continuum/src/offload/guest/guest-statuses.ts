@@ -1,7 +1,8 @@
 import { ShadowPod } from "@fjord/api";
-import { Controller, done, isConflict, isNotFound, type Reconcile, type Result, sameContent } from "@fjord/kube";
+import { type Controller, done, isConflict, isNotFound, type Reconcile, type Result, sameContent } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import { type GuestMemory, hasPassed } from "./guest-memory.ts";
 import { isGuestOf } from "./guest-pod.ts";
 import type { GuestState } from "./guest-state.ts";
@@ -18,17 +19,12 @@ export class GuestStatuses {
   constructor(home: Home, state: GuestState) {
     this.#home = home;
     this.#state = state;
-    const { clock, random, logger, metrics } = home;
-    this.#controller = new Controller({
+    this.#controller = homeController(home, {
       name: "guest-statuses",
       sources: [],
       concurrency: 16,
       backoff: { initial: 50, max: 10_000 },
       reconcile: this.#write,
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

@@ -3,7 +3,7 @@ import {
   addFinalizer,
   againAfter,
   type Cache,
-  Controller,
+  type Controller,
   done,
   hasFinalizer,
   isBeingDeleted,
@@ -20,6 +20,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
@@ -63,7 +64,7 @@ export class OffloadingController implements Runnable {
 
   constructor(options: OffloadingControllerOptions) {
     this.#options = options;
-    const { caches, clock, random, logger, metrics } = options.home;
+    const { caches } = options.home;
     this.#offloadings = caches.open(Offloading).cache;
     this.#nodes = caches.open(Node, { labelSelector: `${VIRTUAL_NODE}=true` }).cache;
     this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
@@ -75,7 +76,7 @@ export class OffloadingController implements Runnable {
     });
     const [nodes, providers, requests] = [this.#nodes, this.#providers, this.#requests];
     this.#overview = new TwinOverview({ ...options, nodes, providers, requests });
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: "offloadings",
       sources: [
         watches(this.#offloadings),
@@ -93,10 +94,6 @@ export class OffloadingController implements Runnable {
       timeoutMs: 60_000,
       backoff: { initial: 100, max: 30_000 },
       reconcile: (request, context) => this.#reconcile(request, context),
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

@@ -2,7 +2,7 @@ import { OFFLOADING_NAME, Offloading, OffloadingRule } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   type Cache,
-  Controller,
+  type Controller,
   done,
   generationChanged,
   isAlreadyExists,
@@ -19,6 +19,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import { isMatched, ruleFor } from "./rule-for.ts";
 import { forgeOffloading, isMadeFor, madeByRule } from "./rule-offloading.ts";
 
@@ -45,11 +46,11 @@ export class OffloadingRuleController implements Runnable {
 
   constructor(options: OffloadingRuleControllerOptions) {
     this.#options = options;
-    const { caches, clock, random, logger, metrics } = options.home;
+    const { caches } = options.home;
     this.#rules = caches.open(OffloadingRule).cache;
     this.#namespaces = caches.open(Namespace).cache;
     this.#offloadings = caches.open(Offloading).cache;
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: "offloading-rules",
       // A request with a namespace is about that namespace, one without about the status of a rule.
       sources: [
@@ -79,10 +80,6 @@ export class OffloadingRuleController implements Runnable {
         request.namespace === undefined
           ? this.#tell(request.name, context)
           : this.#reconcile(request.namespace, context),
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

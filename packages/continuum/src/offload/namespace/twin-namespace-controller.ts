@@ -3,7 +3,7 @@ import {
   addFinalizer,
   againAfter,
   type Cache,
-  Controller,
+  type Controller,
   done,
   isAlreadyExists,
   isBeingDeleted,
@@ -20,6 +20,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Tenants } from "../../tenants.ts";
 import { forgeBinding, forgeTwin, gives, isTwin, nameRefusal, TENANT_BINDING } from "./twin-forge.ts";
@@ -57,11 +58,11 @@ export class TwinNamespaceController implements Runnable {
 
   constructor(options: TwinNamespaceControllerOptions) {
     this.#options = options;
-    const { caches, clock, random, logger, metrics } = options.home;
+    const { caches } = options.home;
     this.#requests = caches.open(TwinNamespace).cache;
     this.#namespaces = caches.open(Namespace, { labelSelector: CONSUMER_LABEL }).cache;
     this.#bindings = caches.open(RoleBinding, { labelSelector: CONSUMER_LABEL }).cache;
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: "twin-namespaces",
       sources: [
         watches(this.#requests),
@@ -71,10 +72,6 @@ export class TwinNamespaceController implements Runnable {
       concurrency: 8,
       backoff: { initial: 50, max: 30_000 },
       reconcile: (request, context) => this.#reconcile(request, context),
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

@@ -4,7 +4,7 @@ import {
   addFinalizer,
   againAfter,
   type Cache,
-  Controller,
+  type Controller,
   done,
   hasFinalizer,
   isBeingDeleted,
@@ -19,6 +19,7 @@ import {
 } from "@fjord/kube";
 import type { Summary } from "@fjord/node/kubelet-api";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
@@ -77,22 +78,18 @@ export class VirtualNodeController implements Runnable {
   constructor(options: VirtualNodeControllerOptions) {
     this.#options = options;
     const { home, address, pods, nodes } = options;
-    const { caches, clock, random, logger, metrics } = home;
+    const { caches, clock } = home;
     this.#objects = caches.open(VirtualNode).cache;
     this.#contracts = caches.open(Contract).cache;
     this.#sites = caches.open(Site).cache;
     this.#nodes = caches.open(Node, { labelSelector: `${VIRTUAL_NODE}=true` }).cache;
     this.#certificates = new NodeCertificates({ home, address });
-    this.#controller = new Controller({
+    this.#controller = homeController(home, {
       name: "virtual-nodes",
       sources: [watches(this.#objects), watches(this.#nodes)],
       concurrency: 8,
       backoff: { initial: 50, max: 5_000 },
       reconcile: (request, context) => this.#reconcile(request, context),
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
     this.#allocated = new AllocatedAmounts({
       pods,

@@ -3,7 +3,7 @@ import {
   addFinalizer,
   againAfter,
   type Cache,
-  Controller,
+  type Controller,
   compareResourceVersions,
   done,
   generationChanged,
@@ -17,6 +17,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { ConsumerContracts, ContractStore, Negotiation } from "../../market/index.ts";
 import type { ContractReport } from "../../protocol.ts";
 import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
@@ -55,19 +56,15 @@ export class PeeringController implements Runnable {
 
   constructor(options: PeeringControllerOptions) {
     this.#options = options;
-    const { clock, random, logger, metrics, caches } = options.home;
+    const { caches } = options.home;
     this.#peerings = caches.open(Peering).cache;
     this.#nodes = caches.open(VirtualNode).cache;
     const knownSites = caches.open(Site).cache;
     this.#pairing = new Pairing({ home: options.home, sites: options.sites, knownSites, redeem: options.redeem });
     this.#agreement = new Agreement(options);
     this.#end = new PeeringEnd({ ...options, agreement: this.#agreement });
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: this.name,
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
       sources: [
         watches(this.#peerings, { when: generationChanged }),
         watches(this.#peerings, { when: (change) => change.type === "update" && isBeingDeleted(change.object) }),

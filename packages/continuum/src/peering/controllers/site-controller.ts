@@ -2,7 +2,7 @@ import { FORCE_REMOVE_ANNOTATION, newObject, Peering, Site } from "@fjord/api";
 import {
   addFinalizer,
   type Cache,
-  Controller,
+  type Controller,
   done,
   hasFinalizer,
   isAlreadyExists,
@@ -15,6 +15,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { ContractBook } from "../../market/index.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
@@ -44,15 +45,11 @@ export class SiteController implements Runnable {
 
   constructor(options: SiteControllerOptions) {
     this.#options = options;
-    const { clock, random, logger, metrics, caches } = options.home;
+    const { caches } = options.home;
     this.#sites = caches.open(Site).cache;
     this.#peerings = caches.open(Peering).cache;
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: this.name,
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
       sources: [
         watches(this.#sites),
         watches(this.#peerings, { map: ({ spec }) => [{ name: spec.site }], when: ({ type }) => type === "delete" }),

@@ -2,7 +2,7 @@ import { CONSUMER_LABEL, Site, TwinNamespace } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   type Cache,
-  Controller,
+  type Controller,
   done,
   generationChanged,
   isBeingDeleted,
@@ -14,6 +14,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { LiveContracts } from "../../live-contracts.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Tenant, Tenants } from "../../tenants.ts";
@@ -47,7 +48,7 @@ export class TenantController implements Tenants, Runnable {
 
   constructor(options: TenantControllerOptions) {
     this.#options = options;
-    const { clock, random, logger, metrics, caches } = options.home;
+    const { caches } = options.home;
     this.#twins = caches.open(TwinNamespace).cache;
     const tenants = caches.open(Namespace, { labelSelector: TENANT_LABEL }).cache;
     const twinNamespaces = caches.open(Namespace, { labelSelector: CONSUMER_LABEL }).cache;
@@ -60,12 +61,8 @@ export class TenantController implements Tenants, Runnable {
       },
       onDelete: (namespace) => this.#lost(namespace),
     });
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: this.name,
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
       sources: [
         watches(tenants, labelled(TENANT_LABEL)),
         watches(twinNamespaces, labelled(CONSUMER_LABEL)),

@@ -2,7 +2,7 @@ import { MANAGED_LABEL, SITE_LABEL } from "@fjord/api";
 import { describeError, type Kind } from "@fjord/base";
 import {
   Cache,
-  Controller,
+  type Controller,
   type DynamicObject,
   done,
   type ReconcileContext,
@@ -12,6 +12,7 @@ import {
   watches,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import { type RemoteSite, type RemoteSites, remoteTiming } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Twins } from "../../twins.ts";
@@ -57,18 +58,13 @@ export class InwardReflection {
   constructor(options: InwardReflectionOptions) {
     this.#options = options;
     this.resource = resourceOf(options.kind);
-    const { clock, random, logger, metrics } = options.home;
     this.#twins = options.home.caches.open(options.kind, { labelSelector: `${MANAGED_LABEL}=${REFLECT}` });
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: `reflect-inward-${this.resource}`,
       sources: [watches(this.#twins.cache, (twin) => placesOf(twin))],
       reconcile: (request, context) => this.#reconcile(request, context),
       concurrency: 4,
       backoff: { initial: 200, max: 30_000 },
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 

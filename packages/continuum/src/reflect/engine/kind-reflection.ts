@@ -2,7 +2,7 @@ import { describeError, type KubeObject } from "@fjord/base";
 import {
   ApiError,
   againAfter,
-  Controller,
+  type Controller,
   done,
   isConflict,
   isNotFound,
@@ -11,6 +11,7 @@ import {
   type Result,
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
+import { homeController } from "../../home-controller.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Twins } from "../../twins.ts";
@@ -63,17 +64,12 @@ export class KindReflection<T extends KubeObject> {
       onChange: (namespace, name) => this.#sourceChanged(namespace, name),
       onSync: (namespace) => this.enqueueNamespace(namespace),
     });
-    const { clock, random, logger, metrics } = options.home;
-    this.#controller = new Controller({
+    this.#controller = homeController(options.home, {
       name: `reflect-${this.resource}`,
       sources: [],
       reconcile: (request, context) => this.#reconcile(request, context),
       concurrency: CONCURRENCY,
       backoff: { initial: 100, max: 30_000 },
-      clock,
-      random,
-      logger,
-      ...(metrics && { metrics }),
     });
   }
 
