@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { Site } from "@fjord/api";
+import { aborted } from "@fjord/base";
 import type { Home } from "@fjord/continuum/home";
 import {
   KeyStore,
@@ -100,12 +102,14 @@ export class Agent {
     const remotes = new LiveRemoteSites({ sites: knownSites, tls, parked, clock, random, logger });
     const store = new ContractStore(home);
     const { guestPrivileges = [] } = this.#options;
+    let leads = false;
     const provider = providerSide({
       home,
       config,
       own,
       store,
       metrics: counters.peers,
+      leads: () => leads,
       twinLabels: this.#options.twinLabels ?? {},
       guestPrivileges,
     });
@@ -220,6 +224,15 @@ export class Agent {
       { name: "remote sites", run: (stop) => remotes.run(stop) },
       { name: "peer server", run: (stop) => server.run(stop) },
       { name: "tunnel", run: (stop) => dialler.run(stop) },
+      {
+        name: "leadership",
+        needsLeaderElection: true,
+        run: async (stop) => {
+          leads = true;
+          await aborted(stop);
+          leads = false;
+        },
+      },
       { name: "pairing tokens", needsLeaderElection: true, run: (stop) => tokens.run(stop) },
     ];
     const redeemer = new TokenRedeemer({ home, tls, siteName: name, endpoints: () => own.endpoints() });
@@ -240,7 +253,8 @@ export class Agent {
 
   #election({ client, clock, random, logger, metrics, namespace }: Home) {
     if (!this.#options.leaderElect) return {};
-    const identity = hostname();
+    // Two of one machine are two.
+    const identity = `${hostname()}_${randomUUID()}`;
     const means = { client, clock, random, logger, ...(metrics && { metrics }) };
     return { leaderElection: new LeaderElector({ ...means, namespace, name: "fjord-agent", identity }) };
   }

@@ -20,7 +20,7 @@ type Client = Pick<KubeClient, "list" | "create" | "delete" | "apply">;
 export async function ensureOwnSite(client: Client, own: OwnSiteObject, signal?: AbortSignal): Promise<void> {
   await succeedFormer(client, own, signal);
   const { name, endpoints, tier } = own;
-  if (endpoints.length === 0 && tier === undefined) return;
+  if (endpoints.length === 0 && tier === undefined) return await create(client, name, {}, signal);
   const spec = { ...(endpoints.length > 0 && { endpoints: [...endpoints] }), ...(tier !== undefined && { tier }) };
   await client.apply(Site, { metadata: { name }, spec }, { fieldManager: "fjord-agent", signal });
 }
@@ -36,15 +36,18 @@ async function succeedFormer(client: Client, { name, id, formerName }: OwnSiteOb
   );
   for (const site of former) {
     const key = { name: site.metadata.name ?? "" };
-    await client
-      .create(Site, newObject(Site, { metadata: { name }, spec: site.spec }), { signal })
-      .catch((error: unknown) => {
-        if (!isAlreadyExists(error)) throw error;
-      });
-    await client
-      .delete(Site, key, { preconditions: { uid: site.metadata.uid ?? "" }, signal })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+    await create(client, name, site.spec, signal);
+    const preconditions = { uid: site.metadata.uid ?? "" };
+    await client.delete(Site, key, { preconditions, signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
   }
+}
+
+/** Makes the own Site; one that is there is left as it is. */
+async function create(client: Client, name: string, spec: Site["spec"] | object, signal?: AbortSignal): Promise<void> {
+  const site = newObject(Site, { metadata: { name }, spec });
+  await client.create(Site, site, { signal }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
 }

@@ -4,6 +4,7 @@ import { ContractBook, ContractRoutes, type ContractStore, ProviderContracts } f
 import { GuestPods, TwinNamespaceController } from "@fjord/continuum/offload";
 import {
   KubeProxy,
+  leaderOnly,
   type OwnSite,
   type PeerMetrics,
   type PeerRoute,
@@ -20,6 +21,8 @@ export interface ProviderSideOptions {
   readonly own: OwnSite;
   readonly store: ContractStore;
   readonly metrics: PeerMetrics;
+  /** Whether this process is the one of the site's agents that decides. */
+  leads(): boolean;
   readonly guestPrivileges?: readonly GuestPrivilege[];
   readonly twinLabels?: Readonly<Record<string, string>>;
 }
@@ -34,7 +37,7 @@ export interface ProviderSide {
 
 /** What makes a site a provider: contracts, tenants, the proxy, twin namespaces, guests. */
 export function providerSide(options: ProviderSideOptions): ProviderSide {
-  const { home, config, own, store, metrics, twinLabels: labels = {}, guestPrivileges: allowed = [] } = options;
+  const { home, config, own, store, metrics, leads, twinLabels: labels = {}, guestPrivileges: allowed = [] } = options;
   const { clock, logger } = home;
   const book = new ContractBook({ home, store, ownSite: own.object });
   const contracts = new ProviderContracts({ home, store, book, used: (contract) => guests.used(contract) });
@@ -63,6 +66,6 @@ export function providerSide(options: ProviderSideOptions): ProviderSide {
     logger,
   });
   const twins = new TwinNamespaceController({ home, tenants, role: TENANT_CLUSTER_ROLE, labels });
-  const routes = [...contractRoutes.routes, new GuestUsage({ home }).route];
+  const routes = [...contractRoutes.routes.map((route) => leaderOnly(route, leads)), new GuestUsage({ home }).route];
   return { book, contractRoutes, routes, proxy, runnables: [contracts, tenants, twins, guests] };
 }

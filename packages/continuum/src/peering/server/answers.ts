@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { PeerRefused } from "../../peer-refused-error.ts";
+import type { PeerRoute } from "../../peer-routes.ts";
 import { LARGEST_BODY, type Refusal } from "../../protocol.ts";
 
 export function refused(statusCode: number, code: string, message: string): PeerRefused {
@@ -48,6 +49,9 @@ export function leaveBody(response: ServerResponse): void {
   if (!complete && left > LEFT_BODY) response.setHeader("connection", "close");
 }
 
+/** Said by an agent of a site with several that is not the one to decide. */
+const NOT_LEADING = "NotLeading";
+
 /** Refuses, in the words of the protocol. */
 export function sendRefusal(response: ServerResponse, status: number, refusal: Refusal, retryAfter?: number): void {
   if (response.headersSent) {
@@ -55,6 +59,8 @@ export function sendRefusal(response: ServerResponse, status: number, refusal: R
     return;
   }
   leaveBody(response);
+  // Behind one address there may be another that does: the next question is to find it.
+  if (refusal.code === NOT_LEADING) response.setHeader("connection", "close");
   if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
   sendJson(response, status, refusal);
 }
@@ -70,4 +76,15 @@ export function refuseUpgrade(socket: Duplex, status: number, refusal: Refusal):
 
 export function reasonPhrase(status: number): string {
   return process.getBuiltinModule("node:http").STATUS_CODES[status] ?? "Unknown";
+}
+
+/** The same route, which only the agent that leads answers: what it decides, no other may decide at the same time. */
+export function leaderOnly(route: PeerRoute, leads: () => boolean): PeerRoute {
+  return {
+    ...route,
+    handle: async (call) => {
+      if (leads()) return route.handle(call);
+      throw refused(503, NOT_LEADING, "this agent does not lead at the moment: ask again");
+    },
+  };
 }

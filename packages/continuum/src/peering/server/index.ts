@@ -1,3 +1,4 @@
+export { leaderOnly } from "./answers.ts";
 export { defaultPeerLimits, type PeerLimits } from "./peer-limits.ts";
 export { noPeerMetrics, type PeerMetrics } from "./peer-metrics.ts";
 export { PeerServer, type PeerServerOptions } from "./peer-server.ts";
