@@ -30,11 +30,6 @@ export function ageColumn<T>(): KindColumn<T> {
   return text("Age", ({ metadata }, now) => since(metadata.creationTimestamp, now));
 }
 
-/** `CREATED AT`, where an age says little. */
-export function createdAtColumn<T>(): KindColumn<T> {
-  return text("Created At", ({ metadata }) => metadata.creationTimestamp ?? "");
-}
-
 /** A name, some columns, an age, and those of `-o wide`: what most tables are. */
 export function columnsOf<T>(...own: KindColumn<T>[]): KindColumn<T>[] {
   const always = own.filter(({ priority }) => priority !== 1);
@@ -64,3 +59,9 @@ export function containerColumns<T>(specOf: (object: DraftObject<T>) => Template
     wide(text("Images", (object) => list(object, "image"))),
   ];
 }
+
+/** What kinds without columns of their own have. */
+export const plainColumns: KindColumn<Record<string, unknown>>[] = [
+  nameColumn(),
+  { name: "Created At", type: "date", value: ({ metadata }) => metadata.creationTimestamp ?? "" },
+];

@@ -1,18 +1,22 @@
 import { type BuiltInResource, builtInResources } from "../schema/built-in-resources.ts";
 import type { Schemas } from "../schema/schema.ts";
+import { clusterKinds } from "./cluster/index.ts";
 import { coreKinds } from "./core/index.ts";
 import { type KindDefinition, resourceType } from "./kind.ts";
 import { type KindMeans, withDefaults } from "./kind-means.ts";
 import type { ResourceType } from "./resource-type.ts";
+import { workloadKinds } from "./workloads/index.ts";
 
-export type { KindMeans } from "./kind-means.ts";
+export type { Answerer, KindMeans } from "./kind-means.ts";
 export { validateKubeFinalizers, validateObjectMeta, validateObjectMetaUpdate } from "./object-meta.ts";
 export * from "./resource-type.ts";
 
 /** Every resource that is built in. `means` are what some of them need of other parts. */
 export function builtInTypes(schemas: Schemas, means: KindMeans = {}): ResourceType[] {
   const definitions = new Map<string, KindDefinition>();
-  for (const one of coreKinds(withDefaults(means))) definitions.set(`${one.group}/${one.kind}`, one);
+  const complete = withDefaults(means);
+  const known = [...coreKinds(complete), ...workloadKinds, ...clusterKinds(complete)];
+  for (const one of known) definitions.set(`${one.group}/${one.kind}`, one);
   return [...byKind(builtInResources())].map(([key, entries]) => {
     const first = entries[0] as BuiltInResource;
     const definition = definitions.get(key) ?? { group: first.group, kind: first.kind };

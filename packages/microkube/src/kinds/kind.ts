@@ -3,6 +3,7 @@ import type { FieldError } from "../field-error.ts";
 import { describeFieldError } from "../field-error.ts";
 import type { BuiltInResource } from "../schema/built-in-resources.ts";
 import type { Schemas } from "../schema/schema.ts";
+import { plainColumns } from "./columns.ts";
 import { validateKubeFinalizers, validateObjectMeta, validateObjectMetaUpdate } from "./object-meta.ts";
 import type { Column, ResourceType, RowCondition, Strategy, Subresource, WriteContext } from "./resource-type.ts";
 import { sameMeaning } from "./values/equality.ts";
@@ -83,7 +84,7 @@ export function resourceType(
   if (preferred === undefined) throw new TypeError(`no resource of kind ${definition.kind} in ${definition.group}`);
   const { group, kind, plural, singular, namespaced, shortNames, categories, verbs } = preferred;
   const version = definition.storedVersion ?? preferred.version;
-  const { nameRule, convert, storedAs, act, compute, columns, selectableFields } = definition;
+  const { nameRule, convert, storedAs, act, compute, columns = plainColumns, selectableFields } = definition;
   return {
     group,
     version,
@@ -99,7 +100,7 @@ export function resourceType(
     strategy: strategyOf(definition, namespaced),
     subresources: subresourcesOf(definition, preferred),
     ...(selectableFields && { selectableFields: selectableFields as ResourceType["selectableFields"] }),
-    ...(columns && { columns: columns.map((column) => ({ priority: 0, ...column })) as unknown as Column[] }),
+    columns: columns.map((column) => ({ priority: 0, ...column })) as unknown as Column[],
     ...(definition.rowConditions && { rowConditions: definition.rowConditions as ResourceType["rowConditions"] }),
     ...(convert && { convert }),
     ...(nameRule && { nameRule }),

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { Caller, Cluster } from "../cluster.ts";
 import type { FieldError } from "../field-error.ts";
+import type { WrittenKeys } from "../schema/json-text.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { NameRule } from "./values/name.ts";
 
@@ -13,6 +14,8 @@ export interface ResourceType {
   /** All versions that are served, best first; others than `version` need `convert`. */
   readonly versions: readonly string[];
   readonly kind: string;
+  /** @default the kind and `List` */
+  readonly listKind?: string;
   readonly plural: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
@@ -30,6 +33,15 @@ export interface ResourceType {
   /** The conditions of an object's row in a table: pods that have ended have one. */
   readonly rowConditions?: (object: KubeObject) => readonly RowCondition[];
   readonly convert?: (object: KubeObject, toVersion: string) => KubeObject | Promise<KubeObject>;
+  /**
+   * Custom resources are read by their own schema: what it does not know is left out, and told of in `strict`. `keys`: what
+   * was written twice.
+   */
+  readonly read?: (
+    value: unknown,
+    version: string,
+    keys?: WrittenKeys,
+  ) => { value: unknown; strict: readonly string[] };
   /** What names must be like, and `generateName` with `maskTrailingDash`. @default a DNS subdomain */
   readonly nameRule?: NameRule;
   /**

@@ -65,7 +65,7 @@ function validateHugePages(name: string, quantity: string, path: string): FieldE
   } catch {
     // A size that cannot be read divides nothing.
   }
-  const text = `${quantity} is not positive integer multiple of ${name.slice("hugepages-".length)}`;
+  const text = `${quantity} is not positive integer multiple of ${name}`;
   return [invalidField(path, quantity, text)];
 }
 

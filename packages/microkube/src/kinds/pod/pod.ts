@@ -12,6 +12,7 @@ import { validateImageText } from "./containers.ts";
 import { evictPod } from "./eviction.ts";
 import { validatePodAnnotations } from "./pod-annotations.ts";
 import { podColumns, podRowConditions } from "./pod-columns.ts";
+import { setCondition } from "./pod-condition.ts";
 import { alignServiceAccount, defaultPod, defaultPodSpec } from "./pod-defaults.ts";
 import { validatePodSpec } from "./pod-spec.ts";
 import { preparePodStatus, validatePodStatus } from "./pod-status.ts";
@@ -29,13 +30,13 @@ export const pod = defineResource<IPod>({
     defaultPodSpec(object.spec);
     defaultPod(object.spec);
   },
-  prepareCreate(object) {
+  prepareCreate(object, { cluster }) {
     alignServiceAccount(object.spec ?? {});
     object.status = { phase: "Pending", qosClass: qosClass(object as never) };
     if ((object.spec?.schedulingGates ?? []).length === 0) return;
     const message = "Scheduling is blocked due to non-empty scheduling gates";
-    const condition = { type: "PodScheduled", status: "False", reason: "SchedulingGated", message };
-    object.status.conditions = [condition];
+    const gated = { type: "PodScheduled", status: "False", reason: "SchedulingGated", message };
+    setCondition(object, gated, cluster.clock.now());
   },
   prepareUpdate(object) {
     alignServiceAccount(object.spec ?? {});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { KubeObject } from "@fjord/base";
+import { KubeClient } from "@fjord/kube";
+import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { allCases, type KindCase } from "./testing/cases/index.ts";
+import { compared } from "./testing/comparison.ts";
+import { RealServer } from "./testing/real-server.ts";
+import { KindTrial } from "./testing/trial.ts";
+
+/** Each object is sent to a real API server and to these kinds: both say the same of it. */
+describe("kinds as on a real API server", { skip: kubernetesSkip() }, () => {
+  const trial = new KindTrial();
+  let site: TestSite;
+  let real: RealServer;
+
+  before(async () => {
+    site = await startTestSite();
+    real = new RealServer(new KubeClient(site.config));
+    await real.prepare();
+  });
+  after(() => site?.stop());
+
+  const kinds = Map.groupBy(allCases, ({ group, kind }) => `${kind}${group === "" ? "" : ` of ${group}`}`);
+  for (const [name, cases] of kinds) {
+    test(name, async (t) => {
+      for (const one of cases) await t.test(one.about, () => check(one));
+    });
+  }
+
+  async function check({ group, kind, object, changes = [] }: KindCase): Promise<void> {
+    const type = trial.type(group, kind);
+    const sent = JSON.parse(JSON.stringify(object)) as KubeObject;
+    const wanted = await real.create(type, sent);
+    assert.deepEqual(compared(await trial.create(type, sent)), compared(wanted));
+    if (wanted.object === undefined || changes.length === 0) return;
+    await using kept = await real.keep(type, sent);
+    for (const change of changes) {
+      const next = merged(kept.object, change) as KubeObject;
+      const ours = await trial.update(type, next, kept.object);
+      assert.deepEqual(compared(ours), compared(await kept.change(change)), `after ${JSON.stringify(change)}`);
+    }
+  }
+});
+
+function merged(value: unknown, patch: unknown): unknown {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
+  const result: Record<string, unknown> = { ...(typeof value === "object" ? value : {}) };
+  for (const [name, one] of Object.entries(patch)) {
+    if (one === null) delete result[name];
+    else result[name] = merged(result[name], one);
+  }
+  return result;
+}

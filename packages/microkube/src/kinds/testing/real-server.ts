@@ -1,0 +1,74 @@
+import { apiVersionOf, type KubeObject } from "@fjord/base";
+import { ApiError, type KubeClient } from "@fjord/kube";
+import type { ResourceType } from "../resource-type.ts";
+import { causesOf, type Outcome } from "./trial.ts";
+
+interface Kept extends AsyncDisposable {
+  readonly object: KubeObject;
+  /** What a merge patch would make of it; nothing is changed. */
+  change(patch: Record<string, unknown>): Promise<Outcome>;
+}
+
+/** The referee. */
+export class RealServer {
+  readonly #client: KubeClient;
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** What pods need before a controller manager has made it. */
+  async prepare(): Promise<void> {
+    const body = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
+    await this.#send("POST", "/api/v1/namespaces/default/serviceaccounts", body);
+  }
+
+  create(type: ResourceType, object: KubeObject): Promise<Outcome> {
+    return this.#send("POST", `${pathOf(type)}?dryRun=All`, withKind(type, object));
+  }
+
+  async keep(type: ResourceType, object: KubeObject): Promise<Kept> {
+    const { object: kept, errors } = await this.#send("POST", pathOf(type), withKind(type, object));
+    if (kept === undefined) throw new Error(`not created: ${errors?.join(", ")}`);
+    const path = `${pathOf(type)}/${kept.metadata.name}`;
+    return {
+      object: kept,
+      change: (patch) => this.#send("PATCH", `${path}?dryRun=All`, patch, "application/merge-patch+json"),
+      [Symbol.asyncDispose]: async () => {
+        await this.#send("DELETE", path, { gracePeriodSeconds: 0, propagationPolicy: "Background" });
+      },
+    };
+  }
+
+  async #send(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    body: object,
+    contentType = "application/json",
+  ): Promise<Outcome> {
+    const headers = { "content-type": contentType, accept: "application/json" };
+    try {
+      const response = await this.#client.raw(method, path, { body: JSON.stringify(body), headers });
+      return { object: JSON.parse(response.body.toString()), warnings: warningsOf(response.headers.warning) };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { errors: causesOf(error.status ?? {}), warnings: [] };
+    }
+  }
+}
+
+function warningsOf(header: string | readonly string[] | undefined): string[] {
+  return [header ?? []]
+    .flat()
+    .flatMap((line) => [...line.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)])
+    .map(([, text]) => JSON.parse(`"${text}"`) as string);
+}
+
+function pathOf(type: ResourceType): string {
+  const base = type.group === "" ? "/api" : `/apis/${type.group}`;
+  return `${base}/${type.version}/${type.namespaced ? "namespaces/default/" : ""}${type.plural}`;
+}
+
+function withKind(type: ResourceType, object: KubeObject): KubeObject {
+  return { ...object, apiVersion: apiVersionOf(type), kind: type.kind };
+}

@@ -1,0 +1,39 @@
+import type { KubeObject } from "@fjord/base";
+import type { FieldError } from "../../field-error.ts";
+import { invalidField } from "../../field-error.ts";
+import type { Subresource } from "../resource-type.ts";
+import { negativeText } from "../values/number.ts";
+
+interface Scaled extends KubeObject {
+  spec?: { replicas?: number };
+  status?: { replicas?: number };
+}
+
+/** `/scale` of a workload: one number to read and to write, whatever the kind. */
+export function scaleView(selectorOf: (object: KubeObject) => string): Subresource {
+  return {
+    type: "view",
+    verbs: ["get", "patch", "update"],
+    kind: { group: "autoscaling", version: "v1", kind: "Scale" },
+    read(object) {
+      const { metadata, spec, status } = object as Scaled;
+      const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+      const selector = selectorOf(object);
+      return {
+        apiVersion: "autoscaling/v1",
+        kind: "Scale",
+        metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+        spec: spec?.replicas ? { replicas: spec.replicas } : {},
+        status: { replicas: status?.replicas ?? 0, ...(selector !== "" && { selector }) },
+      } as unknown as KubeObject;
+    },
+    write(object, sent) {
+      const scaled = object as Scaled;
+      scaled.spec = { ...scaled.spec, replicas: (sent as Scaled).spec?.replicas ?? 0 };
+    },
+    validate: (object): FieldError[] => {
+      const replicas = (object as Scaled).spec?.replicas ?? 0;
+      return replicas < 0 ? [invalidField("spec.replicas", replicas, negativeText)] : [];
+    },
+  };
+}
