@@ -1,5 +1,5 @@
-import { type Clock, describeError, type KubeObject, type Logger, type Random } from "@fjord/base";
-import type { AdmissionPlugin } from "./admission/admission.ts";
+import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
+import { type AdmissionPlugin, defaultPlugins, WebhookPlugins } from "./admission/index.ts";
 import {
   anyTokenAuthenticator,
   bootstrapTokens,
@@ -15,20 +15,32 @@ import {
   accessReviews,
   ClusterAuthorizer,
   ensureBootstrapObjects,
-  escalationCheck,
   followRoleAggregation,
 } from "./authorization/index.ts";
+import { convertByName, DefinitionKeeper, definitionType } from "./crd/index.ts";
+import { customKinds } from "./custom-kinds.ts";
+import { ensureApiService, ensureAuthenticationConfig, ensureNamespaces } from "./first-objects.ts";
 import { builtInTypes, type KindMeans } from "./kinds/index.ts";
 import { patches } from "./patch/index.ts";
+import { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
 import { Registry, ServedTypes } from "./registry/index.ts";
-import { applyDefaults, builtInResources, builtInSchemas, Decoder, GoTypes } from "./schema/index.ts";
-import { ApiServer, Connector, Discovery, Health, ResourceHandler, ServerMetrics } from "./server/index.ts";
+import { applyDefaults, builtInResources, builtInSchemas, Decoder, GoTypes, OpenApiDocuments } from "./schema/index.ts";
+import {
+  ApiServer,
+  Connector,
+  Discovery,
+  Health,
+  openApiHandler,
+  ResourceHandler,
+  ServerMetrics,
+} from "./server/index.ts";
 import { StatusError } from "./status-error.ts";
 import type { Store } from "./store/index.ts";
 
 export interface ApiPlaneOptions {
   readonly store: Store;
   readonly credentials: ClusterCredentials;
+  readonly serviceRanges: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -36,7 +48,11 @@ export interface ApiPlaneOptions {
   readonly address: () => string;
 }
 
-const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
+/** The first address of a range, which the API itself has. */
+function firstOf(range = ""): string {
+  const [network = ""] = range.split("/");
+  return network.endsWith("::") ? `${network}1` : network.replace(/\d+$/, (last) => String(Number(last) + 1));
+}
 
 /** The API server with all its parts, without a connection to the world. */
 export class ApiPlane {
@@ -45,18 +61,32 @@ export class ApiPlane {
   readonly handler: ResourceHandler;
   readonly authorizer: ClusterAuthorizer;
   readonly tokens: ServiceAccountTokens;
+  readonly #definitions: DefinitionKeeper;
+  readonly #webhooks: WebhookPlugins;
+  readonly #credentials: ClusterCredentials;
+  readonly #serviceRanges: readonly string[];
+  readonly #policies = { validating: new ValidatingPolicies(), mutating: new MutatingPolicies() };
   readonly #ends: (() => void)[] = [];
 
-  constructor({ store, credentials, clock, random, logger, address }: ApiPlaneOptions) {
+  constructor({ store, credentials, serviceRanges, clock, random, logger, address }: ApiPlaneOptions) {
+    this.#credentials = credentials;
+    this.#serviceRanges = serviceRanges;
     const schemas = builtInSchemas();
     const goTypes = new GoTypes();
     const resources = builtInResources();
-    const types = new ServedTypes(builtInTypes(schemas, this.#kindMeans(clock)));
+    const builtIn = builtInTypes(schemas, this.#kindMeans(clock));
+    const types = new ServedTypes(
+      builtIn.map((type) => (type.kind === "CustomResourceDefinition" ? definitionType(type) : type)),
+    );
     const plugins: AdmissionPlugin[] = [];
     this.registry = new Registry({ store, types, plugins, patches, applyDefaults, clock, random, logger });
     this.authorizer = new ClusterAuthorizer(this.registry);
     this.tokens = new ServiceAccountTokens({ cluster: this.registry, key: credentials.serviceAccountKey });
-    plugins.push(escalationCheck(this.authorizer, this.authorizer.roles));
+    const admission = { authorizer: this.authorizer, roles: this.authorizer.roles };
+    this.#webhooks = new WebhookPlugins({ builtIn: defaultPlugins(admission) });
+    const { mutating, validating } = this.#policies;
+    const extensions = [mutating, this.#webhooks.mutating, validating, this.#webhooks.validating];
+    plugins.push(...defaultPlugins({ ...admission, extensions }));
     const authenticator = new RequestAuthenticator({
       frontProxy: new FrontProxy({ authority: credentials.frontProxyCa, clock }),
       certificates: new ClientCertificates({ authority: credentials.clusterCa, clock }),
@@ -71,6 +101,12 @@ export class ApiPlane {
       goTypes,
       connect: (exchange, type, target) => connector.connect(exchange, type, target),
     });
+    this.#definitions = new DefinitionKeeper({
+      cluster: this.registry,
+      served: types,
+      meta: schemas.of({ group: "", version: "v1", kind: "ConfigMap" })?.properties?.metadata ?? {},
+      convert: convertByName,
+    });
     this.server = new ApiServer({
       registry: this.registry,
       authenticator,
@@ -79,6 +115,7 @@ export class ApiPlane {
       discovery: new Discovery(types, resources),
       health: new Health({ ping: () => undefined, etcd: () => undefined }),
       metrics: new ServerMetrics(),
+      extra: [openApiHandler(new OpenApiDocuments(customKinds(this.registry)))],
       logger,
       address,
     });
@@ -86,20 +123,36 @@ export class ApiPlane {
 
   /** Makes what every cluster has, and begins to follow what answers depend on. */
   async start(): Promise<void> {
-    this.#ends.push(this.authorizer.follow());
+    this.#ends.push(this.authorizer.follow(), this.#webhooks.follow(this.registry));
+    this.#definitions.start();
+    const { validating, mutating } = this.#policies;
+    this.#ends.push(validating.follow(this.registry), mutating.follow(this.registry));
     await ensureNamespaces(this.registry);
+    await this.#ensureFirst(() => ensureBootstrapObjects(this.registry));
+    await this.#ensureFirst(() => ensureAuthenticationConfig(this.registry, this.#credentials));
+    this.#ends.push(followRoleAggregation(this.registry));
+  }
+
+  /** Once it is known where it listens. */
+  async publish(host: string, port: number): Promise<void> {
+    await this.#ensureFirst(() =>
+      ensureApiService(this.registry, { host, port, clusterIP: firstOf(this.#serviceRanges[0]) }),
+    );
+  }
+
+  /** The administrator needs none of these to put right what is wrong with them. */
+  async #ensureFirst(work: () => Promise<void>): Promise<void> {
     try {
-      await ensureBootstrapObjects(this.registry);
+      await work();
     } catch (error) {
-      // The administrator needs none of them, and can say what is wrong.
       this.registry.logger.error("the cluster's first objects are not all there", { error: describeError(error) });
     }
-    this.#ends.push(followRoleAggregation(this.registry));
   }
 
   close(): void {
     this.handler.close();
     for (const end of this.#ends.splice(0)) end();
+    void this.#definitions.stop();
   }
 
   /** What kinds ask of parts that are made only after them. */
@@ -114,6 +167,7 @@ export class ApiPlane {
       return answer(request);
     };
     return {
+      serviceRanges: this.#serviceRanges,
       issueToken: (account, body, { cluster }) => {
         const { namespace = "", name = "" } = account.metadata;
         return requestToken(this.tokens)({ cluster, namespace, name, body });
@@ -125,16 +179,4 @@ export class ApiPlane {
       selfSubjectRulesReview: review(access, "SelfSubjectRulesReview"),
     };
   }
-}
-
-async function ensureNamespaces(registry: Registry): Promise<void> {
-  const type = registry.types.ofKind("", "Namespace");
-  if (type === undefined) return;
-  const missing = NAMESPACES.filter((name) => registry.get(type, "", name) === undefined);
-  await Promise.all(
-    missing.map((name) => {
-      const namespace: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
-      return registry.create(type, "", namespace);
-    }),
-  );
 }

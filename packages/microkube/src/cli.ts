@@ -1,10 +1,7 @@
 #!/usr/bin/env node
-import { startMicrokube } from "./microkube.ts";
+// The program microkube. What follows is loaded only once the process is as it should be.
+import { leanArguments } from "./command-line/lean-start.ts";
 
-const dataDir = process.argv[2];
-const t = performance.now();
-const microkube = await startMicrokube({ ...(dataDir !== undefined && { dataDir }), logger: console });
-console.log(
-  `ready in ${(performance.now() - t).toFixed(0)} ms at ${microkube.server}, export KUBECONFIG=${microkube.kubeconfigPath}`,
-);
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void microkube.close());
+const command = leanArguments(process);
+if (command !== undefined && process.execve !== undefined) process.execve(process.execPath, command, process.env);
+await import("./main.ts");

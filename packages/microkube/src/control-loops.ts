@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
 import { clusterConfig, EventRecorder, KubeClient, Manager, SharedCaches } from "@fjord/kube";
+import { type Authority, certificateController } from "./authentication/index.ts";
 import type { Caller } from "./cluster.ts";
 import { controlLoops } from "./controllers/index.ts";
 import { scheduler } from "./scheduler/index.ts";
@@ -8,6 +9,10 @@ import { type ApiServer, LocalTransport } from "./server/index.ts";
 export interface ControlOptions {
   readonly api: ApiServer;
   readonly rootCa: string;
+  /** Signs what is asked for and approved. */
+  readonly authority: Authority;
+  /** The range of pods' addresses, of which nodes get their parts. */
+  readonly podCidr?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -23,7 +28,7 @@ const SCHEDULER: Caller = { user: "system:kube-scheduler", groups: masters };
 
 /** Runs the controllers and the scheduler, as clients of the API without a connection; returns what ends them. */
 export function runControlLoops(options: ControlOptions): () => Promise<void> {
-  const { api, rootCa, clock, random, logger } = options;
+  const { api, rootCa, podCidr, clock, random, logger } = options;
   const stop = new AbortController();
   const means = { clock, random, logger };
   const controllersClient = localClient(api, CONTROLLER_MANAGER, "kube-controller-manager", clock);
@@ -35,7 +40,10 @@ export function runControlLoops(options: ControlOptions): () => Promise<void> {
     manager.add(recorder);
     for (const loop of loops) manager.add(loop({ ...means, client, caches, recorder }));
   };
-  if (options.controllers !== false) add(controllersClient, "controllermanager", controlLoops({ rootCa }));
+  if (options.controllers !== false) {
+    const loops = controlLoops({ rootCa, ...(podCidr !== undefined && { podCidr }) });
+    add(controllersClient, "controllermanager", [...loops, certificateController(options.authority)]);
+  }
   if (options.scheduler !== false) add(schedulerClient, "default-scheduler", [scheduler()]);
   manager.addCache(caches);
   const running = manager.run(stop.signal).catch((error: unknown) => {

@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
+import { type Clock, describeError, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import { clusterConfig, KubeClient } from "@fjord/kube";
 import { ApiPlane } from "./api-plane.ts";
 import { ClusterCredentials } from "./authentication/index.ts";
 import { runControlLoops } from "./control-loops.ts";
+import { PortTaken, StateInUse, StateUnreadable } from "./errors.ts";
 import { Listener } from "./server/listener.ts";
 import { SqliteStore } from "./store/index.ts";
 
@@ -19,6 +20,10 @@ export interface MicrokubeOptions {
   readonly port?: number;
   /** Names and addresses that clients reach it by, beyond `host` and localhost. */
   readonly serverNames?: readonly string[];
+  /** Where Services get their addresses from: one range, or one of each family. @default 10.96.0.0/16 */
+  readonly serviceRanges?: readonly string[];
+  /** Where nodes get the ranges of their pods from. @default nodes bring their own */
+  readonly podRanges?: readonly string[];
   /** Whether workloads, endpoints, namespaces and so on are looked after. @default true */
   readonly controllers?: boolean;
   /** Whether pods are given nodes. @default true */
@@ -48,6 +53,7 @@ const HISTORY_MS = 5 * 60_000;
 /** Starts a control plane in this process; many may run in one. Resolves when it serves. */
 export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Microkube> {
   const { dataDir, survives = "process", host = "127.0.0.1", port = 0, serverNames = [] } = options;
+  const { serviceRanges = ["10.96.0.0/16"], podRanges: [podCidr] = [] } = options;
   const { clock = systemClock, random = Math.random, logger = silentLogger } = options;
   if (dataDir !== undefined) await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const names = [...new Set([...serverNames, ...(host === "0.0.0.0" || host === "::" ? [] : [host])])];
@@ -57,17 +63,25 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     ...(dataDir !== undefined && { folder: join(dataDir, "pki") }),
   });
   const path = dataDir === undefined ? ":memory:" : join(dataDir, "state.db");
-  const store = new SqliteStore({ path, survives });
+  const store = openStore(path, survives);
   let address = "";
-  const plane = new ApiPlane({ store, credentials, clock, random, logger, address: () => address });
+  const plane = new ApiPlane({ store, credentials, serviceRanges, clock, random, logger, address: () => address });
   const { clusterCa, frontProxyCa, server: certificate } = credentials;
   const clientAuthorities = [clusterCa.certificate, frontProxyCa.certificate];
   const listener = new Listener({ api: plane.server, host, port, certificate, clientAuthorities });
   await plane.start();
-  await listener.listen();
+  try {
+    await listener.listen();
+  } catch (error) {
+    plane.close();
+    await store.close();
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") throw new PortTaken({ host, port }, { cause: error });
+    throw error;
+  }
   const shownHost = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   address = `${shownHost}:${listener.port}`;
   const server = `https://${address}`;
+  await plane.publish(shownHost, listener.port);
   const kubeconfig = await credentials.kubeconfig(server);
   const kubeconfigPath = dataDir === undefined ? undefined : join(dataDir, "kubeconfig");
   if (kubeconfigPath !== undefined) await writeFile(kubeconfigPath, kubeconfig, { mode: 0o600 });
@@ -76,6 +90,7 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   const { controllers = true, scheduler = true } = options;
   const stopLoops = runControlLoops({
     ...{ api: plane.server, rootCa: clusterCa.certificate, clock, random, logger, controllers, scheduler },
+    ...{ authority: clusterCa, ...(podCidr !== undefined && { podCidr }) },
   });
   const close = async () => {
     stopCompaction();
@@ -97,6 +112,16 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     [Symbol.asyncDispose]: () => microkube.close(),
   };
   return microkube;
+}
+
+function openStore(path: string, survives: "process" | "machine"): SqliteStore {
+  try {
+    return new SqliteStore({ path, survives });
+  } catch (cause) {
+    const problem = describeError(cause);
+    if (problem.includes("locked")) throw new StateInUse({ path }, { cause });
+    throw new StateUnreadable({ path, problem }, { cause });
+  }
 }
 
 /** Keeps the past as long as clients may need it to go on from where they were. */

@@ -56,7 +56,7 @@ async function attempt(
   const { type, subresource, dryRun } = operation;
   const { name } = change;
   const view = viewOf(operation);
-  const old = means.cluster.parse(current);
+  const old = means.read(type, current);
   const seen = await fromStored(type, old, operation.version);
   const isOtherKind = view?.read !== undefined;
   const sent = await change.next(isOtherKind ? (view.read?.(seen) as KubeObject) : structuredClone(seen));
@@ -117,9 +117,16 @@ async function combine(
   const whole = await toStored(means, operation, owned);
   if (view === undefined) return whole;
   const object = structuredClone(old);
-  object.metadata = { ...structuredClone(whole.metadata) };
+  // Of custom resources a view changes its own part alone.
+  if (means.isCustom(operation.type)) keepManagers(object, whole);
+  else object.metadata = structuredClone(whole.metadata);
   view.write(object, whole);
   return object;
+}
+
+function keepManagers({ metadata }: KubeObject, { metadata: { managedFields, resourceVersion } }: KubeObject): void {
+  setOrDelete(metadata, "managedFields", managedFields);
+  setOrDelete(metadata, "resourceVersion", resourceVersion);
 }
 
 function viewOf({ type, subresource }: Operation): View | undefined {
@@ -224,7 +231,7 @@ async function write(
   let stored: StoredObject | undefined;
   const content = (revision: number) => {
     object.metadata.resourceVersion = String(revision);
-    const made = contentOf(operation.type, object, revision);
+    const made = contentOf(means, operation.type, object, revision);
     stored = { key: current.key, revision, ...made };
     return made;
   };

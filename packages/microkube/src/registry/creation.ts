@@ -96,7 +96,7 @@ async function write(
   let stored: StoredObject | undefined;
   const content = (revision: number) => {
     object.metadata.resourceVersion = String(revision);
-    const made = contentOf(operation.type, object, revision);
+    const made = contentOf(means, operation.type, object, revision);
     stored = { key, revision, ...made };
     return made;
   };

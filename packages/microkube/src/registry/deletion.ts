@@ -53,7 +53,7 @@ async function attempt(
   current: StoredObject,
 ): Promise<Deleted> {
   const { type, dryRun } = operation;
-  const old = means.cluster.parse(current);
+  const old = means.read(type, current);
   checkPreconditions(type, name, old, options);
   const request = admissionRequest(means, operation, { operation: "DELETE", name, object: undefined, old });
   await mutate(means.plugins, request);
@@ -155,11 +155,11 @@ async function carryOut(
   current: StoredObject,
   { marked, isLast }: Plan,
 ): Promise<Deleted> {
-  const { store, cluster } = means;
+  const { store } = means;
   const { key } = current;
   if (marked === undefined) {
     await store.write([{ key, expected: current.revision }]);
-    return { object: cluster.parse(current), isGone: true };
+    return { object: means.read(operation.type, current), isGone: true };
   }
   let stored: StoredObject | undefined;
   const mark: StoreWrite = {
@@ -167,7 +167,7 @@ async function carryOut(
     expected: current.revision,
     content: (revision) => {
       marked.metadata.resourceVersion = String(revision);
-      const made = contentOf(operation.type, marked, revision);
+      const made = contentOf(means, operation.type, marked, revision);
       stored = { key, revision, ...made };
       return made;
     },

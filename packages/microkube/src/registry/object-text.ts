@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta } from "@fjord/base";
+import type { ResourceTypes } from "../cluster.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import type { StoredObject } from "../store/store.ts";
 
@@ -13,12 +14,20 @@ export function objectText(object: KubeObject, resourceVersion: string | undefin
   return JSON.stringify({ kind, apiVersion, metadata: Object.assign(first, more), ...rest });
 }
 
-/** What is kept of an object that is written at a revision. */
+/** What is kept of an object that is written at a revision. A view's objects are kept as those of what it is a view of. */
 export function contentOf(
+  means: { readonly cluster: { readonly types: ResourceTypes } },
   type: ResourceType,
   object: KubeObject,
   revision: number,
 ): Omit<StoredObject, "key" | "revision"> {
+  const { storedAs } = type;
+  if (storedAs !== undefined) {
+    const kept = means.cluster.types.find(storedAs.group, storedAs.version, storedAs.plural);
+    const own = storedAs.toStored(structuredClone(object));
+    if (kept !== undefined && kept !== type) return contentOf(means, kept, own, revision);
+    return { json: objectText(own, String(revision)), labels: labelsOf(own), fields: none };
+  }
   return { json: objectText(object, String(revision)), labels: labelsOf(object), fields: fieldsOf(type, object) };
 }
 

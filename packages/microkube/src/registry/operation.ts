@@ -32,6 +32,10 @@ export interface RegistryMeans {
   readonly patches: Patches | undefined;
   /** Fills in what the schema says. */
   applyDefaults(object: KubeObject, schema: Schema): void;
+  /** What is stored, as objects of the type: shared and frozen. */
+  read(type: ResourceType, stored: StoredObject): KubeObject;
+  /** Whether the type came by a CustomResourceDefinition. */
+  isCustom(type: ResourceType): boolean;
 }
 
 /** What became of a write. */

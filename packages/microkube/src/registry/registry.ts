@@ -58,6 +58,10 @@ export class Registry implements Cluster, RegistryMeans {
     this.#applyDefaults(object, schema);
   }
 
+  isCustom(type: ResourceType): boolean {
+    return this.types.isCustom(type);
+  }
+
   createObject(operation: Operation, sent: KubeObject): Promise<Written> {
     return createObject(this, operation, sent);
   }
@@ -80,11 +84,11 @@ export class Registry implements Cluster, RegistryMeans {
 
   get(type: ResourceType, namespace: string, name: string): KubeObject | undefined {
     const found = this.stored(type, namespace, name);
-    return found && this.#shown(type, found);
+    return found && this.read(type, found);
   }
 
   list(type: ResourceType, namespace?: string): readonly KubeObject[] {
-    return this.store.list(prefixFor(type, namespace ?? "")).items.map((stored) => this.#shown(type, stored));
+    return this.store.list(prefixFor(type, namespace ?? "")).items.map((stored) => this.read(type, stored));
   }
 
   async create(
@@ -136,7 +140,7 @@ export class Registry implements Cluster, RegistryMeans {
   follow(type: ResourceType, listener: (event: { type: StoreEvent["type"]; object: KubeObject }) => void): () => void {
     const tell = (event: { type: StoreEvent["type"]; object: StoredObject }) => {
       try {
-        listener({ type: event.type, object: this.#shown(type, event.object) });
+        listener({ type: event.type, object: this.read(type, event.object) });
       } catch (error) {
         this.logger.error("a follower of objects has failed", { kind: type.kind, error: describeError(error) });
       }
@@ -161,7 +165,7 @@ export class Registry implements Cluster, RegistryMeans {
     return found;
   }
 
-  #shown({ storedAs }: ResourceType, stored: StoredObject): KubeObject {
+  read({ storedAs }: ResourceType, stored: StoredObject): KubeObject {
     const object = this.parse(stored);
     return storedAs === undefined ? object : deepFreeze(storedAs.fromStored(structuredClone(object)));
   }

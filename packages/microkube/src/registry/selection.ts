@@ -24,18 +24,18 @@ export interface Selectors {
   readonly fieldSelector?: string;
 }
 
-/** What selectors say of objects of a type. `parse` is for views, whose fields are not those that are kept. */
+/** What selectors say of objects of a type. `read` is for views, whose fields are not those that are kept. */
 export function selectionOf(
   type: ResourceType,
   { labelSelector = "", fieldSelector = "" }: Selectors,
-  parse: (stored: StoredObject) => KubeObject,
+  read: (stored: StoredObject) => KubeObject,
 ): Selection {
   if (labelSelector === "" && fieldSelector === "") return everything;
   try {
     const labels = parseLabelSelector(labelSelector);
     const terms = parseFieldSelector(fieldSelector);
     for (const { field } of terms) checkField(type, field);
-    const fields = fieldMatch(type, terms, parse);
+    const fields = fieldMatch(type, terms, read);
     const exact = (field: string) => terms.find((term) => term.field === field && !term.negated)?.value;
     const name = exact("metadata.name");
     const namespace = exact("metadata.namespace");
@@ -65,18 +65,14 @@ function checkField({ selectableFields }: ResourceType, field: string): void {
 function fieldMatch(
   type: ResourceType,
   terms: readonly FieldTerm[],
-  parse: (stored: StoredObject) => KubeObject,
+  read: (stored: StoredObject) => KubeObject,
 ): (object: StoredObject) => boolean {
   if (terms.length === 0) return () => true;
   const needsFields = terms.some(({ field }) => !field.startsWith("metadata.n"));
   return (object) => {
     const [namespace, name] = placeInKey(object.key);
     const { storedAs } = type;
-    const fields = !needsFields
-      ? object.fields
-      : storedAs === undefined
-        ? object.fields
-        : fieldsOf(type, storedAs.fromStored(parse(object)));
+    const fields = !needsFields ? object.fields : storedAs === undefined ? object.fields : fieldsOf(type, read(object));
     return terms.every(({ field, value, negated }) => {
       const actual =
         field === "metadata.name" ? name : field === "metadata.namespace" ? namespace : (fields[field] ?? "");

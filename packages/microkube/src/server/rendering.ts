@@ -57,7 +57,7 @@ function objectRendering(registry: Registry, type: ResourceType, version: string
       return typeof json === "string" ? strip(json) : json.then(strip);
     },
     around: (meta) => [
-      `{"kind":${JSON.stringify(`${type.kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`,
+      `{"kind":${JSON.stringify(type.listKind ?? `${type.kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`,
       "]}",
     ],
     event: text,
@@ -81,9 +81,7 @@ export async function shown(
   version: string,
   stored: StoredObject,
 ): Promise<KubeObject> {
-  const object = registry.parse(stored);
-  const own = type.storedAs === undefined ? object : type.storedAs.fromStored(structuredClone(object));
-  return fromStored(type, own, version);
+  return fromStored(type, registry.read(type, stored), version);
 }
 
 function partialRendering(registry: Registry, type: ResourceType, version: string, form: string): Rendering {
@@ -115,7 +113,8 @@ function tableRendering(
     `{"kind":"Table","apiVersion":"meta.k8s.io/${form}","metadata":${JSON.stringify(meta)},"columnDefinitions":${withColumns ? definitions : "null"},"rows":[`,
     "]}",
   ];
-  const row = (object: KubeObject) => rowText(columns, object, included, registry.clock.now(), form);
+  const row = (object: KubeObject) =>
+    rowText(columns, object, included, registry.clock.now(), form, type.rowConditions?.(object));
   const item = async (stored: StoredObject) => row(await shown(registry, type, version, stored));
   const single = (rowJson: string, resourceVersion: string | undefined, withColumns: boolean) =>
     around({ ...(resourceVersion !== undefined && { resourceVersion }) }, withColumns).join(rowJson);

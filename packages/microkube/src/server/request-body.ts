@@ -1,8 +1,11 @@
 import type { KubeObject } from "@fjord/base";
+import type { ResourceType } from "../kinds/resource-type.ts";
+import type { ReadPatch } from "../patch/index.ts";
 import {
   type Decoder,
   type FieldValidation,
   type GoTypes,
+  type ParsedBody,
   parseJson,
   parseYaml,
   type Schema,
@@ -23,12 +26,20 @@ export interface BodyMeans {
   readonly goTypes: GoTypes;
 }
 
+export interface ReadAs {
+  readonly expected: ExpectedObject;
+  readonly schema: Schema | undefined;
+  readonly fieldValidation: FieldValidation;
+  /** By a schema of its own. */
+  readonly read?: ResourceType["read"];
+}
+
 /** Reads a request's object, with what its schema says of it. */
 export function readObject(
   { decoder, goTypes }: BodyMeans,
   body: Buffer,
   header: string | undefined,
-  of: { expected: ExpectedObject; schema: Schema | undefined; fieldValidation: FieldValidation },
+  of: ReadAs,
   warn: (text: string) => void,
 ): KubeObject {
   const { expected, schema, fieldValidation } = of;
@@ -41,6 +52,11 @@ export function readObject(
       expected,
     );
   }
+  if (of.read !== undefined) {
+    const parsed = parsePlain(body, type);
+    checkHead(parsed.value, expected);
+    return readCustom(parsed, { ...of, read: of.read }, warn);
+  }
   if (schema === undefined) return withMetadata(readPlain(body, type), expected);
   const { object, warnings } = decoder.decode(body, type, { expected, schema, fieldValidation });
   for (const text of warnings) warn(text);
@@ -51,12 +67,14 @@ export function readObject(
 export function readPatched(
   decoder: Decoder,
   value: KubeObject,
-  of: { expected: ExpectedObject; schema: Schema | undefined; fieldValidation: FieldValidation },
+  patch: ReadPatch,
+  of: ReadAs,
   warn: (text: string) => void,
 ): KubeObject {
   const { expected, schema, fieldValidation } = of;
+  if (of.read !== undefined) return readCustom({ value, duplicates: patch.strict }, { ...of, read: of.read }, warn);
   if (schema === undefined) return withMetadata(value, expected);
-  const { object, warnings } = decoder.decodeParsed({ value }, { expected, schema, fieldValidation });
+  const { object, warnings } = decoder.decodePatched(value, patch, { expected, schema, fieldValidation });
   for (const text of warnings) warn(text);
   return withMetadata(object, expected);
 }
@@ -70,10 +88,36 @@ function fromProtobuf(body: Buffer, types: GoTypes, { group, version, kind }: Ex
 }
 
 function readPlain(body: Buffer, type: string): unknown {
+  return parsePlain(body, type).value;
+}
+
+/** What a custom resource's own schema makes of a body. */
+function readCustom(
+  { value, keys, duplicates = [] }: ParsedBody,
+  { expected, fieldValidation, read }: ReadAs & { readonly read: NonNullable<ResourceType["read"]> },
+  warn: (text: string) => void,
+): KubeObject {
+  const { value: pruned, strict } = read(value, expected.version, keys);
+  const yaml = duplicates.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`];
+  if (fieldValidation === "Strict" && yaml.length + strict.length > 0) {
+    const { kind, version } = expected;
+    const why = `strict decoding error: ${[...yaml, ...strict].join(", ")}`;
+    throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`);
+  }
+  if (fieldValidation === "Warn") for (const text of [...duplicates, ...strict]) warn(text);
+  return withMetadata(pruned, expected);
+}
+
+/** Another kind is told of before anything in it is. */
+function checkHead(value: unknown, expected: ExpectedObject): void {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) withMetadata({ ...value }, expected);
+}
+
+function parsePlain(body: Buffer, type: string): ParsedBody {
   const text = body.toString();
   try {
-    if (type === "" || type === "application/json") return parseJson(text).value;
-    if (type === "application/yaml") return parseYaml(text).value;
+    if (type === "" || type === "application/json") return parseJson(text);
+    if (type === "application/yaml") return parseYaml(text);
   } catch (error) {
     throw badRequest((error as Error).message);
   }
@@ -109,8 +153,8 @@ export function readOptions(body: Buffer, header: string | undefined, { goTypes 
   return readValue(body, type === "application/yaml");
 }
 
-/** A patch: any JSON or YAML. */
-export function readValue(body: Buffer, isYaml: boolean): unknown {
+/** Any JSON or YAML. */
+function readValue(body: Buffer, isYaml: boolean): unknown {
   try {
     return (isYaml ? parseYaml : parseJson)(body.toString()).value;
   } catch (error) {

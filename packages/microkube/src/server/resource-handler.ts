@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { Caller } from "../cluster.ts";
 import type { ResourceType, Subresource } from "../kinds/resource-type.ts";
+import { readPatch } from "../patch/index.ts";
 import {
   contextOf,
   type Operation,
@@ -21,7 +22,7 @@ import { type AnswerForm, answerForm } from "./media-type.ts";
 import { deleteOptions, whole, writeOptions } from "./options.ts";
 import { patched, patchKindOf } from "./patching.ts";
 import { type Rendering, renderingOf, shown } from "./rendering.ts";
-import { type ExpectedObject, readObject, readOptions, readPatched, readValue } from "./request-body.ts";
+import { type ExpectedObject, readObject, readOptions, readPatched } from "./request-body.ts";
 import { isTrue, type ResourceTarget } from "./request-target.ts";
 import type { IncludedObject } from "./table.ts";
 import { FrameCache } from "./watch-frame.ts";
@@ -228,7 +229,8 @@ export class ResourceHandler {
     const kind = patchKindOf(headers["content-type"], this.#registry.types.isCustom(type));
     const isApply = kind === "apply";
     const options = writeOptions("PatchOptions", exchange.query, headers["user-agent"], isApply);
-    const patch = readValue(await exchange.body(), isApply);
+    const read = readPatch(await exchange.body(), kind);
+    const { patch } = read;
     const operation = this.#operation(request, options);
     const expected = this.#expected(request, sub);
     const { fieldValidation } = options;
@@ -245,9 +247,8 @@ export class ResourceHandler {
           old,
           expected,
         );
-        const next = readPatched(this.#options.decoder, wanted, { ...expected, fieldValidation }, (text) =>
-          warned.add(text),
-        );
+        const of = { ...expected, fieldValidation };
+        const next = readPatched(this.#options.decoder, wanted, read, of, (text) => warned.add(text));
         // A patch that names no version is of whichever there is.
         if (!namesVersion(patch)) delete next.metadata.resourceVersion;
         return next;
@@ -336,13 +337,16 @@ export class ResourceHandler {
   #expected({ target, type }: Request, sub: Subresource | undefined) {
     const { group, kind, plural } = type;
     const { version, subresource } = target;
-    if (sub === undefined) return { expected: { group, version, kind }, schema: type.schema(version) };
+    const own = type.read ? { read: type.read } : {};
+    if (sub === undefined) return { expected: { group, version, kind }, schema: type.schema(version), ...own };
     const named = sub.type === "connect" ? undefined : sub.kind;
     const told = this.#subresourceKinds.get(`${group}/${version}/${plural}/${subresource}`);
     const { group: ofGroup, version: ofVersion, kind: ofKind } = named ?? told ?? { group, version, kind };
     const expected = { group: ofGroup, version: ofVersion, kind: ofKind };
     const isOwn = expected.group === group && expected.kind === kind;
-    return { expected, schema: isOwn ? type.schema(version) : this.#options.schemas.of(expected) };
+    return isOwn
+      ? { expected, schema: type.schema(version), ...own }
+      : { expected, schema: this.#options.schemas.of(expected) };
   }
 
   #read(
@@ -375,7 +379,7 @@ export class ResourceHandler {
       labelSelector: query.get("labelSelector") ?? "",
       fieldSelector: [byName, fieldSelector].filter((one) => one !== "").join(","),
     };
-    return selectionOf(type, selectors, (stored) => this.#registry.parse(stored));
+    return selectionOf(type, selectors, (stored) => this.#registry.read(type, stored));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from "@fjord/base";
-import type { Column, ResourceType } from "../kinds/resource-type.ts";
+import type { Column, ResourceType, RowCondition } from "../kinds/resource-type.ts";
 
 /** What a row carries of its object. */
 export type IncludedObject = "None" | "Metadata" | "Object";
@@ -41,17 +41,22 @@ export function columnDefinitions(columns: readonly Column[]): string {
   );
 }
 
-/** One row; `whole` is the object as the request's version has it. */
+/** One row of an object, which is as the request's version has it. */
 export function rowText(
   columns: readonly Column[],
   object: KubeObject,
   included: IncludedObject,
   now: number,
   version: string,
+  conditions: readonly RowCondition[] = [],
 ): string {
   const cells = columns.map(({ value }) => value(object, now));
   const carried = included === "None" ? undefined : included === "Object" ? object : partialOf(object, version);
-  return JSON.stringify({ cells, ...(carried !== undefined && { object: carried }) });
+  return JSON.stringify({
+    cells,
+    ...(conditions.length > 0 && { conditions }),
+    ...(carried !== undefined && { object: carried }),
+  });
 }
 
 export function partialOf({ metadata }: KubeObject, version: string): KubeObject {
