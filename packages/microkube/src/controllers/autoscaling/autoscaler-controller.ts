@@ -90,26 +90,43 @@ class AutoscalerController {
       ...autoscaler.status,
       observedGeneration: autoscaler.metadata.generation,
     };
+    const target = await this.#targetOf(autoscaler, scaleTargetRef, conditions, signal);
+    let failure: unknown;
+    if (target !== undefined) {
+      try {
+        await this.#adjust(autoscaler, target.kind, target.scale, status, conditions, signal);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    status.conditions = conditions.list;
+    await writeStatus(this.#means.client, HorizontalPodAutoscaler, autoscaler, { status }, signal);
+    if (failure !== undefined) throw failure;
+    return again(EVERY_MS);
+  }
+
+  /** The workload and its scale; undefined where nobody could tell, which the conditions then say. */
+  async #targetOf(
+    autoscaler: HorizontalPodAutoscaler,
+    { apiVersion = "v1", kind: kindName, name }: Spec["scaleTargetRef"],
+    conditions: Conditions,
+    signal: AbortSignal,
+  ): Promise<{ kind: Kind; scale: Scale } | undefined> {
     try {
-      const kind = await this.#discovery.resolve({
-        apiVersion: scaleTargetRef.apiVersion ?? "v1",
-        kind: scaleTargetRef.kind,
-      });
-      const key = { name: scaleTargetRef.name, namespace: request.namespace };
+      const kind = await this.#discovery.resolve({ apiVersion, kind: kindName });
+      const key = { name, namespace: autoscaler.metadata.namespace };
       const scale = await this.#means.client.getScale(kind, key, { signal });
       const message = "the HPA controller was able to get the target's current scale";
       conditions.set("AbleToScale", "True", "SucceededGetScale", message);
-      await this.#adjust(autoscaler, kind, scale, status, conditions, signal);
+      return { kind, scale };
     } catch (error) {
       if (signal.aborted) throw error;
       const reason = reasonOf(error);
       const message = `the HPA controller was unable to get the target's current scale: ${reason}`;
       conditions.set("AbleToScale", "False", "FailedGetScale", message);
       this.#loop.event(autoscaler, "Warning", "FailedGetScale", reason);
+      return undefined;
     }
-    status.conditions = conditions.list;
-    await writeStatus(this.#means.client, HorizontalPodAutoscaler, autoscaler, { status }, signal);
-    return again(EVERY_MS);
   }
 
   async #adjust(
