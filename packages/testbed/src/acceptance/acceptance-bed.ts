@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { systemClock } from "@fjord/base";
-import { Continuum } from "../agents/index.ts";
+import { Continuum, type SiteAgentOptions } from "../agents/index.ts";
 import { DEFAULT_MINOR } from "../binaries/versions.ts";
 import { type KubectlVersion, kubectlProgram } from "../kubectl-program.ts";
 import { startTestBed } from "../testing.ts";
@@ -11,10 +11,13 @@ type Options = Parameters<typeof startTestBed>[0];
 
 /** Sites with agents, driven as their owners would: by kubectl and fjord. */
 export class AcceptanceBed extends Continuum {
-  static async start(options: Options): Promise<AcceptanceBed> {
+  static async start(
+    options: Options,
+    agents: (bed: AcceptanceBed) => Omit<SiteAgentOptions, "name"> = () => ({}),
+  ): Promise<AcceptanceBed> {
     const bed = new AcceptanceBed(await startTestBed(options));
     try {
-      await bed.startAgents();
+      await bed.startAgents(agents(bed));
       await Promise.all(bed.bed.sites.map(({ name }) => bed.share(name)));
       return bed;
     } catch (error) {

@@ -6,10 +6,12 @@ export interface WorkloadOptions {
   readonly spread?: boolean;
   readonly nodeName?: string;
   readonly command?: readonly string[];
+  readonly image?: string;
   readonly version?: string;
   readonly requests?: Readonly<Record<string, string>>;
   readonly limits?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly priorityClass?: string;
 }
 
 const FOREVER = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1 & wait $!; done"];
@@ -20,11 +22,12 @@ export function namespace(name: string): object {
 
 function template(name: string, options: WorkloadOptions) {
   const labels = { app: name };
-  const { requests, limits, nodeName, annotations, command = FOREVER, version = "1" } = options;
+  const { requests, limits, nodeName, annotations, command = FOREVER, image = "busybox:1", version = "1" } = options;
   return {
     metadata: { labels, ...(annotations && { annotations }) },
     spec: {
       terminationGracePeriodSeconds: 1,
+      ...(options.priorityClass !== undefined && { priorityClassName: options.priorityClass }),
       ...(nodeName !== undefined && { nodeSelector: { "kubernetes.io/hostname": nodeName } }),
       ...(options.spread && {
         topologySpreadConstraints: [
@@ -40,7 +43,7 @@ function template(name: string, options: WorkloadOptions) {
       containers: [
         {
           name: "main",
-          image: "busybox:1",
+          image,
           command,
           env: [{ name: "VERSION", value: version }],
           ...((requests || limits) && { resources: { ...(requests && { requests }), ...(limits && { limits }) } }),
@@ -105,4 +108,24 @@ export function disruptionBudget(name: string, options: { namespace: string; min
     metadata: { name, namespace: options.namespace },
     spec: { minAvailable: options.minAvailable, selector: { matchLabels: { app: name } } },
   };
+}
+
+/** Between one and `most` replicas of a Deployment, by what its pods use of the processors that they asked for. */
+export function autoscaler(name: string, options: { namespace: string; most: number; percent: number }): object {
+  const utilization = { type: "Utilization", averageUtilization: options.percent };
+  return {
+    apiVersion: "autoscaling/v2",
+    kind: "HorizontalPodAutoscaler",
+    metadata: { name, namespace: options.namespace },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name },
+      minReplicas: 1,
+      maxReplicas: options.most,
+      metrics: [{ type: "Resource", resource: { name: "cpu", target: utilization } }],
+    },
+  };
+}
+
+export function priorityClass(name: string, value: number): object {
+  return { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name }, value };
 }

@@ -16,6 +16,8 @@ import { waitFor } from "../wait.ts";
 export interface SiteAgentOptions {
   /** Name of the own Site. @default the site's name in the bed */
   readonly name?: string;
+  /** What the process is called in the bed, for a site with several. @default "fjord-agent" */
+  readonly process?: string;
   /** More options of `fjord-agent run`. */
   readonly flags?: readonly string[];
   /** The agent as it is shipped: the file of a bundle. @default its source */
@@ -46,7 +48,7 @@ export async function startSiteAgent(site: Site, options: SiteAgentOptions = {})
   const kubeconfig = await installAgent(site, signal ?? new AbortController().signal);
   const [peer = 0, admission = 0, metrics = 0] = await freePorts(3, address, random);
   const agent = site.addProcess({
-    name: "fjord-agent",
+    name: options.process ?? "fjord-agent",
     file: process.execPath,
     args: [
       options.program ?? source,
