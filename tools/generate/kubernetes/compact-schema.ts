@@ -29,19 +29,22 @@ const special: Record<string, CompactSchema> = {
   "io.k8s.apimachinery.pkg.api.resource.Quantity": { type: "int-or-string", format: "quantity" },
   "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": { type: "string", format: "micro-time" },
   "io.k8s.apimachinery.pkg.apis.meta.v1.Time": { type: "string", format: "date-time" },
-  "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": { type: "object", preserveUnknown: true },
-  "io.k8s.apimachinery.pkg.runtime.RawExtension": { type: "object", preserveUnknown: true },
-  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON": { type: "any" },
+  "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": { type: "object", preserveUnknown: true, atomic: true },
+  "io.k8s.apimachinery.pkg.runtime.RawExtension": { type: "object", preserveUnknown: true, atomic: true },
+  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON": { type: "any", atomic: true },
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray": {
     type: "any",
+    atomic: true,
     format: "schema-or-array",
   },
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool": {
     type: "any",
+    atomic: true,
     format: "schema-or-bool",
   },
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": {
     type: "any",
+    atomic: true,
     format: "schema-or-strings",
   },
 };

@@ -1,14 +1,16 @@
-// `node tools/generate/kubernetes/main.ts`: asks a real API server (started for it) what its API is, and writes
-// packages/microkube/data from the answers. Run by hand, for another release of Kubernetes; the data is committed.
+// `node tools/generate/kubernetes/main.ts [KUBECONFIG]`: asks a real API server (one that is there, or one started for it)
+// what its API is, and writes packages/microkube/data from the answers. It makes two CustomResourceDefinitions there.
+// Run by hand, for another release of Kubernetes; the data is committed.
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { KubeClient } from "@fjord/kube";
+import { KubeClient, loadClusterConfig } from "@fjord/kube";
 import { startTestSite } from "@fjord/testbed/testing";
+import { customSample } from "./custom-sample.ts";
 import { GoTypes } from "./go-types.ts";
-import { GROUPS } from "./groups.ts";
 import type { OpenApiDocument } from "./openapi.ts";
+import { hashOf, isServedPath, servedSwagger } from "./openapi-files.ts";
 import { type AggregatedDiscovery, resourceTable } from "./resources.ts";
 import { schemaLines } from "./schemas.ts";
 import { typeLines } from "./type-lines.ts";
@@ -24,8 +26,11 @@ const OPTIONS = [
 const data = join(import.meta.dirname, "../../../packages/microkube/data");
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-await using site = await startTestSite({ kubernetes: "1.36" });
-const client = new KubeClient(site.config);
+const [kubeconfig] = process.argv.slice(2);
+await using site = kubeconfig === undefined ? await startTestSite({ kubernetes: "1.36" }) : undefined;
+const client = new KubeClient(
+  site?.config ?? (await loadClusterConfig({ env: process.env, ...(kubeconfig !== undefined && { kubeconfig }) })),
+);
 const get = async <T>(path: string, accept = "application/json"): Promise<T> => {
   const { body } = await client.raw("GET", path, { headers: { accept } });
   return JSON.parse(body.toString());
@@ -37,12 +42,19 @@ write("resources.json", resourceTable(core, others));
 
 const { paths } = await get<{ paths: Record<string, { serverRelativeURL: string }> }>("/openapi/v3");
 const documents = new Map<string, OpenApiDocument>();
+const index: Record<string, string> = {};
+mkdirSync(join(data, "openapi"), { recursive: true });
 for (const [path, { serverRelativeURL }] of Object.entries(paths)) {
-  const [prefix, group = "", version] = path.split("/");
-  const served =
-    prefix === "api" ? path === "api/v1" : prefix === "apis" && version !== undefined && GROUPS.includes(group);
-  if (served) documents.set(path, await get<OpenApiDocument>(serverRelativeURL));
+  if (!isServedPath(`/${path}`)) continue;
+  const document = await get<OpenApiDocument>(serverRelativeURL);
+  if (/^api\/|^apis\/.*\//.test(path)) documents.set(path, document);
+  const text = JSON.stringify(document);
+  index[path] = hashOf(text);
+  write(`openapi/${path.replaceAll("/", "__")}.json.gz`, gzipSync(text, { level: 9 }));
 }
+write("openapi/index.json", `${JSON.stringify(index, undefined, 1)}\n`);
+const swagger = servedSwagger(await get<Parameters<typeof servedSwagger>[0]>("/openapi/v2"));
+write("openapi/v2.json.gz", gzipSync(JSON.stringify(swagger), { level: 9 }));
 
 const modules = execFileSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" }).trim();
 const { gitVersion } = await get<{ gitVersion: string }>("/version");
@@ -54,6 +66,7 @@ const names = schemas
   .slice(1)
   .map((line) => line.slice(0, line.indexOf("\t")));
 write("types.gz", gzipSync(typeLines([...names, ...OPTIONS], types), { level: 9 }));
+write("openapi/custom.json.gz", gzipSync(await customSample(client, get), { level: 9 }));
 await client.close();
 
 function write(name: string, content: string | Buffer): void {

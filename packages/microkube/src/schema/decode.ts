@@ -1,6 +1,6 @@
 import type { KubeObject } from "@fjord/base";
 import { invalidField } from "../field-error.ts";
-import { goText } from "../patch/json-value.ts";
+import { goText, sorted } from "../patch/json-value.ts";
 import type { PatchKind } from "../patch/patch.ts";
 import type { ReadPatch } from "../patch/read-patch.ts";
 import { badRequest, invalid, StatusError } from "../status-error.ts";
@@ -105,7 +105,8 @@ export class Decoder {
     const whole = kind === "strategic" ? { ...(value as object), ...head } : ((value ?? {}) as Record<string, unknown>);
     const strange = this.#strangeKind(kindOf(whole, expected), expected);
     if (strange !== undefined) throw refuse(strange);
-    const { value: typed, error, strict: unknown } = readTyped(whole, target.schema, this.#types);
+    // The server reads the result of the patch as it wrote it: in alphabetical order.
+    const { value: typed, error, strict: unknown } = readTyped(sorted(whole), target.schema, this.#types);
     if (error !== undefined) throw refuse(error);
     const all = fieldValidation === "Ignore" ? [] : [...strict, ...unknown];
     if (fieldValidation === "Strict" && all.length > 0) throw refuse(`strict decoding error: ${all.join(", ")}`);

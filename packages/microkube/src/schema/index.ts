@@ -11,6 +11,8 @@ export {
 export { applyDefaults } from "./defaults.ts";
 export { settleEmptyFields, withEmptyFieldsSettled } from "./empty-fields.ts";
 export { GoTypes } from "./go-types.ts";
+export type { CustomKind, JsonSchema } from "./openapi/custom-kind.ts";
+export { type OpenApiAnswer, OpenApiDocuments } from "./openapi/documents.ts";
 export { canonicalQuantity } from "./quantity.ts";
 export type { Schema, Schemas } from "./schema.ts";
 export { canonicalMicroTime, canonicalTime } from "./time-text.ts";
