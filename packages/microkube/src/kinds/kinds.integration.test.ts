@@ -5,7 +5,7 @@ import { KubeClient } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { allCases, type KindCase } from "./testing/cases/index.ts";
 import { compared } from "./testing/comparison.ts";
-import { RealServer } from "./testing/real-server.ts";
+import { RealServer, rowOf } from "./testing/real-server.ts";
 import { KindTrial } from "./testing/trial.ts";
 
 /** Each object is sent to a real API server and to these kinds: both say the same of it. */
@@ -35,6 +35,9 @@ describe("kinds as on a real API server", { skip: kubernetesSkip() }, () => {
     assert.deepEqual(compared(await trial.create(type, sent)), compared(wanted));
     if (wanted.object === undefined || changes.length === 0) return;
     await using kept = await real.keep(type, sent);
+    const { columns = [] } = type;
+    const cells = columns.map(({ value }) => value(kept.object, Date.now()));
+    assert.deepEqual(rowOf(columns, cells), await kept.cells());
     for (const change of changes) {
       const next = merged(kept.object, change) as KubeObject;
       const ours = await trial.update(type, next, kept.object);

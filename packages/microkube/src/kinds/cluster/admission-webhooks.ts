@@ -111,15 +111,23 @@ function validateClient(client: NonNullable<Webhook["clientConfig"]>, path: stri
   }
   if (url !== undefined) return validateUrl(url, `${path}.url`);
   const errors: FieldError[] = [];
-  if (!service?.name) errors.push(required(`${path}.service.name`, "service name is required"));
-  if (!service?.namespace) errors.push(required(`${path}.service.namespace`, "service namespace is required"));
+  if (!service?.name) errors.push(required(`${path}.service.name`));
+  if (!service?.namespace) errors.push(required(`${path}.service.namespace`));
   const { port = 443 } = service ?? {};
   errors.push(
     ...portNumber(port).map((one) => invalidField(`${path}.service.port`, port, `port is not valid: ${one}`)),
   );
-  const target = service?.path;
-  if (target !== undefined && !target.startsWith("/")) {
-    errors.push(invalidField(`${path}.service.path`, target, "must start with a '/'"));
+  return [...errors, ...validateServicePath(service?.path ?? "", `${path}.service.path`)];
+}
+
+function validateServicePath(target: string, path: string): FieldError[] {
+  if (target === "" || target === "/") return [];
+  if (target === "//") return [invalidField(path, target, "segment[0] may not be empty")];
+  const errors = target.startsWith("/") ? [] : [invalidField(path, target, "must start with a '/'")];
+  const segments = target.slice(1).replace(/\/$/, "").split("/");
+  for (const [i, segment] of segments.entries()) {
+    if (segment === "") errors.push(invalidField(path, target, `segment[${i}] may not be empty`));
+    else errors.push(...dnsSubdomain(segment).map((one) => invalidField(path, target, `segment[${i}]: ${one}`)));
   }
   return errors;
 }

@@ -31,7 +31,7 @@ export const endpointSlice = defineResource<IEndpointSlice>({
   },
   validate,
   validateUpdate: (object, old) => [
-    ...validate(object),
+    ...validate(sameMeaning(object.endpoints, old.endpoints) ? { ...object, endpoints: [] } : object),
     ...immutable(object.addressType, old.addressType, "addressType"),
   ],
   columns: columnsOf<IEndpointSlice>(

@@ -21,7 +21,8 @@ const policies = ["PreemptLowerPriority", "Never"];
 export const priorityClass = defineResource<IPriorityClass>({
   group: "scheduling.k8s.io",
   kind: "PriorityClass",
-  generation: "content",
+  // It has a first generation, and no other.
+  generation: () => false,
   default(object) {
     object.preemptionPolicy ??= "PreemptLowerPriority";
   },

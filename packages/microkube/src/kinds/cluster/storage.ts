@@ -156,7 +156,6 @@ function validateCsiNode({ spec }: DraftObject<ICSINode>): FieldError[] {
 const csiDriver = defineResource<ICSIDriver>({
   group,
   kind: "CSIDriver",
-  generation: "spec",
   default({ spec }) {
     if (spec === undefined) return;
     spec.attachRequired ??= true;

@@ -20,12 +20,14 @@ export const persistentVolumeClaim = defineResource<IPersistentVolumeClaim>({
   hasStatus: true,
   default(object) {
     defaultClaimSpec(object.spec);
-    alignSources(object);
     if (object.status !== undefined) object.status.phase ??= "Pending";
   },
   prepareCreate(object) {
     object.status = { phase: "Pending" };
+    dropStrangeSource(object);
+    alignSources(object);
   },
+  prepareUpdate: alignSources,
   validate: ({ spec }) => validateClaimSpec(spec ?? {}, "spec"),
   validateUpdate: (object, old) => [...validateClaimSpec(object.spec ?? {}, "spec"), ...validateChange(object, old)],
   columns: columnsOf<IPersistentVolumeClaim>(
@@ -41,6 +43,15 @@ export const persistentVolumeClaim = defineResource<IPersistentVolumeClaim>({
     wide(text("VolumeMode", ({ spec }) => orUnset(spec?.volumeMode))),
   ),
 });
+
+/** What the older field cannot name is left out without a word. */
+function dropStrangeSource({ spec }: Claim): void {
+  if (spec?.dataSource === undefined || spec.dataSourceRef !== undefined) return;
+  const { apiGroup, kind } = spec.dataSource;
+  const isClaim = !apiGroup && kind === "PersistentVolumeClaim";
+  const isSnapshot = apiGroup === "snapshot.storage.k8s.io" && kind === "VolumeSnapshot";
+  if (!isClaim && !isSnapshot) delete spec.dataSource;
+}
 
 /** A source within the namespace is in two fields. */
 function alignSources({ spec }: Claim): void {

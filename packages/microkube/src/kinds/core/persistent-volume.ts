@@ -7,7 +7,7 @@ import { validateNodeSelector } from "../pod/affinity.ts";
 import { validateNoBacksteps } from "../pod/file-path.ts";
 import { validateDriverName } from "../pod/volumes.ts";
 import { difference } from "../values/difference.ts";
-import { immutable, sameMeaning } from "../values/equality.ts";
+import { byKey, immutable, sameMeaning } from "../values/equality.ts";
 import { positiveQuantity } from "../values/quantity.ts";
 import { accessModesText } from "./access-modes.ts";
 import { validateAccessModes, validateClassName, volumeModes } from "./claim-spec.ts";
@@ -102,7 +102,7 @@ function validateSpec(spec: Spec): FieldError[] {
   const capacity = Object.entries(spec.capacity ?? {});
   if (capacity.length === 0) errors.push(required("spec.capacity"));
   if (spec.capacity?.storage === undefined || capacity.length > 1) {
-    errors.push(notSupported("spec.capacity", spec.capacity ?? null, ["storage"]));
+    errors.push(notSupported("spec.capacity", byKey(spec.capacity), ["storage"]));
   }
   errors.push(...capacity.flatMap(([name, amount]) => positiveQuantity(amount, `spec.capacity[${name}]`)));
   const policy = spec.persistentVolumeReclaimPolicy;

@@ -11,7 +11,10 @@ export const podTemplate = defineResource<IPodTemplate>({
   kind: "PodTemplate",
   createsOnUpdate: true,
   generation: "content",
-  default: ({ template }) => defaultPodTemplate(template),
+  default(object) {
+    object.template ??= {};
+    defaultPodTemplate(object.template);
+  },
   validate: ({ template }) => validatePodTemplate(template ?? {}, "template"),
   warnings: ({ template }) => templateWarnings(template, "template"),
   columns: [

@@ -11,7 +11,9 @@ import { validatePodSpec } from "./pod-spec.ts";
 export type PodTemplate = Draft<IPodTemplateSpec>;
 
 export function defaultPodTemplate(template: PodTemplate | undefined): void {
-  if (template?.spec !== undefined) defaultPodSpec(template.spec);
+  if (template === undefined) return;
+  template.spec ??= {};
+  defaultPodSpec(template.spec);
 }
 
 export function validatePodTemplate(template: PodTemplate, path: string): FieldError[] {

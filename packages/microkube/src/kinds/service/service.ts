@@ -100,6 +100,7 @@ function dropByType(object: Service, before: ServiceSpec): void {
     }
     if (sameMeaning(spec.ipFamilies, before.ipFamilies)) delete spec.ipFamilies;
     if (spec.ipFamilyPolicy === before.ipFamilyPolicy) delete spec.ipFamilyPolicy;
+    delete spec.internalTrafficPolicy;
   }
   if (hasNodePorts(before) && !hasNodePorts(spec)) {
     const old = new Set((before.ports ?? []).map(({ nodePort }) => nodePort));

@@ -8,19 +8,27 @@ export function compared({ object, errors, warnings }: Outcome): Record<string, 
 }
 
 /** Differences are told in words of each server's own types. */
-const withoutDifference = (text: string): string => text.replace(/\n@@[^]*$/, "");
+const withoutDifference = (text: string): string => text.split("\n@@")[0] as string;
 
 function plain(object: KubeObject): unknown {
-  const times = /"(lastTransitionTime|eventTime)":"[^"]*"/g;
+  const times = /"(lastTransitionTime|lastPhaseTransitionTime)":"[^"]*"/g;
   const copy = JSON.parse(JSON.stringify(object).replace(times, '"$1":"then"')) as KubeObject & {
     spec?: Record<string, unknown>;
     status?: unknown;
   };
   const { uid, resourceVersion, creationTimestamp, managedFields, ...metadata } = copy.metadata;
   copy.metadata = metadata;
+  const { finalizers = [] } = metadata;
+  copy.metadata.finalizers = finalizers.filter((one) => !protection.includes(one));
+  if (copy.metadata.finalizers.length === 0) delete copy.metadata.finalizers;
   if (copy.kind === "Pod" && copy.spec !== undefined) withoutAdmission(copy.spec);
+  if (copy.kind === "Node" && Array.isArray(copy.spec?.taints)) {
+    copy.spec.taints = copy.spec.taints.filter(({ key }) => key !== "node.kubernetes.io/not-ready");
+  }
   return copy;
 }
+
+const protection = ["kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"];
 
 function withoutAdmission(spec: Record<string, unknown>): void {
   for (const field of ["serviceAccount", "serviceAccountName", "priority", "preemptionPolicy"]) delete spec[field];

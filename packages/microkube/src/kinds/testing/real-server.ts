@@ -5,6 +5,8 @@ import { causesOf, type Outcome } from "./trial.ts";
 
 interface Kept extends AsyncDisposable {
   readonly object: KubeObject;
+  /** Its row of a table: names of columns and what is in them. */
+  cells(): Promise<Record<string, unknown>>;
   /** What a merge patch would make of it; nothing is changed. */
   change(patch: Record<string, unknown>): Promise<Outcome>;
 }
@@ -33,11 +35,19 @@ export class RealServer {
     const path = `${pathOf(type)}/${kept.metadata.name}`;
     return {
       object: kept,
+      cells: () => this.#cells(path),
       change: (patch) => this.#send("PATCH", `${path}?dryRun=All`, patch, "application/merge-patch+json"),
       [Symbol.asyncDispose]: async () => {
         await this.#send("DELETE", path, { gracePeriodSeconds: 0, propagationPolicy: "Background" });
       },
     };
+  }
+
+  async #cells(path: string): Promise<Record<string, unknown>> {
+    const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
+    const response = await this.#client.raw("GET", path, { headers });
+    const { columnDefinitions, rows } = JSON.parse(response.body.toString()) as Table;
+    return rowOf(columnDefinitions, rows[0]?.cells ?? []);
   }
 
   async #send(
@@ -55,6 +65,25 @@ export class RealServer {
       return { errors: causesOf(error.status ?? {}), warnings: [] };
     }
   }
+}
+
+interface Table {
+  readonly columnDefinitions: { name: string; type: string; format: string; priority: number }[];
+  readonly rows: { cells: unknown[] }[];
+}
+
+/** Cells by what their column is; ages in seconds are of the moment. */
+export function rowOf(
+  columns: readonly { name: string; type: string; format?: string; priority: number }[],
+  cells: readonly unknown[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    columns.map(({ name, type, format = "", priority }, i) => {
+      const cell = cells[i];
+      const isAge = typeof cell === "string" && /^\d+s$/.test(cell);
+      return [[name, type, format, priority].join(" "), isAge ? "an age" : cell];
+    }),
+  );
 }
 
 function warningsOf(header: string | readonly string[] | undefined): string[] {

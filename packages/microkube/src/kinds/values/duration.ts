@@ -27,7 +27,7 @@ function withRest(amount: number, unit: string, rest: number, restUnit: string):
   return rest === 0 ? `${amount}${unit}` : `${amount}${unit}${rest}${restUnit}`;
 }
 
-/** How long ago a time was; `<unknown>` for none. */
-export function since(time: string | undefined, now: number): string {
-  return time === undefined || time === "" ? "<unknown>" : humanDuration(now - Date.parse(time));
+/** How long ago a time was; `<unknown>` for none, which Kubernetes may write as null. */
+export function since(time: string | null | undefined, now: number): string {
+  return time ? humanDuration(now - Date.parse(time)) : "<unknown>";
 }

@@ -25,6 +25,12 @@ function isEmpty(value: unknown): boolean {
   return true;
 }
 
+/** A map as Go writes it: in the order of its keys; null for none. */
+export function byKey<T>(map: Readonly<Record<string, T>> | undefined): Record<string, T> | null {
+  if (map === undefined) return null;
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 export const immutableText = "field is immutable";
 
 export function immutable(next: unknown, old: unknown, path: string): FieldError[] {

@@ -5,7 +5,7 @@ import { columnsOf, containerColumns, integer, labelsText, text, wide } from "..
 import { type DraftObject, defineResource } from "../kind.ts";
 import { defaultPodTemplate, validatePodTemplate } from "../pod/pod-template.ts";
 import { templateWarnings } from "../pod/pod-warnings.ts";
-import { immutable, sameMeaning } from "../values/equality.ts";
+import { byKey, immutable, sameMeaning } from "../values/equality.ts";
 import {
   isEmptySelector,
   type LabelSelector,
@@ -38,6 +38,7 @@ export const daemonSet = defineResource<IDaemonSet>({
   generation: "spec",
   default({ spec }) {
     if (spec === undefined) return;
+    spec.template ??= {};
     defaultPodTemplate(spec.template);
     spec.updateStrategy ??= {};
     spec.updateStrategy.type ||= "RollingUpdate";
@@ -90,7 +91,7 @@ function validateSpec(spec: Spec): FieldError[] {
   const errors = [...wrong];
   if (wrong.length === 0 && !selects(selector, labels ?? {})) {
     const text = "`selector` does not match template `labels`";
-    errors.push(invalidField("spec.template.metadata.labels", labels ?? null, text));
+    errors.push(invalidField("spec.template.metadata.labels", byKey(labels), text));
   }
   if (selector !== undefined && isEmptySelector(selector)) {
     errors.push(invalidField("spec.selector", selector, "empty selector is invalid for daemonset"));

@@ -28,6 +28,7 @@ export const deployment = defineResource<IDeployment>({
     !sameMeaning(object.spec, old.spec) || !sameMeaning(object.metadata.annotations, old.metadata.annotations),
   default({ spec }) {
     if (spec === undefined) return;
+    spec.template ??= {};
     defaultPodTemplate(spec.template);
     spec.replicas ??= 1;
     spec.strategy ??= {};

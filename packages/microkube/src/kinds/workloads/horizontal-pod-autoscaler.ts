@@ -5,7 +5,7 @@ import { forbiddenField, invalidField, notSupported, required } from "../../fiel
 import { columnsOf, text } from "../columns.ts";
 import { type Draft, type DraftObject, defineResource } from "../kind.ts";
 import { pathSegment } from "../values/name.ts";
-import { nonNegative, notPositiveText } from "../values/number.ts";
+import { nonNegative } from "../values/number.ts";
 import { amountOf } from "../values/quantity.ts";
 import { metricsText } from "./autoscaler-metrics-text.ts";
 import { convertAutoscaler } from "./autoscaler-versions.ts";
@@ -47,7 +47,12 @@ export const horizontalPodAutoscaler = defineResource<IHorizontalPodAutoscaler>(
       { type: "Percent", value: 100, periodSeconds: 15 },
     ]);
   },
-  validate: ({ spec }) => validateSpec(spec ?? {}),
+  validate: ({ spec }) => [...validateSpec(spec ?? {}), ...validateTargetVersion(spec ?? {})],
+  validateUpdate({ spec = {} }, { spec: before = {} }) {
+    const [now, old] = [spec.scaleTargetRef, before.scaleTargetRef];
+    const isKept = now?.kind === old?.kind && now?.apiVersion === old?.apiVersion;
+    return [...validateSpec(spec), ...(isKept ? [] : validateTargetVersion(spec))];
+  },
   validateStatus: ({ status }) => [
     ...nonNegative(status?.currentReplicas, "status.currentReplicas"),
     ...nonNegative(status?.desiredReplicas, "status.desiredReplicas"),
@@ -80,18 +85,33 @@ function validateSpec(spec: Spec): FieldError[] {
   if (minReplicas !== undefined && minReplicas < 1) {
     errors.push(invalidField("spec.minReplicas", minReplicas, "must be greater than or equal to 1"));
   }
-  if (maxReplicas < 1) errors.push(invalidField("spec.maxReplicas", maxReplicas, notPositiveText.replace("zero", "0")));
+  if (maxReplicas === 0) errors.push(required("spec.maxReplicas", "must be set and greater than 0"));
+  else if (maxReplicas < 0) {
+    errors.push(invalidField("spec.maxReplicas", maxReplicas, "must be greater than or equal to 1"));
+  }
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
     const why = "must be greater than or equal to `minReplicas`";
     errors.push(invalidField("spec.maxReplicas", maxReplicas, why));
   }
   errors.push(...validateReference(spec.scaleTargetRef ?? {}, "spec.scaleTargetRef"));
   errors.push(...(spec.metrics ?? []).flatMap((metric, i) => validateMetric(metric, `spec.metrics[${i}]`)));
+  const isFromZero = (spec.metrics ?? []).some(({ type }) => type === "Object" || type === "External");
+  if (minReplicas === 0 && !isFromZero) {
+    const why = "must specify at least one Object or External metric to support scaling to zero replicas";
+    errors.push(forbiddenField("spec.metrics", why));
+  }
   for (const field of ["scaleUp", "scaleDown"] as const) {
     const rules = spec.behavior?.[field];
     if (rules !== undefined) errors.push(...validateRules(rules, `spec.behavior.${field}`));
   }
   return errors;
+}
+
+/** Of the core group only one kind can be scaled. */
+function validateTargetVersion({ scaleTargetRef = {} }: Spec): FieldError[] {
+  const { apiVersion = "", kind } = scaleTargetRef;
+  if (apiVersion.includes("/") || kind === "ReplicationController") return [];
+  return [invalidField("spec.scaleTargetRef.apiVersion", apiVersion, "apiVersion must specify API group")];
 }
 
 function validateReference({ kind = "", name = "" }: { kind?: string; name?: string }, path: string): FieldError[] {

@@ -6,7 +6,7 @@ import { type DraftObject, defineResource } from "../kind.ts";
 import { defaultPodTemplate, type PodTemplate } from "../pod/pod-template.ts";
 import { templateWarnings } from "../pod/pod-warnings.ts";
 import { humanDuration } from "../values/duration.ts";
-import { immutable, sameMeaning } from "../values/equality.ts";
+import { byKey, immutable, sameMeaning } from "../values/equality.ts";
 import { type LabelSelector, selectorText, selects, validateLabelSelector } from "../values/label-selector.ts";
 import { dnsLabel } from "../values/name.ts";
 import { type JobSpec, validateJobSpec } from "./job-spec.ts";
@@ -25,6 +25,7 @@ export const job = defineResource<IJob>({
   defaultPropagation: "Orphan",
   default({ spec, metadata }) {
     if (spec === undefined) return;
+    spec.template ??= {};
     defaultPodTemplate(spec.template);
     const labels = spec.template?.metadata?.labels as Record<string, string> | undefined;
     if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
@@ -136,7 +137,7 @@ function validateWithSelector(spec: JobSpec): FieldError[] {
   const labels = spec.template?.metadata?.labels as Record<string, string> | undefined;
   if (wrong.length === 0 && !selects(selector, labels ?? {})) {
     const why = "`selector` does not match template `labels`";
-    errors.push(invalidField("spec.template.metadata.labels", labels ?? null, why));
+    errors.push(invalidField("spec.template.metadata.labels", byKey(labels), why));
   }
   return [...errors, ...wrong];
 }

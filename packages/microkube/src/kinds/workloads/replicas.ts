@@ -1,6 +1,7 @@
 import type { FieldError } from "../../field-error.ts";
 import { forbiddenField, invalidField, notSupported, required } from "../../field-error.ts";
 import { type PodTemplate, validatePodTemplate } from "../pod/pod-template.ts";
+import { byKey } from "../values/equality.ts";
 import { isEmptySelector, type LabelSelector, selects, validateLabelSelector } from "../values/label-selector.ts";
 import { nonNegative } from "../values/number.ts";
 
@@ -29,9 +30,10 @@ export function validateOwnTemplate(
 ): FieldError[] {
   const labels = template.metadata?.labels as Record<string, string> | undefined;
   const errors: FieldError[] = [];
-  if (selector !== undefined && !isEmptySelector(selector) && !selects(selector, labels ?? {})) {
+  const isAnything = selector !== undefined && isEmptySelector(selector);
+  if (!isAnything && !selects(selector, labels ?? {})) {
     const text = "`selector` does not match template `labels`";
-    errors.push(invalidField("spec.template.metadata.labels", labels ?? null, text));
+    errors.push(invalidField("spec.template.metadata.labels", byKey(labels), text));
   }
   errors.push(...validatePodTemplate(template, "spec.template"));
   const { restartPolicy, activeDeadlineSeconds } = template.spec ?? {};

@@ -37,9 +37,12 @@ export const statefulSet = defineResource<IStatefulSet>({
   generation: "spec",
   default({ spec }) {
     if (spec === undefined) return;
+    spec.template ??= {};
     defaultPodTemplate(spec.template);
     defaultSpec(spec);
   },
+  prepareCreate: ({ spec }) => dropMaxUnavailable(spec, undefined),
+  prepareUpdate: ({ spec }, old) => dropMaxUnavailable(spec, old.spec),
   validate: ({ spec }) => validateSpec(spec ?? {}, true),
   validateUpdate: ({ spec = {} }, { spec: before = {} }) => {
     const errors = validateSpec(spec, false);
@@ -68,6 +71,12 @@ export const statefulSet = defineResource<IStatefulSet>({
   ),
 });
 
+/** A field of the future: it stays only where it was. */
+function dropMaxUnavailable(spec: Spec | undefined, before: Spec | undefined): void {
+  const { rollingUpdate } = spec?.updateStrategy ?? {};
+  if (before?.updateStrategy?.rollingUpdate?.maxUnavailable === undefined) delete rollingUpdate?.maxUnavailable;
+}
+
 function defaultSpec(spec: Spec): void {
   spec.podManagementPolicy ||= "OrderedReady";
   spec.updateStrategy ??= {};
@@ -77,7 +86,6 @@ function defaultSpec(spec: Spec): void {
   }
   if (spec.updateStrategy.type === "RollingUpdate" && spec.updateStrategy.rollingUpdate !== undefined) {
     spec.updateStrategy.rollingUpdate.partition ??= 0;
-    spec.updateStrategy.rollingUpdate.maxUnavailable ??= 1;
   }
   spec.persistentVolumeClaimRetentionPolicy ??= {};
   spec.persistentVolumeClaimRetentionPolicy.whenDeleted ||= "Retain";
