@@ -10,6 +10,7 @@ export { identityReviews, userInfo } from "./identity-reviews.ts";
 export { impersonate } from "./impersonate.ts";
 export { type Impersonation, impersonationOf } from "./impersonation.ts";
 export * from "./request-authenticator.ts";
+export { type SecretTokenOptions, secretTokenController } from "./secret-token-controller.ts";
 export { ServiceAccountTokens, type ServiceAccountTokensOptions } from "./service-account-token.ts";
 export { parseSigningRequest } from "./signing-request.ts";
 export { anyTokenAuthenticator, type TokenAuthenticator, type TokenOwner } from "./token-authenticator.ts";

@@ -96,7 +96,7 @@ function callerOf({ user = "", uid, groups = [], extra }: Spec): Caller {
 function specErrors({ resourceAttributes, nonResourceAttributes }: Spec): FieldError[] {
   if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
     const told = "cannot be specified in combination with resourceAttributes";
-    return [invalidField("spec.nonResourceAttributes", nonResourceAttributes, told)];
+    return [invalidField("spec.nonResourceAttributes", inner(nonResourceAttributes), told)];
   }
   if (resourceAttributes === undefined && nonResourceAttributes === undefined) {
     const told = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -104,6 +104,9 @@ function specErrors({ resourceAttributes, nonResourceAttributes }: Spec): FieldE
   }
   return [];
 }
+
+/** As the real server has it inside, and tells it. */
+const inner = ({ path = "", verb = "" }: { path?: string; verb?: string }) => ({ Path: path, Verb: verb });
 
 /** Beside the rest of what may be wrong, in the order in which the real server tells it. */
 function userErrors(spec: Spec): FieldError[] {
@@ -149,7 +152,7 @@ function localErrors(spec: Spec, metadata: KubeObject["metadata"], namespace: st
       ? [invalidField("spec.resourceAttributes.namespace", asked, "must match metadata.namespace")]
       : []),
     ...(nonResourceAttributes !== undefined
-      ? [invalidField("spec.nonResourceAttributes", nonResourceAttributes, "disallowed on this kind of request")]
+      ? [invalidField("spec.nonResourceAttributes", inner(nonResourceAttributes), "disallowed on this kind of request")]
       : []),
   ];
 }

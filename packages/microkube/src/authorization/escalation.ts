@@ -50,7 +50,8 @@ async function checkBinding(request: AdmissionRequest, authorizer: Authorizer, r
   const about = { verb: "bind", group: roleRef.apiGroup ?? RBAC_GROUP, version: "*", subresource: "", namespace };
   if ((await authorizer.authorize(caller, { ...about, resource, name: roleRef.name })).allowed) return;
   const rules = roles.rulesOf(roleRef, namespace);
-  if (rules === undefined) throw notFound({ group: RBAC_GROUP, plural: resource }, roleRef.name);
+  // The real server says so, too: the resource of the request, and the name of the role.
+  if (rules === undefined) throw notFound(type, roleRef.name);
   const problem = escalation(caller, roles, namespace, rules);
   if (problem !== undefined) throw forbidden(type, metadata.name ?? "", problem);
 }

@@ -101,7 +101,7 @@ describe("webhooks", () => {
       "mind the step",
     ]);
     assert.equal(reviews.length, 1);
-    const [{ review: { apiVersion, request } }] = reviews as [{ review: Review }];
+    const { apiVersion, request } = (reviews[0] as (typeof reviews)[number]).review;
     assert.equal(apiVersion, "admission.k8s.io/v1");
     const { uid, ...rest } = request;
     assert.match(uid, /^[0-9a-f-]{36}$/);

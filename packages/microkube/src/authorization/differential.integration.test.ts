@@ -1,0 +1,383 @@
+import assert from "node:assert/strict";
+import { Agent, request as send } from "node:https";
+import { after, before, describe, it } from "node:test";
+import type { TlsConfig } from "@fjord/kube";
+import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type Microkube, startMicrokube } from "../microkube.ts";
+
+/*
+ * The same requests to a real API server and to microkube: who may do what, what is let in, and in which words it is
+ * refused.
+ */
+
+interface Server {
+  readonly url: string;
+  /** With the administrator's credentials. */
+  readonly agent: Agent;
+}
+
+interface Answer {
+  readonly code: number;
+  readonly body: Record<string, unknown>;
+  readonly warnings: readonly string[];
+}
+
+type Headers = Record<string, string | string[]>;
+
+function ask(server: Server, method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer> {
+  const text = body === undefined ? "" : JSON.stringify(body);
+  const all = { "content-type": "application/json", "content-length": Buffer.byteLength(text), ...headers };
+  return new Promise((resolve, reject) => {
+    send(new URL(path, server.url), { method, headers: all, agent: server.agent }, async (response) => {
+      const received = Buffer.concat(await response.toArray()).toString();
+      const warnings = [...(response.headers.warning ?? "").matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)];
+      resolve({
+        code: response.statusCode ?? 0,
+        body: JSON.parse(received),
+        warnings: warnings.map(([, warning = ""]) => JSON.parse(`"${warning}"`)),
+      });
+    })
+      .on("error", reject)
+      .end(text);
+  });
+}
+
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const meta = (name: string, namespace?: string) => ({ metadata: { name, ...(namespace && { namespace }) } });
+const subject = (kind: string, name: string, namespace?: string) =>
+  namespace === undefined ? { apiGroup: "rbac.authorization.k8s.io", kind, name } : { kind, name, namespace };
+const roleRef = (kind: string, name: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, name });
+const rule = (verbs: string[], apiGroups: string[], resources: string[], resourceNames?: string[]) => ({
+  verbs,
+  apiGroups,
+  resources,
+  ...(resourceNames && { resourceNames }),
+});
+
+/** What both servers get before they are asked. */
+const setup: [path: string, object: object][] = [
+  ["/api/v1/namespaces", meta("shop")],
+  ["/api/v1/namespaces", meta("farm")],
+  ...["privileged", "baseline", "restricted"].map((level): [string, object] => [
+    "/api/v1/namespaces",
+    { metadata: { name: level, labels: { "pod-security.kubernetes.io/enforce": level } } },
+  ]),
+  [
+    "/api/v1/namespaces",
+    {
+      metadata: {
+        name: "warned",
+        labels: { "pod-security.kubernetes.io/warn": "restricted", "pod-security.kubernetes.io/warn-version": "v1.24" },
+      },
+    },
+  ],
+  ...["shop", "privileged", "baseline", "restricted", "warned"].map((namespace): [string, object] => [
+    `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    meta("default"),
+  ]),
+  [
+    `${rbac}/namespaces/shop/roles`,
+    {
+      ...meta("reader"),
+      rules: [rule(["get", "list"], [""], ["pods", "pods/log"]), rule(["get"], [""], ["secrets"], ["a"])],
+    },
+  ],
+  [
+    `${rbac}/clusterroles`,
+    {
+      ...meta("scaler"),
+      rules: [
+        rule(["*"], ["apps"], ["*/scale"]),
+        { verbs: ["get"], nonResourceURLs: ["/metrics", "/logs/*"] },
+        rule(["escalate"], ["rbac.authorization.k8s.io"], ["roles"], ["open"]),
+      ],
+    },
+  ],
+  [
+    `${rbac}/clusterroles`,
+    { ...meta("granter"), rules: [rule(["create", "update"], ["rbac.authorization.k8s.io"], ["*"])] },
+  ],
+  [
+    `${rbac}/clusterroles`,
+    { ...meta("binder"), rules: [rule(["bind"], ["rbac.authorization.k8s.io"], ["clusterroles"], ["view"])] },
+  ],
+  [
+    `${rbac}/namespaces/shop/rolebindings`,
+    {
+      ...meta("r"),
+      roleRef: roleRef("Role", "reader"),
+      subjects: [subject("User", "jane"), subject("ServiceAccount", "web", "farm")],
+    },
+  ],
+  [
+    `${rbac}/namespaces/farm/rolebindings`,
+    { ...meta("s"), roleRef: roleRef("ClusterRole", "scaler"), subjects: [subject("Group", "ops")] },
+  ],
+  [
+    `${rbac}/namespaces/farm/rolebindings`,
+    { ...meta("gone"), roleRef: roleRef("Role", "nothing"), subjects: [subject("User", "jim")] },
+  ],
+  [
+    `${rbac}/clusterrolebindings`,
+    { ...meta("c"), roleRef: roleRef("ClusterRole", "scaler"), subjects: [subject("User", "joan")] },
+  ],
+  [
+    `${rbac}/clusterrolebindings`,
+    {
+      ...meta("g"),
+      roleRef: roleRef("ClusterRole", "granter"),
+      subjects: [subject("User", "jane"), subject("User", "jack")],
+    },
+  ],
+  [
+    `${rbac}/clusterrolebindings`,
+    { ...meta("b"), roleRef: roleRef("ClusterRole", "binder"), subjects: [subject("User", "jack")] },
+  ],
+];
+
+const callers = [
+  { user: "jane", groups: ["system:authenticated"] },
+  { user: "jim", groups: ["ops", "system:authenticated"] },
+  { user: "joan", groups: ["system:authenticated"] },
+  { user: "system:serviceaccount:farm:web", groups: ["system:serviceaccounts", "system:serviceaccounts:farm"] },
+  { user: "system:node:n1", groups: ["system:nodes", "system:authenticated"] },
+  { user: "system:anonymous", groups: ["system:unauthenticated"] },
+  { user: "system:kube-scheduler", groups: ["system:authenticated"] },
+  { user: "root", groups: ["system:masters"] },
+];
+const resources = [
+  { verb: "get", resource: "pods" },
+  { verb: "list", resource: "pods", subresource: "log" },
+  { verb: "get", resource: "secrets", name: "a" },
+  { verb: "get", resource: "secrets", name: "b" },
+  { verb: "patch", group: "apps", resource: "deployments", subresource: "scale" },
+  { verb: "create", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
+  { verb: "create", resource: "nodes" },
+  { verb: "list", resource: "pods", fieldSelector: { rawSelector: "spec.nodeName=n1" } },
+  { verb: "get", resource: "nodes", name: "n2" },
+];
+const paths = ["/healthz", "/version", "/metrics", "/logs/x", "/apis/apps", "/nothing"];
+const questions = callers.flatMap((caller) => [
+  ...resources.flatMap((one) =>
+    ["", "shop", "farm"].map((namespace) => ({
+      ...caller,
+      resourceAttributes: { ...one, ...(namespace && { namespace }) },
+    })),
+  ),
+  ...paths.map((path) => ({ ...caller, nonResourceAttributes: { verb: "get", path } })),
+]);
+
+const as = (user: string): Headers => ({ "impersonate-user": user });
+const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods?dryRun=All`;
+const good = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"] },
+  runAsNonRoot: true,
+  seccompProfile: { type: "RuntimeDefault" },
+};
+const pod = (spec: object = {}, securityContext: object = {}, container: object = {}) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "p" },
+  spec: { containers: [{ name: "c", image: "i", securityContext, ...container }], ...spec },
+});
+const two = (securityContext: object) => ({
+  containers: ["a", "b"].map((name) => ({ name, image: "i", securityContext })),
+});
+
+/** Pods of all sorts, for all levels. */
+const variants = [
+  pod(),
+  pod({}, good),
+  pod({}, { ...good, privileged: true, allowPrivilegeEscalation: true }),
+  pod({ hostNetwork: true, hostPID: true, hostIPC: true }, good),
+  pod(
+    {
+      volumes: [
+        { name: "h", hostPath: { path: "/" } },
+        { name: "n", nfs: { server: "s", path: "/" } },
+      ],
+    },
+    good,
+  ),
+  pod({ volumes: [{ name: "e", emptyDir: {} }] }, good),
+  pod({}, good, {
+    ports: [
+      { containerPort: 80, hostPort: 8080 },
+      { containerPort: 81, hostPort: 81 },
+    ],
+  }),
+  pod({}, { ...good, capabilities: { add: ["SYS_ADMIN", "NET_RAW", "CHOWN"], drop: ["ALL"] } }),
+  pod({}, { ...good, capabilities: { add: ["NET_BIND_SERVICE"], drop: ["ALL"] } }),
+  pod(two({ capabilities: { add: ["SYS_TIME"] } })),
+  pod({}, { ...good, procMount: "Unmasked" }),
+  pod({ hostUsers: false }, { ...good, procMount: "Unmasked", runAsUser: 0, runAsNonRoot: false }),
+  pod({}, { ...good, seLinuxOptions: { type: "spc_t", user: "u", role: "r" } }),
+  pod({ securityContext: { seLinuxOptions: { type: "container_engine_t" } } }, good),
+  pod({}, { ...good, seccompProfile: { type: "Unconfined" } }),
+  pod(
+    { securityContext: { seccompProfile: { type: "Unconfined" }, runAsNonRoot: true } },
+    { ...good, seccompProfile: undefined },
+  ),
+  pod(
+    {
+      securityContext: {
+        sysctls: [
+          { name: "kernel.msgmax", value: "1" },
+          { name: "net.ipv4.tcp_rmem", value: "1" },
+        ],
+      },
+    },
+    good,
+  ),
+  pod({ securityContext: { runAsUser: 0, runAsNonRoot: false } }, good),
+  pod({}, { ...good, runAsUser: 0 }),
+  pod({ securityContext: { windowsOptions: { hostProcess: true } }, hostNetwork: true, os: { name: "windows" } }),
+  pod({}, { ...good, appArmorProfile: { type: "Unconfined" } }),
+  pod({}, good, { livenessProbe: { httpGet: { host: "10.0.0.1", port: 80 } } }),
+  pod({ securityContext: { appArmorProfile: { type: "Unconfined" } }, ...two({ privileged: true }) }),
+  pod({ initContainers: [{ name: "i", image: "i" }] }, good),
+  pod({ priorityClassName: "nothing" }),
+  pod({ runtimeClassName: "nothing" }),
+  pod({ serviceAccountName: "nothing" }),
+];
+
+const skip = kubernetesSkip();
+
+describe("beside a real API server", { skip, timeout: 300_000 }, () => {
+  let site: TestSite;
+  let microkube: Microkube;
+  let servers: readonly [real: Server, own: Server];
+
+  before(async () => {
+    [site, microkube] = await Promise.all([startTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
+    const { clusterCa, admin } = microkube.credentials;
+    const { ca, cert, key } = site.config.tls as TlsConfig;
+    servers = [
+      { url: site.config.server, agent: new Agent({ keepAlive: true, ca, cert, key }) },
+      { url: microkube.server, agent: new Agent({ keepAlive: true, ca: clusterCa.certificate, ...admin }) },
+    ];
+    for (const [path, object] of setup) {
+      for (const server of servers) {
+        const { code, body } = await ask(server, "POST", path, object);
+        assert.ok(code === 201 || code === 409, `${server.url}${path}: ${JSON.stringify(body)}`);
+      }
+    }
+  });
+  after(async () => {
+    for (const { agent } of servers ?? []) agent.destroy();
+    await Promise.all([site?.stop(), microkube?.close()]);
+  });
+
+  /** Asks both, and holds what matters of the one against the other. */
+  async function same(
+    method: string,
+    path: string,
+    body: unknown,
+    pick: (answer: Answer) => unknown,
+    headers: Headers = {},
+  ): Promise<void> {
+    const [real, own] = await Promise.all(servers.map((server) => ask(server, method, path, body, headers)));
+    assert.deepEqual(
+      pick(own as Answer),
+      pick(real as Answer),
+      `${method} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`,
+    );
+  }
+
+  it("everybody may do the same", async () => {
+    const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    const kind = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" };
+    const pick = ({ code, body }: Answer) => {
+      const { allowed, reason, denied } = (body.status ?? {}) as Record<string, unknown>;
+      return { code, allowed, denied, ...(allowed === false && { reason }) };
+    };
+    assert.ok(questions.length > 200);
+    for (let at = 0; at < questions.length; at += 10) {
+      await Promise.all(questions.slice(at, at + 10).map((spec) => same("POST", path, { ...kind, spec }, pick)));
+    }
+  });
+
+  it("reviews that make no sense are refused in the same words", async () => {
+    const pick = ({ code, body: { message, reason, details } }: Answer) => ({ code, message, reason, details });
+    const review = (kind: string, spec: object) => ({ apiVersion: "authorization.k8s.io/v1", kind, spec });
+    const group = "/apis/authorization.k8s.io/v1";
+    await same("POST", `${group}/subjectaccessreviews`, review("SubjectAccessReview", {}), pick);
+    const both = { resourceAttributes: { verb: "get" }, nonResourceAttributes: { verb: "get" } };
+    await same("POST", `${group}/selfsubjectaccessreviews`, review("SelfSubjectAccessReview", both), pick);
+    const other = { user: "jane", resourceAttributes: { namespace: "farm", verb: "get" } };
+    await same(
+      "POST",
+      `${group}/namespaces/shop/localsubjectaccessreviews`,
+      review("LocalSubjectAccessReview", other),
+      pick,
+    );
+    await same("POST", `${group}/selfsubjectrulesreviews`, review("SelfSubjectRulesReview", {}), pick);
+    const tokens = "/apis/authentication.k8s.io/v1/tokenreviews";
+    await same("POST", tokens, { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: {} }, pick);
+  });
+
+  it("nobody gives away what he has not, and the same is said about it", async () => {
+    const pick = ({ code, body: { message, reason } }: Answer) => ({
+      code,
+      message,
+      reason: code < 300 ? undefined : reason,
+    });
+    const text = (answer: Answer) => {
+      const { message, ...rest } = pick(answer);
+      return code(rest.code) ? rest.code : { ...rest, message };
+    };
+    const code = (number: number) => number < 300;
+    const create = (user: string, path: string, object: object) =>
+      same("POST", `${rbac}${path}?dryRun=All`, object, text, as(user));
+    const pick1 = rule(["get"], [""], ["pods"]);
+    await create("jane", "/namespaces/shop/roles", { ...meta("x"), rules: [pick1] });
+    await create("jane", "/namespaces/shop/roles", {
+      ...meta("x"),
+      rules: [rule(["get", "delete"], [""], ["pods", "nodes"])],
+    });
+    await create("jane", "/clusterroles", { ...meta("x"), rules: [pick1] });
+    await create("jane", "/clusterroles", { ...meta("x"), rules: [{ verbs: ["get"], nonResourceURLs: ["/x"] }] });
+    await create("jane", "/clusterroles", {
+      ...meta("x"),
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] },
+    });
+    const bind = (ref: object) => ({ roleRef: ref, subjects: [subject("User", "x")] });
+    await create("jane", "/namespaces/shop/rolebindings", { ...meta("x"), ...bind(roleRef("Role", "reader")) });
+    await create("jane", "/namespaces/farm/rolebindings", { ...meta("x"), ...bind(roleRef("ClusterRole", "scaler")) });
+    await create("jane", "/clusterrolebindings", { ...meta("x"), ...bind(roleRef("ClusterRole", "cluster-admin")) });
+    await create("jane", "/clusterrolebindings", { ...meta("x"), ...bind(roleRef("ClusterRole", "missing")) });
+    await create("jack", "/clusterrolebindings", { ...meta("x"), ...bind(roleRef("ClusterRole", "view")) });
+    await create("jim", "/namespaces/shop/roles", { ...meta("x"), rules: [pick1] });
+  });
+
+  it("impersonation is refused in the same words", async () => {
+    const pick = ({ code, body: { message, reason } }: Answer) => ({ code, message, reason });
+    await same("GET", "/api/v1/namespaces/shop/pods", undefined, pick, {
+      "impersonate-group": "g",
+      "impersonate-extra-a%2fb": "c",
+    });
+    await same("GET", "/api/v1/namespaces/shop/secrets", undefined, pick, as("jim"));
+    await same("GET", "/nothing", undefined, pick, as("jane"));
+  });
+
+  it("the same pods are let in, and the others refused or warned of in the same words", async () => {
+    const text = ({ code, body: { message }, warnings }: Answer) => ({ code, message, warnings: warnings.toSorted() });
+    for (const namespace of ["privileged", "baseline", "restricted", "warned"]) {
+      await Promise.all(variants.map((variant) => same("POST", pods(namespace), variant, text)));
+    }
+    const deployment = {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "d" },
+      spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: pod().spec } },
+    };
+    await same("POST", "/apis/apps/v1/namespaces/warned/deployments?dryRun=All", deployment, text);
+  });
+
+  it("levels that are none are refused in the same words", async () => {
+    const pick = ({ code, body: { message, details } }: Answer) => ({ code, message, details });
+    const labels = { "pod-security.kubernetes.io/enforce": "strict", "pod-security.kubernetes.io/warn-version": "1.2" };
+    await same("POST", "/api/v1/namespaces?dryRun=All", { metadata: { name: "x", labels } }, pick);
+  });
+});
