@@ -6,6 +6,7 @@ import {
   Controller,
   type EventNote,
   EventRecorder,
+  formatRequest,
   type Indexer,
   isConflict,
   isNotFound,
@@ -17,6 +18,9 @@ import {
   type Watch,
 } from "@fjord/kube";
 import type { ControlMeans } from "./control-loop.ts";
+
+/** So often in a row a look that came too early is taken again without a word. */
+const MOST_STALE = 6;
 
 export interface ReconcileOptions {
   readonly sources: Watch[];
@@ -71,13 +75,19 @@ export class Loop implements Runnable {
   /** Adds a queue of its own; a loop may have several. */
   reconciles(options: ReconcileOptions, name = this.name): this {
     const { reconcile, concurrency = 5 } = options;
+    /** How often in a row an object was looked at too early. */
+    const stale = new Map<string, number>();
     const calm: Reconcile = async (request, context) => {
       try {
-        return await reconcile(request, context);
+        const result = await reconcile(request, context);
+        stale.delete(formatRequest(request));
+        return result;
       } catch (error) {
-        // Somebody was faster, or the cache is behind: nothing to warn of, and the newer object is on its way.
-        if (isConflict(error) && context.failures < 5) return { type: "again", afterMs: 15 };
-        throw error;
+        // Somebody was faster, or the cache is behind: nothing to warn of, and the newer object, or its end, is on its way.
+        const tries = stale.get(formatRequest(request)) ?? 0;
+        if (!(isConflict(error) || isNotFound(error)) || tries >= MOST_STALE) throw error;
+        stale.set(formatRequest(request), tries + 1);
+        return { type: "again", afterMs: 15 * 2 ** tries };
       }
     };
     this.#controllers.push(new Controller({ ...this.#means, ...options, name, concurrency, reconcile: calm }));

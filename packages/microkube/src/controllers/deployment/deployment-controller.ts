@@ -189,7 +189,7 @@ class DeploymentController {
     this.#note(rollout, condition("Progressing", "True", "FoundNewReplicaSet", message));
   }
 
-  #setRevision(rollout: Rollout, revision: number): void {
+  #setRevision(rollout: Rollout, revision: bigint): void {
     const { metadata } = rollout.deployment;
     const annotations = { ...metadata.annotations, [REVISION]: String(revision) };
     rollout.deployment = { ...rollout.deployment, metadata: { ...metadata, annotations } };
@@ -308,8 +308,8 @@ class DeploymentController {
   }
 }
 
-function nextRevision(old: readonly ReplicaSet[]): number {
-  return old.reduce((most, replicaSet) => Math.max(most, revisionOf(replicaSet)), 0) + 1;
+function nextRevision(old: readonly ReplicaSet[]): bigint {
+  return old.map(revisionOf).reduce((most, revision) => (revision > most ? revision : most), 0n) + 1n;
 }
 
 function withCurrent({ old, current }: Rollout): ReplicaSet[] {

@@ -96,12 +96,17 @@ test("the set of the present template is found whatever its hash says", () => {
 test("a revision that comes back keeps its history", () => {
   const owner = deployment(1);
   owner.metadata.annotations = { team: "a", "kubectl.kubernetes.io/last-applied-configuration": "{}" };
-  const first = newAnnotations(owner, undefined, 1);
+  const first = newAnnotations(owner, undefined, 1n);
   assert.deepEqual(first, { team: "a", "deployment.kubernetes.io/revision": "1" });
-  assert.deepEqual(newAnnotations(owner, first, 1), first);
-  const back = newAnnotations(owner, first, 3);
+  assert.deepEqual(newAnnotations(owner, first, 1n), first);
+  const back = newAnnotations(owner, first, 3n);
   assert.equal(back["deployment.kubernetes.io/revision-history"], "1");
-  assert.equal(newAnnotations(owner, back, 5)["deployment.kubernetes.io/revision-history"], "1,3");
+  assert.equal(newAnnotations(owner, back, 5n)["deployment.kubernetes.io/revision-history"], "1,3");
+  const huge = { "deployment.kubernetes.io/revision": "3546343826724305832" };
+  assert.equal(
+    newAnnotations(owner, huge, 3546343826724305833n)["deployment.kubernetes.io/revision"],
+    "3546343826724305833",
+  );
 });
 
 test("of old sets without pods the oldest revisions go", () => {
@@ -115,10 +120,10 @@ test("of old sets without pods the oldest revisions go", () => {
 });
 
 test("a set is named by its template, and another way after a collision", () => {
-  const made = forgeReplicaSet(deployment(2), 4, 2);
+  const made = forgeReplicaSet(deployment(2), 4n, 2);
   const hash = made.metadata.labels?.["pod-template-hash"];
   assert.equal(made.metadata.name, `web-${hash}`);
   assert.equal(made.spec?.selector.matchLabels?.["pod-template-hash"], hash);
   assert.equal(made.metadata.annotations?.["deployment.kubernetes.io/max-replicas"], "3");
-  assert.notEqual(forgeReplicaSet(deployment(2, {}, { collisionCount: 1 }), 4, 2).metadata.name, made.metadata.name);
+  assert.notEqual(forgeReplicaSet(deployment(2, {}, { collisionCount: 1 }), 4n, 2).metadata.name, made.metadata.name);
 });

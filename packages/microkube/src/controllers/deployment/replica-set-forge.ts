@@ -6,7 +6,7 @@ import { newAnnotations, sizeAnnotations, TEMPLATE_HASH } from "./revision.ts";
 const LONGEST_NAME = 253;
 
 /** The ReplicaSet for a Deployment's present template; its name follows from the template, so that it is made once. */
-export function forgeReplicaSet(deployment: Deployment, revision: number, replicas: number): ReplicaSet {
+export function forgeReplicaSet(deployment: Deployment, revision: bigint, replicas: number): ReplicaSet {
   const { spec, status, metadata } = deployment;
   const hash = templateHash(spec?.template, status?.collisionCount);
   const labels = { ...spec?.template.metadata?.labels, [TEMPLATE_HASH]: hash };

@@ -20,9 +20,14 @@ const OWN = new Set([
 ]);
 const LONGEST_HISTORY = 2000;
 
-export function revisionOf({ metadata }: ReplicaSet): number {
-  const revision = Number(metadata.annotations?.[REVISION] ?? 0);
-  return Number.isInteger(revision) ? revision : 0;
+/** Revisions are written by anybody, and may be larger than numbers can tell apart. */
+export function revisionOf({ metadata }: ReplicaSet): bigint {
+  return revisionNumber(metadata.annotations?.[REVISION]) ?? 0n;
+}
+
+/** Undefined for what is no number. */
+function revisionNumber(text = "0"): bigint | undefined {
+  return /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 }
 
 /** The oldest of those whose template is the Deployment's; there may be several after an upgrade. */
@@ -55,15 +60,15 @@ function compare(a = "", b = ""): number {
 export function newAnnotations(
   deployment: Deployment,
   old: Readonly<Record<string, string>> | undefined,
-  revision: number,
+  revision: bigint,
 ): Record<string, string> {
   const annotations: Record<string, string> = { ...old };
   for (const [name, value] of Object.entries(deployment.metadata.annotations ?? {})) {
     if (!OWN.has(name)) annotations[name] = value;
   }
   const before = old?.[REVISION];
-  const beforeNumber = Number(before ?? 0);
-  if (!Number.isInteger(beforeNumber) || beforeNumber >= revision) return annotations;
+  const beforeNumber = revisionNumber(before);
+  if (beforeNumber === undefined || beforeNumber >= revision) return annotations;
   annotations[REVISION] = String(revision);
   // It had a revision and gets a later one: this is a way back to it, and what it was before is kept.
   if (before !== undefined) annotations[REVISION_HISTORY] = history(old?.[REVISION_HISTORY], before);
@@ -92,7 +97,9 @@ export function countAnnotation({ metadata }: ReplicaSet, name: string): number 
 export function expired({ spec }: Deployment, old: readonly ReplicaSet[]): ReplicaSet[] {
   const limit = spec?.revisionHistoryLimit ?? 10;
   const alive = byAge(old.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
-  const beyond = alive.toSorted((a, b) => revisionOf(a) - revisionOf(b)).slice(0, Math.max(0, alive.length - limit));
+  const beyond = alive
+    .toSorted((a, b) => Number(revisionOf(a) - revisionOf(b)))
+    .slice(0, Math.max(0, alive.length - limit));
   return beyond.filter(
     ({ metadata, spec, status }) =>
       !status?.replicas && !spec?.replicas && (metadata.generation ?? 0) <= (status?.observedGeneration ?? 0),
