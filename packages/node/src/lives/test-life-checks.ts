@@ -59,8 +59,17 @@ export class LifeChecks {
         last = await this.get(name);
         return last.status !== undefined && holds(last.status) ? last : undefined;
       },
-      { more: () => `${JSON.stringify(last?.status)}\n${this.#bed.node.logTail(25)}` },
+      {
+        more: () => `${JSON.stringify(last?.status)}\n${last && this.#onMachine(last)}\n${this.#bed.node.logTail(25)}`,
+      },
     );
+  }
+
+  /** What the machine has of the pod, whatever the node or its runtime say. */
+  #onMachine(pod: Pod): string {
+    const { containers, sandboxes } = this.#bed.running(uidOf(pod));
+    const ended = containerNames(pod).filter((name) => this.witness(pod).has(`${name}.ends`));
+    return `what runs: ${containers.join(", ") || "no container"}, ${sandboxes} sandboxes; what has ended: ${ended.join(", ")}`;
   }
 
   ready(name: string): Promise<Pod> {
@@ -152,6 +161,32 @@ export class LifeChecks {
       restarts === starts - 1 || (starts === least && restarts === starts),
       `${text} was restarted ${restarts} times, and started ${starts} times`,
     );
+  }
+
+  /**
+   * As `lived`, where the runtime may have given one start up because whoever had asked for it was killed. One more start
+   * than was to be is borne only where the runtime says of the one before that it failed, and where it is counted.
+   */
+  async livedThroughCut(pod: Pod, container: string, least: number): Promise<void> {
+    const starts = this.witness(pod).starts(container).length;
+    const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
+    const restarts = status?.restartCount ?? -1;
+    if (starts === least && restarts === starts - 1) return await this.lived(pod, container, { starts });
+    const text = `${pod.metadata.name}/${container} began ${starts} times: ${JSON.stringify(status)}`;
+    assert.deepEqual(this.witness(pod).overlaps(container), [], `${text}, and ran twice at once`);
+    const isCut = status?.lastState?.terminated?.reason === "StartError" && starts === least + 1;
+    const isCutBeforeItBegan = starts === least && restarts === starts;
+    assert.ok(isCutBeforeItBegan || (isCut && restarts === starts - 1), text);
+  }
+
+  /** Whether the runtime has given up the start of a task that runs once; then it has not begun again. */
+  async wasCut(pod: Pod): Promise<boolean> {
+    const { name = "" } = pod.metadata;
+    const { status } = await this.status(name, "over", ({ phase }) => phase === "Succeeded" || phase === "Failed");
+    if (status?.containerStatuses?.[0]?.state?.terminated?.reason !== "StartError") return false;
+    assert.equal(status.phase, "Failed", name);
+    assert.ok(this.witness(pod).starts("task").length <= 1, `${name} ran so often`);
+    return true;
   }
 
   async #logIsWhole(pod: Pod, container: string, token: string, previous: boolean): Promise<void> {

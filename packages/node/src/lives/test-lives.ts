@@ -12,6 +12,8 @@ export interface LivesOptions {
   readonly rounds: number;
   /** Whether what is killed may make the runtime lose a start that was under way, or the end of a log. */
   readonly mayRestart: (plan: LifePlan) => boolean;
+  /** Whether the runtime gives a start up, and kills what has begun, because whoever asked for it is killed. @default no */
+  readonly mayCutStarts?: (plan: LifePlan) => boolean;
 }
 
 /** Seed and number of rounds, from the environment where a long run is wanted. */
@@ -73,18 +75,21 @@ async function live(index: number, plan: LifePlan, options: LivesOptions, checks
   await checks.status(`whole-${index}`, "b restarted", (status) =>
     status.containerStatuses?.some(({ name, restartCount, ready }) => name === "b" && restartCount > 0 && ready),
   );
-  await checks.ranOnce(once, options.mayRestart(plan));
-  await lived(checks, whole, options.mayRestart(plan));
+  const mayCut = options.mayCutStarts?.(plan) ?? false;
+  if (!(mayCut && (await checks.wasCut(once)))) await checks.ranOnce(once, options.mayRestart(plan));
+  await lived(checks, whole, options.mayRestart(plan), mayCut);
   if (options.mayRestart(plan)) await checks.livedThroughLoss(late, "server", 1);
+  else if (mayCut) await checks.livedThroughCut(late, "server", 1);
   else await checks.lived(late, "server", { starts: 1 });
   await checks.runsAsTold(`whole-${index}`);
   await end(plan, { whole, once, late }, bed, checks);
 }
 
-async function lived(checks: LifeChecks, whole: Pod, mayRestart: boolean): Promise<void> {
+async function lived(checks: LifeChecks, whole: Pod, mayRestart: boolean, mayCut: boolean): Promise<void> {
   for (const name of ["init", "side", "a", "b"]) {
     const starts = name === "b" ? 2 : 1;
     if (mayRestart) await checks.livedThroughLoss(whole, name, starts);
+    else if (mayCut) await checks.livedThroughCut(whole, name, starts);
     else await checks.lived(whole, name, { starts });
   }
 }
