@@ -22,6 +22,7 @@ import {
   type Runnable,
   SharedCaches,
 } from "@fjord/kube";
+import type { Bed } from "@fjord/testbed";
 import { startTestBed } from "@fjord/testbed/testing";
 import type { Home } from "../../home.ts";
 import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
@@ -158,6 +159,16 @@ export interface PodBedOptions {
 /** Two sites and the two controllers, each of which can be ended and begun again. */
 export async function startPodBed(options: PodBedOptions = {}) {
   const bed = await startTestBed({ sites: 2, simulatedNodes: options.simulatedNodes ?? 2 });
+  try {
+    return await furnish(bed, options);
+  } catch (error) {
+    // What is left of it would keep the process from ending.
+    await bed.stop();
+    throw error;
+  }
+}
+
+async function furnish(bed: Bed, options: PodBedOptions) {
   const [one, two] = [bed.site("site-1"), bed.site("site-2")];
   const consumer = new KubeClient(one.config);
   const provider = new KubeClient(two.config);
