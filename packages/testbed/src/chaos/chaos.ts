@@ -68,6 +68,7 @@ class ChaosRun {
   readonly #figures: Record<string, unknown> = {};
   readonly #plan: Plan;
   readonly #story: string[] = [];
+  readonly #troubles: Troubles;
   #began: number;
 
   constructor(options: ChaosOptions, continuum: Continuum, clients: ReadonlyMap<string, KubeClient>) {
@@ -75,6 +76,7 @@ class ChaosRun {
     this.#continuum = continuum;
     this.#clients = clients;
     this.#plan = makePlan({ seed: options.seed, ms: options.ms });
+    this.#troubles = new Troubles(continuum, options.clock);
     this.#began = options.clock.now();
   }
 
@@ -130,7 +132,7 @@ class ChaosRun {
     const { clock, signal, healMs = 120_000 } = this.#options;
     const giveUp = new AbortController();
     const users = new Users({ clients: this.#clients, clock, signal: AbortSignal.any([stop, giveUp.signal]) });
-    const troubles = new Troubles(this.#continuum, clock);
+    const troubles = this.#troubles;
     this.#began = clock.now();
     for (const step of this.#plan.steps) {
       const wait = this.#began + step.at - clock.now();
@@ -182,6 +184,8 @@ class ChaosRun {
     let snapshot: Snapshot = new Map();
     const done = await waitFor(
       async () => {
+        // A controller manager ends by itself where it starts before its API server has read who may do what.
+        for (const told of await this.#troubles.revive()) this.#ended(told);
         snapshot = await takeSnapshot(this.#clients);
         rest = differences(this.#plan.model, snapshot);
         return rest.length === 0;
