@@ -40,9 +40,15 @@ export const nodeLifecycleController: ControlLoop = (means) => {
         if (node === undefined || isBeingDeleted(node)) return { type: "done" };
         const { uid = "", name = "" } = node.metadata;
         const now = means.clock.now();
-        const pulse = feel(pulses.get(uid), node, leases.get({ name, namespace: LEASES }), now);
+        const lease = { name, namespace: LEASES };
+        let pulse = feel(pulses.get(uid), node, leases.get(lease), now);
+        let left = untilSilent(node, pulse, now);
+        if (left === 0 && readyCondition(node)?.status !== "Unknown") {
+          // By the server's word: it may be this process that has heard nothing for a while.
+          pulse = feel(pulse, node, await unlessGone(means.client.get(Lease, lease, { signal })), means.clock.now());
+          left = untilSilent(node, pulse, means.clock.now());
+        }
         pulses.set(uid, pulse);
-        const left = untilSilent(node, pulse, now);
         const wasReady = readyCondition(node)?.status === "True";
         if (left === 0 && readyCondition(node)?.status !== "Unknown") {
           const status = { ...node.status, conditions: silentConditions(node, now) };
