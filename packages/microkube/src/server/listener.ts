@@ -29,7 +29,13 @@ export class Listener {
   constructor({ api, host, port, certificate, clientAuthorities }: ListenerOptions) {
     this.#host = host;
     this.#port = port;
-    const http = { noDelay: true, keepAlive: true, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 };
+    const http = {
+      noDelay: true,
+      keepAlive: true,
+      requireHostHeader: false,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: 0,
+    };
     const tls = {
       ...certificate,
       ca: [...clientAuthorities],

@@ -134,7 +134,10 @@ class ObjectReader {
     if (below === "bool") return value !== 0n && !(Buffer.isBuffer(value) && value.length === 0);
     if (below === "float64") return Buffer.isBuffer(value) && isFixed ? value.readDoubleLE() : 0;
     if (isNumber(below)) return Buffer.isBuffer(value) ? 0 : Number(BigInt.asIntN(64, value));
-    if (Array.isArray(this.#types.get(below))) return this.struct(bytesOf(value), below, depth + 1);
+    const fields = this.#types.get(below);
+    if (Array.isArray(fields)) return this.struct(bytesOf(value), below, depth + 1);
+    // Structs without fields are not in the data.
+    if (fields === undefined && Buffer.isBuffer(value)) return {};
     throw new Error(`proto: cannot read ${type}`);
   }
 

@@ -57,7 +57,7 @@ function objectRendering(registry: Registry, type: ResourceType, version: string
       return typeof json === "string" ? strip(json) : json.then(strip);
     },
     around: (meta) => [
-      `{"kind":${JSON.stringify(type.listKind ?? `${type.kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`,
+      `{"kind":${JSON.stringify(type.listKind ?? `${type.kind}List`)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(type.read ? { continue: "", ...meta } : meta)},"items":[`,
       "]}",
     ],
     event: text,

@@ -85,7 +85,9 @@ export class ResourceHandler {
     checkScope(type, target);
     checkVerb(type, sub, target);
     if (sub?.type === "connect") return this.#options.connect(exchange, type, target);
-    const form = answerForm(exchange.request.headers.accept, SHAPES);
+    // What is answered and not kept has no other shape.
+    const shapes = type.act !== undefined || sub?.type === "action" ? [] : SHAPES;
+    const form = answerForm(exchange.request.headers.accept, shapes);
     const included = includedObject(exchange.query);
     const rendering = renderingOf(this.#registry, type, target.version, form, included);
     const request: Request = { exchange, target, type, caller, form, rendering };
@@ -250,7 +252,7 @@ export class ResourceHandler {
         const of = { ...expected, fieldValidation };
         const next = readPatched(this.#options.decoder, wanted, read, of, (text) => warned.add(text));
         // A patch that names no version is of whichever there is.
-        if (!namesVersion(patch)) delete next.metadata.resourceVersion;
+        if (!namesVersion(patch)) setVersion(next, old?.metadata.resourceVersion);
         return next;
       },
     });
@@ -419,4 +421,9 @@ function checkVerb(type: ResourceType, sub: Subresource | undefined, { verb }: R
       {},
     );
   }
+}
+
+function setVersion({ metadata }: KubeObject, version: string | undefined): void {
+  if (version === undefined) delete metadata.resourceVersion;
+  else metadata.resourceVersion = version;
 }
