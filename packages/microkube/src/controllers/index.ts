@@ -45,6 +45,7 @@ import { resourceQuotaController } from "./quota/resource-quota-controller.ts";
 import { replicaSetController } from "./replica-set/replica-set-controller.ts";
 import { replicationController } from "./replica-set/replication-controller.ts";
 import { statefulSetController } from "./stateful-set/stateful-set-controller.ts";
+import { ephemeralClaimController } from "./volume/ephemeral-claim-controller.ts";
 import { claimProtectionController, volumeProtectionController } from "./volume/protection-controllers.ts";
 import { type VolumeBinderOptions, volumeBinder } from "./volume/volume-binder.ts";
 
@@ -58,6 +59,7 @@ export {
   endpointSliceController,
   endpointSliceMirroringController,
   endpointsController,
+  ephemeralClaimController,
   garbageCollector,
   horizontalPodAutoscalerController,
   jobController,
@@ -139,6 +141,7 @@ export function controlLoops(options: ControlLoopsOptions = {}): ControlLoop[] {
     taintEvictionController,
     resourceQuotaController,
     horizontalPodAutoscalerController,
+    ephemeralClaimController,
     garbageCollector({ shared: keptWhole }),
     ...(options.rootCa === undefined ? [] : [rootCaController(options.rootCa)]),
     volumeBinder(options.volumes),

@@ -12,7 +12,7 @@ import {
 } from "@fjord/kube";
 import type { ControlLoop } from "../control-loop.ts";
 import { includesLabels, type Labels } from "../label-selector.ts";
-import { Loop } from "../loop.ts";
+import { again, Loop } from "../loop.ts";
 import { controllerReference } from "../ownership.ts";
 import {
   type AddressType,
@@ -74,7 +74,11 @@ export const endpointSliceController: ControlLoop = (means) => {
         placeholders: types,
       });
       await writer.write(key, plan, signal);
-      return { type: "done" };
+      // A node may be a moment behind its pods.
+      const isEarly = found.some(
+        (pod) => isReachable(pod) && nodes.get({ name: pod.spec?.nodeName ?? "" }) === undefined,
+      );
+      return isEarly ? again(2_000) : { type: "done" };
     },
   });
 };

@@ -17,6 +17,7 @@ import { collectableKinds, ownershipOnly, resourceId } from "./watched-kinds.ts"
 
 /** How often the server is asked for new kinds, beside after each change of a definition. */
 const DISCOVER_MS = 30_000;
+const AT_EASE_MS = 250;
 /** A definition is served a moment after it was made. */
 const DEFINED_MS = 200;
 /** The owner of something new is most often new too, and its own watch a moment behind. */
@@ -71,6 +72,8 @@ class GarbageCollector {
   /** Follows every kind there is, until `stop`. */
   async watch(stop: AbortSignal): Promise<void> {
     const { clock, logger } = this.#means;
+    // A cluster that has just come up has more urgent things to do than to list everything it has.
+    await sleep(clock, AT_EASE_MS, stop);
     while (!stop.aborted) {
       try {
         await this.#follow(stop);
