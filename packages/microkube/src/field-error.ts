@@ -16,6 +16,8 @@ export interface FieldError {
   /** `spec.containers[0].name`. */
   readonly field: string;
   readonly value?: unknown;
+  /** The value is too large, or says nothing: it is not shown. */
+  readonly omitsValue?: boolean;
   readonly detail: string;
 }
 
@@ -58,10 +60,10 @@ export const notSupported = (field: string, value: unknown, supported: readonly 
 });
 
 /** `spec.replicas: Invalid value: -1: must be greater than or equal to 0`, to the letter as Kubernetes says it. */
-export function describeFieldError({ type, field, value, detail }: FieldError): string {
+export function describeFieldError({ type, field, value, omitsValue, detail }: FieldError): string {
   const hasValue = !["FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"].includes(type);
   const parts = [field, titles[type]];
-  if (hasValue) parts.push(value === undefined ? "null" : JSON.stringify(value));
+  if (hasValue && !omitsValue) parts.push(value === undefined ? "null" : JSON.stringify(value));
   if (detail !== "") parts.push(detail);
   return parts.join(": ");
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { KubernetesMinor } from "./binaries/versions.ts";
+import type { Substrate } from "./binaries/versions.ts";
 import {
   maxSites,
   type NodeNetwork,
@@ -15,7 +15,7 @@ export interface BedPlan {
   readonly sites: number;
   readonly overlap: boolean;
   /** Taken by the sites in turn. */
-  readonly kubernetes: readonly KubernetesMinor[];
+  readonly kubernetes: readonly Substrate[];
   readonly components: SiteComponents;
   /** Five for each site. */
   readonly ports: readonly number[];
@@ -44,7 +44,7 @@ function planSite(plan: BedPlan, index: number, networks: readonly NodeNetwork[]
   return {
     name,
     index,
-    kubernetes: plan.kubernetes[(index - 1) % plan.kubernetes.length] as KubernetesMinor,
+    kubernetes: plan.kubernetes[(index - 1) % plan.kubernetes.length] as Substrate,
     directory: join(plan.directory, name),
     address: network?.address ?? "127.0.0.1",
     ports: { apiserver, etcd, etcdPeer, controllerManager, scheduler },

@@ -129,7 +129,7 @@ function flags(values: Record<string, string | number>): string[] {
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`);
 }
 
-/** Those of a site, in the order in which they are started. */
+/** Those of a site of Kubernetes, in the order in which they are started. */
 export function siteComponents(layout: SiteLayout): readonly ControlPlaneComponent[] {
   return layout.components === "all" ? controlPlaneComponents : controlPlaneComponents.slice(0, 2);
 }

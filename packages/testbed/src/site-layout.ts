@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { KubernetesMinor } from "./binaries/versions.ts";
+import type { Substrate } from "./binaries/versions.ts";
 
 /** One site as planned: names, addresses, ports and places, all of them decided before anything starts. */
 export interface SiteLayout {
@@ -7,7 +7,7 @@ export interface SiteLayout {
   readonly name: string;
   /** Counted from 1. */
   readonly index: number;
-  readonly kubernetes: KubernetesMinor;
+  readonly kubernetes: Substrate;
   readonly directory: string;
   /** Where the API server listens: loopback, or the address of the site's bridge when it has real nodes. */
   readonly address: string;

@@ -2,9 +2,10 @@ import { mkdir, readFile } from "node:fs/promises";
 import { type Clock, systemClock } from "@fjord/base";
 import type { ClusterConfig, TlsConfig } from "@fjord/kube";
 import type { Binaries } from "./binaries/find.ts";
-import { componentArguments, siteComponents } from "./control-plane.ts";
+import { componentArguments, controlPlaneComponents, siteComponents } from "./control-plane.ts";
 import { NoSuchProcessError, NotReadyError, ProcessEndedError } from "./errors.ts";
 import { ManagedProcess } from "./managed-process.ts";
+import { MICROKUBE, microkubeProcess } from "./microkube-process.ts";
 import type { ProcessRecord, Resource } from "./process-record.ts";
 import { createCredentials } from "./site-credentials.ts";
 import { type SiteLayout, siteFiles, siteServer } from "./site-layout.ts";
@@ -66,8 +67,10 @@ export class Site {
     return this.processes.reduce((sum, process) => sum + process.memory, 0);
   }
 
+  /** All of a control plane in one process answers to the names of all its parts. */
   process(name: string): ManagedProcess {
-    const process = this.#processes.get(name);
+    const isPart = this.layout.kubernetes === "microkube" && controlPlaneComponents.some((part) => part === name);
+    const process = this.#processes.get(isPart ? MICROKUBE : name);
     if (process === undefined) {
       const processes = [...this.#processes.keys()].join(", ");
       throw new NoSuchProcessError({ site: this.name, process: name, processes });
@@ -103,12 +106,13 @@ export class Site {
     await mkdir(files.logs, { recursive: true, mode: 0o700 });
     await mkdir(files.etcdData, { recursive: true, mode: 0o700 });
     await createCredentials(this.layout, this.#clock.now());
-    for (const name of siteComponents(this.layout)) {
-      this.addProcess({
-        name,
-        file: binaries.path(name, this.layout.kubernetes),
-        args: componentArguments[name](this.layout),
-      });
+    const { kubernetes } = this.layout;
+    if (kubernetes === "microkube") this.addProcess(microkubeProcess(this.layout));
+    else {
+      for (const name of siteComponents(this.layout)) {
+        const args = componentArguments[name](this.layout);
+        this.addProcess({ name, file: binaries.path(name, kubernetes), args });
+      }
     }
     await this.load();
   }
@@ -126,6 +130,11 @@ export class Site {
   async start(options: StartOptions): Promise<void> {
     const deadline = this.#clock.now() + options.timeout;
     const left = (): StartOptions => ({ ...options, timeout: Math.max(1, deadline - this.#clock.now()) });
+    if (this.layout.kubernetes === "microkube") {
+      await this.process(MICROKUBE).start();
+      await this.ready(left());
+      return;
+    }
     await this.process("etcd").start();
     // The API server looks for etcd once a second: waiting here instead saves most of one.
     await this.#until("etcd to serve", () => this.#etcdServes(), left());

@@ -5,7 +5,7 @@ import { type Clock, type Logger, type Random, silentLogger, systemClock } from 
 import { Bed } from "./bed.ts";
 import { freeNodeSubnets, freeRanges, planSites, portsPerSite } from "./bed-plan.ts";
 import type { Binaries } from "./binaries/find.ts";
-import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
+import { DEFAULT_MINOR, type Substrate } from "./binaries/versions.ts";
 import { BedRemovedError, DirectoryInUseError, SiteCountError } from "./errors.ts";
 import { bedEnvironment, reapLeftovers, removeBed } from "./leftovers.ts";
 import type { ManagedProcess } from "./managed-process.ts";
@@ -28,8 +28,8 @@ export interface BedOptions {
   sites?: number;
   /** Every site has the same pod and service ranges. @default false */
   overlap?: boolean;
-  /** One minor for all sites, or several that the sites take in turn. */
-  kubernetes?: KubernetesMinor | readonly KubernetesMinor[];
+  /** One for all sites, or several that the sites take in turn. @default the newest Kubernetes */
+  kubernetes?: Substrate | readonly Substrate[];
   /** @default "all" */
   components?: SiteComponents;
   /** Where everything is kept; new or empty. @default a temporary one */

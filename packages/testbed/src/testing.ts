@@ -2,7 +2,13 @@ import type { Logger } from "@fjord/base";
 import type { Bed } from "./bed.ts";
 import { findBinaries, which } from "./binaries/find.ts";
 import type { BinarySet } from "./binaries/recipes.ts";
-import { DEFAULT_MINOR, type KubernetesMinor } from "./binaries/versions.ts";
+import {
+  DEFAULT_MINOR,
+  isKubernetesMinor,
+  type KubernetesMinor,
+  minorsOf,
+  type Substrate,
+} from "./binaries/versions.ts";
 import type { KubectlVersion } from "./kubectl-program.ts";
 import { oldKubectlSkip } from "./nodes/testing.ts";
 import type { Site } from "./site.ts";
@@ -34,7 +40,7 @@ export function kubernetesSkip(version?: KubernetesMinor): string | false {
 }
 
 export interface TestSiteOptions {
-  kubernetes?: KubernetesMinor;
+  kubernetes?: Substrate;
   /** "apiserver" starts sooner; "all" has a controller manager and a scheduler too. @default "apiserver" */
   components?: "apiserver" | "all";
   log?: Logger;
@@ -64,11 +70,21 @@ export async function startTestSite(options: TestSiteOptions = {}): Promise<Test
 
 /** Several sites for a test, and the paths between them. They end with the test's process, however that ends. */
 export function startTestBed(options: Omit<BedOptions, "binaries" | "detached" | "setpriv"> = {}): Promise<Bed> {
-  const minors = [options.kubernetes ?? DEFAULT_MINOR].flat();
+  const kubernetes = [options.kubernetes ?? substratesOf(process.env) ?? DEFAULT_MINOR].flat();
+  const minors = minorsOf(kubernetes);
   const sets: BinarySet[] = options.simulator === "kwok" ? ["control-plane", "kwok"] : ["control-plane"];
   const { binaries } = findBinaries({ env: process.env, minors, sets });
   const setpriv = which("setpriv", process.env);
-  return startBed({ ...options, binaries, ...(setpriv && { setpriv }) });
+  return startBed({ ...options, kubernetes, binaries, ...(setpriv && { setpriv }) });
+}
+
+/** FJORD_TEST_KUBERNETES: what beds run where a test does not say, as in `microkube` or `1.36,microkube`, taken in turn. */
+function substratesOf({ FJORD_TEST_KUBERNETES: wanted = "" }: NodeJS.ProcessEnv): Substrate[] | undefined {
+  if (wanted === "") return undefined;
+  return wanted.split(",").map((one) => {
+    if (one === "microkube" || isKubernetesMinor(one)) return one;
+    throw new Error(`FJORD_TEST_KUBERNETES cannot have ${one}: only microkube and versions of Kubernetes, as in 1.36`);
+  });
 }
 
 /** For node:test's `skip`: false where that kubectl is at hand, else why not. */

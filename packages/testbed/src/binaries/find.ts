@@ -5,7 +5,7 @@ import { BinariesDirectoryMissing, BinaryNotAsked, BinaryUnfit } from "./errors.
 import type { Environment } from "./platform.ts";
 import { type BinarySet, type Component, type ComponentName, type Recipe, type Want, wanted } from "./recipes.ts";
 import { type Probe, probeVersion } from "./version-probe.ts";
-import { DEFAULT_MINOR, type KubernetesMinor, sameMinor } from "./versions.ts";
+import { DEFAULT_MINOR, type KubernetesMinor, type Substrate, sameMinor } from "./versions.ts";
 
 export type Source = "FJORD_BINARIES" | "PATH" | "cache" | "Go module registry" | "release site";
 
@@ -56,7 +56,9 @@ export class Binaries {
   }
 
   /** The absolute path of one program; asking for one that was not asked for before is an error. */
-  path(component: ComponentName, minor: KubernetesMinor = DEFAULT_MINOR): string {
+  path(component: ComponentName, substrate: Substrate = DEFAULT_MINOR): string {
+    // What goes with Fjord's own control plane is of the newest version.
+    const minor = substrate === "microkube" ? DEFAULT_MINOR : substrate;
     const path = this.of(minor).get(component);
     if (path === undefined) throw new BinaryNotAsked({ component, minor });
     return path;

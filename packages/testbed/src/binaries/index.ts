@@ -32,4 +32,6 @@ export {
   KUBERNETES,
   KUBERNETES_MINORS,
   type KubernetesMinor,
+  minorsOf,
+  type Substrate,
 } from "./versions.ts";

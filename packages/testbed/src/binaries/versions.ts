@@ -3,6 +3,14 @@
 /** The Kubernetes minors that a site can be asked for. */
 export type KubernetesMinor = "1.36" | "1.35";
 
+/** What a site runs: a version of Kubernetes, or Fjord's own control plane. */
+export type Substrate = KubernetesMinor | "microkube";
+
+/** The versions of Kubernetes among them. */
+export function minorsOf(substrates: readonly Substrate[]): KubernetesMinor[] {
+  return substrates.filter((one) => one !== "microkube");
+}
+
 export const DEFAULT_MINOR: KubernetesMinor = "1.36";
 
 /** A version, and the oldest Go that its module compiles with. */

@@ -1,4 +1,4 @@
-import { DEFAULT_MINOR, type KubernetesMinor } from "../binaries/index.ts";
+import { DEFAULT_MINOR, type Substrate } from "../binaries/index.ts";
 import { type Kubelet, kubeletOf } from "../nodes/kubelet-command.ts";
 import type { BedState } from "../state.ts";
 
@@ -13,7 +13,7 @@ export interface BedMake {
   simulatedNodes: number;
   overlap: boolean;
   /** Taken by the sites in turn. */
-  kubernetes?: readonly KubernetesMinor[];
+  kubernetes?: readonly Substrate[];
 }
 
 /** A bed that runs, in words. Equal beds have equal words, and others do not. */

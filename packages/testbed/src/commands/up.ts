@@ -12,6 +12,8 @@ import {
   isKubernetesMinor,
   KUBERNETES_MINORS,
   type KubernetesMinor,
+  minorsOf,
+  type Substrate,
 } from "../binaries/index.ts";
 import { BedBusyError, BedDiffersError, RootNeededError } from "../errors.ts";
 import { removeBed } from "../leftovers.ts";
@@ -42,7 +44,7 @@ export function addUp(program: Command, context: CommandContext): void {
     .description("start sites and return once all are ready; they run until `down`")
     .option("-n, --sites <count>", "how many sites", parseCount(1, maxSites), 1)
     .option("--overlap", "give every site the same pod and service ranges", false)
-    .addOption(minorOption("several times: the sites take them in turn", DEFAULT_MINOR))
+    .addOption(substrateOption("several times: the sites take them in turn", DEFAULT_MINOR))
     .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0, maxNodes), 0)
     .addOption(
       new Option("--kubelet <name>", "what runs the pods of real nodes").choices(kubelets).default("kubernetes"),
@@ -72,6 +74,17 @@ function collectMinor(text: string, minors: KubernetesMinor[] = []): KubernetesM
   throw new InvalidArgumentError(`It must be ${KUBERNETES_MINORS.join(" or ")}.`);
 }
 
+/** What sites run, taken in turn. */
+function substrateOption(more: string, otherwise: string): Option {
+  const choices = [...KUBERNETES_MINORS, "microkube"];
+  return new Option("--kubernetes <minor>", `${more} (default: ${otherwise})`)
+    .choices(choices)
+    .argParser((text: string, before: Substrate[] = []): Substrate[] => {
+      if (text === "microkube" || isKubernetesMinor(text)) return [...before, text];
+      throw new InvalidArgumentError(`It must be ${choices.join(" or ")}.`);
+    });
+}
+
 async function up(options: UpOptions, context: CommandContext): Promise<void> {
   // Said before anything is fetched or built.
   if (options.nodes > 0 && context.uid !== 0)
@@ -86,7 +99,7 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   if (options.nodes > 0) sets.push("nodes");
   const { env, signal, log } = context;
   const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
-  const binaries = await ensureBinaries({ minors: kubernetes, sets, env, progress, signal });
+  const binaries = await ensureBinaries({ minors: minorsOf(kubernetes), sets, env, progress, signal });
   context.progress(`Starting ${plural(options.sites, "site")} in ${options.directory}`);
   const began = systemClock.now();
   const nodes = options.nodes > 0 ? await nodesOf(options, binaries, context) : undefined;

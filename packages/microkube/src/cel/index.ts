@@ -1,0 +1,3 @@
+export * from "./environment.ts";
+export { expression } from "./texts.ts";
+export * from "./values.ts";

@@ -1,0 +1,70 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { aborted, type Logger } from "@fjord/base";
+import { type Command, Option } from "commander";
+import { startMicrokube } from "../microkube.ts";
+
+export interface CommandContext {
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly print: (text: string) => void;
+}
+
+interface RunFlags {
+  dataDir: string;
+  memory: boolean;
+  address: string;
+  port: string;
+  serverName: string[];
+  serviceRange: string;
+  podRange: string;
+  survives: "process" | "machine";
+  controllers: boolean;
+  scheduler: boolean;
+}
+
+const several = (value: string, before: string[]) => [...before, value];
+
+export function addRun(program: Command, context: CommandContext): void {
+  program
+    .command("run", { isDefault: true })
+    .description("run a control plane on this machine, until interrupted")
+    .option("--data-dir <path>", "where everything is kept", join(homedir(), ".local", "share", "microkube"))
+    .option("--memory", "keep nothing: all is gone with the process", false)
+    .option("--address <address>", "where it listens", "127.0.0.1")
+    .option("--port <number>", "its port", "6443")
+    .option("--server-name <name>", "another name or address that clients reach it by; may be repeated", several, [])
+    .option("--service-range <cidr>", "where Services get their addresses from", "10.96.0.0/16")
+    .option("--pod-range <cidr>", "where nodes get the ranges of their pods from", "10.244.0.0/16")
+    .addOption(
+      new Option("--survives <what>", "what acknowledged writes survive: the loss of power costs speed")
+        .choices(["process", "machine"])
+        .default("process"),
+    )
+    .option("--no-controllers", "without the controllers of workloads and the rest")
+    .option("--no-scheduler", "without a scheduler")
+    .action((flags: RunFlags) => run(flags, context));
+}
+
+async function run(flags: RunFlags, { signal, logger, print }: CommandContext): Promise<void> {
+  const began = performance.now();
+  const { dataDir, memory, address, port, serverName, serviceRange, podRange, survives, controllers, scheduler } =
+    flags;
+  await using microkube = await startMicrokube({
+    ...(!memory && { dataDir }),
+    host: address,
+    port: Number(port),
+    serverNames: serverName,
+    serviceRanges: [serviceRange],
+    podRanges: [podRange],
+    survives,
+    controllers,
+    scheduler,
+    logger,
+  });
+  const seconds = ((performance.now() - began) / 1000).toFixed(2);
+  print(`microkube serves at ${microkube.server} (ready in ${seconds} s).\n`);
+  if (microkube.kubeconfigPath === undefined) print(microkube.kubeconfig);
+  else print(`To use it:\n\n  export KUBECONFIG=${microkube.kubeconfigPath}\n  kubectl get namespaces\n`);
+  await aborted(signal);
+}

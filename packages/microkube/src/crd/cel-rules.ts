@@ -1,0 +1,171 @@
+import { celName, celValue, newEnvironment } from "../cel/index.ts";
+import type { FieldError, FieldErrorType } from "../field-error.ts";
+import type { Schema } from "../schema/schema.ts";
+import type { JsonSchema, ValidationRule } from "./json-schema.ts";
+
+/** Checks one value, with the one before where there was one. */
+type Check = (value: unknown, old: unknown, field: string) => FieldError[];
+
+interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly usesOld: boolean;
+  run(self: unknown, oldSelf: unknown): unknown;
+  message?(self: unknown, oldSelf: unknown): unknown;
+}
+
+export interface RuleProblem {
+  /** Within the schema: `.properties[spec].x-kubernetes-validations[0].rule`. */
+  readonly path: string;
+  readonly rule: ValidationRule;
+  readonly message: string;
+}
+
+const reasons: Readonly<Record<string, FieldErrorType>> = {
+  FieldValueInvalid: "FieldValueInvalid",
+  FieldValueForbidden: "FieldValueForbidden",
+  FieldValueRequired: "FieldValueRequired",
+  FieldValueDuplicate: "FieldValueDuplicate",
+};
+
+/** What cannot be run of the rules in a schema. */
+export function ruleProblems(schema: JsonSchema, path: string): RuleProblem[] {
+  const own = (schema["x-kubernetes-validations"] ?? []).flatMap((rule, index) => {
+    const at = `${path}.x-kubernetes-validations[${index}]`;
+    const message = compileProblem(rule.rule, "bool", schema);
+    const other =
+      rule.messageExpression === undefined ? undefined : compileProblem(rule.messageExpression, "string", schema);
+    return [
+      ...(message === undefined ? [] : [{ path: `${at}.rule`, rule, message }]),
+      ...(other === undefined ? [] : [{ path: `${at}.messageExpression`, rule, message: other }]),
+    ];
+  });
+  const { properties = {}, items, additionalProperties } = schema;
+  return [
+    ...own,
+    ...Object.entries(properties).flatMap(([name, one]) => ruleProblems(one, `${path}.properties[${name}]`)),
+    ...(items === undefined ? [] : ruleProblems(items, `${path}.items`)),
+    ...(typeof additionalProperties === "object"
+      ? ruleProblems(additionalProperties, `${path}.additionalProperties`)
+      : []),
+  ];
+}
+
+function compileProblem(expression: string, wanted: "bool" | "string", schema: JsonSchema): string | undefined {
+  const checked = environment().check(expression);
+  if (!checked.valid) return (checked.error?.message ?? "cannot be read").split("\n")[0];
+  const unknown = undefinedField(expression, schema);
+  if (unknown !== undefined) return `ERROR: <input>:1:1: undefined field '${unknown}'`;
+  const type = String(checked.type ?? "dyn");
+  return type === wanted || type === "dyn" ? undefined : `must evaluate to a ${wanted}`;
+}
+
+/** A field of `self` that the schema does not have; only of plain chains, which is how people write them. */
+function undefinedField(expression: string, schema: JsonSchema): string | undefined {
+  const bare = expression.replaceAll(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, "''");
+  for (const [, chain = ""] of bare.matchAll(/\b(?:self|oldSelf)((?:\.[A-Za-z_]\w*)+)(?!\w*\()/g)) {
+    let at: JsonSchema | undefined = schema;
+    for (const name of chain.split(".").slice(1)) {
+      const { properties } = at as JsonSchema;
+      if (properties === undefined || (at as JsonSchema)["x-kubernetes-preserve-unknown-fields"]) break;
+      const found = Object.entries(properties).find(([key]) => celName(key) === name);
+      const isMeta = at === schema && ["apiVersion", "kind", "metadata"].includes(name);
+      if (isMeta) break;
+      if (found === undefined) return name;
+      at = found[1];
+    }
+  }
+  return undefined;
+}
+
+function environment() {
+  return newEnvironment().registerVariable("self", "dyn").registerVariable("oldSelf", "dyn");
+}
+
+/** One check for a whole schema; undefined where it has no rules, so that most values are not walked through. */
+export function compileRules(schema: JsonSchema, compact: Schema): Check | undefined {
+  const rules = (schema["x-kubernetes-validations"] ?? []).map(compileRule);
+  const { properties = {}, items, additionalProperties } = schema;
+  const fields = Object.entries(properties).flatMap(([name, one]) => {
+    const check = compileRules(one, compact.properties?.[name] ?? {});
+    return check === undefined ? [] : [{ name, check }];
+  });
+  const ofItems = items && compileRules(items, compact.items ?? {});
+  const ofValues =
+    typeof additionalProperties === "object"
+      ? compileRules(additionalProperties, compact.additionalProperties ?? {})
+      : undefined;
+  if (rules.length === 0 && fields.length === 0 && ofItems === undefined && ofValues === undefined) return undefined;
+  const keys = schema["x-kubernetes-list-type"] === "map" ? (schema["x-kubernetes-list-map-keys"] ?? []) : undefined;
+  return (value, old, field) => {
+    if (value === undefined || value === null) return [];
+    const errors = rules.flatMap((rule) => apply(rule, value, old, field, compact));
+    if (Array.isArray(value) && ofItems !== undefined) {
+      for (const [index, one] of value.entries()) {
+        errors.push(...ofItems(one, counterpart(one, old, keys), `${field}[${index}]`));
+      }
+    } else if (isObject(value)) {
+      const before = isObject(old) ? old : {};
+      const below = (name: string) => (field === "" ? name : `${field}.${name}`);
+      for (const { name, check } of fields) errors.push(...check(value[name], before[name], below(name)));
+      if (ofValues !== undefined) {
+        for (const [name, one] of Object.entries(value)) errors.push(...ofValues(one, before[name], below(name)));
+      }
+    }
+    return errors;
+  };
+}
+
+/** Elements of a list are the same thing before and after only where keys say so. */
+function counterpart(one: unknown, old: unknown, keys: readonly string[] | undefined): unknown {
+  if (keys === undefined || !Array.isArray(old) || !isObject(one)) return undefined;
+  return old.find((other) => isObject(other) && keys.every((key) => other[key] === one[key]));
+}
+
+function compileRule(rule: ValidationRule): CompiledRule {
+  const parsed = environment().parse(rule.rule);
+  const message = rule.messageExpression === undefined ? undefined : environment().parse(rule.messageExpression);
+  const context = (self: unknown, oldSelf: unknown) => ({ self, ...(oldSelf !== undefined && { oldSelf }) });
+  return {
+    rule,
+    usesOld: /\boldSelf\b/.test(rule.rule),
+    run: (self, oldSelf) => parsed(context(self, oldSelf)),
+    ...(message && { message: (self: unknown, oldSelf: unknown) => message(context(self, oldSelf)) }),
+  };
+}
+
+function apply(compiled: CompiledRule, value: unknown, old: unknown, field: string, schema: Schema): FieldError[] {
+  const { rule, usesOld } = compiled;
+  // A rule on a transition has nothing to say where there was nothing before.
+  if (usesOld && old === undefined && !rule.optionalOldSelf) return [];
+  const self = celValue(value, schema);
+  const oldSelf = old === undefined ? undefined : celValue(old, schema);
+  const at = rule.fieldPath === undefined ? field : `${field}${rule.fieldPath}`;
+  const type = reasons[rule.reason ?? "FieldValueInvalid"] ?? "FieldValueInvalid";
+  const shown = typeof value === "object" ? { omitsValue: true } : { value };
+  try {
+    if (compiled.run(self, oldSelf) === true) return [];
+    return [{ type, field: at, ...shown, detail: detailOf(compiled, self, oldSelf) }];
+  } catch (error) {
+    const why = (error as Error).message.split("\n")[0];
+    const detail = `rule execution error: ${why} evaluating rule: ${messageOf(rule)}`;
+    return [{ type: "FieldValueInvalid", field: at, ...shown, detail }];
+  }
+}
+
+function detailOf({ rule, message }: CompiledRule, self: unknown, oldSelf: unknown): string {
+  try {
+    const text = message?.(self, oldSelf);
+    if (typeof text === "string" && text.trim() !== "" && !text.includes("\n")) return text.trim();
+  } catch {
+    // What the rule says by itself will do.
+  }
+  return messageOf(rule);
+}
+
+function messageOf({ rule, message }: ValidationRule): string {
+  return message !== undefined && message !== "" ? message : `failed rule: ${rule.trim()}`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
