@@ -36,7 +36,7 @@ const MANAGER = "endpointslice-controller.k8s.io";
 /** Lists the pods of each service with a selector in EndpointSlices. */
 export const endpointSliceController: ControlLoop = (means) => {
   const loop = new Loop(means, "endpoint-slice-controller");
-  const services = loop.open(Service);
+  const services = loop.open(Service, { namespace: byNamespace });
   const pods = loop.open(Pod, { namespace: byNamespace });
   const nodes = loop.open(Node);
   const slices = loop.open(EndpointSlice, { service: byService });
@@ -46,7 +46,7 @@ export const endpointSliceController: ControlLoop = (means) => {
       watches(services),
       watches(pods, {
         when: updatesWhere(isReachedOtherwise),
-        map: (pod) => servicesOf(pod, services.list(pod.metadata.namespace)),
+        map: (pod) => servicesOf(pod, services.byIndex("namespace", pod.metadata.namespace ?? "")),
       }),
       watches(slices, {
         when: ({ object }) => writer.isOwn(object),

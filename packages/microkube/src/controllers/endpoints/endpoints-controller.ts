@@ -14,7 +14,7 @@ const OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity";
 export const endpointsController: ControlLoop = (means) => {
   const { client } = means;
   const loop = new Loop(means, MANAGER);
-  const services = loop.open(Service);
+  const services = loop.open(Service, { namespace: byNamespace });
   const pods = loop.open(Pod, { namespace: byNamespace });
   const endpoints = loop.open(Endpoints);
   return loop.reconciles({
@@ -22,7 +22,7 @@ export const endpointsController: ControlLoop = (means) => {
       watches(services),
       watches(pods, {
         when: updatesWhere(isReachedOtherwise),
-        map: (pod) => servicesOf(pod, services.list(pod.metadata.namespace)),
+        map: (pod) => servicesOf(pod, services.byIndex("namespace", pod.metadata.namespace ?? "")),
       }),
       watches(endpoints, { when: ({ type }) => type === "delete" }),
     ],

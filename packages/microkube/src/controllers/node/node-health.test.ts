@@ -39,13 +39,15 @@ test("nothing is known of a silent node", () => {
 
 test("conditions become taints, and go with them", () => {
   const taints = (conditions: object[], spec: object = {}) =>
-    wantedTaints(node(conditions, spec), NOW)?.map(
+    wantedTaints(node(conditions, spec), true, NOW)?.map(
       ({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`,
     );
   assert.equal(taints([ready()]), undefined);
   assert.deepEqual(taints([ready("False")]), ["not-ready:NoSchedule", "not-ready:NoExecute"]);
   assert.deepEqual(taints([ready("Unknown")]), ["unreachable:NoSchedule", "unreachable:NoExecute"]);
   assert.deepEqual(taints([ready()], { unschedulable: true }), ["unschedulable:NoSchedule"]);
+  const alone = wantedTaints(node([ready("Unknown")]), false, NOW)?.map(({ effect }) => effect);
+  assert.deepEqual(alone, ["NoSchedule"], "where no node is ready, pods stay");
   const own = { key: "mine", effect: "NoSchedule" };
   const left = { key: "node.kubernetes.io/not-ready", effect: "NoExecute" };
   assert.deepEqual(taints([ready()], { taints: [own, left] }), ["mine:NoSchedule"]);

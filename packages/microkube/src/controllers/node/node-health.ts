@@ -77,8 +77,11 @@ const UNSCHEDULABLE = "node.kubernetes.io/unschedulable";
 const ownKeys = new Set([...byCondition.map(([, , key]) => key), UNSCHEDULABLE]);
 const executing = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
 
-/** The taints that a node should have for its conditions, beside others'; undefined where it has them. */
-export function wantedTaints({ spec, status }: Node, now: number): Taint[] | undefined {
+/**
+ * The taints that a node should have for its conditions, beside others'; undefined where it has them. Without `evicts`
+ * none of them drives pods away: where no node at all is ready, pods have nowhere to go.
+ */
+export function wantedTaints({ spec, status }: Node, evicts: boolean, now: number): Taint[] | undefined {
   const before = spec?.taints ?? [];
   const keys = byCondition
     .filter(([type, value]) => status?.conditions?.some((one) => one.type === type && one.status === value))
@@ -86,7 +89,7 @@ export function wantedTaints({ spec, status }: Node, now: number): Taint[] | und
   if (spec?.unschedulable) keys.push(UNSCHEDULABLE);
   const wanted: Pick<Taint, "key" | "effect">[] = keys.flatMap((key) => [
     { key, effect: "NoSchedule" },
-    ...(executing.has(key) ? [{ key, effect: "NoExecute" as const }] : []),
+    ...(evicts && executing.has(key) ? [{ key, effect: "NoExecute" as const }] : []),
   ]);
   const isOwn = ({ key, effect }: Taint) =>
     ownKeys.has(key) && (effect === "NoSchedule" || (effect === "NoExecute" && executing.has(key)));

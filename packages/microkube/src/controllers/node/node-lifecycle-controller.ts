@@ -1,4 +1,4 @@
-import { byNode, type Cache, isBeingDeleted, Lease, Node, Pod, requestFor, watches } from "@fjord/kube";
+import { byNode, type Cache, isBeingDeleted, Lease, Node, Pod, requestFor, updatesWhere, watches } from "@fjord/kube";
 import type { ControlLoop, ControlMeans } from "../control-loop.ts";
 import { again, Loop, unlessGone } from "../loop.ts";
 import { writeFields, writeStatus } from "../status-writer.ts";
@@ -29,6 +29,11 @@ export const nodeLifecycleController: ControlLoop = (means) => {
     .reconciles({
       sources: [
         watches(nodes),
+        // Whether pods may be driven away depends on the other nodes.
+        watches(nodes, {
+          when: updatesWhere((old, node) => readyCondition(old)?.status !== readyCondition(node)?.status),
+          map: () => nodes.list().map(requestFor),
+        }),
         watches(leases, {
           // Renewals come every few seconds from each node: they are looked at when its time is up.
           when: ({ type, object }) => type === "add" && object.metadata.namespace === LEASES,
@@ -55,7 +60,8 @@ export const nodeLifecycleController: ControlLoop = (means) => {
           node = await writeStatus(means.client, Node, node, { status }, signal);
           if (wasReady) loop.event(node, "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
         }
-        const taints = wantedTaints(node, now);
+        const evicts = nodes.list().some((other) => readyCondition(other)?.status === "True");
+        const taints = wantedTaints(node, evicts, now);
         if (taints !== undefined) node = await writeFields(means.client, Node, node, { spec: { taints } }, signal);
         if (readyCondition(node)?.status !== "True") await markPods(means, loop, pods, name, signal);
         // A silent node is looked at now and then: its lease may come back before its status does.
