@@ -274,7 +274,15 @@ function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   // The column of names is described at length, in words of Go's.
   if ("name" in value && "format" in value && value.format === "name") return { ...value, description: "" };
-  const moment = ["uid", "resourceVersion", "creationTimestamp", "time", "lastTransitionTime", "managedFields"];
+  const moment = [
+    "storageVersionHash",
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "time",
+    "lastTransitionTime",
+    "managedFields",
+  ];
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key]) => !moment.includes(key))
