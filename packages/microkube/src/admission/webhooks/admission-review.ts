@@ -68,11 +68,12 @@ const optionKinds: Readonly<Record<string, string>> = {
   DELETE: "DeleteOptions",
 };
 
+/** A patch is an update to webhooks, or a create; hence not the options' own kind, and nothing of how it was patched. */
 function optionsOf(operation: string, options: Record<string, unknown>): Record<string, unknown> | null {
   const kind = optionKinds[operation];
-  return kind === undefined
-    ? null
-    : { kind, apiVersion: apiVersionOf({ group: "meta.k8s.io", version: "v1" }), ...options };
+  if (kind === undefined) return null;
+  const { kind: _, apiVersion: __, force: ___, ...rest } = options;
+  return { kind, apiVersion: apiVersionOf({ group: "meta.k8s.io", version: "v1" }), ...rest };
 }
 
 /** Reads an answer; throws `WebhookFailure` for one that makes no sense. */
