@@ -33,7 +33,7 @@ export function updateManagedFields(
   const managers = managersBefore(old, next, by);
   // Whoever wiped the managers of an object wants none: only an apply begins anew.
   if (managers.size === 0 && old?.metadata.uid !== undefined) return withManagers(next, managers);
-  const live = typedForm(old ?? emptyObject(next), schema);
+  const live = old === undefined ? emptyForm(next, schema) : typedForm(old, schema);
   try {
     recordUpdate(live, typedForm(next, schema), schema, managers, by, resetFields);
   } catch (error) {
@@ -60,6 +60,18 @@ function isBlank(entry: unknown): boolean {
 }
 
 const emptyObject = ({ apiVersion, kind }: KubeObject): KubeObject => ({ apiVersion, kind, metadata: {} });
+
+const emptyForms = new WeakMap<Schema, KubeObject>();
+
+/** What an object is before anything is set; which kind it is of does not count. */
+function emptyForm(of: KubeObject, schema: Schema): KubeObject {
+  let form = emptyForms.get(schema);
+  if (form === undefined) {
+    form = typedForm(emptyObject(of), schema);
+    emptyForms.set(schema, form);
+  }
+  return form;
+}
 
 /** An object as its types have it, without what is told of its managers. */
 function typedForm(object: KubeObject, schema: Schema): KubeObject {

@@ -19,24 +19,24 @@ export function fieldName(element: PathElement): string | undefined {
 /** A set of paths to fields. A path and what is below it are members each for itself. Not changed but by `insert`. */
 export class FieldSet {
   readonly members: ReadonlySet<PathElement>;
+  /** None of them is empty. */
   readonly children: ReadonlyMap<PathElement, FieldSet>;
 
   constructor(members: Iterable<PathElement> = [], children: Iterable<readonly [PathElement, FieldSet]> = []) {
-    this.members = new Set(members);
-    this.children = new Map([...children].filter(([, set]) => !set.empty));
+    this.members = members instanceof Set ? members : new Set(members);
+    this.children = children instanceof Map ? children : new Map(children);
   }
 
   get empty(): boolean {
-    if (this.members.size > 0) return false;
-    for (const child of this.children.values()) if (!child.empty) return false;
-    return true;
+    return this.members.size === 0 && this.children.size === 0;
   }
 
   /** Only for whoever is making a set. */
   insert(path: readonly PathElement[]): void {
     if (path.length === 0) return;
     let set: FieldSet = this;
-    for (const element of path.slice(0, -1)) {
+    for (let at = 0; at < path.length - 1; at++) {
+      const element = path[at] as PathElement;
       let child = set.children.get(element);
       if (child === undefined) {
         child = new FieldSet();
@@ -58,7 +58,8 @@ export class FieldSet {
   }
 
   union(other: FieldSet): FieldSet {
-    if (other.empty) return this;
+    if (other.empty || other === this) return this;
+    if (this.empty) return other;
     const children = new Map(this.children);
     for (const [element, child] of other.children) {
       const own = children.get(element);
@@ -68,25 +69,40 @@ export class FieldSet {
   }
 
   intersection(other: FieldSet): FieldSet {
-    const children = [...this.children].map(
-      ([element, child]) => [element, child.intersection(other.below(element))] as const,
-    );
+    if (this.empty || other.empty) return NOTHING;
+    const children = new Map<PathElement, FieldSet>();
+    for (const [element, child] of other.children) {
+      const common = this.below(element).intersection(child);
+      if (!common.empty) children.set(element, common);
+    }
     return new FieldSet(this.members.intersection(other.members), children);
   }
 
+  /** This very set if there is nothing of the other in it. */
   difference(other: FieldSet): FieldSet {
-    const children = [...this.children].map(
-      ([element, child]) => [element, child.difference(other.below(element))] as const,
-    );
-    return new FieldSet(this.members.difference(other.members), children);
+    return this.#less(other, (child, element) => child.difference(other.below(element)));
   }
 
   /** Without the other's members and all that is below them. */
   without(other: FieldSet): FieldSet {
-    const children = [...this.children]
-      .filter(([element]) => !other.members.has(element))
-      .map(([element, child]) => [element, child.without(other.below(element))] as const);
-    return new FieldSet(this.members.difference(other.members), children);
+    return this.#less(other, (child, element) =>
+      other.members.has(element) ? NOTHING : child.without(other.below(element)),
+    );
+  }
+
+  #less(other: FieldSet, lessChild: (child: FieldSet, element: PathElement) => FieldSet): FieldSet {
+    if (this.empty || other.empty) return this;
+    let children: Map<PathElement, FieldSet> | undefined;
+    for (const [element, child] of this.children) {
+      const left = lessChild(child, element);
+      if (left === child) continue;
+      children ??= new Map(this.children);
+      if (left.empty) children.delete(element);
+      else children.set(element, left);
+    }
+    const isDisjoint = this.members.isDisjointFrom(other.members);
+    if (children === undefined && isDisjoint) return this;
+    return new FieldSet(isDisjoint ? this.members : this.members.difference(other.members), children ?? this.children);
   }
 
   /** All paths: members first, then what is below them, in order. */
@@ -110,18 +126,33 @@ export class FieldSet {
 
 const NOTHING = new FieldSet();
 
-/** Reads what `toFields` writes. Throws a TypeError for what is none. */
+const known = new WeakMap<object, FieldSet>();
+
+/** Reads what `toFields` writes, once for each object, which must not change. Throws a TypeError for what is none. */
 export function fieldSetOf(fields: unknown): FieldSet {
-  if (typeof fields !== "object" || fields === null || Array.isArray(fields))
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
     throw new TypeError("fields that are no map");
-  const members: PathElement[] = [];
-  const children: [PathElement, FieldSet][] = [];
+  }
+  const before = known.get(fields);
+  if (before !== undefined) return before;
+  const set = readFields(fields);
+  known.set(fields, set);
+  return set;
+}
+
+function readFields(fields: object): FieldSet {
+  const members = new Set<PathElement>();
+  const children = new Map<PathElement, FieldSet>();
   for (const [element, below] of Object.entries(fields)) {
     if (element === ".") continue;
     if (!/^[fkvi]:/.test(element)) throw new TypeError(`missing colon: ${JSON.stringify(element)}`);
-    const child = fieldSetOf(below);
-    if (Object.hasOwn(below as object, ".") || child.empty) members.push(normal(element));
-    children.push([normal(element), child]);
+    if (typeof below !== "object" || below === null || Array.isArray(below)) {
+      throw new TypeError("fields that are no map");
+    }
+    const child = readFields(below);
+    const one = normal(element);
+    if (child.empty || Object.hasOwn(below, ".")) members.add(one);
+    if (!child.empty) children.set(one, child);
   }
   return new FieldSet(members, children);
 }

@@ -8,6 +8,7 @@ import { strategicMerge } from "./strategic-merge.ts";
 
 export type { ApplyRequest, FieldManager, Patches, PatchKind, ResetFields } from "./patch.ts";
 export { type ReadPatch, readPatch } from "./read-patch.ts";
+export { resetFieldsFor } from "./reset-fields.ts";
 
 /** The patches, as `readPatch` has read them: what it gives fits here. */
 export const patches: Patches = {

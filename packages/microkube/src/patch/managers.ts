@@ -9,12 +9,19 @@ export interface Manager {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
+  /** As it was read: where the set is still that one, it need not be written anew. */
+  readonly read?: { readonly set: FieldSet; readonly fields: unknown };
 }
 
 /** By what tells one manager from another. Those that apply are one, whatever version they use. */
 export type Managers = Map<string, Manager>;
 
-export function identityOf({ name, operation, apiVersion, subresource }: Omit<Manager, "set" | "time">): string {
+export function identityOf({
+  name,
+  operation,
+  apiVersion,
+  subresource,
+}: Omit<Manager, "set" | "time" | "read">): string {
   return JSON.stringify([name, operation, operation === "Apply" ? "" : apiVersion, subresource]);
 }
 
@@ -36,7 +43,9 @@ function readManager(entry: unknown): Manager | undefined {
   if (typeof apiVersion !== "string" || apiVersion === "" || fieldsType !== "FieldsV1") return undefined;
   if (typeof manager !== "string" || typeof subresource !== "string") return undefined;
   try {
-    const set = fieldSetOf(fieldsV1 ?? {});
+    const fields = fieldsV1 ?? {};
+    const set = fieldSetOf(fields);
+    const read = { set, fields };
     return {
       name: manager,
       operation,
@@ -44,6 +53,7 @@ function readManager(entry: unknown): Manager | undefined {
       subresource,
       time: typeof time === "string" ? time : undefined,
       set,
+      read,
     };
   } catch {
     return undefined;
@@ -59,7 +69,7 @@ export function writeManagers(managers: Managers): unknown[] | undefined {
     apiVersion: one.apiVersion,
     ...(one.time !== undefined && { time: one.time }),
     fieldsType: "FieldsV1",
-    fieldsV1: one.set.toFields(),
+    fieldsV1: one.read?.set === one.set ? one.read.fields : one.set.toFields(),
     ...(one.subresource !== "" && { subresource: one.subresource }),
   }));
 }

@@ -1,6 +1,6 @@
 import type { Schema } from "../schema/schema.ts";
-import { FieldSet, fieldName, type PathElement } from "./field-set.ts";
-import { equal, isObject } from "./json-value.ts";
+import { FieldSet, fieldElement, fieldName, type PathElement } from "./field-set.ts";
+import { equal, getField, isObject, type JsonObject } from "./json-value.ts";
 import { fieldSchema, isNamed, itemSchema, partsOf, type Shape, shapeOf } from "./shape.ts";
 
 /** The schema of a field or element; what the schema does not know is one value. */
@@ -16,7 +16,8 @@ export function toFieldSet(value: unknown, schema: Schema): FieldSet {
   return set;
 }
 
-function collect(value: unknown, schema: Schema, path: readonly PathElement[], set: FieldSet): void {
+/** `path` is one array for all of it: where the walk is now. */
+function collect(value: unknown, schema: Schema, path: PathElement[], set: FieldSet): void {
   const shape = shapeOf(schema, value);
   if (shape === "leaf") {
     set.insert(path);
@@ -25,13 +26,13 @@ function collect(value: unknown, schema: Schema, path: readonly PathElement[], s
   const parts = partsOf(value, schema, shape);
   const counts = countOf(parts);
   for (const [element, one] of parts) {
-    const below = [...path, element];
-    if ((counts.get(element) ?? 0) > 1) {
-      set.insert(below);
-      continue;
+    path.push(element);
+    if ((counts.get(element) ?? 0) > 1) set.insert(path);
+    else {
+      collect(one, partSchema(schema, element), path, set);
+      if (shape === "list" || isLoose(element, one, schema)) set.insert(path);
     }
-    collect(one, partSchema(schema, element), below, set);
-    if (shape === "list" || isLoose(element, one, schema)) set.insert(below);
+    path.pop();
   }
 }
 
@@ -60,13 +61,7 @@ export function compare(before: unknown, after: unknown, schema: Schema): Compar
   return comparison;
 }
 
-function compareAt(
-  before: unknown,
-  after: unknown,
-  schema: Schema,
-  path: readonly PathElement[],
-  to: Comparison,
-): void {
+function compareAt(before: unknown, after: unknown, schema: Schema, path: PathElement[], to: Comparison): void {
   const shape = shapeOf(schema, before, after);
   const isOne = shape === "leaf" || (isEmpty(before) && isEmpty(after));
   if (before === undefined) to.added.insert(path);
@@ -85,27 +80,50 @@ function compareParts(
   after: unknown,
   schema: Schema,
   shape: Shape,
-  path: readonly PathElement[],
+  path: PathElement[],
   to: Comparison,
 ): void {
   if (before !== undefined && after !== undefined && equal(before, after)) return;
+  if (shape === "map") {
+    compareFields(isObject(before) ? before : {}, isObject(after) ? after : {}, schema, path, to);
+    return;
+  }
   const old = grouped(partsOf(before, schema, shape));
   const next = grouped(partsOf(after, schema, shape));
   for (const element of new Set([...old.keys(), ...next.keys()])) {
     const olds = old.get(element) ?? [];
     const nexts = next.get(element) ?? [];
-    const below = [...path, element];
+    path.push(element);
     const part = partSchema(schema, element);
-    if (olds.length <= 1 && nexts.length <= 1) compareAt(olds[0], nexts[0], part, below, to);
+    if (olds.length <= 1 && nexts.length <= 1) compareAt(olds[0], nexts[0], part, path, to);
     else if (olds.length >= 2 && nexts.length >= 2) {
-      if (!equal(olds, nexts)) to.modified.insert(below);
+      if (!equal(olds, nexts)) to.modified.insert(path);
     } else if (olds.length >= 2) {
-      if (nexts.length > 0) compareAt(undefined, nexts[0], part, below, to);
-      to.removed.insert(below);
+      if (nexts.length > 0) compareAt(undefined, nexts[0], part, path, to);
+      to.removed.insert(path);
     } else {
-      if (olds.length > 0) compareAt(olds[0], undefined, part, below, to);
-      to.added.insert(below);
+      if (olds.length > 0) compareAt(olds[0], undefined, part, path, to);
+      to.added.insert(path);
     }
+    path.pop();
+  }
+}
+
+function compareFields(
+  before: JsonObject,
+  after: JsonObject,
+  schema: Schema,
+  path: PathElement[],
+  to: Comparison,
+): void {
+  for (const name of Object.keys(before)) compareField(name, before[name], getField(after, name));
+  for (const name of Object.keys(after)) if (!Object.hasOwn(before, name)) compareField(name, undefined, after[name]);
+
+  function compareField(name: string, old: unknown, next: unknown): void {
+    const element = fieldElement(name);
+    path.push(element);
+    if (old !== undefined || next !== undefined) compareAt(old, next, partSchema(schema, element), path, to);
+    path.pop();
   }
 }
 
@@ -125,8 +143,8 @@ export function withNamedFields(set: FieldSet, schema: Schema): FieldSet {
     const name = fieldName(element);
     return name !== undefined && isNamed(schema, name);
   });
-  const children = [...set.children].map(
-    ([element, child]) => [element, withNamedFields(child, partSchema(schema, element))] as const,
-  );
-  return new FieldSet([...set.members, ...named], children);
+  const children = new Map<PathElement, FieldSet>();
+  for (const [element, child] of set.children)
+    children.set(element, withNamedFields(child, partSchema(schema, element)));
+  return new FieldSet(new Set([...set.members, ...named]), children);
 }
