@@ -114,6 +114,20 @@ describe("pods of a fleet", () => {
     assert.equal(bench.pods.size, 0);
   });
 
+  test("advance also where timers run ahead of the clock", async () => {
+    const manual = new ManualClock();
+    const clock: Clock = {
+      now: () => manual.now(),
+      after: (ms, callback) => manual.after(Math.max(0, ms - 0.5), callback),
+    };
+    await using bench = new Bench(clock);
+    bench.api.put(podOf("a", { annotations: { "simulated.fjord.dev/exit-after": "2s" } }));
+    await manual.advance(1_000);
+    assert.deepEqual(bench.statuses("a"), ["Running"]);
+    await manual.advance(10_000);
+    assert.ok((bench.api.pod("a")?.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
+  });
+
   for (const order of ["before", "after"] as const) {
     test(`that are deleted just before a status is written end too, seen ${order} the answer`, async () => {
       const clock = new ManualClock();

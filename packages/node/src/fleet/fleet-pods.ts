@@ -245,7 +245,12 @@ export class FleetPods {
     if (entry === undefined || entry.isConcluded) return;
     const host = this.#options.host(entry.pod.spec?.nodeName ?? "");
     if (host === undefined || host.isAway) return;
-    if (this.#isSettled(entry)) return;
+    if (this.#isSettled(entry)) {
+      // Timers may run a little ahead of the clock: what is not due yet must not be forgotten.
+      const left = entry.wakeAt - this.#options.clock.now();
+      if (Number.isFinite(left)) this.#queue.addAfter(key, Math.max(left, 1));
+      return;
+    }
     if (entry.isAtRest && !(await this.#fetch(entry, signal))) return;
     const { pod } = entry;
     const now = this.#options.clock.now();
