@@ -201,6 +201,28 @@ describe("webhooks", () => {
     }
   });
 
+  it("are called only where their conditions hold", async () => {
+    const when = (...expressions: string[]) =>
+      expressions.map((expression, index) => ({ name: `c${index}`, expression }));
+    const skips = 'object.metadata.name != "skip-me"';
+    answers["/v"] = deny();
+    configure("Validating", "a", hook("/v", { matchConditions: when(skips) }));
+    await assert.rejects(validate(), { code: 400 });
+    await validate({ ...map(), metadata: { name: "skip-me", namespace: "shop" } });
+    configure("Validating", "a", hook("/v", { matchConditions: when("object.nothing.here == 1", "false") }));
+    await validate();
+    configure("Validating", "a", hook("/v", { matchConditions: when("object.nothing.here == 1") }));
+    await assert.rejects(validate(), { code: 403 });
+    configure(
+      "Validating",
+      "a",
+      hook("/v", { matchConditions: when("object.nothing.here == 1"), failurePolicy: "Ignore" }),
+    );
+    await validate();
+    configure("Validating", "a", hook("/v", { matchConditions: when('request.userInfo.username == "jim"') }));
+    await validate();
+  });
+
   it("do not concern their own configurations, nor what was removed", async () => {
     const configuration = configure("Validating", "a", hook("/v"));
     answers["/v"] = deny();

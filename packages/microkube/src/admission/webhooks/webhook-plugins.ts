@@ -8,20 +8,15 @@ import { applyDefaults } from "../../schema/index.ts";
 import { badRequest, StatusError } from "../../status-error.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
 import { type AdmissionResponse, admissionReview, denial, readResponse } from "./admission-review.ts";
+import { conditionsHold } from "./match-conditions.ts";
 import { type Webhook, WebhookFailure } from "./webhook.ts";
 import { WebhookClient, type WebhookClientOptions } from "./webhook-client.ts";
 import { isExempt, versionFor } from "./webhook-match.ts";
 import { WebhookSource } from "./webhook-source.ts";
 
 type MutatingHook = NonNullable<MutatingWebhookConfiguration["webhooks"]>[number];
-type Conditions = Webhook["hook"]["matchConditions"];
 
 export interface WebhookPluginsOptions extends WebhookClientOptions {
-  /** Whether a webhook's match conditions hold. Throws a `StatusError`. @default all do */
-  readonly conditionsHold?: (
-    conditions: NonNullable<Conditions>,
-    request: AdmissionRequest,
-  ) => boolean | Promise<boolean>;
   /** Plugins that mutate and have their say again where a webhook has changed something. */
   readonly builtIn?: readonly AdmissionPlugin[];
 }
@@ -120,10 +115,8 @@ export class WebhookPlugins {
 
   async #versionFor(webhook: Webhook, request: AdmissionRequest): Promise<string | undefined> {
     const version = versionFor(webhook, request);
-    const { matchConditions = [] } = webhook.hook;
-    if (version === undefined || matchConditions.length === 0) return version;
-    const holds = (await this.#options.conditionsHold?.(matchConditions, request)) ?? true;
-    return holds ? version : undefined;
+    if (version === undefined) return undefined;
+    return (await conditionsHold(webhook, request)) ? version : undefined;
   }
 
   /** Throws what refuses the request; no response: the webhook has failed, and that does not matter. */
