@@ -2,6 +2,7 @@ import type { KubeObject, ObjectMeta } from "@fjord/base";
 import type { FieldError } from "../field-error.ts";
 import { describeFieldError } from "../field-error.ts";
 import type { BuiltInResource } from "../schema/built-in-resources.ts";
+import { settleEmptyFields } from "../schema/empty-fields.ts";
 import type { Schemas } from "../schema/schema.ts";
 import { plainColumns } from "./columns.ts";
 import { validateKubeFinalizers, validateObjectMeta, validateObjectMetaUpdate } from "./object-meta.ts";
@@ -84,6 +85,11 @@ export function resourceType(
   if (preferred === undefined) throw new TypeError(`no resource of kind ${definition.kind} in ${definition.group}`);
   const { group, kind, plural, singular, namespaced, shortNames, categories, verbs } = preferred;
   const version = definition.storedVersion ?? preferred.version;
+  /** The form in which Kubernetes keeps an object: empty fields are there or not as its own types have it. */
+  const settle = (object: KubeObject): void => {
+    const schema = schemas.of({ group, version, kind });
+    if (schema !== undefined) settleEmptyFields(object, schema);
+  };
   const { nameRule, convert, storedAs, act, compute, columns = plainColumns, selectableFields } = definition;
   return {
     group,
@@ -97,8 +103,8 @@ export function resourceType(
     namespaced,
     verbs,
     schema: (wanted) => schemas.of({ group, version: wanted, kind }),
-    strategy: strategyOf(definition, namespaced),
-    subresources: subresourcesOf(definition, preferred),
+    strategy: strategyOf(definition, namespaced, settle),
+    subresources: subresourcesOf(definition, preferred, settle),
     ...(selectableFields && { selectableFields: selectableFields as ResourceType["selectableFields"] }),
     columns: columns.map((column) => ({ priority: 0, ...column })) as unknown as Column[],
     ...(definition.rowConditions && { rowConditions: definition.rowConditions as ResourceType["rowConditions"] }),
@@ -112,7 +118,9 @@ export function resourceType(
 
 type AnyDraft = DraftObject<Record<string, unknown>>;
 
-function strategyOf(definition: KindDefinition, namespaced: boolean): Strategy {
+type Settle = (object: KubeObject) => void;
+
+function strategyOf(definition: KindDefinition, namespaced: boolean, settle: Settle): Strategy {
   const { nameRule, hasStatus, createsOnUpdate, unconditionalUpdate, defaultPropagation } = definition;
   const { reserve, afterDelete, finalizers, prepareDelete } = definition;
   const named = { namespaced, ...(nameRule && { nameRule }) };
@@ -121,13 +129,13 @@ function strategyOf(definition: KindDefinition, namespaced: boolean): Strategy {
     ...(definition.prepareCreate && { prepareCreate: definition.prepareCreate as Strategy["prepareCreate"] }),
     ...(definition.prepareUpdate && { prepareUpdate: definition.prepareUpdate as Strategy["prepareUpdate"] }),
     validate: (object) =>
-      distinct([
+      judged(object, settle, [
         ...validateObjectMeta(object, named),
         ...validateKubeFinalizers(object.metadata.finalizers, "metadata.finalizers"),
         ...(definition.validate?.(object as AnyDraft) ?? []),
       ]),
     validateUpdate: (object, old) =>
-      distinct([
+      judged(object, settle, [
         ...validateChangedMeta(object, old),
         ...((definition.validateUpdate ?? definition.validate)?.(object as AnyDraft, old as AnyDraft) ?? []),
       ]),
@@ -163,15 +171,24 @@ function validateChangedMeta(object: KubeObject, old: KubeObject): FieldError[] 
   ];
 }
 
-function subresourcesOf(definition: KindDefinition, resource: BuiltInResource): Record<string, Subresource> {
-  const subresources: Record<string, Subresource> = {};
+function subresourcesOf(
+  definition: KindDefinition,
+  resource: BuiltInResource,
+  settle: Settle,
+): Record<string, Subresource> {
+  // Those that are not in discovery are for the kind's own actions.
+  const subresources: Record<string, Subresource> = { ...definition.subresources };
   for (const { name, verbs } of resource.subresources) {
     const own = definition.subresources?.[name];
     if (own !== undefined) subresources[name] = own;
     else if (name === "status") subresources[name] = statusView(definition, verbs);
   }
-  // Those that are not in discovery are for the kind's own actions.
-  return { ...definition.subresources, ...subresources };
+  for (const [name, one] of Object.entries(subresources)) {
+    if (one.type !== "view" || one.read !== undefined) continue;
+    const validate: typeof one.validate = (object, old) => judged(object, settle, one.validate?.(object, old) ?? []);
+    subresources[name] = { ...one, validate };
+  }
+  return subresources;
 }
 
 /** The usual `/status`: metadata as in any update, and the status; the spec stays. */
@@ -184,12 +201,20 @@ function statusView(definition: KindDefinition, verbs: readonly string[]): Subre
       target.status = (sent as { status?: unknown }).status ?? {};
       definition.prepareStatus?.(object as AnyDraft, sent as AnyDraft);
     },
-    validate: (object, old) =>
-      distinct([
-        ...validateChangedMeta(object, old),
-        ...(definition.validateStatus?.(object as AnyDraft, old as AnyDraft) ?? []),
-      ]),
+    validate: (object, old) => [
+      ...validateChangedMeta(object, old),
+      ...(definition.validateStatus?.(object as AnyDraft, old as AnyDraft) ?? []),
+    ],
   };
+}
+
+/**
+ * What is wrong, each thing once. An object with which nothing is wrong gets the form in which it is kept: only now,
+ * because that form has nulls in places where rules ask whether something is there.
+ */
+function judged(object: KubeObject, settle: Settle, errors: readonly FieldError[]): FieldError[] {
+  if (errors.length === 0) settle(object);
+  return distinct(errors);
 }
 
 /** The real server says some things several times, and leaves repetitions out of its message. */

@@ -3,9 +3,12 @@ import { after, before, describe, test } from "node:test";
 import type { KubeObject } from "@fjord/base";
 import { KubeClient } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { TestApi } from "../server/test-api.ts";
 import { allCases, type KindCase } from "./testing/cases/index.ts";
 import { compared } from "./testing/comparison.ts";
-import { RealServer, rowOf } from "./testing/real-server.ts";
+import { type Method, RealServer, rowOf } from "./testing/real-server.ts";
+import { comparable, inRange } from "./testing/session-answer.ts";
+import { sessions } from "./testing/sessions.ts";
 import { KindTrial } from "./testing/trial.ts";
 
 /** Each object is sent to a real API server and to these kinds: both say the same of it. */
@@ -27,6 +30,23 @@ describe("kinds as on a real API server", { skip: kubernetesSkip() }, () => {
       for (const one of cases) await t.test(one.about, () => check(one));
     });
   }
+
+  test("sessions", async (t) => {
+    await using ours = await TestApi.start();
+    await ours.send("POST", "/api/v1/namespaces/default/serviceaccounts", { body: { metadata: { name: "default" } } });
+    for (const { about, steps } of sessions) {
+      await t.test(about, async () => {
+        for (const [method, path, body, contentType = "application/json"] of steps) {
+          const wanted = await real.send(method as Method, path, inRange(body, "10.181."), contentType);
+          const headers = { "content-type": contentType };
+          const own = inRange(body, "10.96.");
+          const { code, text } = await ours.send(method, path, own === undefined ? {} : { body: own, headers });
+          const answer = comparable({ code, body: JSON.parse(text) });
+          assert.deepEqual(answer, comparable(wanted), `${method} ${path} ${JSON.stringify(body)}`);
+        }
+      });
+    }
+  });
 
   async function check({ group, kind, object, changes = [] }: KindCase): Promise<void> {
     const type = trial.type(group, kind);

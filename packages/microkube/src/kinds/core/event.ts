@@ -1,7 +1,8 @@
-import type { KubeObject } from "@fjord/base";
+import type { KubeObject, ObjectMeta } from "@fjord/base";
 import type { IEvent } from "kubernetes-models/v1/Event";
 import type { FieldError } from "../../field-error.ts";
 import { invalidField, required } from "../../field-error.ts";
+import { invalid } from "../../status-error.ts";
 import { text, wide } from "../columns.ts";
 import { type DraftObject, defineResource, type KindColumn } from "../kind.ts";
 import { since } from "../values/duration.ts";
@@ -31,18 +32,24 @@ export const newEvent = defineResource<Record<string, unknown>>({
   storedAs: { group: "", version: "v1", plural: "events", toStored, fromStored },
   validate: (object) => {
     const stored = toStored(object as unknown as KubeObject) as unknown as Event;
-    return [...validateEvent(stored, "reportingController"), ...validateStrictly(stored)];
+    return refuse(object, [...validateEvent(stored, "reportingController"), ...validateStrictly(stored)]);
   },
   validateUpdate(object, old) {
     const stored = toStored(object as unknown as KubeObject) as unknown as Event;
-    return [
+    return refuse(object, [
       ...validateEvent(stored, "reportingController"),
       ...validateChange(stored, toStored(old as unknown as KubeObject) as unknown as Event),
-    ];
+    ]);
   },
   selectableFields: selectableFields((object) => toStored(object as unknown as KubeObject) as unknown as Event),
   columns: columns((object) => toStored(object as unknown as KubeObject) as unknown as Event),
 });
+
+/** Whichever group was asked, it is an Event of the core group that is wrong. */
+function refuse({ metadata }: { metadata: ObjectMeta }, errors: readonly FieldError[]): FieldError[] {
+  if (errors.length > 0) throw invalid({ group: "", kind: "Event" }, metadata.name ?? "", errors);
+  return [];
+}
 
 const renamed = [
   ["involvedObject", "regarding"],
@@ -62,7 +69,9 @@ function toStored(object: KubeObject): KubeObject {
 }
 
 function fromStored(stored: KubeObject): KubeObject {
-  return rename({ ...stored, apiVersion: "events.k8s.io/v1" }, renamed);
+  const shown = rename({ ...stored, apiVersion: "events.k8s.io/v1" }, renamed) as KubeObject & Record<string, unknown>;
+  for (const field of ["reportingController", "reportingInstance"]) if (shown[field] === "") delete shown[field];
+  return shown;
 }
 
 function rename(object: KubeObject, names: readonly (readonly [string, string])[]): KubeObject {

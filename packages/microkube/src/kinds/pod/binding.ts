@@ -17,7 +17,7 @@ export async function bindPod(request: WriteContext, name: string, body: KubeObj
   const { target, metadata } = body as Binding;
   if (metadata.name !== name) throw badRequest("name in URL does not match name in Binding object");
   const errors = validateTarget(target ?? {});
-  if (errors.length > 0) throw new StatusError(500, "InternalError", errorText(errors));
+  if (errors.length > 0) throw new StatusError(500, "", errorText(errors));
   const { cluster, namespace, caller, dryRun } = request;
   const type = cluster.types.ofKind("", "Pod");
   if (type === undefined) throw notFound({ group: "", plural: "pods" }, name);

@@ -74,10 +74,25 @@ async function takeFrom(
     const status = current.status as NonNullable<Budget["status"]>;
     status.disruptionsAllowed = (status.disruptionsAllowed ?? 0) - 1;
     status.disruptedPods = { ...status.disruptedPods, [pod.metadata.name ?? ""]: time };
+    if (status.disruptionsAllowed === 0) closeBudget(current, time);
     return current as KubeObject;
   };
   if (dryRun) take(structuredClone(budget) as unknown as KubeObject);
   else await cluster.modify(type, namespace, budget.metadata.name ?? "", take, { subresource: "status" });
+}
+
+/** Whoever asks next is to be told at once that nothing is left. */
+function closeBudget({ metadata, status = {} }: Budget, time: string): void {
+  const others = (status.conditions ?? []).filter(({ type }) => type !== "DisruptionAllowed");
+  const closed = {
+    type: "DisruptionAllowed",
+    status: "False",
+    observedGeneration: metadata.generation,
+    lastTransitionTime: time,
+    reason: "InsufficientPods",
+    message: "",
+  };
+  status.conditions = [...others, closed];
 }
 
 function checkBudget({ metadata, status = {} }: Budget): void {

@@ -3,6 +3,8 @@ import { ApiError, type KubeClient } from "@fjord/kube";
 import type { ResourceType } from "../resource-type.ts";
 import { causesOf, type Outcome } from "./trial.ts";
 
+export type Method = Parameters<KubeClient["raw"]>[0];
+
 interface Kept extends AsyncDisposable {
   readonly object: KubeObject;
   /** Its row of a table: names of columns and what is in them. */
@@ -41,6 +43,24 @@ export class RealServer {
         await this.#send("DELETE", path, { gracePeriodSeconds: 0, propagationPolicy: "Background" });
       },
     };
+  }
+
+  /** Any request, with its answer as it is. */
+  async send(
+    method: Method,
+    path: string,
+    body: unknown,
+    contentType: string,
+  ): Promise<{ code: number; body: unknown }> {
+    const headers = { "content-type": contentType, accept: "application/json" };
+    try {
+      const content = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await this.#client.raw(method, path, { ...content, headers });
+      return { code: response.statusCode, body: JSON.parse(response.body.toString()) };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { code: error.statusCode, body: error.status };
+    }
   }
 
   async #cells(path: string): Promise<Record<string, unknown>> {

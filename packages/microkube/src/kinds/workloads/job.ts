@@ -101,6 +101,7 @@ function generateSelector({ metadata, spec = {} }: Job): void {
   for (const label of nameLabels) labels[label] ??= metadata.name ?? "";
   for (const label of uidLabels) labels[label] ??= metadata.uid ?? "";
   spec.template = { ...spec.template, metadata: { ...spec.template?.metadata, labels } } as PodTemplate;
+  if (Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
   const selector = (spec.selector ?? {}) as LabelSelector;
   const matchLabels = { ...selector.matchLabels };
   matchLabels["batch.kubernetes.io/controller-uid"] ??= metadata.uid ?? "";

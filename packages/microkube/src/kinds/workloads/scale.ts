@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { FieldError } from "../../field-error.ts";
 import { invalidField } from "../../field-error.ts";
+import { invalid } from "../../status-error.ts";
 import type { Subresource } from "../resource-type.ts";
 import { negativeText } from "../values/number.ts";
 
@@ -33,7 +34,10 @@ export function scaleView(selectorOf: (object: KubeObject) => string): Subresour
     },
     validate: (object): FieldError[] => {
       const replicas = (object as Scaled).spec?.replicas ?? 0;
-      return replicas < 0 ? [invalidField("spec.replicas", replicas, negativeText)] : [];
+      if (replicas >= 0) return [];
+      // It is the Scale that is wrong, not the object behind it.
+      const error = invalidField("spec.replicas", replicas, negativeText);
+      throw invalid({ group: "autoscaling", kind: "Scale" }, object.metadata.name ?? "", [error]);
     },
   };
 }
