@@ -12,6 +12,7 @@ import { type Deleted, type DeleteOptions, deleteObject } from "./deletion.ts";
 import { type ListPage, type ListQuery, listObjects } from "./listing.ts";
 import { keyFor, type Operation, prefixFor, type RegistryMeans, type Written } from "./operation.ts";
 import type { ServedTypes } from "./served-types.ts";
+import { hasDefaults } from "./versions.ts";
 
 export interface RegistryOptions {
   readonly store: Store;
@@ -38,6 +39,9 @@ export class Registry implements Cluster, RegistryMeans {
   readonly #applyDefaults: (object: KubeObject, schema: Schema) => void;
   /** What was parsed of late: objects may be asked for again and again, but most never are. */
   readonly #parsed = new WeakMap<StoredObject, WeakRef<KubeObject>>();
+
+  /** The revision at which a custom type, as it is now, was first looked at; 0: its schema fills nothing in. */
+  readonly #servedSince = new WeakMap<ResourceType, number>();
 
   constructor({ store, types, plugins = [], patches, applyDefaults, clock, random, logger }: RegistryOptions) {
     this.store = store;
@@ -165,9 +169,26 @@ export class Registry implements Cluster, RegistryMeans {
     return found;
   }
 
-  read({ storedAs }: ResourceType, stored: StoredObject): KubeObject {
+  read(type: ResourceType, stored: StoredObject): KubeObject {
     const object = this.parse(stored);
-    return storedAs === undefined ? object : deepFreeze(storedAs.fromStored(structuredClone(object)));
+    const { storedAs } = type;
+    if (storedAs !== undefined) return deepFreeze(storedAs.fromStored(structuredClone(object)));
+    if (!this.lacksDefaults(type, stored)) return object;
+    const filled = structuredClone(object);
+    this.#applyDefaults(filled, type.schema(type.version) ?? {});
+    return deepFreeze(filled);
+  }
+
+  /** Whether an object may be from before its schema was as it is now: definitions of custom resources change. */
+  lacksDefaults(type: ResourceType, { revision }: StoredObject): boolean {
+    if (!this.isCustom(type)) return false;
+    let since = this.#servedSince.get(type);
+    if (since === undefined) {
+      const schema = type.schema(type.version);
+      since = schema !== undefined && hasDefaults(schema) ? this.store.revision : 0;
+      this.#servedSince.set(type, since);
+    }
+    return revision <= since;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import { apiVersionOf } from "@fjord/base";
 import type { ResourceType } from "../kinds/resource-type.ts";
+import type { Schema } from "../schema/schema.ts";
 import type { Operation, RegistryMeans } from "./operation.ts";
 
 /** Whether what is stored is, letter by letter, what a request in this version sees. */
@@ -34,4 +35,14 @@ async function convert(type: ResourceType, object: KubeObject, version: string):
   const apiVersion = apiVersionOf({ group: type.group, version });
   if (type.convert === undefined) return { ...object, apiVersion };
   return type.convert(structuredClone(object), version);
+}
+
+/** Whether a schema fills in anything. */
+export function hasDefaults(schema: Schema, seen = new Set<Schema>()): boolean {
+  if (schema.default !== undefined) return true;
+  if (seen.has(schema)) return false;
+  seen.add(schema);
+  const { properties = {}, items, additionalProperties } = schema;
+  const parts = [...Object.values(properties), items, additionalProperties];
+  return parts.some((part) => part !== undefined && hasDefaults(part, seen));
 }

@@ -125,12 +125,14 @@ export class WatchStream {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
     const { isShared } = this.#rendering;
-    if (isShared && this.#queue === undefined) {
-      const make = () => frame(type, object.json);
+    const text = isShared && this.#queue === undefined ? this.#rendering.event(object, isFirst) : undefined;
+    if (typeof text === "string") {
+      const make = () => frame(type, text);
       this.#write(event === undefined ? make() : this.#means.frames.get(event, type, make));
       return;
     }
-    this.#enqueue(async () => this.#write(frame(type, await this.#rendering.event(object, isFirst))));
+    const later = text ?? (() => this.#rendering.event(object, isFirst));
+    this.#enqueue(async () => this.#write(frame(type, await (typeof later === "function" ? later() : later))));
   }
 
   #enqueue(work: () => void | Promise<void>): void {
