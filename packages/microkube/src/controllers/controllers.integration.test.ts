@@ -18,7 +18,7 @@ import {
   StorageClass,
 } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
-import { controlLoops } from "./index.ts";
+import { controlLoops, LOCAL_PATH_PROVISIONER } from "./index.ts";
 import { startTestCluster, type TestCluster } from "./test-cluster.ts";
 
 const template = (app: string, spec: object = {}) => ({
@@ -114,7 +114,7 @@ describe("all controllers on a real API server", { skip: kubernetesSkip(), timeo
       apiVersion: "storage.k8s.io/v1",
       kind: "StorageClass",
       metadata: { name: "folders" },
-      provisioner: "rancher.io/local-path",
+      provisioner: LOCAL_PATH_PROVISIONER,
       volumeBindingMode: "Immediate",
     });
     const claim = {

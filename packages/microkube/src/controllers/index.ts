@@ -47,7 +47,7 @@ import { replicationController } from "./replica-set/replication-controller.ts";
 import { statefulSetController } from "./stateful-set/stateful-set-controller.ts";
 import { ephemeralClaimController } from "./volume/ephemeral-claim-controller.ts";
 import { claimProtectionController, volumeProtectionController } from "./volume/protection-controllers.ts";
-import { type VolumeBinderOptions, volumeBinder } from "./volume/volume-binder.ts";
+import { LOCAL_PATH_PROVISIONER, type VolumeBinderOptions, volumeBinder } from "./volume/volume-binder.ts";
 
 export type { ControlLoop, ControlMeans } from "./control-loop.ts";
 export {
@@ -63,6 +63,7 @@ export {
   garbageCollector,
   horizontalPodAutoscalerController,
   jobController,
+  LOCAL_PATH_PROVISIONER,
   namespaceController,
   nodeIpamController,
   nodeLifecycleController,

@@ -14,6 +14,7 @@ import {
   type Request,
   type Result,
   type Runnable,
+  type Scope,
   type SharedCache,
   type Watch,
 } from "@fjord/kube";
@@ -53,9 +54,13 @@ export class Loop implements Runnable {
     this.#recorder = new EventRecorder({ ...means, component });
   }
 
-  /** The shared cache of a kind, with indexes that it must have. */
-  open<T extends KubeObject>(kind: Kind<T>, indexes: Readonly<Record<string, Indexer<T>>> = {}): Cache<T> {
-    const held = this.#means.caches.open(kind);
+  /** The shared cache of a kind, or of a part of its objects, with indexes that it must have. */
+  open<T extends KubeObject>(
+    kind: Kind<T>,
+    indexes: Readonly<Record<string, Indexer<T>>> = {},
+    scope: Scope = {},
+  ): Cache<T> {
+    const held = this.#means.caches.open(kind, scope);
     this.#caches.push(held as unknown as SharedCache<KubeObject>);
     for (const [name, indexer] of Object.entries(indexes)) held.cache.addIndex(name, indexer);
     return held.cache;

@@ -16,15 +16,13 @@ export function rootCaController(rootCa: string): ControlLoop {
   return (means) => {
     const loop = new Loop(means, "root-ca-certificate-publisher-controller");
     const namespaces = loop.open(Namespace);
-    const maps = loop.open(ConfigMap);
+    // Those alone: all ConfigMaps of a cluster would fill the memory.
+    const maps = loop.open(ConfigMap, {}, { fieldSelector: `metadata.name=${ROOT_CA_NAME}` });
     const data = { "ca.crt": rootCa };
     return loop.reconciles({
       sources: [
         watches(namespaces, { when: ({ type }) => type !== "delete" }),
-        watches(maps, {
-          when: ({ object }) => object.metadata.name === ROOT_CA_NAME,
-          map: ({ metadata }) => [{ name: metadata.namespace ?? "" }],
-        }),
+        watches(maps, ({ metadata }) => [{ name: metadata.namespace ?? "" }]),
       ],
       async reconcile({ name: namespace }, { signal }) {
         const owner = namespaces.get({ name: namespace });

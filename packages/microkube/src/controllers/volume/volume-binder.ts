@@ -1,4 +1,4 @@
-import type { KubeObject } from "@fjord/base";
+import { describeError, type KubeObject } from "@fjord/base";
 import {
   type Cache,
   isAlreadyExists,
@@ -28,11 +28,16 @@ const NO_PROVISIONER = "kubernetes.io/no-provisioner";
 /** How often something is said again of a claim that waits. */
 const REMIND_MS = 15_000;
 
+/** The provisioner whose volumes are folders of nodes. */
+export const LOCAL_PATH_PROVISIONER = "microkube.fjord.dev/local-path";
+
 export interface VolumeBinderOptions {
-  /** Name of the provisioner whose volumes are folders of nodes. @default "rancher.io/local-path" */
+  /** By what name classes ask for folders of nodes. @default LOCAL_PATH_PROVISIONER */
   readonly provisioner?: string;
-  /** Where those folders are. @default "/opt/local-path-provisioner" */
+  /** Where those folders are; a class may say otherwise by its parameter `nodePath`. @default "/var/lib/microkube/volumes" */
   readonly directory?: string;
+  /** A default class of this name is made where there is none of it. Absent: no class is made. */
+  readonly defaultClass?: string;
 }
 
 /** Brings claims and volumes together, and makes volumes out of folders of nodes where a class asks for it. */
@@ -50,6 +55,7 @@ export function volumeBinder(options: VolumeBinderOptions = {}): ControlLoop {
         .filter(({ status }) => status?.phase !== "Bound")
         .map(requestFor);
     return loop
+      .meanwhile((stop) => binder.makeDefaultClass(options.defaultClass, stop))
       .reconciles({
         sources: [
           watches(claims),
@@ -94,8 +100,30 @@ class VolumeBinder {
     this.#means = means;
     this.#loop = loop;
     this.#caches = caches;
-    this.#provisioner = options.provisioner ?? "rancher.io/local-path";
-    this.#directory = options.directory ?? "/opt/local-path-provisioner";
+    this.#provisioner = options.provisioner ?? LOCAL_PATH_PROVISIONER;
+    this.#directory = options.directory ?? "/var/lib/microkube/volumes";
+  }
+
+  async makeDefaultClass(name: string | undefined, signal: AbortSignal): Promise<void> {
+    if (name === undefined || this.#caches.classes.get({ name }) !== undefined) return;
+    const metadata = { name, annotations: { [DEFAULT_CLASS]: "true" } };
+    try {
+      await this.#means.client.create(
+        StorageClass,
+        {
+          apiVersion: "storage.k8s.io/v1",
+          kind: "StorageClass",
+          metadata,
+          provisioner: this.#provisioner,
+          reclaimPolicy: "Delete",
+          volumeBindingMode: "WaitForFirstConsumer",
+        },
+        { signal },
+      );
+    } catch (error) {
+      if (isAlreadyExists(error) || signal.aborted) return;
+      this.#means.logger.warn("cannot make the default storage class", { name, error: describeError(error) });
+    }
   }
 
   async bindClaim(request: Request, signal: AbortSignal): Promise<Result> {
