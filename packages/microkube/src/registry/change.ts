@@ -3,6 +3,7 @@ import type { Subresource } from "../kinds/resource-type.ts";
 import { conflict, invalid, notFound, type StatusError } from "../status-error.ts";
 import { Changed, type StoredObject } from "../store/store.ts";
 import { admissionRequest, mutate, validate } from "./admission-chain.ts";
+import { copyOf } from "./copy.ts";
 import { createObject } from "./creation.ts";
 import { manage } from "./field-ownership.ts";
 import { ensureName, ensureNamespace, uniteOwners } from "./object-rules.ts";
@@ -59,7 +60,7 @@ async function attempt(
   const old = means.read(type, current);
   const seen = await fromStored(type, old, operation.version);
   const isOtherKind = view?.read !== undefined;
-  const sent = await change.next(isOtherKind ? (view.read?.(seen) as KubeObject) : structuredClone(seen));
+  const sent = await change.next(isOtherKind ? (view.read?.(seen) as KubeObject) : copyOf(seen));
   ensureNamespace(operation, sent);
   ensureName(name, sent);
   checkPreconditions(operation, name, sent, old, current);
@@ -106,7 +107,7 @@ async function combine(
 ): Promise<KubeObject> {
   const { sent, seen, old, view, managed } = of;
   if (view?.read !== undefined) {
-    const object = structuredClone(old);
+    const object = copyOf(old);
     view.write(object, sent);
     const plain: Operation = { ...operation, version: operation.type.version };
     return manage(means, plain, old, object);
@@ -116,10 +117,10 @@ async function combine(
   const owned = managed ? sent : manage(means, operation, seen, sent);
   const whole = await toStored(means, operation, owned);
   if (view === undefined) return whole;
-  const object = structuredClone(old);
+  const object = copyOf(old);
   // Of custom resources a view changes its own part alone.
   if (means.isCustom(operation.type)) keepManagers(object, whole);
-  else object.metadata = structuredClone(whole.metadata);
+  else object.metadata = copyOf(whole.metadata);
   view.write(object, whole);
   return object;
 }
@@ -165,7 +166,7 @@ async function prepare(
 
 function statusOf(object: KubeObject): unknown {
   const { status } = object as { status?: unknown };
-  return status === undefined ? undefined : structuredClone(status);
+  return status === undefined ? undefined : copyOf(status);
 }
 
 function setOrDelete<T extends object, K extends keyof T>(target: T, key: K, value: T[K] | undefined): void {

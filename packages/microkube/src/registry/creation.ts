@@ -3,6 +3,7 @@ import type { KubeObject } from "@fjord/base";
 import { alreadyExists, badRequest, invalid, StatusError } from "../status-error.ts";
 import { Changed, type StoredObject } from "../store/store.ts";
 import { admissionRequest, mutate, validate } from "./admission-chain.ts";
+import { copyOf } from "./copy.ts";
 import { manage } from "./field-ownership.ts";
 import { ensureNamespace, generatedName, uniteOwners, wipeSystemFields } from "./object-rules.ts";
 import { contentOf } from "./object-text.ts";
@@ -36,7 +37,7 @@ export async function createObject(
   if (!generated) return attempt(means, operation, object);
   for (let left = NAME_ATTEMPTS - 1; ; left--) {
     try {
-      return await attempt(means, operation, left === 0 ? object : structuredClone(object));
+      return await attempt(means, operation, left === 0 ? object : copyOf(object));
     } catch (error) {
       if (!(error instanceof StatusError && error.reason === "AlreadyExists") || left === 0) throw error;
     }

@@ -3,6 +3,7 @@ import type { ResourceType } from "../kinds/resource-type.ts";
 import { conflict, notFound } from "../status-error.ts";
 import { Changed, type StoredObject, type StoreWrite } from "../store/store.ts";
 import { admissionRequest, mutate, validate } from "./admission-chain.ts";
+import { copyOf } from "./copy.ts";
 import { contentOf } from "./object-text.ts";
 import { keyFor, type Operation, type RegistryMeans, timestamp } from "./operation.ts";
 
@@ -85,7 +86,7 @@ function plan(type: ResourceType, old: KubeObject, options: DeleteOptions, now: 
   const held = finalizers.length > 0 || (type.strategy.finalizers?.(old) ?? []).length > 0;
   const changesFinalizers = finalizers.join() !== (old.metadata.finalizers ?? []).join();
   if (grace === undefined && !held && !changesFinalizers) return { isLast: true };
-  const marked = structuredClone(old);
+  const marked = copyOf(old);
   const { metadata } = marked;
   if (finalizers.length > 0) metadata.finalizers = finalizers;
   else delete metadata.finalizers;

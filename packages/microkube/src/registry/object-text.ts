@@ -2,6 +2,7 @@ import type { KubeObject, ObjectMeta } from "@fjord/base";
 import type { ResourceTypes } from "../cluster.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import type { StoredObject } from "../store/store.ts";
+import { copyOf } from "./copy.ts";
 
 /**
  * The text of an object as it is kept and sent. Its kind comes first, so that lists can leave it out, and its metadata
@@ -24,7 +25,7 @@ export function contentOf(
   const { storedAs } = type;
   if (storedAs !== undefined) {
     const kept = means.cluster.types.find(storedAs.group, storedAs.version, storedAs.plural);
-    const own = storedAs.toStored(structuredClone(object));
+    const own = storedAs.toStored(copyOf(object));
     if (kept !== undefined && kept !== type) return contentOf(means, kept, own, revision);
     return { json: objectText(own, String(revision)), labels: labelsOf(own), fields: none };
   }

@@ -7,6 +7,7 @@ import type { Schema } from "../schema/schema.ts";
 import { notFound, StatusError } from "../status-error.ts";
 import type { Store, StoredObject, StoreEvent } from "../store/store.ts";
 import { type Change, changeObject } from "./change.ts";
+import { copyOf } from "./copy.ts";
 import { createObject } from "./creation.ts";
 import { type Deleted, type DeleteOptions, deleteObject } from "./deletion.ts";
 import { type ListPage, type ListQuery, listObjects } from "./listing.ts";
@@ -101,7 +102,7 @@ export class Registry implements Cluster, RegistryMeans {
     object: KubeObject,
     options: CallOptions = {},
   ): Promise<KubeObject> {
-    const { object: made } = await this.createObject(operationOf(type, namespace, options), structuredClone(object));
+    const { object: made } = await this.createObject(operationOf(type, namespace, options), copyOf(object));
     return made;
   }
 
@@ -172,9 +173,9 @@ export class Registry implements Cluster, RegistryMeans {
   read(type: ResourceType, stored: StoredObject): KubeObject {
     const object = this.parse(stored);
     const { storedAs } = type;
-    if (storedAs !== undefined) return deepFreeze(storedAs.fromStored(structuredClone(object)));
+    if (storedAs !== undefined) return deepFreeze(storedAs.fromStored(copyOf(object)));
     if (!this.lacksDefaults(type, stored)) return object;
-    const filled = structuredClone(object);
+    const filled = copyOf(object);
     this.#applyDefaults(filled, type.schema(type.version) ?? {});
     return deepFreeze(filled);
   }

@@ -2,6 +2,7 @@ import type { KubeObject } from "@fjord/base";
 import { apiVersionOf } from "@fjord/base";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import type { Schema } from "../schema/schema.ts";
+import { copyOf } from "./copy.ts";
 import type { Operation, RegistryMeans } from "./operation.ts";
 
 /** Whether what is stored is, letter by letter, what a request in this version sees. */
@@ -34,7 +35,7 @@ export async function fromStored(type: ResourceType, stored: KubeObject, version
 async function convert(type: ResourceType, object: KubeObject, version: string): Promise<KubeObject> {
   const apiVersion = apiVersionOf({ group: type.group, version });
   if (type.convert === undefined) return { ...object, apiVersion };
-  return type.convert(structuredClone(object), version);
+  return type.convert(copyOf(object), version);
 }
 
 /** Whether a schema fills in anything. */

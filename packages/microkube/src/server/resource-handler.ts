@@ -216,11 +216,17 @@ export class ResourceHandler {
     const { exchange, target, type } = request;
     const options = writeOptions("UpdateOptions", exchange.query, exchange.request.headers["user-agent"]);
     const body = await exchange.body();
-    const sent = this.#read(request, body, options, sub);
+    const read = () => this.#read(request, body, options, sub);
+    let sent: KubeObject | undefined = read();
     const written = await this.#registry.changeObject(this.#operation(request, options), {
       name: target.name,
       createsIfMissing: sub === undefined && type.strategy.createsOnUpdate === true,
-      next: () => structuredClone(sent),
+      next() {
+        // Each attempt has an object of its own; nearly always there is one only.
+        const own = sent ?? read();
+        sent = undefined;
+        return own;
+      },
     });
     await this.#answer(request, written.created ? 201 : 200, written, sub);
   }
