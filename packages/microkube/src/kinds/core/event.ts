@@ -11,6 +11,7 @@ import { qualifiedName } from "../values/label.ts";
 import { dnsSubdomain, pathSegment } from "../values/name.ts";
 
 export type Event = DraftObject<IEvent>;
+const about = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"] as const;
 
 export const event = defineResource<IEvent>({
   group: "",
@@ -151,18 +152,22 @@ function validateChange(object: Event, old: Event): FieldError[] {
   return [...errors, ...immutable(object.reportingComponent, old.reportingComponent, "reportingController")];
 }
 
+/** Under the names of both groups: what is kept of an event is the same, whoever asks for it. */
 function selectableFields<T>(eventOf: (object: DraftObject<T>) => Event) {
-  const about = (field: "kind" | "namespace" | "name" | "uid" | "apiVersion" | "resourceVersion" | "fieldPath") =>
-    [`involvedObject.${field}`, (object: DraftObject<T>) => eventOf(object).involvedObject?.[field] ?? ""] as const;
-  return {
-    ...Object.fromEntries(
-      (["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"] as const).map(about),
-    ),
-    reason: (object: DraftObject<T>) => eventOf(object).reason ?? "",
-    reportingComponent: (object: DraftObject<T>) => eventOf(object).reportingComponent ?? "",
-    source: (object: DraftObject<T>) => eventOf(object).source?.component || eventOf(object).reportingComponent || "",
-    type: (object: DraftObject<T>) => eventOf(object).type ?? "",
+  type Read = (object: DraftObject<T>) => string;
+  const fields: Record<string, Read> = {
+    reason: (object) => eventOf(object).reason ?? "",
+    reportingComponent: (object) => eventOf(object).reportingComponent ?? "",
+    reportingController: (object) => eventOf(object).reportingComponent ?? "",
+    source: (object) => eventOf(object).source?.component || eventOf(object).reportingComponent || "",
+    type: (object) => eventOf(object).type ?? "",
   };
+  for (const field of about) {
+    const read: Read = (object) => eventOf(object).involvedObject?.[field] ?? "";
+    fields[`involvedObject.${field}`] = read;
+    fields[`regarding.${field}`] = read;
+  }
+  return fields;
 }
 
 function columns<T>(eventOf: (object: DraftObject<T>) => Event): KindColumn<T>[] {

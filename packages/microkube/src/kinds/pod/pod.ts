@@ -121,6 +121,7 @@ export const pod = defineResource<IPod>({
     "spec.hostNetwork": ({ spec }) => String(spec?.hostNetwork ?? false),
     "status.phase": ({ status }) => status?.phase ?? "",
     "status.podIP": ({ status }) => status?.podIPs?.[0]?.ip ?? status?.podIP ?? "",
+    "status.podIPs": ({ status }) => status?.podIPs?.[0]?.ip ?? "",
     "status.nominatedNodeName": ({ status }) => status?.nominatedNodeName ?? "",
   },
   columns: podColumns,

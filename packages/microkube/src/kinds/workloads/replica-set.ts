@@ -35,7 +35,6 @@ export const replicaSet = defineResource<IReplicaSet>({
   subresources: {
     scale: scaleView((object) => selectorText((object as DraftObject<IReplicaSet>).spec?.selector as LabelSelector)),
   },
-  selectableFields: { "status.replicas": ({ status }) => String(status?.replicas ?? 0) },
   columns: columnsOf<IReplicaSet>(
     integer("Desired", ({ spec }) => spec?.replicas ?? 0),
     integer("Current", ({ status }) => status?.replicas ?? 0),
