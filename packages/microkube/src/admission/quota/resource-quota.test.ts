@@ -74,6 +74,24 @@ describe("quotas", () => {
     assert.deepEqual(used(), { pods: "1" });
   });
 
+  it("are counted again when a controller writes what it has seen so far", async () => {
+    quota({ pods: "10" }, { pods: "0" });
+    cluster.put(pod("there"));
+    const request = await create(pod("coming"));
+    const written = structuredClone(find<ResourceQuota>(cluster, "ResourceQuota", "shop", "q")) as ResourceQuota;
+    written.status = { hard: { pods: "10" }, used: { pods: "0" } };
+    const by = (user: string) => {
+      const copy = structuredClone(written);
+      plugin.mutate(requestOf(cluster, copy, { old: written, subresource: "status", caller: { user, groups: [] } }));
+      return copy.status?.used;
+    };
+    assert.deepEqual(by("system:kube-controller-manager"), { pods: "2" });
+    assert.deepEqual(by("jane"), { pods: "0" });
+    plugin.settle(request, true);
+    cluster.put(pod("coming"));
+    assert.deepEqual(by("system:kube-controller-manager"), { pods: "2" });
+  });
+
   it("are not touched by a dry run, but say no to it", async () => {
     quota({ pods: "1" }, { pods: "0" });
     await create(pod("a"), { dryRun: true });

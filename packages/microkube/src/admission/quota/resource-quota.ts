@@ -4,21 +4,45 @@ import { findAll, typeOf } from "../../cluster-objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
 import { type Amounts, added, amounts, amountText, only, quantityTexts, surplus } from "../amount.ts";
 import { refusal } from "../refusal.ts";
+import { countUsage } from "./quota-count.ts";
 import { type QuotaEvaluator, quotaEvaluator, quotaMatches } from "./quota-evaluator.ts";
 
 interface Reservation {
+  readonly namespace: string;
   readonly quota: string;
-  readonly amounts: Amounts;
+  amounts: Amounts;
 }
+
+/** As whom quotas are counted from outside of the server. */
+const counters = ["system:kube-controller-manager", "system:serviceaccount:kube-system:resourcequota-controller"];
 
 /**
  * Keeps namespaces to their quotas. What a request will use is added to the status of every quota that it falls under
  * before the request is let through, each time to what is there by then: of many at once, exactly as many get through as
  * there is room for. What was added for a write that did not come about is taken back.
+ *
+ * A controller counts from what it has seen so far, which lacks what is let through and not yet written, or written and
+ * not yet seen. What it writes is therefore counted again here; and where another request is let through meanwhile, its
+ * write conflicts.
  */
 export class ResourceQuotaPlugin implements AdmissionPlugin {
   readonly name = "ResourceQuota";
   readonly #reserved = new WeakMap<AdmissionRequest, Reservation[]>();
+  /** Let through, and not yet written. */
+  readonly #inFlight = new Set<Reservation>();
+
+  mutate({ type, subresource, caller, object, cluster }: AdmissionRequest): void {
+    if (type.group !== "" || type.plural !== "resourcequotas" || subresource !== "status") return;
+    if (!counters.includes(caller.user) || object === undefined) return;
+    const quota = object as ResourceQuota;
+    const { name, namespace } = quota.metadata;
+    if (quota.status?.hard === undefined) return;
+    let used = countUsage(cluster, quota);
+    for (const one of this.#inFlight) {
+      if (one.quota === name && one.namespace === namespace) used = added(used, only(one.amounts, used.keys()));
+    }
+    quota.status = { ...quota.status, used: quantityTexts(used) };
+  }
 
   validate(request: AdmissionRequest): void | Promise<void> {
     const { type, namespace, operation, object, cluster } = request;
@@ -35,6 +59,7 @@ export class ResourceQuotaPlugin implements AdmissionPlugin {
     const reserved = this.#reserved.get(request);
     if (reserved === undefined) return;
     this.#reserved.delete(request);
+    for (const one of reserved) this.#inFlight.delete(one);
     if (!succeeded) void this.#giveBack(request, reserved);
   }
 
@@ -49,22 +74,31 @@ export class ResourceQuotaPlugin implements AdmissionPlugin {
     const reserved: Reservation[] = [];
     this.#reserved.set(request, reserved);
     const type = typeOf(request.cluster, "", "ResourceQuota");
+    const { cluster, namespace } = request;
     for (const { metadata } of affected) {
-      let taken: Amounts | undefined;
+      const reservation: Reservation = { namespace, quota: metadata.name ?? "", amounts: new Map() };
+      reserved.push(reservation);
+      // From before it is in the status: whoever counts in between counts it.
+      this.#inFlight.add(reservation);
       const take = (object: KubeObject) => {
         const current = object as ResourceQuota;
-        taken = additionTo(current, evaluator, request);
+        const taken = additionTo(current, evaluator, request);
+        reservation.amounts = taken ?? new Map();
         return taken === undefined ? undefined : withUsed(current, added(amounts(current.status?.used), taken));
       };
-      const quota = metadata.name ?? "";
-      await request.cluster.modify(type, request.namespace, quota, take, { subresource: "status" });
-      if (taken !== undefined) reserved.push({ quota, amounts: taken });
+      try {
+        await cluster.modify(type, namespace, reservation.quota, take, { subresource: "status" });
+      } catch (error) {
+        reservation.amounts = new Map();
+        throw error;
+      }
     }
   }
 
   async #giveBack({ cluster, namespace }: AdmissionRequest, reserved: readonly Reservation[]): Promise<void> {
     const type = typeOf(cluster, "", "ResourceQuota");
     for (const { quota, amounts: taken } of reserved) {
+      if (taken.size === 0) continue;
       const give = (object: KubeObject) => {
         const current = object as ResourceQuota;
         const used = amounts(current.status?.used);

@@ -72,7 +72,8 @@ export class WebhookPlugins {
     }
     if (outdated.size === 0 && called.length === 0) return;
     const before = structuredClone(request.object);
-    for (const plugin of this.#options.builtIn ?? []) await plugin.mutate?.(request);
+    for (const plugin of this.#options.builtIn ?? [])
+      if (plugin.name !== "ResourceQuota") await plugin.mutate?.(request);
     if (!isDeepStrictEqual(before, request.object)) for (const webhook of called) outdated.add(webhook);
     // Once more, and no third time: two webhooks could go on forever.
     for (const webhook of called) {
