@@ -27,7 +27,8 @@ const MOST_TRIES = 4;
 /** How a site is reached: dialled at one of its endpoints, or over a connection that it has parked here. */
 export class Way {
   readonly #options: WayOptions;
-  readonly #open = new Set<Duplex>();
+  /** Each with how many bytes it had given before it was of use here: a parked one may have waited through a silence. */
+  readonly #open = new Map<Duplex, number>();
   #worked: string | undefined;
   #patienceMs: number;
   #receivedBefore = 0;
@@ -39,7 +40,7 @@ export class Way {
 
   /** How many bytes have come so far, by all connections together. */
   received(): number {
-    return this.#open.values().reduce((sum, socket) => sum + bytesOf(socket), this.#receivedBefore);
+    return this.#open.entries().reduce((sum, [socket, before]) => sum + bytesOf(socket) - before, this.#receivedBefore);
   }
 
   /** Whether it is asked over connections that it opens itself. */
@@ -48,22 +49,24 @@ export class Way {
   }
 
   async connect(signal: AbortSignal): Promise<Duplex> {
-    const socket = this.tunnelled ? await this.#take(signal) : await this.#dial(signal);
-    this.#open.add(socket);
+    const { tunnelled } = this;
+    const socket = tunnelled ? await this.#take(signal) : await this.#dial(signal);
+    const before = tunnelled ? bytesOf(socket) : 0;
+    this.#open.set(socket, before);
     socket.once("close", () => {
       this.#open.delete(socket);
-      this.#receivedBefore += bytesOf(socket);
+      this.#receivedBefore += bytesOf(socket) - before;
     });
     return socket;
   }
 
   /** Those that are open now. */
   connections(): Duplex[] {
-    return [...this.#open];
+    return [...this.#open.keys()];
   }
 
   destroy(): void {
-    for (const socket of this.#open) socket.destroy();
+    for (const socket of this.#open.keys()) socket.destroy();
   }
 
   #endpoints(): readonly string[] {
