@@ -26,8 +26,8 @@ export const taintEvictionController: ControlLoop = (means) => {
   const loop = new Loop(means, "taint-eviction-controller");
   const nodes = loop.open(Node);
   const pods = loop.open(Pod, { node: byNode });
-  /** Pods that are to go, by uid. */
-  const marked = new Set<string>();
+  /** Since when pods that are to go have borne which taints, by uid. */
+  const marked = new Map<string, { readonly taints: string; readonly since: number }>();
   const isTainted = (name: string | undefined) => name !== undefined && executing(nodes.get({ name })).length > 0;
   return loop.hears(pods, { onDelete: ({ metadata }) => void marked.delete(metadata.uid ?? "") }).reconciles({
     sources: [
@@ -67,6 +67,12 @@ export const taintEvictionController: ControlLoop = (means) => {
     },
   });
 };
+
+/** When a pod began to bear the taints: when they came, or it did; people's own taints often do not say. */
+function begin(pod: Pod, taints: readonly Taint[], now: number): number {
+  const added = taints.map(({ timeAdded }) => timeOf(timeAdded) ?? now);
+  return Math.max(...added, timeOf(pod.metadata.creationTimestamp) ?? now);
+}
 
 function executing(node: Node | undefined): Taint[] {
   return (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
