@@ -52,11 +52,12 @@ export const taintEvictionController: ControlLoop = (means) => {
         return { type: "done" };
       }
       const now = means.clock.now();
-      const since = Math.max(0, ...taints.map(({ timeAdded }) => timeOf(timeAdded) ?? 0)) || now;
-      const scheduled = timeOf(pod.metadata.creationTimestamp) ?? now;
-      const left = Math.max(since, scheduled) + seconds * 1000 - now;
+      const known = marked.get(uid);
+      const text = JSON.stringify(taints);
+      const since = known?.taints === text ? known.since : begin(pod, taints, now);
+      const left = since + seconds * 1000 - now;
       if (seconds > 0 && left > 0) {
-        marked.add(uid);
+        marked.set(uid, { taints: text, since });
         return again(left);
       }
       loop.event(pod, "Normal", "TaintManagerEviction", `Marking for deletion Pod ${namespace}/${name}`);
