@@ -52,7 +52,8 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
     if (spec.signerName !== CLIENT_SIGNER) return;
     let organizations: readonly string[];
     try {
-      organizations = parseSigningRequest(Buffer.from(spec.request, "base64").toString("latin1")).subject.organizations;
+      organizations = parseSigningRequest(Buffer.from(spec.request ?? "", "base64").toString("latin1")).subject
+        .organizations;
     } catch (error) {
       throw refusal(request, `failed to parse CSR: ${(error as Error).message}`);
     }

@@ -228,10 +228,10 @@ const nodeSigners = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiser
 
 function ofSigningRequest(request: AdmissionRequest, node: string): void {
   const { spec } = request.object as CertificateSigningRequest;
-  if (!nodeSigners.includes(spec.signerName)) return;
+  if (!nodeSigners.includes(spec?.signerName)) return;
   let commonName: string;
   try {
-    commonName = parseSigningRequest(Buffer.from(spec.request, "base64").toString("latin1")).subject.commonName;
+    commonName = parseSigningRequest(Buffer.from(spec.request ?? "", "base64").toString("latin1")).subject.commonName;
   } catch (error) {
     throw refusal(request, `unable to parse csr: ${(error as Error).message}`);
   }

@@ -392,3 +392,24 @@ describe("limit ranges", () => {
     });
   });
 });
+
+describe("objects that are no good", () => {
+  it("get past what comes before validation, which tells what is wrong with them", async () => {
+    cluster.put(account());
+    cluster.put({
+      apiVersion: "v1",
+      kind: "LimitRange",
+      metadata: { name: "l", namespace: "shop" },
+      spec: { limits: [{ type: "Container", default: { cpu: "1" } }] },
+    } as KubeObject);
+    const strange = [
+      { apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "shop" } },
+      pod({ containers: undefined }),
+      pod({ containers: [{}], volumes: [{}], tolerations: [{}], initContainers: [{}] }),
+    ] as Pod[];
+    const all = [limitRanger, serviceAccount, priority, defaultTolerationSeconds, runtimeClass, podTopologyLabels];
+    for (const one of strange) {
+      for (const plugin of all) await plugin.mutate?.(requestOf(cluster, structuredClone(one)));
+    }
+  });
+});

@@ -22,7 +22,9 @@ export const serviceAccount: AdmissionPlugin = {
     if (!isFor(request, "pods") || request.operation !== "CREATE") return;
     const pod = request.object as Pod;
     if (isMirror(pod)) return checkMirror(request, pod);
-    const spec = pod.spec as PodSpec;
+    // What is missing is told by validation, which comes later.
+    pod.spec ??= { containers: [] };
+    const { spec } = pod;
     spec.serviceAccountName ||= "default";
     const account = find<ServiceAccount>(request.cluster, "ServiceAccount", request.namespace, spec.serviceAccountName);
     // Nearly always it is there: then nothing waits, not even for a turn of the event loop.
@@ -73,10 +75,10 @@ function equip({ cluster }: AdmissionRequest, spec: PodSpec, account: ServiceAcc
 
 /** Where something is mounted already, it stays. */
 export function mountToken(spec: PodSpec, newName: () => string): void {
-  const existing = spec.volumes?.find(({ name }) => name.startsWith(VOLUME))?.name;
+  const existing = spec.volumes?.find(({ name }) => name?.startsWith(VOLUME))?.name;
   const name = existing ?? newName();
   let isNeeded = false;
-  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+  for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
     if (container.volumeMounts?.some(({ mountPath }) => mountPath === MOUNT_PATH)) continue;
     container.volumeMounts = [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath: MOUNT_PATH }];
     isNeeded = true;

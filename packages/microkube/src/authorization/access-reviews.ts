@@ -18,23 +18,23 @@ type Spec = SubjectAccessReview["spec"];
 /** The reviews of authorization.k8s.io, by kind. */
 export function accessReviews(authorizer: Authorizer, roles: RoleIndex): Record<string, Review> {
   const answer = async (body: KubeObject, caller: Caller) => {
-    const { spec } = body as SubjectAccessReview;
+    const { spec = {} } = body as Partial<SubjectAccessReview>;
     const { allowed, reason } = await authorizer.authorize(caller, attributesOf(spec));
     return { ...body, status: { allowed, ...(reason !== "" && { reason }) } } as KubeObject;
   };
   return {
     async SubjectAccessReview({ body }) {
-      const { spec, metadata } = body as SubjectAccessReview;
+      const { spec = {}, metadata = {} } = body as Partial<SubjectAccessReview>;
       refuse([...specErrors(spec), ...userErrors(spec), ...metadataErrors(metadata)]);
       return answer(body, callerOf(spec));
     },
     async SelfSubjectAccessReview({ body, caller }) {
-      const { spec, metadata } = body as SubjectAccessReview;
+      const { spec = {}, metadata = {} } = body as Partial<SubjectAccessReview>;
       refuse([...specErrors(spec), ...metadataErrors(metadata)]);
       return answer(body, caller);
     },
     async LocalSubjectAccessReview({ body, namespace }) {
-      const { spec, metadata } = body as SubjectAccessReview;
+      const { spec = {}, metadata = {} } = body as Partial<SubjectAccessReview>;
       refuse([...specErrors(spec), ...userErrors(spec), ...localErrors(spec, metadata, namespace)]);
       return answer(body, callerOf(spec));
     },
