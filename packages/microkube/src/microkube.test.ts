@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { ConfigMap, Deployment, isNotFound, Namespace, Pod, ServiceAccount } from "@fjord/kube";
+import { PortTaken, StateInUse } from "./errors.ts";
+import { startMicrokube } from "./microkube.ts";
+
+function folder(t: { after(done: () => void): void }): string {
+  const path = mkdtempSync(join(tmpdir(), "fjord-microkube-"));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Waits for what controllers do, which takes moments. */
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error("it did not come about within 20 s");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test("everything is there after a restart: objects, versions, the authority", async (t) => {
+  const dataDir = folder(t);
+  const quiet = { dataDir, controllers: false, scheduler: false };
+  const first = await startMicrokube(quiet);
+  const client = first.client();
+  const object = { metadata: { name: "kept", namespace: "default" }, data: { a: "1" } };
+  const made = await client.create(ConfigMap, object);
+  await client.close();
+  await assert.rejects(startMicrokube(quiet), StateInUse);
+  await first.close();
+  assert.equal(statSync(join(dataDir, "kubeconfig")).mode & 0o077, 0);
+
+  await using second = await startMicrokube(quiet);
+  assert.equal(second.credentials.clusterCa.certificate, first.credentials.clusterCa.certificate);
+  await using again = second.client();
+  const found = await again.get(ConfigMap, { name: "kept", namespace: "default" });
+  assert.deepEqual([found.metadata.uid, found.data], [made.metadata.uid, { a: "1" }]);
+  assert.equal(found.metadata.resourceVersion, made.metadata.resourceVersion);
+});
+
+test("a port that is taken is said to be", async () => {
+  await using one = await startMicrokube({ controllers: false, scheduler: false });
+  const port = Number(new URL(one.server).port);
+  await assert.rejects(startMicrokube({ port, controllers: false, scheduler: false }), PortTaken);
+});
+
+test("several run in one process, each for itself, with controllers that look after them", async () => {
+  await using one = await startMicrokube();
+  await using other = await startMicrokube();
+  await using client = one.client();
+  await using otherClient = other.client();
+  await client.create(Namespace, { metadata: { name: "shop" } });
+  const key = { name: "default", namespace: "shop" };
+  await until(() => client.get(ServiceAccount, key).catch(ignoreMissing));
+  const labels = { app: "web" };
+  await client.create(Deployment, {
+    metadata: { name: "web", namespace: "shop" },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "nginx" }] } },
+    },
+  });
+  await until(async () => {
+    const { items } = await client.list(Pod, { namespace: "shop" });
+    return items.length === 2 ? items : undefined;
+  });
+  assert.equal(await otherClient.get(Namespace, { name: "shop" }).catch(ignoreMissing), undefined);
+  await client.delete(Namespace, { name: "shop" });
+  await until(async () => ((await client.get(Namespace, { name: "shop" }).catch(ignoreMissing)) ? undefined : true));
+});
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
