@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { createPrivateKey, sign } from "node:crypto";
 import { Agent, request as send } from "node:https";
 import { after, before, describe, it } from "node:test";
+import { der, pem, requestContent, x509Name } from "@fjord/base";
 import type { TlsConfig } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { generateKey, publicKeyOf } from "../authentication/authority.ts";
 import { type Microkube, startMicrokube } from "../microkube.ts";
 
 /*
@@ -373,6 +376,97 @@ describe("beside a real API server", { skip, timeout: 300_000 }, () => {
       spec: { selector: { matchLabels: { a: "b" } }, template: { metadata: { labels: { a: "b" } }, spec: pod().spec } },
     };
     await same("POST", "/apis/apps/v1/namespaces/warned/deployments?dryRun=All", deployment, text);
+  });
+
+  it("kubelets are kept to their own, in the same words", async () => {
+    const text = ({ code, body: { message, reason } }: Answer) => (code < 300 ? code : { code, message, reason });
+    const kubelet = as("system:node:n1");
+    const create = (path: string, object: object) => same("POST", `${path}?dryRun=All`, object, text, kubelet);
+    await create("/api/v1/nodes", { metadata: { name: "n1", labels: { "node-restriction.kubernetes.io/a": "b" } } });
+    await create("/api/v1/nodes", {
+      metadata: { name: "n1", labels: { "kubernetes.io/role": "x", "kubernetes.io/os": "linux" } },
+    });
+    await create("/api/v1/nodes", { metadata: { name: "n2" } });
+    await create("/api/v1/nodes", { metadata: { name: "n1" } });
+    await create("/api/v1/namespaces/shop/pods", pod({ nodeName: "n1" }));
+    const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+    await create(leases, { metadata: { name: "n2" } });
+    await create(leases, { metadata: { name: "n1" } });
+    for (const path of [
+      "secrets",
+      "secrets/x",
+      "configmaps/x",
+      "serviceaccounts/default",
+      "persistentvolumeclaims/x",
+      "pods",
+    ]) {
+      await same("GET", `/api/v1/namespaces/shop/${path}`, undefined, text, kubelet);
+    }
+    await same("GET", "/api/v1/nodes", undefined, text, kubelet);
+    await same("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", undefined, text, kubelet);
+  });
+
+  it("pods become the same before they are kept", async () => {
+    const pick = ({ code, body }: Answer) => {
+      const { metadata, spec } = body as { metadata: Record<string, unknown>; spec: unknown };
+      const { annotations, labels, finalizers } = metadata;
+      const named = JSON.stringify({ annotations, labels, finalizers, spec }).replaceAll(
+        /kube-api-access-\w{5}/g,
+        "kube-api-access",
+      );
+      return { code, ...JSON.parse(named) };
+    };
+    const create = (path: string, object: object) => same("POST", path, object, pick);
+    const limits = [
+      {
+        type: "Container",
+        default: { cpu: "500m" },
+        defaultRequest: { cpu: "100m", memory: "64Mi" },
+        max: { cpu: "1" },
+      },
+    ];
+    await create("/api/v1/namespaces/shop/limitranges", { ...meta("limits"), spec: { limits } });
+    const overhead = { podFixed: { cpu: "250m" } };
+    const scheduling = { nodeSelector: { a: "b" }, tolerations: [{ key: "k", operator: "Exists" }] };
+    await create("/apis/node.k8s.io/v1/runtimeclasses", { ...meta("sandbox"), handler: "h", overhead, scheduling });
+    await create("/apis/scheduling.k8s.io/v1/priorityclasses", {
+      ...meta("high"),
+      value: 1000,
+      preemptionPolicy: "Never",
+    });
+    const storage = {
+      metadata: { name: "disk", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+    };
+    await create("/apis/storage.k8s.io/v1/storageclasses", { ...storage, provisioner: "x" });
+    await create(pods("shop"), pod({ runtimeClassName: "sandbox", priorityClassName: "high" }));
+    await create(
+      pods("shop"),
+      pod({ initContainers: [{ name: "i", image: "i" }], automountServiceAccountToken: false }),
+    );
+    const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+    await create("/api/v1/namespaces/shop/persistentvolumeclaims?dryRun=All", { ...meta("data"), spec: claim });
+    await create("/api/v1/nodes?dryRun=All", meta("fresh"));
+    const text = ({ code, body: { message } }: Answer) => ({ code, message });
+    const asking = (cpu: string) => ({ containers: [{ name: "c", image: "i", resources: { limits: { cpu } } }] });
+    await same("POST", pods("shop"), pod(asking("2")), text);
+  });
+
+  it("nobody becomes a master by a certificate", async () => {
+    const text = ({ code, body: { message } }: Answer) => ({ code, message });
+    const key = createPrivateKey(await generateKey());
+    const content = requestContent(x509Name({ commonName: "x", organizations: ["system:masters"] }), publicKeyOf(key));
+    const algorithm = der.sequence(der.objectId("1.2.840.10045.4.3.2"));
+    const request = pem(
+      "CERTIFICATE REQUEST",
+      der.sequence(content, algorithm, der.bits(sign("sha256", content, key))),
+    );
+    const spec = {
+      request: Buffer.from(request).toString("base64"),
+      signerName: "kubernetes.io/kube-apiserver-client",
+      usages: ["client auth"],
+    };
+    const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All";
+    await same("POST", path, { ...meta("x"), spec }, text);
   });
 
   it("levels that are none are refused in the same words", async () => {
