@@ -51,7 +51,10 @@ function alwaysThere(properties: NonNullable<Schema["properties"]>): readonly [s
   return fields;
 }
 
-/** The same, of an object that stays as it is: the result shares with it whatever was in that form already. */
+/**
+ * Nearly the same, of an object that stays as it is: the result shares with it whatever was in that form already. An
+ * empty list that will be null is still one here: whoever sent it is told of as its manager.
+ */
 export function withEmptyFieldsSettled(value: unknown, schema: Schema): unknown {
   if (typeof value !== "object" || value === null || schema.preserveUnknown || !holdsFields(schema)) return value;
   const { properties, additionalProperties, items } = schema;
@@ -84,7 +87,7 @@ function settledFields(
     if (
       value === undefined ||
       (value === null && schema.empty !== "null") ||
-      (value !== null && isLeftOut(value, schema))
+      (value !== null && schema.empty === "dropped" && isLeftOut(value, schema))
     ) {
       delete own()[name];
       continue;

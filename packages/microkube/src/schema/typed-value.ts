@@ -142,7 +142,7 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 function setField(result: JsonObject, key: string, value: unknown, schema: Schema): void {
-  if (value !== undefined && !isLeftOut(value, schema)) put(result, key, value);
+  if (value !== undefined && !(schema.empty === "dropped" && isLeftOut(value, schema))) put(result, key, value);
 }
 
 function put(result: JsonObject, key: string, value: unknown): void {
