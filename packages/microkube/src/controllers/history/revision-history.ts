@@ -7,7 +7,7 @@ import { sameValue } from "../same-value.ts";
 import { writeFields } from "../status-writer.ts";
 import { claim } from "../workload/claim.ts";
 import type { PodTemplate } from "../workload/pod-state.ts";
-import { templateHash } from "../workload/template-hash.ts";
+import { canonical, templateHash } from "../workload/template-hash.ts";
 
 /** The template that a revision holds. */
 export function templateOf({ data }: ControllerRevision): PodTemplate {
@@ -16,9 +16,12 @@ export function templateOf({ data }: ControllerRevision): PodTemplate {
   return plain;
 }
 
-/** As a strategic merge patch that brings the template back, which is how kubectl goes back to a revision. */
+/**
+ * As a strategic merge patch that brings the template back, which is how kubectl goes back to a revision. Its fields are
+ * sorted, because servers and tools compare the very bytes.
+ */
 export function revisionData(template: PodTemplate): object {
-  return { spec: { template: { ...template, $patch: "replace" } } };
+  return JSON.parse(canonical({ spec: { template: { ...template, $patch: "replace" } } })) as object;
 }
 
 export function byRevision(revisions: readonly ControllerRevision[]): ControllerRevision[] {
