@@ -29,7 +29,12 @@ test("everything is there after a restart: objects, versions, the authority", as
   const quiet = { dataDir, controllers: false, scheduler: false };
   const first = await startMicrokube(quiet);
   const client = first.client();
-  const object = { metadata: { name: "kept", namespace: "default" }, data: { a: "1" } };
+  const object = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "kept", namespace: "default" },
+    data: { a: "1" },
+  } as const;
   const made = await client.create(ConfigMap, object);
   await client.close();
   await assert.rejects(startMicrokube(quiet), StateInUse);
@@ -55,11 +60,13 @@ test("several run in one process, each for itself, with controllers that look af
   await using other = await startMicrokube();
   await using client = one.client();
   await using otherClient = other.client();
-  await client.create(Namespace, { metadata: { name: "shop" } });
+  await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
   const key = { name: "default", namespace: "shop" };
   await until(() => client.get(ServiceAccount, key).catch(ignoreMissing));
   const labels = { app: "web" };
   await client.create(Deployment, {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
     metadata: { name: "web", namespace: "shop" },
     spec: {
       replicas: 2,

@@ -50,6 +50,12 @@ const returnsDeleted = new Set([
   "deviceclasses.resource.k8s.io",
 ]);
 
+/** What is said with every answer about kinds that have been superseded. */
+const superseded: Readonly<Record<string, string>> = {
+  "/v1/endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+  "/v1/componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+};
+
 interface Request {
   readonly exchange: Exchange;
   readonly target: ResourceTarget;
@@ -84,6 +90,8 @@ export class ResourceHandler {
     if (subresource !== "" && sub === undefined) throw pathNotFound();
     checkScope(type, target);
     checkVerb(type, sub, target);
+    const warning = superseded[`${target.group}/${target.version}/${target.resource}`];
+    if (warning !== undefined) exchange.warn(warning);
     if (sub?.type === "connect") return this.#options.connect(exchange, type, target);
     // What is answered and not kept has no other shape.
     const shapes = type.act !== undefined || sub?.type === "action" ? [] : SHAPES;
