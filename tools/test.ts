@@ -43,7 +43,8 @@ if (unit.length > 0) {
 }
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
-  status ||= (await runTestFiles(integration, { cwd: root, atATime: 2, minutes: 6 })) ? 0 : 1;
+  const passed = await runTestFiles(integration, { cwd: root, atATime: 2, minutes: 6 });
+  status ||= passed ? 0 : 1;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
 for (const reason of skipped) if (reason !== false) console.log(`Some tests were skipped: ${reason}`);
