@@ -22,8 +22,8 @@ const LATE_MS = 50;
 const PATIENT_MS = 10_000;
 /** So many questions are left open beside the newest. */
 const MOST_OVERDUE = 2;
-/** The most that a site that answers slowly is given before a question counts as asked in vain: loss is still seen soon. */
-const SLOWEST_MS = 1_200;
+/** The most that a site that answers slowly is given before a question counts as asked in vain: loss is still seen within 3 s. */
+const SLOWEST_MS = 1_000;
 
 export interface HeartbeatOptions<Report> {
   readonly means: Omit<Means, "metrics">;
