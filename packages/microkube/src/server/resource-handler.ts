@@ -2,6 +2,7 @@ import type { KubeObject } from "@fjord/base";
 import type { Caller } from "../cluster.ts";
 import type { ResourceType, Subresource } from "../kinds/resource-type.ts";
 import { readPatch } from "../patch/index.ts";
+import { admissionRequest, mutate, validate } from "../registry/admission-chain.ts";
 import {
   contextOf,
   type Operation,
@@ -322,8 +323,24 @@ export class ResourceHandler {
     const operation = this.#operation(request, options);
     const body = isRead ? undefined : this.#read(request, await exchange.body(), options, sub);
     const context = contextOf(this.#registry, operation);
-    const answer = await sub.act({ ...context, name: target.name, body });
+    const settle = body === undefined ? () => {} : await this.#admitAction(operation, target.name, body);
+    let answer: KubeObject;
+    try {
+      answer = await sub.act({ ...context, name: target.name, body });
+    } catch (error) {
+      settle(false);
+      throw error;
+    }
+    settle(true);
     await exchange.sendObject(isRead || target.verb === "update" ? 200 : 201, answer, request.form);
+  }
+
+  /** An action is a creation of what it is asked by: a token, a binding, an eviction. */
+  async #admitAction(operation: Operation, name: string, object: KubeObject): Promise<(succeeded: boolean) => void> {
+    const of = { operation: "CREATE", name, object, old: undefined } as const;
+    const request = admissionRequest(this.#registry, operation, of);
+    await mutate(this.#registry.plugins, request);
+    return await validate(this.#registry.plugins, request);
   }
 
   async #answer(

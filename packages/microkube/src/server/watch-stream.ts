@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import { prefixFor, type Registry, type Selection } from "../registry/index.ts";
@@ -45,6 +46,7 @@ export class WatchStream {
   /** What is still to be rendered, in order; undefined while nothing is. */
   #queue: Promise<void> | undefined;
   #hasEnded = false;
+  #isGathering = false;
 
   constructor(exchange: Exchange, query: WatchQuery, rendering: Rendering, means: WatchMeans) {
     this.#exchange = exchange;
@@ -171,9 +173,22 @@ export class WatchStream {
     if (this.#hasEnded || response.destroyed) return;
     const { socket } = response;
     // Chunks are made once for all watchers, where the connection takes them.
-    if (response.chunkedEncoding && socket !== null && response.headersSent) socket.write(bytes);
+    if (response.chunkedEncoding && socket !== null && response.headersSent) this.#gather(socket, bytes);
     else response.write(unframed(bytes));
     if ((socket?.writableLength ?? 0) > MOST_UNSENT) socket?.destroy();
+  }
+
+  /** What comes in one turn of the event loop goes out as one: writes that were committed together do. */
+  #gather(socket: Socket, bytes: Buffer): void {
+    if (!this.#isGathering) {
+      this.#isGathering = true;
+      socket.cork();
+      process.nextTick(() => {
+        this.#isGathering = false;
+        socket.uncork();
+      });
+    }
+    socket.write(bytes);
   }
 
   /** In a watch even refusals are events. */
