@@ -72,9 +72,7 @@ export const certificateSigningRequest = defineResource<ICertificateSigningReque
       object.status = { ...(conditions && { conditions }), ...(certificate && { certificate }) };
     }, "approval"),
     status: view((object, sent) => {
-      const kept = (object.status?.conditions ?? []).filter(({ type }) => verdicts.includes(type ?? ""));
-      const others = (sent.status?.conditions ?? []).filter(({ type }) => !verdicts.includes(type ?? ""));
-      const conditions = stamped([...kept, ...others], object.status?.conditions);
+      const conditions = stamped(sent.status?.conditions, object.status?.conditions);
       const { certificate } = sent.status ?? {};
       object.status = { ...(conditions && { conditions }), ...(certificate && { certificate }) };
     }, "status"),

@@ -209,8 +209,10 @@ export const ipAddress = defineResource<IIPAddress>({
   group,
   kind: "IPAddress",
   nameRule(name) {
+    const wrong = validateIp(name, "").map(({ detail }) => detail);
     const address = parseIp(name);
-    return address !== undefined && formatIp(address) === name ? [] : ["must be a valid IP address in canonical form"];
+    if (wrong.length > 0 || address === undefined || formatIp(address) === name) return wrong;
+    return [`must be in canonical form (${JSON.stringify(formatIp(address))})`];
   },
   validate: ({ spec }) => {
     if (spec?.parentRef === undefined) return [required("spec.parentRef")];
@@ -234,7 +236,6 @@ export const serviceCidr = defineResource<IServiceCIDR>({
   group,
   kind: "ServiceCIDR",
   hasStatus: true,
-  generation: "spec",
   validate({ spec }) {
     const ranges = spec?.cidrs ?? [];
     if (ranges.length === 0) return [required("spec.cidrs", "at least one CIDR required")];
@@ -250,6 +251,13 @@ export const serviceCidr = defineResource<IServiceCIDR>({
       ),
     ];
   },
-  validateUpdate: ({ spec }, old) => immutable(spec?.cidrs, old.spec?.cidrs, "spec.cidrs"),
+  // A second range of the other family may be added to one.
+  validateUpdate({ spec }, old) {
+    const [now, before] = [spec?.cidrs ?? [], old.spec?.cidrs ?? []];
+    if (now.length < before.length || (before.length === 2 && now.length !== 2)) {
+      return immutable(now, before, "spec.cidrs");
+    }
+    return before.flatMap((range, i) => immutable(now[i], range, `spec.cidrs[${i}]`));
+  },
   columns: columnsOf<IServiceCIDR>(text("CIDRs", ({ spec }) => (spec?.cidrs ?? []).join(","))),
 });

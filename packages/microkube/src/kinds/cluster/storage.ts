@@ -9,7 +9,7 @@ import { duplicate, forbiddenField, invalidField, notSupported, required } from 
 import { boolean, columnsOf, integer, nameColumn, orNone, orUnset, text } from "../columns.ts";
 import { type DraftObject, defineResource, type KindDefinition } from "../kind.ts";
 import { validateDriverName } from "../pod/volumes.ts";
-import { immutable, sameMeaning } from "../values/equality.ts";
+import { immutable, immutableText, sameMeaning } from "../values/equality.ts";
 import { qualifiedName } from "../values/label.ts";
 import { type LabelSelector, validateLabelSelector } from "../values/label-selector.ts";
 import { dnsSubdomain } from "../values/name.ts";
@@ -89,7 +89,15 @@ const volumeAttachment = defineResource<IVolumeAttachment>({
   kind: "VolumeAttachment",
   hasStatus: true,
   validate: validateAttachment,
-  validateUpdate: (object, old) => [...validateAttachment(object), ...immutable(object.spec, old.spec, "spec")],
+  validateUpdate(object, old) {
+    const errors = validateAttachment(object);
+    if (sameMeaning(object.spec, old.spec)) return errors;
+    const { attacher = "", source = {}, nodeName = "" } = object.spec ?? {};
+    const { persistentVolumeName = null, inlineVolumeSpec = null } = source;
+    const inner = { PersistentVolumeName: persistentVolumeName, InlineVolumeSpec: inlineVolumeSpec };
+    const value = { Attacher: attacher, Source: inner, NodeName: nodeName };
+    return [...errors, invalidField("spec", value, immutableText)];
+  },
   columns: columnsOf<IVolumeAttachment>(
     { ...text<IVolumeAttachment>("Attacher", ({ spec }) => spec?.attacher ?? ""), format: "name" },
     text("PV", ({ spec }) => spec?.source?.persistentVolumeName ?? ""),

@@ -21,6 +21,8 @@ export const namespace = defineResource<INamespace>({
     object.status.phase ??= "Active";
   },
   prepareCreate(object) {
+    // A generated name is known only now.
+    object.metadata.labels = { ...object.metadata.labels, [nameLabel]: object.metadata.name ?? "" };
     object.status = { phase: "Active" };
     object.spec ??= {};
     object.spec.finalizers ??= [];

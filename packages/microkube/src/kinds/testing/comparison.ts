@@ -28,7 +28,7 @@ function plain(object: KubeObject): unknown {
   return copy;
 }
 
-const protection = ["kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"];
+const protection = ["pvc", "pv", "vac"].map((one) => `kubernetes.io/${one}-protection`);
 
 function withoutAdmission(spec: Record<string, unknown>): void {
   for (const field of ["serviceAccount", "serviceAccountName", "priority", "preemptionPolicy"]) delete spec[field];

@@ -7,8 +7,8 @@ export type Method = Parameters<KubeClient["raw"]>[0];
 
 interface Kept extends AsyncDisposable {
   readonly object: KubeObject;
-  /** Its row of a table: names of columns and what is in them. */
-  cells(): Promise<Record<string, unknown>>;
+  /** Its row of a table, by columns, and the object as it was then. */
+  row(): Promise<{ cells: Record<string, unknown>; object: KubeObject }>;
   /** What a merge patch would make of it; nothing is changed. */
   change(patch: Record<string, unknown>): Promise<Outcome>;
 }
@@ -37,7 +37,7 @@ export class RealServer {
     const path = `${pathOf(type)}/${kept.metadata.name}`;
     return {
       object: kept,
-      cells: () => this.#cells(path),
+      row: () => this.#row(path),
       change: (patch) => this.#send("PATCH", `${path}?dryRun=All`, patch, "application/merge-patch+json"),
       [Symbol.asyncDispose]: async () => {
         await this.#send("DELETE", path, { gracePeriodSeconds: 0, propagationPolicy: "Background" });
@@ -63,11 +63,13 @@ export class RealServer {
     }
   }
 
-  async #cells(path: string): Promise<Record<string, unknown>> {
+  async #row(path: string): Promise<{ cells: Record<string, unknown>; object: KubeObject }> {
     const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
-    const response = await this.#client.raw("GET", path, { headers });
+    const response = await this.#client.raw("GET", `${path}?includeObject=Object`, { headers });
     const { columnDefinitions, rows } = JSON.parse(response.body.toString()) as Table;
-    return rowOf(columnDefinitions, rows[0]?.cells ?? []);
+    const [row] = rows;
+    if (row === undefined) throw new Error(`no row for ${path}`);
+    return { cells: rowOf(columnDefinitions, row.cells), object: row.object };
   }
 
   async #send(
@@ -89,7 +91,7 @@ export class RealServer {
 
 interface Table {
   readonly columnDefinitions: { name: string; type: string; format: string; priority: number }[];
-  readonly rows: { cells: unknown[] }[];
+  readonly rows: { cells: unknown[]; object: KubeObject }[];
 }
 
 /** Cells by what their column is; ages in seconds are of the moment. */

@@ -10,6 +10,8 @@ const momentary = new Set([
   "deletionTimestamp",
   "managedFields",
   "lastTransitionTime",
+  "lastUpdateTime",
+  "authentication.kubernetes.io/credential-id",
   "disruptedPods",
 ]);
 

@@ -23,6 +23,16 @@ const binding = (name: string, node: string, kind = "Node") => ({
   target: { kind, name: node },
 });
 const eviction = (name: string) => ({ apiVersion: "policy/v1", kind: "Eviction", metadata: { name } });
+const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+/** Of a key that nobody has any more. */
+const request =
+  "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIWE1IOENBUUF3SFRFTk1Bc0dBMVVFQXd3RWFtRnVaVEVNTUFvR0ExVUVDZ3dEWkdWMk1Ga3dFd1lIS29aSQp6ajBDQVFZSUtvWkl6ajBEQVFjRFFnQUVtYjJqc2kzNEVsc1hOVDZZK0RzUXNRcUl5YlJXWm54dm03WTY2VHMxCklOV0VLaUd2OVE2NW02bUd6dFB3NHBMZlA3TE5kaXM0RlFqN0dROXQ4L2pLTzZBQU1Bb0dDQ3FHU000OUJBTUMKQTBnQU1FVUNJQUVseHBmNC9PWklWd2wvWGxNMFFiSDFvTzRoZVRBd2kzU2FheEp5UjBiR0FpRUFteUZsRzBXYgpsSWtQdVpQUFRMakhXc25RZzdaeEk1TDd3dzUzVTZvbmxwZz0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==";
+const signingRequest = (name: string, spec: Record<string, unknown>) => ({
+  apiVersion: "certificates.k8s.io/v1",
+  kind: "CertificateSigningRequest",
+  metadata: { name },
+  spec,
+});
 const running = { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } };
 
 export const sessions: readonly Session[] = [
@@ -350,6 +360,114 @@ export const sessions: readonly Session[] = [
       ["PATCH", "/apis/batch/v1/namespaces/default/jobs/j", { spec: { completions: 3 } }, merge],
       ["PATCH", "/apis/batch/v1/namespaces/default/jobs/j", { spec: { parallelism: 3, suspend: true } }, merge],
       ["PATCH", "/apis/batch/v1/namespaces/default/jobs/j/status", { status: { active: -1, ready: 3 } }, merge],
+    ],
+  },
+  {
+    about: "a certificate is asked for and approved",
+    steps: [
+      ["POST", requests, signingRequest("c", { request, usages: ["client auth"], signerName: "a.b/c" })],
+      [
+        "POST",
+        requests,
+        signingRequest("d", { request: "eA==", usages: ["x", "x"], signerName: "a", expirationSeconds: 3 }),
+      ],
+      ["POST", requests, signingRequest("d", { request, signerName: "kubernetes.io/legacy-unknown" })],
+      ["PATCH", `${requests}/c`, { spec: { usages: ["server auth"] } }, merge],
+      ["PATCH", `${requests}/c/status`, { status: { conditions: [{ type: "Approved", status: "True" }] } }, merge],
+      ["PATCH", `${requests}/c/approval`, { status: { conditions: [{ type: "Approved", status: "False" }] } }, merge],
+      [
+        "PATCH",
+        `${requests}/c/approval`,
+        { status: { conditions: [{ type: "Approved", status: "True", reason: "R", message: "m" }] } },
+        merge,
+      ],
+      ["PATCH", `${requests}/c/approval`, { status: { conditions: [] } }, merge],
+      ["PATCH", `${requests}/c/approval`, { status: { certificate: "eA==" } }, merge],
+    ],
+  },
+  {
+    about: "tokens are asked for with too short a life",
+    steps: [
+      [
+        "POST",
+        `${core}/serviceaccounts/default/token`,
+        { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 5 } },
+      ],
+      [
+        "POST",
+        `${core}/serviceaccounts/nobody/token`,
+        { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+      ],
+    ],
+  },
+  {
+    about: "states of volumes, nodes and quotas",
+    steps: [
+      ["POST", "/api/v1/nodes", { metadata: { name: "n" }, status: { capacity: { cpu: "2" } } }],
+      [
+        "PATCH",
+        "/api/v1/nodes/n/status",
+        { status: { addresses: [{ type: "InternalIP", address: "1.2.3.4" }], capacity: { cpu: "-1" } } },
+        merge,
+      ],
+      [
+        "PATCH",
+        "/api/v1/nodes/n/status",
+        {
+          status: {
+            addresses: [{ type: "InternalIP", address: "1.2.3.4" }],
+            conditions: [{ type: "Ready", status: "True" }],
+          },
+        },
+        merge,
+      ],
+      ["PATCH", "/api/v1/nodes/n", { status: { capacity: { cpu: "9" } }, spec: { unschedulable: true } }, merge],
+      ["POST", `${core}/resourcequotas`, { metadata: { name: "q" }, spec: { hard: { pods: "100" } } }],
+      [
+        "PATCH",
+        `${core}/resourcequotas/q/status`,
+        { status: { hard: { pods: "100" }, used: { pods: "1", x: "-1" } } },
+        merge,
+      ],
+      ["PATCH", `${core}/resourcequotas/q/status`, { status: { hard: { pods: "100" }, used: { pods: "1" } } }, merge],
+      [
+        "POST",
+        `${core}/persistentvolumeclaims`,
+        {
+          metadata: { name: "claim" },
+          spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+        },
+      ],
+      [
+        "PATCH",
+        `${core}/persistentvolumeclaims/claim/status`,
+        { status: { phase: "Bound", capacity: { storage: "1024Mi" }, accessModes: ["ReadWriteOnce"] } },
+        merge,
+      ],
+      [
+        "PATCH",
+        `${core}/persistentvolumeclaims/claim`,
+        { spec: { resources: { requests: { storage: "1Mi" } } } },
+        merge,
+      ],
+      [
+        "POST",
+        "/apis/apps/v1/namespaces/default/statefulsets",
+        {
+          metadata: { name: "s" },
+          spec: {
+            selector: { matchLabels: { a: "b" } },
+            template: { metadata: { labels: { a: "b" } }, spec: { containers: [container] } },
+          },
+        },
+      ],
+      [
+        "PATCH",
+        "/apis/apps/v1/namespaces/default/statefulsets/s/status",
+        { status: { replicas: 1, readyReplicas: 2, currentReplicas: -1 } },
+        merge,
+      ],
+      ["GET", "/apis/apps/v1/namespaces/default/statefulsets/s/scale"],
     ],
   },
 ];

@@ -302,4 +302,78 @@ export const clusterCases: KindCase[] = [
     plain: named("t", { template: { spec: { containers: [{ name: "a", image: "b" }] } } }),
     bad: named("t"),
   }),
+  ...casesOf("admissionregistration.k8s.io", "MutatingWebhookConfiguration", {
+    plain: [
+      named("w", {
+        webhooks: [
+          {
+            name: "a.b.c",
+            sideEffects: "None",
+            admissionReviewVersions: ["v1"],
+            clientConfig: { service: { name: "s", namespace: "n" } },
+          },
+        ],
+      }),
+      { webhooks: [] },
+      { metadata: { labels: { a: "b" } } },
+    ],
+  }),
+  ...casesOf("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", {
+    plain: [
+      of({
+        matchConstraints: {
+          resourceRules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] }],
+        },
+        validations: [{ expression: "true" }],
+      }),
+      { spec: { failurePolicy: "Ignore" } },
+    ],
+    bad: of({
+      failurePolicy: "X",
+      paramKind: {},
+      matchConstraints: { matchPolicy: "X", resourceRules: [{}] },
+      validations: [{ expression: " " }],
+    }),
+    empty: of({}),
+  }),
+  ...casesOf("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", {
+    plain: [of({ policyName: "p" }), { spec: { policyName: "q" } }],
+  }),
+  ...casesOf("apiregistration.k8s.io", "APIService", {
+    plain: [
+      named("v1.a.b", {
+        spec: {
+          group: "a.b",
+          version: "v1",
+          groupPriorityMinimum: 10,
+          versionPriority: 10,
+          service: { name: "s", namespace: "n" },
+          insecureSkipTLSVerify: true,
+        },
+      }),
+      { spec: { versionPriority: 0 } },
+    ],
+    bad: named("x", { spec: { group: "A", version: "V", service: {} } }),
+  }),
+  ...casesOf("storage.k8s.io", "VolumeAttachment", {
+    plain: [of({ attacher: "a.b", nodeName: "n", source: { persistentVolumeName: "v" } }), { spec: { nodeName: "m" } }],
+    bad: of({ attacher: "A B", nodeName: "A", source: {} }),
+  }),
+  ...casesOf("storage.k8s.io", "VolumeAttributesClass", {
+    plain: [named("v", { driverName: "a.b", parameters: { a: "b" } }), { parameters: { a: "c" } }],
+    bad: named("v"),
+  }),
+  ...casesOf("storage.k8s.io", "CSIStorageCapacity", {
+    plain: [named("v", { storageClassName: "s", capacity: "1000Mi" }), { storageClassName: "t" }],
+    bad: named("v", { storageClassName: "A", nodeTopology: { matchLabels: { "/": "" } } }),
+  }),
+  ...casesOf("networking.k8s.io", "ServiceCIDR", {
+    plain: [of({ cidrs: ["10.9.0.0/16"] }), { spec: { cidrs: ["10.8.0.0/16"] } }],
+    bad: of({ cidrs: ["10.9.0.1/16"] }),
+    empty: of({}),
+  }),
+  ...casesOf("networking.k8s.io", "IPAddress", {
+    plain: of({ parentRef: { resource: "services", name: "s", namespace: "n" } }, "10.9.8.7"),
+    bad: of({}, "10.9.8"),
+  }),
 ];
