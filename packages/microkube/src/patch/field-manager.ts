@@ -99,7 +99,8 @@ function recordUpdate(
   takeFrom(managers, changed, changes.removed);
   const set = withoutOwnFields(changed);
   if (set.empty) return;
-  const manager = { ...managerOf(by, "Update"), set, time: by.time };
+  // The real server keeps no time of who scales.
+  const manager = { ...managerOf(by, "Update"), set, time: by.subresource === "scale" ? undefined : by.time };
   const identity = identityOf(manager);
   const before = managers.get(identity);
   managers.set(identity, before === undefined ? manager : { ...manager, set: set.union(before.set) });

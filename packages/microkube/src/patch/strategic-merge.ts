@@ -88,7 +88,11 @@ const strategies = (schema: Schema | undefined): string[] => schema?.patchStrate
 
 /** What a patch adds where nothing was: without nulls and directives; undefined if there is nothing left of it. */
 function withoutDirectives(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDirectives).filter((one) => one !== undefined);
+  if (Array.isArray(value)) {
+    // One that says only what to do with the others is no element.
+    const elements = value.filter((one) => !isObject(one) || !Object.keys(one).every((key) => key === PATCH) || Object.keys(one).length === 0);
+    return elements.map(withoutDirectives).filter((one) => one !== undefined);
+  }
   if (!isObject(value)) return value;
   if (value[PATCH] === "delete") return undefined;
   const result: JsonObject = {};

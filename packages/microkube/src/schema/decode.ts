@@ -7,7 +7,7 @@ import { badRequest, invalid, StatusError } from "../status-error.ts";
 import { type ParsedBody, parseJson, parseYaml } from "./body.ts";
 import type { GoTypes } from "./go-types.ts";
 import type { Schema, Schemas } from "./schema.ts";
-import { readTyped } from "./typed-value.ts";
+import { readTyped, readUnstructured } from "./typed-value.ts";
 
 export type FieldValidation = "Strict" | "Warn" | "Ignore";
 
@@ -105,8 +105,9 @@ export class Decoder {
     const whole = kind === "strategic" ? { ...(value as object), ...head } : ((value ?? {}) as Record<string, unknown>);
     const strange = this.#strangeKind(kindOf(whole, expected), expected);
     if (strange !== undefined) throw refuse(strange);
+    const read = kind === "json" || kind === "merge" ? readTyped : readUnstructured;
     // The server reads the result of the patch as it wrote it: in alphabetical order.
-    const { value: typed, error, strict: unknown } = readTyped(sorted(whole), target.schema, this.#types);
+    const { value: typed, error, strict: unknown } = read(sorted(whole), target.schema, this.#types);
     if (error !== undefined) throw refuse(error);
     const all = fieldValidation === "Ignore" ? [] : [...strict, ...unknown];
     if (fieldValidation === "Strict" && all.length > 0) throw refuse(`strict decoding error: ${all.join(", ")}`);

@@ -15,7 +15,15 @@ export interface TypedValue {
 
 /** Reads a value as Kubernetes reads JSON into its own types. `keys` tells of duplicates, where there are some. */
 export function readTyped(value: unknown, schema: Schema, types: GoTypes, keys?: WrittenKeys): TypedValue {
-  const reader = new TypedReader(types, keys);
+  return readBy(new TypedReader(types, keys), value, schema);
+}
+
+/** The same, with the words that the server has for a value that was JSON no more when it was found to be wrong. */
+export function readUnstructured(value: unknown, schema: Schema, types: GoTypes): TypedValue {
+  return readBy(new UnstructuredReader(types, undefined), value, schema);
+}
+
+function readBy(reader: TypedReader, value: unknown, schema: Schema): TypedValue {
   const typed = reader.read(value, schema);
   return { value: typed, strict: [...reader.strict], ...(reader.error !== undefined && { error: reader.error }) };
 }
@@ -45,19 +53,19 @@ class TypedReader {
     if (schema.type === "any" || schema.preserveUnknown) return value === null ? undefined : value;
     if (value === null || value === undefined) return undefined;
     if (schema.type === "array") return this.#list(value, schema);
-    if (schema.additionalProperties !== undefined) return this.#map(value, schema.additionalProperties);
+    if (schema.additionalProperties !== undefined) return this.#map(value, schema);
     if (schema.type === "object") return this.#struct(value, schema);
     try {
       return canonicalScalar(value, schema);
     } catch (error) {
-      if (error instanceof WrongType) this.#wrong(error);
+      if (error instanceof WrongType) this.#wrong(error, value, schema);
       else this.error ??= (error as Error).message;
       return undefined;
     }
   }
 
   #struct(value: unknown, schema: Schema): unknown {
-    if (!isObject(value)) return this.#wrong(new WrongType(value));
+    if (!isObject(value)) return this.#wrong(new WrongType(value), value, schema);
     const properties = schema.properties ?? {};
     const result: JsonObject = {};
     const frame = { struct: schema.name ?? "", field: "", depth: 0 };
@@ -79,8 +87,9 @@ class TypedReader {
     return result;
   }
 
-  #map(value: unknown, schema: Schema): unknown {
-    if (!isObject(value)) return this.#wrong(new WrongType(value));
+  #map(value: unknown, of: Schema): unknown {
+    if (!isObject(value)) return this.#wrong(new WrongType(value), value, of);
+    const schema = of.additionalProperties ?? {};
     const result: JsonObject = {};
     this.#deeper(1);
     const seen = this.#keys?.has(value) ? new Set<string>() : undefined;
@@ -95,8 +104,9 @@ class TypedReader {
     return result;
   }
 
-  #list(value: unknown, { items = {} }: Schema): unknown {
-    if (!Array.isArray(value)) return this.#wrong(new WrongType(value));
+  #list(value: unknown, schema: Schema): unknown {
+    if (!Array.isArray(value)) return this.#wrong(new WrongType(value), value, schema);
+    const { items = {} } = schema;
     this.#deeper(1);
     const result = value.map((one, index) => {
       this.#path.push(index);
@@ -122,9 +132,12 @@ class TypedReader {
     this.strict.add(`${what} ${JSON.stringify(path)}`);
   }
 
-  /** Only the first counts, and only then are Go's names looked up. */
-  #wrong({ sent, wanted }: WrongType): undefined {
-    if (this.error !== undefined) return;
+  /** Only the first counts. */
+  #wrong(error: WrongType, value: unknown, schema: Schema): undefined {
+    this.error ??= this.complaint(error, value, schema);
+  }
+
+  protected complaint({ sent, wanted }: WrongType, _value: unknown, _schema: Schema): string {
     const steps = this.#frames.flatMap(({ struct, field }) => [
       ...(this.#types.field(struct, field)?.through ?? []),
       field,
@@ -133,8 +146,27 @@ class TypedReader {
     let type = this.#types.field(struct, field)?.type ?? "";
     for (let step = 0; step < depth; step++) type = this.#types.element(type);
     const place = `${lastOf(struct)}.${steps.join(".")}`;
-    this.error = `json: cannot unmarshal ${sent} into Go struct field ${place} of type ${wanted ?? printedType(type)}`;
+    return `json: cannot unmarshal ${sent} into Go struct field ${place} of type ${wanted ?? printedType(type)}`;
   }
+}
+
+class UnstructuredReader extends TypedReader {
+  protected override complaint(error: WrongType, value: unknown, schema: Schema): string {
+    const { type, format, additionalProperties } = schema;
+    const sent = goKind(value);
+    if (type === "array") return `cannot restore slice from ${sent}`;
+    if (additionalProperties !== undefined) return `cannot restore map from ${sent}`;
+    if (type === "object") return `cannot restore struct from: ${sent}`;
+    if (error.wanted !== undefined) return `json: cannot unmarshal ${error.sent} into Go value of type ${error.wanted}`;
+    const wanted = type === "integer" ? (format ?? "int64") : type === "boolean" ? "bool" : (type ?? "");
+    return sent === "string" ? `unrecognized type: ${wanted}` : `cannot convert ${sent} to ${wanted}`;
+  }
+}
+
+function goKind(value: unknown): string {
+  if (Array.isArray(value)) return "slice";
+  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
+  return typeof value === "object" ? "map" : typeof value === "boolean" ? "bool" : typeof value;
 }
 
 function isObject(value: unknown): value is JsonObject {
