@@ -47,6 +47,11 @@ test("obeys directives", () => {
   assert.deepEqual(merged({ metadata: { $retainKeys: ["name"], name: "p" } }).metadata, { name: "p" });
 });
 
+test("takes a directive for no element where there was no list before", () => {
+  const status = strategicMerge({}, { status: { podIPs: [{ ip: "10.0.0.1" }, { $patch: "replace" }] } }, schema);
+  assert.deepEqual(status, { status: { podIPs: [{ ip: "10.0.0.1" }] } });
+});
+
 test("says what is wrong with a patch", () => {
   const wrong: [JsonObject, string][] = [
     [{ $patch: "bad" }, "unknown patch type: bad in map: map[$patch:bad]"],

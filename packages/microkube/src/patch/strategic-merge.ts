@@ -90,7 +90,8 @@ const strategies = (schema: Schema | undefined): string[] => schema?.patchStrate
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
     // One that says only what to do with the others is no element.
-    const elements = value.filter((one) => !isObject(one) || !Object.keys(one).every((key) => key === PATCH) || Object.keys(one).length === 0);
+    const isDirective = (one: unknown) => isObject(one) && Object.hasOwn(one, PATCH) && Object.keys(one).length === 1;
+    const elements = value.filter((one) => !isDirective(one));
     return elements.map(withoutDirectives).filter((one) => one !== undefined);
   }
   if (!isObject(value)) return value;
