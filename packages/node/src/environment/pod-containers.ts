@@ -10,6 +10,12 @@ export function allContainers(pod: Pod): Container[] {
   return [...initContainers, ...containers, ...(ephemeralContainers as Container[])];
 }
 
+/** Those that a pod begins with: ephemeral ones join it later, each for itself. */
+export function firstContainers(pod: Pod): Container[] {
+  const { initContainers = [], containers = [] } = pod.spec ?? {};
+  return [...initContainers, ...containers];
+}
+
 /** A container of any sort by its name. */
 export function findContainer(pod: Pod, name: string): Container | undefined {
   return allContainers(pod).find((container) => container.name === name);

@@ -84,6 +84,15 @@ test("pull secrets that are not there are told of, also where the image is", asy
   assert.equal(bench.status("web").phase, "Running");
 });
 
+test("a pod that asks for what the node does not count runs, and is told so", async () => {
+  await using bench = await PodBench.start();
+  const resources = { requests: { "example.com/gpu": "1" } };
+  await bench.run(newPod("web", { containers: [{ name: "web", image: "web:1", resources }] }));
+  const { type, message } = bench.events.find(({ reason }) => reason === "RuntimeLimited") ?? {};
+  assert.deepEqual([type, message], ["Warning", "This node has no example.com/gpu to give, and does not count it."]);
+  assert.equal(bench.status("web").phase, "Running");
+});
+
 test("where the cluster's DNS is not known, pods that count on it are told", async () => {
   await using bench = await PodBench.start();
   Object.assign(bench.settings, { clusterDns: [] });

@@ -503,6 +503,38 @@ test("an ephemeral container joins a running pod and is never restarted", async 
   assert.equal(bench.status("web").phase, "Running");
 });
 
+test("an ephemeral container that cannot be honoured does not start, says why once, and leaves its pod alone", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  bench.runtime.judgeEphemeral = (_, { name }) => ({
+    objections: name === "debug" ? ["no SELinux here", "no privileges here"] : [],
+    notes: ["no profiles here"],
+  });
+  const devices = { volumeDevices: [{ name: "disk", devicePath: "/dev/x" }] };
+  const ephemeralContainers = [{ name: "debug" }, { name: "raw", ...devices }, { name: "shell" }];
+  await bench.run(newPod("web", { ephemeralContainers }));
+  const states = () => bench.status("web").ephemeralContainerStatuses?.map(({ state }) => state) ?? [];
+  assert.deepEqual(states()[0]?.waiting, {
+    reason: "RuntimeUnsupported",
+    message: "no SELinux here; no privileges here",
+  });
+  assert.equal(states()[1]?.waiting?.reason, "RuntimeUnsupported");
+  assert.ok(states()[2]?.running);
+  await bench.advance(900);
+  const told = (path: string) => bench.events.filter(({ fieldPath }) => fieldPath === path);
+  assert.deepEqual(
+    told("spec.ephemeralContainers{debug}").map(({ type, reason, message }) => [type, reason, message]),
+    [["Warning", "RuntimeUnsupported", "no SELinux here; no privileges here"]],
+  );
+  assert.deepEqual(
+    told("spec.ephemeralContainers{shell}").map(({ reason }) => reason),
+    ["Created", "Started", "RuntimeLimited"],
+  );
+  assert.ok(!bench.runtime.calls.some((call) => /createContainer (debug|raw)/.test(call)));
+  assert.ok(bench.runtime.running("web"));
+  assert.equal(bench.status("web").phase, "Running");
+});
+
 test("volumes that cannot be made are told of and tried again", async () => {
   await using bench = await PodBench.start();
   bench.api.volumeFailures.push(new Error('MountVolume.SetUp failed for volume "v" : no such ConfigMap'));

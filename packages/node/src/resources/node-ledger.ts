@@ -14,7 +14,7 @@ export interface NodeLedgerOptions {
   readonly nodeName: string;
   /** Absent: selectors are not looked at. */
   readonly labels?: () => Readonly<Record<string, string>>;
-  /** Processors in thousandths, everything else in its unit. What is not named is not counted. */
+  /** Processors in thousandths, everything else in its unit. What is not named is not counted, but huge pages. */
   readonly allocatable: () => Readonly<Record<string, number>>;
   /** Kernel settings beyond the safe ones that pods may have. */
   readonly allowedSysctls?: readonly string[];
@@ -68,12 +68,24 @@ export class NodeLedger {
     return true;
   }
 
+  /**
+   * Extended resources (`example.com/gpu`) that the pod asks for and the node does not have. As at Kubernetes' own
+   * kubelet they hinder no pod: they may be the whole cluster's, of which only its scheduler knows.
+   */
+  uncounted(pod: Pod): string[] {
+    const allocatable = this.#options.allocatable();
+    return [...wholeAmounts(podRequests(pod))].flatMap(([resource, requested]) =>
+      isExtended(resource) && requested > 0 && allocatable[resource] === undefined ? [resource] : [],
+    );
+  }
+
   /** The resource of which the pod asks for more than is left beside the others. */
   shortage(pod: Pod): { resource: string; requested: number; used: number; capacity: number } | undefined {
     const own = this.#entries.get(pod.metadata.uid ?? "")?.requests;
     const allocatable = this.#options.allocatable();
     for (const [resource, requested] of wholeAmounts(podRequests(pod))) {
-      const capacity = allocatable[resource];
+      // Pages of a size that the machine does not have are none; of what else is not named, nothing is known.
+      const capacity = allocatable[resource] ?? (resource.startsWith("hugepages-") ? 0 : undefined);
       const used = (this.#used.get(resource) ?? 0) - (own?.get(resource) ?? 0);
       if (capacity !== undefined && requested > 0 && used + requested > capacity) {
         return { resource, requested, used, capacity };
@@ -137,6 +149,11 @@ function outOf(shortage: { resource: string; requested: number; used: number; ca
   const { resource, requested, used, capacity } = shortage;
   const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
   return { reason: `OutOf${resource}`, message: `Node didn't have enough resource: ${resource}, ${amounts}` };
+}
+
+/** Whether a resource is none of Kubernetes' own, whose names have no domain, or Kubernetes'. */
+function isExtended(resource: string): boolean {
+  return resource.includes("/") && !resource.includes("kubernetes.io/");
 }
 
 function wholeAmounts(amounts: ResourceAmounts): ReadonlyMap<string, number> {

@@ -130,6 +130,21 @@ describe("a node's room", () => {
     assert.equal(room.admit(named("a", { nodeSelector: { zone: "a" } })), undefined);
     assert.equal(room.admit(named("b", { nodeSelector: { zone: "b" } }))?.reason, "NodeAffinity");
   });
+  test("has no pages of a size that the machine does not have", () => {
+    const resources = { requests: { "hugepages-1Gi": "1Gi" } };
+    const refusal = ledger().admit(named("a", { containers: [{ name: "c", resources }] }));
+    assert.equal(refusal?.reason, "OutOfhugepages-1Gi");
+  });
+  test("does not hinder who asks for extended resources that the node does not have, but they can be told", () => {
+    const resources = { requests: { "example.com/gpu": "1", "example.com/none": "0", cpu: "1" } };
+    const asking = named("a", { containers: [{ name: "c", resources }] });
+    const room = ledger();
+    assert.equal(room.admit(asking), undefined);
+    assert.deepEqual(room.uncounted(asking), ["example.com/gpu"]);
+    const having = new NodeLedger({ nodeName: "n", allocatable: () => ({ "example.com/gpu": 0 }) });
+    assert.deepEqual(having.uncounted(asking), []);
+    assert.equal(having.admit(asking)?.reason, "OutOfexample.com/gpu");
+  });
   test("is not for other systems, nor for kernel settings that would be noticed outside", () => {
     assert.equal(ledger().admit(named("a", { os: { name: "windows" } }))?.reason, "PodOSNotSupported");
     const sysctls = [{ name: "kernel/msgmax", value: "1" }];

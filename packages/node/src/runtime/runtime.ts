@@ -6,6 +6,16 @@ import type { ImageStore } from "./images.ts";
 import type { ContainerResources } from "./resources.ts";
 import type { ContainerStats, SandboxStats } from "./stats.ts";
 
+type Container = NonNullable<Pod["spec"]>["containers"][number];
+
+/** What a runtime has to say before something starts. */
+export interface Verdict {
+  /** What cannot be honoured: it does not start unless this is empty. */
+  readonly objections: readonly string[];
+  /** What is honoured less than asked for. */
+  readonly notes: readonly string[];
+}
+
 /** Names a pod to a runtime. The uid alone identifies it: names are used again. */
 export interface PodIdentity {
   readonly uid: string;
@@ -25,10 +35,15 @@ export interface Runtime {
   /** Whether pods can be started now. Throws where the runtime does not answer. */
   health(signal?: AbortSignal): Promise<RuntimeHealth>;
 
-  /** What of the pod this runtime cannot honour, a sentence for each; the pod is refused unless this is empty. Pure. */
+  /**
+   * What of the pod this runtime cannot honour, a sentence for each; the pod is refused unless this is empty. Ephemeral
+   * containers are left to `judgeEphemeral`. Pure.
+   */
   objections(pod: Pod): string[];
   /** What of the pod is honoured less than it asks for, a sentence for each, shown as a warning; the pod runs. Pure. */
   notes?(pod: Pod): string[];
+  /** The same of an ephemeral container before it joins the pod; where it is absent, any may join. Pure. */
+  judgeEphemeral?(pod: Pod, container: Container): Verdict;
 
   /** Every sandbox of this node, whatever its state, with its containers; the newest sandbox of a pod comes first. */
   list(signal?: AbortSignal): Promise<RuntimeSandbox[]>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { podWithVolumes, testPod } from "./testing/pods.ts";
-import { volumeObjections } from "./volume-objections.ts";
+import { deviceObjections, volumeObjections } from "./volume-objections.ts";
 
 test("what this node can serve is not objected to", () => {
   const pod = podWithVolumes([
@@ -44,4 +44,9 @@ test("what it cannot serve is named with its reason", () => {
   assert.deepEqual(volumeObjections(devices), [
     'container "main" asks for raw block devices, which this node cannot give',
   ]);
+  const [asking] = devices.spec?.containers ?? [];
+  assert.ok(asking);
+  const joined = { ...testPod(), spec: { ...testPod().spec, containers: [], ephemeralContainers: [asking] } };
+  assert.deepEqual(volumeObjections(joined), [], "what joins later is asked about by itself");
+  assert.equal(deviceObjections(asking).length, 1);
 });

@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { allContainers } from "../environment/pod-containers.ts";
+import { type Container, firstContainers } from "../environment/pod-containers.ts";
 import type { Volume } from "./projections.ts";
 
 const served = new Set([
@@ -14,15 +14,16 @@ const served = new Set([
   "secret",
 ]);
 
-/** Which volumes of a pod no node of this kind can serve, a sentence for each. Pure. */
+/** Which volumes of a pod, but for its ephemeral containers, no node of this kind can serve, a sentence for each. Pure. */
 export function volumeObjections(pod: Pod): string[] {
-  const objections = (pod.spec?.volumes ?? []).flatMap(objectionsTo);
-  for (const container of allContainers(pod)) {
-    if ((container.volumeDevices?.length ?? 0) > 0) {
-      objections.push(`container "${container.name}" asks for raw block devices, which this node cannot give`);
-    }
-  }
-  return objections;
+  return [...(pod.spec?.volumes ?? []).flatMap(objectionsTo), ...firstContainers(pod).flatMap(deviceObjections)];
+}
+
+/** What of a container's block devices this node cannot give. Pure. */
+export function deviceObjections({ name, volumeDevices = [] }: Container): string[] {
+  return volumeDevices.length === 0
+    ? []
+    : [`container "${name}" asks for raw block devices, which this node cannot give`];
 }
 
 function objectionsTo(volume: Volume): string[] {

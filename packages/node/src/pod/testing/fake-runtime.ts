@@ -32,6 +32,7 @@ export class FakeRuntime implements Runtime {
   execResult: (command: readonly string[]) => number | Promise<number> = () => 0;
   resizeSandbox: Runtime["resizeSandbox"];
   objectionsTo: (pod: unknown) => string[] = () => [];
+  judgeEphemeral: Runtime["judgeEphemeral"];
   readonly images: FakeImages | undefined;
   readonly #clock: Clock;
   #next = 1;

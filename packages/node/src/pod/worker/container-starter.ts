@@ -1,9 +1,10 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { backoffDelay, describeError } from "@fjord/base";
-import type { Secret } from "@fjord/kube";
+import type { Pod, Secret } from "@fjord/kube";
 import { resolveEnvironment } from "../../environment/environment.ts";
 import type { ImageStatus, ImageStore, Mount } from "../../runtime/index.ts";
+import { deviceObjections } from "../../volumes/volume-objections.ts";
 import { forgeContainer } from "../forge/container-forge.ts";
 import { forgeSandbox } from "../forge/sandbox-forge.ts";
 import { rootProblem } from "../image/non-root.ts";
@@ -12,7 +13,7 @@ import type { PodAction, Waiting } from "../plan/pod-plan.ts";
 import { containerOf, type PodContainer, podFields, uidOf } from "../pod-containers.ts";
 import { podDirectory, terminationMessageFile } from "../pod-directory.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
-import { StartProblem } from "./start-problem.ts";
+import { retryDelays, StartProblem, UNSUPPORTED } from "./start-problem.ts";
 import type { VolumeKeeper } from "./volume-keeper.ts";
 
 /** Runs once the process has been started, and before anything may rely on it. */
@@ -113,16 +114,21 @@ export class ContainerStarter {
     const { clock, random, logger, pod, wakeAt } = this.#context;
     const problem =
       error instanceof StartProblem ? error : new StartProblem("CreateContainerError", describeError(error));
-    const count = (this.#failures.get(name)?.count ?? 0) + 1;
-    // Pulls from far away are repeated less and less, what is wrong on this machine soon.
-    const max = problem.later === undefined ? 10_000 : 300_000;
-    const initial = problem.later === undefined ? 2_000 : 10_000;
-    const delay = backoffDelay(count - 1, { initial, max, jitter: 0.1, random });
+    const before = this.#failures.get(name);
+    const count = (before?.count ?? 0) + 1;
+    const delay = backoffDelay(count - 1, { ...retryDelays(problem), jitter: 0.1, random });
     const at = clock.now();
     this.#failures.set(name, { problem, count, at, retryAt: at + delay, isBackOffTold: false });
     if (problem.later !== undefined) wakeAt(at + LATER_MS);
-    this.#say("Warning", "Failed", `Error: ${problem.later === undefined ? problem.message : problem.reason}`, name);
+    // What cannot be honoured is told once: another try says nothing new.
+    if (problem.reason === UNSUPPORTED && before?.problem.message === problem.message) return;
+    this.#sayProblem(problem, name);
     logger.info("cannot start a container", { ...podFields(pod()), container: name, error: problem.message });
+  }
+
+  #sayProblem({ reason, message, later }: StartProblem, name: string): void {
+    if (reason === UNSUPPORTED) this.#say("Warning", reason, message, name);
+    else this.#say("Warning", "Failed", `Error: ${later === undefined ? message : reason}`, name);
   }
 
   /** Tells of pulls that are waited with. */
@@ -143,6 +149,7 @@ export class ContainerStarter {
     const pod = this.#context.pod();
     const { sandbox } = view.get(uidOf(pod));
     if (sandbox?.state !== "ready") throw new StartProblem("CreateContainerError", "the pod's sandbox is gone");
+    const notes = this.#judge(pod, container);
     const image = await this.#image(container, signal);
     const config = await asConfigProblem(async () => {
       const messageFile = terminationMessageFile(
@@ -177,8 +184,18 @@ export class ContainerStarter {
         throw new StartProblem("RunContainerError", describeError(error), undefined, { cause: error });
       }
       this.#say("Normal", "Started", "Container started", container.name);
+      if (notes.length > 0) this.#say("Warning", "RuntimeLimited", notes.join("; "), container.name);
       return id;
     }, "finish");
+  }
+
+  /** What an ephemeral container gets less of than it asks for; the others were looked at before the pod began. */
+  #judge(pod: Pod, { role, spec }: PodContainer): readonly string[] {
+    if (role !== "ephemeral") return [];
+    const { objections = [], notes = [] } = this.#context.view.runtime.judgeEphemeral?.(pod, spec) ?? {};
+    const all = [...objections, ...deviceObjections(spec)];
+    if (all.length > 0) throw new StartProblem(UNSUPPORTED, all.join("; "));
+    return notes;
   }
 
   async #image(container: PodContainer, signal: AbortSignal): Promise<ImageStatus | undefined> {

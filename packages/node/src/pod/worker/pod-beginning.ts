@@ -6,6 +6,7 @@ import { hasBegun, isTerminal, podFields, uidOf } from "../pod-containers.ts";
 import { type PodServices, sayer } from "./pod-services.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { chooseRuntime, type RuntimeChoice, type RuntimeChooser } from "./runtime-choice.ts";
+import { UNSUPPORTED } from "./start-problem.ts";
 
 export interface PodBeginningOptions extends PodServices, Omit<RuntimeChooser, "objects"> {
   readonly pod: Pod;
@@ -67,7 +68,7 @@ export class PodBeginning {
     const refusal = ledger.admit(pod);
     if (refusal !== undefined || objections.length === 0) return refusal;
     ledger.leave(uidOf(pod));
-    return { reason: "RuntimeUnsupported", message: objections.join("; ") };
+    return { reason: UNSUPPORTED, message: objections.join("; ") };
   }
 
   /** No pod is refused for labels that were the node's a moment ago. */
@@ -77,9 +78,11 @@ export class PodBeginning {
     await refreshLabels?.(signal);
   }
 
-  /** Tells what the runtime honours less than the pod asks for. */
+  /** Tells what the runtime and the node honour less than the pod asks for. */
   #warn(pod: Pod, { view }: RuntimeChoice): void {
-    const notes = view.runtime.notes?.(pod) ?? [];
+    const uncounted = this.#options.ledger.uncounted(pod);
+    const notes = [...(view.runtime.notes?.(pod) ?? [])];
+    if (uncounted.length > 0) notes.push(`This node has no ${uncounted.join(", ")} to give, and does not count it.`);
     if (notes.length > 0) sayer(this.#options, () => pod)("Warning", "RuntimeLimited", notes.join("; "));
   }
 

@@ -1,3 +1,6 @@
+/** Reason of what the runtime cannot honour, in statuses and events. */
+export const UNSUPPORTED = "RuntimeUnsupported";
+
 /** Why a container could not be started, in the words of its status. */
 export class StartProblem extends Error {
   readonly reason: string;
@@ -10,4 +13,12 @@ export class StartProblem extends Error {
     this.reason = reason;
     if (later !== undefined) this.later = later;
   }
+}
+
+/** How long to wait between tries: what is wrong on this machine is tried again soon. */
+export function retryDelays({ reason, later }: StartProblem): { initial: number; max: number } {
+  // Only another machine could honour it, or a program that someone installs.
+  if (reason === UNSUPPORTED) return { initial: 300_000, max: 300_000 };
+  // Pulls from far away are repeated less and less.
+  return later === undefined ? { initial: 2_000, max: 10_000 } : { initial: 10_000, max: 300_000 };
 }

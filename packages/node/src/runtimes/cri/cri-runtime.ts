@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { Backoff, type Clock, type Logger, onAbort, type Random, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
+import type { Container } from "../../environment/pod-containers.ts";
 import type {
   ContainerConfig,
   ContainerResources,
@@ -15,6 +16,7 @@ import type {
   RuntimeVersion,
   SandboxConfig,
   SandboxStats,
+  Verdict,
 } from "../../runtime/index.ts";
 import type { CommandStreams } from "../../stream/command-streams.ts";
 import { cgroupDriverOf } from "./cgroup-driver.ts";
@@ -28,7 +30,7 @@ import { execSync } from "./exec-sync.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { updatedResources } from "./linux-resources.ts";
 import { hasAppArmor, hasSeLinux } from "./machine-security.ts";
-import { configurationObjection, podObjections, type RuntimeAbilities } from "./objections.ts";
+import { configurationObjection, containerObjections, podObjections, type RuntimeAbilities } from "./objections.ts";
 import { type CgroupMount, PodCgroups } from "./pod-cgroups.ts";
 import { containerConfig, type MachineOptions, podSandboxConfig } from "./pod-config.ts";
 import { PodLister } from "./pod-lister.ts";
@@ -126,6 +128,10 @@ export class CriRuntime implements Runtime {
 
   objections(pod: Pod): string[] {
     return podObjections(pod, this.#abilities);
+  }
+
+  judgeEphemeral(_: Pod, container: Container): Verdict {
+    return { objections: containerObjections(container, this.#abilities), notes: [] };
   }
 
   list(signal?: AbortSignal): Promise<RuntimeSandbox[]> {

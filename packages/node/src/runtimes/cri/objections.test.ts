@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@fjord/kube";
-import { configurationObjection, podObjections, type RuntimeAbilities } from "./objections.ts";
+import { configurationObjection, containerObjections, podObjections, type RuntimeAbilities } from "./objections.ts";
 import { plainSecurity } from "./testing/example-pod.ts";
 
 const old: RuntimeAbilities = {
@@ -65,6 +65,26 @@ test("what no runtime is given by this node is refused on any", () => {
   assert.match(podObjections(users, recent).join(), /hostUsers: false\), which this node gives to no pod$/);
   assert.match(podObjections(users, old).join(), /hostUsers: false\), which containerd 1\.6\.20\S* does not support$/);
   assert.match(podObjections(pod({ resourceClaims: [{ name: "gpu" }] }), recent).join(), /resourceClaims/);
+});
+
+test("options for Windows are refused where a pod does not say which system it is for", () => {
+  const windowsOptions = { runAsUserName: "ContainerUser" };
+  for (const abilities of [old, recent]) {
+    assert.deepEqual(podObjections(pod({ securityContext: { windowsOptions } }), abilities), [
+      "the pod has windowsOptions, and this machine runs Linux",
+    ]);
+    assert.deepEqual(podObjections(pod({}, { securityContext: { windowsOptions } }), abilities), [
+      'container "main" has windowsOptions, and this machine runs Linux',
+    ]);
+    assert.deepEqual(podObjections(pod({ securityContext: { windowsOptions: {} } }), abilities), []);
+  }
+});
+
+test("an ephemeral container is asked about by itself, and is no reason to refuse its pod", () => {
+  const shell = { name: "shell", securityContext: { appArmorProfile: { type: "RuntimeDefault" } } } as const;
+  assert.deepEqual(podObjections(pod({ ephemeralContainers: [shell] }), old), []);
+  assert.match(containerObjections(shell, old).join(), /"shell" asks for an AppArmor profile/);
+  assert.deepEqual(containerObjections(shell, recent), []);
 });
 
 test("an ordinary pod is taken, also by a runtime that nobody knows", () => {

@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import { allContainers, type Container } from "../../environment/pod-containers.ts";
+import { type Container, firstContainers } from "../../environment/pod-containers.ts";
 import type { Mount, RuntimeVersion, SecurityConfig } from "../../runtime/index.ts";
 
 /** What a runtime and its machine can enforce. Absent: not known yet, and no reason to refuse a pod for good. */
@@ -19,12 +19,12 @@ const since = {
   stopSignal: { containerd: [2, 3], "cri-o": [1, 34] },
 } as const;
 
-/** What of a pod cannot be honoured over CRI here, a sentence for each. Pure. */
+/** What of a pod, but for its ephemeral containers, cannot be honoured over CRI here, a sentence for each. Pure. */
 export function podObjections(pod: Pod, abilities: RuntimeAbilities): string[] {
   const spec = pod.spec;
   if (spec === undefined) return [];
   const { version } = abilities;
-  const runtime = version === undefined ? "the container runtime" : `${version.name} ${version.version}`;
+  const runtime = nameOf(version);
   const objections: string[] = [];
   if (spec.hostUsers === false) {
     const why = isKnown(version, since.userNamespaces) ? "this node gives to no pod" : `${runtime} does not support`;
@@ -41,11 +41,13 @@ export function podObjections(pod: Pod, abilities: RuntimeAbilities): string[] {
     objections.push(`volume "${volume.name}" is an image, which ${runtime} cannot mount`);
   }
   objections.push(...profileObjections("the pod", spec.securityContext, abilities));
-  for (const container of allContainers(pod)) objections.push(...containerObjections(container, runtime, abilities));
+  for (const container of firstContainers(pod)) objections.push(...containerObjections(container, abilities));
   return objections;
 }
 
-function containerObjections(container: Container, runtime: string, abilities: RuntimeAbilities): string[] {
+/** What of one container, of whatever sort, cannot be honoured over CRI here. Pure. */
+export function containerObjections(container: Container, abilities: RuntimeAbilities): string[] {
+  const runtime = nameOf(abilities.version);
   const who = `container "${container.name}"`;
   const objections = profileObjections(who, container.securityContext, abilities);
   const { stopSignal } = container.lifecycle ?? {};
@@ -62,6 +64,7 @@ function containerObjections(container: Container, runtime: string, abilities: R
 interface Profiles {
   readonly appArmorProfile?: { readonly type?: string };
   readonly seLinuxOptions?: { readonly user?: string; readonly role?: string; readonly type?: string };
+  readonly windowsOptions?: object;
 }
 
 function profileObjections(who: string, context: Profiles | undefined, abilities: RuntimeAbilities): string[] {
@@ -75,7 +78,15 @@ function profileObjections(who: string, context: Profiles | undefined, abilities
   if ((user ?? role ?? domain) !== undefined && !abilities.seLinux) {
     objections.push(`${who} asks for an SELinux context, and this machine has no SELinux`);
   }
+  // Pods that say that they are for Linux cannot have them, and those for Windows are not let in: these say neither.
+  if (Object.keys(context?.windowsOptions ?? {}).length > 0) {
+    objections.push(`${who} has windowsOptions, and this machine runs Linux`);
+  }
   return objections;
+}
+
+function nameOf(version: RuntimeVersion | undefined): string {
+  return version === undefined ? "the container runtime" : `${version.name} ${version.version}`;
 }
 
 type Releases = Readonly<Record<string, readonly [major: number, minor: number]>>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@fjord/kube";
-import { type ObjectionFacts, objectionsTo } from "./objections.ts";
+import { type ObjectionFacts, objectionsTo, objectionsToContainer } from "./objections.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
@@ -65,3 +65,21 @@ for (const { facts, container, spec, says } of cases) {
     assert.match(found[0] ?? "", says);
   });
 }
+
+test("an ephemeral container is asked about by itself, and is no reason to refuse its pod", () => {
+  const security: [NonNullable<Container["securityContext"]>, RegExp][] = [
+    [{ seLinuxOptions: { level: "s0" } }, /shell has seLinuxOptions/],
+    [{ seccompProfile: { type: "Localhost", localhostProfile: "x" } }, /shell has a seccompProfile/],
+    [{ appArmorProfile: { type: "Localhost", localhostProfile: "x" } }, /shell has a appArmorProfile/],
+    [{ runAsUser: 1001 }, /shell is to run as user 1001/],
+    [{ privileged: true }, /shell is privileged/],
+    [{ capabilities: { add: ["SYS_PTRACE"] } }, /shell asks for SYS_PTRACE/],
+  ];
+  for (const [securityContext, says] of security) {
+    const shell = { name: "shell", image: "label", command: ["sh"], securityContext };
+    const joined = pod({}, { ephemeralContainers: [shell] });
+    assert.deepEqual(objectionsTo(joined, user), []);
+    assert.match(objectionsToContainer(joined, shell, user).join(), says);
+  }
+  assert.deepEqual(objectionsToContainer(pod(), { name: "shell", command: ["sh"] }, user), []);
+});

@@ -1,4 +1,5 @@
 import type { Pod } from "@fjord/kube";
+import { firstContainers } from "../../environment/pod-containers.ts";
 import type { MachineAbilities } from "./container-setup.ts";
 import { findTool } from "./tools.ts";
 
@@ -25,18 +26,23 @@ export function objectionFacts(abilities: MachineAbilities): ObjectionFacts {
   };
 }
 
-/** What of a pod plain processes can not honour, a sentence for each. */
+/** What of a pod, but for its ephemeral containers, plain processes can not honour, a sentence for each. */
 export function objectionsTo(pod: Pod, facts: ObjectionFacts): string[] {
   const { spec } = pod;
   if (!spec) return [];
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
   return [
     ...podObjections(spec, facts),
-    ...containers.flatMap((container) => [
-      ...containerObjections(container, spec),
-      ...securityObjections(container, spec, facts),
-      ...mountObjections(container, facts),
-    ]),
+    ...firstContainers(pod).flatMap((container) => objectionsToContainer(pod, container, facts)),
+  ];
+}
+
+/** What of one container of a pod, of whatever sort, plain processes can not honour. */
+export function objectionsToContainer({ spec }: Pod, container: Container, facts: ObjectionFacts): string[] {
+  if (!spec) return [];
+  return [
+    ...containerObjections(container, spec),
+    ...securityObjections(container, spec, facts),
+    ...mountObjections(container, facts),
   ];
 }
 

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import type { Pod } from "@fjord/kube";
 import { containerConfig, logLines, ProcessBench, shell, until } from "./testing.ts";
 
 describe("a pod of processes", () => {
@@ -123,6 +124,22 @@ describe("a pod of processes", () => {
     const ended = await bench.ended(id);
     assert.equal(ended.exitCode, 0, ended.message);
     assert.equal(bench.log(ended).at(-1), `stdout stays${beside}/volume/work`);
+  });
+
+  test("is told what processes are not given, and so is what joins it later", () => {
+    const { runtime } = bench;
+    const securityContext = { seccompProfile: { type: "RuntimeDefault" as const } };
+    const pod: Pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {},
+      spec: { securityContext, containers: [{ name: "a" }] },
+    };
+    assert.match(runtime.notes(pod).join(), /The seccompProfile RuntimeDefault of a is not enforced/);
+    const labelled = { name: "b", command: ["sh"], securityContext: { seLinuxOptions: { level: "s0" } } };
+    const { objections, notes } = runtime.judgeEphemeral(pod, labelled);
+    assert.match(objections.join(), /Container b has seLinuxOptions/);
+    assert.match(notes.join(), /The seccompProfile RuntimeDefault of b is not enforced/);
   });
 
   test("has a name of its own", async () => {

@@ -4,9 +4,17 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
+import { type Container, firstContainers } from "../../environment/pod-containers.ts";
 import type { ContainerConfig, SandboxConfig } from "../../runtime/configuration.ts";
 import type { ContainerResources } from "../../runtime/resources.ts";
-import type { ExecSyncResult, Runtime, RuntimeHealth, RuntimeSandbox, RuntimeVersion } from "../../runtime/runtime.ts";
+import type {
+  ExecSyncResult,
+  Runtime,
+  RuntimeHealth,
+  RuntimeSandbox,
+  RuntimeVersion,
+  Verdict,
+} from "../../runtime/runtime.ts";
 import type { ContainerStats, SandboxStats } from "../../runtime/stats.ts";
 import type { CommandStreams } from "../../stream/command-streams.ts";
 import { FJORD_VERSION } from "../../version.ts";
@@ -17,7 +25,8 @@ import { ChangeFeed } from "./change-feed.ts";
 import { type CommandPlace, runCommand, runShortCommand } from "./container-command.ts";
 import { type MachineAbilities, setUpContainer } from "./container-setup.ts";
 import { isDiskFull, removeTree } from "./files.ts";
-import { objectionFacts, objectionsTo } from "./objections.ts";
+import { notesOn } from "./notes.ts";
+import { objectionFacts, objectionsTo, objectionsToContainer } from "./objections.ts";
 import { forwardPort } from "./port-forward.ts";
 import { ownBoundingSet } from "./privileges.ts";
 import { ProcessSandboxes } from "./process-sandboxes.ts";
@@ -120,13 +129,12 @@ export class ProcessRuntime implements Runtime {
 
   /** What of the pod is honoured less than asked for, a sentence for each; told to its owner as a warning. */
   notes(pod: Pod): string[] {
-    if (this.#cgroups) return [];
-    const limited = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].filter(
-      (container) => Object.keys(container.resources?.limits ?? {}).length > 0,
-    );
-    if (limited.length === 0) return [];
-    const names = limited.map((container) => container.name).join(", ");
-    return [`The limits of ${names} are not enforced: ${this.#withoutCgroups}.`];
+    return notesOn(pod, firstContainers(pod), this.#withoutCgroups);
+  }
+
+  judgeEphemeral(pod: Pod, container: Container): Verdict {
+    const objections = objectionsToContainer(pod, container, objectionFacts(this.#abilities));
+    return { objections, notes: notesOn(pod, [container], this.#withoutCgroups) };
   }
 
   list(): Promise<RuntimeSandbox[]> {
