@@ -17,11 +17,11 @@ export const apiService = defineResource<IAPIService>({
   default({ spec }) {
     if (spec?.service !== undefined) spec.service.port ??= 443;
   },
-  prepareCreate(object) {
+  prepareCreate(object, { cluster }) {
     object.status = {};
     // What this server has itself is there at once.
     if (object.spec?.service !== undefined) return;
-    const time = `${new Date().toISOString().slice(0, 19)}Z`;
+    const time = `${new Date(cluster.clock.now()).toISOString().slice(0, 19)}Z`;
     object.status.conditions = [
       {
         type: "Available",
