@@ -6,8 +6,12 @@ import { type ObjectionFacts, objectionsTo, objectionsToContainer } from "./obje
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 
-const root: ObjectionFacts = { root: true, namespace: "root", uid: 0, gid: 0, hasTool: () => true };
-const user: ObjectionFacts = { root: false, namespace: "user", uid: 1000, gid: 1000, hasTool: () => true };
+const common = { bounding: 2n ** 41n - 1n, groups: [], hasTool: () => true };
+const root: ObjectionFacts = { ...common, root: true, namespace: "root", uid: 0, gid: 0 };
+const user: ObjectionFacts = { ...common, root: false, namespace: "user", uid: 1000, gid: 1000 };
+/** Root of a container: without NET_ADMIN. */
+const less: ObjectionFacts = { ...root, bounding: common.bounding & ~(1n << 12n) };
+const member: ObjectionFacts = { ...user, groups: [1000, 27] };
 const bare: ObjectionFacts = { ...user, namespace: "none" };
 
 function pod(container: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Pod {
@@ -41,6 +45,17 @@ const cases: { facts: ObjectionFacts; container?: Partial<Container>; spec?: Par
   { facts: user, container: { securityContext: { privileged: true } }, says: /privileged/ },
   { facts: user, container: { securityContext: { capabilities: { add: ["NET_ADMIN"] } } }, says: /NET_ADMIN/ },
   { facts: user, container: { securityContext: { capabilities: { drop: ["ALL"] } } } },
+  { facts: root, container: { securityContext: { capabilities: { add: ["CAP_NET_ADMIN"] } } } },
+  {
+    facts: less,
+    container: { securityContext: { capabilities: { add: ["NET_ADMIN", "KILL"] } } },
+    says: /for NET_ADMIN,/,
+  },
+  { facts: less, container: { securityContext: { capabilities: { add: ["ALL"] } } } },
+  { facts: root, container: { securityContext: { capabilities: { add: ["FLY"] } } }, says: /for FLY, which the node/ },
+  { facts: member, spec: { securityContext: { supplementalGroupsPolicy: "Strict" } }, says: /own groups 27 away/ },
+  { facts: member, spec: { securityContext: { supplementalGroupsPolicy: "Merge" } } },
+  { facts: user, spec: { securityContext: { supplementalGroupsPolicy: "Strict" } } },
   { facts: user, spec: { securityContext: { fsGroup: 5 } }, says: /group 5/ },
   { facts: root, spec: { securityContext: { runAsNonRoot: true } }, says: /must not run as root/ },
   { facts: root, spec: { volumes: [{ name: "v", image: { reference: "x" } }] }, says: /Volume v is an image/ },

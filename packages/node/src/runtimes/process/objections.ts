@@ -1,16 +1,18 @@
 import type { Pod } from "@fjord/kube";
 import { firstContainers } from "../../environment/pod-containers.ts";
 import type { MachineAbilities } from "./container-setup.ts";
+import { beyondBounding } from "./privileges.ts";
 import { findTool } from "./tools.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 
 /** What this machine has, as far as objections depend on it. */
-export interface ObjectionFacts extends Pick<MachineAbilities, "root" | "namespace"> {
+export interface ObjectionFacts extends Pick<MachineAbilities, "root" | "namespace" | "bounding"> {
   /** Of the node's process. */
   readonly uid: number;
   readonly gid: number;
+  readonly groups: readonly number[];
   readonly hasTool: (name: string) => boolean;
 }
 
@@ -20,8 +22,10 @@ export function objectionFacts(abilities: MachineAbilities): ObjectionFacts {
   return {
     root: abilities.root,
     namespace: abilities.namespace,
+    bounding: abilities.bounding,
     uid: process.geteuid?.() ?? 0,
     gid: process.getegid?.() ?? 0,
+    groups: process.getgroups?.() ?? [],
     hasTool: (name) => findTool(name) !== undefined,
   };
 }
@@ -63,6 +67,10 @@ function podObjections(spec: PodSpec, facts: ObjectionFacts): string[] {
     const groups = (securityContext?.supplementalGroups ?? []).filter((group) => group !== facts.gid);
     if (groups.length > 0)
       result.push(`The node is not root and cannot give processes the groups ${groups.join(", ")}.`);
+    const own = facts.groups.filter((group) => group !== facts.gid);
+    if (securityContext?.supplementalGroupsPolicy === "Strict" && own.length > 0) {
+      result.push(`The node is not root and cannot take its own groups ${own.join(", ")} away from processes.`);
+    }
     if (securityContext?.fsGroup !== undefined && securityContext.fsGroup !== facts.gid) {
       result.push(`The node is not root and cannot give volumes to group ${securityContext.fsGroup}.`);
     }
@@ -127,7 +135,12 @@ function securityObjections(container: Container, spec: PodSpec, facts: Objectio
   if ((own?.runAsNonRoot ?? pod?.runAsNonRoot) && runsAs === 0) {
     result.push(`Container ${name} must not run as root, but would: give it a runAsUser.`);
   }
+  const added = own?.capabilities?.add ?? [];
   if (facts.root) {
+    const missing = beyondBounding(added, facts.bounding);
+    if (missing.length > 0) {
+      result.push(`Container ${name} asks for ${missing.join(", ")}, which the node itself does not have.`);
+    }
     if (!facts.hasTool("setpriv") && !own?.privileged) {
       result.push(
         `Container ${name} is not privileged, and this machine has no setpriv to take root's privileges away.`,
@@ -145,7 +158,6 @@ function securityObjections(container: Container, spec: PodSpec, facts: Objectio
       );
     }
     if (own?.privileged) result.push(`Container ${name} is privileged, but the node is not root.`);
-    const added = own?.capabilities?.add ?? [];
     if (added.length > 0) result.push(`Container ${name} asks for ${added.join(", ")}, but the node is not root.`);
     if (own?.allowPrivilegeEscalation === false && !facts.hasTool("setpriv")) {
       result.push(`Container ${name} must not gain privileges, and this machine has no setpriv to see to it.`);

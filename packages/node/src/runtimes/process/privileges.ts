@@ -26,14 +26,25 @@ export interface Privileges {
 /** Capabilities that a container keeps. */
 export function keptCapabilities(security: SecurityConfig): Set<string> {
   if (security.privileged) return new Set(CAPABILITIES);
-  const names = (list: readonly string[]) => list.map((name) => name.toUpperCase().replace(/^CAP_/, ""));
-  const add = names(security.addCapabilities);
-  const drop = names(security.dropCapabilities);
+  const add = security.addCapabilities.map(plainName);
+  const drop = security.dropCapabilities.map(plainName);
   const kept = new Set(add.includes("ALL") ? CAPABILITIES : USUAL);
   if (drop.includes("ALL")) kept.clear();
   for (const name of drop) kept.delete(name);
   for (const name of add) if (name !== "ALL") kept.add(name);
   return kept;
+}
+
+/** Which of the capabilities that a container asks for nobody can give it, as this process has them not itself. */
+export function beyondBounding(asked: readonly string[], bounding: bigint): string[] {
+  return asked.filter((name) => {
+    const index = CAPABILITIES.indexOf(plainName(name));
+    return plainName(name) !== "ALL" && (index < 0 || ((bounding >> BigInt(index)) & 1n) === 0n);
+  });
+}
+
+function plainName(capability: string): string {
+  return capability.toUpperCase().replace(/^CAP_/, "");
 }
 
 /** How a process gives up what its pod is not to have. `bounding` is the set of capabilities that this process has. */
