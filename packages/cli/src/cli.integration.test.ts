@@ -119,7 +119,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     }
     const wrong = await fjord("sites", "-o", "jsonpath={.items");
     assert.deepEqual([wrong.code, wrong.out], [1, ""]);
-    assert.match(wrong.err, /^error: --output cannot be jsonpath={.items: /);
+    assert.match(wrong.err, /^error: jsonpath={.items cannot be read: /);
   });
 
   it("goes on showing what changes, until it is interrupted", async () => {
