@@ -36,6 +36,7 @@ import {
 } from "./server/index.ts";
 import { StatusError } from "./status-error.ts";
 import type { Store } from "./store/index.ts";
+import { withConditionsChecked } from "./webhook-conditions.ts";
 
 export interface ApiPlaneOptions {
   readonly store: Store;
@@ -76,7 +77,9 @@ export class ApiPlane {
     const resources = builtInResources();
     const builtIn = builtInTypes(schemas, this.#kindMeans(clock));
     const types = new ServedTypes(
-      builtIn.map((type) => (type.kind === "CustomResourceDefinition" ? definitionType(type) : type)),
+      builtIn.map((type) =>
+        type.kind === "CustomResourceDefinition" ? definitionType(type) : withConditionsChecked(type),
+      ),
     );
     const plugins: AdmissionPlugin[] = [];
     this.registry = new Registry({ store, types, plugins, patches, applyDefaults, clock, random, logger });
