@@ -189,7 +189,8 @@ function keepReset(object: KubeObject, sent: Record<string, unknown>): KubeObjec
   return object;
 }
 
-function refusePatched(why: string, kind: PatchKind, shown: string, of: GroupVersionKind): StatusError {
+/** The server's refusal of what a patch has made of an object; `shown`: that, or of a strategic merge the patch. */
+export function refusePatched(why: string, kind: PatchKind, shown: string, of: GroupVersionKind): StatusError {
   if (kind !== "apply") return invalid({ group: "", kind: "" }, "", [invalidField("patch", shown, why)]);
   const named = `${of.group === "" ? "" : `${of.group}/`}${of.version}, Kind=${of.kind}`;
   return new StatusError(

@@ -7,6 +7,7 @@ export {
   type DecodeTarget,
   type FieldValidation,
   type GroupVersionKind,
+  refusePatched,
 } from "./decode.ts";
 export { applyDefaults } from "./defaults.ts";
 export { settleEmptyFields, withEmptyFieldsSettled } from "./empty-fields.ts";
