@@ -29,10 +29,15 @@ function wasNeverBegun({ state, startedAt, reason, message }: ContainerStatus): 
   return /context (?:canceled|deadline exceeded)|failed to start shim: .*signal: killed/.test(message);
 }
 
+/** One that ended at once may have ended before the runtime wrote down that it had begun. */
+function earlier(startedAt: number | undefined, finishedAt: number | undefined): number | undefined {
+  return startedAt === undefined || finishedAt === undefined ? startedAt : Math.min(startedAt, finishedAt);
+}
+
 /** A container as listed, and what only its status tells. */
 export function runtimeContainer(listed: Container, status: ContainerStatus): RuntimeContainer {
-  const startedAt = milliseconds(status.startedAt);
   const finishedAt = milliseconds(status.finishedAt);
+  const startedAt = earlier(milliseconds(status.startedAt), finishedAt);
   const state = wasNeverBegun(status) ? "created" : (states[status.state] ?? "unknown");
   const user = status.user?.linux;
   const linux = status.resources?.linux;
