@@ -1,6 +1,7 @@
 import { describeError, type KubeObject } from "@fjord/base";
 import type { Cluster } from "../cluster.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
+import { StatusError } from "../status-error.ts";
 import { type CustomTypeMeans, customType } from "./custom-type.ts";
 import { CLEANUP_FINALIZER, type Definition, type DefinitionCondition, GROUP } from "./definition.ts";
 
@@ -115,7 +116,10 @@ export class DefinitionKeeper {
     if (type !== undefined) {
       for (const { metadata } of cluster.list(type)) {
         if (metadata.deletionTimestamp !== undefined) continue;
-        await cluster.delete(type, metadata.namespace ?? "", metadata.name ?? "").catch(() => {});
+        await cluster.delete(type, metadata.namespace ?? "", metadata.name ?? "").catch((error: unknown) => {
+          // Somebody else was faster. Anything else is to be seen: the definition waits for this object.
+          if (!(error instanceof StatusError) || error.code !== 404) throw error;
+        });
       }
       // Those with finalizers are waited for: their going is seen below.
       if (cluster.list(type).length > 0) {
