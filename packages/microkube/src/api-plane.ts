@@ -31,6 +31,7 @@ import {
   Discovery,
   Health,
   openApiHandler,
+  openIdHandler,
   ResourceHandler,
   ServerMetrics,
 } from "./server/index.ts";
@@ -118,7 +119,7 @@ export class ApiPlane {
       discovery: new Discovery(types, resources),
       health: new Health({ ping: () => undefined, etcd: () => undefined }),
       metrics: new ServerMetrics(),
-      extra: [openApiHandler(new OpenApiDocuments(customKinds(this.registry)))],
+      extra: [openApiHandler(new OpenApiDocuments(customKinds(this.registry))), openIdHandler(this.tokens, address)],
       logger,
       address,
     });
