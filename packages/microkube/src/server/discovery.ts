@@ -1,9 +1,13 @@
+import { createHash } from "node:crypto";
 import type { ResourceTypes } from "../cluster.ts";
 import type { ResourceType, Subresource } from "../kinds/resource-type.ts";
 import type { BuiltInResource } from "../schema/index.ts";
 
 /** One resource of one version, as discovery tells it: the data file's form, for custom resources too. */
-type Described = BuiltInResource;
+type Described = BuiltInResource & {
+  /** Tells what version objects are kept in; absent where none are. */
+  readonly storageVersionHash?: string;
+};
 
 export interface GroupDescription {
   readonly name: string;
@@ -86,7 +90,9 @@ export class Discovery {
       groups.set(type.group, versions);
       for (const version of type.versions) {
         const described = this.#builtIn.get(`${type.group}/${version}/${type.plural}`) ?? describe(type, version);
-        versions.set(version, [...(versions.get(version) ?? []), described]);
+        const hash = storageVersionHash(type);
+        const whole = hash === undefined ? described : { ...described, storageVersionHash: hash };
+        versions.set(version, [...(versions.get(version) ?? []), whole]);
       }
     }
     const own = [...groups].map(([name, versions]) => ({
@@ -113,6 +119,14 @@ function describe(type: ResourceType, version: string): Described {
     return { name, ...own, verbs: sub.verbs };
   });
   return { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs, subresources };
+}
+
+/** What clients compare, to know that objects are to be written anew: a hash of what they are kept as. */
+function storageVersionHash({ group, version, kind, storedAs, act, compute }: ResourceType): string | undefined {
+  if (act !== undefined || compute !== undefined) return undefined;
+  const as = storedAs ?? { group, version };
+  const digest = createHash("sha256").update(`${as.group}/${as.version}/${kind}`).digest();
+  return digest.subarray(0, 8).toString("base64");
 }
 
 function kindOf(sub: Subresource): { group: string; version: string; kind: string } | undefined {
@@ -145,6 +159,7 @@ function resourceList(group: string, version: string, of: GroupDescription | und
       verbs: resource.verbs,
       ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
       ...(resource.categories.length > 0 && { categories: resource.categories }),
+      ...(resource.storageVersionHash !== undefined && { storageVersionHash: resource.storageVersionHash }),
     },
     ...resource.subresources.map((sub) => ({
       name: `${resource.plural}/${sub.name}`,
