@@ -17,7 +17,7 @@ import {
   ensureBootstrapObjects,
   followRoleAggregation,
 } from "./authorization/index.ts";
-import { convertByName, DefinitionKeeper, definitionType } from "./crd/index.ts";
+import { conversionBy, DefinitionKeeper, definitionType } from "./crd/index.ts";
 import { customKinds } from "./custom-kinds.ts";
 import { ensureApiService, ensureAuthenticationConfig, ensureNamespaces } from "./first-objects.ts";
 import { builtInTypes, type KindMeans } from "./kinds/index.ts";
@@ -109,7 +109,9 @@ export class ApiPlane {
       cluster: this.registry,
       served: types,
       meta: schemas.of({ group: "", version: "v1", kind: "ConfigMap" })?.properties?.metadata ?? {},
-      convert: convertByName,
+      convert: conversionBy((config, review, seconds) =>
+        this.#webhooks.client.post(config, review, seconds, this.registry),
+      ),
     });
     this.server = new ApiServer({
       registry: this.registry,

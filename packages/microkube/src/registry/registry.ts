@@ -173,7 +173,7 @@ export class Registry implements Cluster, RegistryMeans {
     if (storedAs !== undefined) return deepFreeze(storedAs.fromStored(copyOf(object)));
     if (!this.lacksDefaults(type, stored)) return object;
     const filled = copyOf(object);
-    this.#applyDefaults(filled, type.schema(type.version) ?? {});
+    this.#applyDefaults(filled, type.schema(object.apiVersion.split("/").at(-1) ?? "") ?? {});
     return deepFreeze(filled);
   }
 
