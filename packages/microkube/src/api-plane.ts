@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
 import { type AdmissionPlugin, defaultPlugins, WebhookPlugins } from "./admission/index.ts";
+import { Aggregator, keepLocalServices } from "./aggregation/index.ts";
 import {
   anyTokenAuthenticator,
   bootstrapTokens,
@@ -64,6 +65,7 @@ export class ApiPlane {
   readonly authorizer: ClusterAuthorizer;
   readonly tokens: ServiceAccountTokens;
   readonly #definitions: DefinitionKeeper;
+  readonly #aggregator: Aggregator;
   readonly #webhooks: WebhookPlugins;
   readonly #credentials: ClusterCredentials;
   readonly #serviceRanges: readonly string[];
@@ -113,15 +115,22 @@ export class ApiPlane {
         this.#webhooks.client.post(config, review, seconds, this.registry),
       ),
     });
+    const discovery = new Discovery(types, resources, () => this.#aggregator.groups());
+    this.#aggregator = new Aggregator({
+      cluster: this.registry,
+      certificate: credentials.frontProxyClient,
+      changed: () => discovery.changed(),
+    });
+    const openApi = openApiHandler(new OpenApiDocuments(customKinds(this.registry)));
     this.server = new ApiServer({
       registry: this.registry,
       authenticator,
       authorizer: this.authorizer,
       handler: this.handler,
-      discovery: new Discovery(types, resources),
+      discovery,
       health: new Health({ ping: () => undefined, etcd: () => undefined }),
       metrics: new ServerMetrics(),
-      extra: [openApiHandler(new OpenApiDocuments(customKinds(this.registry))), openIdHandler(this.tokens, address)],
+      extra: [this.#aggregator.handle, openApi, openIdHandler(this.tokens, address)],
       logger,
       address,
     });
@@ -137,6 +146,8 @@ export class ApiPlane {
     await this.#ensureFirst(() => ensureBootstrapObjects(this.registry));
     await this.#ensureFirst(() => ensureAuthenticationConfig(this.registry, this.#credentials));
     this.#ends.push(followRoleAggregation(this.registry));
+    this.#aggregator.start();
+    this.#ends.push(keepLocalServices(this.registry, (type) => this.registry.isCustom(type)));
   }
 
   /** Once it is known where it listens. */
@@ -158,6 +169,7 @@ export class ApiPlane {
   close(): void {
     this.handler.close();
     for (const end of this.#ends.splice(0)) end();
+    this.#aggregator.stop();
     void this.#definitions.stop();
   }
 

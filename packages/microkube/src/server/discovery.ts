@@ -9,10 +9,19 @@ type Described = BuiltInResource & {
   readonly storageVersionHash?: string;
 };
 
+export interface VersionDescription {
+  readonly version: string;
+  readonly resources: readonly Described[];
+  /** Whether this is what was last heard of it: who serves it cannot be reached. */
+  readonly isStale?: boolean;
+}
+
 export interface GroupDescription {
   readonly name: string;
   /** Best first. */
-  readonly versions: readonly { readonly version: string; readonly resources: readonly Described[] }[];
+  readonly versions: readonly VersionDescription[];
+  /** The higher, the earlier, where it is not built in. @default custom resources' 1000 */
+  readonly priority?: number;
 }
 
 /** What is served, in the forms that clients ask for it. Made anew when resources come or go. */
@@ -104,10 +113,22 @@ export class Discovery {
           resources: resources.toSorted((a, b) => (a.plural < b.plural ? -1 : 1)),
         })),
     }));
-    const place = ({ name }: GroupDescription) => this.#order.get(name) ?? Number.MAX_SAFE_INTEGER;
-    const all = [...own, ...this.#foreign()];
+    const place = ({ name, priority = 1000 }: GroupDescription) => this.#order.get(name) ?? 1_000_000 - priority;
+    const all = united(own, this.#foreign());
     return all.sort((a, b) => place(a) - place(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   }
+}
+
+/** A group may have versions of ours and of others; an APIService for one of ours takes its place. */
+function united(own: readonly GroupDescription[], foreign: readonly GroupDescription[]): GroupDescription[] {
+  const groups = new Map(own.map((group) => [group.name, group]));
+  for (const group of foreign) {
+    const theirs = new Set(group.versions.map(({ version }) => version));
+    const ours = groups.get(group.name)?.versions.filter(({ version }) => !theirs.has(version)) ?? [];
+    const versions = [...ours, ...group.versions];
+    groups.set(group.name, { ...group, versions });
+  }
+  return [...groups.values()];
 }
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -194,7 +215,7 @@ function aggregatedList(groups: readonly GroupDescription[], version: string): u
           })),
         }),
       })),
-      freshness: "Current",
+      freshness: one.isStale ? "Stale" : "Current",
     })),
   }));
   return { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
