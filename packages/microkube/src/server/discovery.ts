@@ -98,8 +98,9 @@ export class Discovery {
       const versions = groups.get(type.group) ?? new Map<string, Described[]>();
       groups.set(type.group, versions);
       for (const version of type.versions) {
-        const described = this.#builtIn.get(`${type.group}/${version}/${type.plural}`) ?? describe(type, version);
-        const hash = storageVersionHash(type);
+        const builtIn = this.#builtIn.get(`${type.group}/${version}/${type.plural}`);
+        const described = builtIn ?? describe(type, version);
+        const hash = storageVersionHash(type, builtIn !== undefined);
         const whole = hash === undefined ? described : { ...described, storageVersionHash: hash };
         versions.set(version, [...(versions.get(version) ?? []), whole]);
       }
@@ -142,10 +143,18 @@ function describe(type: ResourceType, version: string): Described {
   return { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs, subresources };
 }
 
+/** Where Kubernetes keeps objects in an older version than it prefers, and we do not: clients are told the same. */
+const olderVersions: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: "v1beta1",
+  MutatingAdmissionPolicy: "v1beta1",
+  MutatingAdmissionPolicyBinding: "v1beta1",
+};
+
 /** What clients compare, to know that objects are to be written anew: a hash of what they are kept as. */
-function storageVersionHash({ group, version, kind, storedAs, act, compute }: ResourceType): string | undefined {
+function storageVersionHash(type: ResourceType, isBuiltIn: boolean): string | undefined {
+  const { group, version, kind, storedAs, act, compute } = type;
   if (act !== undefined || compute !== undefined) return undefined;
-  const as = storedAs ?? { group, version };
+  const as = storedAs ?? { group, version: (isBuiltIn ? olderVersions[kind] : undefined) ?? version };
   const digest = createHash("sha256").update(`${as.group}/${as.version}/${kind}`).digest();
   return digest.subarray(0, 8).toString("base64");
 }
