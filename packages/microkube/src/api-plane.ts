@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
 import { type AdmissionPlugin, defaultPlugins, WebhookPlugins } from "./admission/index.ts";
+import { Aggregator, keepLocalServices } from "./aggregation/index.ts";
 import {
   anyTokenAuthenticator,
   bootstrapTokens,
@@ -17,7 +18,7 @@ import {
   ensureBootstrapObjects,
   followRoleAggregation,
 } from "./authorization/index.ts";
-import { convertByName, DefinitionKeeper, definitionType } from "./crd/index.ts";
+import { conversionBy, DefinitionKeeper, definitionType } from "./crd/index.ts";
 import { customKinds } from "./custom-kinds.ts";
 import { ensureApiService, ensureAuthenticationConfig, ensureNamespaces } from "./first-objects.ts";
 import { builtInTypes, type KindMeans } from "./kinds/index.ts";
@@ -31,6 +32,7 @@ import {
   Discovery,
   Health,
   openApiHandler,
+  openIdHandler,
   ResourceHandler,
   ServerMetrics,
 } from "./server/index.ts";
@@ -63,6 +65,7 @@ export class ApiPlane {
   readonly authorizer: ClusterAuthorizer;
   readonly tokens: ServiceAccountTokens;
   readonly #definitions: DefinitionKeeper;
+  readonly #aggregator: Aggregator;
   readonly #webhooks: WebhookPlugins;
   readonly #credentials: ClusterCredentials;
   readonly #serviceRanges: readonly string[];
@@ -108,17 +111,26 @@ export class ApiPlane {
       cluster: this.registry,
       served: types,
       meta: schemas.of({ group: "", version: "v1", kind: "ConfigMap" })?.properties?.metadata ?? {},
-      convert: convertByName,
+      convert: conversionBy((config, review, seconds) =>
+        this.#webhooks.client.post(config, review, seconds, this.registry),
+      ),
     });
+    const discovery = new Discovery(types, resources, () => this.#aggregator.groups());
+    this.#aggregator = new Aggregator({
+      cluster: this.registry,
+      certificate: credentials.frontProxyClient,
+      changed: () => discovery.changed(),
+    });
+    const openApi = openApiHandler(new OpenApiDocuments(customKinds(this.registry)));
     this.server = new ApiServer({
       registry: this.registry,
       authenticator,
       authorizer: this.authorizer,
       handler: this.handler,
-      discovery: new Discovery(types, resources),
+      discovery,
       health: new Health({ ping: () => undefined, etcd: () => undefined }),
       metrics: new ServerMetrics(),
-      extra: [openApiHandler(new OpenApiDocuments(customKinds(this.registry)))],
+      extra: [this.#aggregator.handle, openApi, openIdHandler(this.tokens, address)],
       logger,
       address,
     });
@@ -134,6 +146,8 @@ export class ApiPlane {
     await this.#ensureFirst(() => ensureBootstrapObjects(this.registry));
     await this.#ensureFirst(() => ensureAuthenticationConfig(this.registry, this.#credentials));
     this.#ends.push(followRoleAggregation(this.registry));
+    this.#aggregator.start();
+    this.#ends.push(keepLocalServices(this.registry, (type) => this.registry.isCustom(type)));
   }
 
   /** Once it is known where it listens. */
@@ -155,6 +169,7 @@ export class ApiPlane {
   close(): void {
     this.handler.close();
     for (const end of this.#ends.splice(0)) end();
+    this.#aggregator.stop();
     void this.#definitions.stop();
   }
 

@@ -1,6 +1,11 @@
 import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
 import { clusterConfig, EventRecorder, KubeClient, Manager, SharedCaches } from "@fjord/kube";
-import { type Authority, certificateController } from "./authentication/index.ts";
+import {
+  type Authority,
+  certificateController,
+  type ServiceAccountTokens,
+  secretTokenController,
+} from "./authentication/index.ts";
 import type { Caller } from "./cluster.ts";
 import { controlLoops } from "./controllers/index.ts";
 import { scheduler } from "./scheduler/index.ts";
@@ -11,6 +16,8 @@ export interface ControlOptions {
   readonly rootCa: string;
   /** Signs what is asked for and approved. */
   readonly authority: Authority;
+  /** Issues what Secrets for service accounts hold. */
+  readonly tokens: ServiceAccountTokens;
   /** The range of pods' addresses, of which nodes get their parts. */
   readonly podCidr?: string;
   readonly clock: Clock;
@@ -42,7 +49,9 @@ export function runControlLoops(options: ControlOptions): () => Promise<void> {
   };
   if (options.controllers !== false) {
     const loops = controlLoops({ rootCa, ...(podCidr !== undefined && { podCidr }) });
-    add(controllersClient, "controllermanager", [...loops, certificateController(options.authority)]);
+    const { authority, tokens } = options;
+    const credentials = [certificateController(authority), secretTokenController({ tokens, rootCa })];
+    add(controllersClient, "controllermanager", [...loops, ...credentials]);
   }
   if (options.scheduler !== false) add(schedulerClient, "default-scheduler", [scheduler()]);
   manager.addCache(caches);

@@ -3,7 +3,17 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConfigMap, Deployment, isNotFound, Namespace, Pod, ServiceAccount } from "@fjord/kube";
+import {
+  ConfigMap,
+  clusterConfig,
+  Deployment,
+  isNotFound,
+  KubeClient,
+  Namespace,
+  Pod,
+  Secret,
+  ServiceAccount,
+} from "@fjord/kube";
 import { PortTaken, StateInUse } from "./errors.ts";
 import { startMicrokube } from "./microkube.ts";
 
@@ -81,6 +91,29 @@ test("several run in one process, each for itself, with controllers that look af
   assert.equal(await otherClient.get(Namespace, { name: "shop" }).catch(ignoreMissing), undefined);
   await client.delete(Namespace, { name: "shop" });
   await until(async () => ((await client.get(Namespace, { name: "shop" }).catch(ignoreMissing)) ? undefined : true));
+});
+
+test("a Secret for a service account's token is filled, and the token is good", async () => {
+  await using microkube = await startMicrokube({ scheduler: false });
+  await using client = microkube.client();
+  const key = { name: "default", namespace: "default" };
+  await until(() => client.get(ServiceAccount, key).catch(ignoreMissing));
+  await client.create(Secret, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: "token",
+      namespace: "default",
+      annotations: { "kubernetes.io/service-account.name": "default" },
+    },
+    type: "kubernetes.io/service-account-token",
+  });
+  const token = await until(async () => (await client.get(Secret, { ...key, name: "token" })).data?.token);
+  const ca = microkube.credentials.clusterCa.certificate;
+  const text = Buffer.from(token, "base64").toString();
+  await using other = new KubeClient(clusterConfig({ server: microkube.server, ca, token: text }));
+  const refusal = await other.get(ServiceAccount, key).catch((error: Error) => error.message);
+  assert.match(String(refusal), /system:serviceaccount:default:default/);
 });
 
 function ignoreMissing(error: unknown): undefined {

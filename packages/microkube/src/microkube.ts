@@ -90,7 +90,7 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   const { controllers = true, scheduler = true } = options;
   const stopLoops = runControlLoops({
     ...{ api: plane.server, rootCa: clusterCa.certificate, clock, random, logger, controllers, scheduler },
-    ...{ authority: clusterCa, ...(podCidr !== undefined && { podCidr }) },
+    ...{ authority: clusterCa, tokens: plane.tokens, ...(podCidr !== undefined && { podCidr }) },
   });
   const close = async () => {
     stopCompaction();

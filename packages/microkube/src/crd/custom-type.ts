@@ -5,6 +5,7 @@ import { validateKubeFinalizers, validateObjectMeta, validateObjectMetaUpdate } 
 import type { Column, ResourceType, Strategy, Subresource } from "../kinds/resource-type.ts";
 import { since } from "../kinds/values/duration.ts";
 import { sameMeaning } from "../kinds/values/equality.ts";
+import { applyDefaults } from "../schema/defaults.ts";
 import type { Schema } from "../schema/schema.ts";
 import { compileRules } from "./cel-rules.ts";
 import { compactSchema } from "./compact-schema.ts";
@@ -50,7 +51,12 @@ export function customType(definition: Definition, means: CustomTypeMeans): Reso
     subresources: subresourcesOf(storage, namespaced, schemas.get(storage.name) ?? {}),
     columns: columnsOf(shown),
     ...((storage.selectableFields ?? []).length > 0 && { selectableFields: selectableOf(storage) }),
-    convert: (object, version) => means.convert(definition, object, version),
+    convert: async (object, version) => {
+      const schema = schemas.get(version) ?? {};
+      const converted = prune(await means.convert(definition, object, version), schema).value as KubeObject;
+      applyDefaults(converted, schema);
+      return converted;
+    },
     read: (value, version, keys) => prune(value, schemas.get(version) ?? {}, keys),
   };
 }

@@ -5,3 +5,4 @@ export { DefinitionKeeper, type DefinitionKeeperOptions } from "./definition-kee
 export { defaultDefinition, validateDefinition, validateDefinitionUpdate } from "./definition-strategy.ts";
 export { definitionType } from "./definition-type.ts";
 export type { JsonSchema } from "./json-schema.ts";
+export { conversionBy, type PostReview } from "./webhook-conversion.ts";

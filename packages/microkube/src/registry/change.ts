@@ -57,7 +57,8 @@ async function attempt(
   const { type, subresource, dryRun } = operation;
   const { name } = change;
   const view = viewOf(operation);
-  const old = means.read(type, current);
+  const kept = means.read(type, current);
+  const old = await fromStored(type, kept, type.version);
   const seen = await fromStored(type, old, operation.version);
   const isOtherKind = view?.read !== undefined;
   const sent = await change.next(isOtherKind ? (view.read?.(seen) as KubeObject) : copyOf(seen));
@@ -88,7 +89,8 @@ async function attempt(
       if (!dryRun) await type.strategy.afterDelete?.(object, means.cluster);
       return { object, created: false };
     }
-    if (sameObject(object, old)) return { object: old, stored: current, created: false };
+    // What is kept in another version is written anew, though nothing changes.
+    if (kept === old && sameObject(object, old)) return { object: old, stored: current, created: false };
     if (dryRun) return { object, created: false };
     const stored = await write(means, operation, current, object);
     succeeded = true;

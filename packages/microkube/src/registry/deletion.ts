@@ -6,6 +6,7 @@ import { admissionRequest, mutate, validate } from "./admission-chain.ts";
 import { copyOf } from "./copy.ts";
 import { contentOf } from "./object-text.ts";
 import { keyFor, type Operation, type RegistryMeans, timestamp } from "./operation.ts";
+import { fromStored } from "./versions.ts";
 
 /** DeleteOptions, as far as they say how. */
 export interface DeleteOptions {
@@ -54,7 +55,7 @@ async function attempt(
   current: StoredObject,
 ): Promise<Deleted> {
   const { type, dryRun } = operation;
-  const old = means.read(type, current);
+  const old = await fromStored(type, means.read(type, current), type.version);
   checkPreconditions(type, name, old, options);
   const request = admissionRequest(means, operation, { operation: "DELETE", name, object: undefined, old });
   await mutate(means.plugins, request);

@@ -1,5 +1,6 @@
 import type { KubeObject } from "@fjord/base";
 import { apiVersionOf } from "@fjord/base";
+import { resetFieldsFor } from "../patch/index.ts";
 import type { FieldManager, ResetFields } from "../patch/patch.ts";
 import { type Operation, type RegistryMeans, timestamp } from "./operation.ts";
 
@@ -12,9 +13,10 @@ export function managerOf(means: RegistryMeans, operation: Operation): FieldMana
 }
 
 /** What a request through this path cannot set, and so cannot own. */
-export function resetFieldsOf({ type, subresource }: Operation): ResetFields {
+export function resetFieldsOf(means: RegistryMeans, { type, version, subresource }: Operation): ResetFields {
   if (!type.strategy.hasStatus) return [];
-  return subresource === "status" ? [["spec"]] : subresource === "" ? [["status"]] : [];
+  const { group, kind } = type;
+  return resetFieldsFor({ group, kind, isCustom: means.isCustom(type) }, subresource, type.schema(version));
 }
 
 /** The object with `managedFields` as they are after this write. */
@@ -27,5 +29,5 @@ export function manage(
   const schema = operation.type.schema(operation.version);
   if (schema === undefined || means.patches === undefined) return next;
   const manager = managerOf(means, operation);
-  return means.patches.updateManagedFields(old, next, schema, manager, resetFieldsOf(operation));
+  return means.patches.updateManagedFields(old, next, schema, manager, resetFieldsOf(means, operation));
 }

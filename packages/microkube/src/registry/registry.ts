@@ -1,6 +1,6 @@
 import { type Clock, describeError, type KubeObject, type Logger, type Random } from "@fjord/base";
 import type { AdmissionPlugin } from "../admission/admission.ts";
-import { type CallOptions, type Cluster, SYSTEM } from "../cluster.ts";
+import { type CallOptions, type Cluster, type DeleteCallOptions, SYSTEM } from "../cluster.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import type { Patches } from "../patch/patch.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -131,15 +131,12 @@ export class Registry implements Cluster, RegistryMeans {
     }
   }
 
-  async delete(
-    type: ResourceType,
-    namespace: string,
-    name: string,
-    options: CallOptions & { uid?: string } = {},
-  ): Promise<void> {
-    const { uid } = options;
-    const how = uid === undefined ? {} : { preconditions: { uid } };
-    await this.deleteObject(operationOf(type, namespace, options), name, how);
+  async delete(type: ResourceType, namespace: string, name: string, options: DeleteCallOptions = {}): Promise<void> {
+    const { uid, deleteOptions = {} } = options;
+    const { preconditions } = deleteOptions;
+    const how = uid === undefined ? deleteOptions : { ...deleteOptions, preconditions: { ...preconditions, uid } };
+    const sent = { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...how };
+    await this.deleteObject({ ...operationOf(type, namespace, options), options: sent }, name, how);
   }
 
   follow(type: ResourceType, listener: (event: { type: StoreEvent["type"]; object: KubeObject }) => void): () => void {
@@ -176,7 +173,7 @@ export class Registry implements Cluster, RegistryMeans {
     if (storedAs !== undefined) return deepFreeze(storedAs.fromStored(copyOf(object)));
     if (!this.lacksDefaults(type, stored)) return object;
     const filled = copyOf(object);
-    this.#applyDefaults(filled, type.schema(type.version) ?? {});
+    this.#applyDefaults(filled, type.schema(object.apiVersion.split("/").at(-1) ?? "") ?? {});
     return deepFreeze(filled);
   }
 

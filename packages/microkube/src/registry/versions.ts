@@ -28,8 +28,13 @@ export async function toStored(means: RegistryMeans, operation: Operation, objec
 
 /** What is stored, as a request in this version sees it. `stored` is not changed. */
 export async function fromStored(type: ResourceType, stored: KubeObject, version: string): Promise<KubeObject> {
-  if (version === type.version) return stored;
+  if (type.read === undefined ? version === type.version : isOf(type, stored, version)) return stored;
   return convert(type, stored, version);
+}
+
+/** Custom resources may be from before their definition chose another version to keep them in. */
+function isOf({ group }: ResourceType, { apiVersion }: KubeObject, version: string): boolean {
+  return apiVersion === apiVersionOf({ group, version });
 }
 
 async function convert(type: ResourceType, object: KubeObject, version: string): Promise<KubeObject> {

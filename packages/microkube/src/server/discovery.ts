@@ -1,14 +1,27 @@
+import { createHash } from "node:crypto";
 import type { ResourceTypes } from "../cluster.ts";
 import type { ResourceType, Subresource } from "../kinds/resource-type.ts";
 import type { BuiltInResource } from "../schema/index.ts";
 
 /** One resource of one version, as discovery tells it: the data file's form, for custom resources too. */
-type Described = BuiltInResource;
+type Described = BuiltInResource & {
+  /** Tells what version objects are kept in; absent where none are. */
+  readonly storageVersionHash?: string;
+};
+
+export interface VersionDescription {
+  readonly version: string;
+  readonly resources: readonly Described[];
+  /** Whether this is what was last heard of it: who serves it cannot be reached. */
+  readonly isStale?: boolean;
+}
 
 export interface GroupDescription {
   readonly name: string;
   /** Best first. */
-  readonly versions: readonly { readonly version: string; readonly resources: readonly Described[] }[];
+  readonly versions: readonly VersionDescription[];
+  /** The higher, the earlier, where it is not built in. @default custom resources' 1000 */
+  readonly priority?: number;
 }
 
 /** What is served, in the forms that clients ask for it. Made anew when resources come or go. */
@@ -85,8 +98,11 @@ export class Discovery {
       const versions = groups.get(type.group) ?? new Map<string, Described[]>();
       groups.set(type.group, versions);
       for (const version of type.versions) {
-        const described = this.#builtIn.get(`${type.group}/${version}/${type.plural}`) ?? describe(type, version);
-        versions.set(version, [...(versions.get(version) ?? []), described]);
+        const builtIn = this.#builtIn.get(`${type.group}/${version}/${type.plural}`);
+        const described = builtIn ?? describe(type, version);
+        const hash = storageVersionHash(type, builtIn !== undefined);
+        const whole = hash === undefined ? described : { ...described, storageVersionHash: hash };
+        versions.set(version, [...(versions.get(version) ?? []), whole]);
       }
     }
     const own = [...groups].map(([name, versions]) => ({
@@ -98,10 +114,22 @@ export class Discovery {
           resources: resources.toSorted((a, b) => (a.plural < b.plural ? -1 : 1)),
         })),
     }));
-    const place = ({ name }: GroupDescription) => this.#order.get(name) ?? Number.MAX_SAFE_INTEGER;
-    const all = [...own, ...this.#foreign()];
+    const place = ({ name, priority = 1000 }: GroupDescription) => this.#order.get(name) ?? 1_000_000 - priority;
+    const all = united(own, this.#foreign());
     return all.sort((a, b) => place(a) - place(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   }
+}
+
+/** A group may have versions of ours and of others; an APIService for one of ours takes its place. */
+function united(own: readonly GroupDescription[], foreign: readonly GroupDescription[]): GroupDescription[] {
+  const groups = new Map(own.map((group) => [group.name, group]));
+  for (const group of foreign) {
+    const theirs = new Set(group.versions.map(({ version }) => version));
+    const ours = groups.get(group.name)?.versions.filter(({ version }) => !theirs.has(version)) ?? [];
+    const versions = [...ours, ...group.versions];
+    groups.set(group.name, { ...group, versions });
+  }
+  return [...groups.values()];
 }
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -113,6 +141,22 @@ function describe(type: ResourceType, version: string): Described {
     return { name, ...own, verbs: sub.verbs };
   });
   return { group, version, kind, plural, singular, namespaced, shortNames, categories, verbs, subresources };
+}
+
+/** Where Kubernetes keeps objects in an older version than it prefers, and we do not: clients are told the same. */
+const olderVersions: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: "v1beta1",
+  MutatingAdmissionPolicy: "v1beta1",
+  MutatingAdmissionPolicyBinding: "v1beta1",
+};
+
+/** What clients compare, to know that objects are to be written anew: a hash of what they are kept as. */
+function storageVersionHash(type: ResourceType, isBuiltIn: boolean): string | undefined {
+  const { group, version, kind, storedAs, act, compute } = type;
+  if (act !== undefined || compute !== undefined) return undefined;
+  const as = storedAs ?? { group, version: (isBuiltIn ? olderVersions[kind] : undefined) ?? version };
+  const digest = createHash("sha256").update(`${as.group}/${as.version}/${kind}`).digest();
+  return digest.subarray(0, 8).toString("base64");
 }
 
 function kindOf(sub: Subresource): { group: string; version: string; kind: string } | undefined {
@@ -145,6 +189,7 @@ function resourceList(group: string, version: string, of: GroupDescription | und
       verbs: resource.verbs,
       ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
       ...(resource.categories.length > 0 && { categories: resource.categories }),
+      ...(resource.storageVersionHash !== undefined && { storageVersionHash: resource.storageVersionHash }),
     },
     ...resource.subresources.map((sub) => ({
       name: `${resource.plural}/${sub.name}`,
@@ -179,7 +224,7 @@ function aggregatedList(groups: readonly GroupDescription[], version: string): u
           })),
         }),
       })),
-      freshness: "Current",
+      freshness: one.isStale ? "Stale" : "Current",
     })),
   }));
   return { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };

@@ -5,6 +5,7 @@ export { Exchange } from "./exchange.ts";
 export { Health, type HealthCheck } from "./health.ts";
 export { LocalTransport, type LocalTransportOptions } from "./local-transport.ts";
 export { openApiHandler } from "./openapi.ts";
+export { openIdHandler } from "./openid.ts";
 export { attributesOf, isResource, type ResourceTarget, type Target } from "./request-target.ts";
 export { pathNotFound, ResourceHandler, type ResourceHandlerOptions } from "./resource-handler.ts";
 export { ServerMetrics } from "./server-metrics.ts";

@@ -34,7 +34,7 @@ export function patched(
   if (kind !== "apply") return patches[kind](old as KubeObject, patch, schema);
   const config = checkedConfig(patch, expected);
   const manager = managerOf(registry, operation);
-  return patches.apply({ live: old, config, schema, manager, force, resetFields: resetFieldsOf(operation) });
+  return patches.apply({ live: old, config, schema, manager, force, resetFields: resetFieldsOf(registry, operation) });
 }
 
 function checkedConfig(patch: unknown, { group, version, kind }: ExpectedObject): KubeObject {

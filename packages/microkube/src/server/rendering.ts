@@ -44,11 +44,13 @@ function objectRendering(registry: Registry, type: ResourceType, version: string
   const apiVersion = apiVersionOf({ group: type.group, version });
   const prefix = `{"kind":${JSON.stringify(type.kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
   const plain = isPlain(type, version);
+  const isCustom = registry.types.isCustom(type);
   const text = (stored: StoredObject) =>
-    plain && !registry.lacksDefaults(type, stored) ? stored.json : shownText(registry, type, version, stored);
+    plain && (!isCustom || (stored.json.startsWith(prefix) && !registry.lacksDefaults(type, stored)))
+      ? stored.json
+      : shownText(registry, type, version, stored);
   // Items of built-in kinds carry no kind, as a list says it already.
   const strip = (json: string) => (json.startsWith(prefix) ? `{${json.slice(prefix.length)}` : json);
-  const isCustom = registry.types.isCustom(type);
   return {
     text,
     textOf: async (object) => objectText(await fromStored(type, object, version), object.metadata.resourceVersion),

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import type { ReadPatch } from "../patch/index.ts";
+import { sorted } from "../patch/json-value.ts";
 import {
   type Decoder,
   type FieldValidation,
@@ -8,6 +9,7 @@ import {
   type ParsedBody,
   parseJson,
   parseYaml,
+  refusePatched,
   type Schema,
 } from "../schema/index.ts";
 import { badRequest, StatusError } from "../status-error.ts";
@@ -72,7 +74,7 @@ export function readPatched(
   warn: (text: string) => void,
 ): KubeObject {
   const { expected, schema, fieldValidation } = of;
-  if (of.read !== undefined) return readCustom({ value, duplicates: patch.strict }, { ...of, read: of.read }, warn);
+  if (of.read !== undefined) return readPatchedCustom(value, patch, { ...of, read: of.read }, warn);
   if (schema === undefined) return withMetadata(value, expected);
   const { object, warnings } = decoder.decodePatched(value, patch, { expected, schema, fieldValidation });
   for (const text of warnings) warn(text);
@@ -105,6 +107,27 @@ function readCustom(
     throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`);
   }
   if (fieldValidation === "Warn") for (const text of [...duplicates, ...strict]) warn(text);
+  return withMetadata(pruned, expected);
+}
+
+/** What a custom resource's own schema makes of what a patch has made of it. */
+function readPatchedCustom(
+  value: KubeObject,
+  { kind, strict: complaints }: ReadPatch,
+  { expected, fieldValidation, read }: ReadAs & { readonly read: NonNullable<ResourceType["read"]> },
+  warn: (text: string) => void,
+): KubeObject {
+  const { value: pruned, strict } = read(value, expected.version);
+  // What is applied has met the schema by now; only how it was written is left to complain of.
+  const all = kind === "apply" ? complaints : [...complaints, ...strict];
+  if (fieldValidation === "Strict" && all.length > 0) {
+    if (kind === "apply") {
+      const why = `error converting YAML to JSON: yaml: unmarshal errors:\n  ${all.join("\n  ")}`;
+      throw badRequest(`error strict decoding YAML: ${why}`);
+    }
+    throw refusePatched(`strict decoding error: ${all.join(", ")}`, kind, JSON.stringify(sorted(value)), expected);
+  }
+  if (fieldValidation === "Warn") for (const text of all) warn(text);
   return withMetadata(pruned, expected);
 }
 

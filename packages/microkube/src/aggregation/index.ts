@@ -1,0 +1,2 @@
+export { Aggregator, type AggregatorOptions } from "./aggregator.ts";
+export { keepLocalServices } from "./local-services.ts";
