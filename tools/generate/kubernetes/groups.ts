@@ -19,4 +19,5 @@ export const GROUPS: readonly string[] = [
   "apiregistration.k8s.io",
   "scheduling.k8s.io",
   "node.k8s.io",
+  "flowcontrol.apiserver.k8s.io",
 ];

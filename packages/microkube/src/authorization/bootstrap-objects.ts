@@ -6,7 +6,7 @@ import type { ClusterRole, ClusterRoleBinding } from "@fjord/kube";
 import type { Cluster } from "../cluster.ts";
 import { missingRules, type PolicyRule } from "./policy-rule.ts";
 
-/** Roles, bindings and priority classes that every cluster begins with, from the generated data file. Reads a file. */
+/** Roles, bindings, priority classes and rules of flow control that every cluster begins with, from the generated file. */
 export function bootstrapObjects(): KubeObject[] {
   const file = join(import.meta.dirname, "../../data/bootstrap-objects.gz");
   return JSON.parse(gunzipSync(readFileSync(file)).toString("utf8"));

@@ -1,25 +1,27 @@
-// `npm run conformance -- SUITE`: runs specs of Kubernetes' own end-to-end suite against nodes on this machine.
+// `npm run conformance -- SUITE`: runs specs of Kubernetes' own end-to-end suite against nodes, or a control
+// plane, on this machine.
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError, type ErrorType, FjordError, silentLogger } from "@fjord/base";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { describeProgress, ensureBinaries, ensureNodePackages } from "../binaries/index.ts";
+import { type Binaries, describeProgress, ensureBinaries, ensureNodePackages } from "../binaries/index.ts";
 import { RootNeededError } from "../errors.ts";
 import { conformanceSets, startConformanceBed } from "./conformance-bed.ts";
+import { controlPlaneSets, startControlPlaneBed } from "./control-plane-bed.ts";
 import { checkPattern } from "./pattern.ts";
 import { behind, type ConformanceResult } from "./result.ts";
 import { runSuite } from "./run-suite.ts";
 import { type Suite, suites } from "./suites.ts";
-import { type ConformanceTarget, conformanceTargets } from "./target.ts";
+import { type ConformanceTarget, conformanceTargets, isControlPlane, referenceOf } from "./target.ts";
 
 interface Options {
   target?: ConformanceTarget;
   focus: string[];
   skip: string[];
   procs: number;
-  nodes: number;
+  nodes?: number;
   json?: string;
   compare?: boolean;
   logs?: string;
@@ -34,17 +36,23 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 const program = new Command("conformance")
-  .description("Run specs of Kubernetes' own end-to-end suite against nodes on this machine (needs root)")
+  .description(
+    "Run specs of Kubernetes' own end-to-end suite against nodes (needs root) or a control plane on this machine",
+  )
   .argument("<suite>", `one of: ${Object.keys(suites).join(", ")}`)
   .addOption(
-    new Option("--target <name>", "whose nodes (default: those that the suite is for)").choices(conformanceTargets),
+    new Option("--target <name>", "what is judged (default: what the suite is for)").choices(conformanceTargets),
   )
   .option("--focus <regexp>", "only specs whose names match, instead of the suite's; may be repeated", collect, [])
   .option("--skip <regexp>", "leave specs out whose names match; may be repeated", collect, [])
   .option("--procs <count>", "specs at a time", positiveInteger, 8)
-  .option("--nodes <count>", "nodes of the site", positiveInteger, 1)
+  .option(
+    "--nodes <count>",
+    "nodes of the site (default: 1, and 3 simulated ones for a control plane)",
+    positiveInteger,
+  )
   .option("--json <file>", "write the result to a file", fromHere)
-  .option("--compare", "run the same on Kubernetes' own kubelet too, and list what passes there alone")
+  .option("--compare", "run the same on Kubernetes' own too, and list what passes there alone")
   .option("--logs <directory>", "keep the logs of the suite and of the nodes there", fromHere)
   .action(main);
 
@@ -53,18 +61,23 @@ async function main(name: string, options: Options): Promise<void> {
   if (suite === undefined) return program.error(`There is no suite ${name}: ${Object.keys(suites).join(", ")}`);
   // Found out before the work and not after it.
   for (const pattern of [...options.focus, ...options.skip]) checkPattern(pattern);
-  if (process.getuid?.() !== 0) throw new RootNeededError({ action: "judge nodes" });
-  if (options.json) await (await open(options.json, "a")).close();
   const target = options.target ?? suite.target;
+  if (isControlPlane(target) !== isControlPlane(suite.target)) {
+    return program.error(`The specs of ${name} cannot judge ${target}: one is about nodes, the other a control plane`);
+  }
+  if (!isControlPlane(target) && process.getuid?.() !== 0) throw new RootNeededError({ action: "judge nodes" });
+  if (options.json) await (await open(options.json, "a")).close();
   const result = await judge(target, suite, options);
-  const kubelet = options.compare ? await judge("kubelet", suite, options) : await recorded(name, target);
-  const lost = kubelet === undefined ? [] : behind(result, kubelet);
+  const reference = referenceOf(target);
+  const theirs = options.compare ? await judge(reference, suite, options) : await recorded(name, suite, target);
+  const lost = theirs === undefined ? [] : behind(result, theirs);
   if (options.json) {
-    const difference = options.compare && { kubelet, behind: lost };
+    const difference = options.compare && { [reference]: theirs, behind: lost };
     await writeFile(options.json, `${JSON.stringify({ ...result, ...difference }, undefined, 2)}\n`);
   }
-  if (kubelet !== undefined) {
-    process.stdout.write(`\n${lost.length} pass on Kubernetes' own kubelet and not here${listed(lost)}\n`);
+  if (theirs !== undefined) {
+    const what = isControlPlane(target) ? "control plane" : "kubelet";
+    process.stdout.write(`\n${lost.length} pass on Kubernetes' own ${what} and not here${listed(lost)}\n`);
   }
   if (lost.length > 0) process.exitCode = 1;
 }
@@ -72,17 +85,10 @@ async function main(name: string, options: Options): Promise<void> {
 async function judge(target: ConformanceTarget, suite: Suite, options: Options): Promise<ConformanceResult> {
   const { signal } = interrupt;
   const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
-  const binaries = await ensureBinaries({ env: process.env, sets: conformanceSets, progress, signal });
-  const tools = await ensureNodePackages({ env: process.env, progress, signal });
-  say(`Starting a control plane and ${options.nodes} node(s) of ${target}`);
-  await using place = await startConformanceBed({
-    target,
-    binaries,
-    tools,
-    nodes: options.nodes,
-    log: { ...silentLogger, warn: (message, fields) => say(`${message} ${JSON.stringify(fields)}`) },
-    signal,
-  });
+  const sets = isControlPlane(target) ? controlPlaneSets : conformanceSets;
+  const binaries = await ensureBinaries({ env: process.env, sets, progress, signal });
+  const { nodes = isControlPlane(target) ? 3 : 1 } = options;
+  await using place = await start(target, binaries, nodes);
   let total = 0;
   let ended = 0;
   try {
@@ -92,6 +98,7 @@ async function judge(target: ConformanceTarget, suite: Suite, options: Options):
       focus: options.focus.length > 0 ? options.focus : suite.focus,
       skip: [...suite.skip, ...options.skip],
       procs: options.procs,
+      ...(isControlPlane(target) && { nodes }),
       listener: {
         total: (count) => {
           total = count;
@@ -108,10 +115,32 @@ async function judge(target: ConformanceTarget, suite: Suite, options: Options):
   }
 }
 
-/** Specs are compared with what Kubernetes' own kubelet was found to pass, unless it is what is judged. */
-async function recorded(name: string, target: ConformanceTarget): Promise<ConformanceResult | undefined> {
-  if (target === "kubelet") return undefined;
-  const file = join(root, "docs", "conformance", `${name}-kubelet.json`);
+async function start(target: ConformanceTarget, binaries: Binaries, nodes: number) {
+  const { signal } = interrupt;
+  const log = {
+    ...silentLogger,
+    warn: (message: string, fields?: object) => say(`${message} ${JSON.stringify(fields)}`),
+  };
+  if (isControlPlane(target)) {
+    say(`Starting ${target} and ${nodes} simulated node(s)`);
+    return startControlPlaneBed({ target, binaries, nodes, log, signal });
+  }
+  const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
+  const tools = await ensureNodePackages({ env: process.env, progress, signal });
+  say(`Starting a control plane and ${nodes} node(s) of ${target}`);
+  return startConformanceBed({ target, binaries, tools, nodes, log, signal });
+}
+
+/** Specs are compared with what Kubernetes' own is known to pass, unless it is what is judged. */
+async function recorded(
+  name: string,
+  { passed }: Suite,
+  target: ConformanceTarget,
+): Promise<Pick<ConformanceResult, "passed"> | undefined> {
+  const reference = referenceOf(target);
+  if (target === reference) return undefined;
+  if (passed !== undefined) return { passed };
+  const file = join(root, "docs", "conformance", `${name}-${reference}.json`);
   return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as ConformanceResult) : undefined;
 }
 

@@ -14,13 +14,13 @@ import { siteFiles } from "../site-layout.ts";
 import { startBed } from "../start-bed.ts";
 import { waitFor } from "../wait.ts";
 import { standIns } from "./stand-ins.ts";
-import { type ConformanceTarget, kubeletOfTarget } from "./target.ts";
+import { kubeletOfTarget, type NodeTarget } from "./target.ts";
 
-/** The binaries that a run needs. */
+/** The binaries that a run needs which judges nodes. */
 export const conformanceSets: readonly BinarySet[] = ["control-plane", "nodes", "conformance"];
 
 export interface ConformanceBedOptions {
-  readonly target: ConformanceTarget;
+  readonly target: NodeTarget;
   /** With `conformanceSets`. */
   readonly binaries: Binaries;
   readonly tools: NodeTools;

@@ -62,7 +62,7 @@ function firstLine(text: string): string {
 }
 
 /** What passes there and not here: the specs in which `ours` falls behind `theirs`. */
-export function behind(ours: ConformanceResult, theirs: ConformanceResult): string[] {
+export function behind(ours: ConformanceResult, theirs: Pick<ConformanceResult, "passed">): string[] {
   const passed = new Set(ours.passed);
   const ran = new Set([...ours.passed, ...ours.failed, ...ours.skipped]);
   return theirs.passed.filter((name) => ran.has(name) && !passed.has(name));

@@ -18,6 +18,8 @@ export interface SuiteRun {
   readonly skip?: readonly string[];
   /** How many specs at a time. */
   readonly procs: number;
+  /** Of the site, where specs ask how many it has. */
+  readonly nodes?: number;
   /** Told how it goes. */
   readonly listener?: SuiteListener;
   readonly clock?: Clock;
@@ -54,6 +56,7 @@ export async function runSuite(site: Site, run: SuiteRun): Promise<ConformanceRe
       "--disable-log-dump",
       "--dump-logs-on-failure=false",
       `--e2e-output-dir=${directory}`,
+      ...(run.nodes === undefined ? [] : [`--num-nodes=${run.nodes}`]),
     ],
     env: { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: directory, TMPDIR: directory },
   });

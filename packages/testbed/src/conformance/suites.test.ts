@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { quickSimulatedSpecs } from "./quick-simulated-specs.ts";
+import { simulatedSpecs } from "./simulated-specs.ts";
 import { exactly, suites } from "./suites.ts";
 
 const selected = (name: string) => suites.node?.focus.some((pattern) => new RegExp(pattern).test(name));
@@ -28,4 +30,11 @@ test("a pattern of names matches these and nothing else", () => {
     assert.doesNotMatch(`${name} again`, pattern);
   }
   assert.doesNotMatch("[sig-node] Pods should run! [x]", pattern);
+});
+
+test("microkube is judged by what a real control plane passes with simulated nodes", () => {
+  const { focus = [], passed } = suites.microkube ?? {};
+  assert.equal(passed, simulatedSpecs);
+  for (const name of simulatedSpecs) assert.match(`Kubernetes e2e suite ${name}`, new RegExp(focus[0] ?? ""));
+  for (const name of quickSimulatedSpecs) assert.ok(simulatedSpecs.includes(name), name);
 });

@@ -1,3 +1,4 @@
+import { simulatedSpecs } from "./simulated-specs.ts";
 import type { ConformanceTarget } from "./target.ts";
 
 /** Which specs of the end-to-end suite judge what. */
@@ -6,6 +7,8 @@ export interface Suite {
   /** Regular expressions in the syntax of Go, on the full names of specs. */
   readonly focus: readonly string[];
   readonly skip: readonly string[];
+  /** Names of specs that Kubernetes' own is known to pass; else a recorded result says which. */
+  readonly passed?: readonly string[];
   /** What it judges unless told otherwise. */
   readonly target: ConformanceTarget;
 }
@@ -39,6 +42,13 @@ export const suites: Readonly<Record<string, Suite>> = {
     ],
     skip: [],
     target: "border",
+  },
+  microkube: {
+    title: "conformance specs that a control plane passes with simulated nodes",
+    focus: [exactly(simulatedSpecs)],
+    skip: [],
+    passed: simulatedSpecs,
+    target: "microkube",
   },
 };
 

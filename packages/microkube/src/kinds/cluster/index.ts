@@ -5,8 +5,10 @@ import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from "./
 import { apiService } from "./api-service.ts";
 import { certificateSigningRequest } from "./certificate-signing-request.ts";
 import { endpointSlice } from "./endpoint-slice.ts";
+import { flowSchema } from "./flow-schema.ts";
 import { networkPolicy } from "./network-policy.ts";
 import { ingress, ingressClass, ipAddress, serviceCidr } from "./networking.ts";
+import { priorityLevelConfiguration } from "./priority-level.ts";
 import { rbacKinds } from "./rbac.ts";
 import { reviewKinds } from "./reviews.ts";
 import { lease, priorityClass, runtimeClass } from "./scheduling.ts";
@@ -21,6 +23,8 @@ export function clusterKinds(means: CompleteMeans): KindDefinition[] {
     apiService,
     certificateSigningRequest,
     endpointSlice,
+    flowSchema,
+    priorityLevelConfiguration,
     networkPolicy,
     ingress,
     ingressClass,

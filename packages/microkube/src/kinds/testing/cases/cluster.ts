@@ -376,4 +376,85 @@ export const clusterCases: KindCase[] = [
     plain: of({ parentRef: { resource: "services", name: "s", namespace: "n" } }, "10.9.8.7"),
     bad: of({}, "10.9.8"),
   }),
+  ...casesOf("flowcontrol.apiserver.k8s.io", "FlowSchema", {
+    // Not changed: on the real server a controller of its own writes the status meanwhile.
+    plain: of({
+      priorityLevelConfiguration: { name: "global-default" },
+      distinguisherMethod: { type: "ByUser" },
+      rules: [
+        {
+          subjects: [
+            { kind: "User", user: { name: "u" } },
+            { kind: "ServiceAccount", serviceAccount: { name: "*", namespace: "n" } },
+          ],
+          resourceRules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"] }],
+          nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/healthz", "/x/*"] }],
+        },
+      ],
+    }),
+    "first of all": of({ matchingPrecedence: 1, priorityLevelConfiguration: { name: "exempt" } }),
+    bad: of({
+      matchingPrecedence: 10_001,
+      priorityLevelConfiguration: { name: "A B" },
+      rules: [
+        {},
+        {
+          subjects: [
+            { kind: "X" },
+            { kind: "User", group: { name: "g" } },
+            { kind: "Group", group: { name: "" }, serviceAccount: { name: "a", namespace: "b" } },
+            { kind: "ServiceAccount", serviceAccount: { name: "A", namespace: "B" }, user: { name: "u" } },
+          ],
+          resourceRules: [
+            {},
+            { verbs: ["*", "get"], apiGroups: ["*", ""], resources: ["*", "pods"], namespaces: ["*", "n"] },
+            { verbs: ["x"], apiGroups: [""], resources: ["pods"], namespaces: ["A"] },
+          ],
+          nonResourceRules: [
+            {},
+            { verbs: ["get"], nonResourceURLs: ["*", "/"] },
+            { verbs: ["get"], nonResourceURLs: ["", "x", "/ ", "//", "/*/*", "/a*", "/"] },
+          ],
+        },
+      ],
+    }),
+    "without a level": of({ matchingPrecedence: -1 }),
+    "with a wrong distinguisher": of({
+      priorityLevelConfiguration: { name: "x" },
+      distinguisherMethod: { type: "X" },
+    }),
+  }),
+  ...casesOf("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", {
+    plain: [
+      of({ type: "Limited", limited: { limitResponse: { type: "Queue", queuing: {} } } }),
+      { spec: { limited: { nominalConcurrencyShares: 0, limitResponse: { queuing: { queues: 4 } } } } },
+      { spec: { limited: { limitResponse: { type: "Reject", queuing: null } } } },
+    ],
+    rejecting: [of({ type: "Limited", limited: { limitResponse: { type: "Reject" } } }), { spec: { type: "Exempt" } }],
+    bad: of({
+      type: "Limited",
+      exempt: {},
+      limited: {
+        nominalConcurrencyShares: -1,
+        lendablePercent: 101,
+        borrowingLimitPercent: -1,
+        limitResponse: { type: "Queue", queuing: { queues: -1, handSize: -1, queueLengthLimit: -1 } },
+      },
+    }),
+    "with too large a hand": of({
+      type: "Limited",
+      limited: { limitResponse: { type: "Queue", queuing: { queues: 20_000_000, handSize: 10 } } },
+    }),
+    "without what its type asks for": of({ type: "Limited" }),
+    "with a response without queues": of({ type: "Limited", limited: { limitResponse: { type: "Queue" } } }),
+    "with queues that nothing uses": of({
+      type: "Limited",
+      limited: { limitResponse: { type: "Reject", queuing: {} } },
+    }),
+    "with a wrong response": of({ type: "Limited", limited: { limitResponse: { type: "X" } } }),
+    "without a response": of({ type: "Limited", limited: {} }),
+    "with a wrong type": of({ type: "X" }),
+    "exempt by another name": of({ type: "Exempt", exempt: { lendablePercent: -1 }, limited: {} }),
+    empty: of({}),
+  }),
 ];
