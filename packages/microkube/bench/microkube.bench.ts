@@ -83,14 +83,12 @@ async function apiFigures(run: Run, plane: Plane, durability: Durability): Promi
   };
   const seconds = await plane.startEmpty(durability);
   tell(startFigure(`API, ${durability}: start until ready`, "until /readyz answers"), seconds, plane.usage());
-  await visit({
-    plane,
-    settings,
-    signal: session.signal,
-    throughput: true,
-    worked: (work) => tell(workFigure(work, settings, durability), work.perSecond, work.usage),
-    rested: (pods, bytes) => tell(memoryFigure(`API, ${durability}`, pods), bytes / 1e6),
-  });
+  const { signal } = session;
+  const rested = (pods: number, bytes: number) => tell(memoryFigure(`API, ${durability}`, pods), bytes / 1e6);
+  await visit({ plane, settings, signal, rested });
+  await plane.startEmpty(durability);
+  const worked = (work: ApiWork) => tell(workFigure(work, settings, durability), work.perSecond, work.usage);
+  await visit({ plane, settings, signal, worked });
 }
 
 /** With controllers and scheduler. */
@@ -105,14 +103,8 @@ async function wholeFigures(run: Run, plane: Plane, durability: Durability): Pro
   };
   const until = "until /readyz answers and a controller has made the first service account";
   tell(startFigure(`${title}: start until ready`, until), await plane.startEmpty(durability), plane.usage());
-  await visit({
-    plane,
-    settings,
-    signal,
-    throughput: false,
-    worked: () => {},
-    rested: (pods, bytes) => tell(memoryFigure(title, pods), bytes / 1e6),
-  });
+  const rested = (pods: number, bytes: number) => tell(memoryFigure(title, pods), bytes / 1e6);
+  await visit({ plane, settings, signal, rested });
   await plane.startEmpty(durability);
   const outcomes = await playDeployments(plane, settings.deployments, signal);
   for (const [index, { readySeconds, usage }] of outcomes.entries()) {

@@ -25,17 +25,20 @@ export interface VisitOptions {
   readonly plane: Plane;
   readonly settings: Settings;
   readonly signal: AbortSignal;
-  /** Whether gets, lists and watches are measured, or only room for pods. */
-  readonly throughput: boolean;
-  readonly worked: (work: ApiWork) => void;
-  /** Told of the memory with so many pods in the store. */
-  readonly rested: (pods: number, bytes: number) => void;
+  /** Told of what was done in a second. Without it pods are created, and no more. */
+  readonly worked?: (work: ApiWork) => void;
+  /** Told of the memory with so many pods in the store. Without it nothing rests. */
+  readonly rested?: (pods: number, bytes: number) => void;
 }
 
-/** On a control plane that was just started: pods are created, read, listed and watched, and memory is looked at. */
-export async function visit({ plane, settings, signal, throughput, worked, rested }: VisitOptions): Promise<void> {
+/**
+ * On a control plane that was just started: pods are created, read, listed and watched, or memory is looked at. Both at
+ * once would show what is left of the work before.
+ */
+export async function visit({ plane, settings, signal, worked, rested }: VisitOptions): Promise<void> {
   const { restSeconds, pods: sizes, gets, watchers, watchedWrites } = settings;
-  rested(0, await plane.memory(restSeconds, signal));
+  const rest = async (pods: number) => rested?.(pods, await plane.memory(restSeconds, signal));
+  if (rested) await rest(0);
   using load = new Load(plane.target, LOAD_PROCESSES + 1);
   await using client = new KubeClient(plane.site.config);
   await prepareNamespaces(client);
@@ -43,15 +46,15 @@ export async function visit({ plane, settings, signal, throughput, worked, reste
     const before = plane.usage();
     const { seconds, cpuSeconds }: LoadOutcome = await load.run(shares, signal);
     const usage = usageBetween(before, plane.usage()).set("load", cpuSeconds);
-    worked({ what, pods, perSecond: count / seconds, usage });
+    worked?.({ what, pods, perSecond: count / seconds, usage });
   };
   let pods = 0;
   for (const size of sizes) {
     await work("create", size, size - pods, creates(pods, size));
     pods = size;
     await expectPods(client, pods);
-    rested(pods, await plane.memory(restSeconds, signal));
-    if (!throughput) continue;
+    if (rested) await rest(pods);
+    if (!worked) continue;
     const lists = Math.max(6, Math.round(LISTED_PODS / pods));
     await work(
       "list",
