@@ -12,7 +12,7 @@ import { Plane, type PlaneOptions } from "./planes/plane.ts";
 import { type Durability, readSettings, type Settings } from "./planes/settings.ts";
 
 const SETTINGS =
-  "Kubernetes 1.36 without priority and fairness, controller manager and scheduler at 500 requests/s; keys and certificates are there before. HTTP/1.1 over TLS, answers not compressed. Load and servers share the machine's processors.";
+  "Kubernetes 1.36 without priority and fairness, controller manager and scheduler at 500 requests/s; keys and certificates are there before. HTTP/1.1 over TLS, answers not compressed. Work begins when what follows a start is over. Load and servers share the machine's processors.";
 const SYNCED = "With fsync every acknowledged write is on the disk; both sync once for writes that come together.";
 
 const START: Bound = { of: "ratio", atMost: 0.2 };

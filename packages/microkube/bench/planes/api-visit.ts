@@ -9,8 +9,6 @@ const LOAD_PROCESSES = 2;
 const CREATES_AT_ONCE = 32;
 const GETS_AT_ONCE = 32;
 const WATCHED_WRITES_AT_ONCE = 8;
-/** Pods read by all lists of one size together, and how many lists are under way. */
-const LISTED_PODS = 60_000;
 const LISTS_AT_ONCE = 4;
 
 export interface ApiWork {
@@ -36,8 +34,9 @@ export interface VisitOptions {
  * once would show what is left of the work before.
  */
 export async function visit({ plane, settings, signal, worked, rested }: VisitOptions): Promise<void> {
-  const { restSeconds, pods: sizes, gets, watchers, watchedWrites } = settings;
+  const { restSeconds, pods: sizes, listedPods, gets, watchers, watchedWrites } = settings;
   const rest = async (pods: number) => rested?.(pods, await plane.memory(restSeconds, signal));
+  await plane.settle(signal);
   if (rested) await rest(0);
   using load = new Load(plane.target, LOAD_PROCESSES + 1);
   await using client = new KubeClient(plane.site.config);
@@ -55,7 +54,7 @@ export async function visit({ plane, settings, signal, worked, rested }: VisitOp
     await expectPods(client, pods);
     if (rested) await rest(pods);
     if (!worked) continue;
-    const lists = Math.max(6, Math.round(LISTED_PODS / pods));
+    const lists = Math.max(6, Math.round(listedPods / pods));
     await work(
       "list",
       pods,

@@ -22,7 +22,7 @@ export async function playDeployments(plane: Plane, count: number, signal: Abort
   while ((await usableNodes(client)) < NODES) await pause(100, undefined, { signal: limit });
   await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
   // The service account of the namespace, and whatever else begins with new nodes.
-  await pause(2_000, undefined, { signal: limit });
+  await plane.settle(limit);
   const outcomes: DeploymentsOutcome[] = [];
   for (const name of ["first", "again"]) {
     outcomes.push(await untilReady(plane, client, name, count, limit));

@@ -23,6 +23,10 @@ export interface PlaneOptions {
 
 export type Usage = ReadonlyMap<string, number>;
 
+/** Seconds. */
+const LONGEST_SETTLING = 30;
+/** Of a processor, by all processes together. */
+const QUIET_SHARE = 0.1;
 const START_LIMIT = { timeout: 60_000 };
 
 /** A control plane that is started anew as often as needed, empty each time, with or without syncing to disk. */
@@ -107,6 +111,17 @@ export class Plane implements AsyncDisposable {
       `--pod-range=${site.layout.podCidr}`,
     ];
     await site.addProcess({ name: "simulated nodes", file: process.execPath, args }).start();
+  }
+
+  /** Until it has done what follows a start: Kubernetes is ready long before, and would be measured with that. */
+  async settle(signal: AbortSignal): Promise<void> {
+    const spent = () => [...this.usage().values()].reduce((sum, each) => sum + each, 0);
+    for (let second = 0, before = spent(); second < LONGEST_SETTLING; second++) {
+      await pause(1_000, undefined, { signal });
+      const now = spent();
+      if (now - before <= QUIET_SHARE) return;
+      before = now;
+    }
   }
 
   /** Resident bytes of all its processes: the least over some seconds, after a rest. */

@@ -2,6 +2,8 @@
 export interface Settings {
   /** Pods in the store when memory and lists are measured, growing. */
   readonly pods: readonly number[];
+  /** By all lists of one size together. */
+  readonly listedPods: number;
   readonly gets: number;
   readonly watchers: number;
   /** Writes that every watcher is told of. */
@@ -19,6 +21,7 @@ export type Durability = "with fsync" | "without fsync";
 
 const full: Settings = {
   pods: [1_000, 10_000],
+  listedPods: 60_000,
   gets: 20_000,
   watchers: 500,
   watchedWrites: 200,
@@ -31,7 +34,8 @@ const full: Settings = {
 
 const short: Settings = {
   ...full,
-  pods: [200, 1_000],
+  pods: [1_000],
+  listedPods: 20_000,
   gets: 3_000,
   watchers: 100,
   watchedWrites: 50,
