@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { styleText } from "node:util";
 import { describeError, type ErrorType, FjordError, type Logger } from "@fjord/base";
 import { Command, CommanderError } from "commander";
-import pc from "picocolors";
 import { addBinaries } from "./commands/binaries.ts";
 import { addCompletion } from "./commands/completion.ts";
 import type { CommandContext } from "./commands/context.ts";
@@ -18,18 +18,19 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const interrupt = new AbortController();
 let exitCode = 0;
 
+const styled = (style: "dim" | "yellow" | "red", text: string) => styleText(style, text, { stream: process.stderr });
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const line = (message: string, fields: Record<string, unknown> = {}) =>
   say(
     `${message}${Object.entries(fields)
-      .map(([name, value]) => ` ${pc.dim(`${name}=`)}${value}`)
+      .map(([name, value]) => ` ${styled("dim", `${name}=`)}${value}`)
       .join("")}`,
   );
 const log: Logger = {
   debug() {},
   info: line,
-  warn: (message, fields) => line(pc.yellow(message), fields),
-  error: (message, fields) => line(pc.red(message), fields),
+  warn: (message, fields) => line(styled("yellow", message), fields),
+  error: (message, fields) => line(styled("red", message), fields),
 };
 
 const context: CommandContext = {
@@ -103,11 +104,11 @@ process.exitCode = exitCode;
 /** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */
 function report(error: unknown): void {
   exitCode = 1;
-  say(`${pc.red("error:")} ${describeError(error)}`);
+  say(`${styled("red", "error:")} ${describeError(error)}`);
   if (error instanceof FjordError) {
     const { advice } = error.constructor as Partial<ErrorType<string>>;
     if (advice !== undefined) say(advice);
   } else if (error instanceof Error && !("syscall" in error)) {
-    say(pc.dim(error.stack ?? ""));
+    say(styled("dim", error.stack ?? ""));
   }
 }

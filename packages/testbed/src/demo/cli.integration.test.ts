@@ -68,7 +68,11 @@ test("the demo shows a Deployment over two sites, can be played with, and leaves
 });
 
 function start(...flags: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [cli, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
+  const child: ChildProcess = spawn(process.execPath, [cli, ...flags], {
+    // What tests may say CI=1 or ask for colours, and this is no terminal all the same.
+    env: { ...process.env, CI: "1", FORCE_COLOR: undefined },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let text = "";
   const hear = (chunk: Buffer) => {
     text += chunk.toString("utf8");

@@ -1,9 +1,9 @@
 // `npm run demo`: Fjord on this machine, from nothing to a Deployment over two clusters, to watch and to play with.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { styleText } from "node:util";
 import { aborted, describeError, type ErrorType, FjordError, silentLogger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
-import pc from "picocolors";
 import { removeIfEmpty } from "../leftovers.ts";
 import { Registry } from "../registry.ts";
 import { startDemo } from "./demo.ts";
@@ -64,7 +64,7 @@ async function run({ once, simulated, directory }: DemoFlags): Promise<void> {
     await using _ = await startDemo({ ...shared, directory, simulated, signal, steps });
     const seconds = ((systemClock.now() - began) / 1000).toFixed(0);
     if (once) return steps.say(`Done after ${seconds} s`);
-    steps.say(`Ready after ${seconds} s, and here until ${pc.bold("Ctrl-C")}`);
+    steps.say(`Ready after ${seconds} s, and here until ${styleText("bold", "Ctrl-C")}`);
     const alive = setInterval(() => {}, 2 ** 30);
     await aborted(signal);
     clearInterval(alive);
@@ -78,7 +78,7 @@ async function run({ once, simulated, directory }: DemoFlags): Promise<void> {
 /** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */
 function report(error: unknown): void {
   process.exitCode = 1;
-  process.stderr.write(`${pc.red("error:")} ${describeError(error)}\n`);
+  process.stderr.write(`${styleText("red", "error:", { stream: process.stderr })} ${describeError(error)}\n`);
   const { advice } = (error instanceof FjordError ? error.constructor : {}) as Partial<ErrorType<string>>;
   const more = advice ?? (error instanceof Error && !("syscall" in error) ? error.stack : undefined);
   if (more !== undefined) process.stderr.write(`${more}\n`);

@@ -1,5 +1,5 @@
+import { styleText } from "node:util";
 import type { Clock } from "@fjord/base";
-import pc from "picocolors";
 
 export interface StepsOptions {
   readonly write: (text: string) => void;
@@ -21,15 +21,17 @@ export class Steps {
   async step<T>(title: string, work: () => Promise<T>): Promise<T> {
     const { write, isTerminal, clock } = this.#options;
     const began = clock.now();
-    if (isTerminal) this.#show(`${pc.dim("…")} ${title}`);
+    if (isTerminal) this.#show(`${styleText("dim", "…")} ${title}`);
     try {
       const result = await work();
       this.#close();
-      write(`${pc.green("✓")} ${title} ${pc.dim(`(${((clock.now() - began) / 1000).toFixed(1)} s)`)}\n`);
+      write(
+        `${styleText("green", "✓")} ${title} ${styleText("dim", `(${((clock.now() - began) / 1000).toFixed(1)} s)`)}\n`,
+      );
       return result;
     } catch (error) {
       this.#close();
-      write(`${pc.red("✗")} ${title}\n`);
+      write(`${styleText("red", "✗")} ${title}\n`);
       throw error;
     }
   }
@@ -45,7 +47,7 @@ export class Steps {
   /** A command, as the reader would type it, and what it printed. */
   shown(command: string, output: string): void {
     const indented = output.trimEnd().replace(/^(?=.)/gm, "    ");
-    this.say(`  ${pc.bold(`$ ${command}`)}${indented === "" ? "" : `\n${indented}`}`);
+    this.say(`  ${styleText("bold", `$ ${command}`)}${indented === "" ? "" : `\n${indented}`}`);
   }
 
   #show(text: string): void {
