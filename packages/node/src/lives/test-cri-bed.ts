@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep, systemClock } from "@fjord/base";
 import type { KubeClient } from "@fjord/kube";
@@ -185,7 +185,18 @@ export class CriBed implements LifeBed {
     for (const name of ["containerd", "kubelet", "kube-proxy"] as const) await this.#node.process(name).start();
   }
 
+  /** For whoever looks for the cause of a failure (`FJORD_LIVES_LOGS`): what the node and its containerd have written. */
+  async #keepLogs(directory: string): Promise<void> {
+    for (const part of ["node", "runtime"] as const) {
+      const { log } = this.#process(part).record;
+      await mkdir(directory, { recursive: true });
+      await copyFile(log, join(directory, `${part}.log`));
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    const { FJORD_LIVES_LOGS } = process.env;
+    if (FJORD_LIVES_LOGS) await this.#keepLogs(FJORD_LIVES_LOGS);
     await this.admin.close();
     await this.#bed.stop();
   }

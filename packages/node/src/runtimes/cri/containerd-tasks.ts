@@ -6,6 +6,8 @@ import { type Init, type Method, type Schema, schema } from "./proto/message.ts"
 /** Where containerd keeps what its CRI has. */
 const NAMESPACE = { "containerd-namespace": "k8s.io" };
 const SIGKILL = 9;
+/** A process that has everything but its program. */
+export const TASK_CREATED = 1;
 /** What is killed goes at once, unless it waits for a disk. */
 const WAIT_TIMEOUT = 10_000;
 
@@ -20,12 +22,27 @@ export class ContainerdTasks {
     this.#client = client;
   }
 
+  /** Whether the container's program was never begun: there is no process for it, or one that waits to be begun. */
+  async isUnbegun(id: string): Promise<boolean> {
+    const action = `look for the process of container ${id}`;
+    try {
+      const { process } = await this.#call(Tasks.get, { containerId: id }, action);
+      return process?.status === TASK_CREATED;
+    } catch (error) {
+      // Where nobody can tell, it may have.
+      if (error instanceof CriNotSupported) return false;
+      if (error instanceof CriCallFailed && harmless.has(error.status)) return error.status === grpcStatus.notFound;
+      throw error;
+    }
+  }
+
   /** Ends whatever is left of a container that CRI says has ended; other runtimes than containerd leave nothing. */
   async end(id: string): Promise<void> {
     try {
-      await this.#call(Tasks.kill, { containerId: id, signal: SIGKILL, all: true });
-      await this.#call(Tasks.wait, { containerId: id });
-      await this.#call(Tasks.delete, { containerId: id });
+      const action = "end what a failed start has left";
+      await this.#call(Tasks.kill, { containerId: id, signal: SIGKILL, all: true }, action);
+      await this.#call(Tasks.wait, { containerId: id }, action);
+      await this.#call(Tasks.delete, { containerId: id }, action);
     } catch (error) {
       if (error instanceof CriNotSupported) return;
       if (error instanceof CriCallFailed && harmless.has(error.status)) return;
@@ -33,9 +50,8 @@ export class ContainerdTasks {
     }
   }
 
-  #call<T>(method: Method<T, unknown>, request: Init<T>): Promise<unknown> {
-    const options = { action: "end what a failed start has left", timeout: WAIT_TIMEOUT, headers: NAMESPACE };
-    return this.#client.call(method, request, options);
+  #call<I, O>(method: Method<I, O>, request: Init<I>, action: string): Promise<O> {
+    return this.#client.call(method, request, { action, timeout: WAIT_TIMEOUT, headers: NAMESPACE });
   }
 }
 
@@ -50,6 +66,14 @@ interface KillRequest extends TaskRequest {
   all: boolean;
 }
 
+interface TaskProcess {
+  status: number;
+}
+
+interface GetResponse {
+  process?: TaskProcess;
+}
+
 /** Of containerd's own API, as much as is needed. */
 const TaskRequest = schema<TaskRequest>(() => [["containerId", 1, "string"]]);
 const KillRequest = schema<KillRequest>(() => [
@@ -58,13 +82,16 @@ const KillRequest = schema<KillRequest>(() => [
   ["all", 4, "bool"],
 ]);
 const Nothing = schema<Record<string, never>>(() => []);
+const TaskProcess = schema<TaskProcess>(() => [["status", 4, "enum"]]);
+const GetResponse = schema<GetResponse>(() => [["process", 1, TaskProcess]]);
 
-function method<T>(name: string, input: Schema<T>): Method<T, unknown> {
-  return { path: `/containerd.services.tasks.v1.Tasks/${name}`, input, output: Nothing };
+function method<I, O>(name: string, input: Schema<I>, output: Schema<O>): Method<I, O> {
+  return { path: `/containerd.services.tasks.v1.Tasks/${name}`, input, output };
 }
 
-const Tasks = {
-  kill: method("Kill", KillRequest),
-  wait: method("Wait", TaskRequest),
-  delete: method("Delete", TaskRequest),
+export const Tasks = {
+  get: method("Get", TaskRequest, GetResponse),
+  kill: method("Kill", KillRequest, Nothing),
+  wait: method("Wait", TaskRequest, Nothing),
+  delete: method("Delete", TaskRequest, Nothing),
 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { describeError, sleep, systemClock } from "@fjord/base";
@@ -108,6 +108,32 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
       numbers,
       Array.from({ length: 300 }, (_, i) => i + 1),
     );
+    await removeAll();
+  });
+
+  test("a container that containerd had noted without its state was never begun, and can be made again", async () => {
+    const pod = examplePod(containerd, "half-made");
+    const sandbox = await runtime.runSandbox(pod);
+    const make = () => runtime.createContainer(sandbox, exampleContainer("main", "exec sleep 1000"), pod);
+    const id = await make();
+    await containerd.killDaemon();
+    await rm(containerd.statusFile(id));
+    await containerd.startDaemon();
+    const found = await find(id);
+    assert.deepEqual({ state: found?.state, exitCode: found?.exitCode }, { state: "created", exitCode: undefined });
+    await runtime.removeContainer(id);
+    await runtime.startContainer(await make());
+    await removeAll();
+  });
+
+  test("a container that runs while containerd has lost its state may have been begun", async () => {
+    const { container } = await startPod("lost-track", "exec sleep 1000");
+    await containerd.killDaemon();
+    await rm(containerd.statusFile(container));
+    await containerd.startDaemon();
+    assert.equal((await find(container))?.state, "unknown");
+    await runtime.stopContainer(container, 0);
+    assert.equal((await find(container))?.state, "exited");
     await removeAll();
   });
 

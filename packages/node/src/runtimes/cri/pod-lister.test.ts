@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@fjord/base";
+import { TASK_CREATED, Tasks } from "./containerd-tasks.ts";
 import { CriClient } from "./cri-client.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { PodLister } from "./pod-lister.ts";
@@ -100,5 +101,31 @@ test("a start that was cut off before there was a process is told from one that 
     assert.equal(found?.state, expected, message);
     assert.equal(found?.exitCode, expected === "exited" ? 128 : undefined);
   }
+  close();
+});
+
+test("of a container in no known state it is found out whether it was begun", async () => {
+  const { runtime, states, lister, close } = await hundredPods();
+  await using _ = runtime;
+  const begunAt: Record<string, bigint> = { c3: 5_000_000n };
+  const processes: Record<string, number> = { c1: TASK_CREATED, c2: 2, c3: 2 };
+  runtime.answer(RuntimeService.containerStatus, ({ containerId }) => ({
+    status: { id: containerId, state: states.get(containerId) ?? 0, startedAt: begunAt[containerId] ?? 0n },
+  }));
+  const look = async () => {
+    lister.forget("c0");
+    const found = (await lister.list()).flatMap(({ containers }) => containers);
+    return ["c0", "c1", "c2", "c3"].map((id) => found.find((each) => each.id === id)?.state);
+  };
+  for (const id of ["c0", "c1", "c2", "c3"]) states.set(id, ContainerState.CONTAINER_UNKNOWN);
+  assert.deepEqual(await look(), Array(4).fill("unknown"), "a runtime that cannot be asked");
+
+  for (const id of ["c1", "c2", "c3"]) lister.forget(id);
+  runtime.answer(Tasks.get, ({ containerId }) => {
+    const status = processes[containerId];
+    if (status === undefined) throw new Refusal(grpcStatus.notFound, "no such process");
+    return { process: { status } };
+  });
+  assert.deepEqual(await look(), ["created", "created", "unknown", "unknown"]);
   close();
 });

@@ -6,7 +6,16 @@ import { CriCallFailed } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { runtimeContainer, runtimeSandbox } from "./listing.ts";
 import { ListDecoder } from "./proto/decode.ts";
-import { Container, ContainerState, PodSandbox, PodSandboxState, RuntimeService } from "./proto/messages.ts";
+import {
+  Container,
+  ContainerState,
+  type ContainerStatus,
+  PodSandbox,
+  PodSandboxState,
+  RuntimeService,
+} from "./proto/messages.ts";
+
+const { CONTAINER_CREATED } = ContainerState;
 
 /**
  * Lists what a runtime has. Two calls tell what there is; each container's status and each sandbox' address are asked
@@ -92,7 +101,8 @@ export class PodLister {
       ),
     );
     if (status === undefined) return undefined;
-    const container = runtimeContainer(listed, status);
+    const isUnbegun = hasLostTrack(status) && (await this.#tasks.isUnbegun(listed.id));
+    const container = runtimeContainer(listed, isUnbegun ? { ...status, state: CONTAINER_CREATED } : status);
     // Told of as ended, it may be replaced and has to be removable.
     const isFailed = status.state === ContainerState.CONTAINER_EXITED && status.startedAt <= 0n;
     if (isFailed && !(await this.#isCleared(listed.id))) return container;
@@ -142,6 +152,14 @@ export class PodLister {
     keep(this.#addresses, sandboxes);
     keep(this.#containers, containers);
   }
+}
+
+/**
+ * containerd notes a container before its state: killed in between, it knows of one in no state that it knows. Nobody can
+ * have asked for its start, for nobody was told that it is there. Where it only cannot read the state, there is a process.
+ */
+function hasLostTrack({ state, startedAt }: ContainerStatus): boolean {
+  return state === ContainerState.CONTAINER_UNKNOWN && startedAt <= 0n;
 }
 
 function keep(known: Map<string, unknown>, listed: readonly { id: string }[]): void {

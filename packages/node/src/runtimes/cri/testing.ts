@@ -99,6 +99,11 @@ export class PrivateContainerd implements AsyncDisposable {
     await once(daemon, "exit");
   }
 
+  /** Where its CRI keeps how far a container has come. */
+  statusFile(container: string): string {
+    return join(this.directory, "root/io.containerd.grpc.v1.cri/containers", container, "status");
+  }
+
   /** A connection inside of its network, where its streaming server is. */
   readonly dial = (host: string, port: number): Duplex => {
     const target = String(this.#holder?.pid);
