@@ -1,4 +1,5 @@
-import { gunzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import type { OpenApiAnswer, OpenApiDocuments } from "../schema/index.ts";
 import { StatusError } from "../status-error.ts";
 import type { ExtraHandler } from "./api-server.ts";
@@ -16,9 +17,9 @@ export function openApiHandler(documents: OpenApiDocuments): ExtraHandler {
       await exchange.sendObject(200, documents.v3Index());
       return true;
     }
-    const answer = path === "/openapi/v2" ? documents.v2() : v3(documents, path);
+    const answer = path === "/openapi/v2" ? await documents.v2() : v3(documents, path);
     if (answer === undefined) throw pathNotFound();
-    send(exchange, answer);
+    await send(exchange, answer);
     return true;
   };
 }
@@ -28,8 +29,10 @@ function v3(documents: OpenApiDocuments, path: string): OpenApiAnswer | undefine
   return path.startsWith(prefix) ? documents.v3(path.slice(prefix.length)) : undefined;
 }
 
+const unpack = promisify(gunzip);
+
 /** As it lies in the file, where the client can unpack it. */
-function send(exchange: Exchange, { gzip, etag }: OpenApiAnswer): void {
+async function send(exchange: Exchange, { gzip, etag }: OpenApiAnswer): Promise<void> {
   const { headers } = exchange.request;
   const accept = headers.accept ?? "*/*";
   if (!/json|\*\/\*|application\/\*/.test(accept)) {
@@ -45,5 +48,5 @@ function send(exchange: Exchange, { gzip, etag }: OpenApiAnswer): void {
   }
   const takesGzip = String(headers["accept-encoding"] ?? "").includes("gzip");
   if (takesGzip) response.setHeader("Content-Encoding", "gzip");
-  exchange.send(200, "application/json", takesGzip ? gzip : gunzipSync(gzip));
+  exchange.send(200, "application/json", takesGzip ? gzip : await unpack(gzip));
 }

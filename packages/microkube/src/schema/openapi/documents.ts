@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { constants, gunzip, gunzipSync, gzip, gzipSync } from "node:zlib";
 import { definitionsOf, pathsOf, type Sample } from "./custom-definitions.ts";
 import type { CustomKind } from "./custom-kind.ts";
 
@@ -21,14 +23,14 @@ const folder = join(import.meta.dirname, "../../../data/openapi");
 export class OpenApiDocuments {
   readonly #custom: () => readonly CustomKind[];
   #index: Record<string, string> | undefined;
-  #whole: { of: readonly CustomKind[]; answer: OpenApiAnswer } | undefined;
+  #whole: { of: readonly CustomKind[]; answer: Promise<OpenApiAnswer> } | undefined;
 
   constructor(custom: () => readonly CustomKind[] = () => none) {
     this.#custom = custom;
   }
 
   /** `/openapi/v2`. */
-  v2(): OpenApiAnswer {
+  v2(): Promise<OpenApiAnswer> {
     const custom = this.#custom();
     if (this.#whole?.of !== custom) this.#whole = { of: custom, answer: wholeDocument(custom) };
     return this.#whole.answer;
@@ -88,19 +90,32 @@ function customDocument(kinds: readonly CustomKind[]): OpenApiAnswer {
   return { gzip: gzipSync(text), etag: `"${hashOf(text)}"` };
 }
 
-/** Custom kinds are put into the text: to parse two megabytes for them would cost more memory than it saves. */
-function wholeDocument(custom: readonly CustomKind[]): OpenApiAnswer {
-  const packed = readData("v2.json.gz");
+const unpack = promisify(gunzip);
+const pack = promisify(gzip);
+
+/**
+ * Custom kinds are put into the text: to parse two megabytes for them would cost more memory than it saves. Clients ask
+ * again after every change of them, so what takes long is done beside the event loop.
+ */
+async function wholeDocument(custom: readonly CustomKind[]): Promise<OpenApiAnswer> {
+  const packed = await readFile(join(folder, "v2.json.gz"));
   if (custom.length === 0) return { gzip: packed, etag: `"${hashOf(packed)}"` };
   const known = sample();
   const inner = (parts: readonly Record<string, unknown>[]) => JSON.stringify(Object.assign({}, ...parts)).slice(1, -1);
   const definitions = inner(custom.map((kind) => definitionsOf(kind, known, "v2")));
   const paths = inner(custom.map((kind) => pathsOf(kind, known, "v2")));
-  const text = gunzipSync(packed).toString();
+  const text: Buffer = await unpack(packed);
   const atDefinitions = text.indexOf('"definitions":{') + '"definitions":{'.length;
   const atPaths = text.lastIndexOf('"paths":{"/') + '"paths":{'.length;
-  const whole = `${text.slice(0, atDefinitions)}${definitions},${text.slice(atDefinitions, atPaths)}${paths},${text.slice(atPaths)}`;
-  return { gzip: gzipSync(whole), etag: `"${hashOf(whole)}"` };
+  const whole = Buffer.concat([
+    text.subarray(0, atDefinitions),
+    Buffer.from(`${definitions},`),
+    text.subarray(atDefinitions, atPaths),
+    Buffer.from(`${paths},`),
+    text.subarray(atPaths),
+  ]);
+  const etag = `"${hashOf(`${hashOf(packed)} ${definitions} ${paths}`)}"`;
+  return { gzip: await pack(whole, { level: constants.Z_BEST_SPEED }), etag };
 }
 
 function hashOf(content: string | Buffer): string {
