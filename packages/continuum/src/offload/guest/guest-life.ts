@@ -37,8 +37,11 @@ export interface GuestLifeOptions {
   readonly drainGraceMs?: number;
 }
 
-/** How long a status may wait for what comes next, so that an ordinary pod's is written once. */
-const STATUS_MS = { running: 3_000, pending: 10_000 };
+/**
+ * How long the status of an ordinary guest may wait: its consumer watches the guest itself, and a write to a custom
+ * resource is the dearest request of a pod's life. Many that come at once are all there before the first is written.
+ */
+const STATUS_MS = 30_000;
 const REFUSED_AGAIN_MS = 15_000;
 
 /** Brings one guest at a time to what its shadow pod and its contract ask for. */
@@ -133,7 +136,7 @@ export class GuestLife {
     if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, signal);
     const isUrgent =
       shadow.status?.podUid === undefined ? shadow.spec.recreate === "Never" : shadow.status.podUid !== memory.podUid;
-    this.#options.tell(shadow, isUrgent ? 0 : phase === "Running" ? STATUS_MS.running : STATUS_MS.pending);
+    this.#options.tell(shadow, isUrgent ? 0 : STATUS_MS);
     return done();
   }
 
@@ -246,7 +249,7 @@ export class GuestLife {
     }
     if (isKnown) noteRecreation(memory, shadow.status?.recreations ?? 0, home.clock.now());
     const isUrgent = isKnown || shadow.spec.recreate === "Never" || shadow.status?.conditions !== undefined;
-    this.#options.tell(shadow, isUrgent ? 0 : STATUS_MS.pending);
+    this.#options.tell(shadow, isUrgent ? 0 : STATUS_MS);
     return done();
   }
 
