@@ -19,7 +19,7 @@ async function requestsOf(client: KubeClient): Promise<number> {
   let sum = 0;
   for (const line of body.toString("utf8").split("\n")) {
     if (!line.startsWith("apiserver_request_total{")) continue;
-    if (/verb="(WATCH|CONNECT)"|resource="(leases|)"/.test(line)) continue;
+    if (/verb="(WATCH|CONNECT)"|[{,]resource="(leases|)"/.test(line)) continue;
     sum += Number(line.slice(line.lastIndexOf(" ") + 1));
   }
   return sum;
