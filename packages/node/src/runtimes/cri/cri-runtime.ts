@@ -175,7 +175,8 @@ export class CriRuntime implements Runtime {
     const isRemoved = cgroup !== undefined && (await isLast()) && (await this.#cgroups.removeEmpty(cgroup));
     await unlessGone(this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal));
     if (cgroup === undefined || isRemoved || !(await isLast())) return;
-    if (await this.#cgroups.remove(cgroup)) return;
+    // What the runtime has lost track of, killed while it made something, nobody else would end.
+    if ((await this.#cgroups.remove(cgroup)) || (await this.#cgroups.clear(cgroup))) return;
     this.#log.warn("a pod's control group still has processes in it", { cgroup });
   }
 
@@ -240,7 +241,21 @@ export class CriRuntime implements Runtime {
         if (status?.state === ContainerState.CONTAINER_RUNNING) throw new CriStillRuns({ id });
       }),
     );
+    const pod = await this.#podGroupOf(id, signal);
     await unlessGone(this.#call(removeContainer, { containerId: id }, `remove the container ${id}`, signal));
+    if (pod !== undefined) await this.#clearContainer(id, pod);
+  }
+
+  /** A runtime that was killed while it made the first process of a container may no longer know that there is one. */
+  async #clearContainer(id: string, pod: string): Promise<void> {
+    const cgroup = await this.#cgroups.groupOf(id, pod);
+    if (cgroup === undefined || (await this.#cgroups.clear(cgroup))) return;
+    this.#log.warn("processes of a container that was removed do not end", { container: id, cgroup });
+  }
+
+  async #podGroupOf(container: string, signal?: AbortSignal): Promise<string | undefined> {
+    const sandbox = await this.#lister.sandboxOf(container, signal);
+    return sandbox?.annotations[CGROUP_ANNOTATION];
   }
 
   async updateResources(id: string, resources: ContainerResources, signal?: AbortSignal): Promise<void> {

@@ -77,10 +77,68 @@ export class PodCgroups {
     return false;
   }
 
+  /** Kills whatever is left in a group that nothing may be in any more, and removes it; false where something stays. */
+  async clear(path: string): Promise<boolean> {
+    if (await this.removeEmpty(path)) return true;
+    for (const mount of this.#mounts) for (const pid of await processesIn(join(mount.directory, path))) kill(pid);
+    return await this.remove(path);
+  }
+
+  /** The group that a runtime has made for a container, in that of its pod; the name depends on the runtime. */
+  async groupOf(container: string, pod: string): Promise<string | undefined> {
+    for (const { directory } of this.#mounts) {
+      const name = (await namesIn(join(directory, pod))).find((each) => each.includes(container));
+      if (name !== undefined) return join(pod, name);
+    }
+    return undefined;
+  }
+
   /** As `remove`, without waiting for anything. */
   async removeEmpty(path: string): Promise<boolean> {
     const gone = await Promise.all(this.#mounts.map((mount) => removeTree(join(mount.directory, path))));
     return gone.every((each) => each);
+  }
+}
+
+/** Of the group and of those in it. */
+async function processesIn(directory: string): Promise<number[]> {
+  const own = await readIfThere(join(directory, "cgroup.procs"));
+  const below = await Promise.all((await namesIn(directory)).map((name) => processesIn(join(directory, name))));
+  // What another namespace of processes has is shown as 0.
+  return [...own.split("\n").map(Number), ...below.flat()].filter((pid) => pid > 0);
+}
+
+/** Of the groups in a group. */
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    const entries = await readdir(directory, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function readIfThere(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (isMissing(error)) return "";
+    throw error;
+  }
+}
+
+/** A group that goes while it is read says so in two ways. */
+function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOENT" || code === "ENODEV";
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

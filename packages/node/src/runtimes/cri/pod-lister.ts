@@ -44,6 +44,14 @@ export class PodLister {
     return this.#sandboxes.get(id);
   }
 
+  /** The sandbox of a container as they were last listed; lists anew only where they were not. */
+  async sandboxOf(container: string, signal?: AbortSignal): Promise<PodSandbox | undefined> {
+    const known = this.#containers.get(container)?.container.sandbox;
+    if (known !== undefined) return this.sandbox(known, signal);
+    const { containers } = await this.listRaw(signal);
+    return this.#sandboxes.get(containers.find(({ id }) => id === container)?.podSandboxId ?? "");
+  }
+
   /** Whether a sandbox, which may just have been removed, is the last one of its pod. */
   async isLast({ id, metadata }: PodSandbox, signal?: AbortSignal): Promise<boolean> {
     const hasOther = () =>
