@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
@@ -20,4 +21,21 @@ test("what is shipped runs as plain JavaScript", async () => {
   await client.close();
   const { customResourceDefinitions } = (await load("api/manifests.mjs")) as typeof import("@fjord/api/manifests");
   assert.ok(customResourceDefinitions().length >= 8);
+});
+
+test("the control plane that is shipped finds its data", async () => {
+  const program = join(folder, "microkube/cli.mjs");
+  const microkube = spawn(process.execPath, [program, "--memory", "--port=0"], { stdio: ["ignore", "pipe", "ignore"] });
+  const ended = once(microkube, "exit");
+  try {
+    let text = "";
+    for await (const chunk of microkube.stdout) {
+      text += chunk;
+      if (text.includes("client-key-data")) break;
+    }
+    assert.match(text, /^microkube serves at https:\/\/127\.0\.0\.1:\d+ \(ready in/);
+  } finally {
+    microkube.kill();
+    await ended;
+  }
 });

@@ -1,6 +1,6 @@
 // `npm run build [-- FOLDER]`: bundles every package into dist/, one file for each of its exports and programs, for shipping. Packages of this
 // repository are bundled in; those of npm stay imports.
-import { globSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { build } from "esbuild";
 
@@ -36,6 +36,8 @@ for (const { folder, exports, bin = {} } of manifests) {
     metafile: true,
     external: external.flatMap((name) => [name, `${name}/*`]),
   });
+  const data = join(root, folder, "data");
+  if (existsSync(data)) cpSync(data, join(dist, basename(folder), "data"), { recursive: true });
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
   console.log(`${basename(folder)}: ${entries.length} entries, ${(bytes / 1024).toFixed(0)} KB with source maps`);
 }

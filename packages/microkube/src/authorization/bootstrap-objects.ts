@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { KubeObject } from "@fjord/base";
 import type { ClusterRole, ClusterRoleBinding } from "@fjord/kube";
 import type { Cluster } from "../cluster.ts";
+import { dataFile } from "../data-file.ts";
 import { missingRules, type PolicyRule } from "./policy-rule.ts";
 
 /** Roles, bindings, priority classes and rules of flow control that every cluster begins with, from the generated file. */
 export function bootstrapObjects(): KubeObject[] {
-  const file = join(import.meta.dirname, "../../data/bootstrap-objects.gz");
+  const file = dataFile("bootstrap-objects.gz");
   return JSON.parse(gunzipSync(readFileSync(file)).toString("utf8"));
 }
 

@@ -1,3 +1,5 @@
+export { budget, CostExceeded } from "./budget.ts";
 export * from "./environment.ts";
+export { type CelProgram, compileCel } from "./program.ts";
 export { expression } from "./texts.ts";
 export * from "./values.ts";

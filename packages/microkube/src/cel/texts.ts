@@ -1,4 +1,9 @@
 import type { Environment } from "@marcbachmann/cel-js";
+import { budget } from "./budget.ts";
+import { Expression } from "./expression/expression.ts";
+
+/** What `matches` is called where it is run: the library's own would use JavaScript's expressions. */
+export const MATCHES = "matchesExpression";
 
 class CelUrl {
   readonly url: URL;
@@ -12,20 +17,28 @@ export function registerTexts(environment: Environment): void {
   environment
     .registerFunction("string.charAt(int): string", (text: string, at: bigint) => charAt(text, at))
     .registerFunction("string.replace(string, string): string", (text: string, from: string, to: string) =>
-      text.replaceAll(from, () => to),
+      within(
+        text,
+        text.replaceAll(from, () => to),
+      ),
     )
     .registerFunction(
       "string.replace(string, string, int): string",
-      (text: string, from: string, to: string, most: bigint) => replaceSome(text, from, to, Number(most)),
+      (text: string, from: string, to: string, most: bigint) => within(text, replaceSome(text, from, to, Number(most))),
     )
     .registerFunction("string.reverse(): string", (text: string) => [...text].reverse().join(""))
     .registerFunction(
       "string.find(string): string",
-      (text: string, pattern: string) => expression(pattern).exec(text)?.[0] ?? "",
+      (text: string, pattern: string) => expressionFor(text, pattern).find(text) ?? "",
     )
-    .registerFunction("string.findAll(string): list<string>", (text: string, pattern: string) => all(text, pattern))
+    .registerFunction(`string.${MATCHES}(string): bool`, (text: string, pattern: string) =>
+      expressionFor(text, pattern).test(text),
+    )
+    .registerFunction("string.findAll(string): list<string>", (text: string, pattern: string) =>
+      expressionFor(text, pattern).findAll(text),
+    )
     .registerFunction("string.findAll(string, int): list<string>", (text: string, pattern: string, most: bigint) =>
-      most < 0n ? all(text, pattern) : all(text, pattern).slice(0, Number(most)),
+      expressionFor(text, pattern).findAll(text, most < 0n ? undefined : Number(most)),
     )
     .registerFunction("string.format(list): string", (text: string, values: unknown[]) => format(text, values))
     .registerType("kubernetes.URL", { ctor: CelUrl, fields: {} })
@@ -55,13 +68,29 @@ function replaceSome(text: string, from: string, to: string, most: number): stri
   return text.replaceAll(from, (found) => (left-- > 0 ? to : found));
 }
 
-/** Go's syntax, as far as JavaScript's differs in what people write. */
-export function expression(pattern: string, flags = ""): RegExp {
-  return new RegExp(pattern.replaceAll("(?P<", "(?<").replaceAll("\\A", "^").replaceAll("\\z", "$"), `${flags}u`);
+const expressions = new Map<string, Expression>();
+const MOST_EXPRESSIONS = 500;
+
+/** One of Go's regular expressions; read once, however often it is asked for. Throws where it cannot be read. */
+export function expression(pattern: string): Expression {
+  const known = expressions.get(pattern);
+  if (known !== undefined) return known;
+  const made = new Expression(pattern);
+  if (expressions.size >= MOST_EXPRESSIONS) expressions.delete(expressions.keys().next().value ?? "");
+  expressions.set(pattern, made);
+  return made;
 }
 
-function all(text: string, pattern: string): string[] {
-  return [...text.matchAll(expression(pattern, "g"))].map(([found]) => found);
+/** Charged for by the text that it is for. */
+function expressionFor(text: string, pattern: string): Expression {
+  budget.spend(1 + text.length * pattern.length * 0.1);
+  return expression(pattern);
+}
+
+/** A text that was made of another one. */
+function within(from: string, made: string): string {
+  budget.spend(1 + (from.length + made.length) / 10);
+  return made;
 }
 
 /** `%s`, `%d`, `%f` with precision, `%e`, `%x`, `%X`, `%o`, `%b`, `%%`. */

@@ -1,10 +1,12 @@
 import type { Schema } from "../schema/schema.ts";
+import { budget } from "./budget.ts";
 
 /**
  * A JSON value as CEL sees it: whole numbers are integers where the schema says so, and where nothing says anything; times
  * and durations are what they are by their format.
  */
 export function celValue(value: unknown, schema: Schema = {}): unknown {
+  budget.spend(typeof value === "string" ? 1 + value.length / 100 : 1);
   if (Array.isArray(value)) return value.map((one) => celValue(one, schema.items));
   if (typeof value === "object" && value !== null) {
     const { properties = {}, additionalProperties } = schema;

@@ -9,7 +9,7 @@ export interface StartedProcess {
  * Settings of V8 for a server that keeps little and lives long: young objects are collected early. They take effect only
  * where a process starts.
  */
-export const leanSettings = ["--max-semi-space-size=8"];
+export const leanSettings = ["--max-semi-space-size=4"];
 
 /** The command that the process is to become to have them; undefined where it has. */
 export function leanArguments({ argv, execArgv, execPath }: StartedProcess): string[] | undefined {

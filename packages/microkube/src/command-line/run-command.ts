@@ -1,8 +1,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { aborted, type Logger } from "@fjord/base";
+import { aborted, type Logger, systemClock } from "@fjord/base";
 import { type Command, Option } from "commander";
 import { startMicrokube } from "../microkube.ts";
+import { collectAtRest, fullCollection, processorSeconds } from "./rest.ts";
 
 export interface CommandContext {
   readonly signal: AbortSignal;
@@ -66,5 +67,7 @@ async function run(flags: RunFlags, { signal, logger, print }: CommandContext): 
   print(`microkube serves at ${microkube.server} (ready in ${seconds} s).\n`);
   if (microkube.kubeconfigPath === undefined) print(microkube.kubeconfig);
   else print(`To use it:\n\n  export KUBECONFIG=${microkube.kubeconfigPath}\n  kubectl get namespaces\n`);
+  const stop = collectAtRest({ clock: systemClock, used: processorSeconds, collect: fullCollection() });
   await aborted(signal);
+  stop();
 }

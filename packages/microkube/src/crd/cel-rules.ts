@@ -1,4 +1,4 @@
-import { celName, celValue, newEnvironment } from "../cel/index.ts";
+import { CostExceeded, celName, celValue, compileCel, newEnvironment } from "../cel/index.ts";
 import type { FieldError, FieldErrorType } from "../field-error.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { JsonSchema, ValidationRule } from "./json-schema.ts";
@@ -98,7 +98,7 @@ export function compileRules(schema: JsonSchema, compact: Schema): Check | undef
   const keys = schema["x-kubernetes-list-type"] === "map" ? (schema["x-kubernetes-list-map-keys"] ?? []) : undefined;
   return (value, old, field) => {
     if (value === undefined || value === null) return [];
-    const errors = rules.flatMap((rule) => apply(rule, value, old, field, compact));
+    const errors = applyAll(rules, value, old, field, compact);
     if (Array.isArray(value) && ofItems !== undefined) {
       for (const [index, one] of value.entries()) {
         errors.push(...ofItems(one, counterpart(one, old, keys), `${field}[${index}]`));
@@ -122,8 +122,8 @@ function counterpart(one: unknown, old: unknown, keys: readonly string[] | undef
 }
 
 function compileRule(rule: ValidationRule): CompiledRule {
-  const parsed = environment().parse(rule.rule);
-  const message = rule.messageExpression === undefined ? undefined : environment().parse(rule.messageExpression);
+  const parsed = compileCel(environment(), rule.rule);
+  const message = rule.messageExpression === undefined ? undefined : compileCel(environment(), rule.messageExpression);
   const context = (self: unknown, oldSelf: unknown) => ({ self, ...(oldSelf !== undefined && { oldSelf }) });
   return {
     rule,
@@ -133,12 +133,34 @@ function compileRule(rule: ValidationRule): CompiledRule {
   };
 }
 
-function apply(compiled: CompiledRule, value: unknown, old: unknown, field: string, schema: Schema): FieldError[] {
-  const { rule, usesOld } = compiled;
+function applyAll(
+  rules: readonly CompiledRule[],
+  value: unknown,
+  old: unknown,
+  field: string,
+  schema: Schema,
+): FieldError[] {
   // A rule on a transition has nothing to say where there was nothing before.
-  if (usesOld && old === undefined && !rule.optionalOldSelf) return [];
-  const self = celValue(value, schema);
-  const oldSelf = old === undefined ? undefined : celValue(old, schema);
+  const asked = rules.filter(({ rule, usesOld }) => !usesOld || old !== undefined || rule.optionalOldSelf);
+  if (asked.length === 0) return [];
+  try {
+    const self = celValue(value, schema);
+    const oldSelf = old === undefined ? undefined : celValue(old, schema);
+    return asked.flatMap((rule) => apply(rule, value, self, oldSelf, field));
+  } catch (error) {
+    if (!(error instanceof CostExceeded)) throw error;
+    return [tooDear(value, field, asked[0] as CompiledRule)];
+  }
+}
+
+function tooDear(value: unknown, field: string, { rule }: CompiledRule): FieldError {
+  const shown = typeof value === "object" ? { omitsValue: true } : { value };
+  const detail = `call cost exceeds limit for rule: ${messageOf(rule)}`;
+  return { type: "FieldValueInvalid", field, ...shown, detail };
+}
+
+function apply(compiled: CompiledRule, value: unknown, self: unknown, oldSelf: unknown, field: string): FieldError[] {
+  const { rule } = compiled;
   const at = rule.fieldPath === undefined ? field : `${field}${rule.fieldPath}`;
   const type = reasons[rule.reason ?? "FieldValueInvalid"] ?? "FieldValueInvalid";
   const shown = typeof value === "object" ? { omitsValue: true } : { value };
@@ -146,6 +168,7 @@ function apply(compiled: CompiledRule, value: unknown, old: unknown, field: stri
     if (compiled.run(self, oldSelf) === true) return [];
     return [{ type, field: at, ...shown, detail: detailOf(compiled, self, oldSelf) }];
   } catch (error) {
+    if (error instanceof CostExceeded) return [tooDear(value, field, compiled)];
     const why = (error as Error).message.split("\n")[0];
     const detail = `rule execution error: ${why} evaluating rule: ${messageOf(rule)}`;
     return [{ type: "FieldValueInvalid", field: at, ...shown, detail }];

@@ -1,5 +1,6 @@
 import type { KubeObject } from "@fjord/base";
 import { jsonPathValues } from "@fjord/kube";
+import { budget } from "../cel/index.ts";
 import { type FieldError, invalidField } from "../field-error.ts";
 import { validateKubeFinalizers, validateObjectMeta, validateObjectMetaUpdate } from "../kinds/object-meta.ts";
 import type { Column, ResourceType, Strategy, Subresource } from "../kinds/resource-type.ts";
@@ -85,7 +86,7 @@ function customStrategy(version: DefinitionVersion, namespaced: boolean, compact
     if (rules === undefined) return errors;
     // Rules may count on types only where these are right.
     if (errors.some(({ type }) => blocking.has(type))) return [...errors, notChecked];
-    return [...errors, ...rules(value, old && contentOf(old), "")];
+    return [...errors, ...budget.all(() => rules(value, old && contentOf(old), ""))];
   };
   return {
     hasStatus,

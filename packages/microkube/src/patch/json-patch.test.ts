@@ -66,3 +66,8 @@ test("never throws anything but a refusal, and leaves JavaScript's own parts alo
     }),
   );
 });
+
+test("copies of copies are refused before they take all memory", () => {
+  const copies = Array.from({ length: 60 }, (_, n) => ({ op: "copy", from: "/a", path: `/a/x${n}` }));
+  assert.throws(() => jsonPatch({ a: { text: "x".repeat(100) } }, copies), { code: 413 });
+});

@@ -6,14 +6,28 @@ function rejected(): StatusError {
   return new StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {});
 }
 
+function copiesTooMuch(size: number): StatusError {
+  const why = `Unable to complete the copy, the accumulated size increase of copy is ${size}, exceeding the limit ${MOST_COPIED}`;
+  return new StatusError(413, "RequestEntityTooLarge", `Request entity too large: ${why}`);
+}
+
+/** What the copies of one patch may add up to, in characters. */
+const MOST_COPIED = 3 * 1024 * 1024;
+
 /**
  * A JSON patch (RFC 6902) as the real server does it, which is more lenient in places: `replace` sets what is not there,
  * `copy` of nothing copies null, `add` without a value adds null. `object` is not changed.
  */
 export function jsonPatch(object: unknown, operations: readonly unknown[]): unknown {
   let document: unknown = structuredClone(object);
+  let copied = 0;
   for (const operation of operations) {
     if (!isObject(operation)) throw rejected();
+    // A handful of them could double an object until there is no memory left.
+    if (operation.op === "copy" && typeof operation.from === "string") {
+      copied += (JSON.stringify(find(document, operation.from)) ?? "").length;
+      if (copied > MOST_COPIED) throw copiesTooMuch(copied);
+    }
     document = perform(document, operation);
   }
   return document;

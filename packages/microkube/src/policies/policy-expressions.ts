@@ -1,6 +1,6 @@
 import type { KubeObject } from "@fjord/base";
 import type { AdmissionRequest } from "../admission/admission.ts";
-import { celValue, newEnvironment } from "../cel/index.ts";
+import { type CelProgram, celValue, compileCel, newEnvironment } from "../cel/index.ts";
 import type { Schema } from "../schema/schema.ts";
 import { plainLiterals } from "./object-literals.ts";
 
@@ -16,7 +16,7 @@ export interface PolicyInput {
   readonly namespace: KubeObject | undefined;
 }
 
-export type Program = (values: Record<string, unknown>) => unknown;
+export type Program = CelProgram;
 
 /** Expressions are read once, however many requests they are asked about. */
 const programs = new Map<string, Program>();
@@ -30,7 +30,7 @@ export function programOf(expression: string): Program {
   for (const name of ["object", "oldObject", "request", "params", "namespaceObject", "variables", "authorizer"]) {
     environment.registerVariable(name, "dyn");
   }
-  const program = environment.parse(plainLiterals(expression)) as Program;
+  const program = compileCel(environment, plainLiterals(expression));
   if (programs.size >= MOST_PROGRAMS) programs.delete(programs.keys().next().value ?? "");
   programs.set(expression, program);
   return program;

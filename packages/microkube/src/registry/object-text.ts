@@ -1,6 +1,7 @@
 import type { KubeObject, ObjectMeta } from "@fjord/base";
 import type { ResourceTypes } from "../cluster.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
+import { StatusError } from "../status-error.ts";
 import type { StoredObject } from "../store/store.ts";
 import { copyOf } from "./copy.ts";
 
@@ -15,6 +16,16 @@ export function objectText(object: KubeObject, resourceVersion: string | undefin
   return JSON.stringify({ kind, apiVersion, metadata: Object.assign(first, more), ...rest });
 }
 
+/** As large as what one request may bring: patches would else make objects grow without an end. */
+const LARGEST = 3 * 1024 * 1024;
+
+/** The text to be kept; throws (413) where it is too large. */
+function keptText(object: KubeObject, revision: number): string {
+  const text = objectText(object, String(revision));
+  if (text.length <= LARGEST) return text;
+  throw new StatusError(413, "RequestEntityTooLarge", "Request entity too large: etcdserver: request is too large");
+}
+
 /** What is kept of an object that is written at a revision. A view's objects are kept as those of what it is a view of. */
 export function contentOf(
   means: { readonly cluster: { readonly types: ResourceTypes } },
@@ -27,9 +38,9 @@ export function contentOf(
     const kept = means.cluster.types.find(storedAs.group, storedAs.version, storedAs.plural);
     const own = storedAs.toStored(copyOf(object));
     if (kept !== undefined && kept !== type) return contentOf(means, kept, own, revision);
-    return { json: objectText(own, String(revision)), labels: labelsOf(own), fields: none };
+    return { json: keptText(own, revision), labels: labelsOf(own), fields: none };
   }
-  return { json: objectText(object, String(revision)), labels: labelsOf(object), fields: fieldsOf(type, object) };
+  return { json: keptText(object, revision), labels: labelsOf(object), fields: fieldsOf(type, object) };
 }
 
 const none: Readonly<Record<string, string>> = Object.freeze({});

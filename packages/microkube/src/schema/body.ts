@@ -10,15 +10,20 @@ export interface ParsedBody {
   readonly duplicates?: readonly string[];
 }
 
+/** Whoever walks through an object needs a stack for it; nobody's are so deep. The real server takes ten times as many. */
+const DEEPEST = 1_000;
+
 /** Reads JSON. Throws an Error with the server's text. */
 export function parseJson(text: string): ParsedBody {
+  const colons = countColons(text);
+  if (colons === undefined) throw new Error("couldn't get version/kind; json parse error: exceeded max depth");
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return parseSlowly(text);
   }
-  return countKeys(value) === countColons(text) ? { value } : parseJsonText(text);
+  return countKeys(value) === colons ? { value } : parseJsonText(text);
 }
 
 function parseSlowly(text: string): ParsedBody {
@@ -31,9 +36,10 @@ function parseSlowly(text: string): ParsedBody {
   }
 }
 
-/** As many as there are keys, if none was written twice. */
-function countColons(text: string): number {
+/** As many as there are keys, if none was written twice; undefined: it is nested too deeply. */
+function countColons(text: string): number | undefined {
   let count = 0;
+  let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at++) {
     const one = text.charCodeAt(at);
@@ -42,6 +48,9 @@ function countColons(text: string): number {
       else if (one === 0x22) inString = false;
     } else if (one === 0x22) inString = true;
     else if (one === 0x3a) count++;
+    else if (one === 0x7b || one === 0x5b) {
+      if (++depth > DEEPEST) return undefined;
+    } else if (one === 0x7d || one === 0x5d) depth--;
   }
   return count;
 }
@@ -82,7 +91,14 @@ export function parseYaml(text: string): ParsedBody {
       }
     },
   });
-  return { value: sorted(document.toJS({ maxAliasCount: 100 })), duplicates };
+  const value = document.toJS({ maxAliasCount: 100 });
+  if (isTooDeep(value, DEEPEST)) throw new Error("yaml: exceeded max depth");
+  return { value: sorted(value), duplicates };
+}
+
+function isTooDeep(value: unknown, left: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1));
 }
 
 function sorted(value: unknown): unknown {

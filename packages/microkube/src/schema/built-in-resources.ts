@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dataFile } from "../data-file.ts";
 
 /** A resource of a version, as Kubernetes' discovery tells it: what is not in the schemas, and not to be typed by hand. */
 export interface BuiltInResource {
@@ -28,5 +28,5 @@ export interface BuiltInSubresource {
 
 /** All that is built in, one entry per resource and version, in the order of Kubernetes' discovery. Reads a file. */
 export function builtInResources(): BuiltInResource[] {
-  return JSON.parse(readFileSync(join(import.meta.dirname, "../../data/resources.json"), "utf8"));
+  return JSON.parse(readFileSync(dataFile("resources.json"), "utf8"));
 }

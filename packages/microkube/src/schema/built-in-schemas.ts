@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { dataFile } from "../data-file.ts";
 import type { Schema, Schemas } from "./schema.ts";
 
 /**
@@ -16,7 +16,7 @@ interface FileSchema extends Omit<Schema, "properties" | "additionalProperties" 
 
 /** The schemas of Kubernetes' own kinds. Reads a file; each definition is made when a kind is first asked for. */
 export function builtInSchemas(): Schemas {
-  return new FileSchemas(gunzipSync(readFileSync(join(import.meta.dirname, "../../data/schemas.gz"))).toString());
+  return new FileSchemas(gunzipSync(readFileSync(dataFile("schemas.gz"))).toString());
 }
 
 /** Definitions refer to each other, some to themselves: each is one object, there before its parts are. */

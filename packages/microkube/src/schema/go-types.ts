@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { dataFile } from "../data-file.ts";
 
 /** A field of a Go struct: its name in JSON (empty: an embedded struct), its type, its number in Protocol Buffers. */
 export type GoField = readonly [json: string, type: string, number: number];
@@ -57,7 +57,7 @@ export function lastOf(name: string): string {
 }
 
 function readLines(): Map<string, string> {
-  const text = gunzipSync(readFileSync(join(import.meta.dirname, "../../data/types.gz"))).toString();
+  const text = gunzipSync(readFileSync(dataFile("types.gz"))).toString();
   const lines = new Map<string, string>();
   for (const line of text.trimEnd().split("\n")) {
     const tab = line.indexOf("\t");

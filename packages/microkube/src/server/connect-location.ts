@@ -28,9 +28,7 @@ export function kubeletAddress(node: KubeObject, order: readonly string[]): { ho
   const host = order.flatMap((type) => addresses.filter((one) => one.type === type))[0]?.address;
   if (host === undefined) {
     const wanted = `[${order.join(" ")}]`;
-    throw new StatusError(
-      500,
-      "InternalError",
+    throw unavailable(
       `no preferred addresses found; known addresses: [${addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ")}] wanted ${wanted}`,
     );
   }

@@ -7,6 +7,8 @@ import { type AnswerForm, PLAIN } from "./media-type.ts";
 
 /** As large as a request may be: what etcd would take, twice. */
 const LARGEST_BODY = 3 * 1024 * 1024;
+/** As long as a client may take to send it. */
+const LONGEST_BODY_MS = 60_000;
 
 export interface Upgrade {
   readonly socket: Duplex;
@@ -51,10 +53,17 @@ export class Exchange {
   /** Where the client asks for another protocol on this connection. */
   readonly upgrade: Upgrade | undefined;
   readonly #warnings: string[] = [];
+  readonly #longestBodyMs: number;
   caller: Caller | undefined;
 
-  constructor(request: ExchangeRequest, response: ExchangeResponse, upgrade?: Upgrade) {
+  constructor(
+    request: ExchangeRequest,
+    response: ExchangeResponse,
+    upgrade?: Upgrade,
+    longestBodyMs: number = LONGEST_BODY_MS,
+  ) {
     this.upgrade = upgrade;
+    this.#longestBodyMs = longestBodyMs;
     this.request = request;
     this.response = response;
     const url = request.url ?? "/";
@@ -71,7 +80,7 @@ export class Exchange {
     if (!this.#warnings.includes(text)) this.#warnings.push(text);
   }
 
-  /** The whole body. Throws (413) where it is too large. */
+  /** The whole body. Throws where it is too large (413), cut off (400), or takes too long (504). */
   async body(): Promise<Buffer> {
     const declared = Number(this.request.headers["content-length"] ?? 0);
     if (declared > LARGEST_BODY) throw tooLarge();
@@ -82,7 +91,7 @@ export class Exchange {
       if (size > LARGEST_BODY) throw tooLarge();
       chunks.push(chunk);
     };
-    if (this.request instanceof Readable) await readAll(this.request, take);
+    if (this.request instanceof Readable) await readAll(this.request, take, this.#longestBodyMs);
     else for await (const chunk of this.request) take(chunk);
     return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
   }
@@ -136,23 +145,33 @@ export class Exchange {
 }
 
 /** By events: an iterator costs more than all else of reading a small body. */
-function readAll(stream: Readable, take: (chunk: Buffer) => void): Promise<void> {
+function readAll(stream: Readable, take: (chunk: Buffer) => void, longestMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const cutOff = () => reject(badRequest("the body of the request was cut off"));
+    const stop = (error: unknown) => {
+      clearTimeout(timer);
+      stream.pause();
+      stream.removeAllListeners("data");
+      reject(error);
+    };
+    const timer = setTimeout(() => stop(tooSlow()), longestMs).unref();
+    const cutOff = () => stop(badRequest("the body of the request was cut off"));
     stream.on("data", (chunk: Buffer) => {
       try {
         take(chunk);
       } catch (error) {
-        stream.pause();
-        stream.removeAllListeners("data");
-        reject(error);
+        stop(error);
       }
     });
-    stream.on("end", resolve);
+    stream.on("end", () => {
+      clearTimeout(timer);
+      resolve();
+    });
     stream.on("error", cutOff);
     stream.on("close", cutOff);
   });
 }
+
+const tooSlow = () => new StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout");
 
 const tooLarge = () =>
   new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${LARGEST_BODY}`);

@@ -1,4 +1,4 @@
-import type { RequestListener, Server } from "node:http";
+import type { RequestListener, Server, ServerResponse } from "node:http";
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -50,6 +50,11 @@ export class Listener {
     this.#server.on("connection", (socket) => this.#track(socket));
     this.#server.on("secureConnection", (socket: Duplex) => this.#track(socket));
     this.#server.on("clientError", refuse);
+    this.#server.on("checkExpectation", (_, response: ServerResponse) => {
+      const { code, status } = new StatusError(417, "BadRequest", "the request expects what nobody does");
+      response.writeHead(code, { "Content-Type": "application/json", Connection: "close" });
+      response.end(`${JSON.stringify(status)}\n`);
+    });
     // Both are answers to clients, not troubles of ours.
     this.#server.on("tlsClientError", () => {});
   }
@@ -87,7 +92,7 @@ export class Listener {
 }
 
 /** What is no HTTP gets an answer that is: a Status, and the end of the connection. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
@@ -100,5 +105,6 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
         : new StatusError(400, "BadRequest", "the request is not valid HTTP");
   const body = `${JSON.stringify(status.status)}\n`;
   const head = `HTTP/1.1 ${status.code} Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
-  socket.end(head + body, () => socket.destroy());
+  const isHead = error.rawPacket?.subarray(0, 5).toString() === "HEAD ";
+  socket.end(isHead ? head : head + body, () => socket.destroy());
 }

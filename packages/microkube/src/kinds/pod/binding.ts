@@ -1,7 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { FieldError } from "../../field-error.ts";
 import { describeFieldError, notSupported, required } from "../../field-error.ts";
-import { badRequest, conflict, notFound, StatusError } from "../../status-error.ts";
+import { badRequest, conflict, notFound, type StatusError } from "../../status-error.ts";
 import type { WriteContext } from "../resource-type.ts";
 import { setCondition } from "./pod-condition.ts";
 import type { Pod } from "./pod-update.ts";
@@ -17,7 +17,7 @@ export async function bindPod(request: WriteContext, name: string, body: KubeObj
   const { target, metadata } = body as Binding;
   if (metadata.name !== name) throw badRequest("name in URL does not match name in Binding object");
   const errors = validateTarget(target ?? {});
-  if (errors.length > 0) throw new StatusError(500, "", errorText(errors));
+  if (errors.length > 0) throw badRequest(errorText(errors));
   const { cluster, namespace, caller, dryRun } = request;
   const type = cluster.types.ofKind("", "Pod");
   if (type === undefined) throw notFound({ group: "", plural: "pods" }, name);

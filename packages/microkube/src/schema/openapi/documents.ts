@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { constants, gunzip, gunzipSync, gzip, gzipSync } from "node:zlib";
+import { dataFile } from "../../data-file.ts";
 import { definitionsOf, pathsOf, type Sample } from "./custom-definitions.ts";
 import type { CustomKind } from "./custom-kind.ts";
 
@@ -13,8 +13,6 @@ export interface OpenApiAnswer {
   /** With its quotes. */
   readonly etag: string;
 }
-
-const folder = join(import.meta.dirname, "../../../data/openapi");
 
 /**
  * The OpenAPI documents of built-in and custom kinds. Nothing is read before it is asked for, and nothing is kept but
@@ -38,7 +36,7 @@ export class OpenApiDocuments {
 
   /** `/openapi/v3`: where each group's document is. */
   v3Index(): { paths: Record<string, { serverRelativeURL: string }> } {
-    this.#index ??= JSON.parse(readFileSync(join(folder, "index.json"), "utf8")) as Record<string, string>;
+    this.#index ??= JSON.parse(readFileSync(dataFile("openapi/index.json"), "utf8")) as Record<string, string>;
     const hashes = { ...this.#index };
     for (const [path, kinds] of byPath(this.#custom())) {
       hashes[path] = hashOf(JSON.stringify(kinds));
@@ -55,7 +53,7 @@ export class OpenApiDocuments {
 
   /** `/openapi/v3/{path}`: `apis/apps/v1`; undefined if there is no such document. */
   v3(path: string): OpenApiAnswer | undefined {
-    this.#index ??= JSON.parse(readFileSync(join(folder, "index.json"), "utf8")) as Record<string, string>;
+    this.#index ??= JSON.parse(readFileSync(dataFile("openapi/index.json"), "utf8")) as Record<string, string>;
     const hash = Object.hasOwn(this.#index, path) ? this.#index[path] : undefined;
     if (hash !== undefined) return { gzip: readData(`${path.replaceAll("/", "__")}.json.gz`), etag: `"${hash}"` };
     const kinds = byPath(this.#custom()).get(path);
@@ -70,7 +68,7 @@ function byPath(custom: readonly CustomKind[]): Map<string, CustomKind[]> {
 }
 
 function readData(name: string): Buffer {
-  return readFileSync(join(folder, name));
+  return readFileSync(dataFile(`openapi/${name}`));
 }
 
 function sample(): Sample {
@@ -98,7 +96,7 @@ const pack = promisify(gzip);
  * again after every change of them, so what takes long is done beside the event loop.
  */
 async function wholeDocument(custom: readonly CustomKind[]): Promise<OpenApiAnswer> {
-  const packed = await readFile(join(folder, "v2.json.gz"));
+  const packed = await readFile(dataFile("openapi/v2.json.gz"));
   if (custom.length === 0) return { gzip: packed, etag: `"${hashOf(packed)}"` };
   const known = sample();
   const inner = (parts: readonly Record<string, unknown>[]) => JSON.stringify(Object.assign({}, ...parts)).slice(1, -1);

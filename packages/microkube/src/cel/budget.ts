@@ -1,0 +1,56 @@
+/** What one expression may cost, and all of those that one object is checked by: as Kubernetes has it. */
+const MOST_OF_ONE = 1_000_000;
+const MOST_OF_ALL = 10_000_000;
+/** Some functions cost more than they are charged for. */
+const LONGEST_MS = 1_000;
+/** Looks at the clock once in so many charges. */
+const LOOK_EVERY = 64;
+
+export class CostExceeded extends Error {
+  constructor() {
+    super("operation cancelled: actual cost limit exceeded");
+    this.name = "CostExceeded";
+  }
+}
+
+/** What is left for the expressions that run now. They run without a pause, so that one account is enough. */
+class Budget {
+  #ofAll = Number.POSITIVE_INFINITY;
+  #ofOne = Number.POSITIVE_INFINITY;
+  #deadline = Number.POSITIVE_INFINITY;
+  #charges = 0;
+
+  /** Everything within shares what an object's checks may cost. */
+  all<T>(work: () => T): T {
+    const before = this.#ofAll;
+    this.#ofAll = Math.min(before, MOST_OF_ALL);
+    try {
+      return work();
+    } finally {
+      this.#ofAll = before;
+    }
+  }
+
+  /** One expression; what it asks for within itself is part of it. */
+  one<T>(work: () => T): T {
+    if (this.#ofOne !== Number.POSITIVE_INFINITY) return work();
+    this.#ofOne = MOST_OF_ONE;
+    this.#deadline = performance.now() + LONGEST_MS;
+    try {
+      return work();
+    } finally {
+      this.#ofOne = Number.POSITIVE_INFINITY;
+      this.#deadline = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** Throws `CostExceeded` where nothing is left. */
+  spend(cost: number): void {
+    this.#ofOne -= cost;
+    this.#ofAll -= cost;
+    if (this.#ofOne < 0 || this.#ofAll < 0) throw new CostExceeded();
+    if (++this.#charges % LOOK_EVERY === 0 && performance.now() > this.#deadline) throw new CostExceeded();
+  }
+}
+
+export const budget = new Budget();

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { StatusError } from "../status-error.ts";
+import { Exchange } from "./exchange.ts";
+
+test("a body that does not come to its end in time is answered, and not waited for", async (t) => {
+  const server = createServer(async (incoming, response) => {
+    const exchange = new Exchange(incoming, response, undefined, 100);
+    await exchange.body().catch((error: unknown) => {
+      assert(error instanceof StatusError);
+      return exchange.sendError(error);
+    });
+  });
+  t.after(() => server.close());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const slow = request({ port, host: "127.0.0.1", method: "POST", headers: { "content-length": 1000 } });
+  slow.write("{");
+  const [response] = await once(slow, "response");
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
+  assert.deepEqual([response.statusCode, response.headers.connection], [504, "close"]);
+  assert.equal(JSON.parse(text).reason, "Timeout");
+});
