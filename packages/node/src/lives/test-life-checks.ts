@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep, systemClock } from "@fjord/base";
 import { isNotFound, Node, Pod } from "@fjord/kube";
 import type { LifeBed } from "./test-life-bed.ts";
 import { until } from "./test-life-bed.ts";
@@ -136,7 +137,7 @@ export class LifeChecks {
   async lived(pod: Pod, container: string, expected: { starts: number; restarts?: number }): Promise<void> {
     const witness = this.witness(pod);
     const text = `${pod.metadata.name}/${container}`;
-    const starts = witness.starts(container);
+    const starts = await this.#starts(pod, container, expected.starts);
     assert.deepEqual(witness.overlaps(container), [], `${text} ran twice at once`);
     assert.equal(starts.length, expected.starts, `${text} was started so often`);
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
@@ -151,7 +152,7 @@ export class LifeChecks {
   async livedThroughLoss(pod: Pod, container: string, least: number): Promise<void> {
     const text = `${pod.metadata.name}/${container}`;
     const witness = this.witness(pod);
-    const starts = witness.starts(container).length;
+    const { length: starts } = await this.#starts(pod, container, least);
     assert.deepEqual(witness.overlaps(container), [], `${text} ran twice at once`);
     assert.ok(starts === least || starts === least + 1, `${text} was started ${starts} times`);
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
@@ -168,7 +169,7 @@ export class LifeChecks {
    * than was to be is borne only where the runtime says of the one before that it failed, and where it is counted.
    */
   async livedThroughCut(pod: Pod, container: string, least: number): Promise<void> {
-    const starts = this.witness(pod).starts(container).length;
+    const { length: starts } = await this.#starts(pod, container, least);
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
     const restarts = status?.restartCount ?? -1;
     if (starts === least && restarts === starts - 1) return await this.lived(pod, container, { starts });
@@ -177,6 +178,14 @@ export class LifeChecks {
     const isCut = status?.lastState?.terminated?.reason === "StartError" && starts === least + 1;
     const isCutBeforeItBegan = starts === least && restarts === starts;
     assert.ok(isCutBeforeItBegan || (isCut && restarts === starts - 1), text);
+  }
+
+  /** Tokens of the container's starts, once there are as many as there have to be: a program that runs says so later. */
+  async #starts(pod: Pod, container: string, least: number): Promise<string[]> {
+    const look = () => this.witness(pod).starts(container);
+    const end = systemClock.now() + 30_000;
+    while (look().length < least && systemClock.now() < end) await sleep(systemClock, 50);
+    return look();
   }
 
   /** Whether the runtime has given up the start of a task that runs once; then it has not begun again. */
