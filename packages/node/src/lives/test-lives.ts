@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { sleep, systemClock } from "@fjord/base";
 import { Deployment, Pod } from "@fjord/kube";
 import { type LifeBed, until } from "./test-life-bed.ts";
-import { LifeChecks, uidOf } from "./test-life-checks.ts";
+import { LifeChecks, type Losses, uidOf } from "./test-life-checks.ts";
 import { type FallingStep, type Fault, type LifePlan, lifePlans, type RisingStep } from "./test-life-plan.ts";
 import { onceSpec, serverSpec, wholeSpec } from "./test-witness.ts";
 
@@ -75,23 +75,16 @@ async function live(index: number, plan: LifePlan, options: LivesOptions, checks
   await checks.status(`whole-${index}`, "b restarted", (status) =>
     status.containerStatuses?.some(({ name, restartCount, ready }) => name === "b" && restartCount > 0 && ready),
   );
-  const mayCut = options.mayCutStarts?.(plan) ?? false;
-  if (!(mayCut && (await checks.wasCut(once)))) await checks.ranOnce(once, options.mayRestart(plan));
-  await lived(checks, whole, options.mayRestart(plan), mayCut);
-  if (options.mayRestart(plan)) await checks.livedThroughLoss(late, "server", 1);
-  else if (mayCut) await checks.livedThroughCut(late, "server", 1);
-  else await checks.lived(late, "server", { starts: 1 });
+  const losses: Losses = {
+    runtimeDied: options.mayRestart(plan),
+    clientDied: options.mayCutStarts?.(plan) ?? false,
+  };
+  if (!(await checks.wasLost(once, losses))) await checks.ranOnce(once, losses.runtimeDied);
+  for (const name of ["init", "side", "a"]) await checks.livedThrough(whole, name, 1, losses);
+  await checks.livedThrough(whole, "b", 2, losses);
+  await checks.livedThrough(late, "server", 1, losses);
   await checks.runsAsTold(`whole-${index}`);
   await end(plan, { whole, once, late }, bed, checks);
-}
-
-async function lived(checks: LifeChecks, whole: Pod, mayRestart: boolean, mayCut: boolean): Promise<void> {
-  for (const name of ["init", "side", "a", "b"]) {
-    const starts = name === "b" ? 2 : 1;
-    if (mayRestart) await checks.livedThroughLoss(whole, name, starts);
-    else if (mayCut) await checks.livedThroughCut(whole, name, starts);
-    else await checks.lived(whole, name, { starts });
-  }
 }
 
 async function end(

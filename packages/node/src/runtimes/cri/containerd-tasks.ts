@@ -6,10 +6,12 @@ import { type Init, type Method, type Schema, schema } from "./proto/message.ts"
 /** Where containerd keeps what its CRI has. */
 const NAMESPACE = { "containerd-namespace": "k8s.io" };
 const SIGKILL = 9;
-/** A process that has everything but its program. */
 export const TASK_CREATED = 1;
 /** What is killed goes at once, unless it waits for a disk. */
 const WAIT_TIMEOUT = 10_000;
+
+/** "waiting": everything is there but its program. */
+export type TaskStage = "none" | "waiting" | "begun";
 
 /**
  * The processes of containers as containerd itself sees them. Where a start is given up at a bad moment, its CRI says
@@ -22,16 +24,16 @@ export class ContainerdTasks {
     this.#client = client;
   }
 
-  /** Whether the container's program was never begun: there is no process for it, or one that waits to be begun. */
-  async isUnbegun(id: string): Promise<boolean> {
-    const action = `look for the process of container ${id}`;
+  /** How far the first process of a container has come; where nobody can tell, it may have begun its program. */
+  async stageOf(id: string): Promise<TaskStage> {
     try {
-      const { process } = await this.#call(Tasks.get, { containerId: id }, action);
-      return process?.status === TASK_CREATED;
+      const { process } = await this.#call(Tasks.get, { containerId: id }, `look for the process of container ${id}`);
+      return process?.status === TASK_CREATED ? "waiting" : "begun";
     } catch (error) {
-      // Where nobody can tell, it may have.
-      if (error instanceof CriNotSupported) return false;
-      if (error instanceof CriCallFailed && harmless.has(error.status)) return error.status === grpcStatus.notFound;
+      if (error instanceof CriNotSupported) return "begun";
+      if (error instanceof CriCallFailed && harmless.has(error.status)) {
+        return error.status === grpcStatus.notFound ? "none" : "begun";
+      }
       throw error;
     }
   }

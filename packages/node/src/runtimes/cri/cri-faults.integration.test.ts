@@ -19,7 +19,7 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
   let runtime: CriRuntime;
 
   before(async () => {
-    containerd = await PrivateContainerd.start();
+    containerd = await PrivateContainerd.start({ canHold: true });
     runtime = new CriRuntime({ socket: containerd.socket, cgroups: containerd.cgroups });
   });
 
@@ -167,6 +167,45 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     assert.equal((await find(container))?.state, "unknown");
     await runtime.stopContainer(container, 0);
     assert.equal((await find(container))?.state, "exited");
+    await removeAll();
+  });
+
+  /** Kills containerd while runc is held, once `isReached`; gives the container whose start was asked for. */
+  const killedAt = async (step: "create" | "start", name: string, isReached: (id: string) => Promise<unknown>) => {
+    const pod = examplePod(containerd, name);
+    const sandbox = await runtime.runSandbox(pod);
+    const script = "echo begun; exec sleep 1000";
+    const id = await runtime.createContainer(sandbox, exampleContainer("main", script), pod);
+    const release = await containerd.hold(step);
+    const lost = assert.rejects(runtime.startContainer(id), { code: "CRI_WENT_AWAY" });
+    await until(async () => ((await isReached(id)) ? true : undefined));
+    await containerd.killDaemon();
+    await lost;
+    await release();
+    await containerd.startDaemon();
+    return { id, group: join(containerd.cgroups[0]?.directory ?? "", pod.cgroupParent, id) };
+  };
+
+  test("what waited to be begun when containerd was killed ends with its container", async () => {
+    // Its pid is written down at the very end.
+    const { id, group } = await killedAt("create", "made", async (id) => existsSync(containerd.pidFile(id)));
+    assert.equal((await find(id))?.state, "created");
+    assert.notEqual(await readFile(join(group, "cgroup.procs"), "utf8"), "", "containerd leaves it");
+    await runtime.removeContainer(id);
+    assert.equal(existsSync(group), false);
+    await removeAll();
+  });
+
+  test("a program that containerd had begun when it was killed has been begun, though containerd forgets it", async () => {
+    const log = join(examplePod(containerd, "begun-once").logDirectory, "main/0.log");
+    const { id } = await killedAt(
+      "start",
+      "begun-once",
+      async () => (await readFile(log, "utf8").catch(() => "")) !== "",
+    );
+    const found = await find(id);
+    assert.deepEqual([found?.state, found?.exitCode], ["exited", 137]);
+    await runtime.removeContainer(id);
     await removeAll();
   });
 

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "@fjord/base";
 import { TASK_CREATED, Tasks } from "./containerd-tasks.ts";
@@ -127,5 +130,46 @@ test("of a container in no known state it is found out whether it was begun", as
     return { process: { status } };
   });
   assert.deepEqual(await look(), ["created", "created", "unknown", "unknown"]);
+  close();
+});
+
+test("a container that has written and has no process was ended, whatever the runtime remembers", async () => {
+  const { runtime, states, lister, close } = await hundredPods();
+  await using _ = runtime;
+  const directory = await mkdtemp(join(tmpdir(), "fjord-lister-"));
+  const logPath = join(directory, "0.log");
+  let createdAt = BigInt(Date.now()) * 1_000_000n;
+  states.set("c0", ContainerState.CONTAINER_CREATED);
+  runtime.answer(RuntimeService.containerStatus, ({ containerId }) => ({
+    status: {
+      id: containerId,
+      state: states.get(containerId) ?? 0,
+      createdAt,
+      ...(containerId === "c0" && { logPath }),
+    },
+  }));
+  let stage: number | undefined;
+  runtime.answer(Tasks.get, () => {
+    if (stage === undefined) throw new Refusal(grpcStatus.notFound, "no such process");
+    return { process: { status: stage } };
+  });
+  const look = async () => (await lister.list()).find(({ id }) => id === "s0")?.containers[0];
+  assert.equal((await look())?.state, "created", "without a log");
+  await writeFile(logPath, "");
+  assert.equal((await look())?.state, "created", "with an empty one");
+  await writeFile(logPath, "a line");
+  for (stage of [TASK_CREATED, 2]) assert.equal((await look())?.state, "created", "while it is being started");
+
+  stage = undefined;
+  createdAt += 60_000_000_000n;
+  lister.forget("c0");
+  assert.equal((await look())?.state, "created", "with what one before it wrote");
+
+  createdAt -= 60_000_000_000n;
+  lister.forget("c0");
+  const ended = await look();
+  assert.deepEqual([ended?.state, ended?.exitCode], ["exited", 137]);
+  assert.equal((await look())?.state, "exited", "and it stays so");
+  await rm(directory, { recursive: true });
   close();
 });

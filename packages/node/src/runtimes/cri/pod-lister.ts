@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { describeError, type Logger, silentLogger } from "@fjord/base";
 import type { RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
 import { ContainerdTasks } from "./containerd-tasks.ts";
@@ -100,7 +101,7 @@ export class PodLister {
 
   async #container(listed: Container, signal?: AbortSignal): Promise<RuntimeContainer | undefined> {
     const known = this.#containers.get(listed.id);
-    if (known?.state === listed.state) return known.container;
+    if (known?.state === listed.state && !(await hasWritten(known.container))) return known.container;
     const { status } = await this.#unlessGone(
       this.#client.call(
         RuntimeService.containerStatus,
@@ -109,13 +110,34 @@ export class PodLister {
       ),
     );
     if (status === undefined) return undefined;
-    const isUnbegun = hasLostTrack(status) && (await this.#tasks.isUnbegun(listed.id));
+    const isUnbegun = hasLostTrack(status) && (await this.#tasks.stageOf(listed.id)) !== "begun";
     const container = runtimeContainer(listed, isUnbegun ? { ...status, state: CONTAINER_CREATED } : status);
+    if (await this.#wasKilled(container, signal)) {
+      const ended = { ...container, ...killed };
+      this.#containers.set(listed.id, { state: status.state, container: ended });
+      return ended;
+    }
     // Told of as ended, it may be replaced and has to be removable.
     const isFailed = status.state === ContainerState.CONTAINER_EXITED && status.startedAt <= 0n;
     if (isFailed && !(await this.#isCleared(listed.id))) return container;
     this.#containers.set(listed.id, { state: status.state, container });
     return container;
+  }
+
+  /**
+   * Whether a container that counts as not begun has run: killed just after it had begun the program, containerd comes back,
+   * kills what it takes for one that waits to be begun, and says nothing of it. Only what the program wrote tells.
+   */
+  async #wasKilled(container: RuntimeContainer, signal?: AbortSignal): Promise<boolean> {
+    const { id: containerId } = container;
+    if (!(await hasWritten(container)) || (await this.#tasks.stageOf(containerId)) !== "none") return false;
+    // One that runs and ends meanwhile is no longer in the state that it was in.
+    const action = `read the status of container ${containerId}`;
+    const options = { action, ...(signal && { signal }) };
+    const { status } = await this.#unlessGone(
+      this.#client.call(RuntimeService.containerStatus, { containerId }, options),
+    );
+    return status?.state === CONTAINER_CREATED;
   }
 
   /** Whether nothing is left of a container whose start failed; what is left is tried again with the next list. */
@@ -169,6 +191,25 @@ export class PodLister {
 function hasLostTrack({ state, startedAt }: ContainerStatus): boolean {
   return state === ContainerState.CONTAINER_UNKNOWN && startedAt <= 0n;
 }
+
+/** Whether there is something in the log of a container that counts as not begun, and not from one before it. */
+async function hasWritten({ state, logFile, createdAt }: RuntimeContainer): Promise<boolean> {
+  if (state !== "created" || logFile === "") return false;
+  try {
+    const { size, mtimeMs } = await stat(logFile);
+    return size > 0 && mtimeMs >= createdAt;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+const killed = {
+  state: "exited",
+  exitCode: 137,
+  reason: "Error",
+  message: "the container runtime was killed when the container had just begun, and ended it when it came back",
+} as const;
 
 function keep(known: Map<string, unknown>, listed: readonly { id: string }[]): void {
   const ids = new Set(listed.map(({ id }) => id));

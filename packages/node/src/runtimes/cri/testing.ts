@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { Duplex } from "node:stream";
@@ -11,7 +11,14 @@ import { CriClient } from "./cri-client.ts";
 import { type CgroupMount, cgroupMounts, makeCgroup } from "./pod-cgroups.ts";
 import { RuntimeService } from "./proto/messages.ts";
 import { testImages, writeImageArchive } from "./testing/busybox-image.ts";
-import { cniConfig, containerdConfig, guardianScript, joinScript, namespaceScript } from "./testing/scripts.ts";
+import {
+  cniConfig,
+  containerdConfig,
+  guardianScript,
+  holdingRunc,
+  joinScript,
+  namespaceScript,
+} from "./testing/scripts.ts";
 
 export { testImages } from "./testing/busybox-image.ts";
 
@@ -63,11 +70,11 @@ export class PrivateContainerd implements AsyncDisposable {
     });
   }
 
-  /** Starts it, with the images of `testImages`. */
-  static async start(): Promise<PrivateContainerd> {
+  /** Starts it, with the images of `testImages`; `canHold`: with a runc that can be held. */
+  static async start(options: { canHold?: boolean } = {}): Promise<PrivateContainerd> {
     const containerd = new PrivateContainerd(await mkdtemp(join(tmpdir(), "fjord-cri-")));
     try {
-      await containerd.#prepare();
+      await containerd.#prepare(options.canHold ?? false);
       await containerd.startDaemon();
       const archive = await writeImageArchive(program("busybox"), containerd.directory);
       await containerd.ctr("images", "import", archive);
@@ -102,6 +109,11 @@ export class PrivateContainerd implements AsyncDisposable {
   /** Where its CRI keeps how far a container has come. */
   statusFile(container: string): string {
     return join(this.directory, "root/io.containerd.grpc.v1.cri/containers", container, "status");
+  }
+
+  /** Where runc notes the first process of a container. */
+  pidFile(container: string): string {
+    return join(this.directory, "state/io.containerd.runtime.v2.task/k8s.io", container, "init.pid");
   }
 
   /** A connection inside of its network, where its streaming server is. */
@@ -146,13 +158,22 @@ export class PrivateContainerd implements AsyncDisposable {
     return this.stop();
   }
 
-  async #prepare(): Promise<void> {
+  /** Lets runc make or start what it is told to, and not say so, until the function returned is called. */
+  async hold(step: "create" | "start"): Promise<() => Promise<void>> {
+    const file = join(this.directory, `hold-${step}`);
+    await writeFile(file, "");
+    return () => rm(file, { force: true });
+  }
+
+  async #prepare(canHold: boolean): Promise<void> {
     const { directory } = this;
     for (const mount of this.cgroups) await makeCgroup(mount, `${this.cgroup}/daemons`);
     await mkdir(join(directory, "cni"));
     await writeFile(join(directory, "cni/10-test.conflist"), cniConfig);
     const options = { directory, cni: cniFolder() ?? "", pause: testImages.pause, streamPort: STREAM_PORT };
-    await writeFile(join(directory, "containerd.toml"), containerdConfig(options));
+    const runc = join(directory, "runc");
+    if (canHold) await writeFile(runc, holdingRunc(program("runc")), { mode: 0o755 });
+    await writeFile(join(directory, "containerd.toml"), containerdConfig({ ...options, ...(canHold && { runc }) }));
     const command = [program("unshare"), "--mount", "--net", "--propagation", "private", "--", "/bin/sh", "-c"];
     this.#holder = this.#join([...command, namespaceScript, "namespaces", directory], ["ignore", "pipe", "inherit"]);
     if (this.#holder.stdout !== null) await once(this.#holder.stdout, "data");

@@ -4,6 +4,8 @@ export function containerdConfig(options: {
   cni: string;
   pause: string;
   streamPort: number;
+  /** What is run in place of runc. */
+  runc?: string;
 }): string {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   const text = JSON.stringify;
@@ -33,7 +35,7 @@ stream_server_port = "${options.streamPort}"
 snapshotter = "overlayfs"
 [${cri}.containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
-[${cri}.cni]
+${options.runc === undefined ? "" : `[${cri}.containerd.runtimes.runc.options]\nBinaryName = ${text(options.runc)}\n`}[${cri}.cni]
 bin_dir = ${text(options.cni)}
 conf_dir = ${text(`${directory}/cni`)}
 `;
@@ -73,6 +75,16 @@ until remove "$@" || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.05; done
 # The mounts went with their namespace, at latest when its last process was reaped.
 tries=40
 until rm -rf --one-file-system "$directory" 2> /dev/null || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.05; done
+`;
+
+/** Does what runc does, and then does not end for as long as a file `hold-create` or `hold-start` is beside it. */
+export const holdingRunc = (runc: string) => `#!/bin/sh
+"${runc}" "$@"
+code=$?
+for step in create start; do
+  case " $* " in *" $step "*) while [ -e "\${0%/*}/hold-$step" ]; do sleep 0.02; done ;; esac
+done
+exit $code
 `;
 
 /** Joins the control groups given by their process files, then becomes the command after \`--\`. */
