@@ -6,6 +6,14 @@ export interface NodeRun {
   timedOut: boolean;
 }
 
+export interface NodeRunOptions {
+  cwd: string;
+  minutes: number;
+  output?: (chunk: Buffer) => void;
+  /** Beside our own environment. */
+  env?: Record<string, string>;
+}
+
 const running = new Set<ChildProcess>();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => {
@@ -17,13 +25,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
  * Runs node in a process group of its own, so that a test file that hangs is ended with all that it started. Its output
  * goes to ours, or to `output` where that is given.
  */
-export function runNode(
-  args: string[],
-  { cwd, minutes, output }: { cwd: string; minutes: number; output?: (chunk: Buffer) => void },
-): Promise<NodeRun> {
+export function runNode(args: string[], { cwd, minutes, output, env: more }: NodeRunOptions): Promise<NodeRun> {
   const stdio = output === undefined ? "inherit" : "pipe";
   // A test runner below another one would speak to that one instead of to us.
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { NODE_TEST_CONTEXT: _, ...env } = { ...process.env, ...more };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", stdio, stdio], detached: true });
   if (output !== undefined) for (const stream of [child.stdout, child.stderr]) stream?.on("data", output);
   running.add(child);

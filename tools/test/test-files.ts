@@ -1,6 +1,6 @@
 import { runNode } from "./run-node.ts";
 
-interface FileResult {
+export interface FileResult {
   file: string;
   seconds: number;
   ok: boolean;
@@ -31,12 +31,21 @@ export async function runTestFiles(
   return results.every(({ ok }) => ok);
 }
 
-async function runTestFile(file: string, { cwd, minutes }: { cwd: string; minutes: number }): Promise<FileResult> {
+export interface FileOptions {
+  cwd: string;
+  minutes: number;
+  /** Beside our own environment. */
+  env?: Record<string, string>;
+}
+
+/** Runs one test file, and shows what it printed once it has ended. */
+export async function runTestFile(file: string, { cwd, minutes, env }: FileOptions): Promise<FileResult> {
   const began = performance.now();
   const chunks: Buffer[] = [];
   const { code, timedOut } = await runNode(["--test-reporter=spec", file], {
     cwd,
     minutes,
+    ...(env && { env }),
     output: (chunk) => chunks.push(chunk),
   });
   const seconds = (performance.now() - began) / 1000;

@@ -1,6 +1,7 @@
 import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
 import { type AdmissionPlugin, defaultPlugins, WebhookPlugins } from "./admission/index.ts";
 import { Aggregator, keepLocalServices } from "./aggregation/index.ts";
+import type { Auditor } from "./audit/index.ts";
 import {
   anyTokenAuthenticator,
   bootstrapTokens,
@@ -47,6 +48,7 @@ export interface ApiPlaneOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly auditor?: Auditor;
   /** `host:port`, as clients reach it. */
   readonly address: () => string;
 }
@@ -72,7 +74,8 @@ export class ApiPlane {
   readonly #policies = { validating: new ValidatingPolicies(), mutating: new MutatingPolicies() };
   readonly #ends: (() => void)[] = [];
 
-  constructor({ store, credentials, serviceRanges, clock, random, logger, address }: ApiPlaneOptions) {
+  constructor(options: ApiPlaneOptions) {
+    const { store, credentials, serviceRanges, clock, random, logger, auditor, address } = options;
     this.#credentials = credentials;
     this.#serviceRanges = serviceRanges;
     const schemas = builtInSchemas();
@@ -131,6 +134,7 @@ export class ApiPlane {
       health: new Health({ ping: () => undefined, etcd: () => undefined }),
       metrics: new ServerMetrics(),
       extra: [this.#aggregator.handle, openApi, openIdHandler(this.tokens, address)],
+      ...(auditor && { auditor }),
       logger,
       address,
     });

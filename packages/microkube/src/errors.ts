@@ -17,3 +17,21 @@ export const PortTaken = defineError(
   "cannot listen on {host}:{port}: another program does",
   "Choose another port with --port, or 0 for any that is free.",
 );
+
+export const AuditPolicyUnusable = defineError(
+  "AUDIT_POLICY_UNUSABLE",
+  "cannot audit by {path}: {problem}",
+  "The file has to be a Policy of audit.k8s.io/v1 with at least one rule, as for kube-apiserver's --audit-policy-file.",
+);
+
+export const AuditLogUnusable = defineError(
+  "AUDIT_LOG_UNUSABLE",
+  "cannot write the audit log {path}: {problem}",
+  "Name a file in a folder that exists and may be written to, or - for standard output.",
+);
+
+export const AuditIncomplete = defineError(
+  "AUDIT_INCOMPLETE",
+  "{given} needs {missing}",
+  "A policy says what is written down, a path says where to: give both, or neither.",
+);

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { type Clock, describeError, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import { clusterConfig, KubeClient } from "@fjord/kube";
 import { ApiPlane } from "./api-plane.ts";
+import { AuditLog, Auditor, readPolicy } from "./audit/index.ts";
 import { ClusterCredentials } from "./authentication/index.ts";
 import { runControlLoops } from "./control-loops.ts";
-import { PortTaken, StateInUse, StateUnreadable } from "./errors.ts";
+import { AuditLogUnusable, PortTaken, StateInUse, StateUnreadable } from "./errors.ts";
 import { Listener } from "./server/listener.ts";
 import { SqliteStore } from "./store/index.ts";
 
@@ -28,9 +29,20 @@ export interface MicrokubeOptions {
   readonly controllers?: boolean;
   /** Whether pods are given nodes. @default true */
   readonly scheduler?: boolean;
+  /** Who asked for what is written down, as kube-apiserver does it. @default nothing is */
+  readonly audit?: AuditOptions;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
+}
+
+export interface AuditOptions {
+  /** A Policy of audit.k8s.io/v1, in YAML or JSON. */
+  readonly policyFile: string;
+  /** A file, added to; `-` for standard output. */
+  readonly logPath: string;
+  /** "blocking": what is answered has been written down. "batch": a second's events at once. @default "blocking" */
+  readonly mode?: "blocking" | "batch";
 }
 
 /** A control plane that runs. */
@@ -62,10 +74,14 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     serverNames: names,
     ...(dataDir !== undefined && { folder: join(dataDir, "pki") }),
   });
+  const auditor = options.audit && (await openAuditor(options.audit, clock, logger));
   const path = dataDir === undefined ? ":memory:" : join(dataDir, "state.db");
-  const store = openStore(path, survives);
+  const store = openStore(path, survives, () => auditor?.close());
   let address = "";
-  const plane = new ApiPlane({ store, credentials, serviceRanges, clock, random, logger, address: () => address });
+  const plane = new ApiPlane({
+    ...{ store, credentials, serviceRanges, clock, random, logger, address: () => address },
+    ...(auditor && { auditor }),
+  });
   const { clusterCa, frontProxyCa, server: certificate } = credentials;
   const clientAuthorities = [clusterCa.certificate, frontProxyCa.certificate];
   const listener = new Listener({ api: plane.server, host, port, certificate, clientAuthorities });
@@ -75,6 +91,7 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   } catch (error) {
     plane.close();
     await store.close();
+    auditor?.close();
     if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") throw new PortTaken({ host, port }, { cause: error });
     throw error;
   }
@@ -98,6 +115,7 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     plane.close();
     await listener.close();
     await store.close();
+    auditor?.close();
   };
   const microkube: Microkube = {
     server,
@@ -114,10 +132,20 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   return microkube;
 }
 
-function openStore(path: string, survives: "process" | "machine"): SqliteStore {
+async function openAuditor({ policyFile, logPath, mode = "blocking" }: AuditOptions, clock: Clock, logger: Logger) {
+  const policy = await readPolicy(policyFile);
+  try {
+    return new Auditor({ policy, log: new AuditLog({ path: logPath, mode, clock, logger }), clock });
+  } catch (cause) {
+    throw new AuditLogUnusable({ path: logPath, problem: describeError(cause) }, { cause });
+  }
+}
+
+function openStore(path: string, survives: "process" | "machine", undo: () => void): SqliteStore {
   try {
     return new SqliteStore({ path, survives });
   } catch (cause) {
+    undo();
     const problem = describeError(cause);
     if (problem.includes("locked")) throw new StateInUse({ path }, { cause });
     throw new StateUnreadable({ path, problem }, { cause });

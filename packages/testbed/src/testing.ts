@@ -78,6 +78,11 @@ export function startTestBed(options: Omit<BedOptions, "binaries" | "detached" |
   return startBed({ ...options, kubernetes, binaries, ...(setpriv && { setpriv }) });
 }
 
+/** What the sites of a bed run that has to name it: `usual`, or where somebody wants something else, that. */
+export function testSubstrates(usual: readonly Substrate[]): readonly Substrate[] {
+  return substratesOf(process.env) ?? usual;
+}
+
 /** FJORD_TEST_KUBERNETES: what beds run where a test does not say, as in `microkube` or `1.36,microkube`, taken in turn. */
 function substratesOf({ FJORD_TEST_KUBERNETES: wanted = "" }: NodeJS.ProcessEnv): Substrate[] | undefined {
   if (wanted === "") return undefined;

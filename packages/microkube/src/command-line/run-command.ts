@@ -2,7 +2,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { aborted, type Logger, systemClock } from "@fjord/base";
 import { type Command, Option } from "commander";
-import { startMicrokube } from "../microkube.ts";
+import { AuditIncomplete } from "../errors.ts";
+import { type AuditOptions, startMicrokube } from "../microkube.ts";
 import { collectAtRest, fullCollection, processorSeconds } from "./rest.ts";
 
 export interface CommandContext {
@@ -22,6 +23,9 @@ interface RunFlags {
   survives: "process" | "machine";
   controllers: boolean;
   scheduler: boolean;
+  auditPolicyFile?: string;
+  auditLogPath?: string;
+  auditLogMode: "blocking" | "batch";
 }
 
 const several = (value: string, before: string[]) => [...before, value];
@@ -44,11 +48,19 @@ export function addRun(program: Command, context: CommandContext): void {
     )
     .option("--no-controllers", "without the controllers of workloads and the rest")
     .option("--no-scheduler", "without a scheduler")
+    .option("--audit-policy-file <path>", "a Policy of audit.k8s.io/v1: which requests are written down, and how")
+    .option("--audit-log-path <path>", "where to, one line of JSON each; - for standard output")
+    .addOption(
+      new Option("--audit-log-mode <mode>", "blocking: before they are answered; batch: a second's at once")
+        .choices(["blocking", "batch"])
+        .default("blocking"),
+    )
     .action((flags: RunFlags) => run(flags, context));
 }
 
 async function run(flags: RunFlags, { signal, logger, print }: CommandContext): Promise<void> {
   const began = performance.now();
+  const audit = auditOptions(flags);
   const { dataDir, memory, address, port, serverName, serviceRange, podRange, survives, controllers, scheduler } =
     flags;
   await using microkube = await startMicrokube({
@@ -61,6 +73,7 @@ async function run(flags: RunFlags, { signal, logger, print }: CommandContext): 
     survives,
     controllers,
     scheduler,
+    ...(audit && { audit }),
     logger,
   });
   const seconds = ((performance.now() - began) / 1000).toFixed(2);
@@ -70,4 +83,12 @@ async function run(flags: RunFlags, { signal, logger, print }: CommandContext): 
   const stop = collectAtRest({ clock: systemClock, used: processorSeconds, collect: fullCollection() });
   await aborted(signal);
   stop();
+}
+
+function auditOptions({ auditPolicyFile, auditLogPath, auditLogMode }: RunFlags): AuditOptions | undefined {
+  if (auditPolicyFile === undefined && auditLogPath === undefined) return undefined;
+  const [policy, log] = ["--audit-policy-file", "--audit-log-path"];
+  if (auditPolicyFile === undefined) throw new AuditIncomplete({ given: log, missing: policy });
+  if (auditLogPath === undefined) throw new AuditIncomplete({ given: policy, missing: log });
+  return { policyFile: auditPolicyFile, logPath: auditLogPath, mode: auditLogMode };
 }

@@ -13,7 +13,7 @@ import { type Deleted, type DeleteOptions, deleteObject } from "./deletion.ts";
 import { type ListPage, type ListQuery, listObjects } from "./listing.ts";
 import { keyFor, type Operation, prefixFor, type RegistryMeans, type Written } from "./operation.ts";
 import type { ServedTypes } from "./served-types.ts";
-import { hasDefaults } from "./versions.ts";
+import { applyAllDefaults, hasDefaults } from "./versions.ts";
 
 export interface RegistryOptions {
   readonly store: Store;
@@ -65,6 +65,13 @@ export class Registry implements Cluster, RegistryMeans {
 
   isCustom(type: ResourceType): boolean {
     return this.types.isCustom(type);
+  }
+
+  /** What was sent, with what it left to defaults. */
+  defaulted(operation: Operation, sent: KubeObject): KubeObject {
+    const object = copyOf(sent);
+    applyAllDefaults(this, operation, object);
+    return object;
   }
 
   createObject(operation: Operation, sent: KubeObject): Promise<Written> {

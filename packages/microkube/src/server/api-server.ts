@@ -1,9 +1,10 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { describeError, type Logger } from "@fjord/base";
+import type { Auditor, AuditRecord } from "../audit/index.ts";
 import type { Authenticator } from "../authentication/authenticator.ts";
 import { impersonate, impersonationOf } from "../authentication/index.ts";
-import type { Authorizer } from "../authorization/authorizer.ts";
+import type { Attributes, Authorizer } from "../authorization/authorizer.ts";
 import { forbiddenRequest } from "../authorization/forbidden.ts";
 import type { Caller } from "../cluster.ts";
 import type { Registry } from "../registry/index.ts";
@@ -30,6 +31,8 @@ export interface ApiServerOptions {
   readonly metrics: ServerMetrics;
   /** Asked before anything else is looked for, once the caller may: OpenAPI, aggregation. */
   readonly extra?: readonly ExtraHandler[];
+  /** Writes down who asked for what. @default nobody does */
+  readonly auditor?: Auditor;
   readonly logger: Logger;
   /** `host:port`, as clients reach it. */
   readonly address: () => string;
@@ -68,6 +71,7 @@ export class ApiServer {
     } catch (error) {
       await this.#refuse(exchange, error);
     }
+    if (exchange.audit !== undefined) finishRecord(exchange, exchange.audit, target);
     const of = isResource(target) ? target : { group: "", version: "", resource: "" };
     const code = exchange.response.statusCode;
     const { verb } = target;
@@ -85,17 +89,35 @@ export class ApiServer {
 
   /** Who asks, and may. */
   async #callerOf(exchange: Exchange, target: Target): Promise<Caller> {
-    const { authenticator, authorizer } = this.#options;
+    const { authorizer } = this.#options;
     const { request, query } = exchange;
-    const caller = exchange.caller ?? (await authenticator.authenticate(request as IncomingMessage));
-    if (caller === undefined) throw new StatusError(401, "Unauthorized", "Unauthorized");
     const attributes = attributesOf(target, query);
+    const caller = exchange.caller ?? (await this.#authenticated(exchange, attributes));
+    const audit = this.#options.auditor?.begin(exchange, caller, attributes);
+    exchange.audit = audit;
+    audit?.receive();
     const wanted = impersonationOf(request as IncomingMessage);
     const actor = wanted === undefined ? caller : await impersonate(caller, wanted, attributes, authorizer);
+    if (wanted !== undefined) audit?.actsAs(actor);
     const answer = authorizer.authorize(actor, attributes);
     const { allowed, reason } = answer instanceof Promise ? await answer : answer;
+    audit?.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
+    audit?.annotate("authorization.k8s.io/reason", reason);
     if (!allowed) throw forbiddenRequest(actor, attributes, reason);
     return actor;
+  }
+
+  async #authenticated(exchange: Exchange, attributes: Attributes): Promise<Caller> {
+    const { authenticator, auditor } = this.#options;
+    try {
+      const caller = await authenticator.authenticate(exchange.request as IncomingMessage);
+      if (caller === undefined) throw new StatusError(401, "Unauthorized", "Unauthorized");
+      return caller;
+    } catch (error) {
+      exchange.audit = auditor?.begin(exchange, undefined, attributes);
+      exchange.audit?.refuse();
+      throw error;
+    }
   }
 
   async #resource(exchange: Exchange, target: ResourceTarget, caller: Caller): Promise<void> {
@@ -160,4 +182,11 @@ export class ApiServer {
       causes: [{ message: problem }],
     });
   }
+}
+
+/** What goes on when its handler is done, a watch, is over when its connection is. */
+function finishRecord({ response }: Exchange, audit: AuditRecord, { verb }: Target): void {
+  const isOver = verb !== "watch" || response.destroyed || response.writableFinished;
+  if (isOver) audit.finish(response.statusCode);
+  else response.on("close", () => audit.finish(response.statusCode));
 }

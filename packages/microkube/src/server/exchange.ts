@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import { type Duplex, Readable } from "node:stream";
+import type { AuditRecord } from "../audit/index.ts";
 import type { Caller } from "../cluster.ts";
 import { badRequest, StatusError } from "../status-error.ts";
 import { type AnswerForm, PLAIN } from "./media-type.ts";
@@ -55,6 +56,8 @@ export class Exchange {
   readonly #warnings: string[] = [];
   readonly #longestBodyMs: number;
   caller: Caller | undefined;
+  /** What is written down of it, where somebody wants to know. */
+  audit: AuditRecord | undefined;
 
   constructor(
     request: ExchangeRequest,
@@ -98,6 +101,7 @@ export class Exchange {
 
   /** Sends text that is JSON, in the form that was asked for. */
   async sendJson(code: number, text: string, form: AnswerForm = PLAIN): Promise<void> {
+    this.audit?.responded(text);
     if (form.format === "yaml") {
       const { stringify } = await import("yaml");
       this.send(code, "application/yaml", stringify(JSON.parse(text)));
@@ -112,6 +116,8 @@ export class Exchange {
     const { response } = this;
     if (response.headersSent || response.destroyed) return;
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    // Whoever has the answer finds it written down.
+    this.audit?.finish(code);
     response.writeHead(code, { ...this.headers(type), "Content-Length": bytes.length });
     response.end(this.method === "HEAD" ? undefined : bytes);
   }

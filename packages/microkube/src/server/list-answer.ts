@@ -26,14 +26,17 @@ export async function sendList(
     const item = rendering.item(stored);
     text += (isFirst ? "" : ",") + (typeof item === "string" ? item : await item);
     isFirst = false;
-    if (text.length < PIECE || form.format !== "json") continue;
+    if (text.length < PIECE || form.format !== "json" || exchange.audit?.wantsResponse) continue;
     if (!isStreaming) exchange.response.writeHead(200, exchange.headers("application/json"));
     isStreaming = true;
     if (!(await write(exchange, text))) return;
     text = "";
   }
   if (!isStreaming) await exchange.sendJson(200, text + after, form);
-  else exchange.response.end(`${text}${after}\n`);
+  else {
+    exchange.audit?.finish(200);
+    exchange.response.end(`${text}${after}\n`);
+  }
 }
 
 /** Waits for a slow reader; false: it is gone. */

@@ -49,6 +49,7 @@ export async function passThrough(exchange: Exchange, destination: Destination):
         socket.destroy();
         return reject(new StatusError(502, "BadGateway", "the other side wants to upgrade, the client does not"));
       }
+      exchange.audit?.started(101);
       upgrade.detach();
       upgrade.socket.write(headOf(answer));
       if (head.length > 0) upgrade.socket.write(head);
@@ -107,7 +108,8 @@ function passedHeaders(
   return passed;
 }
 
-function sendBack({ response, upgrade }: Exchange, answer: IncomingMessage): void {
+function sendBack({ response, upgrade, audit }: Exchange, answer: IncomingMessage): void {
+  audit?.started(answer.statusCode ?? 502);
   const headers: string[] = [];
   for (let at = 0; at < answer.rawHeaders.length; at += 2) {
     const name = answer.rawHeaders[at] as string;

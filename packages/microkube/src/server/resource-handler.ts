@@ -214,6 +214,7 @@ export class ResourceHandler {
     const operation = this.#operation(request, options);
     const body = await exchange.body();
     const object = this.#read(request, body, options);
+    this.#note(exchange, operation, object);
     if (type.act !== undefined) {
       const context = contextOf(this.#registry, operation);
       return exchange.sendObject(201, await type.act({ ...context, body: object }), form);
@@ -227,7 +228,9 @@ export class ResourceHandler {
     const body = await exchange.body();
     const read = () => this.#read(request, body, options, sub);
     let sent: KubeObject | undefined = read();
-    const written = await this.#registry.changeObject(this.#operation(request, options), {
+    const operation = this.#operation(request, options);
+    this.#note(exchange, operation, sent);
+    const written = await this.#registry.changeObject(operation, {
       name: target.name,
       createsIfMissing: sub === undefined && type.strategy.createsOnUpdate === true,
       next() {
@@ -248,6 +251,7 @@ export class ResourceHandler {
     const options = writeOptions("PatchOptions", exchange.query, headers["user-agent"], isApply);
     const read = readPatch(await exchange.body(), kind);
     const { patch } = read;
+    exchange.audit?.requestedPatch(patch);
     const operation = this.#operation(request, options);
     const expected = this.#expected(request, sub);
     const { fieldValidation } = options;
@@ -322,6 +326,7 @@ export class ResourceHandler {
     const options = writeOptions("CreateOptions", exchange.query, exchange.request.headers["user-agent"]);
     const operation = this.#operation(request, options);
     const body = isRead ? undefined : this.#read(request, await exchange.body(), options, sub);
+    if (body !== undefined) exchange.audit?.requested(body);
     const context = contextOf(this.#registry, operation);
     const settle = body === undefined ? () => {} : await this.#admitAction(operation, target.name, body);
     let answer: KubeObject;
@@ -355,6 +360,11 @@ export class ResourceHandler {
     }
     const text = stored === undefined ? rendering.textOf(object) : rendering.text(stored);
     return exchange.sendJson(code, typeof text === "string" ? text : await text, form);
+  }
+
+  /** What was asked for, as the real server writes it down: with defaults. */
+  #note({ audit }: Exchange, operation: Operation, object: KubeObject): void {
+    audit?.requested(audit.wantsRequest ? this.#registry.defaulted(operation, object) : object);
   }
 
   #operation(
@@ -401,6 +411,8 @@ export class ResourceHandler {
     const sentOptions = bytes.length === 0 ? undefined : readOptions(bytes, header, this.#options);
     const options = deleteOptions(sentOptions, exchange.query);
     const sent = { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options };
+    // The real server writes them down in a form that it keeps to itself otherwise.
+    if (sentOptions !== undefined) exchange.audit?.requested({ ...sent, apiVersion: "meta.k8s.io/__internal" });
     const dryRun = (options.dryRun ?? []).length > 0;
     return { options, operation: this.#operation(request, { dryRun, fieldManager: "", sent }) };
   }

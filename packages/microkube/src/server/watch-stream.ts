@@ -58,6 +58,7 @@ export class WatchStream {
   start(): void {
     const { response } = this.#exchange;
     const { timeoutMs = SHORTEST_MS * (1 + this.#means.random()) } = this.#query;
+    this.#exchange.audit?.started(200);
     response.writeHead(200, this.#exchange.headers("application/json"));
     response.flushHeaders();
     response.on("close", () => this.#finish());

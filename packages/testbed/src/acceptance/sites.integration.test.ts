@@ -6,7 +6,7 @@ import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, Site as SiteKind, VIRTUAL_NODE 
 import { sleep, systemClock } from "@fjord/base";
 import { siteIdOf } from "@fjord/continuum/identity";
 import { fjord, fjordResult, PLENTY } from "../agents/index.ts";
-import { kubernetesSkip } from "../testing.ts";
+import { kubernetesSkip, testSubstrates } from "../testing.ts";
 import { AcceptanceBed, type ConditionShape, eventually, type PodShape } from "./acceptance-bed.ts";
 import { deployment, disruptionBudget, namespace, pod, statefulSet } from "./workloads.ts";
 
@@ -30,7 +30,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
   let before2: string[];
 
   before(async () => {
-    bed = await AcceptanceBed.start({ sites: 2, simulatedNodes: 2, kubernetes: ["1.36", "1.35"] });
+    bed = await AcceptanceBed.start({ sites: 2, simulatedNodes: 2, kubernetes: testSubstrates(["1.36", "1.35"]) });
     [before1, before2] = await Promise.all([bed.inventory(HOME), bed.inventory(AWAY)]);
     await bed.peer(HOME, AWAY, ...flagsOf(SLICE));
     await bed.peer(AWAY, HOME, ...flagsOf(SLICE));

@@ -148,9 +148,11 @@ class ChaosRun {
     for (const site of SITES) await this.#continuum.site(site).ready({ timeout: 120_000, signal });
     // After failures they wait for up to a minute before they ask the API again (client-go's reflectors), each in turn:
     // that is Kubernetes' time to heal, and not what is looked at.
-    for (const site of SITES) {
-      for (const name of ["kube-controller-manager", "kube-scheduler"])
-        await this.#continuum.site(site).process(name).restart();
+    for (const name of SITES) {
+      const site = this.#continuum.site(name);
+      const waiting = ["kube-controller-manager", "kube-scheduler"].map((each) => site.process(each));
+      for (const process of new Set(waiting)) await process.restart();
+      await site.ready({ timeout: 120_000, signal });
     }
     for (const told of await troubles.revive()) this.#ended(told);
     for (const site of SITES) await agentReady(this.#continuum.agent(site), { timeout: 120_000, signal });

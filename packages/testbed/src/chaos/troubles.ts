@@ -12,6 +12,8 @@ export class Troubles {
   readonly #running = new Set<Promise<void>>();
   /** Processes that do not run because we wanted it. */
   readonly #down = new Set<ManagedProcess>();
+  /** The last trouble of each process: one that is all of a control plane has the troubles of all its parts. */
+  readonly #last = new Map<ManagedProcess, Promise<void>>();
 
   constructor(continuum: Continuum, clock: Clock) {
     this.#continuum = continuum;
@@ -48,18 +50,9 @@ export class Troubles {
     if (this.#healed.signal.aborted) return;
     if ("site" in trouble) {
       const process = bed.site(trouble.site).process(trouble.process);
-      if (trouble.is === "pause") {
-        await process.pause();
-        await over();
-        await process.resume();
-        return;
-      }
-      this.#down.add(process);
-      await process.kill();
-      await over();
-      await process.start();
-      this.#down.delete(process);
-      return;
+      const turn = (this.#last.get(process) ?? Promise.resolve()).then(() => this.#befall(process, trouble.is, over));
+      this.#last.set(process, turn);
+      return turn;
     }
     const { from, to, latency } = trouble;
     if (trouble.is === "slow") {
@@ -71,6 +64,21 @@ export class Troubles {
     await bed.cut(from, to, { oneWay: trouble.is === "one-way", reset: trouble.is === "reset" });
     await over();
     await bed.heal(from, to);
+  }
+
+  async #befall(process: ManagedProcess, is: Trouble["is"], over: () => Promise<void>): Promise<void> {
+    if (this.#healed.signal.aborted) return;
+    if (is === "pause") {
+      await process.pause();
+      await over();
+      await process.resume();
+      return;
+    }
+    this.#down.add(process);
+    await process.kill();
+    await over();
+    await process.start();
+    this.#down.delete(process);
   }
 }
 

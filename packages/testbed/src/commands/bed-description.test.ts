@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planSites } from "../bed-plan.ts";
-import type { KubernetesMinor } from "../binaries/index.ts";
+import type { Substrate } from "../binaries/index.ts";
 import { kubeletCommand } from "../nodes/kubelet-command.ts";
+import { usualKubelet } from "../nodes/node-services.ts";
 import type { BedState } from "../state.ts";
 import { type BedMake, describeAsked, describeBed } from "./bed-description.ts";
 
@@ -15,6 +16,8 @@ test("a bed is described as the one that was asked for", () => {
     { ...plain, simulatedNodes: 5, overlap: true },
     { ...plain, nodes: 2, kubernetes: ["1.36", "1.35"] as const },
     { ...plain, nodes: 2, kubelet: "fjord" as const },
+    { ...plain, nodes: 1, kubernetes: ["microkube"] as const },
+    { ...plain, nodes: 1, kubernetes: ["1.36", "microkube"] as const },
   ])
     assert.equal(describeBed(bedOf(make)), describeAsked(make));
 });
@@ -46,18 +49,18 @@ function bedOf(make: BedMake): BedState {
     directory: "/x",
     sites: make.sites,
     overlap: make.overlap,
-    kubernetes: (make.kubernetes ?? ["1.36"]) as readonly KubernetesMinor[],
+    kubernetes: (make.kubernetes ?? ["1.36"]) as readonly Substrate[],
     components: "all",
     ports: [],
     nodeSubnets: [],
   });
-  const kubelet = { node: "n", address: "", cgroupRoot: "/", dnsServiceAddress: "", etc: (file: string) => file };
-  const processes = sites.flatMap(({ name }) =>
+  const options = { node: "n", address: "", cgroupRoot: "/", dnsServiceAddress: "", etc: (file: string) => file };
+  const processes = sites.flatMap(({ name, kubernetes }) =>
     Array.from({ length: make.nodes }, (_, i) => ({
       name: `node-${i + 1}-kubelet`,
       site: name,
       file: "",
-      args: kubeletCommand(make.kubelet ?? "kubernetes", kubelet),
+      args: kubeletCommand(make.kubelet ?? usualKubelet(kubernetes), { ...options, services: "kube-proxy" }),
       log: "",
     })),
   );

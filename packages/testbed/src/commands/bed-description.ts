@@ -1,5 +1,6 @@
 import { DEFAULT_MINOR, type Substrate } from "../binaries/index.ts";
 import { type Kubelet, kubeletOf } from "../nodes/kubelet-command.ts";
+import { usualKubelet } from "../nodes/node-services.ts";
 import type { BedState } from "../state.ts";
 
 /** What a bed is made of, as far as `up` was told. */
@@ -7,7 +8,7 @@ export interface BedMake {
   sites: number;
   /** Of each site. */
   nodes: number;
-  /** What runs the pods of real nodes. @default "kubernetes" */
+  /** What runs the pods of real nodes. @default Kubernetes' own, or on microkube Fjord's */
   kubelet?: Kubelet;
   /** Of each site. */
   simulatedNodes: number;
@@ -33,8 +34,9 @@ export function describeBed({ sites, processes, simulatedNodes = 0 }: BedState):
 export function describeAsked(make: BedMake): string {
   const { sites, nodes, simulatedNodes, kubernetes = [DEFAULT_MINOR] } = make;
   const minors = Array.from({ length: sites }, (_, i) => kubernetes[i % kubernetes.length]);
+  const kubelet = make.kubelet ?? usualKubelet(minors[0] ?? DEFAULT_MINOR);
   const features = [
-    nodes > 0 && `${plural(nodes, make.kubelet === "fjord" ? "Fjord node" : "real node")} each`,
+    nodes > 0 && `${plural(nodes, kubelet === "fjord" ? "Fjord node" : "real node")} each`,
     simulatedNodes > 0 && `${plural(simulatedNodes, "simulated node")} each`,
     make.overlap && sites > 1 && "equal ranges",
   ].filter((each) => each !== false);

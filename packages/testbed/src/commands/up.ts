@@ -17,7 +17,7 @@ import {
 } from "../binaries/index.ts";
 import { BedBusyError, BedDiffersError, RootNeededError } from "../errors.ts";
 import { removeBed } from "../leftovers.ts";
-import { type Kubelet, kubelets } from "../nodes/kubelet-command.ts";
+import { kubelets } from "../nodes/kubelet-command.ts";
 import { maxNodes } from "../nodes/network-plan.ts";
 import { withWholeNodes } from "../nodes/node-processes.ts";
 import { openBed } from "../open-bed.ts";
@@ -34,7 +34,6 @@ import { label, refusePaused, startAgain } from "./start-again.ts";
 import { bedStatus, describeSites } from "./status.ts";
 
 interface UpOptions extends CommonOptions, BedMake {
-  kubelet: Kubelet;
   timeout: number;
 }
 
@@ -47,7 +46,10 @@ export function addUp(program: Command, context: CommandContext): void {
     .addOption(substrateOption("several times: the sites take them in turn", DEFAULT_MINOR))
     .option("--nodes <count>", "real nodes for each site (needs root)", parseCount(0, maxNodes), 0)
     .addOption(
-      new Option("--kubelet <name>", "what runs the pods of real nodes").choices(kubelets).default("kubernetes"),
+      new Option(
+        "--kubelet <name>",
+        "what runs the pods of real nodes (default: kubernetes, or on microkube fjord)",
+      ).choices(kubelets),
     )
     .option("--simulated-nodes <count>", "nodes for each site that are simulated: no container runs", parseCount(0), 0)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
@@ -158,7 +160,7 @@ async function nodesOf(
 ): Promise<NonNullable<BedOptions["nodes"]>> {
   const tools = await ensureNodePackages({ env, signal, progress: (event) => progress(describeProgress(event)) });
   const { RealNodes } = await import("../nodes/index.ts");
-  return { count, provider: new RealNodes({ binaries, tools, kubelet, log }) };
+  return { count, provider: new RealNodes({ binaries, tools, ...(kubelet && { kubelet }), log }) };
 }
 
 async function report(bed: Bed, message: string, context: CommandContext): Promise<void> {

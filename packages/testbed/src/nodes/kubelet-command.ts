@@ -2,6 +2,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { containerdSocket } from "./containerd-config.ts";
 import { inside } from "./node-scripts.ts";
+import type { NodeServices } from "./node-services.ts";
 
 /** What runs the pods of a node: Kubernetes' own kubelet, or Fjord's node. */
 export const kubelets = ["kubernetes", "fjord"] as const;
@@ -13,6 +14,8 @@ export interface KubeletCommandOptions {
   readonly address: string;
   readonly cgroupRoot: string;
   readonly dnsServiceAddress: string;
+  /** "node": it serves Services and names itself. */
+  readonly services: NodeServices;
   /** Fjord's node as it is shipped: the file of a bundle inside this repository. @default its source */
   readonly fjordProgram?: string;
   /** Where the node sees a file of its configuration. */
@@ -55,7 +58,7 @@ function kubernetesKubelet({ node, address, etc }: KubeletCommandOptions): strin
 }
 
 function fjordNode(options: KubeletCommandOptions): string[] {
-  const { node, address, cgroupRoot, dnsServiceAddress, fjordProgram = fjordCli, etc } = options;
+  const { node, address, cgroupRoot, dnsServiceAddress, services, fjordProgram = fjordCli, etc } = options;
   const flags = {
     kubeconfig: etc("kubelet.kubeconfig"),
     "node-name": node,
@@ -68,6 +71,7 @@ function fjordNode(options: KubeletCommandOptions): string[] {
     "cluster-dns": dnsServiceAddress,
     "cluster-domain": "cluster.local",
     "cgroup-root": cgroupRoot,
+    ...(services === "node" && { services: "nftables", "serve-dns": dnsServiceAddress }),
   };
   return [
     inside.program("node"),

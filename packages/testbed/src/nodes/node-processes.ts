@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { SiteLayout } from "../site-layout.ts";
 
-/** The processes of a node, in the order in which they start. The first holds its namespaces. */
+/** The processes of a node, in the order in which they start. The first holds its namespaces; not every node has the last. */
 export const nodeProcesses = ["namespaces", "containerd", "kubelet", "kube-proxy"] as const;
 
 export type NodeProcess = (typeof nodeProcesses)[number];

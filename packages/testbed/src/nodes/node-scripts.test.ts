@@ -40,3 +40,8 @@ test("nothing enters a node that is not there", () => {
   assert.equal(status, 1);
   assert.match(stderr, /the node is not running/);
 });
+
+test("a node that serves names itself has the address for it", () => {
+  assert.match(insideScript({ ...options, ownAddresses: ["10.181.0.10"] }), /^address add 10\.181\.0\.10\/32 dev lo$/m);
+  assert.doesNotMatch(insideScript(options), /dev lo\/32|10\.181\.0\.10/);
+});

@@ -21,6 +21,8 @@ export interface NodeScriptOptions {
   programs: Readonly<Record<string, string>>;
   /** Folders that the node must see, by name. */
   folders?: Readonly<Record<string, string>>;
+  /** Addresses that the node has beside its own: what it serves there is reached by all of its pods. */
+  ownAddresses?: readonly string[];
   /** From `daemonProcessFiles`. */
   processFiles: readonly string[];
 }
@@ -81,7 +83,7 @@ exec nsenter --target "$pid" --mount --net --uts -- "$@"
 
 /** What the first process of a node does. Its directory may lie below what it covers, so the order matters. */
 export function insideScript(options: NodeScriptOptions): string {
-  const { node, nodes, network, layout, programs, folders = {} } = options;
+  const { node, nodes, network, layout, programs, folders = {}, ownAddresses = [] } = options;
   const peers = nodes.filter((other) => other.name !== node.name);
   return `node=${quote(options.directory)}
 mount -t tmpfs -o mode=755 node "$node/run"
@@ -112,6 +114,7 @@ host ip link set ${node.link} master ${network.bridge} up
 exec 9<&-
 ip -batch - <<END
 link set dev lo up
+${lines(ownAddresses, (own) => `address add ${own}/32 dev lo`)}
 address add ${node.address}/${prefixLength(network.cidr)} dev eth0
 link set dev eth0 up
 route add ${layout.serviceCidr} dev eth0

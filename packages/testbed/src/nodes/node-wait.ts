@@ -41,7 +41,7 @@ export class NodeWait {
 
   /** Until the kubelet has reported that pods can run, and kube-proxy has not given up. */
   async ready(node: RealNode): Promise<void> {
-    await this.#until(node, "the node to be Ready", ["containerd", "kubelet", "kube-proxy"], async () => {
+    await this.#until(node, "the node to be Ready", node.processes, async () => {
       const ready = await readyCondition(this.#site, node.name);
       if (typeof ready === "string") return { done: false, seen: ready };
       return ready.status === "True" ? { done: true } : { done: false, seen: ready.message };
@@ -53,7 +53,7 @@ export class NodeWait {
     const question = ["nslookup", "kubernetes.default.svc.cluster.local", this.#site.layout.dnsServiceAddress];
     await Promise.all(
       nodes.map((node) =>
-        this.#until(node, "cluster DNS to answer", ["containerd", "kubelet", "kube-proxy"], () =>
+        this.#until(node, "cluster DNS to answer", node.processes, () =>
           attempt(() => node.run(["timeout", "2", busybox, ...question], "ask cluster DNS", this.#abort())),
         ),
       ),

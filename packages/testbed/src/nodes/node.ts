@@ -18,6 +18,7 @@ import { kubeletConfig } from "./kubelet-config.ts";
 import type { NodePlan } from "./network-plan.ts";
 import { type NodeProcess, nodeDirectory, nodeProcesses, nodeProcessName } from "./node-processes.ts";
 import { enterFile, enterScript, inside, insideScript, startScript } from "./node-scripts.ts";
+import type { NodeServices } from "./node-services.ts";
 import type { OciImage } from "./oci-image.ts";
 
 export interface NodeDependencies {
@@ -28,6 +29,7 @@ export interface NodeDependencies {
   readonly authority: Authority;
   readonly tools: NodeTools;
   readonly kubelet: Kubelet;
+  readonly services: NodeServices;
   readonly fjordProgram?: string;
   /** Files of kubelet and kube-proxy. */
   readonly programs: { readonly kubelet: string; readonly "kube-proxy": string };
@@ -53,6 +55,12 @@ export class RealNode {
     return this.plan.name;
   }
 
+  /** The names of its processes, in the order in which they start. */
+  get processes(): readonly NodeProcess[] {
+    const { services } = this.#dependencies;
+    return nodeProcesses.filter((name) => name !== "kube-proxy" || services === "kube-proxy");
+  }
+
   /** One of its processes, to pause, kill and restart. */
   process(name: NodeProcess): ManagedProcess {
     return this.#dependencies.site.process(nodeProcessName(this.plan.index, name));
@@ -60,7 +68,7 @@ export class RealNode {
 
   /** Writes everything that the node's processes read, makes its control groups and records the processes. */
   async prepare(): Promise<void> {
-    const { cgroup, site, tools, fjordProgram } = this.#dependencies;
+    const { cgroup, site, tools, services, fjordProgram } = this.#dependencies;
     for (const folder of ["run", "lib", "log", "etc/cni"]) {
       await mkdir(join(this.directory, folder), { recursive: true, mode: 0o700 });
     }
@@ -82,11 +90,13 @@ export class RealNode {
         address: this.plan.address,
         cgroupRoot: cgroup.path,
         dnsServiceAddress: site.layout.dnsServiceAddress,
+        services,
         ...(fjordProgram && { fjordProgram }),
         etc,
       }),
     );
-    add("kube-proxy", this.#enter, inside.program("kube-proxy"), `--config=${etc("kube-proxy.yaml")}`);
+    if (services === "kube-proxy")
+      add("kube-proxy", this.#enter, inside.program("kube-proxy"), `--config=${etc("kube-proxy.yaml")}`);
   }
 
   /** Starts the process that holds the namespaces; the node is there once it has written its pid. */
@@ -97,8 +107,8 @@ export class RealNode {
 
   /** As a power cut and a new start would: its pods are gone at once, and the kubelet starts them again. */
   async restart(): Promise<void> {
-    for (const name of nodeProcesses.toReversed()) await this.process(name).kill();
-    for (const name of nodeProcesses) await this.process(name).start();
+    for (const name of this.processes.toReversed()) await this.process(name).kill();
+    for (const name of this.processes) await this.process(name).start();
   }
 
   /** Whether the namespaces are there to be entered. */
@@ -125,7 +135,7 @@ export class RealNode {
   }
 
   async #files(): Promise<Record<string, string>> {
-    const { site, network, plans, tools, programs, snapshotter, cgroup } = this.#dependencies;
+    const { site, network, plans, tools, programs, services, snapshotter, cgroup } = this.#dependencies;
     const { layout } = site;
     const needed = kubeletFiles(this.#dependencies.kubelet, programs.kubelet);
     const processFiles = daemonProcessFiles(cgroup);
@@ -137,6 +147,7 @@ export class RealNode {
       layout,
       programs: { ...needed.programs, "kube-proxy": programs["kube-proxy"] },
       folders: needed.folders,
+      ownAddresses: services === "node" ? [layout.dnsServiceAddress] : [],
       processFiles,
     };
     const serving = { dnsNames: [this.name], addresses: [this.plan.address], usages: ["server"] } as const;

@@ -9,12 +9,12 @@ import type { Site, StartOptions } from "../site.ts";
 import { type NodeNetwork, siteFiles } from "../site-layout.ts";
 import { cgroupDirectories, cgroupMounts } from "./cgroups.ts";
 import { runCommand } from "./command.ts";
-import { coreDns } from "./core-dns.ts";
 import { NoControllersError, NoNodeNetworkError } from "./errors.ts";
 import type { ImageRequest } from "./images.ts";
 import type { Kubelet } from "./kubelet-command.ts";
 import { type NodePlan, planNodes, prefixLength } from "./network-plan.ts";
 import { RealNode } from "./node.ts";
+import { type NodeServices, nodeServices, serviceObjects, usualKubelet } from "./node-services.ts";
 import { NodeWait } from "./node-wait.ts";
 import { availableSnapshotter } from "./snapshotter.ts";
 import { ImageMaker } from "./standard-images.ts";
@@ -24,7 +24,7 @@ export interface RealNodesOptions {
   binaries: Binaries;
   /** From `ensureNodePackages`. */
   tools: NodeTools;
-  /** @default "kubernetes" */
+  /** @default Kubernetes' own, or on microkube Fjord's */
   kubelet?: Kubelet;
   /** For Fjord's node: the bundle to run, inside this repository. @default its source */
   fjordProgram?: string;
@@ -36,7 +36,7 @@ const fieldManager = "fjord-testbed";
 
 /**
  * Gives sites real nodes: a kubelet, containerd and kube-proxy for each, in namespaces of its own that are joined to the
- * site's bridge, and cluster DNS in a pod.
+ * site's bridge, and cluster DNS in a pod; or, of Fjord's own, a node and containerd that need nothing beside them.
  */
 export class RealNodes implements NodeProvider {
   readonly #options: RealNodesOptions;
@@ -79,11 +79,11 @@ export class RealNodes implements NodeProvider {
     const wait = new NodeWait(site, this.#clock, options);
     const client = new KubeClient(site.config);
     try {
-      await allOrFirstFailure(nodes.map((node) => this.#startNode(node, client, wait)));
-      await this.#addRoutes(site, nodes);
-      for (const { kind, object } of coreDns(site.layout.dnsServiceAddress)) {
+      for (const { kind, object } of serviceObjects(this.#services(site), site.layout.dnsServiceAddress)) {
         await client.apply(kind, object, { fieldManager, force: true });
       }
+      await allOrFirstFailure(nodes.map((node) => this.#startNode(node, client, wait)));
+      await this.#addRoutes(site, nodes);
       for (const node of nodes) await wait.ready(node);
       if (nodes.length > 0) await wait.dnsAnswers(nodes, this.#options.tools.programs.busybox);
     } finally {
@@ -96,6 +96,14 @@ export class RealNodes implements NodeProvider {
   async loadImage(site: Site, request: ImageRequest, signal?: AbortSignal): Promise<void> {
     const image = await this.#images.make(request);
     await Promise.all(this.nodes(site).map((node) => node.loadImage(image, signal)));
+  }
+
+  #kubelet(site: Site): Kubelet {
+    return this.#options.kubelet ?? usualKubelet(site.layout.kubernetes);
+  }
+
+  #services(site: Site): NodeServices {
+    return nodeServices(site.layout.kubernetes, this.#kubelet(site));
   }
 
   async #plan(site: Site, count: number): Promise<RealNode[]> {
@@ -114,7 +122,8 @@ export class RealNodes implements NodeProvider {
       plans,
       authority,
       tools,
-      kubelet: this.#options.kubelet ?? "kubernetes",
+      kubelet: this.#kubelet(site),
+      services: this.#services(site),
       ...(fjordProgram && { fjordProgram }),
       programs: {
         kubelet: binaries.path("kubelet", kubernetes),
@@ -141,8 +150,7 @@ export class RealNodes implements NodeProvider {
     await wait.containerd(node, this.#options.tools.programs.ctr);
     // Before the kubelet, so that no pod meets a node without them.
     for (const image of await this.#images.standard()) await node.loadImage(image, wait.signal);
-    await node.process("kubelet").start();
-    await node.process("kube-proxy").start();
+    for (const name of node.processes.slice(2)) await node.process(name).start();
   }
 
   /**
