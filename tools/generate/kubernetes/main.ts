@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { KubeClient, loadClusterConfig } from "@fjord/kube";
 import { startTestSite } from "@fjord/testbed/testing";
+import { swaggerProtobuf } from "../../../packages/microkube/src/schema/openapi/swagger-protobuf.ts";
 import { customSample } from "./custom-sample.ts";
 import { GoTypes } from "./go-types.ts";
 import type { OpenApiDocument } from "./openapi.ts";
@@ -55,6 +56,7 @@ for (const [path, { serverRelativeURL }] of Object.entries(paths)) {
 write("openapi/index.json", `${JSON.stringify(index, undefined, 1)}\n`);
 const swagger = servedSwagger(await get<Parameters<typeof servedSwagger>[0]>("/openapi/v2"));
 write("openapi/v2.json.gz", gzipSync(JSON.stringify(swagger), { level: 9 }));
+write("openapi/v2.pb.gz", gzipSync(swaggerProtobuf(swagger), { level: 9 }));
 
 const modules = execFileSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" }).trim();
 const { gitVersion } = await get<{ gitVersion: string }>("/version");

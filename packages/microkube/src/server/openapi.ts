@@ -17,9 +17,14 @@ export function openApiHandler(documents: OpenApiDocuments): ExtraHandler {
       await exchange.sendObject(200, documents.v3Index());
       return true;
     }
+    if (path === "/openapi/v2" && isBinaryWanted(exchange)) {
+      await send(exchange, await documents.v2Protobuf(), BINARY);
+      return true;
+    }
     const answer = path === "/openapi/v2" ? await documents.v2() : v3(documents, path);
     if (answer === undefined) throw pathNotFound();
-    await send(exchange, answer);
+    mustTakeJson(exchange);
+    await send(exchange, answer, "application/json");
     return true;
   };
 }
@@ -29,15 +34,24 @@ function v3(documents: OpenApiDocuments, path: string): OpenApiAnswer | undefine
   return path.startsWith(prefix) ? documents.v3(path.slice(prefix.length)) : undefined;
 }
 
+const BINARY = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/** Whether a client takes the binary form, by either of its names, and would rather have it than JSON. */
+function isBinaryWanted({ request }: Exchange): boolean {
+  const [first] = (request.headers.accept ?? "").split(/[,;]/, 1);
+  return first === BINARY || first === BINARY.replace("v2.v1.0", "v2@v1.0");
+}
+
+function mustTakeJson({ request }: Exchange): void {
+  if (/json|\*\/\*|application\/\*/.test(request.headers.accept ?? "*/*")) return;
+  throw new StatusError(406, "NotAcceptable", "only the following media types are accepted: application/json");
+}
+
 const unpack = promisify(gunzip);
 
 /** As it lies in the file, where the client can unpack it. */
-async function send(exchange: Exchange, { gzip, etag }: OpenApiAnswer): Promise<void> {
+async function send(exchange: Exchange, { gzip, etag }: OpenApiAnswer, type: string): Promise<void> {
   const { headers } = exchange.request;
-  const accept = headers.accept ?? "*/*";
-  if (!/json|\*\/\*|application\/\*/.test(accept)) {
-    throw new StatusError(406, "NotAcceptable", "only the following media types are accepted: application/json");
-  }
   const { response } = exchange;
   response.setHeader("ETag", etag);
   response.setHeader("Vary", "Accept, Accept-Encoding");
@@ -48,5 +62,5 @@ async function send(exchange: Exchange, { gzip, etag }: OpenApiAnswer): Promise<
   }
   const takesGzip = String(headers["accept-encoding"] ?? "").includes("gzip");
   if (takesGzip) response.setHeader("Content-Encoding", "gzip");
-  exchange.send(200, "application/json", takesGzip ? gzip : await unpack(gzip));
+  exchange.send(200, type, takesGzip ? gzip : await unpack(gzip));
 }

@@ -190,6 +190,15 @@ describe("lists", () => {
     assert.deepEqual(Object.keys(metadata.items[0] as object).sort(), ["apiVersion", "kind", "metadata"]);
     refused(await api.get(path, { accept: "text/html" }), 406, "NotAcceptable");
   });
+
+  test("gives OpenAPI in the binary form to who asks for that", async () => {
+    const [name, older] = ["v2.v1.0", "v2@v1.0"].map((v) => `application/com.github.proto-openapi.spec.${v}+protobuf`);
+    for (const accept of [name, older] as string[]) {
+      const { headers, text } = await api.get("/openapi/v2", { accept });
+      assert.deepEqual([headers["content-type"], text.slice(0, 5)], [name, "\n\x032.0"]);
+    }
+    refused(await api.get("/openapi/v3/api/v1", { accept: name as string }), 406, "NotAcceptable");
+  });
 });
 
 describe("watches", () => {

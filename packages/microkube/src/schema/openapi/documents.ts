@@ -6,8 +6,9 @@ import { constants, gunzip, gunzipSync, gzip, gzipSync } from "node:zlib";
 import { dataFile } from "../../data-file.ts";
 import { definitionsOf, pathsOf, type Sample } from "./custom-definitions.ts";
 import type { CustomKind } from "./custom-kind.ts";
+import { swaggerProtobuf } from "./swagger-protobuf.ts";
 
-/** A document, JSON, as it lies in the data files: most clients take it so, without it ever being unpacked here. */
+/** A document, mostly JSON, as it lies in the data files: most clients take it so, without it ever being unpacked here. */
 export interface OpenApiAnswer {
   readonly gzip: Buffer;
   /** With its quotes. */
@@ -22,6 +23,7 @@ export class OpenApiDocuments {
   readonly #custom: () => readonly CustomKind[];
   #index: Record<string, string> | undefined;
   #whole: { of: readonly CustomKind[]; answer: Promise<OpenApiAnswer> } | undefined;
+  #binary: { of: readonly CustomKind[]; answer: Promise<OpenApiAnswer> } | undefined;
 
   constructor(custom: () => readonly CustomKind[] = () => none) {
     this.#custom = custom;
@@ -32,6 +34,13 @@ export class OpenApiDocuments {
     const custom = this.#custom();
     if (this.#whole?.of !== custom) this.#whole = { of: custom, answer: wholeDocument(custom) };
     return this.#whole.answer;
+  }
+
+  /** The same in its binary form. */
+  v2Protobuf(): Promise<OpenApiAnswer> {
+    const custom = this.#custom();
+    if (this.#binary?.of !== custom) this.#binary = { of: custom, answer: binaryDocument(custom) };
+    return this.#binary.answer;
   }
 
   /** `/openapi/v3`: where each group's document is. */
@@ -114,6 +123,19 @@ async function wholeDocument(custom: readonly CustomKind[]): Promise<OpenApiAnsw
   ]);
   const etag = `"${hashOf(`${hashOf(packed)} ${definitions} ${paths}`)}"`;
   return { gzip: await pack(whole, { level: constants.Z_BEST_SPEED }), etag };
+}
+
+/** Messages one after the other are one, and so are packed files: nothing is unpacked. */
+async function binaryDocument(custom: readonly CustomKind[]): Promise<OpenApiAnswer> {
+  const packed = await readFile(dataFile("openapi/v2.pb.gz"));
+  if (custom.length === 0) return { gzip: packed, etag: `"${hashOf(packed)}"` };
+  const known = sample();
+  const own = swaggerProtobuf({
+    definitions: Object.assign({}, ...custom.map((kind) => definitionsOf(kind, known, "v2"))),
+    paths: Object.assign({}, ...custom.map((kind) => pathsOf(kind, known, "v2"))),
+  });
+  const whole = Buffer.concat([packed, await pack(own, { level: constants.Z_BEST_SPEED })]);
+  return { gzip: whole, etag: `"${hashOf(whole)}"` };
 }
 
 function hashOf(content: string | Buffer): string {
