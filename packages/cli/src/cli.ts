@@ -4,5 +4,16 @@ import { enableCompileCache } from "node:module";
 import { FJORD_VERSION } from "./version.ts";
 
 enableCompileCache();
-if (["--version", "-V"].includes(process.argv[2] ?? "")) process.stdout.write(`${FJORD_VERSION}\n`);
-else await import("./main.ts");
+const [, , command = "", next = ""] = process.argv;
+if (["--version", "-V"].includes(command)) process.stdout.write(`${FJORD_VERSION}\n`);
+else {
+  // A site lives long: it begins anew with settings for little memory (docs/decisions/0007).
+  if (command === "micro" && (next === "" || next === "run" || next.startsWith("--"))) await becomeLean();
+  await import("./main.ts");
+}
+
+async function becomeLean(): Promise<void> {
+  const { leanCommand } = await import("@fjord/base/lean-start");
+  const lean = leanCommand(process, { micro: ["--max-semi-space-size=4", "--heap-growing-percent=30"] });
+  if (lean !== undefined && process.execve !== undefined) process.execve(process.execPath, lean, process.env);
+}

@@ -47,3 +47,15 @@ export const WishRefused = defineError(
   "{what}: {reason}",
   "The wish stands, and the agent tries again from time to time. Repeat the command with other values to change it, or take it back with `fjord unpeer` or `fjord unoffload`.",
 );
+
+export const InvalidMicroOption = defineError(
+  "MICRO_INVALID_OPTION",
+  "{option} cannot be {value}: {reason}",
+  "`fjord micro run --help` says what the option takes.",
+);
+
+export const NotASite = defineError(
+  "MICRO_NOT_A_SITE",
+  "{directory} was not made by `fjord micro run`",
+  "Name the directory that was given to `fjord micro run` as --state-dir.",
+);

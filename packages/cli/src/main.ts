@@ -23,6 +23,7 @@ const commands: Readonly<Record<string, () => Promise<Add>>> = {
   offload: async () => (await import("./commands/offload.ts")).addOffload,
   unoffload: async () => (await import("./commands/unoffload.ts")).addUnoffload,
   cordon: async () => (await import("./commands/cordon.ts")).addCordon,
+  micro: async () => (await import("./commands/micro.ts")).addMicro,
   completion: async () => (await import("@fjord/node/completion")).addCompletion,
 };
 const family: Readonly<Record<string, string>> = { drain: "cordon", uncordon: "cordon" };

@@ -10,7 +10,7 @@ import type { CommandContext } from "./run-command.ts";
 import { openRuntimes } from "./runtimes.ts";
 import { stateDirectoryOf } from "./state-directory.ts";
 
-interface ResetFlags {
+export interface ResetFlags {
   stateDir?: string;
   cri?: string;
   dryRun: boolean;
@@ -35,7 +35,8 @@ export function addReset(program: Command, context: CommandContext): void {
     .action((flags: ResetFlags) => resetNode(flags, context));
 }
 
-async function resetNode(flags: ResetFlags, context: CommandContext): Promise<void> {
+/** What `fjord-node reset` does. */
+export async function resetNode(flags: ResetFlags, context: CommandContext): Promise<void> {
   const { clock, logger } = context;
   const { dryRun } = flags;
   const stateDirectory = stateDirectoryOf(flags, context);

@@ -41,7 +41,8 @@ export interface CommandContext {
   readonly logger: Logger;
 }
 
-interface RunFlags {
+/** The options of `fjord-node run`, as its user writes them. */
+export interface RunFlags {
   kubeconfig?: string;
   server?: string;
   ca?: string;
@@ -76,6 +77,24 @@ interface RunFlags {
 
 const RESOLVER_FILE = "/etc/resolv.conf";
 
+/** What holds where nothing is said. */
+const defaults = {
+  caHash: [],
+  evictionHard: defaultHardThresholds,
+  requestServingCert: false,
+  nodeIp: [],
+  label: [],
+  taint: [],
+  capacity: [],
+  reserve: [],
+  maxPods: "110",
+  clusterDns: [],
+  clusterDomain: "cluster.local",
+  services: "none",
+  cgroupRoot: "",
+  port: "10250",
+} satisfies RunFlags;
+
 const several = (value: string, before: string[]) => [...before, value];
 
 export function addRun(program: Command, context: CommandContext): void {
@@ -85,13 +104,13 @@ export function addRun(program: Command, context: CommandContext): void {
     .option("--kubeconfig <file>", "how to reach the API, with the node's own credentials")
     .option("--server <url>", "the API to join by bootstrap token, when the node has no credentials yet")
     .option("--ca <file>", "certificate authority of that API")
-    .option("--ca-hash <sha256:hex>", "instead of the authority: the hash of its public key", several, [])
+    .option("--ca-hash <sha256:hex>", "instead of the authority: the hash of its public key", several, defaults.caHash)
     .option(
       "--bootstrap-token <token>",
       "token to ask for the node's credentials with; not needed again once it has them",
     )
     .option("--node-name <name>", "name of the Node object (default: the machine's host name)")
-    .option("--node-ip <address>", "address of the node, one of each family", several, [])
+    .option("--node-ip <address>", "address of the node, one of each family", several, defaults.nodeIp)
     .option(
       "--state-dir <path>",
       "where the node keeps what it needs (default: /var/lib/fjord-node, or below the home directory where not root)",
@@ -105,32 +124,38 @@ export function addRun(program: Command, context: CommandContext): void {
     .option("--cri <socket>", "unix socket of a container runtime, such as /run/containerd/containerd.sock")
     .option("--pod-range <cidr>", "addresses for pods of the process runtime, inside 127.0.0.0/8, or simulated ones")
     .option("--simulated-rules <file>", "what becomes of simulated pods, in YAML; see docs/simulated.md")
-    .option("--label <name=value>", "label of the node; several times, or several with commas", several, [])
-    .option("--taint <key=value:effect>", "taint of the node when it first registers", several, [])
-    .option("--capacity <resource=amount>", "instead of what the machine has, or beside it", several, [])
-    .option("--reserve <resource=amount>", "kept for the system", several, [])
-    .option("--max-pods <count>", "how many pods the node takes", "110")
-    .option("--cluster-dns <address>", "address of the cluster's DNS service", several, [])
-    .option("--cluster-domain <name>", "the cluster's domain", "cluster.local")
+    .option("--label <name=value>", "label of the node; several times, or several with commas", several, defaults.label)
+    .option("--taint <key=value:effect>", "taint of the node when it first registers", several, defaults.taint)
+    .option("--capacity <resource=amount>", "instead of what the machine has, or beside it", several, defaults.capacity)
+    .option("--reserve <resource=amount>", "kept for the system", several, defaults.reserve)
+    .option("--max-pods <count>", "how many pods the node takes", defaults.maxPods)
+    .option("--cluster-dns <address>", "address of the cluster's DNS service", several, defaults.clusterDns)
+    .option("--cluster-domain <name>", "the cluster's domain", defaults.clusterDomain)
     .option("--resolv-conf <file>", `resolver settings for pods of dnsPolicy Default (default: ${RESOLVER_FILE})`)
     .addOption(
       new Option("--services <how>", "serve Services on this node, where the cluster has no kube-proxy")
         .choices(["none", "userspace", "nftables"])
-        .default("none"),
+        .default(defaults.services),
     )
     .option("--serve-dns <address[:port]>", "serve the cluster's names there; needs --services")
-    .option("--cgroup-root <path>", "control group below which pods are", "")
-    .option("--eviction-hard <thresholds>", "when pods are evicted at once", defaultHardThresholds)
+    .option("--cgroup-root <path>", "control group below which pods are", defaults.cgroupRoot)
+    .option("--eviction-hard <thresholds>", "when pods are evicted at once", defaults.evictionHard)
     .option("--address <address>", "where the kubelet API listens (default: everywhere)")
-    .option("--port <number>", "port of the kubelet API", "10250")
+    .option("--port <number>", "port of the kubelet API", defaults.port)
     .option("--tls-cert <file>", "serving certificate of the kubelet API (default: one that the node makes)")
     .option("--tls-key <file>", "key of that certificate")
-    .option("--request-serving-cert", "ask the cluster to sign the node's own; somebody has to approve it", false)
+    .option(
+      "--request-serving-cert",
+      "ask the cluster to sign the node's own; somebody has to approve it",
+      defaults.requestServingCert,
+    )
     .option("--client-ca <file>", "whose client certificates the kubelet API believes (default: the cluster's)")
     .action((flags: RunFlags) => runNode(flags, context));
 }
 
-async function runNode(flags: RunFlags, context: CommandContext): Promise<void> {
+/** What `fjord-node run` does, for programs that have a node among other things. */
+export async function runNode(wanted: Partial<RunFlags>, context: CommandContext): Promise<void> {
+  const flags: RunFlags = { ...defaults, ...wanted };
   const { env, signal, clock, random, logger } = context;
   const nodeName = nodeNameOption("--node-name", flags.nodeName ?? hostname());
   const given = addressesOption("--node-ip", flags.nodeIp);

@@ -1,4 +1,4 @@
-import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import { aborted, type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { OrphanSweep } from "./orphan-sweep.ts";
 import type { RuntimeView } from "./runtime-view.ts";
 
@@ -27,8 +27,10 @@ export class Housekeeping {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, intervalMs = 60_000, views, refreshVolumes } = this.#options;
-    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-    await Promise.race([stopped, Promise.all(views.map(async (view) => view.isListed || (await view.refresh())))]);
+    await Promise.race([
+      aborted(signal),
+      Promise.all(views.map(async (view) => view.isListed || (await view.refresh()))),
+    ]);
     while (!signal.aborted) {
       void this.#sweep(signal);
       await sleep(clock, intervalMs, signal);

@@ -1,0 +1,118 @@
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { programLogger } from "@fjord/base";
+import { type Command, Option } from "commander";
+import type { CommandContext } from "../command-line/command-context.ts";
+import { InvalidMicroOption } from "../errors.ts";
+
+interface MicroFlags {
+  name?: string;
+  tier: "cloud" | "edge" | "device";
+  stateDir?: string;
+  address: string;
+  apiPort: string;
+  kubeletPort: string;
+  peerPort: string;
+  admissionPort: string;
+  metricsPort: string;
+  serviceRange: string;
+  serveDns?: string;
+  endpoint: string[];
+  capacity: string[];
+  label: string[];
+}
+
+const several = (value: string, before: string[]) => [...before, value];
+
+export function addMicro(program: Command, context: CommandContext): void {
+  const micro = program
+    .command("micro")
+    .description("a whole site on this machine, without Kubernetes: control plane, node and agent in one process");
+  micro
+    .command("run", { isDefault: true })
+    .description("run the site until interrupted; its pods go on running, and the next run finds them again")
+    .option("--name <name>", "name of the site and its node (default: the machine's host name)")
+    .addOption(
+      new Option("--tier <tier>", "what sort of place it is").choices(["cloud", "edge", "device"]).default("edge"),
+    )
+    .option("--state-dir <path>", "where everything is kept (default: below the home directory, or /var/lib/fjord)")
+    .option("--address <ip>", "where all of it listens, and other sites reach it", "127.0.0.1")
+    .option("--api-port <port>", "port of the Kubernetes API", "6443")
+    .option("--kubelet-port <port>", "port of the node", "10250")
+    .option("--peer-port <port>", "port for agents of other sites", "7443")
+    .option("--admission-port <port>", "port for the API's questions to the agent", "7444")
+    .option("--metrics-port <port>", "port of the agent's /healthz, /readyz and /metrics", "7445")
+    .option("--service-range <cidr>", "where Services get their addresses from, inside 127.0.0.0/8", "127.96.0.0/16")
+    .option("--serve-dns <address>", "serve the cluster's names there, at port 53; needs the rights to")
+    .option("--endpoint <url>", "where other sites reach the agent (default: its address); several times", several, [])
+    .option("--capacity <resource=amount>", "what the node has, instead of the machine; several times", several, [])
+    .option("--label <name=value>", "label of the node; several times", several, [])
+    .action((flags: MicroFlags) => run(flags, context));
+  micro
+    .command("reset")
+    .description("end the pods of a site that has been stopped, and remove everything it keeps")
+    .option("--state-dir <path>", "the site's state directory (default: as for run)")
+    .action((flags: Pick<MicroFlags, "stateDir">) => reset(flags, context));
+}
+
+async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
+  const began = performance.now();
+  const name = flags.name ?? hostname().toLowerCase();
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
+    throw new InvalidMicroOption({ option: "--name", value: name, reason: "lower case letters, digits and dashes" });
+  const { runMicroSite } = await import("../micro/micro-site.ts");
+  await runMicroSite(
+    {
+      ...context,
+      isRoot: isRoot(),
+      logger: programLogger(process),
+      name,
+      tier: flags.tier,
+      stateDirectory: stateDirectoryOf(flags, context),
+      address: flags.address,
+      ports: {
+        api: portOf("--api-port", flags.apiPort),
+        kubelet: portOf("--kubelet-port", flags.kubeletPort),
+        peers: portOf("--peer-port", flags.peerPort),
+        admission: portOf("--admission-port", flags.admissionPort),
+        metrics: portOf("--metrics-port", flags.metricsPort),
+      },
+      serviceRange: flags.serviceRange,
+      ...(flags.serveDns !== undefined && { dns: flags.serveDns }),
+      ...(flags.endpoint.length > 0 && { endpoints: flags.endpoint }),
+      capacity: flags.capacity,
+      labels: flags.label,
+    },
+    {
+      signal: context.signal,
+      serves: ({ server, kubeconfig }) => {
+        const seconds = ((performance.now() - began) / 1000).toFixed(1);
+        context.print(`${name} serves at ${server} after ${seconds} s.\n\n`);
+        context.print(`  export KUBECONFIG=${kubeconfig}\n  kubectl get nodes\n  fjord status\n`);
+      },
+    },
+  ).catch((error: unknown) => {
+    // Asked to stop while it was still starting: it has.
+    if (!context.signal.aborted) throw error;
+  });
+}
+
+async function reset(flags: Pick<MicroFlags, "stateDir">, context: CommandContext): Promise<void> {
+  const { resetMicroSite } = await import("../micro/reset-site.ts");
+  await resetMicroSite(stateDirectoryOf(flags, context), { ...context, isRoot: isRoot() });
+}
+
+function stateDirectoryOf({ stateDir }: Pick<MicroFlags, "stateDir">, { home }: CommandContext): string {
+  if (stateDir === "") throw new InvalidMicroOption({ option: "--state-dir", value: stateDir, reason: "is empty" });
+  return resolve(stateDir ?? (isRoot() ? "/var/lib/fjord" : join(home, ".local", "share", "fjord", "site")));
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function portOf(option: string, value: string): number {
+  const port = Number(value);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw new InvalidMicroOption({ option, value, reason: "a port is a number from 1 to 65535" });
+}

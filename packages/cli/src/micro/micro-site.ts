@@ -1,0 +1,152 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { installObjects, manifests } from "@fjord/agent";
+import { Agent } from "@fjord/agent/agent";
+import { AGENT_NAMESPACE } from "@fjord/api";
+import type { Clock, Logger, Random } from "@fjord/base";
+import { clusterConfig, type KubeClient } from "@fjord/kube";
+import { type Microkube, startMicrokube } from "@fjord/microkube";
+import { runNode } from "@fjord/node/run";
+import { nodeRights } from "./node-rights.ts";
+
+export interface MicroSiteOptions {
+  readonly name: string;
+  readonly tier: "cloud" | "edge" | "device";
+  /** Where everything is kept. */
+  readonly stateDirectory: string;
+  /** Where all of it listens; other sites reach the agent there. */
+  readonly address: string;
+  readonly ports: MicroPorts;
+  /** Where Services get their addresses from: on loopback, so that no rights are needed. */
+  readonly serviceRange: string;
+  /** Where the cluster's names are served, where the process may. */
+  readonly dns?: string;
+  /** Where other sites reach the agent. @default its address */
+  readonly endpoints?: readonly string[];
+  /** What the node says it has, instead of what the machine has. */
+  readonly capacity?: readonly string[];
+  readonly labels?: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+  readonly isRoot: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface MicroPorts {
+  readonly api: number;
+  readonly kubelet: number;
+  /** For agents of other sites. */
+  readonly peers: number;
+  readonly admission: number;
+  readonly metrics: number;
+}
+
+/** What a site tells once its API serves. */
+export interface MicroSiteFacts {
+  readonly server: string;
+  readonly kubeconfig: string;
+}
+
+/** A whole site in one process: a control plane, a node that runs pods as processes, and the agent. */
+export async function runMicroSite(
+  options: MicroSiteOptions,
+  { signal, serves }: { signal: AbortSignal; serves: (facts: MicroSiteFacts) => void },
+): Promise<void> {
+  const { stateDirectory, address, ports, serviceRange, clock, random, logger } = options;
+  await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
+  await using plane = await startMicrokube({
+    dataDir: join(stateDirectory, "kubernetes"),
+    host: address,
+    port: ports.api,
+    serviceRanges: [serviceRange],
+    clock,
+    random,
+    logger,
+  });
+  const nodeKubeconfig = await introduceNode(plane, options);
+  const kubeconfig = join(stateDirectory, "kubeconfig");
+  await writeFile(kubeconfig, await plane.credentials.kubeconfig(plane.server, undefined, options.name), {
+    mode: 0o600,
+  });
+  await using client = plane.client();
+  await installObjects(client, manifests({ namespace: AGENT_NAMESPACE }), { signal, told: () => {} });
+  serves({ server: plane.server, kubeconfig });
+  // What ends early ends the others: half a site helps nobody, and whoever started it is to know.
+  const stop = new AbortController();
+  const all = AbortSignal.any([signal, stop.signal]);
+  const parts = [
+    runNodeOf(options, nodeKubeconfig, all),
+    agentOf(options, plane, await agentToken(client, signal)).run(all),
+  ];
+  try {
+    await Promise.race(parts);
+  } finally {
+    stop.abort();
+    await Promise.allSettled(parts);
+  }
+  await Promise.all(parts);
+}
+
+/** A node's own certificate, and rights for what it does beyond a kubelet's work. */
+async function introduceNode(plane: Microkube, { name, stateDirectory }: MicroSiteOptions): Promise<string> {
+  const subject = { commonName: `system:node:${name}`, organizations: ["system:nodes"] };
+  const kubeconfig = await plane.credentials.kubeconfig(plane.server, await plane.credentials.issueClient(subject));
+  await using client = plane.client();
+  for (const { kind, object } of nodeRights())
+    await client.apply(kind, object, { fieldManager: "fjord-micro", force: true });
+  const file = join(stateDirectory, "node.kubeconfig");
+  await writeFile(file, kubeconfig, { mode: 0o600 });
+  return file;
+}
+
+function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortSignal): Promise<void> {
+  const { name, stateDirectory, address, ports, dns, capacity = [], labels = [] } = options;
+  return runNode(
+    {
+      kubeconfig,
+      nodeName: name,
+      nodeIp: [address],
+      address,
+      port: String(ports.kubelet),
+      stateDir: join(stateDirectory, "node"),
+      runtime: "process",
+      services: "userspace",
+      ...(dns !== undefined && { serveDns: dns, clusterDns: [dns] }),
+      capacity: [...capacity],
+      label: [...labels],
+    },
+    { ...options, signal },
+  );
+}
+
+/** The agent has the rights that its installation gives it, as on any cluster. */
+function agentOf(options: MicroSiteOptions, plane: Microkube, token: string): Agent {
+  const { name, tier, address, ports, clock, random, logger } = options;
+  const { endpoints = [`https://${host(address)}:${ports.peers}`] } = options;
+  return new Agent({
+    config: clusterConfig({ server: plane.server, ca: plane.credentials.clusterCa.certificate, token }),
+    namespace: AGENT_NAMESPACE,
+    siteName: name,
+    tier,
+    listen: { host: address, port: ports.peers },
+    endpoints,
+    internalAddress: address,
+    admissionPort: ports.admission,
+    metrics: { host: address, port: ports.metrics },
+    leaderElect: false,
+    clock,
+    random,
+    logger,
+  });
+}
+
+async function agentToken(client: KubeClient, signal: AbortSignal): Promise<string> {
+  const key = { name: "fjord-agent", namespace: AGENT_NAMESPACE };
+  return (await client.createToken(key, { expirationSeconds: 365 * 24 * 3600, signal })).token;
+}
+
+function host(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Site } from "@fjord/api";
+import { KubeClient, loadClusterConfig, Node, Pod } from "@fjord/kube";
+
+const cli = fileURLToPath(new URL("../cli.ts", import.meta.url));
+const SOON_MS = 60_000;
+// Others may test on the same machine, and all of 127.0.0.0/8 is this machine.
+const address = `127.${64 + Math.floor(Math.random() * 30)}.${Math.floor(Math.random() * 250)}.7`;
+/** By which the pod is known among all processes. */
+const seconds = String(100_000 + Math.floor(Math.random() * 1e9));
+let parent: string;
+let directory: string;
+let site: ChildProcess;
+let client: KubeClient;
+
+before(() => {
+  parent = mkdtempSync(join(tmpdir(), "fjord-micro-"));
+  directory = join(parent, "site");
+});
+
+after(async () => {
+  site?.kill("SIGKILL");
+  await client?.close();
+  if (existsSync(directory)) await fjord("micro", "reset", `--state-dir=${directory}`).catch(() => {});
+  rmSync(parent, { recursive: true, force: true });
+});
+
+test("a site on a machine without Kubernetes: it runs pods, is started again, and leaves nothing", async () => {
+  await start();
+  await eventually(async () => {
+    const node = await client.get(Node, { name: "lively-wave" });
+    return node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+  });
+  await eventually(async () => {
+    const own = await client.get(Site, { name: "lively-wave" });
+    return own.spec.tier === "device" && own.status?.conditions?.some(({ reason }) => reason === "Serving");
+  });
+  const name = { name: "hello", namespace: "default" };
+  // Its service account comes with the namespace.
+  await eventually(() =>
+    client.create(Pod, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: name,
+      spec: { containers: [{ name: "main", image: "none", command: ["sleep", seconds] }] },
+    } as Pod),
+  );
+  await eventually(async () => (await client.get(Pod, name)).status?.phase === "Running");
+  const [before] = sleepers();
+  assert.ok(before !== undefined, "the pod is a process");
+  await assert.rejects(fjord("micro", "reset", `--state-dir=${directory}`), /another process uses the node/);
+
+  await stop();
+  assert.deepEqual(sleepers(), [before], "the pod goes on without the site");
+  await start();
+  await eventually(async () => (await client.get(Pod, name)).status?.phase === "Running");
+  assert.deepEqual(sleepers(), [before], "and the site finds it again");
+
+  await stop();
+  await fjord("micro", "reset", `--state-dir=${directory}`);
+  assert.deepEqual([sleepers(), existsSync(directory)], [[], false]);
+});
+
+test("bad options change nothing", async () => {
+  const other = join(parent, "other");
+  const run = (...flags: string[]) => fjord("micro", "run", `--state-dir=${other}`, ...flags);
+  await assert.rejects(run("--name=Bad_Name"), /--name cannot be Bad_Name/);
+  await assert.rejects(run("--api-port=0"), /--api-port cannot be 0: a port is a number/);
+  await assert.rejects(fjord("micro", "reset", `--state-dir=${parent}`), /was not made by `fjord micro run`/);
+  assert.equal(existsSync(other), false);
+});
+
+async function start(): Promise<void> {
+  const flags = ["--name=lively-wave", "--tier=device", `--address=${address}`, `--state-dir=${directory}`];
+  site = spawn(process.execPath, [cli, "micro", "run", ...flags, "--service-range=127.97.0.0/16"], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [site.stdout, site.stderr]) stream?.on("data", (chunk) => (text += chunk));
+  await eventually(async () => text.includes("kubectl get nodes") || site.exitCode !== null);
+  assert.equal(site.exitCode, null, text);
+  await client?.close();
+  client = new KubeClient(await loadClusterConfig({ env: {}, kubeconfig: join(directory, "kubeconfig") }), {
+    closeGraceMs: 100,
+  });
+}
+
+async function stop(): Promise<void> {
+  site.kill("SIGTERM");
+  const [code] = await once(site, "exit");
+  assert.equal(code, 0);
+}
+
+function fjord(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  return promisify(execFile)(process.execPath, [cli, ...args]);
+}
+
+async function eventually(isSo: () => Promise<unknown>): Promise<void> {
+  const end = performance.now() + SOON_MS;
+  for (let last: unknown; ; await pause(100)) {
+    try {
+      if (await isSo()) return;
+    } catch (error) {
+      last = error;
+    }
+    assert.ok(performance.now() < end, `not within ${SOON_MS} ms: ${isSo} (${last})`);
+  }
+}
+
+/** The processes of the pod, whoever started them. */
+function sleepers(): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "utf8").endsWith(`sleep\0${seconds}\0`);
+    } catch {
+      return false;
+    }
+  });
+}
