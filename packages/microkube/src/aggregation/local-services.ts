@@ -24,8 +24,13 @@ const groupPriorities: Readonly<Record<string, number>> = {
   "coordination.k8s.io": 16500,
   "node.k8s.io": 16300,
   "discovery.k8s.io": 16200,
+  "flowcontrol.apiserver.k8s.io": 16100,
 };
-const versionPriorities: Readonly<Record<string, number>> = { "v1.": 1, "v2.autoscaling": 30 };
+const versionPriorities: Readonly<Record<string, number>> = {
+  "v1.": 1,
+  "v2.autoscaling": 30,
+  "v1.flowcontrol.apiserver.k8s.io": 21,
+};
 const CUSTOM = { groupPriorityMinimum: 1000, versionPriority: 100 };
 
 /** The APIServices for what this server serves itself. */
