@@ -1,11 +1,11 @@
 // `npm run bench -- microkube`: a control plane in one process against kube-apiserver and etcd, and against all four
 // programs of a control plane, with fsync on both and without on both.
-// FJORD_BENCH_SHORT=1 takes about a minute, with figures that only indicate. FJORD_BENCH_PODS=1000,10000, _GETS, _WATCHERS,
-// _WATCHED_WRITES, _DEPLOYMENTS, _ROUNDS and _REST (seconds before memory is looked at) choose other sizes.
+// It takes about a quarter of an hour. FJORD_BENCH_SHORT=1 takes two minutes, with figures that only indicate. FJORD_BENCH_PODS=1000,10000, _GETS, _WATCHERS,
+// _WATCHED_WRITES, _CROWD, _DEPLOYMENTS, _ROUNDS and _REST (seconds before memory is looked at) choose other sizes.
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Benchmark, type BenchmarkSession, type Bound, buildProgram } from "@fjord/testbed/bench";
-import { type ApiWork, visit } from "./planes/api-visit.ts";
+import { type ApiWork, visit, visitByCrowd } from "./planes/api-visit.ts";
 import { playDeployments } from "./planes/deployments.ts";
 import { type Figure, Figures } from "./planes/figures.ts";
 import { Plane, type PlaneOptions } from "./planes/plane.ts";
@@ -52,7 +52,7 @@ async function compare(
   session: BenchmarkSession,
   settings: Settings,
   options: Omit<PlaneOptions, "kind">,
-  round: (run: Run, plane: Plane, durability: Durability) => Promise<void>,
+  round: (run: Run, plane: Plane, durability: Durability, number: number) => Promise<void>,
   durabilities: readonly Durability[],
 ): Promise<void> {
   const against = options.components === "apiserver" ? "kube-apiserver and etcd" : "Kubernetes' control plane";
@@ -65,7 +65,7 @@ async function compare(
       for (const plane of run.planes) {
         session.signal.throwIfAborted();
         session.progress(`${plane.isMicrokube ? "microkube" : against} ${durability}: round ${number}`);
-        await round(run, plane, durability);
+        await round(run, plane, durability, number);
         await plane.stop();
       }
     }
@@ -74,7 +74,7 @@ async function compare(
 }
 
 /** The API and its store alone. */
-async function apiFigures(run: Run, plane: Plane, durability: Durability): Promise<void> {
+async function apiFigures(run: Run, plane: Plane, durability: Durability, number: number): Promise<void> {
   const { session, settings, figures } = run;
   const ours = plane.isMicrokube;
   const tell = (figure: Figure, value: number, usage?: ReadonlyMap<string, number>) => {
@@ -84,15 +84,27 @@ async function apiFigures(run: Run, plane: Plane, durability: Durability): Promi
   const seconds = await plane.startEmpty(durability);
   tell(startFigure(`API, ${durability}: start until ready`, "until /readyz answers"), seconds, plane.usage());
   const { signal } = session;
-  const rested = (pods: number, bytes: number) => tell(memoryFigure(`API, ${durability}`, pods), bytes / 1e6);
-  await visit({ plane, settings, signal, rested });
-  await plane.startEmpty(durability);
+  if (restsIn(durability, number)) {
+    const rested = (pods: number, bytes: number) => tell(memoryFigure("API", pods), bytes / 1e6);
+    await visit({ plane, settings, signal, rested });
+    await plane.startEmpty(durability);
+    const { bytesEach, eventsPerSecond, usage } = await visitByCrowd({ plane, settings, signal });
+    const crowd = settings.crowd.toLocaleString("en");
+    tell(crowdMemoryFigure(crowd), bytesEach / 1e3);
+    tell(crowdFigure(crowd, settings), eventsPerSecond, usage);
+    await plane.startEmpty(durability);
+  }
   const worked = (work: ApiWork) => tell(workFigure(work, settings, durability), work.perSecond, work.usage);
   await visit({ plane, settings, signal, worked });
 }
 
+/** Memory depends little on syncing, and takes long to be looked at. */
+function restsIn(durability: Durability, round: number): boolean {
+  return durability === "without fsync" && round === 1;
+}
+
 /** With controllers and scheduler. */
-async function wholeFigures(run: Run, plane: Plane, durability: Durability): Promise<void> {
+async function wholeFigures(run: Run, plane: Plane, durability: Durability, number: number): Promise<void> {
   const { session, settings, figures } = run;
   const { signal } = session;
   const ours = plane.isMicrokube;
@@ -103,9 +115,11 @@ async function wholeFigures(run: Run, plane: Plane, durability: Durability): Pro
   };
   const until = "until /readyz answers and a controller has made the first service account";
   tell(startFigure(`${title}: start until ready`, until), await plane.startEmpty(durability), plane.usage());
-  const rested = (pods: number, bytes: number) => tell(memoryFigure(title, pods), bytes / 1e6);
-  await visit({ plane, settings, signal, rested });
-  await plane.startEmpty(durability);
+  if (restsIn(durability, number)) {
+    const rested = (pods: number, bytes: number) => tell(memoryFigure("control plane", pods), bytes / 1e6);
+    await visit({ plane, settings, signal, rested });
+    await plane.startEmpty(durability);
+  }
   const outcomes = await playDeployments(plane, settings.deployments, signal);
   for (const [index, { readySeconds, usage }] of outcomes.entries()) {
     const when = index === 0 ? "just started" : "again, when those are gone";
@@ -133,6 +147,16 @@ function memoryFigure(title: string, pods: number): Figure {
   const what = pods === 0 ? "empty" : `with ${pods.toLocaleString("en")} pods`;
   const notShown = `VmRSS of all processes together, the least of some seconds after a rest, straight after the pods were created and listed once; at work both take more. Files mapped are in it: about 45 MB of microkube's are Node's program, which other Node processes share. Pods without the status that a kubelet writes. ${SETTINGS}`;
   return { name: `${title}: resident memory, ${what}`, unit: "MB", expected: MEMORY, notShown };
+}
+
+function crowdMemoryFigure(crowd: string): Figure {
+  const notShown = `VmRSS of all processes with ${crowd} watches of one namespace, each on a connection of its own, less that before, divided by them. ${SETTINGS}`;
+  return { name: `API: resident memory for each of ${crowd} watchers`, unit: "kB", notShown };
+}
+
+function crowdFigure(crowd: string, { crowdWrites }: Settings): Figure {
+  const notShown = `From the first of ${crowdWrites} creates, one at a time, until every watcher has all of them. ${SETTINGS}`;
+  return { name: `API: events to ${crowd} watchers`, unit: "events/s", expected: THROUGHPUT, notShown };
 }
 
 function workFigure({ what, pods }: ApiWork, settings: Settings, durability: Durability): Figure {

@@ -80,6 +80,33 @@ export async function visit({ plane, settings, signal, worked, rested }: VisitOp
   }
 }
 
+export interface CrowdOutcome {
+  /** Of all processes, for each watcher more. */
+  readonly bytesEach: number;
+  readonly eventsPerSecond: number;
+  readonly usage: ReadonlyMap<string, number>;
+}
+
+/** On a control plane that was just started: many watch the same, each on a connection of its own. */
+export async function visitByCrowd({ plane, settings, signal }: VisitOptions): Promise<CrowdOutcome> {
+  const { crowd, crowdWrites: writes, restSeconds } = settings;
+  await plane.settle(signal);
+  using load = new Load(plane.target, LOAD_PROCESSES + 1);
+  await using client = new KubeClient(plane.site.config);
+  await prepareNamespaces(client);
+  const empty = await plane.memory(restSeconds, signal);
+  const told = split(crowd, LOAD_PROCESSES, (_, watchers) => ({ kind: "watch", watchers, writes }));
+  const creates = { kind: "create", namespace: WATCHED_NAMESPACE, first: 0, count: writes } as const;
+  let crowded = 0;
+  let before = plane.usage();
+  const { seconds, cpuSeconds } = await load.run([...told, { job: creates, connections: 1 }], signal, async () => {
+    crowded = await plane.memory(restSeconds, signal);
+    before = plane.usage();
+  });
+  const usage = usageBetween(before, plane.usage()).set("load", cpuSeconds);
+  return { bytesEach: (crowded - empty) / crowd, eventsPerSecond: (crowd * writes) / seconds, usage };
+}
+
 function creates(from: number, to: number): Share[] {
   return split(to - from, CREATES_AT_ONCE, (first, count) => ({
     kind: "create",

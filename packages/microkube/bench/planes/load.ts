@@ -31,11 +31,15 @@ export class Load implements Disposable {
     return this.#children.length;
   }
 
-  /** One share for each process; timed from the word to go, when all have their connections, until the last is done. */
-  async run(shares: readonly Share[], signal: AbortSignal): Promise<LoadOutcome> {
+  /**
+   * One share for each process; timed from the word to go, when all have their connections, until the last is done.
+   * `prepared` is waited for in between.
+   */
+  async run(shares: readonly Share[], signal: AbortSignal, prepared?: () => Promise<void>): Promise<LoadOutcome> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
     const used = this.#children.slice(0, shares.length);
     await Promise.all(shares.map((share, i) => ask(used[i] as ChildProcess, { do: "prepare", ...share }, limit)));
+    await prepared?.();
     const began = performance.now();
     const answers = await Promise.all(used.map((child) => ask(child, { do: "go" }, limit)));
     const seconds = (performance.now() - began) / 1000;

@@ -8,6 +8,10 @@ export interface Settings {
   readonly watchers: number;
   /** Writes that every watcher is told of. */
   readonly watchedWrites: number;
+  /** Watchers of a figure of their own: as many as a server is likely to have at most. */
+  readonly crowd: number;
+  /** Writes that each of them is told of. */
+  readonly crowdWrites: number;
   readonly deployments: number;
   readonly rounds: number;
   /** Between the end of work and the look at memory. */
@@ -25,9 +29,11 @@ const full: Settings = {
   gets: 20_000,
   watchers: 500,
   watchedWrites: 200,
+  crowd: 5_000,
+  crowdWrites: 10,
   deployments: 100,
-  rounds: 3,
-  restSeconds: 10,
+  rounds: 2,
+  restSeconds: 6,
   durabilities: ["with fsync", "without fsync"],
   wholeDurabilities: ["with fsync", "without fsync"],
 };
@@ -39,9 +45,10 @@ const short: Settings = {
   gets: 3_000,
   watchers: 100,
   watchedWrites: 50,
+  crowd: 500,
   deployments: 20,
   rounds: 1,
-  restSeconds: 1,
+  restSeconds: 3,
   wholeDurabilities: ["without fsync"],
 };
 
@@ -53,6 +60,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     gets: positive(env.FJORD_BENCH_GETS ?? base.gets),
     watchers: positive(env.FJORD_BENCH_WATCHERS ?? base.watchers),
     watchedWrites: positive(env.FJORD_BENCH_WATCHED_WRITES ?? base.watchedWrites),
+    crowd: positive(env.FJORD_BENCH_CROWD ?? base.crowd),
     deployments: positive(env.FJORD_BENCH_DEPLOYMENTS ?? base.deployments),
     rounds: positive(env.FJORD_BENCH_ROUNDS ?? base.rounds),
     restSeconds: positive(env.FJORD_BENCH_REST ?? base.restSeconds),
