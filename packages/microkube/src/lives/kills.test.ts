@@ -14,6 +14,7 @@ import { type Known, SPACE, TestWriter } from "./test-writer.ts";
 const KILLS = Number(process.env.FJORD_KILLS ?? 4);
 const SEED = Number(process.env.FJORD_SEED ?? 1);
 const WRITERS = 6;
+const LONGEST_WORK_MS = 5_000;
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 
 interface List<T> {
@@ -46,7 +47,7 @@ test(`after ${KILLS} kill -9 of the program under load nothing is lost, nothing 
   for (let kill = 0; kill < KILLS; kill++) {
     const work = Promise.all([...writers, ...watchers].map((one) => one.run()).concat(scale()));
     work.catch(() => {});
-    await pause(20 + random() * 600);
+    await someWork(writers, random);
     await program.kill();
     await work;
     const survives = random() < 0.5 ? "machine" : "process";
@@ -78,6 +79,15 @@ test(`after ${KILLS} kill -9 of the program under load nothing is lost, nothing 
   );
   assert(acknowledged > KILLS);
 });
+
+/** Until some more writes were acknowledged, and at any moment of the next one. */
+async function someWork(writers: readonly TestWriter[], random: () => number): Promise<void> {
+  const all = () => writers.reduce((sum, one) => sum + one.acknowledged, 0);
+  const wanted = all() + random() * 80;
+  const end = Date.now() + LONGEST_WORK_MS;
+  while (all() < wanted && Date.now() < end) await pause(5);
+  await pause(random() * 20);
+}
 
 interface Seen {
   readonly metadata: { readonly name: string };
