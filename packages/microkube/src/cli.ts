@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 // The program microkube. What follows is loaded only once the process is as it should be.
-import { leanArguments } from "./command-line/lean-start.ts";
+import { leanArguments, leanEnvironment } from "./command-line/lean-start.ts";
 
 const command = leanArguments(process);
-if (command !== undefined && process.execve !== undefined) process.execve(process.execPath, command, process.env);
+if (command !== undefined && process.execve !== undefined) {
+  process.execve(process.execPath, command, { ...leanEnvironment, ...process.env });
+}
 await import("./main.ts");

@@ -24,7 +24,7 @@ const suffixes: Readonly<Record<string, bigint>> = {
   Ei: billion * 2n ** 60n,
 };
 
-const grammar = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2})|([numkMGTPE]|[KMGTPE]i)?)$/;
+const grammar = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,5})|([numkMGTPE]|[KMGTPE]i)?)$/;
 
 /** Reads `250m`, `1.5`, `64Mi`, `1e3`; a fraction of the smallest step counts as a whole one, as in Kubernetes. */
 export function parseQuantity(text: string | number): Quantity {

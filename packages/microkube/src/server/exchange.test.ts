@@ -26,3 +26,18 @@ test("a body that does not come to its end in time is answered, and not waited f
   assert.deepEqual([response.statusCode, response.headers.connection], [504, "close"]);
   assert.equal(JSON.parse(text).reason, "Timeout");
 });
+
+test("warnings never make the head of an answer too large for clients", async (t) => {
+  const server = createServer((incoming, response) => {
+    const exchange = new Exchange(incoming, response);
+    for (let n = 0; n < 50; n++) exchange.warn(`unknown field "${n}${"x".repeat(20_000)}"`);
+    exchange.send(200, "text/plain", "ok");
+  });
+  t.after(() => server.close());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  assert.equal(await response.text(), "ok");
+  assert.match(response.headers.get("warning") ?? "", /^299 - "unknown field/);
+});

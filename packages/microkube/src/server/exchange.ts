@@ -128,7 +128,7 @@ export class Exchange {
       "Cache-Control": "no-cache, private",
       "Content-Type": type,
     };
-    if (this.#warnings.length > 0) headers.Warning = this.#warnings.map(warningHeader);
+    if (this.#warnings.length > 0) headers.Warning = shortened(this.#warnings).map(warningHeader);
     return headers;
   }
 
@@ -184,6 +184,16 @@ const tooLarge = () =>
 
 function pretty(text: string): string {
   return `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
+}
+
+/** What warnings may come to, all and each, in characters: clients refuse answers with larger heads. */
+const MOST_WARNED = 4 * 1024;
+const MOST_OF_ONE = 256;
+
+/** All of them where there is room; else the beginning of each, for as many as there is. */
+function shortened(warnings: readonly string[]): readonly string[] {
+  if (warnings.reduce((sum, { length }) => sum + length, 0) <= MOST_WARNED) return warnings;
+  return warnings.slice(0, MOST_WARNED / MOST_OF_ONE).map((text) => text.slice(0, MOST_OF_ONE));
 }
 
 /** RFC 7234, in the one form that clients of Kubernetes read. */

@@ -14,6 +14,7 @@ import {
 } from "../schema/index.ts";
 import { badRequest, StatusError } from "../status-error.ts";
 import { contentType, unsupportedMediaType } from "./media-type.ts";
+import { metadataProblem } from "./metadata-problem.ts";
 import { PROTOBUF, readProtobuf } from "./protobuf-object.ts";
 
 export interface ExpectedObject {
@@ -96,10 +97,11 @@ function readPlain(body: Buffer, type: string): unknown {
 /** What a custom resource's own schema makes of a body. */
 function readCustom(
   { value, keys, duplicates = [] }: ParsedBody,
-  { expected, fieldValidation, read }: ReadAs & { readonly read: NonNullable<ResourceType["read"]> },
+  { expected, schema, fieldValidation, read }: ReadAs & { readonly read: NonNullable<ResourceType["read"]> },
   warn: (text: string) => void,
 ): KubeObject {
   const { value: pruned, strict } = read(value, expected.version, keys);
+  checkMetadata(pruned, schema, expected);
   const yaml = duplicates.length === 0 ? [] : [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`];
   if (fieldValidation === "Strict" && yaml.length + strict.length > 0) {
     const { kind, version } = expected;
@@ -114,10 +116,11 @@ function readCustom(
 function readPatchedCustom(
   value: KubeObject,
   { kind, strict: complaints }: ReadPatch,
-  { expected, fieldValidation, read }: ReadAs & { readonly read: NonNullable<ResourceType["read"]> },
+  { expected, schema, fieldValidation, read }: ReadAs & { readonly read: NonNullable<ResourceType["read"]> },
   warn: (text: string) => void,
 ): KubeObject {
   const { value: pruned, strict } = read(value, expected.version);
+  checkMetadata(pruned, schema, expected);
   // What is applied has met the schema by now; only how it was written is left to complain of.
   const all = kind === "apply" ? complaints : [...complaints, ...strict];
   if (fieldValidation === "Strict" && all.length > 0) {
@@ -129,6 +132,14 @@ function readPatchedCustom(
   }
   if (fieldValidation === "Warn") for (const text of all) warn(text);
   return withMetadata(pruned, expected);
+}
+
+/** Metadata is read by everybody, whatever a definition says of the rest. */
+function checkMetadata(value: unknown, schema: Schema | undefined, { version, kind }: ExpectedObject): void {
+  const { metadata } = (value ?? {}) as { metadata?: unknown };
+  const problem = metadataProblem(metadata, schema?.properties?.metadata);
+  if (problem === undefined) return;
+  throw badRequest(`${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${problem}`);
 }
 
 /** Another kind is told of before anything in it is. */
