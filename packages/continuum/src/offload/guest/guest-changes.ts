@@ -1,6 +1,7 @@
 import type { ShadowPod } from "@fjord/api";
 import { type KubeClient, Pod, sameContent } from "@fjord/kube";
-import { GENERATION_ANNOTATION, guestAnnotations, guestLabels, wantedSpec } from "./guest-pod.ts";
+import { GENERATION_ANNOTATION } from "../generation-annotation.ts";
+import { guestAnnotations, guestLabels, wantedSpec } from "./guest-pod.ts";
 
 export const FIELD_MANAGER = "fjord-guest";
 
@@ -47,7 +48,7 @@ export async function followShadow(
       labels: { ...taken(current, "f:labels", labels), ...labels },
       annotations: { ...taken(current, "f:annotations", annotations), ...annotations },
     },
-    ...imagePatch(current, shadow),
+    ...specPatch(current, shadow),
   };
   await client.patch(Pod, key, "strategic", patch, { fieldManager: FIELD_MANAGER, signal });
 }
@@ -64,7 +65,8 @@ function taken(pod: Pod, field: string, wanted: Readonly<Record<string, string>>
   return Object.fromEntries(gone.filter((name) => wanted[name] === undefined).map((name) => [name, null]));
 }
 
-function imagePatch(pod: Pod, shadow: ShadowPod): { spec?: unknown } {
+/** What else may change of a pod that runs: its images, and the time that it has. */
+function specPatch(pod: Pod, shadow: ShadowPod): { spec?: unknown } {
   const spec = wantedSpec(shadow);
   const changed = (field: "containers" | "initContainers") =>
     (spec[field] ?? []).flatMap(({ name, image }) => {
@@ -73,10 +75,13 @@ function imagePatch(pod: Pod, shadow: ShadowPod): { spec?: unknown } {
     });
   const containers = changed("containers");
   const initContainers = changed("initContainers");
-  if (containers.length === 0 && initContainers.length === 0) return {};
-  return {
-    spec: { ...(containers.length > 0 && { containers }), ...(initContainers.length > 0 && { initContainers }) },
+  const { activeDeadlineSeconds } = spec;
+  const patch = {
+    ...(containers.length > 0 && { containers }),
+    ...(initContainers.length > 0 && { initContainers }),
+    ...(activeDeadlineSeconds !== pod.spec?.activeDeadlineSeconds && { activeDeadlineSeconds }),
   };
+  return Object.keys(patch).length > 0 ? { spec: patch } : {};
 }
 
 function resizePatch(pod: Pod, shadow: ShadowPod): { spec: unknown } | undefined {

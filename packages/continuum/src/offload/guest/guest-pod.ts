@@ -1,12 +1,11 @@
 import { CONSUMER_LABEL, ORIGIN_UID_LABEL, type ShadowPod } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
+import { GENERATION_ANNOTATION } from "../generation-annotation.ts";
 
 /** On a guest's pod: the contract that it was admitted under, whatever the shadow pod says later. */
 export const CONTRACT_ANNOTATION = "fjord.dev/contract";
 /** On a guest's pod: uid of the shadow pod that it was made of. */
 export const SHADOW_UID_ANNOTATION = "fjord.dev/shadow-uid";
-/** On a guest's pod: generation of the shadow pod that it was last made like. */
-export const GENERATION_ANNOTATION = "fjord.dev/shadow-generation";
 
 /** Annotations that forging may set in the consumer's name; all others of ours are set here. */
 const carried = ["fjord.dev/origin-namespace", "fjord.dev/origin-uid"];

@@ -83,7 +83,7 @@ export class PodLife {
   /** A pod that is to live. */
   async follow(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
     if (isTerminal(pod.status?.phase)) return done();
-    if (isStrayDaemonPod(pod)) {
+    if (isStrayDaemonPod(pod) && place.node.object.spec.tainted) {
       // Were it to fail, its DaemonSet would make the next one at once.
       this.#reports.trouble(pod, "NotOffloaded", STRAY);
       return done();
@@ -99,8 +99,11 @@ export class PodLife {
     const shadow = place.remote.shadowOf(uid);
     if (shadow === undefined) return await this.#begin(pod, place, memory, signal);
     memory.made = undefined;
-    this.#reports.report(pod, place, shadow);
-    await this.#keepForged(pod, shadow, place, memory, signal);
+    const wanted = this.#forge(pod, place, shadow.metadata.namespace ?? "");
+    const isForged =
+      shadow.metadata.annotations?.[FORGED_ANNOTATION] === wanted.metadata.annotations?.[FORGED_ANNOTATION];
+    this.#reports.report(pod, place, shadow, isForged);
+    if (!isForged) await this.#keepForged(wanted, shadow, place, memory, signal);
     return await this.#keepTokens(pod, shadow, place, signal);
   }
 
@@ -229,12 +232,16 @@ export class PodLife {
   }
 
   /** What may change of a pod that runs (labels, annotations, images, resources, ephemeral containers) follows. */
-  async #keepForged(pod: Pod, shadow: ShadowPod, place: Place, memory: Memory, signal: AbortSignal): Promise<void> {
-    const { namespace = "", name = "", uid, annotations, resourceVersion } = shadow.metadata;
+  async #keepForged(
+    wanted: ShadowPod,
+    shadow: ShadowPod,
+    place: Place,
+    memory: Memory,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace = "", name = "", uid, resourceVersion } = shadow.metadata;
     if (shadow.metadata.deletionTimestamp !== undefined) return;
-    const wanted = this.#forge(pod, place, namespace);
     const digest = wanted.metadata.annotations?.[FORGED_ANNOTATION];
-    if (annotations?.[FORGED_ANNOTATION] === digest) return;
     // The watch has yet to show what was written.
     const { forged } = memory;
     const isWritten = forged !== undefined && forged.digest === digest;

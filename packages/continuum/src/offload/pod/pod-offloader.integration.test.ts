@@ -60,12 +60,12 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     await remove("web");
   });
 
-  it("takes labels, annotations, images and ephemeral containers along when they change", async () => {
+  it("takes labels, annotations, images, deadlines and ephemeral containers along when they change", async () => {
     const { consumer, provider } = bed;
     await run(newPod("changing"));
     const patch = {
       metadata: { labels: { app: null, tier: "back" }, annotations: { note: "new" } },
-      spec: { containers: [{ name: "main", image: "busybox:2" }] },
+      spec: { activeDeadlineSeconds: 5000, containers: [{ name: "main", image: "busybox:2" }] },
     };
     await consumer.patch(Pod, home("changing"), "strategic", patch);
     const changed = await until<Pod>(
@@ -76,6 +76,7 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     );
     assert.equal(changed?.metadata.labels?.app, undefined);
     assert.equal(changed?.metadata.annotations?.note, "new");
+    assert.equal(changed?.spec?.activeDeadlineSeconds, 5000);
     const debug = { spec: { ephemeralContainers: [{ name: "debug", image: "busybox:1" }] } };
     await consumer.patch(Pod, home("changing"), "strategic", debug, { subresource: "ephemeralcontainers" });
     await until<Pod>(provider, Pod, away("changing"), (pod) => pod?.spec?.ephemeralContainers?.length === 1);
@@ -275,7 +276,7 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     assert.equal((await consumer.list(Secret, { namespace: SHOP })).items.length, 0);
   });
 
-  it("is given up with a node that is away, and made again elsewhere", async () => {
+  it("is given up with a node that is away, and made again elsewhere, also while its consumer is away", async () => {
     const { provider } = bed;
     const stranded = newPod("stranded");
     // Long enough for its node to be away before it has ended.
@@ -285,6 +286,7 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     const node = { name: guest.spec?.nodeName ?? "" };
     const goAway = (away: "true" | "false") =>
       provider.patch(Node, node, "merge", { metadata: { annotations: { "simulated.fjord.dev/away": away } } });
+    await bed.end("offloader");
     await goAway("true");
     try {
       const conditions = [{ type: "Ready", status: "Unknown", reason: "Silent", message: "" }];
@@ -301,6 +303,7 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     } finally {
       await goAway("false");
       await provider.patch(Node, node, "merge", { spec: { unschedulable: null } });
+      bed.begin("offloader");
     }
     await until<Pod>(
       bed.consumer,

@@ -3,6 +3,7 @@ import type { EventSink, Pod } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import type { Place } from "./pod-life.ts";
+import { hasObserved } from "./remote-pods.ts";
 import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./status/index.ts";
 
 export interface PodReportsOptions {
@@ -26,9 +27,15 @@ export class PodReports {
   }
 
   /** What the provider says, if it is news. */
-  report(pod: Pod, place: Place, shadow: ShadowPod | undefined): void {
+  report(pod: Pod, place: Place, shadow: ShadowPod | undefined, isForged = true): void {
     const guest = place.remote.guestOf(pod.metadata.uid ?? "");
-    const status = homeStatus({ ...this.#sources(pod, place), ...(shadow && { shadow }), ...(guest && { guest }) });
+    const isBehind = !isForged || (guest !== undefined && shadow !== undefined && !hasObserved(guest, shadow));
+    const status = homeStatus({
+      ...this.#sources(pod, place),
+      ...(shadow && { shadow }),
+      ...(guest && { guest }),
+      isBehind,
+    });
     if (status === undefined) return;
     this.#options.writer.set(pod, status);
     const offloaded = status.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);

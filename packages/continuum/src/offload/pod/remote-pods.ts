@@ -2,6 +2,7 @@ import { ORIGIN_UID_LABEL, ShadowPod } from "@fjord/api";
 import { describeError, onAbort } from "@fjord/base";
 import { Cache, isNotFound, type KubeClient, Pod } from "@fjord/kube";
 import type { Means } from "../../home.ts";
+import { GENERATION_ANNOTATION } from "../generation-annotation.ts";
 
 export interface RemotePodsOptions extends Means {
   readonly client: KubeClient;
@@ -107,6 +108,16 @@ export class RemotePods {
   }
 }
 
+/**
+ * Whether a guest is what its shadow pod asks for, and its node knows it: what is told of it is then about that. Providers
+ * whose pods tell nothing of generations are taken at their word.
+ */
+export function hasObserved({ metadata, status }: Pod, shadow: ShadowPod): boolean {
+  const { generation = 0, annotations } = metadata;
+  const made = Number(annotations?.[GENERATION_ANNOTATION]) || 0;
+  return made >= (shadow.metadata.generation ?? 0) && (status?.observedGeneration ?? generation) >= generation;
+}
+
 function absent(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -130,6 +141,7 @@ function trimShadow(shadow: ShadowPod): ShadowPod {
       name: metadata.name,
       namespace: metadata.namespace,
       uid: metadata.uid,
+      generation: metadata.generation,
       resourceVersion: metadata.resourceVersion,
       deletionTimestamp: metadata.deletionTimestamp,
       annotations: metadata.annotations,
@@ -148,8 +160,10 @@ function trimGuest(guest: Pod): Pod {
       name: metadata.name,
       namespace: metadata.namespace,
       uid: metadata.uid,
+      generation: metadata.generation,
       resourceVersion: metadata.resourceVersion,
       deletionTimestamp: metadata.deletionTimestamp,
+      annotations: { [GENERATION_ANNOTATION]: metadata.annotations?.[GENERATION_ANNOTATION] ?? "" },
       labels: { [ORIGIN_UID_LABEL]: originOfGuest(guest) },
     },
     status,

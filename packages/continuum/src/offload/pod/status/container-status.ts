@@ -29,7 +29,8 @@ export function containerStatus(
     image: textOf(status.image, 1024) ?? image ?? "",
     imageID: textOf(status.imageID, 1024) ?? "",
     ...(containerID && { containerID }),
-    ready: status.ready === true && state.running !== undefined,
+    // Of init containers those are ready that have done their work.
+    ready: status.ready === true && (state.running !== undefined || state.terminated?.exitCode === 0),
     started: status.started === true,
     // A pod that was made again has restarted, as far as anyone at home can tell.
     restartCount: Math.max(before?.restartCount ?? 0, countOf(status.restartCount) + recreations),

@@ -4,10 +4,12 @@ import type { ContainerStatus, PodCondition, PodStatus } from "@fjord/node/pod-s
 /** On a consumer's pod: whether the provider has taken it, and if not why. Shown once there has been something to say. */
 export const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
 
-type NewCondition = Pick<PodCondition, "type" | "status" | "reason" | "message">;
+export type NewCondition = Pick<PodCondition, "type" | "status" | "reason" | "message">;
 
 export interface ConditionInput {
   readonly pod: Pod;
+  /** What is told is not yet about what the pod is now. */
+  readonly isBehind?: boolean;
   readonly phase: NonNullable<PodStatus["phase"]>;
   readonly initialized: boolean;
   readonly sandboxReady: boolean;
@@ -16,6 +18,8 @@ export interface ConditionInput {
   readonly isLeaving?: boolean;
   readonly disrupted?: { readonly reason: string; readonly message: string };
   readonly offloaded?: Omit<NewCondition, "type">;
+  /** What has become of a change of its amounts, while that is not done. */
+  readonly resize?: readonly NewCondition[];
   readonly now: number;
 }
 
@@ -32,14 +36,20 @@ export function homeConditions(input: ConditionInput): PodCondition[] {
   if (!before.some(({ type }) => type === "PodScheduled")) conditions.push({ type: "PodScheduled", status: "True" });
   if (disrupted !== undefined) conditions.push({ type: "DisruptionTarget", status: "True", ...disrupted });
   if (offloaded !== undefined) conditions.push({ type: OFFLOADED_CONDITION, ...offloaded });
+  conditions.push(...(input.resize ?? []));
   return conditions.map((condition) => dated(condition, before, input));
 }
 
-function initialized({ pod, phase, initialized: isInitialized }: ConditionInput): NewCondition {
+function initialized({ pod, phase, statuses, initialized: isInitialized }: ConditionInput): NewCondition {
   const type = "Initialized";
   if (phase === "Succeeded") return { type, status: "True", reason: "PodCompleted" };
-  if (isInitialized || (pod.spec?.initContainers?.length ?? 0) === 0) return { type, status: "True" };
-  return { type, status: "False", reason: "ContainersNotInitialized" };
+  const { initContainers = [] } = pod.spec ?? {};
+  if (isInitialized || initContainers.length === 0) return { type, status: "True" };
+  const isDone = ({ name, restartPolicy }: (typeof initContainers)[number]) =>
+    (restartPolicy === "Always" ? statuses.get(name)?.started : statuses.get(name)?.ready) === true;
+  const left = initContainers.filter((each) => !isDone(each)).map(({ name }) => name);
+  const message = `containers with incomplete status: [${left.join(" ")}]`;
+  return { type, status: "False", reason: "ContainersNotInitialized", message };
 }
 
 function ready(type: string, { pod, phase, statuses, isLeaving }: ConditionInput): NewCondition {
@@ -71,10 +81,14 @@ function gated(condition: NewCondition, pod: Pod): NewCondition {
   return { type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message };
 }
 
-function dated(condition: NewCondition, before: readonly PodCondition[], { now, pod }: ConditionInput): PodCondition {
+function dated(
+  condition: NewCondition,
+  before: readonly PodCondition[],
+  { now, pod, isBehind }: ConditionInput,
+): PodCondition {
   const old = before.find(({ type }) => type === condition.type);
   const isSame = old?.status === condition.status && old.lastTransitionTime !== undefined;
-  const generation = observedGeneration(pod);
+  const generation = observedGeneration(pod, isBehind);
   return {
     ...condition,
     lastTransitionTime: isSame ? old.lastTransitionTime : new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
@@ -83,7 +97,8 @@ function dated(condition: NewCondition, before: readonly PodCondition[], { now, 
 }
 
 /** Deleting a pod makes a new generation of it too; that alone is not worth a write to a pod that is about to go. */
-export function observedGeneration({ metadata, status }: Pod): number | undefined {
+export function observedGeneration({ metadata, status }: Pod, isBehind = false): number | undefined {
+  if (isBehind) return status?.observedGeneration;
   if (metadata.deletionTimestamp === undefined) return metadata.generation;
   return status?.observedGeneration ?? metadata.generation;
 }

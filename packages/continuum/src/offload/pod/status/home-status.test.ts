@@ -94,6 +94,49 @@ describe("the status of a pod that runs elsewhere", () => {
     assert.equal(condition(status, "Ready")?.status, "False");
   });
 
+  it("says which init containers are not done, and calls those ready that are", () => {
+    const initContainers = ["first", "second", "third"].map((name) => ({ name, image: "busybox:1" }));
+    const status = (name: string, ready: boolean, state: object) => ({ name, image: "", imageID: "", ready, state });
+    const initContainerStatuses = [
+      status("first", true, { terminated: { exitCode: 0 } }),
+      // Whoever has failed is not ready, whatever is said.
+      status("second", true, { terminated: { exitCode: 1 } }),
+    ];
+    const guest = { phase: "Pending", startTime: running.startTime, initContainerStatuses };
+    const home = map(guest, { pod: podOf(undefined, { initContainers }) });
+    assert.deepEqual(
+      home?.initContainerStatuses?.map(({ ready }) => ready),
+      [true, false, false],
+    );
+    const { status: is, reason, message } = condition(home, "Initialized") ?? {};
+    const words = "containers with incomplete status: [second third]";
+    assert.deepEqual([is, reason, message], ["False", "ContainersNotInitialized", words]);
+  });
+
+  it("claims to know a generation of the pod only once the guest is that", () => {
+    const told = (pod: Pod, isBehind: boolean) => map(running, { pod, isBehind });
+    const first = told(podOf(), false);
+    assert.equal(first?.observedGeneration, 1);
+    const changed = podOf(first);
+    changed.metadata.generation = 2;
+    assert.equal(told(changed, true)?.observedGeneration, 1);
+    assert.equal(condition(told(changed, true), "Ready")?.observedGeneration, 1);
+    assert.equal(told(changed, false)?.observedGeneration, 2);
+  });
+
+  it("tells of a change of amounts that has yet to be made, and why", () => {
+    const told = { type: "PodResizePending", status: "True", reason: "Infeasible", message: "the node is too small" };
+    const pending = map({ ...running, conditions: [...(running.conditions ?? []), told] });
+    assert.equal(condition(pending, "PodResizePending")?.reason, "Infeasible");
+    assert.equal(condition(map(running, { pod: podOf(pending) }), "PodResizePending"), undefined);
+    const message = "contract c-1: 4 cpu asked for, 1 of 2 taken";
+    const refused = shadowWith({
+      conditions: [{ type: "Admitted", status: "False", reason: "AmountExceeded", message }],
+    });
+    const deferred = condition(map(running, { shadow: refused }), "PodResizePending");
+    assert.deepEqual([deferred?.reason, deferred?.message], ["Deferred", message]);
+  });
+
   it("counts a pod that was made again as restarted, and never counts back", () => {
     const shadow = shadowWith({ recreations: 3 });
     assert.equal(map(running, { shadow })?.containerStatuses?.[0]?.restartCount, 5);

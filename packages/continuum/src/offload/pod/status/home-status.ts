@@ -2,7 +2,13 @@ import type { ShadowPod } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 import { type ContainerStatus, isTerminal, type PodStatus, qosClass } from "@fjord/node/pod-status";
 import { containerStatus, type TimeBounds } from "./container-status.ts";
-import { type ConditionInput, homeConditions, OFFLOADED_CONDITION, observedGeneration } from "./home-conditions.ts";
+import {
+  type ConditionInput,
+  homeConditions,
+  type NewCondition,
+  OFFLOADED_CONDITION,
+  observedGeneration,
+} from "./home-conditions.ts";
 
 export { OFFLOADED_CONDITION };
 
@@ -14,6 +20,8 @@ export interface StatusSources {
   /** What the provider says; hostile. Absent where there is none. */
   readonly shadow?: Pick<ShadowPod, "status">;
   readonly guest?: { readonly metadata?: { readonly deletionTimestamp?: string }; readonly status?: Pod["status"] };
+  /** The guest is not yet what the pod has become: what is told is about an earlier generation. */
+  readonly isBehind?: boolean;
   /** Addresses of the virtual node. */
   readonly hostIPs: readonly string[];
   readonly now: number;
@@ -47,19 +55,23 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
   const times = { earliest: created, latest: Math.max(created, now + SKEW_MS) };
   const statuses = allStatuses(pod, guest, countOf(shadow.recreations, 1_000_000), times);
   const end = phase === "Failed" ? failure(guest, shadow) : undefined;
+  // A change that is refused is known, and told of.
+  const isBehind = sources.isBehind === true && condition(shadow, "Admitted")?.status !== "False";
   const conditions: ConditionInput = {
     pod,
     phase,
     now,
+    isBehind,
     initialized: condition(guest, "Initialized")?.status === "True" || phase === "Running",
     sandboxReady: condition(guest, "PodReadyToStartContainers")?.status === "True" || phase === "Running",
     statuses: new Map([...statuses.init, ...statuses.main].map((status) => [status.name, status])),
     ...(phase === "Failed" && disruption(guest)),
     isLeaving: sources.guest?.metadata?.deletionTimestamp !== undefined && pod.metadata.deletionTimestamp === undefined,
     ...(offloaded && { offloaded }),
+    ...(!isTerminal(phase) && { resize: resizeConditions(guest, shadow) }),
   };
   return {
-    ...base(sources, times, guest),
+    ...base({ ...sources, isBehind }, times, guest),
     phase,
     ...end,
     conditions: homeConditions(conditions),
@@ -132,11 +144,11 @@ function recreating(sources: StatusSources, offloaded: ConditionInput["offloaded
 }
 
 function base(
-  { pod, hostIPs, now }: StatusSources,
+  { pod, hostIPs, now, isBehind }: StatusSources,
   times: TimeBounds,
   guest: Readonly<Record<string, unknown>>,
 ): PodStatus {
-  const generation = observedGeneration(pod);
+  const generation = observedGeneration(pod, isBehind);
   const [hostIP] = hostIPs;
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
@@ -206,6 +218,25 @@ function disruption(guest: Readonly<Record<string, unknown>>): Pick<ConditionInp
   return {
     disrupted: { reason: wordOf(found.reason) ?? "Disrupted", message: textOf(found.message, LONGEST_MESSAGE) ?? "" },
   };
+}
+
+/** What the provider's node, or the contract, says of amounts that were changed and are not in force yet. */
+function resizeConditions(
+  guest: Readonly<Record<string, unknown>>,
+  shadow: Readonly<Record<string, unknown>>,
+): NewCondition[] {
+  const refused = condition(shadow, "Admitted");
+  if (refused?.status === "False") {
+    const message = textOf(refused.message, LONGEST_MESSAGE) ?? "";
+    return [{ type: "PodResizePending", status: "True", reason: "Deferred", message }];
+  }
+  return ["PodResizePending", "PodResizeInProgress"].flatMap((type) => {
+    const found = condition(guest, type);
+    if (found?.status !== "True") return [];
+    const reason = wordOf(found.reason);
+    const message = textOf(found.message, LONGEST_MESSAGE);
+    return [{ type, status: "True" as const, ...(reason && { reason }), ...(message && { message }) }];
+  });
 }
 
 /** Why the provider does not run the pod, where it says so; and that it does, once it has said otherwise. */
