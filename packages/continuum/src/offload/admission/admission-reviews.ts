@@ -4,7 +4,7 @@ import { reviewDaemonSet } from "./daemon-set-admission.ts";
 import { KnownOffloadings } from "./known-offloadings.ts";
 import { NamespaceAdmission } from "./namespace-admission.ts";
 import { OffloadingAdmission } from "./offloading-admission.ts";
-import { PodAdmission } from "./pod-admission.ts";
+import { PodAdmission, reviewPlacedPod } from "./pod-admission.ts";
 
 export type AdmissionReviews = AdmissionServerOptions["reviews"];
 
@@ -16,6 +16,7 @@ export function admissionReviews(home: Home): AdmissionReviews {
   const offloadings = new OffloadingAdmission(home, known);
   return {
     "/admission/pods": (request) => pods.review(request),
+    "/admission/placed-pods": reviewPlacedPod,
     "/admission/namespaces": (request) => namespaces.review(request),
     "/admission/offloadings": (request) => offloadings.review(request),
     "/admission/rules": (request) => offloadings.reviewRule(request),

@@ -66,6 +66,17 @@ describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), time
     }
   });
 
+  it("may have their tolerations changed by owners who know nothing of admission", async () => {
+    const key = { name: "web", namespace: "remote" };
+    const own = { key: "example.com/mine", operator: "Exists" as const, effect: "NoSchedule" as const };
+    await client.patch(Pod, key, "merge", { spec: { tolerations: [own] } });
+    const { tolerations = [] } = (await client.get(Pod, key)).spec ?? {};
+    assert.deepEqual(
+      tolerations.map(({ key: each }) => each).filter((each) => !each?.startsWith("node.kubernetes.io/")),
+      [own.key, VIRTUAL_NODE],
+    );
+  });
+
   it("are there for a DaemonSet only where it names virtual nodes", async () => {
     const add = (name: string, tolerations: object[]) => {
       const labels = { app: name };

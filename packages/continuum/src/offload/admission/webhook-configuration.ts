@@ -1,4 +1,4 @@
-import { group, OFFLOADED_LABEL } from "@fjord/api";
+import { group, OFFLOADED_LABEL, VIRTUAL_NODE } from "@fjord/api";
 import { isNotFound, type KubeClient, MutatingWebhookConfiguration } from "@fjord/kube";
 
 export interface WebhookConfigurationOptions {
@@ -13,6 +13,10 @@ export const WEBHOOK_CONFIGURATION = "fjord";
 type Webhook = NonNullable<MutatingWebhookConfiguration["webhooks"]>[number];
 type Operation = "CREATE" | "UPDATE" | "DELETE";
 
+/** CEL: whether the pod tolerates virtual nodes by name. */
+const tolerated = (pod: string) =>
+  `(has(${pod}.spec.tolerations) && ${pod}.spec.tolerations.exists(t, has(t.key) && t.key == '${VIRTUAL_NODE}'))`;
+
 /** What is asked for at which path. Everything that an API server would fill in is here, so that both can be compared. */
 const webhooks: Readonly<Record<string, (caller: (path: string) => Webhook["clientConfig"]) => Webhook>> = {
   pods: (caller) => ({
@@ -21,6 +25,19 @@ const webhooks: Readonly<Record<string, (caller: (path: string) => Webhook["clie
     failurePolicy: "Fail",
     reinvocationPolicy: "IfNeeded",
     namespaceSelector: { matchLabels: { [OFFLOADED_LABEL]: "true" } },
+  }),
+  placedPods: (caller) => ({
+    ...ask("placed-pods", "/admission/placed-pods", caller, {
+      apiGroups: [""],
+      resources: ["pods"],
+      operations: ["UPDATE"],
+    }),
+    timeoutSeconds: 2,
+    namespaceSelector: { matchLabels: { [OFFLOADED_LABEL]: "true" } },
+    // Pods are changed all the time, and hardly ever in this.
+    matchConditions: [
+      { name: "takes-toleration-away", expression: `${tolerated("oldObject")} && !${tolerated("object")}` },
+    ],
   }),
   namespaces: (caller) => ({
     ...ask("namespaces", "/admission/namespaces", caller, {
