@@ -4,10 +4,11 @@ import { after, before, describe, it } from "node:test";
 import { AGENT_NAMESPACE, ORIGIN_UID_LABEL, VIRTUAL_NODE } from "@fjord/api";
 import { siteIdOf } from "@fjord/continuum/identity";
 import { Pod } from "@fjord/kube";
-import { fjord, type SiteAgent, startSiteAgent } from "../agents/index.ts";
+import { agentReady, fjord, type SiteAgent, startSiteAgent } from "../agents/index.ts";
 import { freePorts } from "../ports.ts";
 import { kubernetesSkip } from "../testing.ts";
 import { AcceptanceBed, type ConditionShape, eventually, type PodShape } from "./acceptance-bed.ts";
+import { ServiceFront } from "./service-front.ts";
 import { deployment, namespace, pod, priorityClass } from "./workloads.ts";
 
 const HOME = "site-1";
@@ -19,6 +20,8 @@ const own = Object.values(networkInterfaces())
 describe("agents that are several, and sites that go", { skip: kubernetesSkip(), timeout: 600_000 }, () => {
   let bed: AcceptanceBed;
   let second: SiteAgent;
+  let provider: SiteAgent;
+  let front: ServiceFront;
   let before1: string[];
 
   before(async () => {
@@ -29,10 +32,18 @@ describe("agents that are several, and sites that go", { skip: kubernetesSkip(),
     before1 = await bed.inventory(HOME);
     const options = { process: "fjord-agent-2", flags: ["--leader-elect"], timeout: 120_000 };
     second = await startSiteAgent(bed.site(HOME), options);
-    await bed.peer(HOME, AWAY, "--cpu=16", "--memory=64Gi", "--pods=100");
+    provider = await startSiteAgent(bed.site(AWAY), options);
+    // Of the agents of the provider only what stands before both is known.
+    front = new ServiceFront([bed.agent(AWAY).peerAddress, provider.peerAddress]);
+    const { host, port } = await bed.bed.path(HOME, AWAY).expose(await front.listen(provider.peerAddress.host));
+    const token = await fjord(bed.site(AWAY), "pair", "token", `--endpoint=https://${host}:${port}`);
+    await fjord(bed.site(HOME), "peer", token.trim(), "--cpu=16", "--memory=64Gi", "--pods=100");
   });
 
-  after(() => bed?.[Symbol.asyncDispose]());
+  after(async () => {
+    await front?.[Symbol.asyncDispose]();
+    await bed?.[Symbol.asyncDispose]();
+  });
 
   it("a peer is shown with the key that its id is derived from", async () => {
     const { status } = await bed.get<{ status: { id: string; publicKey: string } }>(HOME, "site", AWAY);
@@ -62,6 +73,27 @@ describe("agents that are several, and sites that go", { skip: kubernetesSkip(),
     );
     assert.equal((await readyOf(AWAY)).status, "True");
     await bed.agent(HOME).process.start();
+  });
+
+  it("where an agent of the provider is killed, one that leads or not, the node stays Ready and pods go on coming", async () => {
+    await offloaded("behind");
+    const { status, lastTransitionTime } = await readyOf(AWAY);
+    assert.equal(status, "True");
+    const agent = bed.agent(AWAY);
+    // It was there first, and so it leads; when it is back, the other does.
+    for (const role of ["leading", "following"]) {
+      await agent.process.kill();
+      await bed.apply(HOME, pod(`after-${role}`, { namespace: "behind" }));
+      // Guests are made by the one that leads, and a dead leader's lease is waited for.
+      const isReady = ["wait", "--for=condition=Ready", `pod/after-${role}`, "--timeout=90s"];
+      await bed.kubectl(HOME, "-n=behind", ...isReady);
+      await agent.process.start();
+      await agentReady(agent, { timeout: 60_000 });
+    }
+    const now = await readyOf(AWAY);
+    assert.deepEqual([now.status, now.lastTransitionTime], ["True", lastTransitionTime], "it was Ready all the time");
+    const guests = await bed.placement(AWAY, await bed.twin(HOME, "behind"));
+    assert.deepEqual(Object.keys(guests).sort(), ["after-following", "after-leading"]);
   });
 
   it("a pod that names a virtual node itself runs there, and hears no reproach", async () => {
@@ -115,7 +147,8 @@ describe("agents that are several, and sites that go", { skip: kubernetesSkip(),
         ports: [{ name: "admission", port }],
       },
     );
-    await first.stop();
+    // Admission is told of by the one that leads.
+    await Promise.all([first.stop(), provider.process.stop()]);
     await startSiteAgent(site, {
       process: "fjord-agent-by-service",
       timeout: 120_000,
@@ -154,7 +187,7 @@ describe("agents that are several, and sites that go", { skip: kubernetesSkip(),
   });
 
   it("where the other side is gone for good, unpeering by force leaves nothing behind", async () => {
-    for (const name of ["fjord-agent-by-service", "fjord-agent", "kube-apiserver", "etcd"]) {
+    for (const name of ["fjord-agent-by-service", "fjord-agent", "fjord-agent-2", "kube-apiserver", "etcd"]) {
       const found = bed.site(AWAY).processes.find((each) => each.name === name);
       if (found?.running) await found.kill();
     }
@@ -162,7 +195,8 @@ describe("agents that are several, and sites that go", { skip: kubernetesSkip(),
     const started = Date.now();
     assert.match(await fjord(bed.site(HOME), "unpeer", AWAY, "--force"), /site-2 forgotten/);
     const seconds = (Date.now() - started) / 1000;
-    for (const name of ["two", "named", "ranks"]) await bed.kubectl(HOME, "delete", "namespace", name, "--wait=false");
+    for (const name of ["two", "behind", "named", "ranks"])
+      await bed.kubectl(HOME, "delete", "namespace", name, "--wait=false");
     await eventually(
       "nothing is left here",
       async () => {

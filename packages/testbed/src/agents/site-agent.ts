@@ -43,7 +43,7 @@ const source = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.ur
 
 /** Installs Fjord into a site, and starts its agent under the rights that the installation gives it. */
 export async function startSiteAgent(site: Site, options: SiteAgentOptions = {}): Promise<SiteAgent> {
-  const { name = site.name, clock = systemClock, random = Math.random, signal, timeout = 30_000 } = options;
+  const { name = site.name, clock = systemClock, random = Math.random, signal, timeout = 120_000 } = options;
   const { address } = site.layout;
   const kubeconfig = await installAgent(site, signal ?? new AbortController().signal);
   const [peer = 0, admission = 0, metrics = 0] = await freePorts(3, address, random);
@@ -74,7 +74,7 @@ export async function agentReady(
   { site, process: agent, metricsUrl }: SiteAgent,
   options: { timeout?: number; clock?: Clock; signal?: AbortSignal } = {},
 ): Promise<void> {
-  const { timeout = 30_000, clock = systemClock, signal } = options;
+  const { timeout = 120_000, clock = systemClock, signal } = options;
   const what = "its agent to be ready";
   let last = "nothing";
   const ready = await waitFor(
