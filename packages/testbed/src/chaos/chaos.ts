@@ -12,10 +12,12 @@ import { requestsIn, writeStorms, writesOutside } from "./audit.ts";
 import { differences, eventStorms, leftovers } from "./convergence.ts";
 import { makePlan, type Plan } from "./plan.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { describeSuccession, reasonOfSuccession } from "./succession.ts";
 import { BONDS, NAMESPACES, SHARED_CPU, SHARED_PODS, SITES } from "./topology.ts";
 import { agentMemory, Troubles } from "./troubles.ts";
 import { Users, unlessNotFound } from "./users.ts";
 import { Watchman } from "./watchman.ts";
+import { whileChanging } from "./while-changing.ts";
 import { describeStep } from "./wishes.ts";
 
 export interface ChaosOptions {
@@ -157,7 +159,12 @@ class ChaosRun {
     for (const told of await troubles.revive()) this.#ended(told);
     for (const site of SITES) await agentReady(this.#continuum.agent(site), { timeout: 120_000, signal });
     await this.#reopen();
-    await waitFor(() => users.trying.size === 0, { clock, signal, timeout: healMs });
+    // On a machine that does other work as well users are behind: what counts is that they get on.
+    await whileChanging(() => [...users.trying].map(([step]) => describeStep(step)), {
+      clock,
+      signal,
+      timeout: healMs,
+    });
     for (const [step, state] of users.trying) this.#found(`${describeStep(step)} cannot be done: ${state}`);
     giveUp.abort();
     await users.settled();
@@ -184,13 +191,13 @@ class ChaosRun {
     const from = clock.now();
     let rest: string[] = [];
     let snapshot: Snapshot = new Map();
-    const done = await waitFor(
+    const done = await whileChanging(
       async () => {
         // A controller manager ends by itself where it starts before its API server has read who may do what.
         for (const told of await this.#troubles.revive()) this.#ended(told);
         snapshot = await takeSnapshot(this.#clients);
         rest = differences(this.#plan.model, snapshot);
-        return rest.length === 0;
+        return rest;
       },
       { clock, signal, timeout: healMs, interval: 1_000 },
     );
@@ -200,10 +207,20 @@ class ChaosRun {
     const { worst, storms } = eventStorms(snapshot, 100);
     this.#figures.mostEventsPerObject = worst;
     for (const storm of storms) this.#found(`event storm: ${storm}`);
+    const again: Record<string, number> = {};
+    this.#figures.guestsMadeAgain = again;
     for (const { site, pods, jobs } of snapshot.values()) {
       for (const { metadata } of pods) {
         const guests = watchman.guestsOf(metadata.uid as string);
-        if (guests > 1) this.#found(`${site} pod ${metadata.namespace}/${metadata.name} had ${guests} guests`);
+        for (const [i, next] of guests.entries()) {
+          const first = guests[i - 1];
+          if (first === undefined) continue;
+          const reason = reasonOfSuccession(first, next, watchman.predecessors);
+          if (reason !== undefined) again[reason] = (again[reason] ?? 0) + 1;
+          const name = `${metadata.namespace}/${metadata.name} (${metadata.uid})`;
+          if (reason === undefined)
+            this.#found(`${site} pod ${name} had ${guests.length} guests: ${describeSuccession(guests)}`);
+        }
       }
       this.#figures[`${site} pods`] = pods.length;
       this.#figures[`${site} failed job pods`] = jobs.reduce((sum, { status }) => sum + (status?.failed ?? 0), 0);

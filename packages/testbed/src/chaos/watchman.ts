@@ -2,6 +2,7 @@ import { CONSUMER_LABEL, Contract, ORIGIN_UID_LABEL } from "@fjord/api";
 import { type Clock, type Random, silentLogger } from "@fjord/base";
 import { type Cache, type KubeClient, Namespace, Pod, SharedCaches } from "@fjord/kube";
 import { brokenPromise } from "./promises.ts";
+import { predecessorOf } from "./succession.ts";
 
 export interface WatchmanOptions {
   readonly clients: ReadonlyMap<string, KubeClient>;
@@ -9,6 +10,15 @@ export interface WatchmanOptions {
   readonly random: Random;
   /** Told of each thing that must never be. */
   readonly alarm: (finding: string) => void;
+}
+
+/** A guest, as it was when it was last seen. */
+export interface GuestSeen {
+  readonly site: string;
+  readonly pod: Pod;
+  readonly from: number;
+  /** When it was seen to be gone. */
+  readonly until?: number;
 }
 
 interface SiteView {
@@ -25,7 +35,9 @@ export class Watchman {
   /** Uids of pods that have finished; for guests, of the pods that they stand for, with the guest that finished. */
   readonly #finished = new Map<string, string>();
   readonly #guests = new Map<string, Map<string, Pod>>();
-  readonly #guestsEver = new Map<string, Set<string>>();
+  /** By uid of the pod that they stand for: all guests that there ever were, as they were last seen. */
+  readonly #guestsEver = new Map<string, Map<string, GuestSeen>>();
+  readonly predecessors = new Map<string, string | undefined>();
   /** By site: every namespace that was ever a consumer's there. */
   readonly twins = new Map<string, Set<string>>();
 
@@ -42,9 +54,9 @@ export class Watchman {
     await Promise.all(this.#caches.map((caches) => caches.waitForSync(signal)));
   }
 
-  /** How many guests a pod had over its life. */
-  guestsOf(originUid: string): number {
-    return this.#guestsEver.get(originUid)?.size ?? 0;
+  /** The guests that a pod had over its life, in turn. */
+  guestsOf(originUid: string): GuestSeen[] {
+    return [...(this.#guestsEver.get(originUid)?.values() ?? [])];
   }
 
   #watch(site: string, client: KubeClient): void {
@@ -58,13 +70,15 @@ export class Watchman {
     pods.addHandler({
       onAdd: (pod) => this.#see(site, pod),
       onUpdate: (_, pod) => this.#see(site, pod),
-      onDelete: (pod) => this.#forget(pod),
+      onDelete: (pod) => this.#forget(site, pod),
     });
     const promises = () => {
       const broken = brokenPromise(contracts.list());
       if (broken !== undefined) this.#options.alarm(`${site} ${broken}`);
     };
+    const remember = (contract: Contract) => void this.predecessors.set(...predecessorOf(contract));
     contracts.addHandler({ onAdd: promises, onUpdate: promises });
+    contracts.addHandler({ onAdd: remember });
     const twins = new Set<string>();
     this.twins.set(site, twins);
     const twin = ({ metadata }: Namespace) => {
@@ -86,19 +100,25 @@ export class Watchman {
     if (origin === undefined) return;
     const guests = this.#guests.get(origin) ?? new Map<string, Pod>();
     this.#guests.set(origin, guests.set(uid, pod));
-    const ever = this.#guestsEver.get(origin) ?? new Set();
-    this.#guestsEver.set(origin, ever.add(uid));
+    const ever = this.#guestsEver.get(origin) ?? new Map<string, GuestSeen>();
+    const from = ever.get(uid)?.from ?? this.#options.clock.now();
+    this.#guestsEver.set(origin, ever.set(uid, { site, from, pod }));
     const alive = [...guests.values()].filter((guest) => guest.metadata.deletionTimestamp === undefined);
     if (alive.length > 1) {
       const where = alive.map((guest) => `${guest.metadata.namespace}/${guest.metadata.name}`).join(", ");
       this.#options.alarm(`pod ${origin} has ${alive.length} guests at once: ${where} (the last at ${site})`);
     }
-    const first = [...ever].find((guest) => guest !== uid && this.#finished.has(guest));
+    const first = [...ever.keys()].find((guest) => guest !== uid && this.#finished.has(guest));
     if (first !== undefined) this.#options.alarm(`pod ${origin} finished as ${first} and has another guest: ${name}`);
   }
 
-  #forget({ metadata }: Pod): void {
-    const origin = metadata.labels?.[ORIGIN_UID_LABEL];
-    if (origin !== undefined) this.#guests.get(origin)?.delete(metadata.uid as string);
+  #forget(site: string, pod: Pod): void {
+    const { uid = "", labels } = pod.metadata;
+    const origin = labels?.[ORIGIN_UID_LABEL];
+    if (origin === undefined) return;
+    this.#guests.get(origin)?.delete(uid);
+    const ever = this.#guestsEver.get(origin);
+    const now = this.#options.clock.now();
+    ever?.set(uid, { site, from: ever.get(uid)?.from ?? now, pod, until: now });
   }
 }
