@@ -38,7 +38,14 @@ export class Load implements Disposable {
   async run(shares: readonly Share[], signal: AbortSignal, prepared?: () => Promise<void>): Promise<LoadOutcome> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
     const used = this.#children.slice(0, shares.length);
-    await Promise.all(shares.map((share, i) => ask(used[i] as ChildProcess, { do: "prepare", ...share }, limit)));
+    const prepare = (isWatch: boolean) =>
+      shares.map(async (share, i) => {
+        if ((share.job.kind === "watch") === isWatch)
+          await ask(used[i] as ChildProcess, { do: "prepare", ...share }, limit);
+      });
+    // Many watches take long to open, and servers close connections on which nobody asks for anything.
+    await Promise.all(prepare(true));
+    await Promise.all(prepare(false));
     await prepared?.();
     const began = performance.now();
     const answers = await Promise.all(used.map((child) => ask(child, { do: "go" }, limit)));
