@@ -40,7 +40,8 @@ async function run(suite: Suite, substrates: string): Promise<SuiteResult["files
   console.log(`\n== ${suite} on ${substrates}`);
   const files: SuiteResult["files"][number][] = [];
   for (const file of globSync(SUITES[suite], { cwd: root }).sort()) {
-    const env = { FJORD_TEST_KUBERNETES: substrates };
+    // Whoever asks for the suites wants them run, not skipped.
+    const env = { FJORD_TEST_KUBERNETES: substrates, FJORD_REQUIRE_KUBERNETES: "1" };
     files.push(await runTestFile(file, { cwd: root, minutes: Number(values.minutes), env }));
   }
   return files;
