@@ -187,6 +187,25 @@ test("a log that fails on the way is cut off, not ended", async () => {
   await assert.rejects(test.ask("/containerLogs/default/web/main"), /aborted|socket hang up/);
 });
 
+test("the end of a log comes by itself: API servers lose on the way to a WebSocket what comes with it", async () => {
+  await using test = await TestServer.start();
+  test.backend.logs = async () =>
+    (async function* () {
+      yield Buffer.from("container is alive\n");
+    })();
+  const socket = test.connect();
+  const parts: string[] = [];
+  socket.on("data", (part: Buffer) => parts.push(part.toString()));
+  socket.write("GET /containerLogs/default/web/main HTTP/1.1\r\nhost: node\r\nauthorization: Bearer good\r\n\r\n");
+  while (!parts.join("").endsWith("0\r\n\r\n")) await once(socket, "data");
+  assert.ok(parts.some((part) => part.includes("container is alive")));
+  assert.deepEqual(
+    parts.filter((part) => part.includes("container is alive") && part.includes("0\r\n\r\n")),
+    [],
+  );
+  socket.destroy();
+});
+
 test("a client that does not read a log is left after its time", async () => {
   await using test = await TestServer.start({ stallMs: 50 });
   const gone = Promise.withResolvers<void>();

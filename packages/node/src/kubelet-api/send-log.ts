@@ -8,7 +8,10 @@ export interface SendLogOptions {
   log: Logger;
 }
 
-/** Sends a log as it comes, no faster than the client takes it. A failure cuts the answer off. */
+/**
+ * Sends a log as it comes, no faster than the client takes it. A failure cuts the answer off. Its end is sent by itself:
+ * what comes together with the end, API servers lose on its way to a WebSocket.
+ */
 export async function sendLog(
   response: ServerResponse,
   chunks: AsyncIterable<Uint8Array>,
@@ -19,7 +22,7 @@ export async function sendLog(
   try {
     for await (const chunk of chunks) {
       if (response.destroyed) return;
-      if (!response.write(chunk)) await drained(response, stallMs, clock);
+      await written(response, chunk, stallMs, clock);
     }
     response.end();
   } catch (error) {
@@ -28,15 +31,15 @@ export async function sendLog(
   }
 }
 
-function drained(response: ServerResponse, stallMs: number, clock: Clock): Promise<void> {
+function written(response: ServerResponse, chunk: Uint8Array, stallMs: number, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const stop = clock.after(stallMs, () => response.destroy());
     const done = () => {
       stop();
-      response.off("drain", done).off("close", done);
+      response.off("close", done);
       resolve();
     };
-    response.on("drain", done).on("close", done);
-    if (response.destroyed || !response.writableNeedDrain) done();
+    response.on("close", done);
+    response.write(chunk, done);
   });
 }
