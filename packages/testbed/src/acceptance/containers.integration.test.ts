@@ -31,7 +31,9 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "fjord-acceptance-"));
-    bed = await AcceptanceBed.start({ sites: 2, nodes: { count: 1, provider: testNodes() } });
+    bed = await AcceptanceBed.start({ sites: 2, nodes: { count: 1, provider: testNodes() } }, () => ({
+      flags: ["--guest-privilege=capabilities", "--guest-privilege=hostPath"],
+    }));
     await bed.peer(HOME, AWAY, "--cpu=2", "--memory=2Gi", "--pods=30");
     await bed.apply(HOME, namespace(NAMESPACE));
     await fjord(bed.site(HOME), "offload", NAMESPACE);
@@ -154,6 +156,36 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
       [true, `system:serviceaccount:${NAMESPACE}:default`],
       server,
     );
+  });
+
+  it("a guest has the privileges that its provider gives, and no others", async () => {
+    const show = ["sh", "-c", "grep CapEff /proc/self/status; ls /node; sleep 600"];
+    const options = { namespace: NAMESPACE, nodeName: AWAY, command: show };
+    const given = (name: string, securityContext: object) => {
+      const made = pod(name, options) as { spec: { containers: object[] } };
+      const volumeMounts = [{ name: "node", mountPath: "/node" }];
+      const containers = made.spec.containers.map((each) => ({ ...each, securityContext, volumeMounts }));
+      const volumes = [{ name: "node", hostPath: { path: bed.site(AWAY).layout.directory } }];
+      return { ...made, spec: { ...made.spec, containers, volumes } };
+    };
+    await bed.apply(
+      HOME,
+      given("able", { capabilities: { add: ["NET_ADMIN"] } }),
+      given("greedy", { privileged: true }),
+    );
+    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/able", "--timeout=60s");
+    const log = await eventually("it has looked around", async () => {
+      const text = await bed.kubectl(HOME, `-n=${NAMESPACE}`, "logs", "able");
+      return text.includes("CapEff") && text.includes("pki") && text;
+    });
+    const capabilities = BigInt(`0x${/CapEff:\s+(\w+)/.exec(log)?.[1]}`);
+    assert.equal((capabilities >> 12n) & 1n, 1n, `CAP_NET_ADMIN is number 12: ${log}`);
+    assert.equal((capabilities >> 21n) & 1n, 0n, `CAP_SYS_ADMIN is number 21: ${log}`);
+    const why = await eventually("the other is told why not", async () => {
+      const { status } = await bed.get<PodShape>(HOME, "pod", "greedy", `-n=${NAMESPACE}`);
+      return status.conditions?.find(({ type, status: is }) => type === "fjord.dev/Offloaded" && is === "False");
+    });
+    assert.match(why.message ?? "", /container main is privileged/);
   });
 
   async function ready(node: string): Promise<boolean> {
