@@ -10,6 +10,7 @@ import { type Binaries, describeProgress, ensureBinaries, ensureNodePackages } f
 import { RootNeededError } from "../errors.ts";
 import { conformanceSets, startConformanceBed } from "./conformance-bed.ts";
 import { controlPlaneSets, startControlPlaneBed } from "./control-plane-bed.ts";
+import { type Explained, explain } from "./explanations.ts";
 import { checkPattern } from "./pattern.ts";
 import { behind, type ConformanceResult } from "./result.ts";
 import { runSuite } from "./run-suite.ts";
@@ -52,7 +53,8 @@ const program = new Command("conformance")
     positiveInteger,
   )
   .option("--json <file>", "write the result to a file", fromHere)
-  .option("--compare", "run the same on Kubernetes' own too, and list what passes there alone")
+  .option("--compare", "run the same on Kubernetes' own too, and list what passes there alone (default for offload)")
+  .option("--no-compare", "compare with what is recorded of Kubernetes' own in docs/conformance")
   .option("--logs <directory>", "keep the logs of the suite and of the nodes there", fromHere)
   .action(main);
 
@@ -69,17 +71,20 @@ async function main(name: string, options: Options): Promise<void> {
   if (options.json) await (await open(options.json, "a")).close();
   const result = await judge(target, suite, options);
   const reference = referenceOf(target);
-  const theirs = options.compare ? await judge(reference, suite, options) : await recorded(name, suite, target);
-  const lost = theirs === undefined ? [] : behind(result, theirs);
+  const isCompared = target !== reference && (options.compare ?? suite.compares ?? false);
+  const theirs = isCompared ? await judge(reference, suite, options) : await recorded(name, suite, target);
+  const lost = explain(theirs === undefined ? [] : behind(result, theirs), suite.explanations ?? []);
   if (options.json) {
-    const difference = options.compare && { [reference]: theirs, behind: lost };
+    const difference = isCompared && { [reference]: theirs, behind: lost };
     await writeFile(options.json, `${JSON.stringify({ ...result, ...difference }, undefined, 2)}\n`);
   }
   if (theirs !== undefined) {
     const what = isControlPlane(target) ? "control plane" : "kubelet";
-    process.stdout.write(`\n${lost.length} pass on Kubernetes' own ${what} and not here${listed(lost)}\n`);
+    const both = "run" in theirs ? `${reference}: ${theirs.passed.length} of ${theirs.run} passed\n` : "";
+    const told = lost.map((each) => described(each, result));
+    process.stdout.write(`\n${both}${lost.length} pass on Kubernetes' own ${what} and not here${listed(told)}\n`);
   }
-  if (lost.length > 0) process.exitCode = 1;
+  if (lost.some(({ why }) => why === undefined)) process.exitCode = 1;
 }
 
 async function judge(target: ConformanceTarget, suite: Suite, options: Options): Promise<ConformanceResult> {
@@ -136,7 +141,7 @@ async function recorded(
   name: string,
   { passed }: Suite,
   target: ConformanceTarget,
-): Promise<Pick<ConformanceResult, "passed"> | undefined> {
+): Promise<ConformanceResult | Pick<ConformanceResult, "passed"> | undefined> {
   const reference = referenceOf(target);
   if (target === reference) return undefined;
   if (passed !== undefined) return { passed };
@@ -159,6 +164,10 @@ function describe(result: ConformanceResult): string {
   ]
     .filter((line) => line !== undefined)
     .join("\n");
+}
+
+function described({ spec, why }: Explained, { reasons }: ConformanceResult): string {
+  return `${spec}\n      ${why ?? `not explained: ${reasons[spec]}`}`;
 }
 
 function listed(names: readonly string[]): string {

@@ -67,9 +67,10 @@ const PROVIDER = "site-2";
 /** Gives the first site a virtual node for the second one, and lets all its namespaces extend there. */
 async function joinOverBorder(bed: Bed): Promise<void> {
   const { Continuum } = await import("../agents/index.ts");
-  const { newObject, OffloadingRule, Peering, VirtualNode } = await import("@fjord/api");
+  const { GUEST_PRIVILEGES, newObject, OffloadingRule, Peering, VirtualNode } = await import("@fjord/api");
   const continuum = new Continuum(bed);
-  await continuum.startAgents();
+  // Specs ask for their node's network, paths and processes, and a plain site gives them.
+  await continuum.startAgents({ flags: GUEST_PRIVILEGES.map((each) => `--guest-privilege=${each}`), timeout: 120_000 });
   await continuum.share(PROVIDER);
   await continuum.peer("site-1", PROVIDER);
   await using client = continuum.client("site-1");

@@ -1,3 +1,5 @@
+import { borderExplanations } from "./border-explanations.ts";
+import type { Explanation } from "./explanations.ts";
 import { simulatedSpecs } from "./simulated-specs.ts";
 import type { ConformanceTarget } from "./target.ts";
 
@@ -11,6 +13,10 @@ export interface Suite {
   readonly passed?: readonly string[];
   /** What it judges unless told otherwise. */
   readonly target: ConformanceTarget;
+  /** Whether Kubernetes' own is judged beside it unless told otherwise. */
+  readonly compares?: boolean;
+  /** Why specs cannot pass on the target that pass on Kubernetes' own. */
+  readonly explanations?: readonly Explanation[];
 }
 
 export const suites: Readonly<Record<string, Suite>> = {
@@ -42,6 +48,8 @@ export const suites: Readonly<Record<string, Suite>> = {
     ],
     skip: [],
     target: "border",
+    compares: true,
+    explanations: borderExplanations,
   },
   microkube: {
     title: "conformance specs that a control plane passes with simulated nodes",
