@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { test } from "node:test";
-import type { ContainerStatus } from "./pod-containers.ts";
+import type { ContainerStatus, PodStatus } from "./pod-containers.ts";
 import { podDirectory, terminationMessageFile } from "./pod-directory.ts";
 import { FakeImages, FakeRuntime } from "./testing/fake-runtime.ts";
 import { newPod, PodBench } from "./testing/pod-bench.ts";
@@ -637,4 +637,42 @@ test("a pod for another system is refused as such, whatever else the runtime has
   bench.runtime.objectionsTo = () => ["no windows here"];
   await bench.run(newPod("glass", { os: { name: "windows" } }));
   assert.deepEqual([bench.status("glass").phase, bench.status("glass").reason], ["Failed", "PodOSNotSupported"]);
+});
+
+test("a container whose image changes is replaced without an end of readiness, unless that takes long", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  const isReady = (status: PodStatus) => status.conditions?.find(({ type }) => type === "Ready")?.status;
+  const change = async (image: string, generation: number) => {
+    const pod = bench.api.pods.get("uid-web");
+    assert.ok(pod);
+    bench.api.patches.length = 0;
+    bench.api.put({
+      ...pod,
+      metadata: { ...pod.metadata, generation },
+      spec: { ...pod.spec, containers: [{ name: "web", image }] },
+    });
+    await bench.settle();
+  };
+  await change("web:2", 2);
+  assert.deepEqual(new Set(bench.api.patches.map(isReady)), new Set(["True"]));
+  assert.equal(bench.status("web").containerStatuses?.[0]?.restartCount, 1);
+  assert.equal(bench.status("web").observedGeneration, 2);
+
+  bench.runtime.failures.set("startContainer", [new Error("no"), new Error("no")]);
+  await change("web:3", 3);
+  await bench.advance(1);
+  assert.equal(isReady(bench.status("web")), "False", "what fails is told at once");
+  await bench.advance(30);
+  assert.equal(isReady(bench.status("web")), "True");
+
+  let release = () => {};
+  bench.api.volumes.mounts = () => new Promise((resolve) => (release = () => resolve([])));
+  await change("web:4", 4);
+  assert.equal(isReady(bench.status("web")), "True");
+  await bench.advance(2);
+  assert.equal(isReady(bench.status("web")), "False", "what takes long is told");
+  release();
+  await bench.settle();
+  assert.equal(isReady(bench.status("web")), "True");
 });

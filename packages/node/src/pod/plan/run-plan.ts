@@ -1,8 +1,8 @@
 import type { RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
-import { annotations } from "../annotations.ts";
 import { aliveContainers, isAlive, newest } from "../observed-pod.ts";
 import { containersOf, type PodContainer, podText } from "../pod-containers.ts";
 import { planCleanup } from "./cleanup-plan.ts";
+import { isOutdated } from "./definition-change.ts";
 import { nextAttempt } from "./last-end.ts";
 import type { PlanInput } from "./plan-input.ts";
 import type { PodAction, PodPlan, Waiting } from "./pod-plan.ts";
@@ -197,8 +197,7 @@ function changed(
   container: PodContainer,
   last: RuntimeContainer,
 ): { message: string; graceSeconds?: number } | undefined {
-  const before = last.annotations[annotations.image];
-  if (container.role === "init" || before === undefined || before === (container.spec.image ?? "")) return undefined;
+  if (!isOutdated(container, last)) return undefined;
   return { message: `Container ${container.name} definition changed, will be restarted` };
 }
 

@@ -5,6 +5,7 @@ import type { RuntimeContainer } from "../../runtime/index.ts";
 import type { PodFacts } from "../../volumes/pod-volumes.ts";
 import { PodHooks } from "../hook/pod-hooks.ts";
 import { aliveContainers, newest, type ObservedPod } from "../observed-pod.ts";
+import { replacedUntil } from "../plan/definition-change.ts";
 import type { PlanInput, PodEnd } from "../plan/plan-input.ts";
 import { type PodAction, type PodPlan, planPod } from "../plan/pod-plan.ts";
 import { containerOf, podFields, uidOf } from "../pod-containers.ts";
@@ -257,10 +258,17 @@ export class PodWorker {
   #tell(plan: PodPlan, observed: ObservedPod, running: RuntimeContainer[], now: number, isGone: boolean): void {
     this.#report.tellProblems(observed);
     this.#report.tellBackOffs(plan, observed);
+    const waiting = new Map([...this.#starter.waiting(now), ...plan.waiting]);
+    const silentUntil =
+      this.#end === undefined ? replacedUntil({ pod: this.#pod, observed }, (name) => waiting.has(name)) : 0;
+    if (now < silentUntil) {
+      this.#timer.at(silentUntil);
+      return;
+    }
     const status = {
       observed,
       now,
-      waiting: new Map([...this.#starter.waiting(now), ...plan.waiting]),
+      waiting,
       running: new Set(running.map(({ id }) => id)),
       started: this.#probes.started(),
       ready: this.#probes.ready(),
