@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { Backoff, type Clock, type Logger, onAbort, type Random, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import type { Container } from "../../environment/pod-containers.ts";
+import { machineCapabilities } from "../../machine/capabilities.ts";
 import type {
   ContainerConfig,
   ContainerResources,
@@ -98,7 +99,7 @@ export class CriRuntime implements Runtime {
     this.images = new CriImages(this.#client);
     this.#driver = options.cgroupDriver;
     const { appArmor = hasAppArmor(), seLinux = hasSeLinux() } = options;
-    this.#abilities = { appArmor, seLinux };
+    this.#abilities = { appArmor, seLinux, capabilities: machineCapabilities() };
   }
 
   async version(signal?: AbortSignal): Promise<RuntimeVersion> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@fjord/kube";
+import { capabilitiesUpTo } from "../../machine/capabilities.ts";
 import { configurationObjection, containerObjections, podObjections, type RuntimeAbilities } from "./objections.ts";
 import { plainSecurity } from "./testing/example-pod.ts";
 
@@ -10,6 +11,7 @@ const old: RuntimeAbilities = {
   strictSupplementalGroups: false,
   appArmor: false,
   seLinux: false,
+  capabilities: capabilitiesUpTo(37),
 };
 const recent: RuntimeAbilities = {
   version: { name: "containerd", version: "v2.3.0" },
@@ -17,6 +19,7 @@ const recent: RuntimeAbilities = {
   strictSupplementalGroups: true,
   appArmor: true,
   seLinux: true,
+  capabilities: capabilitiesUpTo(40),
 };
 
 type Spec = NonNullable<Pod["spec"]>;
@@ -31,6 +34,11 @@ const pod = (spec: Partial<Spec>, container: Partial<Container> = {}): Pod => ({
 
 const refused: [what: string, pod: Pod, words: RegExp][] = [
   ["image volumes", pod({ volumes: [{ name: "files", image: { reference: "a" } }] }), /"files" is an image.*1\.6\.20/],
+  [
+    "capabilities of later kernels",
+    pod({}, { securityContext: { capabilities: { add: ["BPF"] } } }),
+    /"main" asks for BPF/,
+  ],
   ["stop signals", pod({}, { lifecycle: { stopSignal: "SIGUSR1" } }), /"main" is to be stopped by SIGUSR1/],
   [
     "mounts that are read-only to the bottom",
@@ -116,4 +124,16 @@ test("what is asked for only if possible is not refused", () => {
   assert.deepEqual(podObjections(pod({}, { volumeMounts: [mount] }), old), []);
   const security = { appArmorProfile: { type: "Unconfined" as const } };
   assert.deepEqual(podObjections(pod({ securityContext: security }), old), []);
+});
+
+test("a capability that no kernel has is refused, whoever asks for it; others are the runtime's to give", () => {
+  const asking = (...add: string[]) => ({
+    name: "debug",
+    image: "busybox",
+    securityContext: { capabilities: { add } },
+  });
+  assert.deepEqual(containerObjections(asking("ALL", "SYS_TIME", "CAP_BPF", "net_admin"), recent), []);
+  assert.deepEqual(containerObjections(asking("SYS_TIME", "NOT_THERE", "CAP_NONE"), recent), [
+    'container "debug" asks for NOT_THERE, CAP_NONE, and this machine has no such capability',
+  ]);
 });

@@ -1,5 +1,6 @@
 import type { Pod } from "@fjord/kube";
 import { type Container, firstContainers } from "../../environment/pod-containers.ts";
+import { plainName } from "../../machine/capabilities.ts";
 import type { Mount, RuntimeVersion, SecurityConfig } from "../../runtime/index.ts";
 
 /** What a runtime and its machine can enforce. Absent: not known yet, and no reason to refuse a pod for good. */
@@ -10,6 +11,8 @@ export interface RuntimeAbilities {
   /** Of the machine. */
   readonly appArmor: boolean;
   readonly seLinux: boolean;
+  /** Those of its kernel. */
+  readonly capabilities?: ReadonlySet<string>;
 }
 
 /** First releases that heed a field of pods; those before skip it without a word. */
@@ -50,6 +53,10 @@ export function containerObjections(container: Container, abilities: RuntimeAbil
   const runtime = nameOf(abilities.version);
   const who = `container "${container.name}"`;
   const objections = profileObjections(who, container.securityContext, abilities);
+  const unknown = unknownCapabilities(container, abilities);
+  if (unknown.length > 0) {
+    objections.push(`${who} asks for ${unknown.join(", ")}, and this machine has no such capability`);
+  }
   const { stopSignal } = container.lifecycle ?? {};
   if (stopSignal !== undefined && !isKnown(abilities.version, since.stopSignal)) {
     objections.push(`${who} is to be stopped by ${stopSignal}, and ${runtime} only knows the image's own signal`);
@@ -59,6 +66,13 @@ export function containerObjections(container: Container, abilities: RuntimeAbil
     objections.push(`${who} mounts ${mount.mountPath} read-only with all below it, which ${runtime} cannot do`);
   }
   return objections;
+}
+
+/** runc leaves those out that it does not know, and says so to nobody. */
+function unknownCapabilities({ securityContext }: Container, { capabilities }: RuntimeAbilities): string[] {
+  if (capabilities === undefined) return [];
+  const added = securityContext?.capabilities?.add ?? [];
+  return added.filter((name) => plainName(name) !== "ALL" && !capabilities.has(plainName(name)));
 }
 
 interface Profiles {

@@ -1,14 +1,7 @@
 import { readFileSync } from "node:fs";
+import { capabilities, plainName } from "../../machine/capabilities.ts";
 import type { SecurityConfig } from "../../runtime/configuration.ts";
 import type { MountNamespace } from "./tools.ts";
-
-/** By their numbers in the kernel. */
-const CAPABILITIES = (
-  "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE " +
-  "NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN " +
-  "SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE " +
-  "MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE"
-).split(" ");
 
 /** What containers have unless they say otherwise. */
 const USUAL = new Set(
@@ -25,10 +18,10 @@ export interface Privileges {
 
 /** Capabilities that a container keeps. */
 export function keptCapabilities(security: SecurityConfig): Set<string> {
-  if (security.privileged) return new Set(CAPABILITIES);
+  if (security.privileged) return new Set(capabilities);
   const add = security.addCapabilities.map(plainName);
   const drop = security.dropCapabilities.map(plainName);
-  const kept = new Set(add.includes("ALL") ? CAPABILITIES : USUAL);
+  const kept = new Set(add.includes("ALL") ? capabilities : USUAL);
   if (drop.includes("ALL")) kept.clear();
   for (const name of drop) kept.delete(name);
   for (const name of add) if (name !== "ALL") kept.add(name);
@@ -38,13 +31,9 @@ export function keptCapabilities(security: SecurityConfig): Set<string> {
 /** Which of the capabilities that a container asks for nobody can give it, as this process has them not itself. */
 export function beyondBounding(asked: readonly string[], bounding: bigint): string[] {
   return asked.filter((name) => {
-    const index = CAPABILITIES.indexOf(plainName(name));
+    const index = capabilities.indexOf(plainName(name));
     return plainName(name) !== "ALL" && (index < 0 || ((bounding >> BigInt(index)) & 1n) === 0n);
   });
-}
-
-function plainName(capability: string): string {
-  return capability.toUpperCase().replace(/^CAP_/, "");
 }
 
 /** How a process gives up what its pod is not to have. `bounding` is the set of capabilities that this process has. */
@@ -64,7 +53,7 @@ export function privilegesOf(
   words.push(`--reuid=${uid}`, `--regid=${gid}`);
   words.push(groups.length > 0 ? `--groups=${groups.join(",")}` : "--clear-groups");
   const kept = keptCapabilities(security);
-  const dropped = CAPABILITIES.flatMap((name, index) =>
+  const dropped = capabilities.flatMap((name, index) =>
     kept.has(name) || ((machine.bounding >> BigInt(index)) & 1n) === 0n ? [] : [`-cap_${index}`],
   );
   if (dropped.length > 0) words.push("--inh-caps=-all", `--bounding-set=${dropped.join(",")}`);
