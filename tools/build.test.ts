@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -21,6 +21,10 @@ test("what is shipped runs as plain JavaScript", async () => {
   await client.close();
   const { customResourceDefinitions } = (await load("api/manifests.mjs")) as typeof import("@fjord/api/manifests");
   assert.ok(customResourceDefinitions().length >= 8);
+  assert.match(
+    readFileSync(join(folder, "agent/page/index.html"), "utf8"),
+    /<script type="module" src="\/assets\/main-/,
+  );
 });
 
 test("the control plane that is shipped finds its data", async () => {

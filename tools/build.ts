@@ -2,6 +2,7 @@
 // repository are bundled in; those of npm stay imports.
 import { cpSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { buildPage } from "@fjord/dashboard";
 import { build } from "esbuild";
 
 const root = dirname(import.meta.dirname);
@@ -41,3 +42,6 @@ for (const { folder, exports, bin = {} } of manifests) {
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
   console.log(`${basename(folder)}: ${entries.length} entries, ${(bytes / 1024).toFixed(0)} KB with source maps`);
 }
+const { first, whole } = await buildPage(join(dist, "agent", "page"));
+const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(0)} KB`;
+console.log(`page: ${kilobytes(first)} packed at first load, ${kilobytes(whole)} in all`);

@@ -13,8 +13,14 @@ interface Outcome {
   output: string;
 }
 
+interface Dependencies {
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+
 const checks: Record<string, () => Promise<Outcome>> = {
   types: () => run("tsc", ["-p", "."]),
+  "types of the page": () => run("tsc", ["-p", "packages/dashboard"]),
   "lint and format": () => run("biome", ["check", "--error-on-warnings", "--colors=off", "."]),
   "import direction": async () => report(importDirection()),
   "documentation links": async () => report(documentLinks()),
@@ -35,10 +41,13 @@ if (failed.some(({ name }) => name === "lint and format")) console.error("\n`npm
 process.exit(failed.length === 0 ? 0 : 1);
 
 function importDirection(): string[] {
-  const files = globSync("packages/*/{src,bench,examples}/**/*.ts", { cwd: root }).map(source);
+  const files = globSync("packages/*/{src,bench,examples,browser}/**/*.{ts,tsx}", { cwd: root }).map(source);
   const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => {
-    const { dependencies = {} } = JSON.parse(source(path).text) as { dependencies?: Record<string, string> };
-    return { package: path.split("/")[1] ?? "", dependencies: Object.keys(dependencies) };
+    const { dependencies = {}, devDependencies = {} } = JSON.parse(source(path).text) as Dependencies;
+    const folder = path.split("/")[1] ?? "";
+    // What runs in a browser is bundled when it is built, and needs nothing afterwards.
+    const bundled = existsSync(join(root, "packages", folder, "browser")) ? devDependencies : {};
+    return { package: folder, dependencies: Object.keys({ ...dependencies, ...bundled }) };
   });
   return findViolations(files, manifests).map(({ path, line, message }) => `${path}:${line}: ${message}`);
 }

@@ -11,7 +11,7 @@ const root = dirname(import.meta.dirname);
 const wanted = process.argv.slice(2);
 const required = process.env.FJORD_REQUIRE_KUBERNETES === "1";
 
-const files = globSync(["packages/*/src/**/*.test.ts", "tools/**/*.test.ts"], { cwd: root })
+const files = globSync(["packages/*/{src,browser}/**/*.test.ts", "tools/**/*.test.ts"], { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)))
   .sort();
 const integration = files.filter((file) => file.endsWith(".integration.test.ts"));
@@ -24,7 +24,9 @@ if (files.length === 0) {
 
 if (required && integration.length > 0) {
   const sets =
-    process.getuid?.() === 0 ? ["--kwok", "--nodes", "--conformance", "--metrics-server", "--old-kubectl"] : ["--kwok"];
+    process.getuid?.() === 0
+      ? ["--kwok", "--nodes", "--conformance", "--metrics-server", "--old-kubectl", "--browser"]
+      : ["--kwok"];
   heading("Kubernetes binaries (FJORD_REQUIRE_KUBERNETES=1)");
   const { code } = await runNode(["packages/testbed/src/cli.ts", "binaries", ...sets], { cwd: root, minutes: 75 });
   if (code !== 0) {

@@ -2,6 +2,7 @@ import type { GuestPrivilege } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
 import type { ClusterConfig } from "@fjord/kube";
 import type { HomeApi } from "./home-api.ts";
+import type { PageSettings } from "./page/page-options.ts";
 
 export interface AgentOptions {
   /** How the site's own API is reached. */
@@ -28,6 +29,8 @@ export interface AgentOptions {
   readonly guestPrivileges?: readonly GuestPrivilege[];
   /** Where health and metrics are served. */
   readonly metrics: { readonly host: string; readonly port: number };
+  /** The site's page. @default none */
+  readonly page?: PageSettings;
   readonly leaderElect: boolean;
   readonly clock: Clock;
   readonly random: Random;

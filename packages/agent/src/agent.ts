@@ -42,6 +42,7 @@ import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
 import { discoverHomeApi } from "./home-api.ts";
 import { ensureOwnSite } from "./own-site-object.ts";
+import { PageServer } from "./page/page-server.ts";
 import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
 import { FJORD_VERSION } from "./version.ts";
@@ -219,6 +220,8 @@ export class Agent {
         logger,
       }),
     );
+    const { page } = this.#options;
+    if (page !== undefined) manager.add(new PageServer({ ...page, ...shared, site: key.id, namespace }));
     const plain: Runnable[] = [
       { name: "certificates", early: true, run: (stop) => tls.run(stop) },
       { name: "remote sites", run: (stop) => remotes.run(stop) },

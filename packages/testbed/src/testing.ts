@@ -18,11 +18,13 @@ export type { KubernetesMinor } from "./binaries/versions.ts";
 export { KUBECTL_VERSIONS, type KubectlVersion, kubectlProgram } from "./kubectl-program.ts";
 export { type MetricsServerOptions, startMetricsServer } from "./nodes/metrics-server.ts";
 export {
+  browserSkip,
   conformanceSkip,
   metricsServerSkip,
   oldKubectlSkip,
   realNodesSkip,
   type TestNodesOptions,
+  testBrowser,
   testNodes,
 } from "./nodes/testing.ts";
 

@@ -12,8 +12,9 @@ import {
   portOption,
   serviceOption,
 } from "./option-values.ts";
+import { addPageOptions, type PageFlags, pageSettings } from "./page-flags.ts";
 
-interface RunFlags {
+interface RunFlags extends PageFlags {
   kubeconfig?: string;
   context?: string;
   namespace: string;
@@ -34,7 +35,7 @@ interface RunFlags {
 const several = (value: string, before: string[]) => [...before, value];
 
 export function addRun(program: Command, context: CommandContext): void {
-  program
+  const command = program
     .command("run")
     .description("be the agent of a site until interrupted")
     .option(
@@ -78,8 +79,8 @@ export function addRun(program: Command, context: CommandContext): void {
         .default([], "none"),
     )
     .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7445")
-    .option("--leader-elect", "several agents run, and one of them leads", false)
-    .action((flags: RunFlags) => run(flags, context));
+    .option("--leader-elect", "several agents run, and one of them leads", false);
+  addPageOptions(command).action((flags: RunFlags) => run(flags, context));
 }
 
 async function run(flags: RunFlags, context: CommandContext): Promise<void> {
@@ -95,6 +96,7 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
   const address =
     flags.internalAddress === undefined ? undefined : addressOption("--internal-address", flags.internalAddress);
   const homeApi = flags.homeApi === undefined ? undefined : homeApiOption("--home-api", flags.homeApi);
+  const page = await pageSettings(flags);
   const config = await loadClusterConfig({
     env,
     home,
@@ -118,6 +120,7 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
     twinLabels,
     guestPrivileges: flags.guestPrivilege,
     metrics,
+    ...(page !== undefined && { page }),
     leaderElect: flags.leaderElect,
     clock,
     random,

@@ -49,5 +49,8 @@ export function agentRules(): Rule[] {
     // Admission of pods in offloaded namespaces.
     rule("admissionregistration.k8s.io", ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"], all),
     rule("apps", ["daemonsets"], read),
+    // The page: what made the pods that it shows, and the requests by which viewers say who they are.
+    rule("apps", ["deployments", "statefulsets"], read),
+    rule("batch", ["jobs"], read),
   ];
 }

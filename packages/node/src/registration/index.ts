@@ -15,4 +15,10 @@ export { ServingCertificate, type ServingCertificateOptions } from "./serving-ce
 export { requestCertificate, type SigningOptions } from "./signing-request.ts";
 export { type LabelFacts, standardLabels } from "./standard-labels.ts";
 export { parseTaint, type Taint } from "./taints.ts";
-export { type AlternativeNames, type CertificateSubject, generateKey, selfSignedCertificate } from "./x509.ts";
+export {
+  type AlternativeNames,
+  type CertificateSubject,
+  certificateRequest,
+  generateKey,
+  selfSignedCertificate,
+} from "./x509.ts";

@@ -18,6 +18,8 @@ export interface SiteAgentOptions {
   readonly name?: string;
   /** What the process is called in the bed, for a site with several. @default "fjord-agent" */
   readonly process?: string;
+  /** Where the built files of the site's page are, to have it served too. @default no page */
+  readonly page?: string;
   /** More options of `fjord-agent run`. */
   readonly flags?: readonly string[];
   /** The agent as it is shipped: the file of a bundle. @default its source */
@@ -37,6 +39,8 @@ export interface SiteAgent {
   readonly peerAddress: Endpoint;
   /** Base URL of `/healthz`, `/readyz` and `/metrics`. */
   readonly metricsUrl: string;
+  /** Base URL of the site's page, where it has one. */
+  readonly pageUrl?: string;
 }
 
 const source = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.url));
@@ -46,7 +50,11 @@ export async function startSiteAgent(site: Site, options: SiteAgentOptions = {})
   const { name = site.name, clock = systemClock, random = Math.random, signal, timeout = 120_000 } = options;
   const { address } = site.layout;
   const kubeconfig = await installAgent(site, signal ?? new AbortController().signal);
-  const [peer = 0, admission = 0, metrics = 0] = await freePorts(3, address, random);
+  const [peer = 0, admission = 0, metrics = 0, page = 0] = await freePorts(4, address, random);
+  const pageFlags =
+    options.page === undefined
+      ? ["--page-listen=off"]
+      : [`--page-listen=${address}:${page}`, `--page-files=${options.page}`];
   const agent = site.addProcess({
     name: options.process ?? "fjord-agent",
     file: process.execPath,
@@ -59,12 +67,20 @@ export async function startSiteAgent(site: Site, options: SiteAgentOptions = {})
       `--internal-address=${address}`,
       `--admission-port=${admission}`,
       `--metrics-listen=${address}:${metrics}`,
+      ...pageFlags,
       ...(options.flags ?? []),
     ],
   });
   await agent.start();
   const metricsUrl = `http://${address}:${metrics}`;
-  const started: SiteAgent = { site, name, process: agent, peerAddress: { host: address, port: peer }, metricsUrl };
+  const started: SiteAgent = {
+    site,
+    name,
+    process: agent,
+    peerAddress: { host: address, port: peer },
+    metricsUrl,
+    ...(options.page !== undefined && { pageUrl: `http://${address}:${page}` }),
+  };
   await agentReady(started, { timeout, clock, ...(signal && { signal }) });
   return started;
 }

@@ -75,6 +75,12 @@ export const BuiltWrong = defineError(
   "This is a fault of the recipe or of this machine's ability to run the program; please report it with this message.",
 );
 
+export const BrowserUnavailable = defineError(
+  "TESTBED_BROWSER_UNAVAILABLE",
+  "there is no browser for tests of the page: {reason}",
+  "Install Chromium (Debian package chromium), or run `npm run testbed -- binaries --browser` as root on Debian.",
+);
+
 export const NodePackagesUnavailable = defineError(
   "TESTBED_NODE_PACKAGES_UNAVAILABLE",
   "real nodes cannot run on this machine: {reasons}",

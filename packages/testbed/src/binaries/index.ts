@@ -1,3 +1,4 @@
+export { ensureBrowser, findBrowser } from "./browser.ts";
 export { cacheDirectory, type Scrutiny } from "./cache.ts";
 export type { ReleaseSites } from "./download.ts";
 export { type EnsureOptions, ensureBinaries } from "./ensure.ts";

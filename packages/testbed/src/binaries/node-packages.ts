@@ -116,7 +116,7 @@ export async function ensureNodePackages(options: EnsureNodeOptions): Promise<No
   return withLock(lock, { clock, signal }, async () => {
     const before = findNodePackages(options);
     if ("programs" in before) return before;
-    await install(apt, before.packages, { ...options, clock, signal });
+    await installPackages(apt, before.packages, { ...options, clock, signal });
     const after = findNodePackages(options);
     if ("programs" in after) return after;
     throw unavailable(after.reasons, apt);
@@ -128,7 +128,8 @@ function unavailable(reasons: readonly string[], apt: string | undefined): Error
   return new NodePackagesUnavailable({ reasons: all.join("; ") });
 }
 
-async function install(
+/** Installs packages of Debian, as root. */
+export async function installPackages(
   apt: string,
   packages: readonly DebianPackage[],
   { env, clock, signal, progress = () => {} }: EnsureNodeOptions & { clock: Clock; signal: AbortSignal },

@@ -3,6 +3,7 @@ import {
   type BinarySet,
   describeProgress,
   ensureBinaries,
+  ensureBrowser,
   ensureNodePackages,
   KUBERNETES_MINORS,
   type KubernetesMinor,
@@ -18,6 +19,7 @@ interface BinariesOptions {
   conformance: boolean;
   metricsServer: boolean;
   oldKubectl: boolean;
+  browser: boolean;
   verify: boolean;
   output: OutputFormat;
 }
@@ -32,6 +34,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
     .option("--conformance", "also Kubernetes' own end-to-end suite, and the programs of its images", false)
     .option("--metrics-server", "also metrics-server, for `kubectl top`", false)
     .option("--old-kubectl", "also a kubectl four minors older than the newest", false)
+    .option("--browser", "also Chromium, for tests of the page (root, Debian: installs it)", false)
     .option("--verify", "compare every cached file with its checksum", false)
     .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
@@ -51,6 +54,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
         ...(options.verify && { scrutiny: "full" as const }),
       });
       if (options.nodes) await ensureNodePackages({ env: context.env, signal: context.signal, progress });
+      if (options.browser) await ensureBrowser({ env: context.env, signal: context.signal, progress });
       if (options.output === "json") return context.out(JSON.stringify(binaries.all, undefined, 2));
       context.out(
         table(

@@ -1,4 +1,5 @@
 import type { Logger } from "@fjord/base";
+import { findBrowser } from "../binaries/browser.ts";
 import { findBinaries } from "../binaries/find.ts";
 import { findNodePackages } from "../binaries/node-packages.ts";
 import type { BinarySet } from "../binaries/recipes.ts";
@@ -14,9 +15,20 @@ export function realNodesSkip(kubernetes?: KubernetesMinor): string | false {
   return demand(obstacles(kubernetes));
 }
 
-function demand(reasons: readonly string[]): string | false {
+/** For node:test's `skip`: false where there is a browser for tests of the page, else why not; required as real nodes are. */
+export function browserSkip(): string | false {
+  if (findBrowser(process.env) !== undefined) return false;
+  return demand(["no chromium: `npm run testbed -- binaries --browser` gets it"], "no browser here");
+}
+
+/** Path of the browser that tests of the page drive. */
+export function testBrowser(): string {
+  return findBrowser(process.env) ?? "chromium";
+}
+
+function demand(reasons: readonly string[], what = "no real nodes here"): string | false {
   if (reasons.length === 0) return false;
-  const reason = `no real nodes here: ${reasons.join("; ")}`;
+  const reason = `${what}: ${reasons.join("; ")}`;
   if (process.env.FJORD_REQUIRE_KUBERNETES === "1" && process.getuid?.() === 0) {
     throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
   }

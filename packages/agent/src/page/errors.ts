@@ -1,0 +1,25 @@
+import { defineError } from "@fjord/base";
+
+export const LoginRefused = defineError(
+  "PAGE_LOGIN_REFUSED",
+  "cannot log in: {reason}",
+  "Ask for a new link, or use a token that the cluster knows: `kubectl create token NAME`.",
+);
+
+export const ActionRefused = defineError(
+  "PAGE_ACTION_REFUSED",
+  "cannot {action}: {reason}",
+  "What the message names has to change first. Actions need an agent that was started with `--page-actions`.",
+);
+
+export const PageFilesMissing = defineError(
+  "PAGE_FILES_MISSING",
+  "cannot serve the page from {directory}: {reason}",
+  "`npm run build` makes the files; `--page-files` says where they are.",
+);
+
+export const PageListenUnsafe = defineError(
+  "PAGE_LISTEN_UNSAFE",
+  "cannot serve the page on {address} without TLS: tokens and sessions would cross the network in the clear",
+  "Listen on 127.0.0.1 and use `kubectl port-forward`, or give `--page-tls-cert` and `--page-tls-key`.",
+);
