@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { Caller, Cluster } from "../cluster.ts";
 import type { WriteContext } from "./resource-type.ts";
+import type { EndpointRules } from "./values/ip-address.ts";
 
 /** Answers a review or a token request that was sent: the same object with its status. */
 export type Answerer = (request: WriteContext & { readonly body: KubeObject }) => Promise<KubeObject>;
@@ -28,4 +29,9 @@ export type CompleteMeans = KindMeans & Required<Pick<KindMeans, "serviceRanges"
 
 export function withDefaults(means: KindMeans): CompleteMeans {
   return { serviceRanges: ["10.96.0.0/12"], nodePorts: { first: 30000, last: 32767 }, ...means };
+}
+
+/** Where Services are on loopback, so are the pods behind them: nothing else is there without privileges. */
+export function endpointRules({ serviceRanges }: CompleteMeans): EndpointRules {
+  return { onLoopback: serviceRanges.some((range) => range.startsWith("127.")) };
 }

@@ -6,7 +6,7 @@ import { type DraftObject, defineResource } from "../kind.ts";
 import { tooMany } from "../object-meta.ts";
 import { protocols } from "../pod/container-ports.ts";
 import { immutable, sameMeaning } from "../values/equality.ts";
-import { formatIp, parseIp, validateEndpointIp, validateIp } from "../values/ip-address.ts";
+import { type EndpointRules, formatIp, parseIp, validateEndpointIp, validateIp } from "../values/ip-address.ts";
 import { labelValue, qualifiedName } from "../values/label.ts";
 import { dnsLabel, dnsSubdomain } from "../values/name.ts";
 
@@ -15,41 +15,42 @@ type Endpoint = NonNullable<Slice["endpoints"]>[number];
 const types = ["FQDN", "IPv4", "IPv6"];
 const shown = 3;
 
-export const endpointSlice = defineResource<IEndpointSlice>({
-  group: "discovery.k8s.io",
-  kind: "EndpointSlice",
-  createsOnUpdate: true,
-  generation: (object, old) =>
-    ["endpoints", "ports", "addressType"].some(
-      (field) => !sameMeaning(object[field as keyof Slice], old[field as keyof Slice]),
-    ) || !sameMeaning(object.metadata.labels, old.metadata.labels),
-  default({ ports = [] }) {
-    for (const port of ports) {
-      port.name ??= "";
-      port.protocol ??= "TCP";
-    }
-  },
-  validate,
-  validateUpdate: (object, old) => [
-    ...validate(sameMeaning(object.endpoints, old.endpoints) ? { ...object, endpoints: [] } : object),
-    ...immutable(object.addressType, old.addressType, "addressType"),
-  ],
-  columns: columnsOf<IEndpointSlice>(
-    text("AddressType", ({ addressType }) => addressType ?? ""),
-    text("Ports", ({ ports = [] }) =>
-      list(
-        ports.map(({ port, name }) => String(port ?? (name || "*"))),
-        "<unset>",
+export const endpointSlice = (rules: EndpointRules) =>
+  defineResource<IEndpointSlice>({
+    group: "discovery.k8s.io",
+    kind: "EndpointSlice",
+    createsOnUpdate: true,
+    generation: (object, old) =>
+      ["endpoints", "ports", "addressType"].some(
+        (field) => !sameMeaning(object[field as keyof Slice], old[field as keyof Slice]),
+      ) || !sameMeaning(object.metadata.labels, old.metadata.labels),
+    default({ ports = [] }) {
+      for (const port of ports) {
+        port.name ??= "";
+        port.protocol ??= "TCP";
+      }
+    },
+    validate: (object) => validate(object, rules),
+    validateUpdate: (object, old) => [
+      ...validate(sameMeaning(object.endpoints, old.endpoints) ? { ...object, endpoints: [] } : object, rules),
+      ...immutable(object.addressType, old.addressType, "addressType"),
+    ],
+    columns: columnsOf<IEndpointSlice>(
+      text("AddressType", ({ addressType }) => addressType ?? ""),
+      text("Ports", ({ ports }) =>
+        list(
+          (ports ?? []).map(({ port, name }) => String(port ?? (name || "*"))),
+          "<unset>",
+        ),
+      ),
+      text("Endpoints", ({ endpoints }) =>
+        list(
+          (endpoints ?? []).flatMap(({ addresses = [] }) => addresses.map((one) => one ?? "")),
+          "<unset>",
+        ),
       ),
     ),
-    text("Endpoints", ({ endpoints = [] }) =>
-      list(
-        endpoints.flatMap(({ addresses = [] }) => addresses.map((one) => one ?? "")),
-        "<unset>",
-      ),
-    ),
-  ),
-});
+  });
 
 function list(items: readonly string[], none: string): string {
   if (items.length === 0) return none;
@@ -57,7 +58,7 @@ function list(items: readonly string[], none: string): string {
   return items.length > shown ? `${text} + ${items.length - shown} more...` : text;
 }
 
-function validate({ addressType = "", ports = [], endpoints = [] }: Slice): FieldError[] {
+function validate({ addressType = "", ports = [], endpoints = [] }: Slice, rules: EndpointRules): FieldError[] {
   const errors: FieldError[] = [];
   if (addressType === "") errors.push(required("addressType"));
   else if (!types.includes(addressType)) errors.push(notSupported("addressType", addressType, types));
@@ -73,16 +74,16 @@ function validate({ addressType = "", ports = [], endpoints = [] }: Slice): Fiel
     errors.push(...qualifiedName(appProtocol).map((one) => invalidField(`${at}.appProtocol`, appProtocol, one)));
   }
   if (endpoints.length > 1000) return [...errors, tooMany("endpoints", endpoints.length, 1000)];
-  return [...errors, ...endpoints.flatMap((one, i) => validateEndpoint(one, addressType, `endpoints[${i}]`))];
+  return [...errors, ...endpoints.flatMap((one, i) => validateEndpoint(one, addressType, `endpoints[${i}]`, rules))];
 }
 
-function validateEndpoint(endpoint: Endpoint, type: string, at: string): FieldError[] {
+function validateEndpoint(endpoint: Endpoint, type: string, at: string, rules: EndpointRules): FieldError[] {
   const { addresses = [], nodeName, hostname, hints } = endpoint;
   const path = `${at}.addresses`;
   const errors: FieldError[] = [];
   if (addresses.length === 0) errors.push(required(path, "must contain at least 1 address"));
   else if (addresses.length > 100) errors.push(tooMany(path, addresses.length, 100));
-  errors.push(...addresses.flatMap((address = "", i) => validateAddress(address, type, path, i)));
+  errors.push(...addresses.flatMap((address = "", i) => validateAddress(address, type, path, i, rules)));
   if (nodeName !== undefined) {
     errors.push(...dnsSubdomain(nodeName).map((one) => invalidField(`${at}.nodeName`, nodeName, one)));
   }
@@ -99,7 +100,7 @@ function validateEndpoint(endpoint: Endpoint, type: string, at: string): FieldEr
   return errors;
 }
 
-function validateAddress(address: string, type: string, path: string, i: number): FieldError[] {
+function validateAddress(address: string, type: string, path: string, i: number, rules: EndpointRules): FieldError[] {
   const at = `${path}[${i}]`;
   if (type === "FQDN") {
     const name = address.replace(/\.$/, "");
@@ -116,5 +117,5 @@ function validateAddress(address: string, type: string, path: string, i: number)
     return [invalidField(at, address, `must be in canonical form (${JSON.stringify(formatIp(ip))})`)];
   }
   const errors = ip.family === type ? [] : [invalidField(path, address, `must be an ${type} address`)];
-  return [...errors, ...validateEndpointIp(address, at)];
+  return [...errors, ...validateEndpointIp(address, at, rules)];
 }

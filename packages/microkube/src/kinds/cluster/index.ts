@@ -1,5 +1,5 @@
 import type { KindDefinition } from "../kind.ts";
-import type { CompleteMeans } from "../kind-means.ts";
+import { type CompleteMeans, endpointRules } from "../kind-means.ts";
 import { admissionPolicyKinds } from "./admission-policies.ts";
 import { mutatingWebhookConfiguration, validatingWebhookConfiguration } from "./admission-webhooks.ts";
 import { apiService } from "./api-service.ts";
@@ -22,7 +22,7 @@ export function clusterKinds(means: CompleteMeans): KindDefinition[] {
     validatingWebhookConfiguration,
     apiService,
     certificateSigningRequest,
-    endpointSlice,
+    endpointSlice(endpointRules(means)),
     flowSchema,
     priorityLevelConfiguration,
     networkPolicy,

@@ -1,5 +1,5 @@
 import type { KindDefinition } from "../kind.ts";
-import type { CompleteMeans } from "../kind-means.ts";
+import { type CompleteMeans, endpointRules } from "../kind-means.ts";
 import { pod } from "../pod/pod.ts";
 import { service } from "../service/service.ts";
 import { binding } from "./binding.ts";
@@ -23,7 +23,7 @@ export function coreKinds(means: CompleteMeans): KindDefinition[] {
     binding,
     componentStatus,
     configMap,
-    endpoints,
+    endpoints(endpointRules(means)),
     event,
     newEvent,
     limitRange,

@@ -64,4 +64,5 @@ test("what is wrong with addresses is told in Kubernetes' words", () => {
     "may not be in the loopback range (127.0.0.0/8, ::1/128)",
   ]);
   assert.deepEqual(text(validateEndpointIp("10.0.0.1", "ip")), []);
+  assert.deepEqual(text(validateEndpointIp("127.88.0.1", "ip", { onLoopback: true })), []);
 });

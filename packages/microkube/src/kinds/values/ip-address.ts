@@ -119,8 +119,18 @@ export function validateCidr(text: string | undefined, path: string): FieldError
   return [invalidField(path, value, "must not have bits set beyond the prefix length")];
 }
 
+/** What holds for endpoints of a cluster. */
+export interface EndpointRules {
+  /** Whether its pods and Services are all on loopback, as those of a machine without privileges are. */
+  readonly onLoopback: boolean;
+}
+
 /** An address that endpoints can have: not the node's own, none that means many. */
-export function validateEndpointIp(text: string, path: string): FieldError[] {
+export function validateEndpointIp(
+  text: string,
+  path: string,
+  { onLoopback }: EndpointRules = { onLoopback: false },
+): FieldError[] {
   const address = parseIp(text);
   if (address === undefined) return [invalidField(path, text, "must be a valid IP address")];
   const within = (cidr: string) => {
@@ -129,7 +139,7 @@ export function validateEndpointIp(text: string, path: string): FieldError[] {
   };
   const errors: FieldError[] = [];
   if (address.value === 0n) errors.push(invalidField(path, text, `may not be unspecified (${formatIp(address)})`));
-  if (within("127.0.0.0/8") || within("::1/128")) {
+  if (!onLoopback && (within("127.0.0.0/8") || within("::1/128"))) {
     errors.push(invalidField(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
   }
   if (within("169.254.0.0/16") || within("fe80::/10")) {
