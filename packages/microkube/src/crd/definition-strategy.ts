@@ -49,6 +49,8 @@ export function validateDefinitionUpdate(object: KubeObject, old: KubeObject): F
   const errors = validateDefinition(object);
   const { spec, status } = object as Definition;
   const { spec: before, status: statusBefore } = old as Definition;
+  // Of what is missing nothing can be compared.
+  if (spec?.names === undefined || spec.versions === undefined) return errors;
   const immutable = (field: string, value: unknown, earlier: unknown) => {
     if (value !== earlier) errors.push(invalidField(field, value, "field is immutable"));
   };

@@ -78,3 +78,12 @@ test("discovery tells by a hash what version objects are kept in", async () => {
   assert.equal(await of("/api/v1", "bindings"), undefined);
   assert.equal(await of("/apis/authentication.k8s.io/v1", "tokenreviews"), undefined);
 });
+
+test("a definition without its spec is refused, and stays what it was", async () => {
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/toys.shop.example.com";
+  for (const patch of [{ spec: null }, { spec: { names: null } }, { spec: { versions: null } }]) {
+    const refused = await api.patch(path, patch);
+    assert.equal(refused.code, 422, refused.text);
+  }
+  assert.equal((await api.get(toys)).code, 200);
+});
