@@ -42,7 +42,8 @@ export function checkedResources(value: unknown): Resources {
 
 function isAmount(value: unknown): value is string | number {
   if (typeof value !== "string" && typeof value !== "number") return false;
-  if (String(value).length > 32) return false;
+  // Nobody has so much that its exponent has three digits, and reading it would take long.
+  if (String(value).length > 32 || /e[+-]?\d{3}/i.test(String(value))) return false;
   try {
     return parseQuantity(value) >= 0n;
   } catch {
