@@ -105,8 +105,17 @@ export class ContractStore {
     const known = this.#contracts.get(name);
     const order = compareResourceVersions(resourceVersion, known?.metadata.resourceVersion ?? "0");
     if (known !== undefined && order !== undefined && order <= 0) return;
+    if (known === undefined && this.#isGone(contract)) return;
     this.#contracts.set(name, contract);
     this.touch(contract);
+  }
+
+  /** Whether the watch has passed it and does not show it: an answer can come after the news of the object's end. */
+  #isGone({ metadata }: Contract): boolean {
+    const { name = "", resourceVersion = "" } = metadata;
+    if (this.#cache.get({ name }) !== undefined) return false;
+    const order = compareResourceVersions(this.#cache.health.resourceVersion ?? "", resourceVersion);
+    return order !== undefined && order > 0;
   }
 
   #drop({ metadata }: Contract): void {
