@@ -54,6 +54,10 @@ test("a site with real nodes listens on its bridge, which its certificate names"
 
 test("node networks avoid those that the host has", () => {
   assert.deepEqual(freeNodeSubnets(3, ["198.18.254.1", "198.18.0.1", "10.0.0.1"], 253), [253, 255, 1]);
+  assert.deepEqual(
+    freeNodeSubnets(2, [], 7, (subnet) => subnet !== 8),
+    [7, 9],
+  );
 });
 
 test("a bed takes ranges to which the host has no way yet, and the first ones where it may", () => {
@@ -63,6 +67,10 @@ test("a bed takes ranges to which the host has no way yet, and the first ones wh
   assert.equal(freeRanges(1, routes("0000650A")), 2);
   assert.equal(freeRanges(2, routes("0000660A")), 3);
   assert.equal(freeRanges(1, routes("0000AA0A"), 70), 1);
+  assert.equal(
+    freeRanges(2, routes(), 1, (podCidr) => podCidr !== "10.102.0.0/16"),
+    3,
+  );
   const [site] = planSites(plan({ sites: 1, firstRange: freeRanges(1, routes("0000650A")) }));
   assert.equal(site?.podCidr, "10.102.0.0/16");
 });

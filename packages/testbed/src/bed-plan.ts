@@ -66,26 +66,39 @@ function nodeNetwork(bed: string, index: number, subnet: number): NodeNetwork {
   return { bridge: `fj${bed}-${index}`, cidr: `198.18.${subnet}.0/24`, address: `198.18.${subnet}.1` };
 }
 
-/** Third bytes of 198.18.0.0/16 that none of the host's addresses has, beginning at `first`. */
-export function freeNodeSubnets(count: number, hostAddresses: readonly string[], first: number): number[] {
+/** Third bytes of 198.18.0.0/16 that none of the host's addresses has, and that can be taken, beginning at `first`. */
+export function freeNodeSubnets(
+  count: number,
+  hostAddresses: readonly string[],
+  first: number,
+  take: (subnet: number) => boolean = () => true,
+): number[] {
   const taken = new Set(
     hostAddresses.filter((address) => address.startsWith("198.18.")).map((address) => Number(address.split(".")[2])),
   );
-  return Array.from({ length: 256 }, (_, i) => (first + i) % 256)
-    .filter((subnet) => !taken.has(subnet))
-    .slice(0, count);
+  const found: number[] = [];
+  for (let i = 0; i < 256 && found.length < count; i++) {
+    const subnet = (first + i) % 256;
+    if (!taken.has(subnet) && take(subnet)) found.push(subnet);
+  }
+  return found;
 }
 
 /**
  * The number of the first ranges in a row, from `first` on, to whose pods the host has no way yet by the text of
- * /proc/net/route. Beds with real nodes that run side by side would else be led to each other's pods.
+ * /proc/net/route, and that can be taken. Beds with real nodes that run side by side would else be led to each other's pods.
  */
-export function freeRanges(count: number, routes: string, first = 1): number {
+export function freeRanges(
+  count: number,
+  routes: string,
+  first = 1,
+  take: (podCidr: string) => boolean = () => true,
+): number {
   const taken = new Set(routes.split("\n").map((line) => line.split("\t")[1]));
-  const isFree = (number: number) =>
-    Array.from({ length: count }, (_, i) => siteRanges(i + 1, false, number)).every(
-      ({ podCidr }) => !taken.has(routeTable(podCidr)),
-    );
+  const isFree = (number: number) => {
+    const ranges = Array.from({ length: count }, (_, i) => siteRanges(i + 1, false, number).podCidr);
+    return ranges.every((podCidr) => !taken.has(routeTable(podCidr))) && ranges.every(take);
+  };
   return Array.from({ length: maxSites }, (_, i) => ((first - 1 + i) % maxSites) + 1).find(isFree) ?? first;
 }
 

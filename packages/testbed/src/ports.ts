@@ -1,17 +1,19 @@
 import { createServer } from "node:net";
 import type { Random } from "@fjord/base";
+import { Claims } from "./claims.ts";
 import { NoFreePortError } from "./errors.ts";
 
 // Below the range from which Linux takes the ports of outgoing connections: those come and go between look and use.
 const low = 20_000;
 const high = 32_767;
 
-/** Distinct ports on which nothing listens now, chosen at random so that two beds starting at once seldom meet. */
+/** Distinct ports on which nothing listens now, and that nobody else has chosen who will listen there soon. */
 export async function freePorts(count: number, address: string, random: Random): Promise<number[]> {
   const ports = new Set<number>();
+  const claims = new Claims();
   for (let tries = 0; ports.size < count && tries < 200 + count * 4; tries++) {
     const port = low + Math.floor(random() * (high - low + 1));
-    if (!ports.has(port) && (await isFree(port, address))) ports.add(port);
+    if (!ports.has(port) && (await isFree(port, address)) && claims.take(`port-${port}`)) ports.add(port);
   }
   if (ports.size < count) throw new NoFreePortError({ address, low, high });
   return [...ports];

@@ -6,6 +6,7 @@ import { Bed } from "./bed.ts";
 import { freeNodeSubnets, freeRanges, planSites, portsPerSite } from "./bed-plan.ts";
 import type { Binaries } from "./binaries/find.ts";
 import { DEFAULT_MINOR, type Substrate } from "./binaries/versions.ts";
+import { Claims } from "./claims.ts";
 import { BedRemovedError, DirectoryInUseError, SiteCountError } from "./errors.ts";
 import { bedEnvironment, reapLeftovers, removeBed } from "./leftovers.ts";
 import type { ManagedProcess } from "./managed-process.ts";
@@ -193,16 +194,21 @@ async function layOut(id: string, directory: string, options: BedOptions, random
     kubernetes: [options.kubernetes ?? DEFAULT_MINOR].flat(),
     components: options.components ?? "all",
     ports: await freePorts(sites * portsPerSite, "127.0.0.1", random),
-    nodeSubnets: options.nodes ? freeNodeSubnets(sites, hostAddresses, Math.floor(random() * 256)) : [],
-    ...(options.nodes && { firstRange: await firstRange(sites, hostAddresses, random) }),
+    nodeSubnets: options.nodes ? nodeSubnets(sites, hostAddresses, random) : [],
+    ...(options.nodes && { firstRange: await firstRange(sites) }),
   });
 }
 
-/** Where another bed has a bridge and may not have its ways to pods yet, chance keeps the two apart. */
-async function firstRange(sites: number, hostAddresses: readonly string[], random: Random): Promise<number> {
-  const alone = !hostAddresses.some((address) => address.startsWith("198.18."));
+function nodeSubnets(sites: number, hostAddresses: readonly string[], random: Random): number[] {
+  const claims = new Claims();
+  const first = Math.floor(random() * 256);
+  return freeNodeSubnets(sites, hostAddresses, first, (subnet) => claims.take(`subnet-${subnet}`));
+}
+
+async function firstRange(sites: number): Promise<number> {
+  const claims = new Claims();
   const routes = await readFile("/proc/net/route", "utf8");
-  return freeRanges(sites, routes, alone ? 1 : 1 + Math.floor(random() * maxSites));
+  return freeRanges(sites, routes, 1, (podCidr) => claims.take(`pods-${podCidr.replace("/", "-")}`));
 }
 
 async function claimDirectory(directory: string): Promise<void> {

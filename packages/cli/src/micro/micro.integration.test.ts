@@ -55,8 +55,8 @@ test("a site on a machine without Kubernetes: it runs pods, is started again, an
     } as Pod),
   );
   await eventually(async () => (await client.get(Pod, name)).status?.phase === "Running");
-  const [before] = sleepers();
-  assert.ok(before !== undefined, "the pod is a process");
+  // Running says that it was started: a moment later it is what its command says.
+  const before = await eventually(() => sleepers()[0]);
   await assert.rejects(fjord("micro", "reset", `--state-dir=${directory}`), /another process uses the node/);
 
   await stop();
@@ -104,11 +104,12 @@ function fjord(...args: string[]): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)(process.execPath, [cli, ...args]);
 }
 
-async function eventually(isSo: () => Promise<unknown>): Promise<void> {
+async function eventually<T>(isSo: () => T | Promise<T>): Promise<NonNullable<T>> {
   const end = performance.now() + SOON_MS;
   for (let last: unknown; ; await pause(100)) {
     try {
-      if (await isSo()) return;
+      const answer = await isSo();
+      if (answer) return answer;
     } catch (error) {
       last = error;
     }

@@ -163,9 +163,10 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
   async function established(client: KubeClient): Promise<void> {
     for (let i = 0; i < 100; i++) {
       const { body } = await send(client, "GET", `${CRDS}/widgets.example.com`);
-      const { conditions = [] } = (body as { status: { conditions?: { type: string; status: string }[] } }).status;
+      // A real server first writes null there.
+      const conditions = (body as { status: { conditions?: { type: string; status: string }[] } }).status.conditions;
       const served = await send(client, "GET", WIDGETS);
-      if (served.code === 200 && conditions.some(({ type, status }) => type === "Established" && status === "True"))
+      if (served.code === 200 && conditions?.some(({ type, status }) => type === "Established" && status === "True"))
         return;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }

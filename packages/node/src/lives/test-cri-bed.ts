@@ -170,7 +170,7 @@ export class CriBed implements LifeBed {
   crash(uid: string): void {
     const { containers } = this.running(uid);
     for (const group of this.#groups(uid).filter((each) => containers.includes(lastName(each)))) {
-      for (const pid of processesOf(group)) process.kill(pid, "SIGKILL");
+      for (const pid of processesOf(group)) killHard(pid);
     }
   }
 
@@ -209,6 +209,15 @@ function hasProcesses(group: string): boolean {
 function processesOf(group: string): number[] {
   const lines = (readText(join(group, "cgroup.procs")) ?? "").split("\n");
   return lines.map(Number).filter((pid) => pid > 0);
+}
+
+function killHard(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    // It may end by itself before it is told to.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 function lastName(path: string): string {
