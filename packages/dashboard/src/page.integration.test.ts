@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, createServer as createListener } from "node:net";
+import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import * as t from "@fjord/agent/page-testing";
 import { Contract, Offloading, Peering, Site, VirtualNode } from "@fjord/api";
 import { type Kind, type KubeObject, silentLogger, systemClock } from "@fjord/base";
 import { CoreEvent, clusterConfig, Deployment, KubeClient, Node, Pod } from "@fjord/kube";
-import { browserSkip } from "@fjord/testbed/testing";
+import { browserSkip, freePort } from "@fjord/testbed/testing";
 import { ensurePage } from "./build.ts";
 import { LAPTOP, PHONE, TestBrowser } from "./test-browser.ts";
 
@@ -286,12 +285,3 @@ describe("the page in a browser", { skip, timeout: 300_000 }, () => {
 
   it("nothing came from elsewhere, and no script failed", () => browser.assertQuiet());
 });
-
-async function freePort(): Promise<number> {
-  const server = createListener().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}

@@ -19,6 +19,12 @@ export async function freePorts(count: number, address: string, random: Random):
   return [...ports];
 }
 
+/** A port for something that a test is about to start. */
+export async function freePort(): Promise<number> {
+  const [port = 0] = await freePorts(1, "127.0.0.1", Math.random);
+  return port;
+}
+
 function isFree(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -27,6 +27,7 @@ export {
   testBrowser,
   testNodes,
 } from "./nodes/testing.ts";
+export { freePort } from "./ports.ts";
 
 /**
  * For node:test's `skip`: false where real Kubernetes can run, else why not and which command changes that. With

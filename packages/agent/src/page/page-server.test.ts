@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request as open } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { Contract, Site } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
 import { clusterConfig, KubeClient, Node, Pod } from "@fjord/kube";
+import { freePort } from "@fjord/testbed/testing";
 import { LOGIN_SIGNER, loginName } from "./login-code.ts";
 import type { Snapshot } from "./model/index.ts";
 import { contract, HARBOR, node, site, WAVE, webPod } from "./model/test-world.ts";
@@ -310,13 +310,4 @@ async function* eventsIn(answer: IncomingMessage): AsyncGenerator<{ event: strin
       if (event !== "") yield { event, data };
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

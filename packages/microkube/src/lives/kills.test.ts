@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { seededRandom } from "@fjord/base";
 import { buildProgram } from "@fjord/testbed/bench";
+import { freePort } from "@fjord/testbed/testing";
 import { TestProgram } from "./test-program.ts";
 import { TestWatcher } from "./test-watcher.ts";
 import { type Known, SPACE, TestWriter } from "./test-writer.ts";
@@ -184,15 +184,4 @@ async function until(holds: () => boolean | Promise<boolean>, what: string): Pro
     assert(Date.now() < end, `in a minute it is not so that ${what}`);
     await pause(100);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }

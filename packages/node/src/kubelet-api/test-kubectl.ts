@@ -12,7 +12,7 @@ import { after, before, describe, it } from "node:test";
 import { silentLogger } from "@fjord/base";
 import { KubeClient, Node, Pod } from "@fjord/kube";
 import { Authority, findBinaries, type KubernetesMinor, siteFiles } from "@fjord/testbed";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { freePort, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { formatRecord } from "../logs/index.ts";
 import { Guard } from "./guard.ts";
 import { KubeletServer } from "./kubelet-server.ts";
@@ -303,13 +303,4 @@ export function testKubectl({ minor, declares }: Scene): void {
       assert.equal(JSON.parse(await get("/pods")).items[0].metadata.name, "web");
     });
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,13 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@fjord/base";
 import { clusterConfig, type KubeClient, kubeconfigOf } from "@fjord/kube";
 import { Authority, type ManagedProcess, type Site, siteFiles } from "@fjord/testbed";
-import { startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { freePort, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { openCgroups } from "../runtimes/process/cgroups.ts";
 import { ProcessRuntime } from "../runtimes/process/index.ts";
 import { scanProcesses, sendSignal } from "../runtimes/process/process-table.ts";
@@ -59,7 +58,7 @@ export class ProcessBed implements LifeBed {
       "node-name": "edge",
       "node-ip": "127.0.0.1",
       address: "127.0.0.1",
-      port: await freePort(),
+      port: String(await freePort()),
       "state-dir": join(directory, "state"),
       runtime: options.runtime ?? "process",
       "cgroup-root": cgroupRoot(directory),
@@ -213,12 +212,4 @@ function simulatedPods(stateDirectory: string): string[] {
   if (!existsSync(file)) return [];
   const sandboxes = JSON.parse(readFileSync(file, "utf8")) as { pod: { uid: string } }[];
   return sandboxes.map(({ pod }) => pod.uid);
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return String(typeof address === "object" ? address?.port : 0);
 }

@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { sleep, systemClock } from "@fjord/base";
 import { KubeClient, Namespace, Node, Pod } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { freePort, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 
 describe("a node that runs short", { skip: kubernetesSkip() }, () => {
   const clock = systemClock;
@@ -59,15 +58,6 @@ describe("a node that runs short", { skip: kubernetesSkip() }, () => {
       if (result) return result;
       assert.ok(clock.now() < end, `not within 40 s: ${what} (${last})\n${log}`);
     }
-  }
-
-  async function freePort(): Promise<number> {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    server.close();
-    await once(server, "close");
-    return typeof address === "object" && address !== null ? address.port : 0;
   }
 
   /** The node as an operator starts it. */
