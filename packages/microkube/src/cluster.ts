@@ -18,6 +18,8 @@ export interface CallOptions {
   readonly dryRun?: boolean;
   readonly fieldManager?: string;
   readonly subresource?: string;
+  /** The real server writes it down without saying who did: a binding. @default false */
+  readonly ownsNothing?: boolean;
 }
 
 export interface DeleteCallOptions extends CallOptions {

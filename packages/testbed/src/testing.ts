@@ -17,9 +17,11 @@ import { type BedOptions, startBed } from "./start-bed.ts";
 export type { KubernetesMinor } from "./binaries/versions.ts";
 export { KUBECTL_VERSIONS, type KubectlVersion, kubectlProgram } from "./kubectl-program.ts";
 export { type MetricsServerOptions, startMetricsServer } from "./nodes/metrics-server.ts";
+export { type ProcessNodeOptions, startProcessNode } from "./nodes/process-node.ts";
 export {
   browserSkip,
   conformanceSkip,
+  helmSkip,
   metricsServerSkip,
   oldKubectlSkip,
   realNodesSkip,

@@ -1,6 +1,7 @@
 import { type CertificateRequest, type KeyUsageBit, x509Ids } from "@fjord/base";
 import type { CertificateSigningRequest } from "@fjord/kube";
 import type { Authority } from "./authority.ts";
+import { certificateSubject } from "./subject-name.ts";
 
 /** The signers that a cluster has of its own. */
 export const KUBE_SIGNERS = [
@@ -110,7 +111,7 @@ export function signRequest(
   const lifetime = Math.min(asked, YEAR_MS);
   const from = now - BACKDATE_MS;
   return authority.issue({
-    subject: request.subject.raw,
+    subject: certificateSubject(request.subject.raw),
     publicKey: request.publicKey,
     ...(request.alternativeNames && { names: request.alternativeNames }),
     keyUsages: [...new Set(usages.map((usage) => keyUsages[usage]).filter((usage) => usage !== undefined))],

@@ -12,7 +12,7 @@ import { compileRules } from "./cel-rules.ts";
 import { compactSchema } from "./compact-schema.ts";
 import { byPriority, type Definition, type DefinitionVersion } from "./definition.ts";
 import { prune } from "./prune.ts";
-import { scaleView } from "./scale-view.ts";
+import { scaleProblems, scaleView } from "./scale-view.ts";
 import { validateValue } from "./validate-value.ts";
 
 export interface CustomTypeMeans {
@@ -78,11 +78,12 @@ const notChecked = invalidField(
 function customStrategy(version: DefinitionVersion, namespaced: boolean, compact: Schema): Strategy {
   const schema = version.schema?.openAPIV3Schema;
   const rules = schema && compileRules(schema, compact);
-  const hasStatus = version.subresources?.status !== undefined;
+  const { status, scale } = version.subresources ?? {};
+  const hasStatus = status !== undefined;
   const content = (object: KubeObject, old: KubeObject | undefined): FieldError[] => {
     if (schema === undefined) return [];
     const value = contentOf(object);
-    const errors = validateValue(value, schema, "");
+    const errors = [...validateValue(value, schema, ""), ...(scale ? scaleProblems(scale, object) : [])];
     if (rules === undefined) return errors;
     // Rules may count on types only where these are right.
     if (errors.some(({ type }) => blocking.has(type))) return [...errors, notChecked];

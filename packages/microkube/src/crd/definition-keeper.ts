@@ -80,13 +80,6 @@ export class DefinitionKeeper {
     if (definition === undefined) return;
     if (definition.metadata.deletionTimestamp !== undefined) return await this.#clean(definition);
     const status = nextStatus(definition, this.#conflicts(definition), this.#now());
-    const finalizers = definition.metadata.finalizers ?? [];
-    if (!finalizers.includes(CLEANUP_FINALIZER)) {
-      await cluster.modify(this.#type, "", name, (object) => ({
-        ...object,
-        metadata: { ...object.metadata, finalizers: [...(object.metadata.finalizers ?? []), CLEANUP_FINALIZER] },
-      }));
-    }
     if (JSON.stringify(status) === JSON.stringify(definition.status)) return;
     const change = (object: KubeObject) => ({ ...object, status }) as KubeObject;
     await cluster.modify(this.#type, "", name, change, { subresource: "status" });

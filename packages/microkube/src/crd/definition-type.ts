@@ -2,7 +2,7 @@ import type { KubeObject } from "@fjord/base";
 import { validateObjectMeta, validateObjectMetaUpdate } from "../kinds/object-meta.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import { sameMeaning } from "../kinds/values/equality.ts";
-import type { Definition } from "./definition.ts";
+import { CLEANUP_FINALIZER, type Definition } from "./definition.ts";
 import { defaultDefinition, validateDefinition, validateDefinitionUpdate } from "./definition-strategy.ts";
 
 /** CustomResourceDefinitions themselves, with their rules. */
@@ -13,6 +13,7 @@ export function definitionType(type: ResourceType): ResourceType {
     strategy: {
       hasStatus: true,
       unconditionalUpdate: false,
+      deletionFinalizers: [CLEANUP_FINALIZER],
       default: defaultDefinition,
       prepareCreate(object) {
         const definition = object as Definition;

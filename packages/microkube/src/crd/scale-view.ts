@@ -2,6 +2,7 @@ import type { KubeObject } from "@fjord/base";
 import { jsonPathValues } from "@fjord/kube";
 import { type FieldError, invalidField } from "../field-error.ts";
 import type { Subresource } from "../kinds/resource-type.ts";
+import { scaleColumns } from "../kinds/workloads/scale.ts";
 import type { DefinitionVersion } from "./definition.ts";
 
 type Paths = NonNullable<NonNullable<DefinitionVersion["subresources"]>["scale"]>;
@@ -14,6 +15,7 @@ export function scaleView({ specReplicasPath, statusReplicasPath, labelSelectorP
     type: "view",
     verbs: ["get", "patch", "update"],
     kind: { group: "autoscaling", version: "v1", kind: "Scale" },
+    columns: scaleColumns,
     read: (object) => {
       const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
       const selector = read(labelSelectorPath, object);
@@ -30,13 +32,34 @@ export function scaleView({ specReplicasPath, statusReplicasPath, labelSelectorP
       const { replicas = 0 } = (sent as { spec?: { replicas?: number } }).spec ?? {};
       put(object as unknown as Record<string, unknown>, specReplicasPath.split(".").slice(1), replicas);
     },
-    validate: (object): FieldError[] => {
-      const replicas = read(specReplicasPath, object);
-      return typeof replicas === "number" && replicas < 0
-        ? [invalidField("spec.replicas", replicas, "should be a non-negative integer")]
-        : [];
-    },
   };
+}
+
+const LARGEST = 2 ** 31 - 1;
+
+/** Whether what a definition's paths name can be scaled by. */
+export function scaleProblems({ specReplicasPath, statusReplicasPath }: Paths, object: KubeObject): FieldError[] {
+  return [specReplicasPath, statusReplicasPath].flatMap((path) => {
+    const [value] = jsonPathValues(path)(object);
+    if (value === undefined) return [];
+    if (typeof value !== "number" || !Number.isInteger(value)) {
+      const why = `${path} accessor error: ${goText(value)} is of the type ${goType(value)}, expected int64`;
+      return [invalidField(path, 0, why)];
+    }
+    if (value < 0) return [invalidField(path, value, "should be a non-negative integer")];
+    return value > LARGEST ? [invalidField(path, value, `should be less than or equal to ${LARGEST}`)] : [];
+  });
+}
+
+function goText(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function goType(value: unknown): string {
+  if (typeof value === "number") return "float64";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "string") return "string";
+  return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
 }
 
 function put(object: Record<string, unknown>, [first = "", ...rest]: string[], value: unknown): void {

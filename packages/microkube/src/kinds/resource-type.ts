@@ -101,6 +101,8 @@ export interface Strategy {
   afterDelete?(object: KubeObject, cluster: Cluster): Promise<void>;
   /** What keeps an object that is being deleted beyond `metadata.finalizers`: a Namespace has some in its spec. */
   finalizers?(object: KubeObject): readonly string[];
+  /** Who has to agree to each deletion, though nobody has said so before: a definition's resources go first. */
+  readonly deletionFinalizers?: readonly string[];
   /** What a deletion changes of an object that has to wait for finalizers: a Namespace is Terminating then. */
   prepareDelete?(object: KubeObject): void;
 }
@@ -121,6 +123,8 @@ export type Subresource =
       readonly verbs: readonly string[];
       /** The kind of what is sent and answered, where it is not the object's own: Scale. */
       readonly kind?: { group: string; version: string; kind: string };
+      /** Of its own kind's tables. */
+      readonly columns?: readonly Column[];
       /** Only for views of another kind. */
       read?(object: KubeObject): KubeObject;
       /** Takes over into `object` (a copy of the current one) what this view may change of `sent`. */

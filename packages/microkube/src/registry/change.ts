@@ -70,12 +70,11 @@ async function attempt(
   await mutate(means.plugins, request);
   uniteOwners(operation, object, true);
   await prepare(means, operation, object, old, view);
-  const errors =
-    (view?.validate === undefined
-      ? view === undefined || isOtherKind
-        ? type.strategy.validateUpdate?.(object, old)
-        : undefined
-      : view.validate(object, old)) ?? [];
+  const errors = view?.validate?.(object, old) ?? [];
+  // What comes by a view of another kind still has to be right as a whole.
+  if (errors.length === 0 && (view === undefined || isOtherKind)) {
+    errors.push(...(type.strategy.validateUpdate?.(object, old) ?? []));
+  }
   if (errors.length > 0) throw invalid(type, name, errors);
   if (view === undefined) for (const text of type.strategy.warnings?.(object, old) ?? []) operation.warn(text);
   const giveBack = subresource === "" ? type.strategy.reserve?.(object, old, contextOf(means, operation)) : undefined;

@@ -139,7 +139,8 @@ const negativeIsOne = (seconds: number) => (seconds < 0 ? 1 : seconds);
 
 /** Who has yet to agree, the garbage collector included where it has something to do. */
 function finalizersAfter({ strategy }: ResourceType, { metadata }: KubeObject, options: DeleteOptions): string[] {
-  const before = metadata.finalizers ?? [];
+  const own = metadata.deletionTimestamp === undefined ? (strategy.deletionFinalizers ?? []) : [];
+  const before = [...new Set([...(metadata.finalizers ?? []), ...own])];
   const rest = before.filter((one) => one !== ORPHAN && one !== FOREGROUND);
   const { orphanDependents, propagationPolicy } = options;
   if (orphanDependents !== undefined) return orphanDependents ? [...rest, ORPHAN] : rest;

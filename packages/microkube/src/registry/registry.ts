@@ -124,6 +124,7 @@ export class Registry implements Cluster, RegistryMeans {
       const { object } = await this.changeObject(operationOf(type, namespace, options), {
         name,
         createsIfMissing: false,
+        managed: options.ownsNothing ?? false,
         next(old) {
           const next = change(old as KubeObject);
           if (next === undefined) throw new Unchanged();

@@ -131,7 +131,9 @@ export class ApiServer {
     const { health, metrics, discovery, address } = this.#options;
     const { method } = exchange;
     if (method !== "GET" && method !== "HEAD") throw pathNotFound();
-    if (path === "/version" || path === "/version/") return exchange.sendObject(200, versionInfo());
+    if (path === "/version" || path === "/version/") {
+      return exchange.send(200, "application/json", JSON.stringify(versionInfo(), undefined, 2));
+    }
     if (path === "/metrics") return exchange.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics.text());
     const state = health.answer(path, exchange.query);
     if (state !== undefined) return exchange.send(state.code, "text/plain; charset=utf-8", state.text);

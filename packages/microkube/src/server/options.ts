@@ -121,18 +121,17 @@ function fromQuery(query: URLSearchParams): SentDeleteOptions {
   const policy = query.get("propagationPolicy");
   const dryRun = query.getAll("dryRun").filter((one) => one !== "");
   return {
-    ...(grace !== null && grace !== "" && { gracePeriodSeconds: whole("gracePeriodSeconds", grace) }),
+    ...(grace !== null && grace !== "" && { gracePeriodSeconds: whole(grace) }),
     ...(orphan !== null && { orphanDependents: readBoolean("orphanDependents", orphan) }),
     ...(policy !== null && { propagationPolicy: policy }),
     ...(dryRun.length > 0 && { dryRun }),
   };
 }
 
-export function whole(name: string, text: string): number {
+/** A number of the query; the real server does not say which one is wrong. */
+export function whole(text: string): number {
   if (/^-?\d{1,18}$/.test(text)) return Number(text);
-  throw badRequest(
-    `Invalid value: ${JSON.stringify(text)}: ${name}: strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
-  );
+  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
 
 function readDeleteOptions(body: unknown): SentDeleteOptions {

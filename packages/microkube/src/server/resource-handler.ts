@@ -98,7 +98,7 @@ export class ResourceHandler {
     const shapes = type.act !== undefined || sub?.type === "action" ? [] : SHAPES;
     const form = answerForm(exchange.request.headers.accept, shapes);
     const included = includedObject(exchange.query);
-    const rendering = renderingOf(this.#registry, type, target.version, form, included);
+    const rendering = renderingOf(this.#registry, shownType(type, sub), target.version, form, included);
     const request: Request = { exchange, target, type, caller, form, rendering };
     if (sub?.type === "action") return this.#act(request, sub);
     switch (target.verb) {
@@ -148,7 +148,7 @@ export class ResourceHandler {
     const stored = this.#registry.require(type, namespace, name);
     if (sub?.type === "view" && sub.read !== undefined) {
       const object = sub.read(await shown(this.#registry, type, version, stored));
-      return exchange.sendObject(200, object, form);
+      return exchange.sendJson(200, await viewText(object, form, rendering), form);
     }
     const text = rendering.text(stored);
     return exchange.sendJson(200, typeof text === "string" ? text : await text, form);
@@ -162,7 +162,7 @@ export class ResourceHandler {
       type,
       namespace: target.namespace,
       selection: this.#selection(type, query),
-      limit: Math.max(0, whole("limit", query.get("limit") || "0")),
+      limit: Math.max(0, whole(query.get("limit") || "0")),
       continueToken: query.get("continue") ?? "",
       resourceVersion: query.get("resourceVersion") ?? "",
       resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
@@ -185,7 +185,7 @@ export class ResourceHandler {
     const { query } = exchange;
     checkListParameters(query, true);
     const text = query.get("resourceVersion") ?? "";
-    const timeout = whole("timeoutSeconds", query.get("timeoutSeconds") || "0");
+    const timeout = whole(query.get("timeoutSeconds") || "0");
     const selectors = this.#selection(type, query, target.name);
     const { clock, random, logger } = this.#registry;
     const stream = new WatchStream(
@@ -304,7 +304,7 @@ export class ResourceHandler {
       type,
       namespace: target.namespace,
       selection: this.#selection(type, query),
-      limit: Math.max(0, whole("limit", query.get("limit") || "0")),
+      limit: Math.max(0, whole(query.get("limit") || "0")),
       continueToken: query.get("continue") ?? "",
     });
     await Promise.all(
@@ -356,7 +356,7 @@ export class ResourceHandler {
   ): Promise<void> {
     if (sub?.type === "view" && sub.read !== undefined) {
       const own = stored === undefined ? object : await shown(this.#registry, type, target.version, stored);
-      return exchange.sendObject(code, sub.read(own), form);
+      return exchange.sendJson(code, await viewText(sub.read(own), form, rendering), form);
     }
     const text = stored === undefined ? rendering.textOf(object) : rendering.text(stored);
     return exchange.sendJson(code, typeof text === "string" ? text : await text, form);
@@ -426,6 +426,17 @@ export class ResourceHandler {
     };
     return selectionOf(type, selectors, (stored) => this.#registry.read(type, stored));
   }
+}
+
+/** Tables of a view of another kind are that kind's. */
+function shownType(type: ResourceType, sub: Subresource | undefined): ResourceType {
+  if (sub?.type !== "view" || sub.read === undefined) return type;
+  const { columns: _, rowConditions: __, ...rest } = type;
+  return { ...rest, ...(sub.columns && { columns: sub.columns }) };
+}
+
+function viewText(object: KubeObject, form: AnswerForm, rendering: Rendering): string | Promise<string> {
+  return form.as === undefined ? JSON.stringify(object) : rendering.textOf(object);
 }
 
 function namesVersion(patch: unknown): boolean {

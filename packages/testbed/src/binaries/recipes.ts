@@ -3,6 +3,7 @@ import {
   COREDNS,
   DEFAULT_MINOR,
   ETCD,
+  HELM,
   KUBERNETES,
   type KubernetesMinor,
   KWOK,
@@ -13,9 +14,9 @@ import {
 
 /**
  * What a caller asks for: the programs of a control plane, those of real nodes, kwok for simulated ones, Kubernetes' own
- * end-to-end suite with the programs of its images, metrics-server, or a kubectl that is years old.
+ * end-to-end suite with the programs of its images, metrics-server, a kubectl that is years old, or Helm.
  */
-export type BinarySet = "control-plane" | "nodes" | "kwok" | "conformance" | "metrics-server" | "old-kubectl";
+export type BinarySet = "control-plane" | "nodes" | "kwok" | "conformance" | "metrics-server" | "old-kubectl" | "helm";
 
 export type ComponentName =
   | "etcd"
@@ -33,7 +34,8 @@ export type ComponentName =
   | "agnhost"
   | "nonewprivs"
   | "metrics-server"
-  | "old-kubectl";
+  | "old-kubectl"
+  | "helm";
 
 /** One file that a recipe yields: a program compiled from `package`, or YAML documents of the module joined into one file. */
 export interface Component {
@@ -175,6 +177,22 @@ const oldKubectl: Recipe = {
   },
 };
 
+const helm: Recipe = {
+  name: "helm",
+  pin: HELM,
+  module: "helm.sh/helm/v3",
+  ldflags: [...STRIP, `-X helm.sh/helm/v3/internal/version.version=${HELM.version}`],
+  minutes: 3,
+  components: [
+    {
+      name: "helm",
+      set: "helm",
+      package: "helm.sh/helm/v3/cmd/helm",
+      versionArguments: ["version", "--template={{.Version}}"],
+    },
+  ],
+};
+
 const etcd: Recipe = {
   name: "etcd",
   pin: ETCD,
@@ -237,7 +255,7 @@ export interface Want {
 
 /** The recipes that together yield `sets` for each of `minors`, cheapest first. */
 export function wanted(minors: readonly KubernetesMinor[], sets: readonly BinarySet[]): Want[] {
-  const all: Want[] = [etcd, coredns, kwok, metricsServer, oldKubectl].map((recipe) => ({
+  const all: Want[] = [etcd, coredns, kwok, metricsServer, oldKubectl, helm].map((recipe) => ({
     recipe,
     components: recipe.components,
   }));
@@ -258,6 +276,7 @@ export function title({ name, pin }: Recipe): string {
     kubernetes: "Kubernetes",
     conformance: "the end-to-end suite of Kubernetes",
     coredns: "CoreDNS",
+    helm: "Helm",
     "old-kubectl": "an old kubectl,",
   };
   return `${names[name] ?? name} ${pin.version}`;

@@ -29,6 +29,9 @@ export const KUBERNETES_MINORS = Object.keys(KUBERNETES) as readonly KubernetesM
 /** The oldest kubectl that people may still use with the newest Kubernetes here: four minors older. */
 export const OLD_KUBECTL: Pin = { version: "v1.32.13", go: "1.23.0" };
 
+/** Whose charts people bring along. */
+export const HELM: Pin = { version: "v3.22.0", go: "1.26.0" };
+
 export const ETCD: Pin = { version: "v3.6.16", go: "1.26.0" };
 export const COREDNS: Pin = { version: "v1.15.0", go: "1.26.0" };
 export const KWOK: Pin = { version: "v0.8.0", go: "1.26.0" };

@@ -20,6 +20,7 @@ interface BinariesOptions {
   metricsServer: boolean;
   oldKubectl: boolean;
   browser: boolean;
+  helm: boolean;
   verify: boolean;
   output: OutputFormat;
 }
@@ -35,6 +36,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
     .option("--metrics-server", "also metrics-server, for `kubectl top`", false)
     .option("--old-kubectl", "also a kubectl four minors older than the newest", false)
     .option("--browser", "also Chromium, for tests of the page (root, Debian: installs it)", false)
+    .option("--helm", "also Helm", false)
     .option("--verify", "compare every cached file with its checksum", false)
     .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
@@ -44,6 +46,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
       if (options.conformance) sets.push("conformance");
       if (options.metricsServer) sets.push("metrics-server");
       if (options.oldKubectl) sets.push("old-kubectl");
+      if (options.helm) sets.push("helm");
       const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
       const binaries = await ensureBinaries({
         minors: options.kubernetes ?? KUBERNETES_MINORS,

@@ -45,6 +45,12 @@ export function oldKubectlSkip(): string | false {
   return setSkip("old-kubectl", "--old-kubectl");
 }
 
+/** For node:test's `skip`: false where Helm is at hand, else why not. It takes minutes to build, so nothing requires it. */
+export function helmSkip(): string | false {
+  const { missing } = findBinaries({ env: process.env, sets: ["helm"] });
+  return missing.length > 0 && "no Helm on this machine: `npm run testbed -- binaries --helm` gets it";
+}
+
 /** For node:test's `skip`: false where Kubernetes' end-to-end suite can run, else why not; required as real nodes are. */
 export function conformanceSkip(): string | false {
   return realNodesSkip() || setSkip("conformance", "--conformance");

@@ -54,9 +54,12 @@ interface Memory {
 /** Why no count could be told. */
 class Unmeasured extends Error {
   readonly reason: string;
-  constructor(reason: string, message: string) {
+  /** What was to be measured, for where several are. */
+  readonly about: string;
+  constructor(reason: string, message: string, about = "") {
     super(message);
     this.reason = reason;
+    this.about = about;
   }
 }
 
@@ -155,10 +158,7 @@ class AutoscalerController {
       reason = `Current number of replicas ${current > most ? "above Spec.MaxReplicas" : "below Spec.MinReplicas"}`;
     } else {
       const measured = await this.#measure(autoscaler, scale, current, status, conditions, signal);
-      if (measured === undefined) {
-        status.desiredReplicas = current;
-        return;
-      }
+      if (measured === undefined) return;
       memory.recommended.push({ at: now, replicas: measured.replicas });
       const { recommended, changes } = memory;
       const decision = decide(behavior, { current, wanted: measured.replicas, least, most, recommended, changes, now });
@@ -229,7 +229,7 @@ class AutoscalerController {
       this.#loop.event(autoscaler, "Warning", problem.reason, problem.message);
       const total = autoscaler.spec?.metrics?.length ?? 0;
       const invalid = `invalid metrics (${total - readings.length} invalid out of ${total})`;
-      const note = `${invalid}, first error is: ${problem.message}`;
+      const note = `${invalid}, first error is: ${problem.about}${problem.message}`;
       this.#loop.event(autoscaler, "Warning", "FailedComputeMetricsReplicas", note);
       return undefined;
     }
@@ -284,10 +284,12 @@ class AutoscalerController {
     } catch (error) {
       if (signal.aborted) throw error;
       const kind = container === undefined ? "resource" : "container resource";
-      const message = `failed to get ${resource} utilization: unable to get metrics for ${kind} ${resource}: ${reasonOf(error)}`;
+      const got = `unable to fetch metrics from resource metrics API: ${metricsProblem(error)}`;
+      const message = `failed to get ${resource} utilization: unable to get metrics for ${kind} ${resource}: ${got}`;
       throw new Unmeasured(
         container === undefined ? "FailedGetResourceMetric" : "FailedGetContainerResourceMetric",
         message,
+        `failed to get ${resource} ${kind} metric value: `,
       );
     }
   }
@@ -302,6 +304,13 @@ class AutoscalerController {
     this.#memories.set(uid, memory);
     return memory;
   }
+}
+
+/** Answers that say nothing of themselves are told with what was asked for, as Go's clients do. */
+function metricsProblem(error: unknown): string {
+  const reason = reasonOf(error);
+  const isBare = /^the server (could not find the requested resource|is currently unable to handle the request)$/;
+  return isBare.test(reason) ? `${reason} (get pods.metrics.k8s.io)` : reason;
 }
 
 class Conditions {

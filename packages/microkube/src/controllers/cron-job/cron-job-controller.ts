@@ -86,7 +86,6 @@ class CronJobController {
       }
       const message = `Saw a job that the controller did not create or forgot: ${job.metadata.name}`;
       this.#loop.event(cronJob, "Warning", "UnexpectedJob", message);
-      active.push(referenceTo(job));
     }
     for (const { status: { conditions, completionTime } = {} } of jobs) {
       const isComplete = conditions?.some(({ type, status }) => type === "Complete" && status === "True");

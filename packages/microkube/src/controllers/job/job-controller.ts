@@ -157,7 +157,7 @@ class JobController {
     const count = tally(job, pods, fresh);
     const before = setbacks(this.#setbacks.get(uid), fresh);
     const { verdict, plan } = this.#decide(job, pods, count, before, isSettled, now);
-    const { created, removed, failure } = await this.#carryOut(job, plan, signal);
+    const { created, removed, failure } = await this.#carryOut(job, plan, verdict === undefined, signal);
     const status = this.#statusOf(job, count, { created, removed }, verdict, now);
     await this.#track({ ...job, status }, job, pods, fresh, verdict, signal);
     if (before === undefined) this.#setbacks.delete(uid);
@@ -203,6 +203,7 @@ class JobController {
   async #carryOut(
     job: Job,
     plan: JobPlan,
+    goesOn: boolean,
     signal: AbortSignal,
   ): Promise<{ created: number; removed: number; failure?: unknown }> {
     const { uid = "" } = job.metadata;
@@ -213,6 +214,8 @@ class JobController {
       if ((await this.#control.create(job, forgeJobPod(job, index, failures), signal)) !== undefined) created++;
     });
     for (let i = created; i < plan.create.length; i++) this.#expectations.creationObserved(uid);
+    // Pods that are not wanted while the Job goes on have not failed: nobody counts them.
+    if (goesOn) await Promise.all(plan.delete.map((pod) => this.#removeFinalizer(pod, signal)));
     const removed = await this.#remove(job, plan.delete, signal);
     return { created, removed: removed.count, failure: error ?? removed.failure };
   }

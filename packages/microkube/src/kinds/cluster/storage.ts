@@ -164,8 +164,9 @@ function validateCsiNode({ spec }: DraftObject<ICSINode>): FieldError[] {
 const csiDriver = defineResource<ICSIDriver>({
   group,
   kind: "CSIDriver",
-  default({ spec }) {
-    if (spec === undefined) return;
+  default(object) {
+    object.spec ??= {};
+    const { spec } = object;
     spec.attachRequired ??= true;
     spec.podInfoOnMount ??= false;
     spec.storageCapacity ??= false;

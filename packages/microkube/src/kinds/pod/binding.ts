@@ -42,7 +42,7 @@ export async function bindPod(request: WriteContext, name: string, body: KubeObj
       setCondition(pod, { type: "PodScheduled", status: "True" }, cluster.clock.now());
       return pod as KubeObject;
     },
-    { subresource: "bind", caller, dryRun, fieldManager: "kube-scheduler" },
+    { subresource: "bind", caller, dryRun, ownsNothing: true },
   );
   if (bound === undefined) throw notFound(type, name);
   return success;

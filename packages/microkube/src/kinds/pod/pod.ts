@@ -26,7 +26,7 @@ export const pod = defineResource<IPod>({
   // A node is given once, and is no change of what was asked for.
   generation: (object, old) => !sameMeaning({ ...object.spec, nodeName: "" }, { ...old.spec, nodeName: "" }),
   default(object) {
-    if (object.spec === undefined) return;
+    object.spec ??= { containers: [] };
     defaultPodSpec(object.spec);
     defaultPod(object.spec);
   },

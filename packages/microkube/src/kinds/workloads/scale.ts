@@ -2,7 +2,8 @@ import type { KubeObject } from "@fjord/base";
 import type { FieldError } from "../../field-error.ts";
 import { invalidField } from "../../field-error.ts";
 import { invalid } from "../../status-error.ts";
-import type { Subresource } from "../resource-type.ts";
+import type { Column, Subresource } from "../resource-type.ts";
+import { since } from "../values/duration.ts";
 import { negativeText } from "../values/number.ts";
 
 interface Scaled extends KubeObject {
@@ -10,12 +11,28 @@ interface Scaled extends KubeObject {
   status?: { replicas?: number };
 }
 
+const column = (name: string, type: Column["type"], value: Column["value"]): Column => ({
+  name,
+  type,
+  priority: 0,
+  value,
+});
+
+/** Of tables of Scales, whatever is scaled. */
+export const scaleColumns: readonly Column[] = [
+  { ...column("Name", "string", ({ metadata }) => metadata.name ?? ""), format: "name" },
+  column("Desired", "integer", (object) => (object as Scaled).spec?.replicas ?? 0),
+  column("Available", "integer", (object) => (object as Scaled).status?.replicas ?? 0),
+  column("Age", "string", ({ metadata }, now) => since(metadata.creationTimestamp, now)),
+];
+
 /** `/scale` of a workload: one number to read and to write, whatever the kind. */
 export function scaleView(selectorOf: (object: KubeObject) => string): Subresource {
   return {
     type: "view",
     verbs: ["get", "patch", "update"],
     kind: { group: "autoscaling", version: "v1", kind: "Scale" },
+    columns: scaleColumns,
     read(object) {
       const { metadata, spec, status } = object as Scaled;
       const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
