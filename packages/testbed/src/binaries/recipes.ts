@@ -10,13 +10,23 @@ import {
   METRICS_SERVER,
   OLD_KUBECTL,
   type Pin,
+  SAMPLE_APISERVER,
 } from "./versions.ts";
 
 /**
  * What a caller asks for: the programs of a control plane, those of real nodes, kwok for simulated ones, Kubernetes' own
- * end-to-end suite with the programs of its images, metrics-server, a kubectl that is years old, or Helm.
+ * end-to-end suite with the programs of its images, an API server to aggregate, which one of its images holds,
+ * metrics-server, a kubectl that is years old, or Helm.
  */
-export type BinarySet = "control-plane" | "nodes" | "kwok" | "conformance" | "metrics-server" | "old-kubectl" | "helm";
+export type BinarySet =
+  | "control-plane"
+  | "nodes"
+  | "kwok"
+  | "conformance"
+  | "sample-apiserver"
+  | "metrics-server"
+  | "old-kubectl"
+  | "helm";
 
 export type ComponentName =
   | "etcd"
@@ -33,6 +43,7 @@ export type ComponentName =
   | "ginkgo"
   | "agnhost"
   | "nonewprivs"
+  | "sample-apiserver"
   | "metrics-server"
   | "old-kubectl"
   | "helm";
@@ -141,6 +152,16 @@ const conformance: Recipe = {
     { name: "agnhost", set: "conformance", package: "k8s.io/kubernetes/test/images/agnhost" },
     { name: "nonewprivs", set: "conformance", package: "k8s.io/kubernetes/test/images/nonewprivs" },
   ],
+};
+
+/** A small API server with kinds of its own, made to be aggregated. */
+const sampleApiServer: Recipe = {
+  name: "sample-apiserver",
+  pin: SAMPLE_APISERVER,
+  module: "k8s.io/sample-apiserver",
+  ldflags: STRIP,
+  minutes: 2,
+  components: [{ name: "sample-apiserver", set: "sample-apiserver", package: "k8s.io/sample-apiserver" }],
 };
 
 const metricsServer: Recipe = {
@@ -255,7 +276,7 @@ export interface Want {
 
 /** The recipes that together yield `sets` for each of `minors`, cheapest first. */
 export function wanted(minors: readonly KubernetesMinor[], sets: readonly BinarySet[]): Want[] {
-  const all: Want[] = [etcd, coredns, kwok, metricsServer, oldKubectl, helm].map((recipe) => ({
+  const all: Want[] = [etcd, coredns, kwok, sampleApiServer, metricsServer, oldKubectl, helm].map((recipe) => ({
     recipe,
     components: recipe.components,
   }));

@@ -35,6 +35,7 @@ export const HELM: Pin = { version: "v3.22.0", go: "1.26.0" };
 export const ETCD: Pin = { version: "v3.6.16", go: "1.26.0" };
 export const COREDNS: Pin = { version: "v1.15.0", go: "1.26.0" };
 export const KWOK: Pin = { version: "v0.8.0", go: "1.26.0" };
+export const SAMPLE_APISERVER: Pin = { version: "v0.36.3", go: "1.26.0" };
 export const METRICS_SERVER: Pin = { version: "v0.9.0", go: "1.26.4" };
 
 /** From this release on, Go fetches a newer toolchain by itself when a module asks for one and GOTOOLCHAIN allows it. */

@@ -12,9 +12,9 @@ import { conformanceSets, startConformanceBed } from "./conformance-bed.ts";
 import { controlPlaneSets, startControlPlaneBed } from "./control-plane-bed.ts";
 import { type Explained, explain } from "./explanations.ts";
 import { checkPattern } from "./pattern.ts";
-import { behind, type ConformanceResult } from "./result.ts";
+import { behind, type ConformanceResult, joined } from "./result.ts";
 import { runSuite } from "./run-suite.ts";
-import { type Suite, suites } from "./suites.ts";
+import { type Suite, suiteNames, suitesOf } from "./suites.ts";
 import { type ConformanceTarget, conformanceTargets, isControlPlane, referenceOf } from "./target.ts";
 
 interface Options {
@@ -28,6 +28,9 @@ interface Options {
   logs?: string;
 }
 
+/** What Kubernetes' own passes, found out in this run, recorded, or known. */
+type Passed = ConformanceResult | Pick<ConformanceResult, "passed">;
+
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const fromHere = (path: string) => resolve(process.env.INIT_CWD ?? process.cwd(), path);
@@ -40,7 +43,7 @@ const program = new Command("conformance")
   .description(
     "Run specs of Kubernetes' own end-to-end suite against nodes (needs root) or a control plane on this machine",
   )
-  .argument("<suite>", `one of: ${Object.keys(suites).join(", ")}`)
+  .argument("<suite>", `one of: ${suiteNames.join(", ")}`)
   .addOption(
     new Option("--target <name>", "what is judged (default: what the suite is for)").choices(conformanceTargets),
   )
@@ -49,7 +52,7 @@ const program = new Command("conformance")
   .option("--procs <count>", "specs at a time", positiveInteger, 8)
   .option(
     "--nodes <count>",
-    "nodes of the site (default: 1, and 3 simulated ones for a control plane)",
+    "nodes of the site (default: 1; for a control plane 3 simulated ones, or 2 with containers)",
     positiveInteger,
   )
   .option("--json <file>", "write the result to a file", fromHere)
@@ -59,30 +62,60 @@ const program = new Command("conformance")
   .action(main);
 
 async function main(name: string, options: Options): Promise<void> {
-  const suite = suites[name];
-  if (suite === undefined) return program.error(`There is no suite ${name}: ${Object.keys(suites).join(", ")}`);
+  const parts = suitesOf(name);
+  if (parts === undefined) return program.error(`There is no suite ${name}: ${suiteNames.join(", ")}`);
   // Found out before the work and not after it.
   for (const pattern of [...options.focus, ...options.skip]) checkPattern(pattern);
-  const target = options.target ?? suite.target;
-  if (isControlPlane(target) !== isControlPlane(suite.target)) {
-    return program.error(`The specs of ${name} cannot judge ${target}: one is about nodes, the other a control plane`);
+  for (const { suite } of parts) {
+    const target = options.target ?? suite.target;
+    if (isControlPlane(target) !== isControlPlane(suite.target)) {
+      return program.error(
+        `The specs of ${name} cannot judge ${target}: one is about nodes, the other a control plane`,
+      );
+    }
   }
-  if (!isControlPlane(target) && process.getuid?.() !== 0) throw new RootNeededError({ action: "judge nodes" });
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot && parts.every(({ suite }) => suite.containers)) throw new RootNeededError({ action: "run containers" });
   if (options.json) await (await open(options.json, "a")).close();
-  const result = await judge(target, suite, options);
-  const reference = referenceOf(target);
-  const isCompared = target !== reference && (options.compare ?? suite.compares ?? false);
-  const theirs = isCompared ? await judge(reference, suite, options) : await recorded(name, suite, target);
-  const lost = explain(theirs === undefined ? [] : behind(result, theirs), suite.explanations ?? []);
+  const ours: ConformanceResult[] = [];
+  const theirs: ConformanceResult[] = [];
+  const known: Passed[] = [];
+  const lost: Explained[] = [];
+  for (const part of parts) {
+    if (part.suite.containers && !isRoot) {
+      say(`Left out, because only root can run containers: ${part.suite.title}`);
+      continue;
+    }
+    if (parts.length > 1) say(`\n${part.name}: ${part.suite.title}`);
+    const target = options.target ?? part.suite.target;
+    const reference = referenceOf(target);
+    const result = await judge(target, part.suite, options);
+    ours.push(result);
+    const isCompared = target !== reference && (options.compare ?? part.suite.compares ?? false);
+    if (isCompared) theirs.push(await judge(reference, part.suite, options));
+    const passed = isCompared ? theirs.at(-1) : await recorded(part.name, part.suite, result);
+    if (passed === undefined) continue;
+    known.push(passed);
+    lost.push(...explain(behind(result, passed), part.suite.explanations ?? []));
+  }
+  const [first, ...rest] = ours;
+  if (first === undefined) return;
+  const result = joined([first, ...rest]);
+  const [reference, ...others] = theirs;
   if (options.json) {
-    const difference = isCompared && { [reference]: theirs, behind: lost };
+    const difference = reference && { [reference.target]: joined([reference, ...others]), behind: lost };
     await writeFile(options.json, `${JSON.stringify({ ...result, ...difference }, undefined, 2)}\n`);
   }
-  if (theirs !== undefined) {
-    const what = isControlPlane(target) ? "control plane" : "kubelet";
-    const both = "run" in theirs ? `${reference}: ${theirs.passed.length} of ${theirs.run} passed\n` : "";
+  if (rest.length > 0) {
+    process.stdout.write(`\nIn all ${result.passed.length} of ${result.run} passed in ${result.seconds} s\n`);
+  }
+  if (known.length > 0) {
+    const what = isControlPlane(result.target) ? "control plane" : "kubelet";
+    const both = known.map((one) => ("run" in one ? `${one.target}: ${one.passed.length} of ${one.run} passed\n` : ""));
     const told = lost.map((each) => described(each, result));
-    process.stdout.write(`\n${both}${lost.length} pass on Kubernetes' own ${what} and not here${listed(told)}\n`);
+    process.stdout.write(
+      `\n${both.join("")}${lost.length} pass on Kubernetes' own ${what} and not here${listed(told)}\n`,
+    );
   }
   if (lost.some(({ why }) => why === undefined)) process.exitCode = 1;
 }
@@ -90,10 +123,10 @@ async function main(name: string, options: Options): Promise<void> {
 async function judge(target: ConformanceTarget, suite: Suite, options: Options): Promise<ConformanceResult> {
   const { signal } = interrupt;
   const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
-  const sets = isControlPlane(target) ? controlPlaneSets : conformanceSets;
+  const sets = suite.containers ? conformanceSets(target) : controlPlaneSets;
   const binaries = await ensureBinaries({ env: process.env, sets, progress, signal });
-  const { nodes = isControlPlane(target) ? 3 : 1 } = options;
-  await using place = await start(target, binaries, nodes);
+  const { nodes = suite.nodes } = options;
+  await using place = await start(target, suite, binaries, nodes);
   let total = 0;
   let ended = 0;
   try {
@@ -116,34 +149,37 @@ async function judge(target: ConformanceTarget, suite: Suite, options: Options):
     process.stdout.write(`\n${describe(result)}\n`);
     return result;
   } finally {
-    if (options.logs) await keepLogs(place.site.processes, join(options.logs, target));
+    const directory = `${target}${suite.containers && isControlPlane(target) ? "-containers" : ""}`;
+    if (options.logs) await keepLogs(place.site.processes, join(options.logs, directory));
   }
 }
 
-async function start(target: ConformanceTarget, binaries: Binaries, nodes: number) {
+async function start(target: ConformanceTarget, { containers }: Suite, binaries: Binaries, nodes: number) {
   const { signal } = interrupt;
   const log = {
     ...silentLogger,
     warn: (message: string, fields?: object) => say(`${message} ${JSON.stringify(fields)}`),
   };
-  if (isControlPlane(target)) {
+  if (!containers) {
+    if (!isControlPlane(target)) throw new Error(`simulated nodes cannot judge ${target}`);
     say(`Starting ${target} and ${nodes} simulated node(s)`);
     return startControlPlaneBed({ target, binaries, nodes, log, signal });
   }
   const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
   const tools = await ensureNodePackages({ env: process.env, progress, signal });
-  say(`Starting a control plane and ${nodes} node(s) of ${target}`);
+  say(
+    isControlPlane(target)
+      ? `Starting ${target} and ${nodes} node(s)`
+      : `Starting a control plane and ${nodes} node(s) of ${target}`,
+  );
   return startConformanceBed({ target, binaries, tools, nodes, log, signal });
 }
 
 /** Specs are compared with what Kubernetes' own is known to pass, unless it is what is judged. */
-async function recorded(
-  name: string,
-  { passed }: Suite,
-  target: ConformanceTarget,
-): Promise<ConformanceResult | Pick<ConformanceResult, "passed"> | undefined> {
-  const reference = referenceOf(target);
-  if (target === reference) return undefined;
+async function recorded(name: string, { passed }: Suite, result: ConformanceResult): Promise<Passed | undefined> {
+  const reference = referenceOf(result.target);
+  if (result.target === reference) return undefined;
+  if (passed === "all") return { passed: [...result.passed, ...result.failed] };
   if (passed !== undefined) return { passed };
   const file = join(root, "docs", "conformance", `${name}-${reference}.json`);
   return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as ConformanceResult) : undefined;

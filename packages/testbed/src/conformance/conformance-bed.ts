@@ -7,6 +7,7 @@ import type { Bed } from "../bed.ts";
 import { type Binaries, which } from "../binaries/find.ts";
 import type { NodeTools } from "../binaries/node-packages.ts";
 import type { BinarySet } from "../binaries/recipes.ts";
+import { DEFAULT_MINOR } from "../binaries/versions.ts";
 import { Authority } from "../certificates.ts";
 import { RealNodes } from "../nodes/real-nodes.ts";
 import type { Site } from "../site.ts";
@@ -14,14 +15,17 @@ import { siteFiles } from "../site-layout.ts";
 import { startBed } from "../start-bed.ts";
 import { waitFor } from "../wait.ts";
 import { standIns } from "./stand-ins.ts";
-import { kubeletOfTarget, type NodeTarget } from "./target.ts";
+import { type ConformanceTarget, isControlPlane, partsOf } from "./target.ts";
 
-/** The binaries that a run needs which judges nodes. */
-export const conformanceSets: readonly BinarySet[] = ["control-plane", "nodes", "conformance"];
+/** The binaries that a run with containers needs. */
+export function conformanceSets(target: ConformanceTarget): BinarySet[] {
+  const sets: BinarySet[] = ["control-plane", "nodes", "conformance"];
+  return isControlPlane(target) ? [...sets, "sample-apiserver"] : sets;
+}
 
 export interface ConformanceBedOptions {
-  readonly target: NodeTarget;
-  /** With `conformanceSets`. */
+  readonly target: ConformanceTarget;
+  /** With the sets of `conformanceSets`. */
   readonly binaries: Binaries;
   readonly tools: NodeTools;
   /** @default 1 */
@@ -36,14 +40,16 @@ export interface ConformanceBed extends AsyncDisposable {
   readonly nodes: RealNodes;
 }
 
-/** A control plane whose only nodes are the target's, with images under the names that the suite asks for. */
+/** A control plane and nodes with containers, as the target has them, and images under the names that the suite asks for. */
 export async function startConformanceBed(options: ConformanceBedOptions): Promise<ConformanceBed> {
   const { target, binaries, tools, nodes: count = 1, log, signal } = options;
-  const nodes = new RealNodes({ binaries, tools, kubelet: kubeletOfTarget(target), ...(log && { log }) });
+  const { kubernetes = DEFAULT_MINOR, kubelet } = partsOf(target);
+  const nodes = new RealNodes({ binaries, tools, kubelet, ...(log && { log }) });
   const setpriv = which("setpriv", process.env);
   const isBorder = target === "border";
   const bed = await startBed({
     sites: isBorder ? 2 : 1,
+    kubernetes,
     binaries,
     nodes: { count, provider: nodes, ...(isBorder && { sites: [PROVIDER] }) },
     ...(setpriv && { setpriv }),
@@ -91,7 +97,8 @@ async function joinOverBorder(bed: Bed): Promise<void> {
   await waitFor(isBare, { clock: systemClock, timeout: 30_000, interval: 200 });
 }
 
-async function loadStandIns(site: Site, nodes: RealNodes, { binaries, signal }: ConformanceBedOptions): Promise<void> {
+async function loadStandIns(site: Site, nodes: RealNodes, options: ConformanceBedOptions): Promise<void> {
+  const { target, binaries, signal } = options;
   const { stdout } = await promisify(execFile)(binaries.path("e2e.test"), ["--list-images"], { signal });
   const wanted = stdout.split("\n").filter((line) => line.includes("/"));
   const authority = await Authority.load(siteFiles(site.layout).pki, "ca");
@@ -100,6 +107,12 @@ async function loadStandIns(site: Site, nodes: RealNodes, { binaries, signal }: 
     readFile(binaries.path("nonewprivs")),
     authority.issue({ commonName: "localhost", dnsNames: ["localhost"], usages: ["server"] }, systemClock.now()),
   ]);
-  for (const request of standIns(wanted, { agnhost, nonewprivs, serving }))
-    await nodes.loadImage(site, request, signal);
+  const sampleApiServer = isControlPlane(target)
+    ? {
+        program: await readFile(binaries.path("sample-apiserver")),
+        etcd: await readFile(binaries.path("etcd")),
+      }
+    : undefined;
+  const parts = { agnhost, nonewprivs, serving, ...(sampleApiServer && { sampleApiServer }) };
+  for (const request of standIns(wanted, parts)) await nodes.loadImage(site, request, signal);
 }

@@ -9,7 +9,7 @@ import { runSuite } from "./run-suite.ts";
 import { exactly } from "./suites.ts";
 
 test("Fjord's node passes specs of Kubernetes' end-to-end suite", { skip: conformanceSkip() }, async (t) => {
-  const { binaries } = findBinaries({ env: process.env, sets: conformanceSets });
+  const { binaries } = findBinaries({ env: process.env, sets: conformanceSets("fjord") });
   const tools = findNodePackages({ env: process.env }) as NodeTools;
   await using place = await startConformanceBed({ target: "fjord", binaries, tools });
   const result = await runSuite(place.site, {

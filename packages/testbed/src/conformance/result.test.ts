@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { behind, type ConformanceResult, resultOf } from "./result.ts";
+import { behind, type ConformanceResult, joined, resultOf } from "./result.ts";
 
 const spec = (name: string, State: string, Message = "") => ({
   ContainerHierarchyTexts: ["[sig-node] Pods"],
@@ -57,4 +57,16 @@ test("one is behind in what it failed or skipped and the other passed, not in wh
     seconds: 0,
   });
   assert.deepEqual(behind(result(["a"], ["b", "c"], ["d"]), result(["a", "b", "d", "e"], ["c"])), ["b", "d"]);
+});
+
+test("results of two runs are one result, in order", () => {
+  const result = (passed: string[], failed: string[]) => ({
+    ...{ target: "microkube" as const, run: passed.length + failed.length, passed, failed, skipped: [] },
+    reasons: Object.fromEntries(failed.map((name) => [name, `${name} is wrong`])),
+    seconds: 10,
+  });
+  assert.deepEqual(joined([result(["a", "d"], ["e"]), result(["b"], ["c"])]), {
+    ...{ target: "microkube", run: 5, passed: ["a", "b", "d"], failed: ["c", "e"], skipped: [] },
+    ...{ reasons: { c: "c is wrong", e: "e is wrong" }, seconds: 20 },
+  });
 });

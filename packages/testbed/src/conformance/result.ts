@@ -14,6 +14,22 @@ export interface ConformanceResult {
   readonly seconds: number;
 }
 
+/** Results of the same target as one. */
+export function joined([first, ...rest]: readonly [ConformanceResult, ...ConformanceResult[]]): ConformanceResult {
+  return rest.reduce(
+    (sum, one) => ({
+      target: sum.target,
+      run: sum.run + one.run,
+      passed: [...sum.passed, ...one.passed].sort(),
+      failed: [...sum.failed, ...one.failed].sort(),
+      skipped: [...sum.skipped, ...one.skipped].sort(),
+      reasons: { ...sum.reasons, ...one.reasons },
+      seconds: sum.seconds + one.seconds,
+    }),
+    first,
+  );
+}
+
 /** What is read of one spec in ginkgo's JSON report. */
 interface SpecReport {
   readonly ContainerHierarchyTexts?: readonly string[] | null;

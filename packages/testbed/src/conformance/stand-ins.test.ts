@@ -39,6 +39,20 @@ test("every version of an image that can be made has a name, and what is meant t
   );
 });
 
+test("the image of an aggregated API server and of its store are made where their programs are given", () => {
+  const wanted = ["registry.k8s.io/e2e-test-images/sample-apiserver:1.29.2", "registry.k8s.io/etcd:3.6.8-0"];
+  assert.deepEqual(standIns(wanted, parts), []);
+  const sampleApiServer = { program: Buffer.from("server"), etcd: Buffer.from("etcd") };
+  const made = standIns(wanted, { ...parts, sampleApiServer });
+  assert.deepEqual(
+    made.map(({ name, files }) => [name, files?.map(({ path }) => path)]),
+    [
+      ["registry.k8s.io/etcd:3.6.8-0", ["usr/local/bin/etcd"]],
+      ["registry.k8s.io/e2e-test-images/sample-apiserver:1.29.2", ["sample-apiserver"]],
+    ],
+  );
+});
+
 test("the shell prints every variable that it was given, and is busybox's otherwise", { skip }, (t) => {
   const folder = programFolder(t, { sh });
   const run = (...args: string[]) =>

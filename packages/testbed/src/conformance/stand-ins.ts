@@ -6,6 +6,8 @@ import type { TarEntry } from "../nodes/tar.ts";
 export interface StandInParts {
   readonly agnhost: Uint8Array;
   readonly nonewprivs: Uint8Array;
+  /** Programs of the image of an aggregated API server, where that is wanted. */
+  readonly sampleApiServer?: { readonly program: Uint8Array; readonly etcd: Uint8Array };
   /** For `localhost`, in PEM. */
   readonly serving: KeyPair;
 }
@@ -28,7 +30,12 @@ function kindOf(image: string): string | undefined {
   return /^registry\.k8s\.io\/(?:.*\/)?([^/:]+):/.exec(image)?.[1];
 }
 
-function contentsOf({ agnhost, nonewprivs, serving }: StandInParts): Record<string, Omit<ImageRequest, "name">> {
+function contentsOf({
+  agnhost,
+  nonewprivs,
+  serving,
+  sampleApiServer,
+}: StandInParts): Record<string, Omit<ImageRequest, "name">> {
   const shell: TarEntry = { path: "bin/sh", content: Buffer.from(sh), mode: 0o755 };
   return {
     agnhost: {
@@ -47,7 +54,22 @@ function contentsOf({ agnhost, nonewprivs, serving }: StandInParts): Record<stri
       cmd: ["pause"],
     },
     busybox: { files: [shell], cmd: ["sh"] },
+    ...(sampleApiServer && {
+      etcd: { files: [{ path: "usr/local/bin/etcd", content: sampleApiServer.etcd, mode: 0o755 }] },
+      "sample-apiserver": {
+        files: [{ path: "sample-apiserver", content: sampleApiServer.program, mode: 0o755 }],
+        entrypoint: ["/sample-apiserver"],
+      },
+    }),
     "glibc-dns-testing": { files: [shell], cmd: ["sh"] },
+    nautilus: {
+      files: [
+        { path: "agnhost", content: agnhost, mode: 0o755 },
+        { path: "data.json", content: Buffer.from('{\n  "image": "nautilus.jpg"\n}\n') },
+      ],
+      entrypoint: ["/agnhost"],
+      cmd: ["test-webserver"],
+    },
     nginx: {
       files: [{ path: "usr/share/nginx/html/index.html", content: Buffer.from("<title>Welcome to nginx!</title>\n") }],
       // As process 1, httpd alone would not end when it is told to.

@@ -9,10 +9,14 @@ export interface Suite {
   /** Regular expressions in the syntax of Go, on the full names of specs. */
   readonly focus: readonly string[];
   readonly skip: readonly string[];
-  /** Names of specs that Kubernetes' own is known to pass; else a recorded result says which. */
-  readonly passed?: readonly string[];
+  /** Names of specs that Kubernetes' own is known to pass, if it is not all; else a recorded result says which. */
+  readonly passed?: readonly string[] | "all";
   /** What it judges unless told otherwise. */
   readonly target: ConformanceTarget;
+  /** Whether containers have to run, which takes root; else nodes are simulated. */
+  readonly containers: boolean;
+  /** How many nodes unless told otherwise. */
+  readonly nodes: number;
   /** Whether Kubernetes' own is judged beside it unless told otherwise. */
   readonly compares?: boolean;
   /** Why specs cannot pass on the target that pass on Kubernetes' own. */
@@ -28,6 +32,8 @@ export const suites: Readonly<Record<string, Suite>> = {
     ],
     skip: [],
     target: "fjord",
+    containers: true,
+    nodes: 1,
   },
   "node-extended": {
     title: "specs of the same groups that every node should pass, and that conformance does not ask for",
@@ -39,6 +45,8 @@ export const suites: Readonly<Record<string, Suite>> = {
     // registry to pull from.
     skip: [String.raw`\[Conformance\]`, String.raw`\[Slow\]`, "should be able to pull"],
     target: "fjord",
+    containers: true,
+    nodes: 1,
   },
   offload: {
     title: "conformance specs of [sig-node], [sig-apps] and of pods' own volumes, on nodes that stand for another site",
@@ -48,17 +56,45 @@ export const suites: Readonly<Record<string, Suite>> = {
     ],
     skip: [],
     target: "border",
+    containers: true,
+    nodes: 1,
     compares: true,
     explanations: borderExplanations,
   },
-  microkube: {
+  "microkube-simulated": {
     title: "conformance specs that a control plane passes with simulated nodes",
     focus: [exactly(simulatedSpecs)],
     skip: [],
     passed: simulatedSpecs,
     target: "microkube",
+    containers: false,
+    nodes: 3,
+  },
+  "microkube-containers": {
+    title: "the other conformance specs that judge a control plane, and need containers that run",
+    focus: [String.raw`\[sig-(api-machinery|apps|architecture|auth|cli|instrumentation|scheduling)\].*\[Conformance\]`],
+    skip: [exactly(simulatedSpecs)],
+    // That is what makes them conformance specs.
+    passed: "all",
+    target: "microkube",
+    containers: true,
+    // Some ask for two.
+    nodes: 2,
   },
 };
+
+/** Suites that are run one after the other under one name. */
+const series: Readonly<Record<string, readonly string[]>> = {
+  microkube: ["microkube-simulated", "microkube-containers"],
+};
+
+export const suiteNames: readonly string[] = [...Object.keys(suites), ...Object.keys(series)];
+
+/** What is run for a name, in order; undefined where there is nothing of that name. */
+export function suitesOf(name: string): readonly { readonly name: string; readonly suite: Suite }[] | undefined {
+  const parts = (series[name] ?? [name]).map((part) => ({ name: part, suite: suites[part] }));
+  return parts.every((part): part is { name: string; suite: Suite } => part.suite !== undefined) ? parts : undefined;
+}
 
 /** A pattern that matches exactly the specs with these names. Ginkgo puts the suite's own name before them. */
 export function exactly(names: readonly string[]): string {
