@@ -80,6 +80,7 @@ export class ApiPlane {
     this.#serviceRanges = serviceRanges;
     const schemas = builtInSchemas();
     const goTypes = new GoTypes();
+    const decoder = new Decoder(schemas, goTypes);
     const resources = builtInResources();
     const builtIn = builtInTypes(schemas, this.#kindMeans(clock));
     const types = new ServedTypes(
@@ -92,7 +93,7 @@ export class ApiPlane {
     this.authorizer = new ClusterAuthorizer(this.registry);
     this.tokens = new ServiceAccountTokens({ cluster: this.registry, key: credentials.serviceAccountKey });
     const admission = { authorizer: this.authorizer, roles: this.authorizer.roles };
-    this.#webhooks = new WebhookPlugins({ builtIn: defaultPlugins(admission) });
+    this.#webhooks = new WebhookPlugins({ builtIn: defaultPlugins(admission), decoder });
     const { mutating, validating } = this.#policies;
     const extensions = [mutating, this.#webhooks.mutating, validating, this.#webhooks.validating];
     plugins.push(...defaultPlugins({ ...admission, extensions }));
@@ -106,7 +107,7 @@ export class ApiPlane {
       registry: this.registry,
       schemas,
       resources,
-      decoder: new Decoder(schemas, goTypes),
+      decoder,
       goTypes,
       connect: (exchange, type, target) => connector.connect(exchange, type, target),
     });

@@ -101,8 +101,9 @@ export function typesIn(source: string, path: string): Map<string, GoType> {
 
 function importsIn(source: string): Map<string, string> {
   const block = /^import \(([\s\S]*?)^\)/m.exec(source)?.[1] ?? "";
+  const alone = [...source.matchAll(/^import (.*)$/gm)].map(([, one]) => one);
   const imports = new Map<string, string>();
-  for (const [, alias, path = ""] of block.matchAll(/^\s*(\w+)?\s*"([^"]+)"/gm)) {
+  for (const [, alias, path = ""] of [block, ...alone].join("\n").matchAll(/^\s*(\w+)?\s*"([^"]+)"/gm)) {
     imports.set(alias ?? path.slice(path.lastIndexOf("/") + 1), path);
   }
   return imports;

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { ApiError, KubeClient as Client, type KubeClient } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
@@ -138,34 +140,82 @@ const badDefinitions: Record<string, object> = {
   }),
 };
 
+/** Two versions that differ in what they show and what they may be selected by. */
+const gadgets = {
+  ...base,
+  metadata: { name: "gadgets.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Cluster",
+    names: { plural: "gadgets", kind: "Gadget" },
+    versions: [
+      ["v1", "color"],
+      ["v2", "size"],
+    ].map(([name, field]) => ({
+      name,
+      served: true,
+      storage: name === "v1",
+      schema: {
+        openAPIV3Schema: {
+          type: "object",
+          properties: {
+            spec: {
+              type: "object",
+              properties: {
+                color: { type: "string" },
+                size: { type: "integer" },
+                by: { type: "string", default: "me" },
+              },
+            },
+          },
+        },
+      },
+      selectableFields: [{ jsonPath: `.spec.${field}` }],
+      additionalPrinterColumns: [{ name: field, type: "string", jsonPath: `.spec.${field}` }],
+    })),
+  },
+};
+
+/** What a webhook would add to each gadget and map that has this label. */
+const added = [
+  { op: "add", path: "/spec", value: { color: "blue", nonsense: 1 } },
+  { op: "add", path: "/nonsense", value: {} },
+];
+const hooked = { hooked: "yes" };
+
 describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
   let site: TestSite;
   let microkube: Microkube;
+  let webhook: Server;
   const clients: KubeClient[] = [];
 
   before(async () => {
     [site, microkube] = await Promise.all([startTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
     clients.push(new Client(site.config), microkube.client());
-    for (const { code, body } of await both("POST", CRDS, definition(schema))) {
-      assert.equal(code, 201, JSON.stringify(body));
+    for (const one of [definition(schema), gadgets]) {
+      for (const { code, body } of await both("POST", CRDS, one)) assert.equal(code, 201, JSON.stringify(body));
     }
-    await Promise.all(clients.map(established));
+    await Promise.all(clients.flatMap((client) => [established(client, WIDGETS), established(client, GADGETS)]));
+    webhook = await startWebhook(microkube);
   });
   after(async () => {
     await Promise.all(clients.map((client) => client.close()));
+    webhook?.close();
+    webhook?.closeAllConnections();
     await microkube?.close();
     await site?.stop();
   });
 
   const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
+  const GADGETS = "/apis/example.com/v2/gadgets";
 
-  async function established(client: KubeClient): Promise<void> {
+  async function established(client: KubeClient, path: string): Promise<void> {
     for (let i = 0; i < 100; i++) {
-      const { body } = await send(client, "GET", `${CRDS}/widgets.example.com`);
+      const { body } = await send(client, "GET", `${CRDS}/${path.split("/").at(-1)}.example.com`);
       // A real server first writes null there.
       const conditions = (body as { status: { conditions?: { type: string; status: string }[] } }).status.conditions;
-      const served = await send(client, "GET", WIDGETS);
+      const served = await send(client, "GET", path);
       if (served.code === 200 && conditions?.some(({ type, status }) => type === "Established" && status === "True"))
         return;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -187,7 +237,7 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
       });
       return {
         code: response.statusCode,
-        body: plain(JSON.parse(response.body.toString())),
+        body: plain(path.includes("watch=true") ? lines(response.body) : JSON.parse(response.body.toString())),
         warnings: response.headers.warning,
       };
     } catch (error) {
@@ -266,7 +316,76 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
     await same("DELETE", `${WIDGETS}/a`);
     await same("GET", "/apis/example.com/v1");
   });
+
+  it("are selected and shown by what their version says", async () => {
+    const gadget = { apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "g" } };
+    await same("POST", V1_GADGETS, { ...gadget, spec: { color: "red", size: 3 } });
+    const found = async (path: string, selector: string) => {
+      const { body } = await same("GET", `${path}?fieldSelector=${encodeURIComponent(selector)}`);
+      return (body as { items?: unknown[] }).items?.length;
+    };
+    assert.equal(await found(V1_GADGETS, "spec.color=red"), 1);
+    assert.equal(await found(V1_GADGETS, "spec.color!=red"), 0);
+    assert.equal(await found(GADGETS, "spec.size=3,metadata.name=g"), 1);
+    assert.equal(await found(GADGETS, "spec.color=red"), undefined);
+    assert.equal(await found(V1_GADGETS, "spec.size=3"), undefined);
+    assert.equal(await found(GADGETS, "metadata.namespace=default"), undefined);
+    const watched = "watch=true&resourceVersion=0&timeoutSeconds=1&fieldSelector=spec.size";
+    const events = async (selector: string) =>
+      (await same("GET", `${GADGETS}?${watched}${selector}`)).body as unknown[];
+    assert.equal((await events("%3D3")).length, 1);
+    assert.equal((await events("%3D4")).length, 0);
+    for (const path of [V1_GADGETS, GADGETS]) {
+      await same("GET", path, undefined, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
+    }
+    await same("DELETE", `${GADGETS}/g`);
+  });
+
+  it("lose what a webhook adds and nobody knows, as built-in kinds do", async () => {
+    const { port } = webhook.address() as AddressInfo;
+    const caBundle = Buffer.from(microkube.credentials.clusterCa.certificate).toString("base64");
+    const hook = {
+      name: "adds.example.com",
+      clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle },
+      rules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["CREATE"], resources: ["gadgets", "configmaps"] }],
+      objectSelector: { matchLabels: hooked },
+      admissionReviewVersions: ["v1"],
+      sideEffects: "None",
+    };
+    const configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+    await both("POST", configurations, { metadata: { name: "adds" }, webhooks: [hook] });
+    const metadata = { name: "h", labels: hooked };
+    const gadget = { apiVersion: "example.com/v2", kind: "Gadget", metadata };
+    const isCalled = async () =>
+      (await both("POST", `${GADGETS}?dryRun=All`, gadget)).every(({ body }) => (body as { spec?: object }).spec);
+    for (let i = 0; !(await isCalled()); i++) {
+      assert.ok(i < 100, "the webhook was never called");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const { body } = await same("POST", GADGETS, gadget);
+    assert.deepEqual((body as { spec: unknown }).spec, { color: "blue", by: "me" });
+    await same("POST", "/api/v1/namespaces/default/configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata });
+  });
 });
+
+const V1_GADGETS = "/apis/example.com/v1/gadgets";
+
+async function startWebhook({ credentials }: Microkube): Promise<Server> {
+  const patch = Buffer.from(JSON.stringify(added)).toString("base64");
+  const server = createServer(credentials.server, async (request, response) => {
+    const { apiVersion, kind, request: asked } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    const answer = { uid: asked.uid, allowed: true, patchType: "JSONPatch", patch };
+    response.end(JSON.stringify({ apiVersion, kind, response: answer }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+/** The events of a watch that has ended. */
+function lines(body: Buffer): unknown[] {
+  const texts = body.toString().split("\n");
+  return texts.filter((line) => line !== "").map((line) => JSON.parse(line));
+}
 
 /** Without what is of the moment. */
 function plain(value: unknown): unknown {

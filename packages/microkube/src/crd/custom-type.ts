@@ -34,6 +34,12 @@ export function customType(definition: Definition, means: CustomTypeMeans): Reso
   const schemas = new Map(
     spec.versions.map(({ name, schema }) => [name, compactSchema(schema?.openAPIV3Schema, means.meta)]),
   );
+  const views = new Map(
+    spec.versions.map((version) => [
+      version.name,
+      { columns: columnsOf(version), selectableFields: selectableOf(version) },
+    ]),
+  );
   const namespaced = spec.scope === "Namespaced";
   const shown = served.find(({ name }) => name === storage.name) ?? served[0] ?? storage;
   return {
@@ -51,7 +57,8 @@ export function customType(definition: Definition, means: CustomTypeMeans): Reso
     strategy: customStrategy(storage, namespaced, schemas.get(storage.name) ?? {}),
     subresources: subresourcesOf(storage, namespaced, schemas.get(storage.name) ?? {}),
     columns: columnsOf(shown),
-    ...((storage.selectableFields ?? []).length > 0 && { selectableFields: selectableOf(storage) }),
+    selectableFields: selectableOf(storage),
+    ofVersion: (version) => views.get(version) ?? {},
     convert: async (object, version) => {
       const schema = schemas.get(version) ?? {};
       const converted = prune(await means.convert(definition, object, version), schema).value as KubeObject;

@@ -10,7 +10,7 @@ interface Review {
   readonly kind: string;
   readonly request: { readonly uid: string; readonly desiredAPIVersion: string; readonly objects: readonly Shirt[] };
 }
-type Shirt = KubeObject & { spec: { size?: string; sizes?: string[] } };
+type Shirt = KubeObject & { spec: { size?: string; sizes?: string[]; first?: string } };
 
 let api: TestApi;
 let webhook: Server;
@@ -23,7 +23,7 @@ function convert({ apiVersion, kind, request }: Review): object {
   const convertedObjects = request.objects.map(({ spec: { size, sizes }, ...rest }) => ({
     ...rest,
     apiVersion: request.desiredAPIVersion,
-    spec: request.desiredAPIVersion.endsWith("/v2") ? { sizes: [size ?? ""] } : { size: sizes?.[0] },
+    spec: request.desiredAPIVersion.endsWith("/v2") ? { sizes: [size ?? ""], first: size } : { size: sizes?.[0] },
   }));
   return { apiVersion, kind, response: { uid: request.uid, result: { status: "Success" }, convertedObjects } };
 }
@@ -41,7 +41,11 @@ before(async () => {
   const schema = (properties: object) => ({
     openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties } } },
   });
-  const many = { sizes: { type: "array", items: { type: "string" } } };
+  const many = { sizes: { type: "array", items: { type: "string" } }, first: { type: "string" } };
+  const byField = (name: string) => ({
+    selectableFields: [{ jsonPath: `.spec.${name}` }],
+    additionalPrinterColumns: [{ name, type: "string", jsonPath: `.spec.${name}` }],
+  });
   const made = await api.post(definitions, {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -51,8 +55,8 @@ before(async () => {
       scope: "Namespaced",
       names: { plural: "shirts", kind: "Shirt" },
       versions: [
-        { name: "v1", served: true, storage: true, schema: schema({ size: { type: "string" } }) },
-        { name: "v2", served: true, storage: false, schema: schema(many) },
+        { name: "v1", served: true, storage: true, schema: schema({ size: { type: "string" } }), ...byField("size") },
+        { name: "v2", served: true, storage: false, schema: schema(many), ...byField("first") },
       ],
       conversion: {
         strategy: "Webhook",
@@ -79,7 +83,10 @@ const shirt = (name: string, version: string, spec: object) => ({
   spec,
 });
 const read = async (version: string, name: string) => (await api.get(`${shirts(version)}/${name}`)).body;
-const specOf = (body: unknown) => (body as Shirt).spec;
+const specOf = (body: unknown) => {
+  const { first: _, ...spec } = (body as Shirt).spec;
+  return spec;
+};
 
 test("objects are seen in each version, whichever they are kept in", async () => {
   await api.post(shirts("v1"), shirt("old", "v1", { size: "S" }));
@@ -143,4 +150,46 @@ test("a webhook's failures are told in the real server's words", async () => {
     await refused(changed({ metadata: { name: "other" } })),
     /returned invalid object: must have the same name: late != other$/,
   );
+});
+
+const others = (version: string) => shirts(version).replace("/default/", "/kube-public/");
+
+test("each version has fields to select by and columns of its own", async () => {
+  await Promise.all(
+    ["S", "M"].map((size) => api.post(others("v1"), shirt(`of-${size.toLowerCase()}`, "v1", { size }))),
+  );
+  const names = async (version: string, selector: string) => {
+    const { body } = await api.get(`${others(version)}?fieldSelector=${encodeURIComponent(selector)}`);
+    return body.items?.map(({ metadata }) => metadata.name) ?? body.message;
+  };
+  assert.deepEqual(await names("v1", "spec.size=S"), ["of-s"]);
+  assert.deepEqual(await names("v2", "spec.first=S,metadata.name!=of-m"), ["of-s"]);
+  assert.equal(await names("v2", "spec.size=S"), "field label not supported: spec.size");
+  assert.equal(await names("v1", "spec.first=S"), "field label not supported: spec.first");
+  const { body } = await api.get(`${others("v2")}/of-m`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });
+  assert.deepEqual(body.rows[0]?.cells, ["of-m", "M"]);
+  assert.deepEqual(
+    body.columnDefinitions.map(({ name }) => name),
+    ["Name", "first"],
+  );
+});
+
+test("what a watch selects by its version's fields comes into sight and leaves it", async () => {
+  const seen: string[] = [];
+  const selector = encodeURIComponent("spec.first=XS");
+  const events = api.watch(
+    `${others("v2")}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&fieldSelector=${selector}`,
+  );
+  await api.post(others("v1"), shirt("watched", "v1", { size: "XS" }));
+  for await (const { type, object } of events) {
+    if (type === "BOOKMARK") {
+      await api.patch(`${others("v1")}/watched`, { spec: { size: "XXL" } });
+      await api.patch(`${others("v1")}/watched`, { spec: { size: "XS" } });
+      await api.send("DELETE", `${others("v1")}/watched`);
+      continue;
+    }
+    seen.push(`${type} ${object.metadata.name} ${(object as unknown as Shirt).spec.first}`);
+    if (seen.length === 4) break;
+  }
+  assert.deepEqual(seen, ["ADDED watched XS", "DELETED watched XS", "ADDED watched XS", "DELETED watched XS"]);
 });

@@ -30,6 +30,8 @@ export interface ResourceType {
   /** Fields beyond metadata.name and metadata.namespace that field selectors may name. */
   readonly selectableFields?: Readonly<Record<string, (object: KubeObject) => string>>;
   readonly columns?: readonly Column[];
+  /** Custom resources have columns and selectable fields of each version. @default those above */
+  readonly ofVersion?: (version: string) => Pick<ResourceType, "columns" | "selectableFields">;
   /** The conditions of an object's row in a table: pods that have ended have one. */
   readonly rowConditions?: (object: KubeObject) => readonly RowCondition[];
   readonly convert?: (object: KubeObject, toVersion: string) => KubeObject | Promise<KubeObject>;

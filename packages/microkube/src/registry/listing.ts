@@ -26,17 +26,18 @@ export interface ListPage {
 const inconsistent =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
-export function listObjects(store: Store, query: ListQuery): ListPage {
+export async function listObjects(store: Store, query: ListQuery): Promise<ListPage> {
   const { type, namespace, selection, limit = 0 } = query;
   const wanted = selection.namespace !== undefined && namespace === "" ? selection.namespace : namespace;
   const prefix = prefixFor(type, type.namespaced ? wanted : "");
   const at = startOf(store, query, prefix);
   if (selection.name !== undefined && (wanted !== "" || !type.namespaced) && at.revision === undefined) {
     const one = store.get(keyFor(type, wanted, selection.name));
-    return { items: one !== undefined && selection.matches(one) ? [one] : [], revision: store.revision };
+    const { revision } = store;
+    return { items: one === undefined ? [] : await chosen([one], selection), revision };
   }
   try {
-    const { page, items } = collect(store, prefix, at, selection, limit);
+    const { page, items } = await collect(store, prefix, at, selection, limit);
     const { revision, next, remaining } = page;
     if (next === undefined) return { items, revision };
     const continueToken = encodeContinue({ revision, after: next }, prefix);
@@ -46,26 +47,28 @@ export function listObjects(store: Store, query: ListQuery): ListPage {
   }
 }
 
-function collect(
+async function collect(
   store: Store,
   prefix: string,
   at: { revision?: number; after?: string },
   selection: Selection,
   limit: number,
-): { page: StoreRange; items: readonly StoredObject[] } {
+): Promise<{ page: StoreRange; items: readonly StoredObject[] }> {
   if (selection.isEverything) {
     const page = store.list(prefix, { ...at, ...(limit > 0 && { limit }) });
     return { page, items: page.items };
   }
   const all = store.list(prefix, at);
-  if (limit === 0) return { page: all, items: all.items.filter((one) => selection.matches(one)) };
-  const items: StoredObject[] = [];
-  for (const [index, one] of all.items.entries()) {
-    if (selection.matches(one)) items.push(one);
-    const isFull = items.length === limit && index < all.items.length - 1;
-    if (isFull) return { page: { items, revision: all.revision, next: one.key }, items };
-  }
-  return { page: { items, revision: all.revision }, items };
+  const matching = await chosen(all.items, selection);
+  const last = limit === 0 ? undefined : matching[limit - 1];
+  if (last === undefined || last === all.items.at(-1)) return { page: { ...all, items: matching }, items: matching };
+  const items = matching.slice(0, limit);
+  return { page: { items, revision: all.revision, next: last.key }, items };
+}
+
+async function chosen(objects: readonly StoredObject[], { matches, among }: Selection): Promise<StoredObject[]> {
+  const these = await among?.(objects);
+  return objects.filter((one) => (these === undefined ? matches(one) : these.has(one)));
 }
 
 /** From where, and as of when. */

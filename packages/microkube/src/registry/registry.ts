@@ -86,7 +86,7 @@ export class Registry implements Cluster, RegistryMeans {
     return deleteObject(this, operation, name, options);
   }
 
-  listObjects(query: ListQuery): ListPage {
+  listObjects(query: ListQuery): Promise<ListPage> {
     return listObjects(this.store, query);
   }
 

@@ -9,6 +9,8 @@ import { fieldsOf } from "./object-text.ts";
 /** What a list, a watch or a deletion of many is of. */
 export interface Selection {
   matches(object: StoredObject): boolean;
+  /** Instead of `matches`, where that takes a conversion: those of `objects` that match. */
+  among?(objects: readonly StoredObject[]): Promise<ReadonlySet<StoredObject>>;
   /** Whether it leaves nothing out. */
   readonly isEverything: boolean;
   /** The one name that can match, if there is one only. */
@@ -24,23 +26,34 @@ export interface Selectors {
   readonly fieldSelector?: string;
 }
 
-/** What selectors say of objects of a type. `read` is for views, whose fields are not those that are kept. */
+/** What is kept, for where that is not what selectors are about. */
+export interface SelectionMeans {
+  /** For views, whose fields are not those that are kept. */
+  read(stored: StoredObject): KubeObject;
+  /** As the request's version has it. */
+  shown(stored: StoredObject): Promise<KubeObject>;
+}
+
+/** What selectors say of objects of a type, as a version of it has them. */
 export function selectionOf(
   type: ResourceType,
+  version: string,
   { labelSelector = "", fieldSelector = "" }: Selectors,
-  read: (stored: StoredObject) => KubeObject,
+  means: SelectionMeans,
 ): Selection {
   if (labelSelector === "" && fieldSelector === "") return everything;
   try {
     const labels = parseLabelSelector(labelSelector);
     const terms = parseFieldSelector(fieldSelector);
-    for (const { field } of terms) checkField(type, field);
-    const fields = fieldMatch(type, terms, read);
+    const asked = { ...type, ...type.ofVersion?.(version) };
+    for (const { field } of terms) checkField(asked, field);
+    const fields = fieldMatch(type, terms, means.read);
     const exact = (field: string) => terms.find((term) => term.field === field && !term.negated)?.value;
     const name = exact("metadata.name");
     const namespace = exact("metadata.namespace");
     return {
       matches: (object) => fields(object) && labels(object.labels),
+      ...(type.ofVersion && terms.some(isOfContent) && { among: shownMatch(asked, terms, labels, means) }),
       isEverything: false,
       ...(name !== undefined && { name }),
       ...(namespace !== undefined && { namespace }),
@@ -51,8 +64,11 @@ export function selectionOf(
   }
 }
 
-function checkField({ selectableFields }: ResourceType, field: string): void {
-  if (field === "metadata.name" || field === "metadata.namespace") return;
+const isOfContent = ({ field }: FieldTerm) => !field.startsWith("metadata.n");
+
+function checkField({ selectableFields, namespaced, ofVersion }: ResourceType, field: string): void {
+  if (field === "metadata.name") return;
+  if (field === "metadata.namespace" && (namespaced || ofVersion === undefined)) return;
   if (selectableFields === undefined) {
     throw new SelectorError(
       `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
@@ -68,17 +84,39 @@ function fieldMatch(
   read: (stored: StoredObject) => KubeObject,
 ): (object: StoredObject) => boolean {
   if (terms.length === 0) return () => true;
-  const needsFields = terms.some(({ field }) => !field.startsWith("metadata.n"));
+  const needsFields = terms.some(isOfContent);
   return (object) => {
-    const [namespace, name] = placeInKey(object.key);
     const { storedAs } = type;
     const fields = !needsFields ? object.fields : storedAs === undefined ? object.fields : fieldsOf(type, read(object));
-    return terms.every(({ field, value, negated }) => {
-      const actual =
-        field === "metadata.name" ? name : field === "metadata.namespace" ? namespace : (fields[field] ?? "");
-      return (actual === value) !== negated;
-    });
+    return hold(terms, object.key, fields);
   };
+}
+
+/** Custom resources may be kept as another version, or from before a field could be selected by. */
+function shownMatch(
+  type: ResourceType,
+  terms: readonly FieldTerm[],
+  labels: (labels: StoredObject["labels"]) => boolean,
+  { shown }: SelectionMeans,
+): NonNullable<Selection["among"]> {
+  return async (objects) => {
+    const chosen = new Set<StoredObject>();
+    const choose = async (object: StoredObject) => {
+      if (!labels(object.labels)) return;
+      if (hold(terms, object.key, fieldsOf(type, await shown(object)))) chosen.add(object);
+    };
+    await Promise.all(objects.map(choose));
+    return chosen;
+  };
+}
+
+function hold(terms: readonly FieldTerm[], key: string, fields: Readonly<Record<string, string>>): boolean {
+  const [namespace, name] = placeInKey(key);
+  return terms.every(({ field, value, negated }) => {
+    const actual =
+      field === "metadata.name" ? name : field === "metadata.namespace" ? namespace : (fields[field] ?? "");
+    return (actual === value) !== negated;
+  });
 }
 
 /** The namespace and the name in a key. */

@@ -77,6 +77,16 @@ test("bytes are base64, and options have a kind of their own", () => {
   assert.deepEqual([gracePeriodSeconds, preconditions], [0, { uid: "uid-1" }]);
 });
 
+test("objects of other modules than the core's have their metadata, too", () => {
+  const spec = message([1, message([1, "here"], [2, "sample"], [3, 7443])], [2, "sample.io"], [3, "v1"], [7, 100]);
+  const condition = message([1, "Available"], [2, "True"], [3, message([1, 1_700_000_000])]);
+  const sample = message([1, message([1, "v1.sample.io"])], [2, spec], [3, message([1, condition])]);
+  const { metadata, status } = readProtobuf(sent("apiregistration.k8s.io/v1", "APIService", sample), types, byDefault);
+  assert.deepEqual(metadata, { name: "v1.sample.io" });
+  const lastTransitionTime = "2023-11-14T22:13:20Z";
+  assert.deepEqual(status, { conditions: [{ type: "Available", status: "True", lastTransitionTime }] });
+});
+
 test("what is no message is refused, never worse", () => {
   assert.throws(() => readProtobuf(Buffer.from("{}"), types, byDefault), /expected prefix/);
   assert.throws(() => readProtobuf(sent("v1", "Nobody", message()), types, byDefault), /no kind "Nobody"/);

@@ -110,7 +110,7 @@ function tableRendering(
   form: string,
   included: IncludedObject,
 ): Rendering {
-  const columns = columnsOf(type);
+  const columns = columnsOf(type, version);
   const definitions = columnDefinitions(columns);
   const around = (meta: Partial<ListMeta>, withColumns: boolean): [string, string] => [
     `{"kind":"Table","apiVersion":"meta.k8s.io/${form}","metadata":${JSON.stringify(meta)},"columnDefinitions":${withColumns ? definitions : "null"},"rows":[`,

@@ -158,10 +158,10 @@ export class ResourceHandler {
     const { query } = exchange;
     checkListParameters(query, false);
     if (type.compute !== undefined) return this.#listComputed(exchange, type, form, rendering);
-    const page = this.#registry.listObjects({
+    const page = await this.#registry.listObjects({
       type,
       namespace: target.namespace,
-      selection: this.#selection(type, query),
+      selection: this.#selection(type, target, query),
       limit: Math.max(0, whole(query.get("limit") || "0")),
       continueToken: query.get("continue") ?? "",
       resourceVersion: query.get("resourceVersion") ?? "",
@@ -186,7 +186,7 @@ export class ResourceHandler {
     checkListParameters(query, true);
     const text = query.get("resourceVersion") ?? "";
     const timeout = whole(query.get("timeoutSeconds") || "0");
-    const selectors = this.#selection(type, query, target.name);
+    const selectors = this.#selection(type, target, query, target.name);
     const { clock, random, logger } = this.#registry;
     const stream = new WatchStream(
       exchange,
@@ -300,10 +300,10 @@ export class ResourceHandler {
     const { query } = exchange;
     checkListParameters(query, false);
     const { options, operation } = await this.#readDeletion(request);
-    const page = this.#registry.listObjects({
+    const page = await this.#registry.listObjects({
       type,
       namespace: target.namespace,
-      selection: this.#selection(type, query),
+      selection: this.#selection(type, target, query),
       limit: Math.max(0, whole(query.get("limit") || "0")),
       continueToken: query.get("continue") ?? "",
     });
@@ -417,21 +417,24 @@ export class ResourceHandler {
     return { options, operation: this.#operation(request, { dryRun, fieldManager: "", sent }) };
   }
 
-  #selection(type: ResourceType, query: URLSearchParams, name = ""): Selection {
+  #selection(type: ResourceType, { version }: ResourceTarget, query: URLSearchParams, name = ""): Selection {
     const fieldSelector = query.get("fieldSelector") ?? "";
     const byName = name === "" ? "" : `metadata.name=${name}`;
     const selectors = {
       labelSelector: query.get("labelSelector") ?? "",
       fieldSelector: [byName, fieldSelector].filter((one) => one !== "").join(","),
     };
-    return selectionOf(type, selectors, (stored) => this.#registry.read(type, stored));
+    return selectionOf(type, version, selectors, {
+      read: (stored) => this.#registry.read(type, stored),
+      shown: (stored) => shown(this.#registry, type, version, stored),
+    });
   }
 }
 
 /** Tables of a view of another kind are that kind's. */
 function shownType(type: ResourceType, sub: Subresource | undefined): ResourceType {
   if (sub?.type !== "view" || sub.read === undefined) return type;
-  const { columns: _, rowConditions: __, ...rest } = type;
+  const { columns: _, ofVersion: __, rowConditions: ___, ...rest } = type;
   return { ...rest, ...(sub.columns && { columns: sub.columns }) };
 }
 

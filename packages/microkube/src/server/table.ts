@@ -24,8 +24,8 @@ const byDefault: readonly Column[] = [
   },
 ];
 
-export function columnsOf(type: ResourceType): readonly Column[] {
-  return type.columns ?? byDefault;
+export function columnsOf(type: ResourceType, version: string): readonly Column[] {
+  return type.ofVersion?.(version).columns ?? type.columns ?? byDefault;
 }
 
 /** The text of a Table's definitions of columns. */

@@ -99,7 +99,9 @@ export class WatchStream {
     let after = revision ?? 0;
     if (sendInitialEvents || after === 0) {
       const { items, revision: now } = store.list(prefix);
-      for (const object of items) if (selection.matches(object)) this.#send("ADDED", object, undefined);
+      if (selection.among === undefined) {
+        for (const object of items) if (selection.matches(object)) this.#send("ADDED", object, undefined);
+      } else this.#enqueue(() => this.#sendChosen(items));
       if (sendInitialEvents && this.#query.bookmarks) {
         this.#bookmark({ "k8s.io/initial-events-end": "true" });
       }
@@ -119,8 +121,32 @@ export class WatchStream {
       this.#send(event.type, event.object, event);
       return;
     }
+    if (selection.among !== undefined) {
+      this.#enqueue(() => this.#tellChosen(event));
+      return;
+    }
     const seen = seenAs(event, (object) => selection.matches(object));
     if (seen !== undefined) this.#send(seen.type, seen.object, seen.isMade ? undefined : event);
+  }
+
+  /** As `#follow` does, where selection takes time. */
+  async #sendChosen(items: readonly StoredObject[]): Promise<void> {
+    const chosen = await this.#query.selection.among?.(items);
+    for (const object of items) if (chosen?.has(object)) await this.#sendNow("ADDED", object);
+  }
+
+  /** As `#tell` does, where selection takes time. */
+  async #tellChosen(event: StoreEvent): Promise<void> {
+    const { object, previous } = event;
+    const chosen = await this.#query.selection.among?.(previous === undefined ? [object] : [object, previous]);
+    const seen = seenAs(event, (one) => chosen?.has(one) ?? false);
+    if (seen !== undefined) await this.#sendNow(seen.type, seen.object);
+  }
+
+  async #sendNow(type: string, object: StoredObject): Promise<void> {
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    this.#write(frame(type, await this.#rendering.event(object, isFirst)));
   }
 
   #send(type: string, object: StoredObject, event: StoreEvent | undefined): void {

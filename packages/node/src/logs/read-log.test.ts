@@ -73,6 +73,18 @@ test("a log is shown with and without times, from a time on, and no more than as
   assert.equal(await read(path, { tailLines: 99 }), shown(0, 5));
 });
 
+test("who does not follow a log sees no more lines than asked for while others are written", async () => {
+  for (const tailLines of [4000, undefined]) {
+    const path = await newLog(lines(0, 5000));
+    const reading = await readLog(path, tailLines === undefined ? {} : { tailLines });
+    const parts = [(await reading.next()).value ?? Buffer.alloc(0)];
+    await appendFile(path, lines(5000, 5009));
+    for await (const part of reading) parts.push(part);
+    assert.ok(parts.length > 1, "it was read at once");
+    assert.equal(Buffer.concat(parts).toString(), shown(5000 - (tailLines ?? 5000), 5000));
+  }
+});
+
 test("streams are told apart", async () => {
   const path = await newLog(
     lines(0, 2) +

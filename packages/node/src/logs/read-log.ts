@@ -45,6 +45,8 @@ class LogReader {
   #ended = false;
   #reachedSince = false;
   #left: number;
+  /** Where to end that does not follow: what is written from then on is not read. */
+  #end: { readonly inode: LogFile["inode"]; readonly size: number } | undefined;
 
   constructor(path: string, options: ReadLogOptions) {
     this.#path = path;
@@ -70,6 +72,7 @@ class LogReader {
             yield* this.#show(this.#splitter.push(chunk));
             if (this.#left <= 0) return;
           }
+          if (file.inode === this.#end?.inode) break;
         }
         const next: LogFile | undefined = await this.#next(file, offset);
         if (next === file && file !== undefined) continue;
@@ -104,7 +107,7 @@ class LogReader {
 
   /** The file to begin with, and where in it. */
   async #start(): Promise<{ file: LogFile; offset: number } | undefined> {
-    const { tailLines, stream, since } = this.#options;
+    const { tailLines, stream, since, ended } = this.#options;
     const files = await logFiles(this.#path);
     let missing = tailLines ?? Number.POSITIVE_INFINITY;
     let found: { file: LogFile; offset: number } | undefined;
@@ -116,12 +119,15 @@ class LogReader {
         await file.handle.close();
         continue;
       }
-      if (found !== undefined && since !== undefined && (await file.handle.stat()).mtimeMs < since) {
+      const { size, mtimeMs } = await file.handle.stat();
+      // Where the newest was renamed meanwhile, what it has is read as far as it goes.
+      if (ended === undefined && name === files.at(-1)) this.#end = { inode: file.inode, size };
+      if (found !== undefined && since !== undefined && mtimeMs < since) {
         await file.handle.close();
         break;
       }
       const position = Number.isFinite(missing)
-        ? await tailPosition(file.handle, missing, stream)
+        ? await tailPosition(file.handle, size, missing, stream)
         : { offset: 0, missing };
       await found?.file.handle.close();
       found = { file, offset: position.offset };
@@ -131,11 +137,12 @@ class LogReader {
     return found;
   }
 
-  async *#rest({ handle }: LogFile, start: number): AsyncGenerator<Buffer, void, void> {
+  async *#rest({ handle, inode }: LogFile, start: number): AsyncGenerator<Buffer, void, void> {
+    const end = inode === this.#end?.inode ? this.#end.size : Number.POSITIVE_INFINITY;
     // One for all that is read now: what is shown is a copy, and blocks would pile up until they are collected.
     const buffer = Buffer.allocUnsafe(BLOCK);
-    for (let offset = start; !this.#stop.signal.aborted; ) {
-      const { bytesRead } = await handle.read(buffer, 0, BLOCK, offset);
+    for (let offset = start; offset < end && !this.#stop.signal.aborted; ) {
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(BLOCK, end - offset), offset);
       if (bytesRead === 0) return;
       offset += bytesRead;
       yield buffer.subarray(0, bytesRead);

@@ -10,13 +10,13 @@ export interface TailPosition {
   readonly missing: number;
 }
 
-/** Looks for the beginning of the last `lines` lines, from the end backwards. Lines may have come in parts. */
+/** Looks for the beginning of the last `lines` lines of the first `size` bytes, backwards. Lines may have come in parts. */
 export async function tailPosition(
   handle: FileHandle,
+  size: number,
   lines: number,
   stream?: LogRecord["stream"],
 ): Promise<TailPosition> {
-  const { size } = await handle.stat();
   const tail = new TailCounter(lines, stream, size);
   let head: Buffer = Buffer.alloc(0);
   for (let end = size; end > 0; ) {

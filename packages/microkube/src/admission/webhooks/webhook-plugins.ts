@@ -4,7 +4,7 @@ import type { MutatingWebhookConfiguration } from "@fjord/kube";
 import type { Cluster } from "../../cluster.ts";
 import type { ResourceType } from "../../kinds/resource-type.ts";
 import { jsonPatch } from "../../patch/json-patch.ts";
-import { applyDefaults } from "../../schema/index.ts";
+import { applyDefaults, type Decoder } from "../../schema/index.ts";
 import { badRequest, StatusError } from "../../status-error.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
 import { type AdmissionResponse, admissionReview, denial, readResponse } from "./admission-review.ts";
@@ -19,6 +19,8 @@ type MutatingHook = NonNullable<MutatingWebhookConfiguration["webhooks"]>[number
 export interface WebhookPluginsOptions extends WebhookClientOptions {
   /** Plugins that mutate and have their say again where a webhook has changed something. */
   readonly builtIn?: readonly AdmissionPlugin[];
+  /** Reads what webhooks have made of objects of built-in kinds. */
+  readonly decoder?: Decoder;
 }
 
 /** Mutating and validating webhooks: give both plugins to the chain, and `follow` once the cluster is there. */
@@ -95,12 +97,27 @@ export class WebhookPlugins {
       const told = `admission webhook ${JSON.stringify(webhook.hook.name)} attempted to modify the object, which is not supported for this operation`;
       throw internalError(told);
     }
-    const patched = patchedBy(object, response.patch);
+    const patched = this.#read(request, patchedBy(object, response.patch), version);
     const stored = await inVersion(type, patched, version, type.version);
     const isChanged = !isDeepStrictEqual(stored, request.object);
     replace(request.object, stored);
     if (isChanged && request.subresource === "") setDefaults(type, request.object);
     return isChanged;
+  }
+
+  /** What a webhook has made is read as if it were sent: what no schema knows is left out. */
+  #read({ type, subresource }: AdmissionRequest, patched: KubeObject, version: string): KubeObject {
+    if (subresource !== "" && subresource !== "status") return patched;
+    if (type.read !== undefined) return type.read(patched, version).value as KubeObject;
+    const { decoder } = this.#options;
+    const schema = type.schema(version);
+    if (decoder === undefined || schema === undefined) return patched;
+    const expected = { group: type.group, version, kind: type.kind };
+    try {
+      return decoder.decodeParsed({ value: patched }, { expected, schema, fieldValidation: "Ignore" }).object;
+    } catch (error) {
+      throw internalError((error as Error).message);
+    }
   }
 
   async #validateAll(request: AdmissionRequest): Promise<void> {
