@@ -2,24 +2,21 @@ import type { ClusterConfig } from "./cluster-config.ts";
 import { isWritable } from "./credentials.ts";
 import { KubeconfigNotWritable } from "./errors.ts";
 import { impersonationOf } from "./impersonation.ts";
+import { type PlainValue, yamlText } from "./yaml-text.ts";
 
 /** A kubeconfig with one context called `name` that leads to the same cluster. It holds secrets: write it with mode 0600. */
 export async function kubeconfigOf(config: ClusterConfig, name: string): Promise<string> {
-  const { stringify } = await import("yaml");
-  return stringify(
-    {
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [{ name, cluster: clusterFields(config) }],
-      users: [{ name, user: userFields(config) }],
-      contexts: [{ name, context: { cluster: name, user: name, namespace: config.namespace } }],
-      "current-context": name,
-    },
-    { lineWidth: 0 },
-  );
+  return yamlText({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name, cluster: clusterFields(config) }],
+    users: [{ name, user: userFields(config) }],
+    contexts: [{ name, context: { cluster: name, user: name, namespace: config.namespace } }],
+    "current-context": name,
+  });
 }
 
-function clusterFields({ server, tls, proxy }: ClusterConfig): Record<string, unknown> {
+function clusterFields({ server, tls, proxy }: ClusterConfig): Record<string, PlainValue> {
   return {
     server,
     ...(tls.ca === undefined ? {} : { "certificate-authority-data": base64(tls.ca) }),
@@ -29,7 +26,7 @@ function clusterFields({ server, tls, proxy }: ClusterConfig): Record<string, un
   };
 }
 
-function userFields(config: ClusterConfig): Record<string, unknown> {
+function userFields(config: ClusterConfig): Record<string, PlainValue> {
   const { server, tls, credentials } = config;
   const { impersonation, others } = impersonationOf(config.headers ?? {});
   if (others.length > 0)

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { aborted, type Logger, systemClock } from "@fjord/base";
@@ -80,7 +81,13 @@ async function run(flags: RunFlags, { signal, logger, print }: CommandContext): 
   print(`microkube serves at ${microkube.server} (ready in ${seconds} s).\n`);
   if (microkube.kubeconfigPath === undefined) print(microkube.kubeconfig);
   else print(`To use it:\n\n  export KUBECONFIG=${microkube.kubeconfigPath}\n  kubectl get namespaces\n`);
-  const stop = collectAtRest({ clock: systemClock, used: processorSeconds, collect: fullCollection() });
+  const collect = fullCollection();
+  // What a start has compiled is kept once there is time for it: who is killed would else never have it.
+  const settle = () => {
+    flushCompileCache();
+    collect();
+  };
+  const stop = collectAtRest({ clock: systemClock, used: processorSeconds, collect: settle });
   await aborted(signal);
   stop();
 }

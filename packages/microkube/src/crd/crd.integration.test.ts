@@ -143,9 +143,9 @@ const badDefinitions: Record<string, object> = {
 /** Two versions that differ in what they show and what they may be selected by. */
 const gadgets = {
   ...base,
-  metadata: { name: "gadgets.example.com" },
+  metadata: { name: "gadgets.tools.example.com" },
   spec: {
-    group: "example.com",
+    group: "tools.example.com",
     scope: "Cluster",
     names: { plural: "gadgets", kind: "Gadget" },
     versions: [
@@ -155,9 +155,11 @@ const gadgets = {
       name,
       served: true,
       storage: name === "v1",
+      // A real server takes what all versions have alike for no version's own, and then misses it.
       schema: {
         openAPIV3Schema: {
           type: "object",
+          description: `of ${name}`,
           properties: {
             spec: {
               type: "object",
@@ -208,11 +210,12 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
 
   const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
-  const GADGETS = "/apis/example.com/v2/gadgets";
+  const GADGETS = "/apis/tools.example.com/v2/gadgets";
 
   async function established(client: KubeClient, path: string): Promise<void> {
     for (let i = 0; i < 100; i++) {
-      const { body } = await send(client, "GET", `${CRDS}/${path.split("/").at(-1)}.example.com`);
+      const [, , group, , ...rest] = path.split("/");
+      const { body } = await send(client, "GET", `${CRDS}/${rest.at(-1)}.${group}`);
       // A real server first writes null there.
       const conditions = (body as { status: { conditions?: { type: string; status: string }[] } }).status.conditions;
       const served = await send(client, "GET", path);
@@ -318,7 +321,7 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
   });
 
   it("are selected and shown by what their version says", async () => {
-    const gadget = { apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "g" } };
+    const gadget = { apiVersion: "tools.example.com/v1", kind: "Gadget", metadata: { name: "g" } };
     await same("POST", V1_GADGETS, { ...gadget, spec: { color: "red", size: 3 } });
     const found = async (path: string, selector: string) => {
       const { body } = await same("GET", `${path}?fieldSelector=${encodeURIComponent(selector)}`);
@@ -355,7 +358,7 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
     const configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
     await both("POST", configurations, { metadata: { name: "adds" }, webhooks: [hook] });
     const metadata = { name: "h", labels: hooked };
-    const gadget = { apiVersion: "example.com/v2", kind: "Gadget", metadata };
+    const gadget = { apiVersion: "tools.example.com/v2", kind: "Gadget", metadata };
     const isCalled = async () =>
       (await both("POST", `${GADGETS}?dryRun=All`, gadget)).every(({ body }) => (body as { spec?: object }).spec);
     for (let i = 0; !(await isCalled()); i++) {
@@ -368,7 +371,7 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
   });
 });
 
-const V1_GADGETS = "/apis/example.com/v1/gadgets";
+const V1_GADGETS = "/apis/tools.example.com/v1/gadgets";
 
 async function startWebhook({ credentials }: Microkube): Promise<Server> {
   const patch = Buffer.from(JSON.stringify(added)).toString("base64");

@@ -2,8 +2,8 @@ import { sleep, systemClock } from "@fjord/base";
 import { isQuestion, type Step } from "./chapter.ts";
 import type { Shell } from "./test-shell.ts";
 
-/** How long two sites have to come to say the same. */
-const PATIENCE_MS = 10_000;
+/** How long two sites have to come to say the same: Kubernetes looks at a new autoscaler after a quarter of a minute. */
+const PATIENCE_MS = 30_000;
 
 /** What each of two users who type the same sees, where they do not see the same. */
 export interface Difference {

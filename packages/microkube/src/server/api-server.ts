@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { describeError, type Logger } from "@fjord/base";
 import type { Auditor, AuditRecord } from "../audit/index.ts";
@@ -13,6 +13,7 @@ import type { Discovery } from "./discovery.ts";
 import { Exchange } from "./exchange.ts";
 import type { Health } from "./health.ts";
 import { answerForm } from "./media-type.ts";
+import { http } from "./node-http.ts";
 import { attributesOf, isResource, type ResourceTarget, type Target, targetOf } from "./request-target.ts";
 import { pathNotFound, type ResourceHandler } from "./resource-handler.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
@@ -52,7 +53,7 @@ export class ApiServer {
 
   /** A connection that is to become something else: exec, attach, port-forward. */
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const response = new ServerResponse(request);
+    const response = new http.ServerResponse(request);
     // An answer that is no upgrade goes back on the same connection, which then ends.
     response.assignSocket(socket as never);
     response.shouldKeepAlive = false;

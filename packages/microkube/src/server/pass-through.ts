@@ -1,9 +1,10 @@
-import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from "node:http";
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { describeError } from "@fjord/base";
 import { StatusError } from "../status-error.ts";
 import type { Exchange } from "./exchange.ts";
+import { http } from "./node-http.ts";
 
 /** Where a request is passed on to. */
 export interface Destination {
@@ -76,7 +77,7 @@ function open({ request, upgrade, method }: Exchange, destination: Destination):
     setDefaultHeaders: false,
   };
   const made =
-    scheme === "http" ? requestHttp(options) : requestHttps({ ...options, ...tls(certificate, ca, servername) });
+    scheme === "http" ? http.request(options) : requestHttps({ ...options, ...tls(certificate, ca, servername) });
   made.setNoDelay(true);
   return made;
 }
