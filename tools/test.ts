@@ -2,7 +2,7 @@
 // at a time: each starts control planes of its own, and waits for them more than it computes.
 import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
 import { runNode } from "./test/run-node.ts";
 import { runTestFiles } from "./test/test-files.ts";
@@ -10,6 +10,9 @@ import { runTestFiles } from "./test/test-files.ts";
 const root = dirname(import.meta.dirname);
 const wanted = process.argv.slice(2);
 const required = process.env.FJORD_REQUIRE_KUBERNETES === "1";
+
+// Hundreds of processes load the same files: what one has compiled, the others need not.
+process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules/.cache/compile");
 
 const files = globSync(["packages/*/{src,browser}/**/*.test.ts", "tools/**/*.test.ts"], { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)))
