@@ -13,7 +13,13 @@ import {
   TokenRedeemer,
 } from "@fjord/continuum/identity";
 import { ContractStore } from "@fjord/continuum/market";
-import { AdmissionConfiguration, AdmissionServer, admissionReviews, loadChain } from "@fjord/continuum/offload";
+import {
+  AdmissionConfiguration,
+  AdmissionServer,
+  admissionReviews,
+  LoopbackGuests,
+  loadChain,
+} from "@fjord/continuum/offload";
 import {
   LiveRemoteSites,
   OwnSite,
@@ -40,7 +46,7 @@ import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
-import { discoverHomeApi } from "./home-api.ts";
+import { discoverHomeApi, serviceAddress } from "./home-api.ts";
 import { ensureOwnSite } from "./own-site-object.ts";
 import { PageServer } from "./page/page-server.ts";
 import { patiently } from "./patience.ts";
@@ -186,6 +192,12 @@ export class Agent {
     const homeApi =
       this.#options.homeApi ?? (await patiently(() => discoverHomeApi(client, config.server, signal), patience));
     if (homeApi === undefined) logger.warn("pods at other sites are not told where the own API is: --home-api says it");
+    const loopback = new LoopbackGuests({
+      service: await patiently(() => serviceAddress(client, signal), patience),
+      sites: remotes,
+      endpointsOf: (id) => directory.get(id)?.spec.endpoints ?? [],
+      ownRanges: () => own.published().loopbackRanges,
+    });
     const consumer = consumerSide({
       home,
       remotes,
@@ -193,6 +205,7 @@ export class Agent {
       redeem,
       reflectionCounters: counters.reflection,
       address,
+      loopback,
       kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
       ...(clientCa !== undefined && { clientCa }),
       ...(homeApi !== undefined && { homeApi }),

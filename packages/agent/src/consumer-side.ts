@@ -8,6 +8,7 @@ import {
 import {
   KnownTwins,
   KnownVirtualNodes,
+  type LoopbackGuests,
   OffloadingController,
   OffloadingRuleController,
   PodOffloader,
@@ -32,17 +33,18 @@ export interface ConsumerSideOptions {
   readonly clientCa?: string;
   /** Where pods at other sites reach the own API. */
   readonly homeApi?: HomeApi;
+  readonly loopback: LoopbackGuests;
 }
 
 /** What makes a site a consumer: peerings, virtual nodes, twins of its namespaces, its pods elsewhere. */
 export function consumerSide(options: ConsumerSideOptions): Runnable[] {
-  const { home, remotes, store, redeem, reflectionCounters: counters, homeApi } = options;
+  const { home, remotes, store, redeem, reflectionCounters: counters, homeApi, loopback } = options;
   const negotiation = new Negotiation({ home, store });
   const contracts: ConsumerContracts = new Contracts({ home, store, sites: remotes, negotiation });
   const peerings = new PeeringController({ home, sites: remotes, store, negotiation, contracts, redeem });
   const nodes = new KnownVirtualNodes(home.caches);
   const twins = new KnownTwins(home.caches);
-  const pods = new PodOffloader({ home, nodes, twins, sites: remotes, ...(homeApi && { homeApi }) });
+  const pods = new PodOffloader({ home, nodes, twins, sites: remotes, loopback, ...(homeApi && { homeApi }) });
   const usage = new RemoteUsage({ home, remotes, pods, nodes });
   const virtualNodes = new VirtualNodeController({
     ...options,

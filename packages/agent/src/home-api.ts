@@ -19,9 +19,7 @@ export async function discoverHomeApi(
   signal?: AbortSignal,
 ): Promise<HomeApi | undefined> {
   const [service, { items }] = await Promise.all([
-    client.get(Service, API_SERVICE, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    }),
+    apiService(client, signal),
     client.list(EndpointSlice, {
       namespace: API_SERVICE.namespace,
       labelSelector: `kubernetes.io/service-name=${API_SERVICE.name}`,
@@ -33,6 +31,18 @@ export async function discoverHomeApi(
     endpoints.flatMap(({ addresses }) => addresses.map((host) => ({ host, port: String(ports?.[0]?.port ?? 443) }))),
   );
   return [addressOf(server), ...announced].find(({ host }) => !inside.includes(host) && leadsHere(host));
+}
+
+/** The address that the own cluster gave the way to its API: on loopback where pods are processes of this machine. */
+export async function serviceAddress(client: Pick<KubeClient, "get">, signal?: AbortSignal): Promise<string> {
+  return (await apiService(client, signal))?.spec?.clusterIP ?? "";
+}
+
+async function apiService(client: Pick<KubeClient, "get">, signal?: AbortSignal): Promise<Service | undefined> {
+  return await client.get(Service, API_SERVICE, { signal }).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
 }
 
 function addressOf(server: string): HomeApi {

@@ -68,6 +68,11 @@ const published = object({
   operatingSystems: array(string({ maxLength: 32 }), { maxItems: 16, set: true })
     .optional()
     .describe("Operating systems of its nodes, such as `linux`."),
+  loopbackRanges: array(string({ maxLength: 32 }), { maxItems: 16, set: true })
+    .optional()
+    .describe(
+      "Where its pods have their addresses on loopback, if they are processes of its machine: `127.88.0.0/16`.",
+    ),
   version: string({ maxLength: 64 }).optional().describe("Version of its Fjord agent."),
   kubernetesVersion: string({ maxLength: 64 }).optional().describe("Version of its Kubernetes API."),
 });

@@ -30,6 +30,7 @@ const site: StatusOf<typeof Site> = {
     properties: { "example.com/gpu": "A100" },
     architectures: ["amd64", "arm64"],
     operatingSystems: ["linux"],
+    loopbackRanges: ["127.88.0.0/16"],
     version: "0.1.0",
     kubernetesVersion: "v1.36.3",
   },

@@ -19,6 +19,7 @@ import type { DnsSettings } from "../pod/pod-settings.ts";
 import { ApiPodSource } from "../pod-source/index.ts";
 import {
   type JoinedCluster,
+  LOOPBACK_RANGE_ANNOTATION,
   NodeEvents,
   NodeRegistration,
   ServingCertificate,
@@ -207,7 +208,10 @@ export class NodeAgent {
       clock,
     });
     serving.onChange((pair) => server.setTls({ ...pair, ...believed }));
-    const identity = { name: nodeName, labels, taints: options.taints, machine: machine.machineID };
+    const { loopbackRange } = options.runtimes.get("") ?? {};
+    const annotations: Record<string, string> =
+      loopbackRange === undefined ? {} : { [LOOPBACK_RANGE_ANNOTATION]: loopbackRange };
+    const identity = { name: nodeName, labels, annotations, taints: options.taints, machine: machine.machineID };
     const registration = new NodeRegistration({ ...shared, identity, facts: () => state.facts() });
     // Administrators add their own.
     registration.onNode(({ metadata }) => {

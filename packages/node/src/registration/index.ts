@@ -8,7 +8,14 @@ export * from "./node-facts.ts";
 export { nodeImages } from "./node-images.ts";
 export { architectureOf, checkNodeLabel } from "./node-labels.ts";
 export { LEASE_NAMESPACE, NodeLease, type NodeLeaseOptions } from "./node-lease.ts";
-export { forgeNode, forgeStatus, MACHINE_ANNOTATION, metadataPatch, statusPatch } from "./node-object.ts";
+export {
+  forgeNode,
+  forgeStatus,
+  LOOPBACK_RANGE_ANNOTATION,
+  MACHINE_ANNOTATION,
+  metadataPatch,
+  statusPatch,
+} from "./node-object.ts";
 export { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";
 export { type CertificatePair, PkiDirectory } from "./pki-directory.ts";
 export { ServingCertificate, type ServingCertificateOptions } from "./serving-certificate.ts";

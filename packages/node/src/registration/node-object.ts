@@ -4,6 +4,9 @@ import type { NodeFacts, NodeIdentity, NodeStatus } from "./node-facts.ts";
 /** Where a node notes which machine it is. */
 export const MACHINE_ANNOTATION = "fjord.dev/machine";
 
+/** Where a node whose pods are processes of the machine says which addresses on loopback they have. */
+export const LOOPBACK_RANGE_ANNOTATION = "fjord.dev/loopback-range";
+
 /** A Node object to create, with its first status. */
 export function forgeNode(identity: NodeIdentity, facts: NodeFacts, now: number): Node {
   const { taints, unschedulable, providerID } = identity;

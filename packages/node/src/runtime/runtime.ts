@@ -94,6 +94,9 @@ export interface Runtime {
   /** Usage of everything that runs. */
   stats(signal?: AbortSignal): Promise<{ sandboxes: SandboxStats[]; containers: ContainerStats[] }>;
 
+  /** Where pods have their addresses, where that is on the machine's own loopback. */
+  readonly loopbackRange?: string;
+
   /** Absent where containers need no images. */
   readonly images?: ImageStore;
 }

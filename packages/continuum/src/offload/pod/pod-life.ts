@@ -19,6 +19,7 @@ import type { RemoteSite } from "../../remote-site.ts";
 import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 import { isStrayDaemonPod } from "../admission/index.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
+import type { LoopbackGuests } from "./loopback-guests.ts";
 import { PodReports } from "./pod-reports.ts";
 import { PodTokens } from "./pod-tokens.ts";
 import type { RemotePods } from "./remote-pods.ts";
@@ -36,6 +37,7 @@ export interface PodLifeOptions {
   readonly home: Pick<Home, "identity" | "clock" | "logger" | "client"> & { readonly recorder: EventSink };
   readonly writer: StatusWriter;
   readonly homeApi?: ForgeContext["homeApi"];
+  readonly loopback?: LoopbackGuests;
   /** Whether the contract behind the place has ended, and with it whatever was there. */
   readonly isOver: (place: Place) => boolean;
 }

@@ -20,6 +20,7 @@ import type { Twins } from "../../twins.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import type { ForgeContext } from "./forge/index.ts";
 import { HomePods } from "./home-pods.ts";
+import type { LoopbackGuests } from "./loopback-guests.ts";
 import { deleteShadow, type Place, PodLife } from "./pod-life.ts";
 import { RemotePods } from "./remote-pods.ts";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
@@ -31,9 +32,14 @@ export interface PodOffloaderOptions {
   readonly sites: RemoteSites;
   /** Where pods elsewhere reach the home API, for those that ask for it. */
   readonly homeApi?: ForgeContext["homeApi"];
+  /** Which addresses of this machine guests may have. @default none */
+  readonly loopback?: LoopbackGuests;
   /** How many pods are worked on at once. @default 16 */
   readonly concurrency?: number;
 }
+
+/** A site's pods, with what was known of the site when it was last looked at. */
+type FollowedSite = RemotePods & { wasReachable?: boolean; ranges?: string };
 
 /** How long a ShadowPod waits that is nobody's, while the own pod may yet be on a node that is not known. */
 const ORPHAN_MS = 15_000;
@@ -50,17 +56,23 @@ export class PodOffloader implements OffloadedPods, Runnable {
   readonly #contracts: SharedCache<Contract>;
   /** Uids of own pods that were seen to go while other sites still had something of them. */
   readonly #gone = new Set<string>();
-  readonly #remotes = new Map<SiteId, RemotePods & { wasReachable?: boolean }>();
+  readonly #remotes = new Map<SiteId, FollowedSite>();
 
   constructor(options: PodOffloaderOptions) {
     this.#options = options;
-    const { home, homeApi } = options;
+    const { home, homeApi, loopback } = options;
     const { client, clock, random, logger } = home;
     this.#pods = new HomePods({ ...options, onGone: (uid) => this.#podGone(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
     this.#contracts = home.caches.open(Contract);
     const isOver = (place: Place) => isContractOver(place, this.#contracts.cache.get({ name: place.node.contract }));
-    this.#life = new PodLife({ home, writer: this.#writer, isOver, ...(homeApi && { homeApi }) });
+    this.#life = new PodLife({
+      home,
+      writer: this.#writer,
+      isOver,
+      ...(homeApi && { homeApi }),
+      ...(loopback && { loopback }),
+    });
     this.#controller = new Controller({
       name: "offloaded-pods",
       sources: [],
@@ -174,7 +186,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
       const site = sites.get(id);
       if (site === undefined || this.#remotes.has(id) || stop.aborted) continue;
       const { clock, random, logger } = home;
-      const remote: RemotePods & { wasReachable?: boolean } = new RemotePods({
+      const remote: FollowedSite = new RemotePods({
         clock,
         random,
         logger,
@@ -196,8 +208,14 @@ export class PodOffloader implements OffloadedPods, Runnable {
   #siteChanged(id: SiteId, stop: AbortSignal): void {
     this.#followSites(stop);
     const remote = this.#remotes.get(id);
-    const isReachable = this.#options.sites.get(id)?.reachability.reachable ?? false;
-    if (remote === undefined || remote.wasReachable === isReachable) return;
+    const site = this.#options.sites.get(id);
+    const isReachable = site?.reachability.reachable ?? false;
+    if (remote === undefined) return;
+    const ranges = site?.report?.published.loopbackRanges?.join() ?? "";
+    // Addresses that were refused may be good ones now.
+    if (remote.ranges !== ranges) this.#enqueueSite(id);
+    remote.ranges = ranges;
+    if (remote.wasReachable === isReachable) return;
     remote.wasReachable = isReachable;
     if (!isReachable) return;
     remote.restart(stop);

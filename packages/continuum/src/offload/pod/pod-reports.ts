@@ -2,6 +2,7 @@ import type { ShadowPod } from "@fjord/api";
 import type { EventSink, Pod } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
+import type { LoopbackGuests } from "./loopback-guests.ts";
 import type { Place } from "./pod-life.ts";
 import { hasObserved } from "./remote-pods.ts";
 import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./status/index.ts";
@@ -9,6 +10,7 @@ import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./statu
 export interface PodReportsOptions {
   readonly home: Pick<Home, "clock"> & { readonly recorder: EventSink };
   readonly writer: StatusWriter;
+  readonly loopback?: LoopbackGuests;
 }
 
 /** Tells at home what becomes of pods elsewhere: statuses, and an event for what goes wrong. */
@@ -35,6 +37,7 @@ export class PodReports {
       ...(shadow && { shadow }),
       ...(guest && { guest }),
       isBehind,
+      onLoopback: (address) => this.#options.loopback?.allows(place.site.id, address) === true,
     });
     if (status === undefined) return;
     this.#options.writer.set(pod, status);

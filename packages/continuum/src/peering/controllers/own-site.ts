@@ -1,5 +1,6 @@
 import { Site, VIRTUAL_NODE } from "@fjord/api";
 import { Cache, Node, type SharedCache } from "@fjord/kube";
+import { LOOPBACK_RANGE_ANNOTATION } from "@fjord/node/registration";
 import type { Home } from "../../home.ts";
 import type { PublishedFacts } from "../../protocol.ts";
 
@@ -72,7 +73,8 @@ export class OwnSite {
     const { spec } = this.object() ?? {};
     const kubernetesVersion = this.#options.kubernetesVersion();
     const seen = (field: "architecture" | "operatingSystem") =>
-      [...new Set(this.#nodes.list().flatMap(({ status }) => status?.nodeInfo?.[field] ?? []))].sort().slice(0, 16);
+      distinct(this.#nodes.list().map(({ status }) => status?.nodeInfo?.[field]));
+    const ranges = distinct(this.#nodes.list().map(loopbackRangeOf));
     return {
       name: spec?.name ?? this.name.slice(0, 63),
       ...(spec?.tier && { tier: spec.tier }),
@@ -80,6 +82,7 @@ export class OwnSite {
       ...(spec?.properties && { properties: spec.properties }),
       architectures: seen("architecture"),
       operatingSystems: seen("operatingSystem"),
+      ...(ranges.length > 0 && { loopbackRanges: ranges }),
       version: this.#options.version,
       ...(kubernetesVersion !== undefined && { kubernetesVersion }),
     };
@@ -88,8 +91,19 @@ export class OwnSite {
 
 /** Of each node only what is told: a site may have thousands, and each lists its images. */
 function trimNode({ apiVersion, kind, metadata, status }: Node): Node {
-  const { name, uid, resourceVersion } = metadata;
+  const { name, uid, resourceVersion, annotations } = metadata;
+  const range = annotations?.[LOOPBACK_RANGE_ANNOTATION];
   const { nodeInfo } = status ?? {};
-  const kept = { name, uid, resourceVersion } as Node["metadata"];
+  const told = range === undefined ? {} : { annotations: { [LOOPBACK_RANGE_ANNOTATION]: range } };
+  const kept = { name, uid, resourceVersion, ...told } as Node["metadata"];
   return { apiVersion, kind, metadata: kept, ...(nodeInfo && { status: { nodeInfo } }) };
+}
+
+function loopbackRangeOf({ metadata }: Node): string | undefined {
+  return metadata.annotations?.[LOOPBACK_RANGE_ANNOTATION];
+}
+
+/** As many as a peer takes. */
+function distinct(values: readonly (string | undefined)[]): string[] {
+  return [...new Set(values.filter((value) => value !== undefined))].sort().slice(0, 16);
 }

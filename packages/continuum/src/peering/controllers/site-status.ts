@@ -89,7 +89,8 @@ const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** What a peer publishes, without whatever the own API would refuse, so that one odd field hides no other. */
 export function sanePublished(given: PublishedFacts): PublishedFacts {
-  const { name, tier, location, properties, architectures, operatingSystems, version, kubernetesVersion } = given ?? {};
+  const { name, tier, location, properties, version, kubernetesVersion } = given ?? {};
+  const { architectures, operatingSystems, loopbackRanges } = given ?? {};
   return {
     ...text("name", name, 63),
     ...((tier === "cloud" || tier === "edge" || tier === "device") && { tier }),
@@ -97,6 +98,7 @@ export function sanePublished(given: PublishedFacts): PublishedFacts {
     ...(isObject(properties) && { properties: saneLabels(properties) }),
     ...texts("architectures", architectures),
     ...texts("operatingSystems", operatingSystems),
+    ...texts("loopbackRanges", loopbackRanges),
     ...text("version", version, 64),
     ...text("kubernetesVersion", kubernetesVersion, 64),
   };
@@ -125,7 +127,7 @@ function text<Name extends string>(name: Name, value: unknown, most: number): Pa
 
 function texts<Name extends string>(name: Name, value: unknown): Partial<Record<Name, string[]>> {
   if (!Array.isArray(value)) return {};
-  const kept = value.filter((each): each is string => typeof each === "string" && /^[\w.-]{1,32}$/.test(each));
+  const kept = value.filter((each): each is string => typeof each === "string" && /^[\w./-]{1,32}$/.test(each));
   return { [name]: [...new Set(kept)].slice(0, 16) } as Partial<Record<Name, string[]>>;
 }
 

@@ -15,6 +15,7 @@ const whole = {
     properties: { "example.com/gpu": "yes", quiet: "" },
     architectures: ["amd64", "arm64"],
     operatingSystems: ["linux"],
+    loopbackRanges: ["127.88.0.0/16"],
     version: "0.1.0",
     kubernetesVersion: "v1.36.1",
   },

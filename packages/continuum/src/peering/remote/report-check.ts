@@ -114,6 +114,7 @@ function publishedOf(value: unknown): PublishedFacts {
     properties: propertiesOf(value.properties),
     architectures: textsOf(value.architectures),
     operatingSystems: textsOf(value.operatingSystems),
+    loopbackRanges: textsOf(value.loopbackRanges),
     version: textOf(value.version, 64),
     kubernetesVersion: textOf(value.kubernetesVersion, 64),
   };

@@ -57,6 +57,7 @@ export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #logger: Logger;
   readonly #clock: Clock;
+  readonly loopbackRange: string;
   readonly #records: Records;
   readonly #addresses: Addresses;
   readonly #abilities: MachineAbilities;
@@ -73,7 +74,8 @@ export class ProcessRuntime implements Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#abilities = abilities;
     this.#records = new Records(join(options.stateDirectory, "process"));
-    this.#addresses = new Addresses(options.podRange ?? "127.88.0.0/16");
+    this.loopbackRange = options.podRange ?? "127.88.0.0/16";
+    this.#addresses = new Addresses(this.loopbackRange);
     const cgroups = options.controlGroups === false ? "control groups are turned off" : openCgroups();
     this.#cgroups = typeof cgroups === "string" ? undefined : cgroups;
     this.#withoutCgroups = typeof cgroups === "string" ? cgroups : undefined;

@@ -65,6 +65,16 @@ describe("the status of a pod that runs elsewhere", () => {
     }
   });
 
+  it("believes no address of this machine's but those that are allowed", () => {
+    const named = (ip: string, onLoopback?: StatusSources["onLoopback"]) =>
+      map({ ...running, podIP: ip, podIPs: [{ ip }] }, onLoopback === undefined ? {} : { onLoopback })?.podIP;
+    for (const ip of ["127.0.0.1", "127.89.0.1", "::1", "::ffff:127.0.0.1"]) assert.equal(named(ip), undefined, ip);
+    const onLoopback = (address: string) => address.startsWith("127.89.");
+    assert.equal(named("127.89.0.1", onLoopback), "127.89.0.1");
+    for (const ip of ["127.0.0.1", "::1", "::ffff:127.89.0.1", "127.89.0.1%lo"])
+      assert.equal(named(ip, onLoopback), undefined, ip);
+  });
+
   it("says of the node, the class and the conditions what home says", () => {
     const status = map(running);
     assert.equal(status?.hostIP, "10.9.9.9");

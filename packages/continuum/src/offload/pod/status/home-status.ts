@@ -24,6 +24,8 @@ export interface StatusSources {
   readonly isBehind?: boolean;
   /** Addresses of the virtual node. */
   readonly hostIPs: readonly string[];
+  /** Which addresses of this machine's loopback a guest there may have. @default none */
+  readonly onLoopback?: (address: string) => boolean;
   readonly now: number;
 }
 
@@ -75,7 +77,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     phase,
     ...end,
     conditions: homeConditions(conditions),
-    ...podAddresses(guest, before),
+    ...podAddresses(guest, before, sources.onLoopback),
     ...(statuses.init.length > 0 && { initContainerStatuses: statuses.init }),
     containerStatuses: statuses.main,
     ...(statuses.ephemeral.length > 0 && { ephemeralContainerStatuses: statuses.ephemeral }),
@@ -193,9 +195,13 @@ function unknownStatus(name: string, image: string | undefined, restartCount: nu
   return { name, image: image ?? "", imageID: "", ready: false, started: false, restartCount, state };
 }
 
-function podAddresses(guest: Readonly<Record<string, unknown>>, before: PodStatus): PodStatus {
+function podAddresses(
+  guest: Readonly<Record<string, unknown>>,
+  before: PodStatus,
+  onLoopback: StatusSources["onLoopback"],
+): PodStatus {
   const given = [fieldsOf({ ip: guest.podIP }), ...listOf(guest.podIPs, 4).map(fieldsOf)].map(({ ip }) =>
-    addressOf(ip),
+    addressOf(ip, onLoopback),
   );
   const addresses = [...new Set(given.filter((address) => address !== undefined))];
   const all =

@@ -45,9 +45,10 @@ export function timeOf(value: unknown, earliest: number, latest: number): string
   return new Date(Math.max(earliest, Math.min(latest, time))).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** An address of a pod: none that means this machine, everyone or nobody. */
-export function addressOf(value: unknown): string | undefined {
+/** An address of a pod: none that means everyone or nobody, and none of this machine but those that are allowed there. */
+export function addressOf(value: unknown, onLoopback: (address: string) => boolean = () => false): string | undefined {
   if (typeof value !== "string" || isIP(value) === 0 || value.includes("%")) return undefined;
+  if (isIP(value) === 4 && value.startsWith("127.")) return onLoopback(value) ? value : undefined;
   const isSpecial = /^(0\.|127\.|169\.254\.|22[4-9]\.|2[3-5]\d\.|::1?$|fe[89ab]|ff|::ffff:)/i.test(value);
   return isSpecial ? undefined : value;
 }
