@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
+import type { PageSettings } from "@fjord/agent";
 import { programLogger } from "@fjord/base";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
@@ -16,6 +17,11 @@ interface MicroFlags {
   admissionPort: string;
   metricsPort: string;
   serviceRange: string;
+  podRange?: string;
+  pagePort: string;
+  pageActions: boolean;
+  pageDemo?: string;
+  pageFiles?: string;
   serveDns?: string;
   endpoint: string[];
   capacity: string[];
@@ -43,6 +49,11 @@ export function addMicro(program: Command, context: CommandContext): void {
     .option("--admission-port <port>", "port for the API's questions to the agent", "7444")
     .option("--metrics-port <port>", "port of the agent's /healthz, /readyz and /metrics", "7445")
     .option("--service-range <cidr>", "where Services get their addresses from, inside 127.0.0.0/8", "127.96.0.0/16")
+    .option("--pod-range <cidr>", "where pods get theirs from, inside 127.0.0.0/8 (default: one that is free)")
+    .option("--page-port <port>", "port of the site's page, on this machine alone; `off` for none", "7446")
+    .option("--page-actions", "let viewers of the page change things, as far as RBAC lets them", false)
+    .option("--page-demo <url>", "where a demo takes the wish to cut a site off: adds that to the page")
+    .option("--page-files <folder>", "the built files of the page (default: beside the program)")
     .option("--serve-dns <address>", "serve the cluster's names there, at port 53; needs the rights to")
     .option("--endpoint <url>", "where other sites reach the agent (default: its address); several times", several, [])
     .option("--capacity <resource=amount>", "what the node has, instead of the machine; several times", several, [])
@@ -60,6 +71,7 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
   const name = flags.name ?? hostname().toLowerCase();
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
     throw new InvalidMicroOption({ option: "--name", value: name, reason: "lower case letters, digits and dashes" });
+  const page = await pageOf(flags);
   const { runMicroSite } = await import("../micro/micro-site.ts");
   await runMicroSite(
     {
@@ -78,6 +90,8 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
         metrics: portOf("--metrics-port", flags.metricsPort),
       },
       serviceRange: flags.serviceRange,
+      ...(flags.podRange !== undefined && { podRange: flags.podRange }),
+      ...(page !== undefined && { page }),
       ...(flags.serveDns !== undefined && { dns: flags.serveDns }),
       ...(flags.endpoint.length > 0 && { endpoints: flags.endpoint }),
       capacity: flags.capacity,
@@ -105,6 +119,20 @@ async function reset(flags: Pick<MicroFlags, "stateDir">, context: CommandContex
 function stateDirectoryOf({ stateDir }: Pick<MicroFlags, "stateDir">, { home }: CommandContext): string {
   if (stateDir === "") throw new InvalidMicroOption({ option: "--state-dir", value: stateDir, reason: "is empty" });
   return resolve(stateDir ?? (isRoot() ? "/var/lib/fjord" : join(home, ".local", "share", "fjord", "site")));
+}
+
+/** In the clear, and therefore on loopback, wherever the rest of the site is reached. */
+async function pageOf(flags: MicroFlags): Promise<PageSettings | undefined> {
+  const { address, pagePort, pageActions, pageDemo, pageFiles } = flags;
+  const port = pagePort === "off" ? pagePort : portOf("--page-port", pagePort);
+  const { isLoopback, pageSettings } = await import("@fjord/agent/page-flags");
+  return await pageSettings({
+    pageListen: port === "off" ? port : `${isLoopback(address) ? address : "127.0.0.1"}:${port}`,
+    pageActions,
+    pageHost: [],
+    ...(pageDemo !== undefined && { pageDemo }),
+    ...(pageFiles !== undefined && { pageFiles }),
+  });
 }
 
 function isRoot(): boolean {

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { installObjects, manifests } from "@fjord/agent";
+import { installObjects, manifests, type PageSettings } from "@fjord/agent";
 import { Agent } from "@fjord/agent/agent";
 import { AGENT_NAMESPACE } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
@@ -19,6 +19,10 @@ export interface MicroSiteOptions {
   readonly ports: MicroPorts;
   /** Where Services get their addresses from: on loopback, so that no rights are needed. */
   readonly serviceRange: string;
+  /** Where pods get theirs from, on loopback too. @default a range that no other node of this machine uses */
+  readonly podRange?: string;
+  /** The site's page. @default none */
+  readonly page?: PageSettings;
   /** Where the cluster's names are served, where the process may. */
   readonly dns?: string;
   /** Where other sites reach the agent. @default its address */
@@ -102,7 +106,7 @@ async function introduceNode(plane: Microkube, { name, stateDirectory }: MicroSi
 }
 
 function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortSignal): Promise<void> {
-  const { name, stateDirectory, address, ports, dns, capacity = [], labels = [] } = options;
+  const { name, stateDirectory, address, ports, dns, podRange, capacity = [], labels = [] } = options;
   return runNode(
     {
       kubeconfig,
@@ -113,6 +117,7 @@ function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortS
       stateDir: join(stateDirectory, "node"),
       runtime: "process",
       services: "userspace",
+      ...(podRange !== undefined && { podRange }),
       ...(dns !== undefined && { serveDns: dns, clusterDns: [dns] }),
       capacity: [...capacity],
       label: [...labels],
@@ -123,7 +128,7 @@ function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortS
 
 /** The agent has the rights that its installation gives it, as on any cluster. */
 function agentOf(options: MicroSiteOptions, plane: Microkube, token: string): Agent {
-  const { name, tier, address, ports, clock, random, logger } = options;
+  const { name, tier, address, ports, page, clock, random, logger } = options;
   const { endpoints = [`https://${host(address)}:${ports.peers}`] } = options;
   return new Agent({
     config: clusterConfig({ server: plane.server, ca: plane.credentials.clusterCa.certificate, token }),
@@ -136,6 +141,7 @@ function agentOf(options: MicroSiteOptions, plane: Microkube, token: string): Ag
     admissionPort: ports.admission,
     metrics: { host: address, port: ports.metrics },
     leaderElect: false,
+    ...(page !== undefined && { page }),
     clock,
     random,
     logger,

@@ -1,95 +1,73 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { systemClock } from "@fjord/base";
-import { markedProcesses } from "../leftovers.ts";
-import { Registry } from "../registry.ts";
-import { kubernetesSkip } from "../testing.ts";
-import { waitFor } from "../wait.ts";
+import { startTestDemo } from "./test-demo.ts";
 
-const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
 const run = promisify(execFile);
 
-test("the demo shows a Deployment over two sites, can be played with, and leaves nothing", {
-  skip: kubernetesSkip(),
-  timeout: 180_000,
+test("the demo leaves nothing when it is interrupted, clears up after a crash, and plays its tour", {
+  timeout: 600_000,
 }, async (t) => {
-  const parent = await mkdtemp(join(tmpdir(), "fjord-demo-"));
-  t.after(() => rm(parent, { recursive: true, force: true }));
+  const parent = mkdtempSync(join(tmpdir(), "fjord-demo-"));
+  t.after(() => rmSync(parent, { recursive: true, force: true }));
   const directory = join(parent, "demo");
-  const demo = (...flags: string[]) => start("--simulated", `--directory=${directory}`, ...flags);
-  const idOf = () => new Registry().list().find((bed) => bed.directory === directory)?.id;
+  const demo = (...flags: string[]) => {
+    const started = startTestDemo(`--directory=${directory}`, ...flags);
+    t.after(() => started.child.kill("SIGKILL"));
+    return started;
+  };
+
+  const interrupted = demo();
+  await interrupted.says(/ is there/);
+  interrupted.child.kill("SIGINT");
+  assert.equal(await interrupted.ended, 130, interrupted.output());
+  assert.deepEqual([existsSync(directory), processesOf(directory)], [false, []]);
 
   const crashed = demo();
-  await crashed.says(/Starting|an agent in each/);
-  const leftover = idOf() ?? "";
+  await crashed.says(/ is there/);
   crashed.child.kill("SIGKILL");
   await once(crashed.child, "exit");
+  assert.notDeepEqual(processesOf(directory), [], "its sites go on without it");
 
-  const first = demo();
-  t.after(() => first.child.kill("SIGKILL"));
-  await first.says(/here until Ctrl-C/);
-  const id = idOf() ?? "";
-  assert.notEqual(id, leftover);
-  assert.deepEqual(markedProcesses(leftover), []);
-  const shown = first.output();
-  assert.match(shown, /with a simulated node each/);
-  assert.match(shown, /No container runs \(you asked for simulated nodes\): pods are played, without logs\./);
-  const placed = [...shown.matchAll(/hello-\S+ +Running +(\S+)/g)].map(([, node]) => node);
-  assert.equal(placed.length, 4);
-  assert.equal(placed.filter((node) => node === "lively-wave").length, 2);
-
-  const shell = (script: string) => run("/bin/sh", ["-c", `. ${directory}/env && ${script}`]);
-  assert.match((await shell("fjord sites")).stdout, /^lively-wave +Peer +.*True +Reachable/m);
-  assert.match((await shell("kubectl get nodes")).stdout, /^lively-wave +Ready/m);
-  await shell("fjord drain lively-wave");
-  await shell("kubectl -n hello rollout status deployment/hello --timeout=30s");
-  const home = "kubectl -n hello get pods -o jsonpath='{.items[*].spec.nodeName}'";
-  const drained = await waitFor(async () => !(await shell(home)).stdout.includes("lively-wave"), {
-    clock: systemClock,
-    timeout: 30_000,
-  });
-  assert.ok(drained, "the pods have come home");
-
+  const tour = demo("--tour");
+  await tour.says(/Ready after/);
   const second = demo("--once");
   assert.equal(await second.ended, 1);
   assert.match(second.output(), /error: the demo runs already in .* as process \d+\nUse that one/);
+  const shell = async (command: string) => (await run("/bin/sh", ["-c", `. ${directory}/env && ${command}`])).stdout;
+  assert.match(await shell("demo pods shop"), /^worker-\S+ +1\/1 +Running +harbor$/m);
+  const link = (await shell("demo page")).trim();
+  assert.match(link, /^http:\/\/127\.31\.\d+\.1:7446\/#login=\S+$/);
+  assert.match(await (await fetch(link)).text(), /<html/);
 
-  first.child.kill("SIGINT");
-  assert.equal(await first.ended, 0);
-  assert.deepEqual([existsSync(directory), markedProcesses(id), idOf()], [false, [], undefined]);
+  const status = await tour.ended;
+  const shown = tour.output();
+  assert.equal(status, 0, shown);
+  assert.match(shown, /^ +frosty-wood +Peer +edge .*False +Unreachable/m);
+  const three = "green-smoke, lingering-meadow, lively-wave";
+  const spread = "2 at green-smoke, 2 at lingering-meadow, 2 at lively-wave";
+  assert.ok(shown.includes(`${spread}; the front end answers from ${three}`), shown);
+  assert.match(shown, /\d at green-smoke, [12] at harbor$/m);
+  assert.match(shown, /: 2 at green-smoke$/m);
+  assert.match(shown, /\d at harbor, \d at l.*; then 2 at harbor$/m);
+  assert.match(shown, /the front end answers from frosty-wood, green-smoke, lingering-meadow, lively-wave/);
+  assert.deepEqual([existsSync(directory), processesOf(directory)], [false, []]);
 });
 
-function start(...flags: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [cli, ...flags], {
-    // What tests may say CI=1 or ask for colours, and this is no terminal all the same.
-    env: { ...process.env, CI: "1", FORCE_COLOR: undefined },
-    stdio: ["ignore", "pipe", "pipe"],
+/** Whatever runs in the directory, or for it: the demo's sites, and their pods. */
+function processesOf(directory: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      const isSelf = pid === String(process.pid);
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      return !isSelf && (words.includes(directory) || readlinkSync(`/proc/${pid}/cwd`).startsWith(directory));
+    } catch {
+      return false;
+    }
   });
-  let text = "";
-  const hear = (chunk: Buffer) => {
-    text += chunk.toString("utf8");
-  };
-  child.stdout?.on("data", hear);
-  child.stderr?.on("data", hear);
-  const ended = once(child, "close").then(([code]) => code as number);
-  return {
-    child,
-    ended,
-    output: () => text,
-    async says(pattern: RegExp) {
-      const said = await waitFor(() => pattern.test(text) || child.exitCode !== null, {
-        clock: systemClock,
-        timeout: 90_000,
-      });
-      assert.ok(said && pattern.test(text), text);
-    },
-  };
 }

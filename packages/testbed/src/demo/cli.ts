@@ -1,12 +1,18 @@
-// `npm run demo`: Fjord on this machine, from nothing to a Deployment over two clusters, to watch and to play with.
+// `npm run demo`: Fjord on this machine, from nothing to an application over five sites, to watch and to play with.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { styleText } from "node:util";
 import { aborted, describeError, type ErrorType, FjordError, silentLogger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
+import { which } from "../binaries/find.ts";
 import { removeIfEmpty } from "../leftovers.ts";
 import { Registry } from "../registry.ts";
 import { startDemo } from "./demo.ts";
+import { CLOUD, pageOf } from "./embedded/demo-plan.ts";
+import { EmbeddedDemo } from "./embedded/embedded-demo.ts";
+import { embeddedNextSteps } from "./embedded/next-steps.ts";
+import { playTour } from "./embedded/tour.ts";
+import { TourNotThere } from "./errors.ts";
 import { Steps } from "./steps.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
@@ -31,6 +37,8 @@ for (const stream of [process.stdout, process.stderr]) {
 
 interface DemoFlags {
   readonly once: boolean;
+  readonly tour: boolean;
+  readonly kubernetes: boolean;
   readonly simulated: boolean;
   readonly directory: string;
 }
@@ -38,9 +46,11 @@ interface DemoFlags {
 const write = (text: string) => void process.stdout.write(text);
 
 const program = new Command("demo")
-  .description("Two clusters on this machine, peered, with a Deployment over both. Ctrl-C ends it and leaves nothing.")
+  .description("Five sites on this machine with an application over them. Ctrl-C ends it and leaves nothing.")
+  .option("--tour", "play and check what there is to see: a site cut off, bursts, and all healed; then end", false)
   .option("--once", "end when everything was shown, instead of waiting for Ctrl-C", false)
-  .option("--simulated", "simulated nodes, even where containers can run", false)
+  .option("--kubernetes", "two real Kubernetes clusters instead, with real containers where that is possible", false)
+  .option("--simulated", "with --kubernetes: simulated nodes, even where containers can run", false)
   .option("--directory <path>", "where everything is kept meanwhile", join(root, ".fjord", "demo"))
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride()
@@ -54,25 +64,59 @@ try {
   else report(error);
 }
 
-async function run({ once, simulated, directory }: DemoFlags): Promise<void> {
-  const { signal } = interrupt;
-  const registry = new Registry();
+async function run(flags: DemoFlags): Promise<void> {
+  const { directory } = flags;
   const steps = new Steps({ write, isTerminal: process.stdout.isTTY === true, clock: systemClock });
-  const began = systemClock.now();
-  const shared = { env: process.env, uid: process.getuid?.(), registry, log: silentLogger, clock: systemClock };
+  if (flags.tour && (flags.kubernetes || flags.simulated)) throw new TourNotThere({ flag: "--kubernetes" });
   try {
-    await using _ = await startDemo({ ...shared, directory, simulated, signal, steps });
-    const seconds = ((systemClock.now() - began) / 1000).toFixed(0);
-    if (once) return steps.say(`Done after ${seconds} s`);
-    steps.say(`Ready after ${seconds} s, and here until ${styleText("bold", "Ctrl-C")}`);
-    const alive = setInterval(() => {}, 2 ** 30);
-    await aborted(signal);
-    clearInterval(alive);
-    process.exitCode = 0;
-    steps.say("\nRemoving everything");
+    if (flags.kubernetes || flags.simulated) await runOnKubernetes(flags, steps);
+    else await runEmbedded(flags, steps);
   } finally {
     removeIfEmpty(dirname(directory));
   }
+}
+
+/** On sites that need nothing but Node. */
+async function runEmbedded({ once, tour, directory }: DemoFlags, steps: Steps): Promise<void> {
+  const { signal } = interrupt;
+  const began = systemClock.now();
+  const kubectl = which("kubectl", process.env);
+  const means = { directory, env: process.env, steps, clock: systemClock, signal };
+  await using demo = await EmbeddedDemo.start({ ...means, ...(kubectl !== undefined && { kubectl }) });
+  const megabytes = (demo.memory / 1e6).toFixed(0);
+  steps.say(`Ready after ${secondsSince(began)} s; the five sites take ${megabytes} MB together`);
+  if (tour) {
+    await playTour(demo, { steps, clock: systemClock });
+    return steps.say(`\nAll scenes were as they should be: done after ${secondsSince(began)} s`);
+  }
+  const page = pageOf(demo.site(CLOUD).plan);
+  const where = { file: demo.shell.file, url: demo.url, page, kubectl: kubectl !== undefined };
+  steps.say(`\nWhat to try next. ${embeddedNextSteps(where)}`);
+  if (!once) await waitForEnd(steps);
+}
+
+async function runOnKubernetes({ once, simulated, directory }: DemoFlags, steps: Steps): Promise<void> {
+  const { signal } = interrupt;
+  const registry = new Registry();
+  const began = systemClock.now();
+  const shared = { env: process.env, uid: process.getuid?.(), registry, log: silentLogger, clock: systemClock };
+  await using _ = await startDemo({ ...shared, directory, simulated, signal, steps });
+  if (once) return steps.say(`Done after ${secondsSince(began)} s`);
+  steps.say(`Ready after ${secondsSince(began)} s`);
+  await waitForEnd(steps);
+}
+
+async function waitForEnd(steps: Steps): Promise<void> {
+  steps.say(`Here until ${styleText("bold", "Ctrl-C")}`);
+  const alive = setInterval(() => {}, 2 ** 30);
+  await aborted(interrupt.signal);
+  clearInterval(alive);
+  process.exitCode = 0;
+  steps.say("\nRemoving everything");
+}
+
+function secondsSince(began: number): string {
+  return ((systemClock.now() - began) / 1000).toFixed(1);
 }
 
 /** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,9 +10,14 @@ import { DemoStepFailed } from "./errors.ts";
 
 export interface DemoShellOptions {
   readonly directory: string;
-  /** By the name of the context; the first is the one in use. */
-  readonly clusters: Readonly<Record<string, ClusterConfig>>;
-  readonly kubectl: string;
+  /** How to reach each, by the name of its context; the first is the one in use. */
+  readonly contexts: Readonly<Record<string, () => ClusterConfig | Promise<ClusterConfig>>>;
+  /** A real one, where there is one. */
+  readonly kubectl?: string;
+  /** Other programs of the demo's own: a source to run, and its first arguments. */
+  readonly commands?: Readonly<Record<string, readonly string[]>>;
+  /** Variables for what is run here. @default those of this process */
+  readonly env?: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
 }
 
@@ -30,7 +36,8 @@ export class DemoShell {
     return join(this.#options.directory, "env");
   }
 
-  get #kubeconfig(): string {
+  /** With a context for each site. */
+  get kubeconfig(): string {
     return join(this.#options.directory, "kubeconfig");
   }
 
@@ -39,26 +46,34 @@ export class DemoShell {
   }
 
   async write(): Promise<void> {
-    const { clusters, kubectl } = this.#options;
-    await writeFile(this.#kubeconfig, await mergedKubeconfig(clusters), { mode: 0o600 });
+    const { contexts, kubectl, commands = {} } = this.#options;
+    await writeFile(this.kubeconfig, await mergedKubeconfig(contexts), { mode: 0o600 });
     await mkdir(this.#programs, { recursive: true });
-    await symlink(kubectl, join(this.#programs, "kubectl"));
-    const script = `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(fjordSource)} "$@"\n`;
-    await writeFile(join(this.#programs, "fjord"), script, { mode: 0o755 });
+    if (kubectl !== undefined) await symlink(kubectl, join(this.#programs, "kubectl"));
+    for (const [name, words] of Object.entries({ fjord: [fjordSource], ...commands })) {
+      const script = `#!/bin/sh\nexec ${[process.execPath, ...words].map(quoted).join(" ")} "$@"\n`;
+      await writeFile(join(this.#programs, name), script, { mode: 0o755 });
+    }
     const lines = [
-      `export KUBECONFIG=${quoted(this.#kubeconfig)}`,
+      `export KUBECONFIG=${quoted(this.kubeconfig)}`,
       `case ":$PATH:" in *:${this.#programs}:*) ;; *) PATH=${quoted(this.#programs)}:$PATH ;; esac`,
     ];
     await writeFile(this.file, `${lines.join("\n")}\n`, { mode: 0o600 });
   }
 
-  /** Runs `kubectl` or `fjord` as the reader would, and gives what it printed. */
-  run(program: "kubectl" | "fjord", args: readonly string[], input?: string): Promise<string> {
-    const { kubectl, signal } = this.#options;
-    const [file, ...first] = program === "kubectl" ? [kubectl] : [process.execPath, fjordSource];
-    const env = { ...process.env, KUBECONFIG: this.#kubeconfig };
+  /** What was deployed, for the reader to look at: plain Kubernetes. */
+  manifest(name: string, objects: readonly object[]): void {
+    const text = objects.map((each) => stringify(each, { lineWidth: 0, aliasDuplicateObjects: false })).join("---\n");
+    writeFileSync(join(this.#options.directory, name), text);
+  }
+
+  /** Runs a program of the shell as the reader would, and gives what it printed. */
+  run(program: string, args: readonly string[], input?: string): Promise<string> {
+    const { signal } = this.#options;
+    const env = { ...(this.#options.env ?? process.env), KUBECONFIG: this.kubeconfig };
     return new Promise((resolve, reject) => {
-      const child = execFile(file as string, [...first, ...args], { env, signal }, (error, stdout, stderr) => {
+      const file = join(this.#programs, program);
+      const child = execFile(file, [...args], { env, signal }, (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         if (signal.aborted) return reject(error);
         const status = error.code ?? error.signal ?? "an error";
@@ -70,9 +85,11 @@ export class DemoShell {
   }
 }
 
-async function mergedKubeconfig(clusters: Readonly<Record<string, ClusterConfig>>): Promise<string> {
+async function mergedKubeconfig(contexts: DemoShellOptions["contexts"]): Promise<string> {
   const each = await Promise.all(
-    Object.entries(clusters).map(async ([name, config]) => parse(await kubeconfigOf(config, name)) as Kubeconfig),
+    Object.entries(contexts).map(
+      async ([name, config]) => parse(await kubeconfigOf(await config(), name)) as Kubeconfig,
+    ),
   );
   const all = {
     ...(each[0] as Kubeconfig),

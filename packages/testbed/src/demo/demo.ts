@@ -38,7 +38,7 @@ export async function startDemo(options: DemoOptions): Promise<Bed> {
     const [consumer, provider] = bed.sites as [Site, Site];
     const shell = new DemoShell({
       directory,
-      clusters: { [CONSUMER]: consumer.config, [PROVIDER]: provider.config },
+      contexts: { [CONSUMER]: () => consumer.config, [PROVIDER]: () => provider.config },
       kubectl: ground.binaries.path("kubectl"),
       signal: options.signal,
     });

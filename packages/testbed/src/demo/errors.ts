@@ -11,3 +11,27 @@ export const DemoStepFailed = defineError(
   "`{command}` ended with {status}: {output}",
   "Nothing of the demo is left; `npm run demo` tries again. The lines above are the last that the agents wrote.",
 );
+
+export const DemoSiteFailed = defineError(
+  "TESTBED_DEMO_SITE_FAILED",
+  "site {site} did not start. The last that it wrote:\n{tail}",
+  "Another program may use its addresses or ports: `npm run demo` tries again.",
+);
+
+export const DemoNotReady = defineError(
+  "TESTBED_DEMO_NOT_READY",
+  "waited {seconds} s for {what}; the last that was seen is {last}",
+  "Nothing of the demo is left; `npm run demo` tries again. The lines above are the last that the sites wrote.",
+);
+
+export const DemoNoRoom = defineError(
+  "TESTBED_DEMO_NO_ROOM",
+  "{berths} demos run on this machine already",
+  "End one of them with Ctrl-C where it was started.",
+);
+
+export const TourNotThere = defineError(
+  "TESTBED_DEMO_TOUR_NOT_THERE",
+  "there is no tour with {flag}",
+  "The tour is of the five sites that `npm run demo` starts by itself: leave the other option out.",
+);

@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Clock, silentLogger } from "@fjord/base";
+import { type ClusterConfig, loadClusterConfig } from "@fjord/kube";
+import { resetNode } from "@fjord/node/reset";
+import {
+  identify,
+  isAlive,
+  isPaused,
+  type ProcessIdentity,
+  residentMemory,
+  sendSignal,
+} from "../../process-identity.ts";
+import { waitFor } from "../../wait.ts";
+import { DemoSiteFailed } from "../errors.ts";
+
+export interface DemoSitePlan {
+  readonly name: string;
+  readonly tier: "cloud" | "edge";
+  /** Its own among those of this machine: all sites use the same ports. */
+  readonly address: string;
+  readonly serviceRange: string;
+  readonly podRange: string;
+  readonly capacity: readonly string[];
+}
+
+export interface DemoSiteStart {
+  /** Variables of its process. */
+  readonly env: NodeJS.ProcessEnv;
+  /** The built files of its page. */
+  readonly page: string;
+  /** Where the page sends the wish to cut a site off. */
+  readonly control: string;
+  readonly signal: AbortSignal;
+}
+
+/** What is written down of a running site, so that the next demo can end it. */
+interface SiteRecord {
+  readonly process: ProcessIdentity;
+}
+
+const program = fileURLToPath(new URL("../../../../cli/src/cli.ts", import.meta.url));
+const READY_MS = 90_000;
+const STOP_MS = 10_000;
+const METRICS_PORT = 7445;
+
+/** A site of the demo: `fjord micro` in a process of its own. */
+export class DemoSite {
+  readonly plan: DemoSitePlan;
+  readonly #directory: string;
+  readonly #clock: Clock;
+  #child: ChildProcess | undefined;
+
+  constructor(plan: DemoSitePlan, parent: string, clock: Clock) {
+    this.plan = plan;
+    this.#directory = join(parent, plan.name);
+    this.#clock = clock;
+  }
+
+  get name(): string {
+    return this.plan.name;
+  }
+
+  get kubeconfig(): string {
+    return join(this.#state, "kubeconfig");
+  }
+
+  /** Resident bytes of its process. */
+  get memory(): number {
+    const identity = this.#recorded();
+    return identity === undefined ? 0 : residentMemory(identity);
+  }
+
+  config(): Promise<ClusterConfig> {
+    return loadClusterConfig({ env: {}, kubeconfig: this.kubeconfig });
+  }
+
+  /** Resolves when its API, its node and its agent are there. */
+  async start({ env, page, control, signal }: DemoSiteStart): Promise<void> {
+    const { name, tier, address, serviceRange, podRange, capacity } = this.plan;
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const log = openSync(this.#log, "a", 0o600);
+    const flags = [
+      `--name=${name}`,
+      `--tier=${tier}`,
+      `--address=${address}`,
+      `--service-range=${serviceRange}`,
+      `--pod-range=${podRange}`,
+      `--page-files=${page}`,
+      "--page-actions",
+      `--page-demo=${control}`,
+      ...capacity.map((amount) => `--capacity=${amount}`),
+      `--state-dir=${this.#state}`,
+    ];
+    this.#child = spawn(process.execPath, [program, "micro", "run", ...flags], {
+      stdio: ["ignore", log, log],
+      // Ctrl-C is the demo's: it ends its sites in its own order.
+      detached: true,
+      env,
+    });
+    closeSync(log);
+    const identity = identify(this.#child.pid ?? 0);
+    if (identity !== undefined) writeFileSync(this.#record, JSON.stringify({ process: identity } satisfies SiteRecord));
+    const ready = await waitFor(() => this.#isReady(), {
+      clock: this.#clock,
+      timeout: READY_MS,
+      interval: 100,
+      signal,
+    });
+    if (ready !== true) throw new DemoSiteFailed({ site: name, tail: this.tail() });
+  }
+
+  /** Ends it with all its pods, and removes what it kept: also one that an earlier demo has left. */
+  async remove(): Promise<void> {
+    await this.#end();
+    const node = join(this.#state, "node");
+    if (existsSync(join(node, "node.db"))) {
+      const signal = new AbortController().signal;
+      const means = { clock: this.#clock, random: Math.random, logger: silentLogger, signal };
+      const who = { env: {}, home: homedir(), isRoot: process.getuid?.() === 0 };
+      await resetNode({ stateDir: node, dryRun: false }, { ...means, ...who });
+    }
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Stops answering anybody, as a site does whose power or line has gone. */
+  pause(): void {
+    this.#send("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#send("SIGCONT");
+  }
+
+  get isPaused(): boolean {
+    const identity = this.#recorded();
+    return identity !== undefined && isPaused(identity);
+  }
+
+  /** The end of what it wrote. */
+  tail(): string {
+    try {
+      return readFileSync(this.#log, "utf8").trimEnd().split("\n").slice(-5).join("\n");
+    } catch {
+      return "";
+    }
+  }
+
+  async #end(): Promise<void> {
+    const identity = this.#recorded();
+    if (identity === undefined || !sendSignal(identity, "SIGTERM")) return;
+    // One that was cut off hears nothing else before this.
+    sendSignal(identity, "SIGCONT");
+    const ended = () => waitFor(() => !isAlive(identity), { clock: this.#clock, timeout: STOP_MS });
+    if ((await ended()) === true) return;
+    sendSignal(identity, "SIGKILL");
+    await ended();
+  }
+
+  async #isReady(): Promise<boolean> {
+    if (this.#child?.exitCode !== null) throw new DemoSiteFailed({ site: this.name, tail: this.tail() });
+    const answer = await fetch(`http://${this.plan.address}:${METRICS_PORT}/readyz`).catch(() => undefined);
+    await answer?.body?.cancel();
+    return answer?.ok === true;
+  }
+
+  #send(signal: NodeJS.Signals): void {
+    const identity = this.#recorded();
+    if (identity !== undefined) sendSignal(identity, signal);
+  }
+
+  #recorded(): ProcessIdentity | undefined {
+    try {
+      return (JSON.parse(readFileSync(this.#record, "utf8")) as SiteRecord).process;
+    } catch {
+      return undefined;
+    }
+  }
+
+  get #state(): string {
+    return join(this.#directory, "site");
+  }
+
+  get #log(): string {
+    return join(this.#directory, "log");
+  }
+
+  get #record(): string {
+    return join(this.#directory, "process.json");
+  }
+}

@@ -1,0 +1,283 @@
+import { rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Site } from "@fjord/api";
+import { type Clock, describeError, silentLogger } from "@fjord/base";
+import { runFjord } from "@fjord/cli/in-process";
+import { ensurePage } from "@fjord/dashboard";
+import { Deployment, KubeClient, Namespace, Pod, Service } from "@fjord/kube";
+import { identify, isAlive } from "../../process-identity.ts";
+import { waitFor } from "../../wait.ts";
+import { DemoShell } from "../demo-shell.ts";
+import { DemoNotReady, DemoRunning } from "../errors.ts";
+import type { Steps } from "../steps.ts";
+import { application, FRONT_PORT, NAMESPACE } from "./application.ts";
+import { ControlServer } from "./control-server.ts";
+import { ASKED, BUSY, CLOUD, demoPlans, EDGES, SHARED } from "./demo-plan.ts";
+import { readRecord, writeRecord } from "./demo-record.ts";
+import { DemoSite } from "./demo-site.ts";
+import { type Spread, spreadOf, total } from "./pod-spread.ts";
+import { CALM_REPLICAS, RUSH, RUSH_APP, rush } from "./rush.ts";
+import { type ShellWords, shellWords, type Words } from "./shell-words.ts";
+import { askShop, type ShopAnswer } from "./shop-answer.ts";
+
+export interface EmbeddedDemoOptions {
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** A real kubectl, where there is one. */
+  readonly kubectl?: string;
+  readonly steps: Steps;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export const REPLICAS = 6;
+const PATIENCE_MS = 90_000;
+/** Made once, and used by every later run: what is built of the page, and what V8 makes of the sources. */
+const kept = fileURLToPath(new URL("../../../../../node_modules/.cache/fjord/", import.meta.url));
+const commandSource = fileURLToPath(new URL("demo-command.ts", import.meta.url));
+
+/** Five sites that need nothing but Node, peered both ways, with an application over them. */
+export class EmbeddedDemo implements AsyncDisposable {
+  readonly sites: readonly DemoSite[];
+  readonly shell: DemoShell;
+  readonly #options: EmbeddedDemoOptions;
+  readonly #control: ControlServer;
+  readonly #clients = new Map<string, KubeClient>();
+
+  private constructor(options: EmbeddedDemoOptions, control: ControlServer) {
+    const { directory, clock, kubectl, signal } = options;
+    this.#options = options;
+    this.#control = control;
+    this.sites = demoPlans(control.berth).map((plan) => new DemoSite(plan, directory, clock));
+    this.shell = new DemoShell({
+      directory,
+      contexts: Object.fromEntries(this.sites.map((site) => [site.name, () => site.config()])),
+      commands: { demo: [commandSource, directory] },
+      env: siteEnvironment(options.env),
+      ...(kubectl !== undefined && { kubectl }),
+      signal,
+    });
+    control.reach = (name, cut) => this.#reach(name, cut);
+  }
+
+  static async start(options: EmbeddedDemoOptions): Promise<EmbeddedDemo> {
+    const control = await makeRoom(options);
+    const demo = new EmbeddedDemo(options, control);
+    try {
+      await demo.#start();
+      return demo;
+    } catch (error) {
+      if (!options.signal.aborted)
+        for (const site of demo.sites) options.steps.say(`  ${site.name}:\n${site.tail().replace(/^/gm, "    ")}`);
+      await demo[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** How to look and act in the shell, as the reader would. */
+  get words(): ShellWords {
+    return shellWords(this.#options.kubectl !== undefined);
+  }
+
+  /** Runs a command in the shell, and shows it with what it printed. */
+  async show([program, ...words]: Words): Promise<void> {
+    const printed = program === "fjord" ? await this.fjord(words) : await this.shell.run(program, words);
+    this.#options.steps.shown([program, ...words].join(" "), printed);
+  }
+
+  /** Runs the command `fjord`, without a process of its own each time. */
+  async fjord(words: readonly string[]): Promise<string> {
+    const { clock, signal, env } = this.#options;
+    const means = { clock, signal, random: Math.random, logger: silentLogger, home: homedir() };
+    return await runFjord(words, { ...means, env: { ...env, KUBECONFIG: this.shell.kubeconfig } });
+  }
+
+  site(name: string): DemoSite {
+    return this.sites.find((site) => site.name === name) as DemoSite;
+  }
+
+  /** With the rights of the site's administrator. */
+  async client(name: string): Promise<KubeClient> {
+    const known = this.#clients.get(name);
+    if (known !== undefined) return known;
+    const client = new KubeClient(await this.site(name).config(), { closeGraceMs: 500 });
+    this.#clients.set(name, client);
+    return client;
+  }
+
+  /** Where the front end answers. */
+  get url(): string {
+    return `http://${this.site(CLOUD).plan.address}:${FRONT_PORT}/`;
+  }
+
+  /** Resident bytes of all sites together. */
+  get memory(): number {
+    return this.sites.reduce((sum, { memory }) => sum + memory, 0);
+  }
+
+  /** Waits for what is to become true, and says what it was waiting for where it does not. */
+  async until(what: string, isSo: () => Promise<boolean>, seen = () => ""): Promise<void> {
+    const { clock, signal } = this.#options;
+    let trouble = "";
+    const patient = () =>
+      isSo().catch((error: unknown) => {
+        trouble = describeError(error);
+        return false;
+      });
+    const was = await waitFor(patient, { clock, timeout: PATIENCE_MS, interval: 100, signal });
+    if (was === true) return;
+    const last = [seen(), trouble].filter((text) => text !== "").join("; ") || "nothing";
+    throw new DemoNotReady({ what, seconds: PATIENCE_MS / 1000, last });
+  }
+
+  /** Those of an application, as its home sees them. */
+  async pods(home: string, namespace: string, app: string): Promise<readonly Pod[]> {
+    return (await (await this.client(home)).list(Pod, { namespace, labelSelector: `app=${app}` })).items;
+  }
+
+  /** How many of them that are Ready each node has. */
+  async spread(home: string, namespace: string, app: string): Promise<Spread> {
+    return spreadOf(await this.pods(home, namespace, app));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+    await removeSites(this.sites);
+    rmSync(this.#options.directory, { recursive: true, force: true });
+    await this.#control[Symbol.asyncDispose]();
+  }
+
+  async #start(): Promise<void> {
+    const { steps, signal, env } = this.#options;
+    const edges = `${EDGES.slice(0, -1).join(", ")} and ${EDGES.at(-1)} at the edge`;
+    await steps.step(`five sites: ${CLOUD} in the cloud, ${edges}`, async () => {
+      const page = ensurePage(join(kept, "page")).catch((error: unknown) =>
+        steps.say(`  The page cannot be built (${describeError(error)}): all else goes on without it.`),
+      );
+      const means = { env: siteEnvironment(env), page: join(kept, "page"), control: this.#control.url, signal };
+      await Promise.all(
+        this.sites.map(async (site) => {
+          await site.start(means);
+          steps.say(`  ${site.name} is there`);
+        }),
+      );
+      await page;
+      await this.shell.write();
+    });
+    await this.#peer();
+    await this.#deploy();
+  }
+
+  #reach(name: string, cut: boolean): string | undefined {
+    const site = this.sites.find((each) => each.name === name);
+    if (site === undefined) return `there is no site ${name}: ${this.sites.map((each) => each.name).join(", ")}`;
+    if (name === CLOUD && cut) return `${CLOUD} is where you look from: cut off ${EDGES.join(", ")}`;
+    if (cut) site.pause();
+    else site.resume();
+    return undefined;
+  }
+
+  async #peer(): Promise<void> {
+    const { steps } = this.#options;
+    await steps.step(`${CLOUD} and each edge are nodes of each other`, async () => {
+      await Promise.all(this.sites.map((site) => this.#share(site)));
+      await Promise.all(EDGES.map((edge) => this.#peerWith(edge)));
+      await this.show(["fjord", "sites"]);
+    });
+  }
+
+  async #share({ name, plan }: DemoSite): Promise<void> {
+    const spec = { sharing: { resources: SHARED[plan.tier] } };
+    await (await this.client(name)).patch(Site, { name }, "merge", { spec }, { signal: this.#options.signal });
+  }
+
+  /** The edge pairs by a token of the cloud's; then each takes a slice of the other. */
+  async #peerWith(edge: string): Promise<void> {
+    const token = (await this.fjord(["pair", "token", "--context", CLOUD])).trim();
+    await this.fjord(["peer", token, "--both-ways", "--context", edge, ...amounts(ASKED.cloud)]);
+    await this.fjord(["peer", edge, "--context", CLOUD, ...amounts(ASKED.edge)]);
+    this.#options.steps.say(`  ${edge} and ${CLOUD} share with each other`);
+  }
+
+  async #deploy(): Promise<void> {
+    const { steps } = this.#options;
+    await steps.step("a shop: its front end at the edges, its API and a worker in the cloud", async () => {
+      await Promise.all([this.#deployShop(), this.#deployRush(CLOUD, "500m"), this.#deployRush(BUSY, "300m")]);
+      let answer: ShopAnswer | undefined;
+      await this.until("the front end to answer with the worker's prices", async () => {
+        answer = await askShop(this.url);
+        return answer.status === 200 && answer.page.offers.length > 0;
+      });
+      steps.shown(`curl ${this.url}`, JSON.stringify(answer?.page));
+    });
+  }
+
+  async #deployShop(): Promise<void> {
+    const { steps, signal } = this.#options;
+    const client = await this.#extend(CLOUD, NAMESPACE, ["--when-unreachable=Evict=1s"]);
+    const { services, deployments } = application(REPLICAS);
+    for (const each of services) await client.create(Service, each, { signal });
+    for (const each of deployments) await client.create(Deployment, each, { signal });
+    this.shell.manifest("shop.yaml", [...services, ...deployments]);
+    for (const [app, wanted] of [
+      ["api", 1],
+      ["worker", 1],
+      ["front", REPLICAS],
+    ] as const) {
+      await this.until(`the pods of ${app} to be ready`, async () => {
+        return total(await this.spread(CLOUD, NAMESPACE, app)) === wanted;
+      });
+      steps.say(`  ${app} is ready`);
+    }
+  }
+
+  /** Work with room to grow, at home as long as there is room. */
+  async #deployRush(home: string, cpu: string): Promise<void> {
+    const client = await this.#extend(home, RUSH, []);
+    await client.create(Deployment, rush(cpu), { signal: this.#options.signal });
+    this.shell.manifest(`rush-${home}.yaml`, [rush(cpu)]);
+    await this.until(`${RUSH_APP} at ${home} to be ready`, async () => {
+      return total(await this.spread(home, RUSH, RUSH_APP)) === CALM_REPLICAS;
+    });
+  }
+
+  /** Makes a namespace whose pods may run at other sites too. */
+  async #extend(home: string, name: string, flags: readonly string[]): Promise<KubeClient> {
+    const { signal } = this.#options;
+    const client = await this.client(home);
+    const metadata = { name };
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata }, { signal });
+    await this.show(["fjord", "offload", name, ...flags, ...(home === CLOUD ? [] : ["--context", home])]);
+    return client;
+  }
+}
+
+/** Ends what an earlier demo has left, unless it still runs; then takes a berth. */
+async function makeRoom({ directory, clock }: EmbeddedDemoOptions): Promise<ControlServer> {
+  const before = readRecord(directory);
+  if (before !== undefined) {
+    const { owner, berth } = before;
+    if (owner !== undefined && isAlive(owner)) throw new DemoRunning({ pid: owner.pid, directory });
+    await removeSites(demoPlans(berth).map((plan) => new DemoSite(plan, directory, clock)));
+    rmSync(directory, { recursive: true, force: true });
+  }
+  const control = await ControlServer.open();
+  writeRecord(directory, { owner: identify(process.pid), berth: control.berth, control: control.url });
+  return control;
+}
+
+/** All of them, also where one resists: the first that did is told. */
+async function removeSites(sites: readonly DemoSite[]): Promise<void> {
+  const results = await Promise.allSettled(sites.map((site) => site.remove()));
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}
+
+function siteEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, NODE_COMPILE_CACHE: join(kept, "compiled") };
+}
+
+function amounts(resources: Readonly<Record<string, string>>): string[] {
+  return Object.entries(resources).map(([name, amount]) => `--${name}=${amount}`);
+}
