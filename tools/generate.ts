@@ -2,6 +2,7 @@
 // writes nothing, names what is stale and exits with 1.
 import { dirname } from "node:path";
 import { benchmarksPage } from "./generate/benchmarks-page.ts";
+import { cliReference } from "./generate/cli-reference.ts";
 import { errorsReference } from "./generate/errors-reference.ts";
 import { findStale, type GeneratedFile, mend } from "./generate/generated-files.ts";
 import { kindManifests, kindsPage, manifestDirectory } from "./generate/kinds.ts";
@@ -10,6 +11,7 @@ const generators: ((root: string) => GeneratedFile | GeneratedFile[] | Promise<G
   kindManifests,
   kindsPage,
   errorsReference,
+  cliReference,
   benchmarksPage,
 ];
 

@@ -59,3 +59,39 @@ export const NotASite = defineError(
   "{directory} was not made by `fjord micro run`",
   "Name the directory that was given to `fjord micro run` as --state-dir.",
 );
+
+export const NoTestbed = defineError(
+  "CLI_NO_TESTBED",
+  "the test bed is not here: {looked} does not exist",
+  "It comes with a checkout: `git clone` Fjord's repository, `npm install` there, then `npm run testbed`. To run one site on this machine, `fjord micro` is enough.",
+);
+
+export const NoKubectl = defineError(
+  "CLI_NO_KUBECTL",
+  "there is no kubectl on this machine: looked in {looked}",
+  "Install kubectl (https://kubernetes.io/docs/tasks/tools), or name one by FJORD_KUBECTL=/path/to/kubectl.",
+);
+
+export const NoWayToSite = defineError(
+  "CLI_NO_WAY_TO_SITE",
+  "there is no way to the API of {site} from here: {reason}",
+  "Peer with it (`fjord peer`), or add a context of its name to the kubeconfig (`kubectl config set-context`).",
+);
+
+export const CannotMove = defineError(
+  "CLI_CANNOT_MOVE",
+  "{what} cannot be moved to {place}: {reason}",
+  "`fjord explain` says where its pods may run, `fjord status` which sites there are.",
+);
+
+export const AmbiguousTarget = defineError(
+  "CLI_AMBIGUOUS_TARGET",
+  "{target} is not clear: {reason}",
+  "Name a pod, or a workload as TYPE/NAME, such as deployment/web; `--help` has examples.",
+);
+
+export const NoPage = defineError(
+  "CLI_NO_PAGE",
+  "there is no page at {url}: {reason}",
+  "The agent serves it at its --page-listen, 127.0.0.1:7446 unless told otherwise. Does it run on this machine? If it is served elsewhere, name that by --url.",
+);

@@ -12,13 +12,20 @@ import { addSites } from "./commands/sites.ts";
  */
 export async function runFjord(
   words: readonly string[],
-  means: Omit<CommandContext, "print" | "note" | "isTerminal">,
+  means: Pick<CommandContext, "env" | "home" | "signal" | "clock" | "random" | "logger">,
 ): Promise<string> {
   let printed = "";
   const print = (text: string) => {
     printed += text;
   };
-  const context: CommandContext = { ...means, print, note: () => {}, isTerminal: false };
+  const context: CommandContext = {
+    ...means,
+    print,
+    note: () => {},
+    paint: (_, text) => text,
+    isTerminal: false,
+    setExitCode: () => {},
+  };
   const program = new Command("fjord").exitOverride().configureOutput({ writeErr: () => {} });
   for (const add of [addPair, addPeer, addSites, addOffload, addCordon]) add(program, context);
   try {

@@ -1,8 +1,11 @@
 import { homedir } from "node:os";
+import { styleText } from "node:util";
 import { interruption, lastWords, silentLogger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
-import { FJORD_VERSION } from "./version.ts";
+import { addCommonOptions } from "./command-line/common-options.ts";
+import { readWords } from "./command-line/words.ts";
+import { neededFor } from "./commands/index.ts";
 
 const interrupt = interruption(process);
 // A pipe that its reader has closed, as `| head` does, is no error.
@@ -11,26 +14,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   interrupt.abort(error);
 });
 
-type Add = (program: Command, context: CommandContext) => void;
-
-/** In the order of `--help`. A command is loaded when it is asked for: most need only a part of what all need. */
-const commands: Readonly<Record<string, () => Promise<Add>>> = {
-  pair: async () => (await import("./commands/pair.ts")).addPair,
-  peer: async () => (await import("./commands/peer.ts")).addPeer,
-  unpeer: async () => (await import("./commands/unpeer.ts")).addUnpeer,
-  sites: async () => (await import("./commands/sites.ts")).addSites,
-  status: async () => (await import("./commands/status.ts")).addStatus,
-  offload: async () => (await import("./commands/offload.ts")).addOffload,
-  unoffload: async () => (await import("./commands/unoffload.ts")).addUnoffload,
-  cordon: async () => (await import("./commands/cordon.ts")).addCordon,
-  micro: async () => (await import("./commands/micro.ts")).addMicro,
-  completion: async () => (await import("@fjord/node/completion")).addCompletion,
-};
-const family: Readonly<Record<string, string>> = { drain: "cordon", uncordon: "cordon" };
-
-const program = new Command("fjord")
-  .description("One computing continuum out of many Kubernetes clusters.")
-  .version(FJORD_VERSION)
+const { words, asked, quiet } = readWords(process.argv.slice(2));
+const program = addCommonOptions(new Command("fjord"))
+  .configureHelp({ showGlobalOptions: true })
   .showSuggestionAfterError()
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride();
@@ -42,26 +28,21 @@ const context: CommandContext = {
   random: Math.random,
   logger: silentLogger,
   print: (text) => void process.stdout.write(text),
-  note: (text) => void process.stderr.write(text),
+  note: (text) => void (quiet || process.stderr.write(text)),
+  // Whatever FORCE_COLOR says: a file or a pipe is no terminal.
+  paint: (style, text) => (process.stdout.isTTY ? styleText(style, text, { stream: process.stdout }) : text),
   isTerminal: process.stdout.isTTY === true,
+  setExitCode: (code) => {
+    process.exitCode = code;
+  },
 };
 
 try {
-  const words = process.argv.slice(2).flatMap(kubectlWay);
-  const asked = words[0] ?? "";
-  const one = commands[family[asked] ?? asked];
-  const needed = one === undefined || asked === "completion" ? Object.values(commands) : [one];
-  for (const load of needed) (await load())(program, context);
+  for (const { load } of neededFor(asked)) (await load())(program, context);
   await program.parseAsync(words, { from: "user" });
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode;
   else report(error);
-}
-
-/** kubectl takes `-o=json` for `-o json`. */
-function kubectlWay(word: string): string[] {
-  const [, option, value] = /^(-[a-z])=(.*)$/s.exec(word) ?? [];
-  return option === undefined || value === undefined ? [word] : [option, value];
 }
 
 function report(error: unknown): void {
@@ -72,5 +53,6 @@ function report(error: unknown): void {
     process.stderr.write("interrupted\n");
     return;
   }
-  process.stderr.write(lastWords(error));
+  const red = process.stderr.isTTY ? styleText("red", "error:", { stream: process.stderr }) : "error:";
+  process.stderr.write(lastWords(error).replace(/^error:/, red));
 }

@@ -1,5 +1,8 @@
 import type { Clock, Logger, Random } from "@fjord/base";
 
+/** Colours that mean something; none where what is printed is no terminal's. */
+export type Style = "bold" | "dim" | "green" | "yellow" | "red";
+
 /** What a command has of the process that it runs in. */
 export interface CommandContext {
   readonly env: NodeJS.ProcessEnv;
@@ -11,7 +14,11 @@ export interface CommandContext {
   readonly logger: Logger;
   /** What the command was asked for. */
   print(text: string): void;
-  /** What else is worth knowing, such as progress. */
+  /** What else is worth knowing, such as progress; nothing with `-q`. */
   note(text: string): void;
+  /** Colours what is printed, where a terminal shows it and NO_COLOR does not forbid it. */
+  paint(style: Style, text: string): string;
   readonly isTerminal: boolean;
+  /** What the process is to end with where that is no error of ours, such as another program's. */
+  setExitCode(code: number): void;
 }

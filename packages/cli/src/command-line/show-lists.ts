@@ -1,5 +1,6 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import { type Command, Option } from "commander";
+import { colourTable } from "../output/colour.ts";
 import { formatValue, nameLines, type Output, outputOption } from "../output/format.ts";
 import { type ClusterFlags, clusterOptions, connect } from "./cluster-options.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -34,13 +35,13 @@ export async function showLists<Lists extends readonly KubeObject[][]>(
   { output, watch, ...cluster }: ListFlags,
   context: CommandContext,
 ): Promise<void> {
-  const { signal, clock, print, isTerminal } = context;
+  const { signal, clock, print, paint, isTerminal } = context;
   await using client = await connect(cluster, context);
   const render = async (all: Lists) => {
     const lists = listing.chosen?.(all) ?? all;
     if (output.format === "name") return nameLines(lists.flat());
     const text = await formatValue(listing.value(lists), output);
-    return text ?? listing.table(lists, output.format === "wide", clock.now());
+    return text ?? colourTable(listing.table(lists, output.format === "wide", clock.now()), paint);
   };
   const kinds = listing.kinds as unknown as readonly Kind<KubeObject>[];
   const lists = (await Promise.all(kinds.map((kind) => listOrExplain(client, kind, signal)))) as unknown as Lists;

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readWords } from "./words.ts";
+
+test("-q is taken wherever it stands, but never from what another program is given", () => {
+  assert.deepEqual(readWords(["peer", "wave", "-q"]), { words: ["peer", "wave"], asked: "peer", quiet: true });
+  assert.deepEqual(readWords(["--quiet", "sites"]), { words: ["sites"], asked: "sites", quiet: true });
+  assert.deepEqual(readWords(["-q", "kubectl", "wave", "-q"]).words, ["kubectl", "wave", "-q"]);
+  assert.equal(readWords(["kubectl", "wave", "-q"]).quiet, false);
+  assert.deepEqual(readWords(["explain", "--", "-q"]).words, ["explain", "--", "-q"]);
+});
+
+test("an option takes its value as kubectl's do", () => {
+  assert.deepEqual(readWords(["sites", "-o=json"]).words, ["sites", "-o", "json"]);
+  assert.deepEqual(readWords(["kubectl", "wave", "-o=json"]).words, ["kubectl", "wave", "-o=json"]);
+});

@@ -1,0 +1,28 @@
+/** What was typed, as far as it concerns all commands. */
+export interface Words {
+  readonly words: readonly string[];
+  /** The command. */
+  readonly asked: string;
+  readonly quiet: boolean;
+}
+
+/** Commands that hand what follows them to another program, untouched. */
+const HANDED_ON = ["kubectl", "testbed"];
+const QUIET = ["-q", "--quiet"];
+
+/** Takes `-q` wherever it stands, and kubectl's `-o=json` for `-o json`. */
+export function readWords(typed: readonly string[]): Words {
+  const at = typed.findIndex((word) => !word.startsWith("-"));
+  const asked = typed[at] ?? "";
+  const handedOn = HANDED_ON.includes(asked);
+  const dashes = typed.indexOf("--");
+  const end = handedOn ? at + 1 : dashes === -1 || asked === "__complete" ? typed.length : dashes;
+  const ours = asked === "__complete" ? typed : typed.slice(0, end).filter((word) => !QUIET.includes(word));
+  const words = [...(asked === "__complete" ? ours : ours.flatMap(kubectlWay)), ...typed.slice(end)];
+  return { words, asked, quiet: typed.slice(0, end).some((word) => QUIET.includes(word)) };
+}
+
+function kubectlWay(word: string): string[] {
+  const [, option, value] = /^(-[a-z])=(.*)$/s.exec(word) ?? [];
+  return option === undefined || value === undefined ? [word] : [option, value];
+}

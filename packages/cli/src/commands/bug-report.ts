@@ -1,0 +1,46 @@
+import { writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { AGENT_NAMESPACE } from "@fjord/api";
+import type { Command } from "commander";
+import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
+import { collect } from "../report/collect.ts";
+import { tar } from "../report/tar.ts";
+
+interface ReportFlags extends ClusterFlags {
+  readonly file?: string;
+  readonly agentNamespace: string;
+  readonly log: readonly string[];
+}
+
+const several = (value: string, before: string[]) => [...before, value];
+
+export function addBugReport(program: Command, context: CommandContext): void {
+  const command = program
+    .command("bug-report")
+    .description(
+      "write an archive with what helps to find a fault: versions, objects, events, logs; secrets are removed",
+    );
+  clusterOptions(command)
+    .option("--file <path>", "where to (default: fjord-report-TIME.tar.gz here)")
+    .option("--agent-namespace <name>", "namespace of the agent", AGENT_NAMESPACE)
+    .option("--log <file>", "a log of an agent that runs outside the cluster; several times", several, [])
+    .action(async (flags: ReportFlags) => {
+      const { clock, print, note } = context;
+      const stamp = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-").slice(0, 19);
+      const folder = `fjord-report-${stamp}`;
+      const file = flags.file ?? `${folder}.tar.gz`;
+      await using client = await connect(flags, context);
+      const files = await collect(client, { namespace: flags.agentNamespace, logs: flags.log, context });
+      const archive = tar(
+        files.map(({ name, content }) => ({ name: `${folder}/${name}`, content })),
+        clock.now(),
+      );
+      await writeFile(file, await promisify(gzip)(archive), { mode: 0o600 });
+      note(
+        `${files.length} files; look through them before you hand them on: names of sites, namespaces and pods are in them\n`,
+      );
+      print(`${file}\n`);
+    });
+}

@@ -1,0 +1,107 @@
+import { type KubeClient, Pod } from "@fjord/kube";
+import { type Command, Option } from "commander";
+import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
+import { parseDuration } from "../command-line/durations.ts";
+import { AmbiguousTarget, InvalidValue } from "../errors.ts";
+import { LinePrefix } from "../output/line-prefix.ts";
+import { knownPlaces, siteNameOfNode } from "../place/known-places.ts";
+import { podsOf } from "../place/workload-pods.ts";
+import { workloadReference } from "../place/workload-reference.ts";
+
+interface LogFlags extends ClusterFlags {
+  readonly namespace?: string;
+  readonly selector?: string;
+  readonly container?: string;
+  readonly follow: boolean;
+  readonly previous: boolean;
+  readonly timestamps: boolean;
+  readonly prefix: boolean;
+  readonly tail?: string;
+  readonly since?: string;
+}
+
+interface Stream {
+  readonly pod: Pod;
+  readonly container: string;
+}
+
+export function addLogs(program: Command, context: CommandContext): void {
+  const command = program
+    .command("logs")
+    .description("print what pods have written, whichever sites they are at")
+    .argument("[target...]", "a pod, or a workload as deployment/web: then all of its pods");
+  clusterOptions(command)
+    .option("-n, --namespace <name>", "namespace (default: the context's)")
+    .option("-l, --selector <labels>", "all pods with these labels")
+    .option("-c, --container <name>", "only this container (default: all of them)")
+    .addOption(new Option("-f, --follow", "go on until they end").default(false))
+    .addOption(new Option("-p, --previous", "of the containers before the last restart").default(false))
+    .addOption(new Option("--timestamps", "with the time of each line").default(false))
+    .addOption(
+      new Option("--prefix", "with site and pod before each line (default: where there are several)").default(false),
+    )
+    .option("--tail <lines>", "only the last lines of each")
+    .option("--since <duration>", "only what is newer, such as 10m")
+    .action((target: readonly string[], flags: LogFlags) => logs(target, flags, context));
+}
+
+async function logs(target: readonly string[], flags: LogFlags, context: CommandContext): Promise<void> {
+  const { signal, print, paint } = context;
+  const options = logOptions(flags);
+  if ((target.length === 0) === (flags.selector === undefined))
+    throw new AmbiguousTarget({ target: target.join(" ") || "nothing", reason: "give either a target or --selector" });
+  await using client = await connect(flags, context);
+  const namespace = flags.namespace ?? client.namespace;
+  const pods = await chosen(client, target, namespace, flags, signal);
+  const streams = pods.flatMap((pod) => containersOf(pod, flags.container).map((container) => ({ pod, container })));
+  if (streams.length === 0)
+    throw new AmbiguousTarget({
+      target: target.join(" ") || `-l ${flags.selector}`,
+      reason: "it has no pods, or none with that container",
+    });
+  const several = flags.prefix || streams.length > 1;
+  const places = several ? await knownPlaces(client, signal) : undefined;
+  const read = async ({ pod, container }: Stream) => {
+    const { name = "" } = pod.metadata;
+    const site = places === undefined ? "" : siteNameOfNode(places, pod.spec?.nodeName);
+    const lines = new LinePrefix(several ? paint("dim", `[${site} ${name} ${container}] `) : "");
+    for await (const chunk of client.log({ name, namespace }, { ...options, container, signal }))
+      print(lines.take(chunk));
+    print(lines.rest());
+  };
+  // One after the other where they end, so that lines of one pod stay together.
+  if (flags.follow) await Promise.all(streams.map(read));
+  else for (const stream of streams) await read(stream);
+}
+
+function logOptions(flags: LogFlags) {
+  const tailLines = flags.tail === undefined ? undefined : Number(flags.tail);
+  if (tailLines !== undefined && !(Number.isInteger(tailLines) && tailLines >= -1))
+    throw new InvalidValue({ option: "--tail", value: flags.tail, reason: "it must be a number of lines" });
+  const since = flags.since === undefined ? undefined : parseDuration("--since", flags.since);
+  return {
+    follow: flags.follow,
+    previous: flags.previous,
+    timestamps: flags.timestamps,
+    ...(tailLines !== undefined && tailLines >= 0 && { tailLines }),
+    ...(since !== undefined && { sinceSeconds: Math.max(1, Math.ceil(since / 1000)) }),
+  };
+}
+
+async function chosen(
+  client: KubeClient,
+  target: readonly string[],
+  namespace: string,
+  flags: LogFlags,
+  signal: AbortSignal,
+): Promise<Pod[]> {
+  if (flags.selector === undefined) return podsOf(client, workloadReference(target), namespace, signal);
+  return (await client.list(Pod, { namespace, labelSelector: flags.selector, signal })).items;
+}
+
+function containersOf({ spec }: Pod, wanted: string | undefined): string[] {
+  const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ name }) => name);
+  const main = (spec?.containers ?? []).map(({ name }) => name);
+  return wanted === undefined ? main : all.filter((name) => name === wanted);
+}

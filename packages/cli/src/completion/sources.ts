@@ -1,0 +1,43 @@
+/** Where names come from. */
+export type Source =
+  | "sites"
+  | "peerings"
+  | "contracts"
+  | "namespaces"
+  | "offloaded"
+  | "contexts"
+  | "pods"
+  | "workloads";
+
+interface Word {
+  readonly word: string;
+}
+
+const contracted: readonly Source[] = ["contracts", "peerings", "sites"];
+
+/** What each argument of a command may be, in their order; the last holds for all that follow. */
+export const argumentSources: Readonly<Record<string, readonly (readonly (Source | Word)[])[]>> = {
+  peer: [["sites"], []],
+  unpeer: [["peerings", "sites"], []],
+  sites: [["sites"]],
+  offload: [["namespaces"], []],
+  unoffload: [["offloaded"], []],
+  move: [["workloads"], ["sites", { word: "home" }, { word: "anywhere" }], []],
+  cordon: [contracted, []],
+  drain: [contracted, []],
+  uncordon: [contracted, []],
+  explain: [["pods", "workloads"], []],
+  logs: [["pods", "workloads"], []],
+  kubectl: [["sites", "contexts"], []],
+  completion: [[{ word: "bash" }, { word: "zsh" }, { word: "fish" }], []],
+};
+
+/** What the values of options may be, where they are no choices of their own. */
+export const optionSources: Readonly<Record<string, Source | "files" | readonly string[]>> = {
+  "--context": "contexts",
+  "--namespace": "namespaces",
+  "--kubeconfig": "files",
+  "--file": "files",
+  "--values": "files",
+  "--output": ["wide", "json", "yaml", "name", "jsonpath="],
+};

@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { Deployment, type KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
+import { Continuum } from "@fjord/testbed/agents";
+import { kubectlProgram, kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
+
+const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
+const HOME = "site-1";
+const AWAY = "site-2";
+const NAMESPACE = "shop";
+
+/** One of each way in which somebody may have let a secret lie about. */
+const PLANTED = {
+  variable: "planted-variable-4711",
+  argument: "planted-argument-4711",
+  annotation: "planted-annotation-4711",
+  secret: "planted-secret-4711",
+  log: "planted-log-4711",
+};
+
+describe("what the owner of a site does every day", { skip: kubernetesSkip(), timeout: 300_000 }, () => {
+  let continuum: Continuum;
+  let home: KubeClient;
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "fjord-cli-"));
+    continuum = new Continuum(await startTestBed({ sites: 2, simulatedNodes: 1, kubernetes: "microkube" }));
+    await continuum.startAgents();
+    home = continuum.client(HOME);
+    await continuum.share(AWAY);
+    await continuum.peer(HOME, AWAY, "--cpu=4", "--memory=4Gi", "--pods=20");
+    await home.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
+  });
+
+  after(async () => {
+    await home?.close();
+    await continuum?.[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const fjord = (...args: readonly string[]) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const env = {
+        ...process.env,
+        KUBECONFIG: continuum.site(HOME).kubeconfig,
+        FJORD_KUBECTL: kubectlProgram("1.36"),
+      };
+      execFile(process.execPath, [cli, ...args], { env, maxBuffer: 1 << 26 }, (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err });
+      });
+    });
+
+  const nodesOf = async (name: string) => {
+    const { items } = await home.list(Pod, { namespace: NAMESPACE, labelSelector: `app=${name}` });
+    const alive = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    return alive.map(({ spec }) => spec?.nodeName);
+  };
+
+  it("tells all versions, and its own where nobody answers", async () => {
+    const { out } = await fjord("version");
+    assert.match(
+      out,
+      /^fjord: \d\S+ \(Node v\d.*\)\nagent: \d\S+ \(site site-1\)\nKubernetes: v1\.\d+\S* \(https:\S+\)\n$/,
+    );
+    const json = JSON.parse((await fjord("version", "-o", "json")).out) as Record<string, object>;
+    assert.deepEqual(Object.keys(json), ["client", "kubernetes", "agent"]);
+    assert.match((await fjord("version", "--client")).out, /^fjord: [^\n]*\n$/);
+    const alone = await fjord("version", "--kubeconfig=/does/not/exist");
+    assert.equal(alone.code, 1);
+    assert.match(alone.out, /^fjord: /);
+    assert.match(alone.err, /^error: /);
+  });
+
+  it("says why a pod may not be moved, and what to do", async () => {
+    await home.create(Deployment, deployment("web", 2) as Deployment);
+    const before = await fjord("move", "web", AWAY, "-n", NAMESPACE);
+    assert.equal(before.code, 1);
+    assert.match(before.err, /namespace shop is not offloaded: `fjord offload shop`/);
+    assert.match((await fjord("move", "wep", AWAY, "-n", NAMESPACE)).err, /did you mean web\?/);
+    assert.match(
+      (await fjord("move", "web", "site-3", "-n", NAMESPACE)).err,
+      /no site site-3 here \(did you mean site-/,
+    );
+    assert.match((await fjord("move", "pod/web", AWAY, "-n", NAMESPACE)).err, /only a Deployment or a StatefulSet/);
+    assert.match(
+      (await fjord("move", "web", AWAY, "-n", "shopp")).err,
+      /no namespace shopp here \(did you mean shop\?\)/,
+    );
+  });
+
+  it("moves a workload to a site and back, and says where each pod is and why", async () => {
+    assert.equal((await fjord("offload", NAMESPACE)).code, 0);
+    const moved = await fjord("move", "deployment/web", AWAY, "-n", NAMESPACE);
+    assert.deepEqual([moved.code, moved.out], [0, "deployment/web moved to site-2\n"], moved.err);
+    assert.deepEqual(await nodesOf("web"), [AWAY, AWAY]);
+    const why = await fjord("explain", "deployment/web", "-n", NAMESPACE);
+    assert.match(
+      why.out,
+      /^Pod shop\/web-\S+\n {2}It is Running at site-2: virtual node site-2, which stands for that site/,
+    );
+    assert.match(why.out, /Namespace shop is offloaded: its pods may run here or at other sites/);
+    assert.match(why.out, /its node affinity names the site site-2 \(`fjord move`\)/);
+    assert.match(why.out, /Contract c-\S+ with site-2 is Active: cpu 4, memory 4Gi, pods 20, until /);
+    assert.equal((await fjord("move", "web", "anywhere", "-n", NAMESPACE)).out, "deployment/web may run anywhere\n");
+    const { spec } = await home.get(Deployment, { name: "web", namespace: NAMESPACE });
+    assert.equal(spec?.template.spec?.affinity, undefined);
+    const back = await fjord("move", "web", HOME, "-n", NAMESPACE);
+    assert.equal(back.code, 0, back.err);
+    assert.ok((await nodesOf("web")).every((node) => node?.startsWith("site-1-")));
+  });
+
+  it("explains a pod that waits, in the scheduler's words and in its own", async () => {
+    await home.create(Pod, pod("hungry", { cpu: "4000" }) as Pod);
+    for (;;) {
+      const { status } = await home.get(Pod, { name: "hungry", namespace: NAMESPACE });
+      if (status?.conditions?.some(({ reason }) => reason === "Unschedulable")) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const { out, code } = await fjord("explain", "hungry", "-n", NAMESPACE);
+    assert.equal(code, 0);
+    assert.match(
+      out,
+      /It is Pending: the scheduler found no node for it\. In its words: 0\/2 nodes are available: .*Insufficient cpu/,
+    );
+    assert.match(out, /site-2 would do if its contract has room\. Contract c-\S+ with site-2 is Active/);
+    assert.match(out, /What to do: `fjord peer SITE --cpu=\.\.\. --memory=\.\.\.` resizes a contract/);
+    const json = JSON.parse((await fjord("explain", "hungry", "-n", NAMESPACE, "-o", "json")).out) as { phase: string };
+    assert.equal(json.phase, "Pending");
+    assert.match((await fjord("explain", "hungri", "-n", NAMESPACE)).err, /did you mean hungry\?/);
+    await home.delete(Pod, { name: "hungry", namespace: NAMESPACE });
+  });
+
+  it("runs kubectl at a peer, with what the contract allows, and at home", async () => {
+    await home.create(Deployment, deployment("api", 1) as Deployment);
+    assert.equal((await fjord("move", "api", AWAY, "-n", NAMESPACE)).code, 0);
+    const there = await fjord("kubectl", AWAY, "--", "get", "pods", "-n", NAMESPACE, "-l", "app=api");
+    assert.match(there.out, /^NAME +READY +STATUS .*\napi-\S+ +1\/1 +Running /, there.err);
+    const without = await fjord("kubectl", AWAY, "get", "pods", "-n", NAMESPACE, "-o", "name");
+    assert.match(without.out, /^pod\/api-/, without.err);
+    const beyond = await fjord("kubectl", AWAY, "--", "get", "nodes");
+    assert.equal(beyond.code, 1);
+    assert.match(beyond.err, /Forbidden/);
+    const foreign = await fjord("kubectl", AWAY, "--", "get", "secrets", "-n", "kube-system");
+    assert.deepEqual([foreign.code, foreign.out], [1, ""]);
+    assert.match(
+      (await fjord("kubectl", HOME, "--", "get", "nodes", "-o", "name")).out,
+      /^node\/site-1-\S+\nnode\/site-2\n$/,
+    );
+    const none = await fjord("kubectl", "site-9", "--", "get", "pods");
+    assert.match(none.err, /no site, nor a context of the kubeconfig, called site-9 here \(did you mean site-\d\?\)/);
+  });
+
+  it("completes names of this moment", async () => {
+    const offered = async (...words: readonly string[]) =>
+      (await fjord("__complete", ...words)).out.split("\n").map((line) => line.split("\t")[0]);
+    assert.deepEqual(await offered("unoffload", ""), [NAMESPACE, ""]);
+    assert.deepEqual(await offered("kubectl", "site-"), [HOME, AWAY, ""]);
+    assert.deepEqual(await offered("move", "-n", NAMESPACE, "deployment/a"), ["deployment/api", ""]);
+    assert.deepEqual(await offered("move", "-n", NAMESPACE, "deployment/api", "site-2"), [AWAY, ""]);
+    assert.deepEqual(await offered("offload", "sh"), [NAMESPACE, ""]);
+    assert.deepEqual(await offered("sites", "-o", "js"), ["json", "jsonpath=", ""]);
+    assert.deepEqual(await offered("unof"), ["unoffload", ""]);
+  });
+
+  it("says nothing but what was asked for with -q", async () => {
+    await home.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "quiet" } });
+    assert.deepEqual(await fjord("offload", "quiet", "-q"), { code: 0, out: "namespace quiet offloaded\n", err: "" });
+  });
+
+  it("reports without a single secret", async () => {
+    const annotations = {
+      "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ key: PLANTED.annotation }),
+    };
+    const leaky = pod(
+      "leaky",
+      {},
+      { env: [{ name: "KEY", value: PLANTED.variable }], args: [`--key=${PLANTED.argument}`] },
+    );
+    await home.create(Pod, {
+      ...leaky,
+      metadata: { ...leaky.metadata, namespace: "fjord-system", annotations },
+    } as Pod);
+    const stringData = { key: PLANTED.secret };
+    await home.create(Secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "keys", namespace: "fjord-system" },
+      stringData,
+    });
+    const log = join(folder, "agent.log");
+    await writeFile(log, `connecting with token=${PLANTED.log}\nAuthorization: Bearer ${PLANTED.log}\nall is well\n`);
+    const file = join(folder, "report.tar.gz");
+    const { out, code, err } = await fjord("bug-report", "--file", file, "--log", log);
+    assert.deepEqual([code, out], [0, `${file}\n`], err);
+    const text = gunzipSync(await readFile(file)).toString("utf8");
+    for (const [where, secret] of Object.entries(PLANTED)) assert.ok(!text.includes(secret), `the ${where} is in it`);
+    assert.ok(!/PRIVATE KEY|eyJ[\w-]{20,}/.test(text));
+    for (const part of [
+      "versions.yaml",
+      "objects/sites.yaml",
+      "objects/contracts.yaml",
+      "agent/pods.yaml",
+      "events.yaml",
+      "all is well",
+      "name: leaky",
+    ])
+      assert.ok(text.includes(part), `${part} is not in it`);
+    const listed = await new Promise<string>((resolve) =>
+      execFile("tar", ["-tzf", file], (_, names) => resolve(names)),
+    );
+    assert.match(listed, /^fjord-report-\S+\/versions\.yaml$/m);
+  });
+});
+
+function pod(name: string, requests: Record<string, string>, more: object = {}) {
+  return {
+    apiVersion: "v1" as const,
+    kind: "Pod" as const,
+    metadata: { name, namespace: NAMESPACE, labels: { app: name } },
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      containers: [{ name: "main", image: "none", resources: { requests }, ...more }],
+    },
+  };
+}
+
+function deployment(name: string, replicas: number): object {
+  const { metadata, spec } = pod(name, { cpu: "100m" });
+  const { labels } = metadata;
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, namespace: NAMESPACE },
+    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  };
+}

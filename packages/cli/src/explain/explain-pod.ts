@@ -1,0 +1,194 @@
+import type { Contract, Offloading, Site } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
+import { age } from "../output/table.ts";
+import { ownSiteIn, siteById, siteOfNode } from "../place/known-places.ts";
+import { placeIn } from "../place/site-affinity.ts";
+import { type PodFacts, timeOf } from "./pod-facts.ts";
+import { whyPending } from "./why-pending.ts";
+
+/** On a consumer's pod: whether the provider has taken it. */
+const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
+const MOST_EVENTS = 5;
+
+export interface Explanation {
+  readonly pod: string;
+  readonly namespace: string;
+  readonly phase: string;
+  /** The site that it is at, or was put to. */
+  readonly site?: string;
+  readonly node?: string;
+  /** In plain sentences, the most important first. */
+  readonly because: readonly string[];
+  /** What would change it. */
+  readonly advice: readonly string[];
+}
+
+/** Why a pod is where it is, or nowhere yet. */
+export function explainPod(facts: PodFacts): Explanation {
+  const { pod, places } = facts;
+  const { name = "", namespace = "" } = pod.metadata;
+  const nodeName = pod.spec?.nodeName;
+  const site = nodeName ? siteOfNode(places, nodeName)?.metadata.name : undefined;
+  const told = nodeName ? placed(facts, nodeName) : whyPending(facts);
+  return {
+    pod: name,
+    namespace,
+    phase: pod.status?.phase ?? "Unknown",
+    ...(site !== undefined && { site }),
+    ...(nodeName && { node: nodeName }),
+    because: [...told.because, ...containers(facts), ...warnings(facts)],
+    advice: told.advice,
+  };
+}
+
+interface Told {
+  readonly because: string[];
+  readonly advice: string[];
+}
+
+function placed(facts: PodFacts, nodeName: string): Told {
+  const { pod, places, now } = facts;
+  const virtual = places.virtualNodes.find(({ metadata }) => metadata.name === nodeName);
+  const phase = pod.status?.phase ?? "Unknown";
+  const scheduled = getCondition(pod.status?.conditions as never, "PodScheduled") as
+    | { lastTransitionTime?: string }
+    | undefined;
+  const since = scheduled?.lastTransitionTime === undefined ? "" : ` ${age(scheduled.lastTransitionTime, now)} ago`;
+  if (virtual === undefined) {
+    const own = ownSiteIn(places)?.metadata.name;
+    const here = own === undefined ? "here" : `here, at ${own}`;
+    return {
+      because: [
+        `It is ${phase} ${here}: node ${nodeName} was chosen for it${since}.`,
+        ...choice(facts, undefined),
+        ...(facts.node === undefined ? [`Node ${nodeName} does not exist any more.`] : []),
+      ],
+      advice: [],
+    };
+  }
+  const site = siteOfNode(places, nodeName);
+  const called = site?.metadata.name ?? "another site";
+  const contract = places.contracts.find(({ metadata }) => metadata.name === virtual.spec.contract);
+  const away = siteTrouble(site, virtual, facts);
+  return {
+    because: [
+      `It is ${phase} at ${called}: virtual node ${nodeName}, which stands for that site, was chosen for it${since}.`,
+      ...choice(facts, site),
+      ...contractSentence(contract, called),
+      ...away,
+      ...taken(facts, called),
+    ],
+    advice: adviceFor(facts, called, away.length > 0),
+  };
+}
+
+/** What opened or closed the way to other sites. */
+function choice({ pod, offloading, places }: PodFacts, site: Site | undefined): string[] {
+  const { namespace = "" } = pod.metadata;
+  const place = placeIn(pod.spec?.affinity);
+  const moved =
+    place === undefined || place === "anywhere"
+      ? []
+      : [
+          `It was asked for there: its node affinity ${place === "home" ? "keeps it at home" : `names the site ${siteById(places, place.site)?.metadata.name ?? place.site}`} (\`fjord move\`).`,
+        ];
+  const selector = Object.entries(pod.spec?.nodeSelector ?? {}).map(([key, value]) => `${key}=${value}`);
+  const selected = selector.length === 0 ? [] : [`Its node selector asks for ${selector.join(", ")}.`];
+  return [...offloadingSentence(namespace, offloading, site !== undefined), ...moved, ...selected];
+}
+
+export function offloadingSentence(
+  namespace: string,
+  offloading: Offloading | undefined,
+  isElsewhere: boolean,
+): string[] {
+  if (offloading === undefined)
+    return isElsewhere
+      ? [`Namespace ${namespace} is not offloaded any more; pods that were there stay until they end.`]
+      : [`Namespace ${namespace} is not offloaded, so its pods run here only.`];
+  const selector = Object.entries(offloading.spec.sites.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const which = selector.length === 0 ? "" : ` whose node carries ${selector.join(", ")}`;
+  const words = {
+    Both: `Namespace ${namespace} is offloaded: its pods may run here or at other sites${which}, and the scheduler chose.`,
+    Remote: `Namespace ${namespace} is offloaded with pods=Remote: its pods run at other sites${which} only.`,
+    Local: `Namespace ${namespace} is offloaded with pods=Local: its pods run here only.`,
+  };
+  return [words[offloading.spec.pods]];
+}
+
+export function contractSentence(contract: Contract | undefined, site: string): string[] {
+  if (contract === undefined) return [`There is no contract with ${site} for this node any more.`];
+  const { metadata, spec, status } = contract;
+  const amounts = Object.entries(spec.terms.resources).map(([name, amount]) => `${name} ${amount}`);
+  const standing = spec.standing === "Open" ? "" : `, ${spec.standing.toLowerCase()}`;
+  return [
+    `Contract ${metadata.name} with ${site} is ${status?.phase ?? "not known yet"}${standing}: ${amounts.join(", ")}, until ${spec.terms.notAfter}.`,
+  ];
+}
+
+function siteTrouble(
+  site: Site | undefined,
+  virtual: PodFacts["places"]["virtualNodes"][number],
+  { now }: PodFacts,
+): string[] {
+  const ready = getCondition(virtual.status?.conditions, "Ready");
+  if (ready === undefined || ready.status === "True") return [];
+  const since = ready.lastTransitionTime === undefined ? "" : ` for ${age(ready.lastTransitionTime, now)}`;
+  return [
+    `Node ${virtual.metadata.name} has not been ready${since}: ${ready.reason}: ${ready.message}.${site === undefined ? "" : " What is told of the pod is what was last heard."}`,
+  ];
+}
+
+/** What the other side answers. */
+function taken({ pod }: PodFacts, site: string): string[] {
+  const offloaded = pod.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
+  if (offloaded?.status !== "False") return [];
+  return [`${site} has not taken it: ${offloaded.reason}: ${offloaded.message}.`];
+}
+
+function containers({ pod }: PodFacts): string[] {
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  return statuses.flatMap(({ name, state, restartCount, ready }) => {
+    const restarts = restartCount > 0 ? ` (${restartCount} restarts)` : "";
+    if (state?.waiting?.reason !== undefined && state.waiting.reason !== "ContainerCreating")
+      return [
+        `Container ${name} waits${restarts}: ${state.waiting.reason}${state.waiting.message ? `: ${state.waiting.message}` : ""}.`,
+      ];
+    if (state?.terminated !== undefined && state.terminated.exitCode !== 0)
+      return [
+        `Container ${name} ended with ${state.terminated.exitCode}${restarts}: ${state.terminated.reason ?? "no reason was given"}.`,
+      ];
+    if (state?.running !== undefined && !ready && pod.status?.phase === "Running")
+      return [`Container ${name} runs, and is not ready${restarts}.`];
+    return restartCount > 0 ? [`Container ${name} has been restarted ${restartCount} times.`] : [];
+  });
+}
+
+/** Each of a sort once, the newest: they repeat. */
+function warnings({ events, now }: PodFacts): string[] {
+  const seen = new Set<string>();
+  const fresh = events.filter(({ type, reason = "" }) => {
+    if (type !== "Warning" || reason === "FailedScheduling" || seen.has(reason)) return false;
+    seen.add(reason);
+    return true;
+  });
+  return fresh.slice(0, MOST_EVENTS).map((event) => {
+    const when = age(new Date(timeOf(event)).toISOString(), now);
+    return `Event ${when} ago: ${event.reason}: ${(event.message ?? "").trim()}`;
+  });
+}
+
+function adviceFor({ pod }: PodFacts, site: string, isAway: boolean): string[] {
+  const offloaded = pod.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
+  const reason = offloaded?.status === "False" ? offloaded.reason : undefined;
+  if (isAway)
+    return [
+      `\`fjord sites ${site}\` says whether it answers again; \`fjord move\` brings a workload elsewhere meanwhile.`,
+    ];
+  if (reason === "AmountExceeded")
+    return [`Ask for more: \`fjord peer ${site} --cpu=... --memory=...\` resizes the contract. Or scale down.`];
+  if (reason === "Cordoned") return [`\`fjord uncordon ${site}\` lets it take pods again.`];
+  if (reason === "RequestsMissing" || reason === "LimitsDiffer")
+    return ["State requests and limits for every container, as the contract asks."];
+  return [];
+}

@@ -1,0 +1,57 @@
+import { Contract, Peering, Site, VirtualNode } from "@fjord/api";
+import type { Kind, KubeObject } from "@fjord/base";
+import { isNotFound, type KubeClient } from "@fjord/kube";
+
+/** What this site knows of others: enough to say at which one a pod is. */
+export interface KnownPlaces {
+  readonly sites: readonly Site[];
+  readonly virtualNodes: readonly VirtualNode[];
+  readonly contracts: readonly Contract[];
+  readonly peerings: readonly Peering[];
+}
+
+/** Nothing at all where the cluster has no Fjord: its pods are all here. */
+export async function knownPlaces(client: KubeClient, signal: AbortSignal): Promise<KnownPlaces> {
+  const [sites, virtualNodes, contracts, peerings] = await Promise.all([
+    listed(client, Site, signal),
+    listed(client, VirtualNode, signal),
+    listed(client, Contract, signal),
+    listed(client, Peering, signal),
+  ]);
+  return { sites, virtualNodes, contracts, peerings };
+}
+
+async function listed<T extends KubeObject>(client: KubeClient, kind: Kind<T>, signal: AbortSignal): Promise<T[]> {
+  try {
+    return (await client.list(kind, { signal, omitManagedFields: true })).items;
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+export function idOf({ spec, status }: Site): string | undefined {
+  return status?.id ?? spec.id;
+}
+
+export function ownSiteIn({ sites }: Pick<KnownPlaces, "sites">): Site | undefined {
+  return sites.find(({ status }) => status?.role === "Self");
+}
+
+export function siteById(places: Pick<KnownPlaces, "sites">, id: string | undefined): Site | undefined {
+  return id === undefined ? undefined : places.sites.find((site) => idOf(site) === id);
+}
+
+/** The virtual node's site, or the own one; undefined where nothing is known of it. */
+export function siteOfNode(places: KnownPlaces, node: string | undefined): Site | undefined {
+  const virtual = places.virtualNodes.find(({ metadata }) => metadata.name === node);
+  if (virtual === undefined) return ownSiteIn(places);
+  const contract = places.contracts.find(({ metadata }) => metadata.name === virtual.spec.contract);
+  return siteById(places, virtual.status?.provider ?? contract?.spec.terms.provider);
+}
+
+/** The name of a pod's site for people. */
+export function siteNameOfNode(places: KnownPlaces, node: string | undefined): string {
+  if (node === undefined || node === "") return "nowhere";
+  return siteOfNode(places, node)?.metadata.name ?? "here";
+}

@@ -1,0 +1,47 @@
+import type { Kind, KubeObject } from "@fjord/base";
+import { isNotFound, type KubeClient, type LabelSelector, matchesSelector, Namespace, Pod } from "@fjord/kube";
+import { didYouMean } from "../command-line/suggestion.ts";
+import { NoSuchThing } from "../errors.ts";
+import type { WorkloadReference } from "./workload-reference.ts";
+
+type Selecting = KubeObject & { spec?: { selector?: LabelSelector } };
+
+/** An object by its name; one that is not there is answered with a guess. */
+export async function getOrSuggest<T extends KubeObject>(
+  client: KubeClient,
+  kind: Kind<T>,
+  key: { readonly name: string; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<T> {
+  try {
+    return await client.get(kind, key, { signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const { items } = await client.list(kind, { namespace: key.namespace, signal });
+    const names = items.map(({ metadata }) => metadata.name ?? "");
+    await namespaceExists(client, key.namespace, signal);
+    const what = `${kind.kind.toLowerCase()} in namespace ${key.namespace} called`;
+    throw new NoSuchThing({ what, name: key.name, hint: didYouMean(key.name, names) });
+  }
+}
+
+async function namespaceExists(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  const { items } = await client.list(Namespace, { signal });
+  const names = items.map(({ metadata }) => metadata.name ?? "");
+  if (!names.includes(name)) throw new NoSuchThing({ what: "namespace", name, hint: didYouMean(name, names) });
+}
+
+/** The pods of a workload, or the one pod, by name. */
+export async function podsOf(
+  client: KubeClient,
+  { kind, name }: WorkloadReference,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Pod[]> {
+  if (kind.kind === "Pod") return [await getOrSuggest(client, Pod, { name, namespace }, signal)];
+  const workload = (await getOrSuggest(client, kind, { name, namespace }, signal)) as Selecting;
+  const selector = workload.spec?.selector;
+  const { items } = await client.list(Pod, { namespace, signal });
+  const own = items.filter(({ metadata }) => selector !== undefined && matchesSelector(selector, metadata.labels));
+  return own.toSorted((a, b) => (a.metadata.name ?? "").localeCompare(b.metadata.name ?? ""));
+}
