@@ -2,6 +2,7 @@
 // writes nothing, names what is stale and exits with 1.
 import { dirname } from "node:path";
 import { benchmarksPage } from "./generate/benchmarks-page.ts";
+import { chart, chartDirectory } from "./generate/chart.ts";
 import { cliReference } from "./generate/cli-reference.ts";
 import { errorsReference } from "./generate/errors-reference.ts";
 import { findStale, type GeneratedFile, mend } from "./generate/generated-files.ts";
@@ -12,11 +13,12 @@ const generators: ((root: string) => GeneratedFile | GeneratedFile[] | Promise<G
   kindsPage,
   errorsReference,
   cliReference,
+  chart,
   benchmarksPage,
 ];
 
 /** Directories where whatever no generator writes is a leftover. */
-const generatedDirectories = [manifestDirectory];
+const generatedDirectories = [manifestDirectory, `${chartDirectory}/templates`];
 
 const root = dirname(import.meta.dirname);
 const [option, ...rest] = process.argv.slice(2);

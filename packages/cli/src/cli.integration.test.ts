@@ -47,10 +47,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     for (const args of [["sites"], ["status"], ["peer", "x", "--cpu=1"], ["offload", "default"], ["cordon", "x"]]) {
       const { code, out, err } = await fjord(...args);
       assert.deepEqual([code, out], [1, ""], args.join(" "));
-      assert.match(
-        err,
-        /^error: https:\S+ does not know Fjord's kinds.*\nInstall Fjord there first: `fjord-agent install`/,
-      );
+      assert.match(err, /^error: https:\S+ does not know Fjord's kinds.*\nInstall Fjord there first: `fjord init`/);
     }
   });
 

@@ -3,7 +3,7 @@ import { defineError } from "@fjord/base";
 export const NotInstalled = defineError(
   "CLI_NOT_INSTALLED",
   "{server} does not know Fjord's kinds",
-  "Install Fjord there first: `fjord-agent install` with the same --kubeconfig and --context.",
+  "Install Fjord there first: `fjord init` with the same --kubeconfig and --context.",
 );
 
 export const NoSuchThing = defineError(
@@ -88,6 +88,24 @@ export const AmbiguousTarget = defineError(
   "CLI_AMBIGUOUS_TARGET",
   "{target} is not clear: {reason}",
   "Name a pod, or a workload as TYPE/NAME, such as deployment/web; `--help` has examples.",
+);
+
+export const WrongValues = defineError(
+  "CLI_WRONG_VALUES",
+  "the values of {file} cannot be used: {reason}",
+  "charts/fjord/values.yaml has all values with what they mean.",
+);
+
+export const StillInUse = defineError(
+  "CLI_STILL_IN_USE",
+  "Fjord is in use here: {what}",
+  "End that first (`fjord unoffload`, `fjord unpeer`), and have consumers end theirs; or repeat with --force, which ends all of it from this side.",
+);
+
+export const NotRemoved = defineError(
+  "CLI_NOT_REMOVED",
+  "{what} did not go within {seconds} s",
+  "`kubectl get -o yaml` of it says who holds it (metadata.finalizers, status.conditions). Once it is gone, repeat `fjord uninstall`: it goes on from there.",
 );
 
 export const NoPage = defineError(

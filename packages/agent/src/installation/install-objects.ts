@@ -3,8 +3,11 @@ import {
   ClusterRole,
   ClusterRoleBinding,
   CustomResourceDefinition,
+  Deployment,
   type KubeClient,
   Namespace,
+  NetworkPolicy,
+  Service,
   ServiceAccount,
 } from "@fjord/kube";
 
@@ -21,6 +24,9 @@ const kinds: readonly Kind<KubeObject>[] = [
   ServiceAccount,
   ClusterRole,
   ClusterRoleBinding,
+  NetworkPolicy,
+  Service,
+  Deployment,
 ] as unknown as Kind<KubeObject>[];
 
 /** Applies the objects in order, and returns once the server knows the kinds among them. Repeating it changes nothing. */

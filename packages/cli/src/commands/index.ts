@@ -9,6 +9,8 @@ export interface LazyCommand {
 
 /** In the order of `--help`. A command is loaded when it is asked for: most need only a part of what all need. */
 export const commands: Readonly<Record<string, LazyCommand>> = {
+  init: { load: async () => (await import("./init.ts")).addInit },
+  uninstall: { load: async () => (await import("./uninstall.ts")).addUninstall },
   pair: { load: async () => (await import("./pair.ts")).addPair },
   peer: { load: async () => (await import("./peer.ts")).addPeer },
   unpeer: { load: async () => (await import("./unpeer.ts")).addUnpeer },
@@ -30,6 +32,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
 };
 
 const families = new Map([
+  ["upgrade", "init"],
   ["drain", "cordon"],
   ["uncordon", "cordon"],
   ["__complete", "completion"],

@@ -1,0 +1,166 @@
+import { readFile } from "node:fs/promises";
+import { defaultValues, type InstallValues, installation, installObjects, readValues } from "@fjord/agent";
+import { AGENT_NAMESPACE, GUEST_PRIVILEGES, Site } from "@fjord/api";
+import { describeError } from "@fjord/base";
+import { Deployment, isNotFound, type KubeClient } from "@fjord/kube";
+import { type Command, Option } from "commander";
+import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
+import { parseDuration } from "../command-line/durations.ts";
+import { waitFor } from "../command-line/wait-for.ts";
+import { NotInstalled, WrongValues } from "../errors.ts";
+
+interface InitFlags extends ClusterFlags {
+  readonly namespace: string;
+  readonly values?: string;
+  readonly siteName?: string;
+  readonly tier?: string;
+  readonly endpoint: readonly string[];
+  readonly image?: string;
+  readonly replicas?: string;
+  readonly serviceType?: string;
+  readonly guestPrivilege: readonly string[];
+  readonly networkPolicy: boolean;
+  readonly dryRun: boolean;
+  readonly wait: boolean;
+  readonly timeout: string;
+}
+
+/** On the agent's Deployment: what it was installed with, for the next upgrade. */
+const VALUES_ANNOTATION = "fjord.dev/install-values";
+const AGENT = "fjord-agent";
+const several = (value: string, before: string[]) => [...before, value];
+
+/** `init` and `upgrade`: the same objects, the second with the values that the first was given. */
+export function addInit(program: Command, context: CommandContext): void {
+  const init = program
+    .command("init")
+    .description("install Fjord into a cluster: its kinds, the agent's rights, and the agent as a pod");
+  installOptions(init).action((flags: InitFlags) => install(flags, defaultValues, "installed", context));
+  const upgrade = program
+    .command("upgrade")
+    .description("bring what `fjord init` has installed to this program's version; what was said then still holds");
+  installOptions(upgrade).action(async (flags: InitFlags) => {
+    await using client = await connect(flags, context);
+    const { tag } = defaultValues.image;
+    const before = await installedValues(client, flags.namespace, context.signal);
+    await install(flags, { ...before, image: { ...before.image, tag } }, "upgraded", context);
+  });
+}
+
+function installOptions(command: Command): Command {
+  return clusterOptions(command)
+    .option("--namespace <name>", "where the agent runs", AGENT_NAMESPACE)
+    .option("--values <file>", "values as the chart has them, in YAML; options go before them")
+    .option("--site-name <name>", "name of the site, such as lively-wave")
+    .addOption(new Option("--tier <tier>", "what sort of place it is").choices(["cloud", "edge", "device"]))
+    .option("--endpoint <url>", "where agents of other sites reach this one; several times", several, [])
+    .option("--image <image>", `image of the agent (default: ${imageOf(defaultValues)})`)
+    .option("--replicas <count>", "how many agents; one leads")
+    .addOption(
+      new Option("--service-type <type>", "how the agent is reached from outside").choices([
+        "ClusterIP",
+        "NodePort",
+        "LoadBalancer",
+      ]),
+    )
+    .addOption(
+      new Option("--guest-privilege <name...>", "what guests may have beyond Kubernetes' baseline")
+        .choices(GUEST_PRIVILEGES)
+        .default([], "none"),
+    )
+    .option("--no-network-policy", "without the policy that says who may reach the agent")
+    .addOption(new Option("--dry-run", "print the manifests instead of applying them").default(false))
+    .option("--no-wait", "return without waiting for the agent")
+    .option("--timeout <duration>", "how long to wait", "120s");
+}
+
+async function install(flags: InitFlags, base: InstallValues, done: string, context: CommandContext): Promise<void> {
+  const { signal, print, note } = context;
+  const timeoutMs = parseDuration("--timeout", flags.timeout);
+  const { namespace } = flags;
+  const values = await valuesOf(flags, base);
+  const objects = installation(namespace, values);
+  if (flags.dryRun) {
+    const { stringify } = await import("yaml");
+    return print(
+      objects.map((object) => `---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`).join(""),
+    );
+  }
+  await using client = await connect(flags, context);
+  const annotations = { [VALUES_ANNOTATION]: JSON.stringify(values) };
+  const annotated = objects.map((object) =>
+    object.kind === "Deployment" ? { ...object, metadata: { ...object.metadata, annotations } } : object,
+  );
+  await installObjects(client, annotated, { signal, told: (line) => note(`${line}\n`) });
+  if (flags.wait) {
+    const what = `the agent in namespace ${namespace} was not ready`;
+    const look = (found: Deployment | undefined) => agentReady(found, values.replicas);
+    await waitFor(client, Deployment, { name: AGENT, namespace }, look, {
+      signal,
+      timeoutMs,
+      what,
+      told: (line) => note(`${line}\n`),
+    });
+    const { items } = await client.list(Site, { signal });
+    const own = items.find(({ status }) => status?.role === "Self")?.metadata.name;
+    return print(`Fjord ${done}${own === undefined ? "" : `: this is site ${own}`}\n`);
+  }
+  print(`Fjord ${done}\n`);
+}
+
+function agentReady(found: Deployment | undefined, replicas: number) {
+  const { status, metadata } = found ?? {};
+  const isCurrent = (status?.observedGeneration ?? -1) >= (metadata?.generation ?? 0);
+  const ready = status?.updatedReplicas === replicas && (status.readyReplicas ?? 0) >= replicas;
+  if (isCurrent && ready) return { done: true } as const;
+  const trouble = status?.conditions?.find(({ status: is }) => is === "False")?.message;
+  return { done: false, progress: trouble ?? `${status?.readyReplicas ?? 0} of ${replicas} agents are ready` } as const;
+}
+
+async function valuesOf(flags: InitFlags, base: InstallValues): Promise<InstallValues> {
+  const [, repository, tag] = /^(.+?)(?::([\w.-]+))?$/.exec(flags.image ?? "") ?? [];
+  const said = {
+    ...(flags.siteName !== undefined && { siteName: flags.siteName }),
+    ...(flags.tier !== undefined && { tier: flags.tier }),
+    ...(flags.endpoint.length > 0 && { endpoints: flags.endpoint }),
+    ...(flags.replicas !== undefined && { replicas: Number(flags.replicas) }),
+    ...(flags.guestPrivilege.length > 0 && { guestPrivileges: flags.guestPrivilege }),
+    ...(!flags.networkPolicy && { networkPolicy: { enabled: false } }),
+  };
+  const file = flags.values === undefined ? {} : await valuesFile(flags.values);
+  const source = flags.values ?? "these options";
+  try {
+    const values = readValues({ ...file, ...said }, base);
+    return {
+      ...values,
+      image: { ...values.image, ...(repository !== undefined && { repository }), ...(tag !== undefined && { tag }) },
+      service: { ...values.service, ...(flags.serviceType !== undefined && { type: flags.serviceType }) },
+    };
+  } catch (error) {
+    throw new WrongValues({ file: source, reason: describeError(error) });
+  }
+}
+
+async function valuesFile(file: string): Promise<object> {
+  const { parse } = await import("yaml");
+  try {
+    return (parse(await readFile(file, "utf8")) ?? {}) as object;
+  } catch (error) {
+    throw new WrongValues({ file, reason: describeError(error) });
+  }
+}
+
+async function installedValues(client: KubeClient, namespace: string, signal: AbortSignal): Promise<InstallValues> {
+  try {
+    const { metadata } = await client.get(Deployment, { name: AGENT, namespace }, { signal });
+    return readValues(JSON.parse(metadata.annotations?.[VALUES_ANNOTATION] ?? "{}"));
+  } catch (error) {
+    if (isNotFound(error)) throw new NotInstalled({ server: client.transport.server }, { cause: error });
+    throw error;
+  }
+}
+
+function imageOf({ image }: InstallValues): string {
+  return `${image.repository}:${image.tag}`;
+}

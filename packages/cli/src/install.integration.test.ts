@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { newObject, Peering, Site } from "@fjord/api";
+import {
+  ClusterRole,
+  CustomResourceDefinition,
+  Deployment,
+  KubeClient,
+  Namespace,
+  NetworkPolicy,
+  Service,
+} from "@fjord/kube";
+import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { parseAllDocuments } from "yaml";
+
+const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
+const agent = { name: "fjord-agent", namespace: "fjord-system" };
+
+describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000 }, () => {
+  let site: TestSite;
+  let client: KubeClient;
+  let folder: string;
+  let before_: string[];
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "fjord-install-"));
+    site = await startTestSite({ components: "all" });
+    client = new KubeClient(site.config, { closeGraceMs: 500 });
+    before_ = await inventory(client);
+  });
+
+  after(async () => {
+    await client?.close();
+    await site?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const fjord = (...args: readonly string[]) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const env = { ...process.env, KUBECONFIG: site.kubeconfig };
+      execFile(process.execPath, [cli, ...args], { env, maxBuffer: 1 << 26 }, (error, out, err) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err });
+      });
+    });
+
+  it("prints what it would install, and touches nothing", async () => {
+    const { code, out } = await fjord(
+      "init",
+      "--dry-run",
+      "--site-name=lively-wave",
+      "--endpoint=https://wave.example:7443",
+    );
+    assert.equal(code, 0);
+    const objects = parseAllDocuments(out).map((document) => document.toJS() as { kind: string });
+    const kinds = new Set(objects.map(({ kind }) => kind));
+    for (const kind of [
+      "CustomResourceDefinition",
+      "Namespace",
+      "ClusterRole",
+      "NetworkPolicy",
+      "Service",
+      "Deployment",
+    ])
+      assert.ok(kinds.has(kind), kind);
+    assert.match(out, /- --site-name=lively-wave\n +- --endpoint=https:\/\/wave\.example:7443\n/);
+    assert.deepEqual(await inventory(client), before_);
+  });
+
+  it("installs what a strict server takes, and says what is wrong with values", async () => {
+    const values = join(folder, "values.yaml");
+    writeFileSync(values, "replica: 2\n");
+    const wrong = await fjord("init", "--values", values);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.err, /values.yaml cannot be used: there is no value replica; there are siteName/);
+    writeFileSync(values, "replicas: 2\ntier: edge\n");
+    const { code, out, err } = await fjord("init", "--values", values, "--image=registry.example/fjord:7", "--no-wait");
+    assert.deepEqual([code, out], [0, "Fjord installed\n"], err);
+    const { spec } = await client.get(Deployment, agent);
+    const [container] = spec?.template.spec?.containers ?? [];
+    assert.deepEqual([spec?.replicas, container?.image], [2, "registry.example/fjord:7"]);
+    assert.ok(container?.args?.includes("--tier=edge"));
+    assert.equal(container?.securityContext?.readOnlyRootFilesystem, true);
+    await client.get(NetworkPolicy, agent);
+    await client.get(Service, { name: "fjord-admission", namespace: agent.namespace });
+    const again = await fjord("init", "--values", values, "--image=registry.example/fjord:7", "--no-wait", "-q");
+    assert.deepEqual(again, { code: 0, out: "Fjord installed\n", err: "" });
+  });
+
+  it("upgrades with the values that it was installed with", async () => {
+    assert.equal((await fjord("upgrade", "--no-wait")).out, "Fjord upgraded\n");
+    const { spec } = await client.get(Deployment, agent);
+    assert.equal(spec?.replicas, 2);
+    assert.match(spec?.template.spec?.containers[0]?.image ?? "", /^registry\.example\/fjord:0\.\d+\.\d+$/);
+  });
+
+  it("is not removed while somebody uses it, and then leaves nothing", async () => {
+    await client.create(
+      Site,
+      newObject(Site, { metadata: { name: "harbour", finalizers: ["fjord.dev/peer"] }, spec: {} }),
+    );
+    const spec = { site: "harbour", resources: { cpu: "1" } };
+    await client.create(
+      Peering,
+      newObject(Peering, { metadata: { name: "harbour", finalizers: ["fjord.dev/peering"] }, spec }),
+    );
+    const used = await fjord("uninstall");
+    assert.deepEqual([used.code, used.out], [1, ""]);
+    assert.match(used.err, /Fjord is in use here: peering harbour\nEnd that first/);
+    const { code, out, err } = await fjord("uninstall", "--force", "--timeout=2s");
+    assert.deepEqual([code, out], [0, "Fjord uninstalled\n"], err);
+    assert.deepEqual(await inventory(client), before_);
+    assert.match((await fjord("upgrade")).err, /does not know Fjord's kinds|Install Fjord there first/);
+    assert.equal((await fjord("uninstall")).out, "Fjord uninstalled\n");
+  });
+});
+
+async function inventory(client: KubeClient): Promise<string[]> {
+  const lists = await Promise.all([
+    client.list(CustomResourceDefinition),
+    client.list(ClusterRole),
+    client.list(Namespace),
+    client.list(Service),
+    client.list(Deployment),
+  ]);
+  return lists.flatMap(({ items }) => items.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toSorted();
+}

@@ -1,0 +1,254 @@
+import { AGENT_NAME, defaultValues, installation } from "@fjord/agent";
+import {
+  CONSUMER_LABEL,
+  Contract,
+  FORCE_REMOVE_ANNOTATION,
+  OFFLOADED_LABEL,
+  Offloading,
+  OffloadingRule,
+  Peering,
+  ShadowPod,
+  Site,
+  TwinNamespace,
+  VIRTUAL_NODE,
+  VirtualNode,
+} from "@fjord/api";
+import { type Kind, type KubeObject, sleep, systemClock } from "@fjord/base";
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  CustomResourceDefinition,
+  Deployment,
+  isNotFound,
+  type KubeClient,
+  type ListOptions,
+  MutatingWebhookConfiguration,
+  Namespace,
+  NetworkPolicy,
+  Node,
+  Pod,
+  Service,
+  ServiceAccount,
+} from "@fjord/kube";
+import { NotRemoved } from "../errors.ts";
+
+export interface RemoveOptions {
+  /** The agent's. */
+  readonly namespace: string;
+  /** How long the agent has to end what there is, before it ends without it. */
+  readonly timeoutMs: number;
+  /** How long the cluster has to remove the agent, namespaces and kinds. */
+  readonly removalMs: number;
+  readonly signal: AbortSignal;
+  readonly told: (line: string) => void;
+}
+
+type AnyKind = Kind<KubeObject>;
+
+/** What is wished for, in the order in which it ends. */
+const WISHES = [OffloadingRule, Offloading, Peering] as unknown as readonly AnyKind[];
+/** What is left of Fjord's kinds then. */
+const REST = [ShadowPod, TwinNamespace, VirtualNode, Contract, Site] as unknown as readonly AnyKind[];
+const INSTALLED = [
+  Deployment,
+  Service,
+  NetworkPolicy,
+  ClusterRoleBinding,
+  ClusterRole,
+  ServiceAccount,
+] as unknown as readonly AnyKind[];
+const POLL_MS = 300;
+
+/** What would end with Fjord, in words. */
+export async function usesOf(client: KubeClient, signal: AbortSignal): Promise<string[]> {
+  const [peerings, offloadings, contracts] = await Promise.all([
+    listed(client, Peering as unknown as AnyKind, signal),
+    listed(client, Offloading as unknown as AnyKind, signal),
+    listed(client, Contract as unknown as AnyKind, signal),
+  ]);
+  const live = (contracts as Contract[]).filter(
+    ({ status }) => status?.phase !== "Ended" && status?.side === "Provider",
+  );
+  return [
+    ...peerings.map(({ metadata }) => `peering ${metadata.name}`),
+    ...offloadings.map(({ metadata }) => `offloaded namespace ${metadata.namespace}`),
+    ...live.map(({ metadata }) => `contract ${metadata.name} with a consumer`),
+  ];
+}
+
+/** Ends what the agent has made while it can, then removes the agent, what is left of it, and its kinds. */
+export async function removeInstallation(client: KubeClient, options: RemoveOptions): Promise<void> {
+  const { namespace, signal, told } = options;
+  for (const kind of WISHES) await endAll(client, kind, options);
+  await endAll(
+    client,
+    Site as unknown as AnyKind,
+    options,
+    ({ status }) => (status as Site["status"])?.role !== "Self",
+  );
+  await removeEach(
+    client,
+    MutatingWebhookConfiguration as unknown as AnyKind,
+    signal,
+    ({ metadata }) => metadata.labels?.["app.kubernetes.io/name"] === "fjord",
+  );
+  await endAgent(client, options);
+  told("the agent has ended");
+  for (const kind of [...WISHES, ...REST]) await release(client, kind, signal);
+  await removeEach(
+    client,
+    Node as unknown as AnyKind,
+    signal,
+    ({ metadata }) => metadata.labels?.[VIRTUAL_NODE] === "true",
+  );
+  await removeEach(client, Namespace as unknown as AnyKind, signal, ({ metadata }) => isTenants(metadata));
+  await unlabel(client, signal);
+  const wanted = installation(namespace, defaultValues);
+  for (const kind of INSTALLED) {
+    const names = wanted.filter((object) => object.kind === kind.kind).map(({ metadata }) => metadata);
+    for (const { name = "" } of names)
+      await remove(client, kind, kind.namespaced ? { name, namespace } : { name }, signal);
+  }
+  await removeEach(
+    client,
+    ClusterRole as unknown as AnyKind,
+    signal,
+    ({ metadata }) => metadata.name === "fjord-tenant",
+  );
+  await remove(client, Namespace as unknown as AnyKind, { name: namespace }, signal);
+  const isOwn = ({ metadata }: KubeObject) => metadata.name === namespace || isTenants(metadata);
+  await untilGone(client, Namespace as unknown as AnyKind, options, isOwn);
+  told(`namespace ${namespace} is gone`);
+  await removeEach(client, CustomResourceDefinition as unknown as AnyKind, signal, isOwnKind);
+  await untilGone(client, CustomResourceDefinition as unknown as AnyKind, options, isOwnKind);
+  told("Fjord's kinds are gone");
+}
+
+/** Its pods too: one that still runs would write again what is removed. */
+async function endAgent(client: KubeClient, options: RemoveOptions): Promise<void> {
+  const { namespace, signal } = options;
+  const labelSelector = "app.kubernetes.io/name=fjord,app.kubernetes.io/component=agent";
+  await remove(client, Deployment as unknown as AnyKind, { name: AGENT_NAME, namespace }, signal);
+  for (const kind of [Deployment, Pod] as unknown as readonly AnyKind[])
+    await untilGone(client, kind, options, () => true, { namespace, labelSelector });
+}
+
+/** Waits, and does not go on where it would leave something behind. */
+async function untilGone(
+  client: KubeClient,
+  kind: AnyKind,
+  { signal, removalMs }: RemoveOptions,
+  which: (object: KubeObject) => boolean,
+  scope: ListOptions = {},
+): Promise<void> {
+  const left = async () => (await listed(client, kind, signal, scope)).filter(which);
+  if (await gone(left, removalMs, signal)) return;
+  const names = (await left()).map(({ metadata }) => metadata.name);
+  throw new NotRemoved({ what: `${kind.kind} ${names.join(", ")}`, seconds: removalMs / 1000 });
+}
+
+function isOwnKind(object: KubeObject): boolean {
+  return (object as CustomResourceDefinition).spec?.group === "fjord.dev";
+}
+
+function isTenants({ name = "", labels = {} }: KubeObject["metadata"]): boolean {
+  return name.startsWith("fjord-tenant-") || Object.hasOwn(labels, CONSUMER_LABEL);
+}
+
+/** Asks the agent to end them, and then does without it. */
+async function endAll(
+  client: KubeClient,
+  kind: AnyKind,
+  options: RemoveOptions,
+  which: (object: KubeObject & { status?: unknown }) => boolean = () => true,
+): Promise<void> {
+  const { signal, told } = options;
+  const left = async () => (await listed(client, kind, signal)).filter(which);
+  const all = await left();
+  for (const { metadata } of all) {
+    told(`ending ${kind.kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name}`);
+    await remove(client, kind, keyOf(metadata), signal);
+  }
+  if (all.length === 0 || (await gone(left, options.timeoutMs / 2, signal))) return;
+  for (const { metadata } of await left()) {
+    const patch = { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } };
+    await client.patch(kind, keyOf(metadata), "merge", patch, { signal }).catch(unlessGone);
+  }
+  await gone(left, options.timeoutMs / 2, signal);
+}
+
+/** Nobody is there any more to take the finalizers away. */
+async function release(client: KubeClient, kind: AnyKind, signal: AbortSignal): Promise<void> {
+  for (const { metadata } of await listed(client, kind, signal)) {
+    await client
+      .patch(kind, keyOf(metadata), "merge", { metadata: { finalizers: null } }, { signal })
+      .catch(unlessGone);
+    await remove(client, kind, keyOf(metadata), signal);
+  }
+}
+
+async function unlabel(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const { items } = await client.list(Namespace, { labelSelector: OFFLOADED_LABEL, signal });
+  for (const { metadata } of items)
+    await client
+      .patch(
+        Namespace,
+        { name: metadata.name ?? "" },
+        "merge",
+        { metadata: { labels: { [OFFLOADED_LABEL]: null } } },
+        { signal },
+      )
+      .catch(unlessGone);
+}
+
+async function removeEach(
+  client: KubeClient,
+  kind: AnyKind,
+  signal: AbortSignal,
+  which: (object: KubeObject) => boolean,
+): Promise<void> {
+  for (const { metadata } of (await listed(client, kind, signal)).filter(which))
+    await remove(client, kind, keyOf(metadata), signal);
+}
+
+async function gone(left: () => Promise<KubeObject[]>, withinMs: number, signal: AbortSignal): Promise<boolean> {
+  const until = systemClock.now() + withinMs;
+  while ((await left()).length > 0) {
+    if (systemClock.now() > until) return false;
+    await sleep(systemClock, POLL_MS, signal);
+    signal.throwIfAborted();
+  }
+  return true;
+}
+
+async function remove(
+  client: KubeClient,
+  kind: AnyKind,
+  key: { name: string; namespace?: string },
+  signal: AbortSignal,
+): Promise<void> {
+  await client.delete(kind, key, { signal }).catch(unlessGone);
+}
+
+/** Objects of a kind; none where the cluster does not know it. */
+async function listed(
+  client: KubeClient,
+  kind: AnyKind,
+  signal: AbortSignal,
+  scope: ListOptions = {},
+): Promise<KubeObject[]> {
+  try {
+    return (await client.list(kind, { ...scope, signal })).items;
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+function keyOf({ name = "", namespace }: KubeObject["metadata"]): { name: string; namespace?: string } {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function unlessGone(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}
