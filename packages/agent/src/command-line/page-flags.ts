@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { PageListenUnsafe } from "../page/errors.ts";
 import type { PageSettings } from "../page/page-options.ts";
@@ -56,14 +56,17 @@ export async function pageSettings(flags: PageFlags): Promise<PageSettings | und
     listen,
     hosts: flags.pageHost,
     actions: flags.pageActions,
-    files: flags.pageFiles ?? join(import.meta.dirname, ...BUILT),
+    files: flags.pageFiles ?? builtPage(),
     ...(tls !== undefined && { tls }),
     ...(pageDemo !== undefined && { demo: pageDemo }),
   };
 }
 
 /** Beside the bundled program; a program that runs from source finds what `npm run build` made. */
-const BUILT = import.meta.filename.endsWith(".ts") ? ["../../../../dist/agent/page"] : ["page"];
+function builtPage(): string {
+  const file = import.meta.filename;
+  return join(dirname(file), file.endsWith(".ts") ? "../../../../dist/agent/page" : "page");
+}
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));

@@ -72,7 +72,7 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
     throw new InvalidMicroOption({ option: "--name", value: name, reason: "lower case letters, digits and dashes" });
   const page = await pageOf(flags);
-  const { runMicroSite } = await import("../micro/micro-site.ts");
+  const { runMicroSite } = await import("../micro/index.ts");
   await runMicroSite(
     {
       ...context,
@@ -112,7 +112,7 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
 }
 
 async function reset(flags: Pick<MicroFlags, "stateDir">, context: CommandContext): Promise<void> {
-  const { resetMicroSite } = await import("../micro/reset-site.ts");
+  const { resetMicroSite } = await import("../micro/index.ts");
   await resetMicroSite(stateDirectoryOf(flags, context), { ...context, isRoot: isRoot() });
 }
 

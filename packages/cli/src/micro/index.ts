@@ -1,0 +1,2 @@
+export { runMicroSite } from "./micro-site.ts";
+export { resetMicroSite } from "./reset-site.ts";

@@ -1,0 +1,37 @@
+// `npm run release [-- FOLDER]`: what is shipped. One bundled file for each program, with everything in it but Node; an npm
+// package of them that installs `fjord`; and the folder that the Dockerfile copies.
+import { execFileSync } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { buildPage } from "@fjord/dashboard";
+import { buildRelease, PARTS, PROGRAMS } from "./release/build-release.ts";
+import { packageManifest } from "./release/package-manifest.ts";
+
+const root = dirname(import.meta.dirname);
+const folder = resolve(root, process.argv[2] ?? "dist/release");
+const pack = join(folder, "package");
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(pack, { recursive: true });
+
+await buildRelease(root, pack);
+await buildPage(join(pack, "page"));
+// What microkube knows of Kubernetes' kinds is data.
+cpSync(join(root, "packages/microkube/data"), join(pack, "microkube/data"), { recursive: true });
+const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  version: string;
+  license: string;
+};
+writeFileSync(
+  join(pack, "package.json"),
+  packageManifest({ version, license, programs: Object.keys(PROGRAMS), parts: Object.keys(PARTS) }),
+);
+for (const file of ["LICENSE", "README.md"]) cpSync(join(root, file), join(pack, file));
+for (const program of Object.keys(PROGRAMS)) {
+  const file = join(pack, `${program}.mjs`);
+  chmodSync(file, 0o755);
+  console.log(`${program}: ${(statSync(file).size / 1024).toFixed(0)} KB in one file`);
+}
+const archive = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: pack })
+  .toString()
+  .trim();
+console.log(`npm package: ${join(folder, archive)} (${(statSync(join(folder, archive)).size / 1024).toFixed(0)} KB)`);

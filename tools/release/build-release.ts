@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { build, type Plugin } from "esbuild";
+
+/** The programs that are shipped, and where each begins. */
+export const PROGRAMS: Readonly<Record<string, string>> = {
+  fjord: "packages/cli/src/cli.ts",
+  "fjord-agent": "packages/agent/src/cli.ts",
+  "fjord-node": "packages/node/src/cli.ts",
+  microkube: "packages/microkube/src/cli.ts",
+};
+
+/** What most commands never need, in a file of its own: all of a file is read at each start. */
+export const PARTS: Readonly<Record<string, string>> = { "fjord-micro": "packages/cli/src/micro/index.ts" };
+
+/** Libraries that are not ES modules ask for Node's modules by `require`. */
+const BANNER =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+
+/** Bundles each program into one file of `folder`. */
+export async function buildRelease(
+  root: string,
+  folder: string,
+  programs: readonly string[] = [...Object.keys(PROGRAMS), ...Object.keys(PARTS)],
+): Promise<void> {
+  for (const program of programs)
+    await build({
+      absWorkingDir: root,
+      entryPoints: { [program]: PROGRAMS[program] ?? PARTS[program] ?? "" },
+      outdir: folder,
+      outExtension: { ".js": ".mjs" },
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: "node24",
+      minifySyntax: true,
+      minifyWhitespace: true,
+      legalComments: "none",
+      banner: { js: BANNER },
+      plugins: [ownPlace(root), builtInsOnDemand, partsApart(root)],
+      logLevel: "error",
+    });
+}
+
+/**
+ * In one file every import of Node's own modules would be made at the start, whatever the command: that takes longer than all the
+ * rest. Asked for in this way, each is loaded by the first module that needs it.
+ */
+const builtInsOnDemand: Plugin = {
+  name: "built-ins on demand",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "built-in" }));
+    onLoad({ filter: /.*/, namespace: "built-in" }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
+      loader: "js",
+    }));
+  },
+};
+
+/** A part that is imported when it is needed stays a file of its own, beside the program. */
+function partsApart(root: string): Plugin {
+  const parts = new Map(Object.entries(PARTS).map(([name, file]) => [join(root, file), name]));
+  return {
+    name: "parts apart",
+    setup: ({ onResolve }) => {
+      onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir, kind }) => {
+        const part = kind === "dynamic-import" ? parts.get(join(resolveDir, path)) : undefined;
+        return part === undefined ? undefined : { path: `./${part}.mjs`, external: true };
+      });
+    },
+  };
+}
+
+/** A module that reads files beside itself finds them in the same place below the bundle. */
+function ownPlace(root: string): Plugin {
+  return {
+    name: "own place",
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /packages\/[a-z]+\/src\/.*\.ts$/ }, ({ path }) => {
+        const place = relative(join(root, "packages"), dirname(path));
+        const contents = readFileSync(path, "utf8")
+          .replaceAll("import.meta.dirname", `(import.meta.dirname + ${JSON.stringify(`/${place}`)})`)
+          .replaceAll('createRequire(import.meta.url)("yaml")', 'require("yaml")');
+        return { contents, loader: "ts" };
+      });
+    },
+  };
+}
