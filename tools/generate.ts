@@ -4,21 +4,25 @@ import { dirname } from "node:path";
 import { benchmarksPage } from "./generate/benchmarks-page.ts";
 import { chart, chartDirectory } from "./generate/chart.ts";
 import { cliReference } from "./generate/cli-reference.ts";
+import { dashboardDirectory, grafanaDashboards } from "./generate/dashboards.ts";
 import { errorsReference } from "./generate/errors-reference.ts";
 import { findStale, type GeneratedFile, mend } from "./generate/generated-files.ts";
 import { kindManifests, kindsPage, manifestDirectory } from "./generate/kinds.ts";
+import { metricsReference } from "./generate/metrics-reference.ts";
 
 const generators: ((root: string) => GeneratedFile | GeneratedFile[] | Promise<GeneratedFile>)[] = [
   kindManifests,
   kindsPage,
   errorsReference,
   cliReference,
-  chart,
   benchmarksPage,
+  chart,
+  metricsReference,
+  grafanaDashboards,
 ];
 
 /** Directories where whatever no generator writes is a leftover. */
-const generatedDirectories = [manifestDirectory, `${chartDirectory}/templates`];
+const generatedDirectories = [manifestDirectory, `${chartDirectory}/templates`, dashboardDirectory];
 
 const root = dirname(import.meta.dirname);
 const [option, ...rest] = process.argv.slice(2);

@@ -51,6 +51,7 @@ import { ensureOwnSite } from "./own-site-object.ts";
 import { PageServer } from "./page/page-server.ts";
 import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
+import { stateMetrics } from "./state-metrics.ts";
 import { FJORD_VERSION } from "./version.ts";
 
 export type { AgentOptions } from "./agent-options.ts";
@@ -89,6 +90,7 @@ export class Agent {
     const counters = agentMetrics(registry);
     const shared = { client, clock, random, logger };
     const caches = new SharedCaches({ ...shared, timing: HOME_TIMING });
+    stateMetrics(registry, caches);
     const recorder = new EventRecorder({ ...shared, component: "fjord-agent", metrics });
     const home: Home = { ...shared, metrics, identity: key, caches, recorder, namespace };
     const address = this.#options.internalAddress ?? (await addressTowards(config.server));
