@@ -15,9 +15,14 @@ export interface NodeRunOptions {
 }
 
 const running = new Set<ChildProcess>();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+/** What to end with once those that run have ended; undefined while nobody has told us to end. */
+let told: number | undefined;
+for (const [signal, code] of Object.entries(SIGNALS) as [keyof typeof SIGNALS, number][]) {
   process.on(signal, () => {
+    told = code;
     for (const child of running) signalGroup(child, signal);
+    if (running.size === 0) process.exit(code);
   });
 }
 
@@ -26,6 +31,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
  * goes to ours, or to `output` where that is given.
  */
 export function runNode(args: string[], { cwd, minutes, output, env: more }: NodeRunOptions): Promise<NodeRun> {
+  if (told !== undefined) return new Promise(() => {});
   const stdio = output === undefined ? "inherit" : "pipe";
   // A test runner below another one would speak to that one instead of to us.
   const { NODE_TEST_CONTEXT: _, ...env } = { ...process.env, ...more };
@@ -43,6 +49,7 @@ export function runNode(args: string[], { cwd, minutes, output, env: more }: Nod
     child.once("exit", (code) => {
       clearTimeout(watchdog);
       running.delete(child);
+      if (told !== undefined && running.size === 0) process.exit(told);
       setImmediate(() => resolve({ code: code ?? 1, timedOut }));
     });
   });

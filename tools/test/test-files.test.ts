@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
@@ -55,5 +57,22 @@ describe("test files that are run one by one", () => {
   test("fail with one that ends before its tests do", async () => {
     assert.equal(await run("process.exit(0);"), false);
     assert.match(printed(), /ended without a result/);
+  });
+
+  test("end with the program that runs them, and no other begins", async () => {
+    const body = (name: string) => `import { writeFileSync } from "node:fs";
+      writeFileSync("${name}.began", "");
+      await new Promise((resolve) => setTimeout(resolve, 60_000));`;
+    for (const name of ["first", "second"]) writeFileSync(join(folder, `${name}.test.mjs`), body(name));
+    const script = `import { runTestFiles } from ${JSON.stringify(import.meta.resolve("./test-files.ts"))};
+      await runTestFiles(["first.test.mjs", "second.test.mjs"], { cwd: ".", atATime: 1, minutes: 1 });`;
+    const program = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: folder,
+      stdio: "ignore",
+    });
+    while (!existsSync(join(folder, "first.began"))) await new Promise((resolve) => setTimeout(resolve, 20));
+    program.kill("SIGTERM");
+    assert.deepEqual(await once(program, "exit"), [143, null]);
+    assert.equal(existsSync(join(folder, "second.began")), false);
   });
 });
