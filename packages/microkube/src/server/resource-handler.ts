@@ -27,6 +27,7 @@ import { type ExpectedObject, readObject, readOptions, readPatched } from "./req
 import { isTrue, type ResourceTarget } from "./request-target.ts";
 import type { IncludedObject } from "./table.ts";
 import { FrameCache } from "./watch-frame.ts";
+import { WatchOutbox } from "./watch-outbox.ts";
 import { WatchStream } from "./watch-stream.ts";
 
 export interface ResourceHandlerOptions {
@@ -71,6 +72,7 @@ export class ResourceHandler {
   readonly #options: ResourceHandlerOptions;
   readonly #registry: Registry;
   readonly #frames = new FrameCache();
+  readonly #outbox = new WatchOutbox();
   readonly #watches = new Set<WatchStream>();
   /** By `pods/binding`, with group and version before it. */
   readonly #subresourceKinds = new Map<string, ExpectedObject>();
@@ -201,7 +203,7 @@ export class ResourceHandler {
         timeoutMs: timeout > 0 ? timeout * 1000 : undefined,
       },
       rendering,
-      { registry: this.#registry, frames: this.#frames, clock, random, logger },
+      { registry: this.#registry, frames: this.#frames, outbox: this.#outbox, clock, random, logger },
     );
     this.#watches.add(stream);
     exchange.response.on("close", () => this.#watches.delete(stream));

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import { type Clock, describeError, type Logger, type Random } from "@fjord/base";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import { prefixFor, type Registry, type Selection } from "../registry/index.ts";
@@ -7,6 +6,7 @@ import { Compacted, type StoredObject, type StoreEvent } from "../store/store.ts
 import type { Exchange } from "./exchange.ts";
 import type { Rendering } from "./rendering.ts";
 import { type FrameCache, frame, seenAs, unframed } from "./watch-frame.ts";
+import type { WatchOutbox } from "./watch-outbox.ts";
 
 export interface WatchQuery {
   readonly type: ResourceType;
@@ -24,6 +24,7 @@ export interface WatchQuery {
 export interface WatchMeans {
   readonly registry: Registry;
   readonly frames: FrameCache;
+  readonly outbox: WatchOutbox;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -46,7 +47,9 @@ export class WatchStream {
   /** What is still to be rendered, in order; undefined while nothing is. */
   #queue: Promise<void> | undefined;
   #hasEnded = false;
-  #isGathering = false;
+  /** Chunks that wait for their turn. */
+  #unsent: Buffer[] = [];
+  #unsentBytes = 0;
 
   constructor(exchange: Exchange, query: WatchQuery, rendering: Rendering, means: WatchMeans) {
     this.#exchange = exchange;
@@ -81,6 +84,7 @@ export class WatchStream {
     if (this.#hasEnded) return;
     if (this.#query.bookmarks) this.#bookmark({});
     const finish = () => {
+      this.flush();
       this.#finish();
       this.#exchange.response.end();
     };
@@ -200,22 +204,24 @@ export class WatchStream {
     if (this.#hasEnded || response.destroyed) return;
     const { socket } = response;
     // Chunks are made once for all watchers, where the connection takes them.
-    if (response.chunkedEncoding && socket !== null && response.headersSent) this.#gather(socket, bytes);
-    else response.write(unframed(bytes));
-    if ((socket?.writableLength ?? 0) > MOST_UNSENT) socket?.destroy();
+    if (response.chunkedEncoding && socket !== null && response.headersSent) {
+      this.#unsent.push(bytes);
+      this.#unsentBytes += bytes.length;
+      this.#means.outbox.add(this);
+    } else response.write(unframed(bytes));
+    if ((socket?.writableLength ?? 0) + this.#unsentBytes > MOST_UNSENT) socket?.destroy();
   }
 
-  /** What comes in one turn of the event loop goes out as one: writes that were committed together do. */
-  #gather(socket: Socket, bytes: Buffer): void {
-    if (!this.#isGathering) {
-      this.#isGathering = true;
-      socket.cork();
-      process.nextTick(() => {
-        this.#isGathering = false;
-        socket.uncork();
-      });
-    }
-    socket.write(bytes);
+  /** Sends what waits, as one: its turn has come. */
+  flush(): void {
+    const chunks = this.#unsent;
+    const [first] = chunks;
+    if (first === undefined) return;
+    this.#unsent = [];
+    this.#unsentBytes = 0;
+    const { response } = this.#exchange;
+    if (response.destroyed) return;
+    response.socket?.write(chunks.length === 1 ? first : Buffer.concat(chunks));
   }
 
   /** In a watch even refusals are events. */
@@ -228,6 +234,7 @@ export class WatchStream {
       return;
     }
     this.#write(frame("ERROR", JSON.stringify(status.status)));
+    this.flush();
     this.#finish();
     this.#exchange.response.end();
   }
