@@ -52,3 +52,14 @@ test("many are told in turns, each all of it in order, and with more where that 
   for (const { sent } of crowd) assert.deepEqual(sent.flat(), ["a", "b"]);
   assert.ok(crowd.some(({ sent }) => sent.length === 1));
 });
+
+test("what several wait for is made once", () => {
+  const outbox = new WatchOutbox();
+  const [a, b, c] = ["a", "b", "c"].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
+  const joined = outbox.join([a, b]);
+  assert.equal(String(joined), "ab");
+  assert.equal(outbox.join([a, b]), joined);
+  assert.equal(String(outbox.join([a, c])), "ac");
+  assert.equal(String(outbox.join([a, b, c])), "abc");
+  assert.equal(outbox.join([a]), a);
+});

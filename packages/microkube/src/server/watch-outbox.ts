@@ -16,6 +16,7 @@ export class WatchOutbox {
   readonly #waiting = new Set<Sender>();
   readonly #now: () => number;
   #isScheduled = false;
+  #joined: { readonly chunks: readonly Buffer[]; readonly bytes: Buffer } | undefined;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -29,6 +30,18 @@ export class WatchOutbox {
     process.nextTick(() => this.#send(TURN_MS));
   }
 
+  /** All of it as one. Who waits beside others waits for the same mostly, and shares what is made of it. */
+  join(chunks: readonly Buffer[]): Buffer {
+    const [first] = chunks;
+    if (chunks.length === 1 && first !== undefined) return first;
+    const { chunks: before, bytes } = this.#joined ?? {};
+    if (bytes !== undefined && before?.length === chunks.length && chunks.every((one, i) => one === before[i])) {
+      return bytes;
+    }
+    this.#joined = { chunks, bytes: Buffer.concat(chunks) };
+    return this.#joined.bytes;
+  }
+
   #send(allowed: number): void {
     const until = this.#now() + allowed;
     let count = 0;
@@ -39,6 +52,7 @@ export class WatchOutbox {
     }
     if (this.#waiting.size === 0) {
       this.#isScheduled = false;
+      this.#joined = undefined;
       return;
     }
     const ended = this.#now();

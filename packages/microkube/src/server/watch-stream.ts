@@ -215,13 +215,12 @@ export class WatchStream {
   /** Sends what waits, as one: its turn has come. */
   flush(): void {
     const chunks = this.#unsent;
-    const [first] = chunks;
-    if (first === undefined) return;
+    if (chunks.length === 0) return;
     this.#unsent = [];
     this.#unsentBytes = 0;
     const { response } = this.#exchange;
     if (response.destroyed) return;
-    response.socket?.write(chunks.length === 1 ? first : Buffer.concat(chunks));
+    response.socket?.write(this.#means.outbox.join(chunks));
   }
 
   /** In a watch even refusals are events. */
