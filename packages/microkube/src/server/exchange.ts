@@ -170,6 +170,8 @@ function readAll(stream: Readable, take: (chunk: Buffer) => void, longestMs: num
     });
     stream.on("end", () => {
       clearTimeout(timer);
+      // It closes after each end, and an error that nobody hears costs as much as a small answer.
+      stream.off("close", cutOff);
       resolve();
     });
     stream.on("error", cutOff);
