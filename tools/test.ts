@@ -48,7 +48,7 @@ if (unit.length > 0) {
 }
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
-  const passed = await runTestFiles(integration, { cwd: root, atATime: 2, minutes: 6 });
+  const passed = await runTestFiles(integration, { cwd: root, atATime: 2, minutes: 8 });
   status ||= passed ? 0 : 1;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
