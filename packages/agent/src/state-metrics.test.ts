@@ -6,10 +6,6 @@ import { stateMetrics } from "./state-metrics.ts";
 
 const ready = (status: string) => ({ conditions: [{ type: "Ready", status }] });
 
-const silent = {
-  conditions: [...ready("False").conditions, { type: "Reachable", status: "False", reason: "NoEndpoint" }],
-};
-
 /** What the API would hold. */
 const objects: Record<string, object[]> = {
   Site: [
@@ -18,9 +14,13 @@ const objects: Record<string, object[]> = {
       spec: {},
       status: { role: "Self", id: "a", shared: { cpu: "4" }, free: { cpu: "2500m" }, ...ready("True") },
     },
-    { metadata: { name: "wave" }, spec: { id: "b", tier: "edge" }, status: { role: "Peer", ...ready("False") } },
-    { metadata: { name: "behind-nat" }, spec: {}, status: { role: "Peer", ...silent } },
-    { metadata: { name: "consumer" }, spec: {}, status: { role: "Peer", ...silent } },
+    {
+      metadata: { name: "wave" },
+      spec: { id: "b", tier: "edge", endpoints: ["https://wave.example:7443"] },
+      status: { role: "Peer", ...ready("False") },
+    },
+    { metadata: { name: "behind-nat" }, spec: {}, status: { role: "Peer", ...ready("False") } },
+    { metadata: { name: "consumer" }, spec: { endpoints: [] }, status: { role: "Peer", ...ready("False") } },
   ],
   Peering: [{ metadata: { name: "p" }, spec: { site: "behind-nat" } }],
   Contract: [

@@ -43,10 +43,11 @@ export function stateMetrics(registry: Registry, caches: Pick<SharedCaches, "ope
       value: 1,
     })),
   );
-  // One that only consumes, and was paired without an endpoint, is reached by nobody and need not be.
-  const onlyReachesOut = ({ metadata, status }: Site) =>
-    getCondition(status?.conditions, "Reachable")?.reason === "NoEndpoint" &&
-    !peerings.list().some(({ spec }) => spec.site === metadata.name);
+  // One that only consumes, and has no endpoint, cannot be reached and need not be.
+  const onlyReachesOut = ({ metadata, spec, status }: Site) =>
+    status?.role === "Peer" &&
+    (spec.endpoints ?? []).length === 0 &&
+    !peerings.list().some((peering) => peering.spec.site === metadata.name);
   gauge(
     "fjord_site_ready",
     "Whether a site can be used; not told of consumers that have no endpoint",
