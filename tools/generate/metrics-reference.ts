@@ -1,6 +1,5 @@
 // docs/reference/metrics.md: what each process tells at /metrics, read from what makes it.
-import { prometheusMetrics, type SharedCaches } from "@fjord/kube";
-import { type Metric, Registry } from "prom-client";
+import { prometheusMetrics, Registry, type SharedCaches } from "@fjord/kube";
 import { agentMetrics } from "../../packages/agent/src/agent-metrics.ts";
 import { stateMetrics } from "../../packages/agent/src/state-metrics.ts";
 import { ServerMetrics } from "../../packages/microkube/src/server/server-metrics.ts";
@@ -13,22 +12,15 @@ export interface Described {
   readonly labels: readonly string[];
 }
 
-/** Fields that prom-client's types do not tell. */
-type Declared = Metric & { name: string; help: string; labelNames: string[] };
-
-export async function agentDescriptions(): Promise<Described[]> {
+export function agentDescriptions(): Described[] {
   const registry = new Registry();
   const empty = { open: () => ({ cache: { list: () => [], get: () => undefined } }) };
   stateMetrics(registry, empty as unknown as SharedCaches);
   agentMetrics(registry);
-  await prometheusMetrics(registry);
-  return (registry.getMetricsAsArray() as unknown as Declared[])
-    .map((metric) => ({
-      name: metric.name,
-      type: metric.constructor.name.toLowerCase(),
-      help: metric.help,
-      labels: metric.labelNames,
-    }))
+  prometheusMetrics(registry);
+  return registry
+    .list()
+    .map(({ name, type, help, labelNames }) => ({ name, type, help, labels: labelNames }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -44,7 +36,7 @@ Every process serves \`/metrics\` in Prometheus' text format. Names are stable f
 At \`--metrics-listen\` (127.0.0.1:7445; port \`metrics\` of the pod in a cluster), without authentication. Names that do not begin
 with \`fjord_\` are those of controller-runtime and client-go, so that dashboards made for these show the agent too.
 
-${table(await agentDescriptions())}
+${table(agentDescriptions())}
 
 ## fjord-node
 

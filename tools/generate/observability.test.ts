@@ -24,7 +24,7 @@ const skip =
   spawnSync(promtool, ["--version"]).error === undefined ? false : "there is no promtool (Debian: prometheus)";
 
 test("dashboards and alerts ask for nothing that no process tells", async () => {
-  const described = await agentDescriptions();
+  const described = agentDescriptions();
   const known = new Set(
     described.flatMap(({ name }) => [name, ...["_bucket", "_count", "_sum"].map((end) => name + end)]),
   );

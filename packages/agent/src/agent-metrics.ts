@@ -1,7 +1,7 @@
 import { CERTIFICATE_REFUSED_TOTAL, PAIRING_REFUSED_TOTAL, type RefusalCounter } from "@fjord/continuum/identity";
 import type { PeerMetrics } from "@fjord/continuum/peering";
 import type { ReflectionCounters } from "@fjord/continuum/reflect";
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "@fjord/kube";
 
 export interface AgentMetrics {
   readonly peers: PeerMetrics;
@@ -54,7 +54,7 @@ export function agentMetrics(registry: Registry): AgentMetrics {
     peers: {
       request: (route, status, seconds) => requests.observe({ route, status }, seconds),
       connectionRefused: (reason) => refused.inc({ reason }),
-      connections: (count) => open.set(count),
+      connections: (count) => open.set({}, count),
       proxied: (verb, resource, status, seconds) => proxied.observe({ verb, resource, status }, seconds),
     },
     pairingRefused: refusals(PAIRING_REFUSED_TOTAL, "Pairings that were refused, by reason"),

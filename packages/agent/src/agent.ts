@@ -37,11 +37,11 @@ import {
   LeaderElector,
   Manager,
   prometheusMetrics,
+  Registry,
   type Runnable,
   SharedCaches,
 } from "@fjord/kube";
 import { addressTowards, kubeletVersion } from "@fjord/node/registration";
-import { Registry } from "prom-client";
 import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { consumerSide } from "./consumer-side.ts";
@@ -86,7 +86,7 @@ export class Agent {
   async #compose(client: KubeClient, { key, name, formerName }: StoredIdentity, signal: AbortSignal): Promise<Manager> {
     const { config, namespace, listen, endpoints, tier, clock, random, logger } = this.#options;
     const registry = new Registry();
-    const metrics = await prometheusMetrics(registry);
+    const metrics = prometheusMetrics(registry);
     const counters = agentMetrics(registry);
     const shared = { client, clock, random, logger };
     const caches = new SharedCaches({ ...shared, timing: HOME_TIMING });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SharedCaches } from "@fjord/kube";
-import { Registry } from "prom-client";
+import { Registry, type SharedCaches } from "@fjord/kube";
 import { stateMetrics } from "./state-metrics.ts";
 
 const ready = (status: string) => ({ conditions: [{ type: "Ready", status }] });

@@ -1,6 +1,13 @@
 import { CONSUMER_LABEL, Contract, Offloading, Peering, ShadowPod, Site, VirtualNode } from "@fjord/api";
-import { getCondition, inThousandths, Namespace, parseQuantity, type SharedCaches } from "@fjord/kube";
-import { Gauge, type Registry } from "prom-client";
+import {
+  Gauge,
+  getCondition,
+  inThousandths,
+  Namespace,
+  parseQuantity,
+  type Registry,
+  type SharedCaches,
+} from "@fjord/kube";
 
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -22,9 +29,8 @@ export function stateMetrics(registry: Registry, caches: Pick<SharedCaches, "ope
       help,
       labelNames,
       registers: [registry],
-      collect() {
-        this.reset();
-        for (const { labels, value } of read()) this.inc(labels, value);
+      read(own) {
+        for (const { labels, value } of read()) own.inc(labels, value);
       },
     });
   const siteName = (id: string | undefined) =>

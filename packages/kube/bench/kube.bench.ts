@@ -205,7 +205,7 @@ async function bundle(name: string, directory: string): Promise<string> {
     format: "esm",
     platform: "node",
     target: "node24",
-    external: ["@kubernetes/*", "kubernetes-models", "prom-client", "ws", "yaml"],
+    external: ["@kubernetes/*", "kubernetes-models", "ws", "yaml"],
   });
   return join(outdir, `${name}.mjs`);
 }

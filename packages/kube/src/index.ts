@@ -4,6 +4,7 @@ export * from "./config/index.ts";
 export * from "./controller/index.ts";
 export * from "./discovery/index.ts";
 export * from "./kinds/index.ts";
+export * from "./metrics/index.ts";
 export * from "./objects/index.ts";
 export * from "./stream/index.ts";
 export * from "./transport/index.ts";

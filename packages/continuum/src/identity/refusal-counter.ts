@@ -1,4 +1,4 @@
-/** Counts refusals by their reason; a counter of prom-client with the label `reason` fits. */
+/** Counts refusals by their reason; a `Counter` with the label `reason` fits. */
 export interface RefusalCounter {
   inc(labels: { reason: string }): void;
 }

@@ -5,11 +5,11 @@ import { promisify } from "node:util";
 import { type OwnerReference, seededRandom, silentLogger, systemClock } from "@fjord/base";
 import { findBinaries } from "@fjord/testbed";
 import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
-import { Registry } from "prom-client";
 import { Cache } from "../cache/cache.ts";
 import { isNotFound } from "../client/api-error.ts";
 import { KubeClient } from "../client/client.ts";
 import { ConfigMap, CoreEvent, Namespace, Secret } from "../kinds/core.ts";
+import { Registry } from "../metrics/index.ts";
 import { Controller, type Reconcile } from "./controller.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import { addFinalizer, isBeingDeleted, removeFinalizer } from "./finalizers.ts";
@@ -47,7 +47,7 @@ function tests(kubernetes: KubernetesMinor): void {
     const configMaps = new Cache({ ...common, client, kind: ConfigMap, scope: { namespace } });
     const secrets = new Cache({ ...common, client, kind: Secret, scope: { namespace } });
     const registry = new Registry();
-    const metrics = await prometheusMetrics(registry);
+    const metrics = prometheusMetrics(registry);
     const events = new EventRecorder({ ...common, client, component: "mirror", metrics });
     const reconcile: Reconcile = async (request, context) => {
       await hooks.before?.(request, context);

@@ -5,7 +5,7 @@ import type { HealthChecks, HealthReport } from "./health.ts";
 export interface HealthHandlerOptions {
   health: HealthChecks;
   ready: HealthChecks;
-  /** Serves /metrics where given: a prom-client `Registry` fits. */
+  /** Serves /metrics where given, such as by a `Registry`. */
   metrics?: { readonly contentType: string; metrics(): Promise<string> };
   logger: Logger;
 }

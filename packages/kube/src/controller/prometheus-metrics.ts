@@ -1,28 +1,22 @@
 import type { WorkQueue, WorkQueueObserver } from "@fjord/base";
-import type { Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "../metrics/index.ts";
 import type { ControllerMetrics, MeasuredCache, Metrics, ReconcileOutcome } from "./controller-metrics.ts";
-
-type Prometheus = typeof import("prom-client");
 
 const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 const RECONCILE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/**
- * Metrics under the names of controller-runtime and client-go, so that dashboards made for those show Fjord too. The
- * library behind it is loaded here and not before: it takes 50 ms and 20 MB.
- */
-export async function prometheusMetrics(registry: Registry): Promise<Metrics> {
-  const prometheus = await import("prom-client");
+/** Metrics under the names of controller-runtime and client-go, so that dashboards made for those show Fjord too. */
+export function prometheusMetrics(registry: Registry): Metrics {
   const registers = [registry];
-  const queues = queueMetrics(prometheus, registry);
-  const reconciles = reconcileMetrics(prometheus, registry);
-  const master = new prometheus.Gauge({
+  const queues = queueMetrics(registry);
+  const reconciles = reconcileMetrics(registry);
+  const master = new Gauge({
     name: "leader_election_master_status",
     help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
     labelNames: ["name"] as const,
     registers,
   });
-  const events = new prometheus.Counter({
+  const events = new Counter({
     name: "event_recorder_events_total",
     help: "Total number of Kubernetes events by what became of them",
     labelNames: ["outcome"] as const,
@@ -38,13 +32,13 @@ export async function prometheusMetrics(registry: Registry): Promise<Metrics> {
       };
       return { queue: observer, observe, ...reconcile };
     },
-    cache: cacheMetrics(prometheus, registry),
+    cache: cacheMetrics(registry),
     leading: (name, leads) => master.set({ name }, leads ? 1 : 0),
     event: (outcome) => events.inc({ outcome }),
   };
 }
 
-function queueMetrics({ Counter, Gauge, Histogram }: Prometheus, registry: Registry) {
+function queueMetrics(registry: Registry) {
   const common = { labelNames: ["name", "controller"] as const, registers: [registry] };
   const watched = new Map<string, WorkQueue>();
   const gauge = (name: string, help: string, read: (queue: WorkQueue) => number) =>
@@ -52,9 +46,8 @@ function queueMetrics({ Counter, Gauge, Histogram }: Prometheus, registry: Regis
       ...common,
       name,
       help,
-      collect() {
-        this.reset();
-        for (const [controller, queue] of watched) this.set({ name: controller, controller }, read(queue));
+      read(own) {
+        for (const [controller, queue] of watched) own.set({ name: controller, controller }, read(queue));
       },
     });
   const counter = (name: string, help: string) => new Counter({ ...common, name, help });
@@ -83,7 +76,6 @@ function queueMetrics({ Counter, Gauge, Histogram }: Prometheus, registry: Regis
     const labels = { name: controller, controller };
     const [added, retried] = [adds.labels(labels), retries.labels(labels)];
     const [waited, worked] = [waits.labels(labels), works.labels(labels)];
-    for (const zero of [added, retried]) zero.inc(0);
     const observer: WorkQueueObserver = {
       added: () => added.inc(),
       taken: (ms) => waited.observe(ms / 1000),
@@ -98,7 +90,9 @@ function queueMetrics({ Counter, Gauge, Histogram }: Prometheus, registry: Regis
   };
 }
 
-function reconcileMetrics({ Counter, Gauge, Histogram }: Prometheus, registry: Registry) {
+type Child = ReturnType<Counter["labels"]>;
+
+function reconcileMetrics(registry: Registry) {
   const common = { labelNames: ["controller"] as const, registers: [registry] };
   const total = new Counter({
     name: "controller_runtime_reconcile_total",
@@ -134,25 +128,28 @@ function reconcileMetrics({ Counter, Gauge, Histogram }: Prometheus, registry: R
   });
 
   return (controller: string): Omit<ControllerMetrics, "queue" | "observe"> & { setWorkers(count: number): void } => {
-    // Zeros from the start: a rate needs something to rise from.
-    for (const result of ["success", "requeue_after", "error"]) total.inc({ controller, result }, 0);
-    for (const counter of [errors, terminalErrors]) counter.inc({ controller }, 0);
+    // All of them from the start: a rate needs a zero to rise from.
+    const [success, requeueAfter, failure] = (["success", "requeue_after", "error"] as const).map((result) =>
+      total.labels({ controller, result }),
+    ) as [Child, Child, Child];
+    const outcomes = { success, requeue_after: requeueAfter, error: failure, terminal: failure };
+    const [failed, failedForGood] = [errors.labels({ controller }), terminalErrors.labels({ controller })];
+    const [active, took] = [activeWorkers.labels({ controller }), times.labels({ controller })];
     return {
       setWorkers: (count) => maxWorkers.set({ controller }, count),
-      reconcileStarted: () => activeWorkers.inc({ controller }),
+      reconcileStarted: () => active.inc(),
       reconcileEnded(outcome: ReconcileOutcome, seconds) {
-        const failed = outcome === "error" || outcome === "terminal";
-        activeWorkers.dec({ controller });
-        times.observe({ controller }, seconds);
-        total.inc({ controller, result: failed ? "error" : outcome });
-        if (failed) errors.inc({ controller });
-        if (outcome === "terminal") terminalErrors.inc({ controller });
+        active.inc(-1);
+        took.observe(seconds);
+        outcomes[outcome].inc();
+        if (outcome === "error" || outcome === "terminal") failed.inc();
+        if (outcome === "terminal") failedForGood.inc();
       },
     };
   };
 }
 
-function cacheMetrics({ Gauge }: Prometheus, registry: Registry): Metrics["cache"] {
+function cacheMetrics(registry: Registry): Metrics["cache"] {
   const caches = new Set<MeasuredCache>();
   const gauge = (name: string, help: string, read: (cache: MeasuredCache) => number) =>
     new Gauge({
@@ -160,9 +157,8 @@ function cacheMetrics({ Gauge }: Prometheus, registry: Registry): Metrics["cache
       help,
       labelNames: ["kind"] as const,
       registers: [registry],
-      collect() {
-        this.reset();
-        for (const cache of caches) this.inc({ kind: cache.kind.kind }, read(cache));
+      read(own) {
+        for (const cache of caches) own.inc({ kind: cache.kind.kind }, read(cache));
       },
     });
   gauge("cache_objects", "Number of objects held by caches of a kind", (cache) => cache.size);
