@@ -1,7 +1,12 @@
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
 import { aborted, describeError, type Logger } from "@fjord/base";
 import type { Runnable } from "@fjord/kube";
 import { type AdmissionRequest, parseReview, reviewAnswer, type Verdict } from "./admission-review.ts";
@@ -21,19 +26,33 @@ export interface AdmissionServerOptions {
 /** An object is at most 3 MB, and comes twice with an update. */
 const LARGEST_REVIEW = 8 * 1024 * 1024;
 
-/** Answers the own API server's questions about new objects. */
+/**
+ * Answers the own API server's questions about new objects. They come by HTTP/2 where the API server speaks it: many pods
+ * at once are as many questions at once, and a connection for each would cost more than the answers.
+ */
 export class AdmissionServer implements Runnable {
   readonly name = "admission server";
   readonly needsLeaderElection = false;
   readonly #options: AdmissionServerOptions;
-  readonly #server: Server;
+  readonly #server: Http2SecureServer;
+  readonly #sockets = new Set<Socket>();
 
   constructor(options: AdmissionServerOptions) {
     this.#options = options;
-    this.#server = createServer({ ...options.tls, noDelay: true, keepAliveTimeout: 120_000 }, (request, response) => {
+    this.#server = createSecureServer({ ...options.tls, allowHTTP1: true }, (request, response) => {
       void this.#answer(request, response);
     });
-    this.#server.maxRequestsPerSocket = options.requestsPerConnection ?? 0;
+    this.#server.on("secureConnection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    // A connection that breaks is its client's to make anew.
+    this.#server.on("sessionError", (error) =>
+      options.logger.debug("an admission connection broke", { error: describeError(error) }),
+    );
+    const { requestsPerConnection } = options;
+    if (requestsPerConnection === undefined || requestsPerConnection === 0) return;
+    this.#server.on("session", (session) => endAfter(session, requestsPerConnection));
   }
 
   /** Serves this from now on; connections that are open stay. */
@@ -56,11 +75,11 @@ export class AdmissionServer implements Runnable {
     await aborted(stop);
     const closed = once(this.#server, "close");
     this.#server.close();
-    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
     const { reviews, logger } = this.#options;
     const path = (request.url ?? "").split("?")[0] ?? "";
     const review = Object.hasOwn(reviews, path) ? reviews[path] : undefined;
@@ -76,18 +95,31 @@ export class AdmissionServer implements Runnable {
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+function bodyOf(request: Http2ServerRequest): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  request.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > LARGEST_REVIEW) throw new Error(`the review is larger than ${LARGEST_REVIEW} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+    if (bytes > LARGEST_REVIEW) reject(new Error(`the review is larger than ${LARGEST_REVIEW} bytes`));
+    else chunks.push(chunk);
+  });
+  request.once("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+  request.once("error", reject);
+  request.once("close", () => reject(new Error("the review was cut short")));
+  return promise;
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
+/** The next question comes by another connection. */
+function endAfter(session: ServerHttp2Session, requests: number): void {
+  let left = requests;
+  session.on("stream", () => {
+    if (--left === 0) session.close();
+  });
+}
+
+function send(response: Http2ServerResponse, status: number, body: unknown): void {
+  if (response.writableEnded || response.destroyed) return;
   const text = JSON.stringify(body);
   response.writeHead(status, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
   response.end(text);
