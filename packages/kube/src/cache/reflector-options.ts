@@ -45,7 +45,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   kind: Kind<T>;
   scope?: Scope;
   timing?: Partial<ReflectorTiming>;
-  /** For caches that trim them anyway: lists make no objects of them. @default false */
+  /** For caches that trim them anyway: neither lists nor watches make objects of them. @default false */
   omitManagedFields?: boolean;
   clock: Clock;
   random: Random;

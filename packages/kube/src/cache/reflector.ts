@@ -168,7 +168,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Watches until the time asked for is over; throws when the watch ends in any other way. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, kind, scope, clock, random } = this.#options;
+    const { client, kind, scope, clock, random, omitManagedFields } = this.#options;
     const { watchTimeoutMs, idleTimeoutMs, stableMs } = this.#timing;
     const timeoutSeconds = Math.ceil((watchTimeoutMs * (0.5 + random() / 2)) / 1000);
     const opened = clock.now();
@@ -181,6 +181,7 @@ export class Reflector<T extends KubeObject> {
         allowBookmarks: true,
         timeoutSeconds,
         idleTimeoutMs,
+        omitManagedFields,
         signal,
       });
       for await (const event of events) this.#take(event);

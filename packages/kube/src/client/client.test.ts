@@ -126,6 +126,19 @@ test("watches with bookmarks until the server closes", async () => {
   ]);
 });
 
+test("a watch leaves managed fields out where nobody wants them", async () => {
+  const managedFields = [{ manager: "kubectl", operation: "Update", fieldsV1: { "f:metadata": { "f:labels": {} } } }];
+  const managed = { ...pod("a"), metadata: { ...pod("a").metadata, managedFields } };
+  await using t = await setUp((_, response) => {
+    lines(response, { type: "ADDED", object: managed }, { type: "ADDED", object: pod("b") });
+    response.end();
+  });
+  const seen = async (omitManagedFields: boolean) =>
+    (await watched(t.client.watch(Pod, { omitManagedFields }))).events.map(({ object }) => object);
+  assert.deepEqual(await seen(true), [pod("a"), pod("b")]);
+  assert.deepEqual(await seen(false), [managed, pod("b")]);
+});
+
 test("throws an ERROR event of a watch, after the events before it", async () => {
   await using t = await setUp((_, response) => {
     lines(response, { type: "ADDED", object: pod("a") });

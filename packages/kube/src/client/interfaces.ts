@@ -49,6 +49,8 @@ export interface WatchOptions extends RequestOptions {
   timeoutSeconds?: number;
   /** Fails the watch when nothing at all, not even a bookmark, arrives for this long. */
   idleTimeoutMs?: number;
+  /** As of `ListOptions`. @default false */
+  omitManagedFields?: boolean;
 }
 
 export type WatchEvent<T> =

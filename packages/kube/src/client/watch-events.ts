@@ -3,6 +3,8 @@ import { ConnectionError } from "../transport/errors.ts";
 import { ApiError } from "./api-error.ts";
 import type { WatchEvent, WatchOptions } from "./interfaces.ts";
 import { LineSplitter } from "./line-splitter.ts";
+import type { ParseItems } from "./list-decoder.ts";
+import { parseWithoutManagedFields } from "./managed-fields-filter.ts";
 import { watchQuery } from "./request-options.ts";
 import { isObject, type Requester } from "./requester.ts";
 import { collectionPath, describeTarget, queryString } from "./resource-path.ts";
@@ -31,10 +33,13 @@ export async function* watchEvents<T extends KubeObject>(
     headersTimeoutMs: options.idleTimeoutMs,
     idleTimeoutMs: options.idleTimeoutMs,
   });
+  const parse: ParseItems = options.omitManagedFields
+    ? parseWithoutManagedFields
+    : (before, text, itemsOf) => fieldSets.parse(before, text, itemsOf);
   const lines = new LineSplitter();
   for await (const chunk of stream) {
     for (const line of lines.push(chunk)) {
-      const event = parseEvent<T>(line, fieldSets, broken);
+      const event = parseEvent<T>(line, parse, broken);
       if (event?.type === "ERROR") throw watchError(action, event.object);
       if (!isEvent(event)) throw requester.strange(action);
       yield event;
@@ -57,11 +62,11 @@ const eventTypes = new Set<unknown>(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
 
 function parseEvent<T>(
   line: Buffer,
-  fieldSets: SharedFieldSets,
+  parse: ParseItems,
   broken: (reason: string, cause: unknown) => Error,
 ): AnyEvent<T> {
   try {
-    return fieldSets.parse<AnyEvent<T>>("", line, (event) => [event?.object]);
+    return parse<AnyEvent<T>>("", line, (event) => [event?.object]);
   } catch (cause) {
     throw broken("an event is not JSON", cause);
   }
