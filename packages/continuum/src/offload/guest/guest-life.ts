@@ -29,19 +29,14 @@ export interface GuestLifeOptions {
   readonly home: Home;
   readonly contracts: LiveContracts;
   readonly state: GuestState;
-  /** Has a shadow pod's status written after that time. */
-  readonly tell: (shadow: ShadowPod, afterMs: number) => void;
+  /** Has a shadow pod's status written after that time; without one, when there is nothing else to do. */
+  readonly tell: (shadow: ShadowPod, afterMs?: number) => void;
   readonly allowed?: readonly GuestPrivilege[];
   readonly givenUpMs?: number;
   /** How long a consumer may evict the pods of a drained contract itself, by its own budgets. @default 30000 */
   readonly drainGraceMs?: number;
 }
 
-/**
- * How long the status of an ordinary guest may wait: its consumer watches the guest itself, and a write to a custom
- * resource is the dearest request of a pod's life. Many that come at once are all there before the first is written.
- */
-const STATUS_MS = 30_000;
 const REFUSED_AGAIN_MS = 15_000;
 
 /** Brings one guest at a time to what its shadow pod and its contract ask for. */
@@ -136,7 +131,7 @@ export class GuestLife {
     if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, signal);
     const isUrgent =
       shadow.status?.podUid === undefined ? shadow.spec.recreate === "Never" : shadow.status.podUid !== memory.podUid;
-    this.#options.tell(shadow, isUrgent ? 0 : STATUS_MS);
+    this.#options.tell(shadow, isUrgent ? 0 : undefined);
     return done();
   }
 
@@ -240,6 +235,7 @@ export class GuestLife {
     if (!admission.admitted) return this.#refuse(shadow, admission.verdict);
     // From here to the answer the room is taken: whoever is looked at meanwhile sees it so.
     this.#state.ledger.set(key, shadow.spec.contract, admission.requests);
+    this.#state.workedAt = home.clock.now();
     memory.verdict = undefined;
     try {
       noteMade(memory, await home.client.create(Pod, guestPod(shadow, twin), { fieldManager: FIELD_MANAGER, signal }));
@@ -249,7 +245,7 @@ export class GuestLife {
     }
     if (isKnown) noteRecreation(memory, shadow.status?.recreations ?? 0, home.clock.now());
     const isUrgent = isKnown || shadow.spec.recreate === "Never" || shadow.status?.conditions !== undefined;
-    this.#options.tell(shadow, isUrgent ? 0 : STATUS_MS);
+    this.#options.tell(shadow, isUrgent ? 0 : undefined);
     return done();
   }
 
@@ -280,6 +276,7 @@ export class GuestLife {
 
   async #delete(pod: Pod, gracePeriodSeconds: number | undefined, signal: AbortSignal): Promise<void> {
     const { name = "", namespace = "", uid = "" } = pod.metadata;
+    this.#state.workedAt = this.#options.home.clock.now();
     const options = { preconditions: { uid }, signal, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) };
     try {
       await this.#options.home.client.delete(Pod, { name, namespace }, options);

@@ -21,6 +21,8 @@ export interface GuestMemory {
   recreatedTimes?: number;
   /** Where the shadow pod's status was last written. */
   written?: string;
+  /** Since when a status waits that nobody waits for. */
+  waitsSince?: number | undefined;
 }
 
 /** Whether a watch stands behind a revision: what it does not show then is not there. */

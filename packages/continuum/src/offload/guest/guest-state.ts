@@ -24,6 +24,8 @@ export class GuestState {
   readonly ledger = new RoomLedger();
   /** By `namespace/name`. */
   readonly memories = new Map<string, GuestMemory>();
+  /** When a guest was last made or ended. */
+  workedAt = Number.NEGATIVE_INFINITY;
   /** Grace of guests whose shadow pods are gone. */
   readonly graces = new Map<string, number>();
   readonly #options: GuestStateOptions;

@@ -1,20 +1,40 @@
 import { ShadowPod } from "@fjord/api";
-import { type Controller, done, isConflict, isNotFound, type Reconcile, type Result, sameContent } from "@fjord/kube";
+import {
+  againAfter,
+  type Controller,
+  done,
+  isConflict,
+  isNotFound,
+  type Reconcile,
+  type Result,
+  sameContent,
+} from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
 import { type GuestMemory, hasPassed } from "./guest-memory.ts";
 import { isGuestOf } from "./guest-pod.ts";
-import type { GuestState } from "./guest-state.ts";
+import { type GuestState, keyOf } from "./guest-state.ts";
 import { type ShadowStatus, shadowStatus, type Verdict } from "./shadow-status.ts";
 
 const within: Verdict = { reason: "WithinContract", message: "" };
+
+/**
+ * How long the status of an ordinary guest may wait: its consumer watches the guest itself, and a write to a custom
+ * resource is the dearest request of a pod's life. Many that come at once are all there before the first is written.
+ */
+const PATIENT_MS = 30_000;
+/** How long no guest must have come or gone before statuses that can wait are written, and how long they wait at most. */
+const CALM_MS = 5_000;
+const LONGEST_MS = 60_000;
 
 /** Writes the statuses of shadow pods, each as late as its news can wait, so that an ordinary pod's is written once. */
 export class GuestStatuses {
   readonly #home: Home;
   readonly #state: GuestState;
   readonly #controller: Controller;
+  /** Of these, by `namespace/name`, somebody waits to hear. */
+  readonly #urgent = new Set<string>();
 
   constructor(home: Home, state: GuestState) {
     this.#home = home;
@@ -28,9 +48,11 @@ export class GuestStatuses {
     });
   }
 
-  /** Has the status written after that time: what comes until then is in it too. */
-  tell({ metadata: { namespace = "", name = "" } }: ShadowPod, afterMs: number): void {
-    this.#controller.enqueue({ namespace, name }, afterMs);
+  /** Has the status written after that time, what comes until then included; without one, when there is nothing else to do. */
+  tell(shadow: ShadowPod, afterMs?: number): void {
+    const { namespace = "", name = "" } = shadow.metadata;
+    if (afterMs !== undefined) this.#urgent.add(keyOf(shadow));
+    this.#controller.enqueue({ namespace, name }, afterMs ?? PATIENT_MS);
   }
 
   run(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
@@ -39,8 +61,11 @@ export class GuestStatuses {
 
   readonly #write: Reconcile = async ({ namespace = "", name }, { signal }): Promise<Result> => {
     const shadow = this.#state.shadows.get(namespace, name);
+    const isUrgent = this.#urgent.delete(`${namespace}/${name}`);
     if (shadow === undefined || isTerminal(shadow.status?.phase)) return done();
     const memory = this.#state.memoryOf(shadow);
+    if (!isUrgent && this.#isBusy(memory)) return againAfter(CALM_MS);
+    memory.waitsSince = undefined;
     // What was written last is yet to be shown; its coming brings this back.
     if (memory.written !== undefined && !isShown(shadow, memory.written)) return done();
     const status = this.#statusOf(shadow, memory);
@@ -51,10 +76,19 @@ export class GuestStatuses {
       const written = await this.#home.client.patch(ShadowPod, { namespace, name }, "merge", patch, options);
       memory.written = written.metadata.resourceVersion ?? "";
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
+      if (isNotFound(error) || isConflict(error)) return done();
+      if (isUrgent) this.#urgent.add(keyOf(shadow));
+      throw error;
     }
     return done();
   };
+
+  /** Guests come or go, and this one's news is not old: whoever made them all at once may take them back as soon. */
+  #isBusy(memory: GuestMemory): boolean {
+    const now = this.#home.clock.now();
+    memory.waitsSince ??= now;
+    return now - this.#state.workedAt < CALM_MS && now - memory.waitsSince < LONGEST_MS;
+  }
 
   #statusOf(shadow: ShadowPod, memory: GuestMemory): ShadowStatus {
     const { namespace = "", name = "" } = shadow.metadata;

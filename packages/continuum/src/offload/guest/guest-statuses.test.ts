@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ShadowPod } from "@fjord/api";
+import { silentLogger } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
+import type { Pod } from "@fjord/kube";
+import type { Home } from "../../home.ts";
+import type { GuestMemory } from "./guest-memory.ts";
+import { SHADOW_UID_ANNOTATION } from "./guest-pod.ts";
+import type { GuestState } from "./guest-state.ts";
+import { GuestStatuses } from "./guest-statuses.ts";
+
+const shadow = (name: string) =>
+  ({
+    apiVersion: "fjord.dev/v1alpha1",
+    kind: "ShadowPod",
+    metadata: { name, namespace: "twin", uid: `s-${name}`, resourceVersion: "1", generation: 1 },
+    spec: { contract: "c", originUid: `o-${name}`, recreate: "Always", pod: { spec: { containers: [] } } },
+  }) as unknown as ShadowPod;
+
+/** Statuses of guests that all run, and the names of those that were written. */
+function setUp() {
+  const clock = new ManualClock();
+  const written: string[] = [];
+  const memories = new Map<string, GuestMemory>();
+  const guest = (name: string) => {
+    const annotations = { [SHADOW_UID_ANNOTATION]: `s-${name}` };
+    return { metadata: { name, uid: `p-${name}`, annotations }, status: { phase: "Running" } } as unknown as Pod;
+  };
+  const state = {
+    workedAt: Number.NEGATIVE_INFINITY,
+    shadows: { get: (_: string, name: string) => shadow(name) },
+    pods: { get: ({ name }: { name: string }) => guest(name) },
+    memoryOf: ({ metadata: { name = "", uid = "" } }: ShadowPod) => {
+      const memory = memories.get(name) ?? { shadowUid: uid };
+      memories.set(name, memory);
+      return memory;
+    },
+  };
+  const client = {
+    patch: async (_: unknown, { name }: { name: string }) => {
+      written.push(name);
+      return { metadata: { resourceVersion: "2" } };
+    },
+  };
+  const home = { clock, client, random: () => 0, logger: silentLogger } as unknown as Home;
+  const statuses = new GuestStatuses(home, state as unknown as GuestState);
+  const stop = new AbortController();
+  const run = statuses.run(stop.signal, stop.signal);
+  const end = async () => {
+    stop.abort();
+    await run;
+  };
+  return { clock, written, state, statuses, [Symbol.asyncDispose]: end };
+}
+
+test("a status that nobody waits for is written once guests no longer come and go", async () => {
+  await using t = setUp();
+  t.statuses.tell(shadow("patient"));
+  t.statuses.tell(shadow("urgent"), 0);
+  for (let seconds = 0; seconds < 60; seconds++) {
+    t.state.workedAt = t.clock.now();
+    await t.clock.advance(1_000);
+  }
+  assert.deepEqual(t.written, ["urgent"]);
+  await t.clock.advance(11_000);
+  assert.deepEqual(t.written, ["urgent", "patient"]);
+});
+
+test("a status does not wait for ever", async () => {
+  await using t = setUp();
+  t.statuses.tell(shadow("patient"));
+  for (let seconds = 0; seconds < 96; seconds++) {
+    t.state.workedAt = t.clock.now();
+    await t.clock.advance(1_000);
+  }
+  assert.deepEqual(t.written, ["patient"]);
+});
