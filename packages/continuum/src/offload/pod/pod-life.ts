@@ -20,6 +20,7 @@ import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 import { isStrayDaemonPod } from "../admission/index.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
 import type { LoopbackGuests } from "./loopback-guests.ts";
+import type { PodMemory } from "./pod-memory.ts";
 import { PodReports } from "./pod-reports.ts";
 import { PodTokens } from "./pod-tokens.ts";
 import type { RemotePods } from "./remote-pods.ts";
@@ -42,22 +43,6 @@ export interface PodLifeOptions {
   readonly isOver: (place: Place) => boolean;
 }
 
-/** What this process knows of a pod beyond what the caches show. */
-interface Memory {
-  /** A ShadowPod that was made and that the watch has not shown yet. */
-  made?: { readonly uid: string; readonly resourceVersion: string; readonly namespace: string };
-  /** Uid of the ShadowPod whose deletion was asked for. */
-  deleted?: string;
-  /** The guest was still there when its ShadowPod was seen to be gone: its own end will be seen too. */
-  witnessed?: boolean;
-  /** What the ShadowPod was last changed to, and when. */
-  forged?: { readonly digest: string | undefined; readonly resourceVersion: string };
-  /** The pod is being taken from the own API. */
-  finished?: boolean;
-  /** Since when a twin namespace was waited for. */
-  awaitedSince?: number;
-}
-
 const STRAY = `pods of DaemonSets run at other sites only where they tolerate ${VIRTUAL_NODE} by that name`;
 /** How long a pod waits for its namespace's twin before it says so. */
 const TWIN_MS = 3_000;
@@ -65,7 +50,7 @@ const TWIN_MS = 3_000;
 /** Brings one pod at a time to the provider, back and to its end. Holds nothing that cannot be found out again. */
 export class PodLife {
   readonly #options: PodLifeOptions;
-  readonly #memories = new Map<string, Memory>();
+  readonly #memories = new Map<string, PodMemory>();
   readonly #tokens: PodTokens;
   readonly #reports: PodReports;
 
@@ -101,11 +86,10 @@ export class PodLife {
     const shadow = place.remote.shadowOf(uid);
     if (shadow === undefined) return await this.#begin(pod, place, memory, signal);
     memory.made = undefined;
-    const wanted = this.#forge(pod, place, shadow.metadata.namespace ?? "");
     const isForged =
-      shadow.metadata.annotations?.[FORGED_ANNOTATION] === wanted.metadata.annotations?.[FORGED_ANNOTATION];
+      shadow.metadata.annotations?.[FORGED_ANNOTATION] === this.#wantedDigest(pod, place, shadow, memory);
     this.#reports.report(pod, place, shadow, isForged);
-    if (!isForged) await this.#keepForged(wanted, shadow, place, memory, signal);
+    if (!isForged) await this.#keepForged(pod, shadow, place, memory, signal);
     return await this.#keepTokens(pod, shadow, place, signal);
   }
 
@@ -140,14 +124,14 @@ export class PodLife {
   }
 
   /** Nothing of the pod is left elsewhere. */
-  #finish(pod: Pod, memory: Memory): Result {
+  #finish(pod: Pod, memory: PodMemory): Result {
     // The writer tries until it has succeeded.
     if (!memory.finished) this.#reports.finish(pod);
     memory.finished = true;
     return done();
   }
 
-  async #begin(pod: Pod, place: Place, memory: Memory, signal: AbortSignal): Promise<Result> {
+  async #begin(pod: Pod, place: Place, memory: PodMemory, signal: AbortSignal): Promise<Result> {
     const { twin, remote, site } = place;
     const { name = "" } = pod.metadata;
     if (twin === undefined) return this.#awaitTwin(pod, memory);
@@ -165,7 +149,7 @@ export class PodLife {
       return done();
     }
     try {
-      const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin), { signal });
+      const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin, memory), { signal });
       this.#remember(memory, made, twin);
       return await this.#keepTokens(pod, made, place, signal);
     } catch (error) {
@@ -184,7 +168,7 @@ export class PodLife {
   }
 
   /** A twin may be a moment away; of one that does not come, the pod tells. */
-  #awaitTwin(pod: Pod, memory: Memory): Result {
+  #awaitTwin(pod: Pod, memory: PodMemory): Result {
     const now = this.#options.home.clock.now();
     memory.awaitedSince ??= now;
     const left = memory.awaitedSince + TWIN_MS - now;
@@ -199,7 +183,7 @@ export class PodLife {
     pod: Pod,
     place: Place,
     twin: string,
-    memory: Memory,
+    memory: PodMemory,
     signal: AbortSignal,
   ): Promise<Result> {
     const { uid = "", name = "" } = pod.metadata;
@@ -214,16 +198,16 @@ export class PodLife {
     throw error;
   }
 
-  #remember(memory: Memory, shadow: ShadowPod, namespace: string): void {
+  #remember(memory: PodMemory, shadow: ShadowPod, namespace: string): void {
     const { uid = "", resourceVersion = "" } = shadow.metadata;
     memory.made = { uid, resourceVersion, namespace };
   }
 
-  #forge(pod: Pod, { node }: Place, twinNamespace: string): ShadowPod {
+  #forge(pod: Pod, { node }: Place, twinNamespace: string, memory: PodMemory): ShadowPod {
     const { homeApi, home } = this.#options;
     const { podPatch } = node.object.spec;
     const hostIP = node.object.status?.address;
-    return forgeShadowPod(pod, {
+    const forged = forgeShadowPod(pod, {
       consumer: home.identity.id,
       contract: node.contract,
       twinNamespace,
@@ -231,23 +215,39 @@ export class PodLife {
       ...(podPatch && { podPatch }),
       ...(homeApi && { homeApi }),
     });
+    memory.wanted = {
+      digest: forged.metadata.annotations?.[FORGED_ANNOTATION],
+      of: pod.metadata.resourceVersion,
+      node: node.object,
+      contract: node.contract,
+      twin: twinNamespace,
+    };
+    return forged;
+  }
+
+  #wantedDigest(pod: Pod, place: Place, shadow: ShadowPod, memory: PodMemory): string | undefined {
+    const { namespace: twin = "" } = shadow.metadata;
+    const { wanted } = memory;
+    const isCurrent =
+      wanted !== undefined &&
+      wanted.of === pod.metadata.resourceVersion &&
+      wanted.node === place.node.object &&
+      wanted.contract === place.node.contract &&
+      wanted.twin === twin;
+    if (isCurrent) return wanted.digest;
+    return this.#forge(pod, place, twin, memory).metadata.annotations?.[FORGED_ANNOTATION];
   }
 
   /** What may change of a pod that runs (labels, annotations, images, resources, ephemeral containers) follows. */
-  async #keepForged(
-    wanted: ShadowPod,
-    shadow: ShadowPod,
-    place: Place,
-    memory: Memory,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #keepForged(pod: Pod, shadow: ShadowPod, place: Place, memory: PodMemory, signal: AbortSignal): Promise<void> {
     const { namespace = "", name = "", uid, resourceVersion } = shadow.metadata;
     if (shadow.metadata.deletionTimestamp !== undefined) return;
-    const digest = wanted.metadata.annotations?.[FORGED_ANNOTATION];
+    const digest = this.#wantedDigest(pod, place, shadow, memory);
     // The watch has yet to show what was written.
     const { forged } = memory;
     const isWritten = forged !== undefined && forged.digest === digest;
     if (isWritten && !hasPassed(resourceVersion, forged.resourceVersion)) return;
+    const wanted = this.#forge(pod, place, namespace, memory);
     const patch = [
       { op: "test", path: "/metadata/uid", value: uid },
       { op: "add", path: `/metadata/annotations/${FORGED_ANNOTATION.replace("/", "~1")}`, value: digest },
@@ -261,7 +261,7 @@ export class PodLife {
     pod: Pod,
     shadow: ShadowPod,
     guest: Pod | undefined,
-    memory: Memory,
+    memory: PodMemory,
     client: KubeClient,
     signal: AbortSignal,
   ): Promise<void> {
@@ -282,10 +282,10 @@ export class PodLife {
     await this.#tokens.takeBack(pod, namespace, client, signal);
   }
 
-  #memoryOf(uid: string): Memory {
+  #memoryOf(uid: string): PodMemory {
     const known = this.#memories.get(uid);
     if (known !== undefined) return known;
-    const memory: Memory = {};
+    const memory: PodMemory = {};
     this.#memories.set(uid, memory);
     return memory;
   }
