@@ -3,7 +3,13 @@
 import { leanCommand } from "@fjord/base/lean-start";
 
 const settings = {
-  run: ["--max-semi-space-size=2", "--initial-old-space-size=16", "--heap-growing-percent=30", "--no-opt"],
+  run: [
+    "--max-semi-space-size=2",
+    "--initial-old-space-size=16",
+    "--heap-growing-percent=30",
+    "--no-opt",
+    "--no-maglev",
+  ],
 };
 const command = leanCommand(process, settings);
 if (command !== undefined && process.execve !== undefined) process.execve(process.execPath, command, process.env);
