@@ -44,7 +44,9 @@ export class WorkQueue {
   readonly #running = new Map<string, number>();
   readonly #failures = new Map<string, number>();
   /** Workers that wait, in the order they came. */
-  readonly #waiting = new Set<(key: string | undefined) => void>();
+  readonly #waiting = new Set<Waiting>();
+  /** How often each signal is waited under. It is listened to once: signals look at all their listeners each time. */
+  readonly #signals = new Map<AbortSignal, { workers: number; readonly stopListening: () => void }>();
   #drained: { promise: Promise<void>; resolve: () => void } | undefined;
 
   constructor(options: WorkQueueOptions) {
@@ -123,15 +125,15 @@ export class WorkQueue {
   /** The next key, as soon as there is one; undefined once `signal` aborts or the queue is shut down and empty. */
   next(signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted || this.#finished) return Promise.resolve(undefined);
+    // Whoever waits has been given what was ready: nobody is passed over, and nothing has to be listened for.
+    const ready = this.#ready.shift();
+    if (ready !== undefined) {
+      this.#take(ready);
+      return Promise.resolve(ready);
+    }
     return new Promise((resolve) => {
-      const give = (key: string | undefined) => {
-        this.#waiting.delete(give);
-        stopListening();
-        resolve(key);
-      };
-      const stopListening = onAbort(signal, () => give(undefined));
-      this.#waiting.add(give);
-      this.#handOut();
+      this.#listen(signal);
+      this.#waiting.add({ signal, resolve });
     });
   }
 
@@ -163,15 +165,37 @@ export class WorkQueue {
   }
 
   #handOut(): void {
-    for (const give of this.#waiting) {
+    for (const waiting of this.#waiting) {
       const key = this.#ready.shift();
       if (key === undefined) break;
       this.#take(key);
-      give(key);
+      this.#give(waiting, key);
     }
     if (!this.#finished) return;
-    for (const give of this.#waiting) give(undefined);
+    for (const waiting of this.#waiting) this.#give(waiting, undefined);
     if (this.#running.size === 0) this.#drained?.resolve();
+  }
+
+  #give(waiting: Waiting, key: string | undefined): void {
+    this.#waiting.delete(waiting);
+    const listened = this.#signals.get(waiting.signal);
+    if (listened !== undefined && --listened.workers === 0) {
+      listened.stopListening();
+      this.#signals.delete(waiting.signal);
+    }
+    waiting.resolve(key);
+  }
+
+  #listen(signal: AbortSignal): void {
+    const listened = this.#signals.get(signal);
+    if (listened !== undefined) {
+      listened.workers++;
+      return;
+    }
+    const stopListening = onAbort(signal, () => {
+      for (const waiting of this.#waiting) if (waiting.signal === signal) this.#give(waiting, undefined);
+    });
+    this.#signals.set(signal, { workers: 1, stopListening });
   }
 
   #take(key: string): void {
@@ -181,6 +205,12 @@ export class WorkQueue {
     this.#running.set(key, now);
     this.#observer.taken?.(now - since, this.depth);
   }
+}
+
+/** A worker without work. */
+interface Waiting {
+  readonly signal: AbortSignal;
+  readonly resolve: (key: string | undefined) => void;
 }
 
 /** First in, first out, each step in constant time. */

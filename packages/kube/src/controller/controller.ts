@@ -12,6 +12,7 @@ import {
 } from "@fjord/base";
 import { type ControllerMetrics, type Metrics, noMetrics } from "./controller-metrics.ts";
 import { InvalidResult, ReconcileTimedOut, SourceNotSynced } from "./errors.ts";
+import { Context, Deadline } from "./reconcile-context.ts";
 import { formatRequest, parseRequest, type Request } from "./request.ts";
 import type { Result } from "./result.ts";
 import type { Runnable } from "./runnable.ts";
@@ -89,7 +90,14 @@ export class Controller implements Runnable {
       await this.#waitForSync(stop);
       if (stop.aborted) return;
       this.#log.info("controller started", { workers: concurrency });
-      await Promise.all(Array.from({ length: concurrency }, () => this.#work(stop, abandon)));
+      // Many controllers share a signal, and a signal looks at all its listeners whenever one comes or goes.
+      const dropped = new AbortController();
+      const stopListening = onAbort(abandon, () => dropped.abort(abandon.reason));
+      try {
+        await Promise.all(Array.from({ length: concurrency }, () => this.#work(stop, dropped.signal)));
+      } finally {
+        stopListening();
+      }
       this.#log.info("controller stopped");
     } finally {
       for (const unsubscribe of subscriptions) unsubscribe();
@@ -133,25 +141,24 @@ export class Controller implements Runnable {
     const { clock } = this.#options;
     const started = clock.now();
     const request = parseRequest(key);
-    const log = scopedLogger(this.#log, { ...request });
     const deadline = this.#deadline(key, abandon);
+    const context = new Context(deadline, () => scopedLogger(this.#log, { ...request }), this.#queue.failures(key));
     this.#metrics.reconcileStarted();
     const end = (outcome: Parameters<ControllerMetrics["reconcileEnded"]>[0]) =>
       this.#metrics.reconcileEnded(outcome, (clock.now() - started) / 1000);
     try {
-      const failures = this.#queue.failures(key);
-      const given = await this.#options.reconcile(request, { signal: deadline.signal, log, failures });
+      const given = await this.#options.reconcile(request, context);
       const result = checkedResult(given, this.name, key);
       this.#queue.forget(key);
       // At least by a timer: a key that is ready at once would never let go of the process.
       if (result.type === "again") this.#queue.addAfter(key, Math.max(1, result.afterMs));
-      if (result.type === "terminal") log.error("reconciling failed for good", failure(result.error));
+      if (result.type === "terminal") context.log.error("reconciling failed for good", failure(result.error));
       end(result.type === "done" ? "success" : result.type === "again" ? "requeue_after" : "terminal");
     } catch (error) {
       if (abandon.aborted) {
-        log.debug("reconciling was abandoned", { error: describeError(error) });
+        context.log.debug("reconciling was abandoned", { error: describeError(error) });
       } else {
-        log.warn("reconciling failed", { ...failure(error), failures: this.#queue.failures(key) + 1 });
+        context.log.warn("reconciling failed", { ...failure(error), failures: this.#queue.failures(key) + 1 });
         this.#queue.addRateLimited(key);
       }
       end("error");
@@ -175,26 +182,16 @@ export class Controller implements Runnable {
     return () => cancel();
   }
 
-  #deadline(key: string, abandon: AbortSignal): { signal: AbortSignal; cancel: () => void } {
+  #deadline(key: string, abandon: AbortSignal): Deadline {
     const { clock, timeoutMs } = this.#options;
-    // A signal of its own for each reconciliation: listeners that work leaves behind go with it.
-    const own = new AbortController();
-    const stopListening = onAbort(abandon, () => own.abort(abandon.reason));
-    let cancelTimer =
-      timeoutMs === undefined
-        ? () => {}
-        : clock.after(timeoutMs, () => {
-            const values = { controller: this.name, object: key, seconds: timeoutMs / 1000 };
-            own.abort(new ReconcileTimedOut(values));
-            cancelTimer = this.#watchOverrun(values, timeoutMs);
-          });
-    return {
-      signal: own.signal,
-      cancel: () => {
-        stopListening();
-        cancelTimer();
-      },
-    };
+    const deadline = new Deadline(abandon);
+    if (timeoutMs === undefined) return deadline;
+    deadline.cancelTimer = clock.after(timeoutMs, () => {
+      const values = { controller: this.name, object: key, seconds: timeoutMs / 1000 };
+      deadline.abort(new ReconcileTimedOut(values));
+      deadline.cancelTimer = this.#watchOverrun(values, timeoutMs);
+    });
+    return deadline;
   }
 }
 
