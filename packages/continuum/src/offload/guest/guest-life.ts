@@ -11,6 +11,7 @@ import {
   Node,
   Pod,
   type Reconcile,
+  type ReconcileContext,
   type Result,
 } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
@@ -39,6 +40,9 @@ export interface GuestLifeOptions {
 
 const REFUSED_AGAIN_MS = 15_000;
 
+/** Its signal is asked for only where there is something to do: most of what is heard of a guest asks for nothing. */
+type Work = Pick<ReconcileContext, "signal">;
+
 /** Brings one guest at a time to what its shadow pod and its contract ask for. */
 export class GuestLife {
   readonly #options: GuestLifeOptions;
@@ -49,21 +53,21 @@ export class GuestLife {
     this.#state = options.state;
   }
 
-  readonly reconcile: Reconcile = async ({ namespace = "", name }, { signal }): Promise<Result> => {
+  readonly reconcile: Reconcile = async ({ namespace = "", name }, work): Promise<Result> => {
     const shadow = this.#state.shadows.get(namespace, name);
     const pod = this.#state.pods.get({ namespace, name });
     if (shadow === undefined || shadow.metadata.deletionTimestamp !== undefined) {
-      return await this.#remove(namespace, name, pod, signal);
+      return await this.#remove(namespace, name, pod, work);
     }
     // The pod of an earlier shadow pod of the name: its end is awaited.
-    if (pod !== undefined && !isGuestOf(pod, shadow)) return await this.#displace(pod, shadow, signal);
+    if (pod !== undefined && !isGuestOf(pod, shadow)) return await this.#displace(pod, shadow, work);
     const memory = this.#state.memoryOf(shadow);
-    if (pod !== undefined) return await this.#keep(shadow, pod, memory, signal);
-    return await this.#make(shadow, memory, signal);
+    if (pod !== undefined) return await this.#keep(shadow, pod, memory, work);
+    return await this.#make(shadow, memory, work);
   };
 
   /** There is no shadow pod: neither is there to be a pod of one. */
-  async #remove(namespace: string, name: string, pod: Pod | undefined, signal: AbortSignal): Promise<Result> {
+  async #remove(namespace: string, name: string, pod: Pod | undefined, work: Work): Promise<Result> {
     const key = `${namespace}/${name}`;
     const made = this.#state.memories.get(key)?.made;
     const isUnseen =
@@ -71,10 +75,10 @@ export class GuestLife {
       made !== undefined &&
       !hasPassed(this.#state.pods.health.resourceVersion, made.resourceVersion);
     if (pod !== undefined && shadowUidOf(pod) !== undefined) {
-      if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, this.#state.graces.get(key), signal);
+      if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, this.#state.graces.get(key), work);
     } else if (isUnseen) {
       const unseen = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid: made.uid } } as Pod;
-      await this.#delete(unseen, this.#state.graces.get(key), signal);
+      await this.#delete(unseen, this.#state.graces.get(key), work);
     } else {
       this.#state.graces.delete(key);
       if (pod === undefined) this.#state.release(key);
@@ -83,18 +87,18 @@ export class GuestLife {
     return done();
   }
 
-  async #displace(pod: Pod, shadow: ShadowPod, signal: AbortSignal): Promise<Result> {
+  async #displace(pod: Pod, shadow: ShadowPod, work: Work): Promise<Result> {
     if (shadowUidOf(pod) === undefined) {
       return this.#refuse(shadow, {
         reason: "PodRefused",
         message: "a pod of that name is there already, and not the consumer's",
       });
     }
-    if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, undefined, signal);
+    if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, undefined, work);
     return done();
   }
 
-  async #keep(shadow: ShadowPod, pod: Pod, memory: GuestMemory, signal: AbortSignal): Promise<Result> {
+  async #keep(shadow: ShadowPod, pod: Pod, memory: GuestMemory, work: Work): Promise<Result> {
     memory.made = undefined;
     memory.podUid = pod.metadata.uid;
     memory.verdict = undefined;
@@ -102,12 +106,12 @@ export class GuestLife {
     const isEnding = pod.metadata.deletionTimestamp !== undefined;
     const grace = shadow.metadata.annotations?.[GRACE_ANNOTATION];
     if (grace !== undefined) {
-      if (!isEnding) await this.#delete(pod, secondsOf(grace), signal);
+      if (!isEnding) await this.#delete(pod, secondsOf(grace), work);
       return done();
     }
     if (isTerminal(phase)) {
       if (isLost(pod) && shadow.spec.recreate === "Always" && !isTerminal(shadow.status?.phase)) {
-        if (!isEnding) await this.#delete(pod, 0, signal);
+        if (!isEnding) await this.#delete(pod, 0, work);
         return done();
       }
       memory.ended = phase as "Succeeded" | "Failed";
@@ -117,18 +121,18 @@ export class GuestLife {
     const contract = this.#state.contractOf(pod);
     if (isEnding) {
       if (contract?.drained) memory.lost ??= drained(contract);
-      return await this.#awaitEnd(shadow, pod, signal);
+      return await this.#awaitEnd(shadow, pod, work);
     }
     if (contract?.drained !== true) memory.drainedSince = undefined;
-    if (contract === undefined) return await this.#dismiss(pod, memory, contract, signal);
+    if (contract === undefined) return await this.#dismiss(pod, memory, contract, work);
     if (contract.drained) {
       const { home, drainGraceMs = 30_000 } = this.#options;
       memory.drainedSince ??= home.clock.now();
       const left = memory.drainedSince + drainGraceMs - home.clock.now();
       if (left > 0) return againAfter(left);
-      return await this.#dismiss(pod, memory, contract, signal);
+      return await this.#dismiss(pod, memory, contract, work);
     }
-    if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, signal);
+    if (isBehind(pod, shadow)) await this.#follow(shadow, pod, contract, work);
     const isUrgent =
       shadow.status?.podUid === undefined ? shadow.spec.recreate === "Never" : shadow.status.podUid !== memory.podUid;
     this.#options.tell(shadow, isUrgent ? 0 : undefined);
@@ -136,7 +140,7 @@ export class GuestLife {
   }
 
   /** A pod that does not end because its node is away is given up, unless there may be only one. */
-  async #awaitEnd(shadow: ShadowPod, pod: Pod, signal: AbortSignal): Promise<Result> {
+  async #awaitEnd(shadow: ShadowPod, pod: Pod, work: Work): Promise<Result> {
     const { home, givenUpMs = 5_000 } = this.#options;
     const { clock, client } = home;
     const isBound = pod.spec?.nodeName !== undefined && pod.spec.nodeName !== "";
@@ -144,16 +148,18 @@ export class GuestLife {
     if (!mayBeTwo || !isBound) return done();
     const left = Date.parse(pod.metadata.deletionTimestamp ?? "") + givenUpMs - clock.now();
     if (left > 0) return againAfter(left);
-    const node = await client.get(Node, { name: pod.spec?.nodeName ?? "" }, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    const node = await client
+      .get(Node, { name: pod.spec?.nodeName ?? "" }, { signal: work.signal })
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
     const isThere = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
     if (isThere) return againAfter(givenUpMs);
-    await this.#delete(pod, 0, signal);
+    await this.#delete(pod, 0, work);
     return done();
   }
 
-  async #follow(shadow: ShadowPod, pod: Pod, contract: LiveContract, signal: AbortSignal): Promise<void> {
+  async #follow(shadow: ShadowPod, pod: Pod, contract: LiveContract, work: Work): Promise<void> {
     const { home, contracts, allowed = [] } = this.#options;
     const key = keyOf(shadow);
     const consumer = contract.consumer;
@@ -165,7 +171,7 @@ export class GuestLife {
     const recorded = pod.metadata.annotations?.[CONTRACT_ANNOTATION] ?? contract.id;
     this.#state.ledger.set(key, recorded, admission.requests);
     try {
-      await followShadow(home.client, pod, shadow, consumer, recorded, signal);
+      await followShadow(home.client, pod, shadow, consumer, recorded, work.signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.statusCode >= 500 || isConflict(error)) throw error;
       this.#refuse(shadow, { reason: "PodRefused", message: describeError(error) });
@@ -173,17 +179,12 @@ export class GuestLife {
   }
 
   /** The contract is over, or its guests are to go. Until it is gone a guest may still finish, and has not failed. */
-  async #dismiss(
-    pod: Pod,
-    memory: GuestMemory,
-    contract: LiveContract | undefined,
-    signal: AbortSignal,
-  ): Promise<Result> {
+  async #dismiss(pod: Pod, memory: GuestMemory, contract: LiveContract | undefined, work: Work): Promise<Result> {
     const { name = "", namespace = "", uid = "" } = pod.metadata;
     if (contract === undefined && !this.#state.isOver(pod)) return againAfter(5_000);
     try {
-      if (contract === undefined) await this.#delete(pod, undefined, signal);
-      else await this.#options.home.client.evict({ name, namespace }, { preconditions: { uid }, signal });
+      if (contract === undefined) await this.#delete(pod, undefined, work);
+      else await this.#options.home.client.evict({ name, namespace }, { preconditions: { uid }, signal: work.signal });
     } catch (error) {
       // A disruption budget stands before it.
       if (isTooManyRequests(error)) return againAfter(2_000);
@@ -193,17 +194,17 @@ export class GuestLife {
     return done();
   }
 
-  async #isThere(shadow: ShadowPod, signal: AbortSignal): Promise<boolean> {
+  async #isThere(shadow: ShadowPod, work: Work): Promise<boolean> {
     const { name = "", namespace = "" } = shadow.metadata;
     try {
-      return isGuestOf(await this.#options.home.client.get(Pod, { name, namespace }, { signal }), shadow);
+      return isGuestOf(await this.#options.home.client.get(Pod, { name, namespace }, { signal: work.signal }), shadow);
     } catch (error) {
       if (isNotFound(error)) return false;
       throw error;
     }
   }
 
-  async #make(shadow: ShadowPod, memory: GuestMemory, signal: AbortSignal): Promise<Result> {
+  async #make(shadow: ShadowPod, memory: GuestMemory, work: Work): Promise<Result> {
     const { home, contracts, allowed = [] } = this.#options;
     const { namespace = "" } = shadow.metadata;
     const key = keyOf(shadow);
@@ -218,7 +219,7 @@ export class GuestLife {
     if (isKnown && (isOnce || memory.ended !== undefined || memory.lost !== undefined)) {
       if (memory.ended === undefined && memory.lost === undefined) {
         // It is for good: not on the word of a watch that may be behind.
-        if (await this.#isThere(shadow, signal)) return againAfter(1_000);
+        if (await this.#isThere(shadow, work)) return againAfter(1_000);
         memory.lost = contract?.drained ? drained(contract) : "the pod was lost, and is not to be made again";
       }
       this.#options.tell(shadow, 0);
@@ -238,10 +239,13 @@ export class GuestLife {
     this.#state.workedAt = home.clock.now();
     memory.verdict = undefined;
     try {
-      noteMade(memory, await home.client.create(Pod, guestPod(shadow, twin), { fieldManager: FIELD_MANAGER, signal }));
+      noteMade(
+        memory,
+        await home.client.create(Pod, guestPod(shadow, twin), { fieldManager: FIELD_MANAGER, signal: work.signal }),
+      );
     } catch (error) {
       if (!isAlreadyExists(error)) this.#state.ledger.delete(key);
-      return await this.#notMade(error, shadow, memory, signal);
+      return await this.#notMade(error, shadow, memory, work);
     }
     if (isKnown) noteRecreation(memory, shadow.status?.recreations ?? 0, home.clock.now());
     const isUrgent = isKnown || shadow.spec.recreate === "Never" || shadow.status?.conditions !== undefined;
@@ -249,13 +253,13 @@ export class GuestLife {
     return done();
   }
 
-  async #notMade(error: unknown, shadow: ShadowPod, memory: GuestMemory, signal: AbortSignal): Promise<Result> {
+  async #notMade(error: unknown, shadow: ShadowPod, memory: GuestMemory, work: Work): Promise<Result> {
     const { name = "", namespace = "" } = shadow.metadata;
     if (isAlreadyExists(error)) {
-      const found = await this.#options.home.client.get(Pod, { name, namespace }, { signal });
+      const found = await this.#options.home.client.get(Pod, { name, namespace }, { signal: work.signal });
       if (!isGuestOf(found, shadow)) {
         this.#state.ledger.delete(keyOf(shadow));
-        await this.#displace(found, shadow, signal);
+        await this.#displace(found, shadow, work);
         return againAfter(1_000);
       }
       noteMade(memory, found);
@@ -274,10 +278,14 @@ export class GuestLife {
     return done();
   }
 
-  async #delete(pod: Pod, gracePeriodSeconds: number | undefined, signal: AbortSignal): Promise<void> {
+  async #delete(pod: Pod, gracePeriodSeconds: number | undefined, work: Work): Promise<void> {
     const { name = "", namespace = "", uid = "" } = pod.metadata;
     this.#state.workedAt = this.#options.home.clock.now();
-    const options = { preconditions: { uid }, signal, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) };
+    const options = {
+      preconditions: { uid },
+      signal: work.signal,
+      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+    };
     try {
       await this.#options.home.client.delete(Pod, { name, namespace }, options);
     } catch (error) {

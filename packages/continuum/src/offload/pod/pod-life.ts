@@ -11,6 +11,7 @@ import {
   isNotFound,
   type KubeClient,
   type Pod,
+  type ReconcileContext,
   type Result,
 } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
@@ -47,6 +48,9 @@ const STRAY = `pods of DaemonSets run at other sites only where they tolerate ${
 /** How long a pod waits for its namespace's twin before it says so. */
 const TWIN_MS = 3_000;
 
+/** Its signal is asked for only where there is something to do: most of what is heard of a pod asks for nothing. */
+export type Work = Pick<ReconcileContext, "signal">;
+
 /** Brings one pod at a time to the provider, back and to its end. Holds nothing that cannot be found out again. */
 export class PodLife {
   readonly #options: PodLifeOptions;
@@ -68,7 +72,7 @@ export class PodLife {
   }
 
   /** A pod that is to live. */
-  async follow(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
+  async follow(pod: Pod, place: Place, work: Work): Promise<Result> {
     if (isTerminal(pod.status?.phase)) return done();
     if (isStrayDaemonPod(pod) && place.node.object.spec.tainted) {
       // Were it to fail, its DaemonSet would make the next one at once.
@@ -84,17 +88,17 @@ export class PodLife {
     const { uid = "" } = pod.metadata;
     const memory = this.#memoryOf(uid);
     const shadow = place.remote.shadowOf(uid);
-    if (shadow === undefined) return await this.#begin(pod, place, memory, signal);
+    if (shadow === undefined) return await this.#begin(pod, place, memory, work);
     memory.made = undefined;
     const isForged =
       shadow.metadata.annotations?.[FORGED_ANNOTATION] === this.#wantedDigest(pod, place, shadow, memory);
     this.#reports.report(pod, place, shadow, isForged);
-    if (!isForged) await this.#keepForged(pod, shadow, place, memory, signal);
-    return await this.#keepTokens(pod, shadow, place, signal);
+    if (!isForged) await this.#keepForged(pod, shadow, place, memory, work);
+    return await this.#keepTokens(pod, shadow, place, work);
   }
 
   /** A pod that is to end: first the shadow, then the guest, and only then the pod at home. */
-  async end(pod: Pod, place: Place, signal: AbortSignal): Promise<Result> {
+  async end(pod: Pod, place: Place, work: Work): Promise<Result> {
     const { uid = "" } = pod.metadata;
     const { remote, site } = place;
     const memory = this.#memoryOf(uid);
@@ -104,12 +108,12 @@ export class PodLife {
     const guest = remote.guestOf(uid);
     if (shadow !== undefined) {
       memory.made = undefined;
-      await this.#endShadow(pod, shadow, guest, memory, site.kube, signal);
+      await this.#endShadow(pod, shadow, guest, memory, site.kube, work);
       this.#reports.report(pod, place, shadow);
       return done();
     }
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) {
-      await deleteShadow(site.kube, memory.made.namespace, pod.metadata.name ?? "", memory.made.uid, signal);
+      await deleteShadow(site.kube, memory.made.namespace, pod.metadata.name ?? "", memory.made.uid, work.signal);
       return done();
     }
     if (guest !== undefined) {
@@ -119,7 +123,7 @@ export class PodLife {
     }
     const { twin } = place;
     const isSure = memory.witnessed || twin === undefined;
-    if (!isSure && !(await remote.isGone(uid, twin, pod.metadata.name ?? "", signal))) return againAfter(1_000);
+    if (!isSure && !(await remote.isGone(uid, twin, pod.metadata.name ?? "", work.signal))) return againAfter(1_000);
     return this.#finish(pod, memory);
   }
 
@@ -131,35 +135,35 @@ export class PodLife {
     return done();
   }
 
-  async #begin(pod: Pod, place: Place, memory: PodMemory, signal: AbortSignal): Promise<Result> {
+  async #begin(pod: Pod, place: Place, memory: PodMemory, work: Work): Promise<Result> {
     const { twin, remote, site } = place;
     const { name = "" } = pod.metadata;
     if (twin === undefined) return this.#awaitTwin(pod, memory);
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) return done();
     if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {
       // It is for good: not on the word of a watch that may be behind.
-      if (!(await remote.isGone(pod.metadata.uid ?? "", twin, name, signal))) return againAfter(1_000);
+      if (!(await remote.isGone(pod.metadata.uid ?? "", twin, name, work.signal))) return againAfter(1_000);
       this.#reports.refuse(pod, place, "Lost", "the provider has lost the pod, and it is not to be run twice");
       return done();
     }
     const other = remote.shadowAt(twin, name);
     if (other !== undefined) {
       // Of an earlier pod of this name, which no longer exists at home: its end brings this one's turn.
-      await deleteShadow(site.kube, twin, name, other.metadata.uid ?? "", signal);
+      await deleteShadow(site.kube, twin, name, other.metadata.uid ?? "", work.signal);
       return done();
     }
     try {
-      const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin, memory), { signal });
+      const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin, memory), { signal: work.signal });
       this.#remember(memory, made, twin);
-      return await this.#keepTokens(pod, made, place, signal);
+      return await this.#keepTokens(pod, made, place, work);
     } catch (error) {
-      return await this.#troubled(error, pod, place, twin, memory, signal);
+      return await this.#troubled(error, pod, place, twin, memory, work);
     }
   }
 
-  async #keepTokens(pod: Pod, shadow: ShadowPod, { site }: Place, signal: AbortSignal): Promise<Result> {
+  async #keepTokens(pod: Pod, shadow: ShadowPod, { site }: Place, work: Work): Promise<Result> {
     try {
-      const next = await this.#tokens.keep(pod, shadow, site.id, site.kube, signal);
+      const next = await this.#tokens.keep(pod, shadow, site.id, site.kube, work);
       return next === undefined ? done() : againAfter(next);
     } catch (error) {
       if (error instanceof ApiError) this.#reports.tell(pod, "TokenMissing", describeError(error));
@@ -184,13 +188,13 @@ export class PodLife {
     place: Place,
     twin: string,
     memory: PodMemory,
-    signal: AbortSignal,
+    work: Work,
   ): Promise<Result> {
     const { uid = "", name = "" } = pod.metadata;
     if (isAlreadyExists(error)) {
-      const found = await place.site.kube.get(ShadowPod, { namespace: twin, name }, { signal });
+      const found = await place.site.kube.get(ShadowPod, { namespace: twin, name }, { signal: work.signal });
       if (found.spec.originUid === uid) this.#remember(memory, found, twin);
-      else await deleteShadow(place.site.kube, twin, name, found.metadata.uid ?? "", signal);
+      else await deleteShadow(place.site.kube, twin, name, found.metadata.uid ?? "", work.signal);
       return done();
     }
     if (!(error instanceof ApiError)) throw error;
@@ -239,7 +243,7 @@ export class PodLife {
   }
 
   /** What may change of a pod that runs (labels, annotations, images, resources, ephemeral containers) follows. */
-  async #keepForged(pod: Pod, shadow: ShadowPod, place: Place, memory: PodMemory, signal: AbortSignal): Promise<void> {
+  async #keepForged(pod: Pod, shadow: ShadowPod, place: Place, memory: PodMemory, work: Work): Promise<void> {
     const { namespace = "", name = "", uid, resourceVersion } = shadow.metadata;
     if (shadow.metadata.deletionTimestamp !== undefined) return;
     const digest = this.#wantedDigest(pod, place, shadow, memory);
@@ -253,7 +257,7 @@ export class PodLife {
       { op: "add", path: `/metadata/annotations/${FORGED_ANNOTATION.replace("/", "~1")}`, value: digest },
       { op: "replace", path: "/spec/pod", value: wanted.spec.pod },
     ];
-    const patched = await place.site.kube.patch(ShadowPod, { namespace, name }, "json", patch, { signal });
+    const patched = await place.site.kube.patch(ShadowPod, { namespace, name }, "json", patch, { signal: work.signal });
     memory.forged = { digest, resourceVersion: patched.metadata.resourceVersion ?? "" };
   }
 
@@ -263,7 +267,7 @@ export class PodLife {
     guest: Pod | undefined,
     memory: PodMemory,
     client: KubeClient,
-    signal: AbortSignal,
+    work: Work,
   ): Promise<void> {
     const { namespace = "", name = "", uid = "", annotations, deletionTimestamp } = shadow.metadata;
     if (deletionTimestamp !== undefined || memory.deleted === uid) return;
@@ -274,12 +278,12 @@ export class PodLife {
       // the pod's own.
       if (annotations?.[GRACE_ANNOTATION] === String(grace)) return;
       const patch = { metadata: { uid, annotations: { [GRACE_ANNOTATION]: String(grace) } } };
-      await client.patch(ShadowPod, { namespace, name }, "merge", patch, { signal });
+      await client.patch(ShadowPod, { namespace, name }, "merge", patch, { signal: work.signal });
       return;
     }
-    await deleteShadow(client, namespace, name, uid, signal);
+    await deleteShadow(client, namespace, name, uid, work.signal);
     memory.deleted = uid;
-    await this.#tokens.takeBack(pod, namespace, client, signal);
+    await this.#tokens.takeBack(pod, namespace, client, work.signal);
   }
 
   #memoryOf(uid: string): PodMemory {

@@ -21,7 +21,7 @@ import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import type { ForgeContext } from "./forge/index.ts";
 import { HomePods } from "./home-pods.ts";
 import type { LoopbackGuests } from "./loopback-guests.ts";
-import { deleteShadow, type Place, PodLife } from "./pod-life.ts";
+import { deleteShadow, type Place, PodLife, type Work } from "./pod-life.ts";
 import { RemotePods } from "./remote-pods.ts";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
 
@@ -126,14 +126,14 @@ export class PodOffloader implements OffloadedPods, Runnable {
     this.#contracts[Symbol.dispose]();
   }
 
-  readonly #reconcile: Reconcile = async ({ namespace = "", name }, { signal }): Promise<Result> => {
+  readonly #reconcile: Reconcile = async ({ namespace = "", name }, work): Promise<Result> => {
     const pod = this.#pods.pod(namespace, name);
-    if (pod === undefined) return await this.#bereaved(namespace, name, signal);
+    if (pod === undefined) return await this.#bereaved(namespace, name, work);
     const node = this.#options.nodes.get(pod.spec?.nodeName ?? "");
     const place = node && this.#placeOf(node, namespace);
     if (place === undefined) return done();
     const isEnding = pod.metadata.deletionTimestamp !== undefined;
-    return isEnding ? await this.#life.end(pod, place, signal) : await this.#life.follow(pod, place, signal);
+    return isEnding ? await this.#life.end(pod, place, work) : await this.#life.follow(pod, place, work);
   };
 
   #placeOf(node: KnownVirtualNode, namespace: string): Place | undefined {
@@ -146,7 +146,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
   }
 
   /** No pod of the name is at home: what other sites still have of one is to go. */
-  async #bereaved(namespace: string, name: string, signal: AbortSignal): Promise<Result> {
+  async #bereaved(namespace: string, name: string, work: Work): Promise<Result> {
     // Before the own lists are complete, a pod that is not in them may be there all the same.
     if (!this.#pods.hasSynced) return againAfter(1_000);
     let result = done();
@@ -159,7 +159,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
       if (site === undefined || !site.reachability.reachable) continue;
       const { originUid } = shadow.spec;
       if (!this.#gone.has(originUid)) {
-        const own = await home.client.get(Pod, { namespace, name }, { signal }).catch((error: unknown) => {
+        const own = await home.client.get(Pod, { namespace, name }, { signal: work.signal }).catch((error: unknown) => {
           if (!isNotFound(error)) throw error;
         });
         // The own pod may be on a virtual node that is gone, until Kubernetes removes it.
@@ -168,7 +168,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
           continue;
         }
       }
-      await deleteShadow(site.kube, twin, name, shadow.metadata.uid ?? "", signal);
+      await deleteShadow(site.kube, twin, name, shadow.metadata.uid ?? "", work.signal);
       this.#gone.delete(originUid);
     }
     return result;

@@ -19,12 +19,13 @@ export interface StatusWriterOptions {
 }
 
 interface Entry {
+  /** Names the pod, and holds nothing else of it: there may be thousands. */
   readonly pod: Pod;
   /** What the API has, as far as is known, and of which revision that is. */
   reported: PodStatus | undefined;
   resourceVersion: string;
   /** What the API was last given, and what it made of it: some servers drop fields that they do not know. */
-  taken?: { readonly status: PodStatus; readonly resourceVersion: string };
+  taken?: { readonly status: PodStatus; readonly resourceVersion: string } | undefined;
   status: PodStatus | undefined;
   isFinished: boolean;
 }
@@ -52,7 +53,9 @@ export class StatusWriter {
       this.#options.logger.warn("a pod that has ended stays so", { ...podFields(pod), phase: status.phase });
       return;
     }
-    if (isReported(entry.reported, status, this.#options.alsoOwn) || isTaken(entry, status)) {
+    const isThere = isReported(entry.reported, status, this.#options.alsoOwn);
+    if (isThere) entry.taken = undefined;
+    if (isThere || isTaken(entry, status)) {
       entry.status = undefined;
       return;
     }
@@ -161,8 +164,9 @@ export class StatusWriter {
     const uid = uidOf(pod);
     const entry = this.#entries.get(uid);
     if (entry !== undefined) return entry;
-    const { resourceVersion = "" } = pod.metadata;
-    const fresh = { pod, reported: pod.status, resourceVersion, status: undefined, isFinished: false };
+    const { resourceVersion = "", name, namespace } = pod.metadata;
+    const named: Pod = { apiVersion: "v1", kind: "Pod", metadata: { name, namespace, uid } };
+    const fresh: Entry = { pod: named, reported: pod.status, resourceVersion, status: undefined, isFinished: false };
     this.#entries.set(uid, fresh);
     return fresh;
   }
