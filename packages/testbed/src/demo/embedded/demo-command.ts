@@ -35,11 +35,6 @@ program
   .description("give a Deployment more or less to do")
   .option("--context <site>", "at which site", CLOUD)
   .action(scale);
-program
-  .command("restart <namespace/deployment>")
-  .description("have a Deployment make its pods anew")
-  .option("--context <site>", "at which site", CLOUD)
-  .action(restart);
 
 try {
   await program.parseAsync(words, { from: "user" });
@@ -73,20 +68,10 @@ async function pods(namespace: string, { context }: { context: string }): Promis
 
 async function scale(target: string, replicas: string, { context }: { context: string }): Promise<void> {
   if (!/^\d{1,2}$/.test(replicas)) throw new Error(`${replicas} is no number of replicas from 0 to 99`);
-  await change(target, context, { replicas: Number(replicas) });
-  print(`${target} at ${context} is to have ${replicas} pods\n`);
-}
-
-async function restart(target: string, { context }: { context: string }): Promise<void> {
-  const annotations = { "kubectl.kubernetes.io/restartedAt": new Date().toISOString() };
-  await change(target, context, { template: { metadata: { annotations } } });
-  print(`${target} at ${context} makes its pods anew\n`);
-}
-
-async function change(target: string, context: string, spec: object): Promise<void> {
   const [namespace = "", name = ""] = target.split("/");
   await using client = await clientOf(context);
-  await client.patch(Deployment, { namespace, name }, "merge", { spec }, {});
+  await client.patch(Deployment, { namespace, name }, "merge", { spec: { replicas: Number(replicas) } }, {});
+  print(`${target} at ${context} is to have ${replicas} pods\n`);
 }
 
 function running(): NonNullable<typeof record> {

@@ -27,7 +27,7 @@ export function embeddedNextSteps({ file, url, page, kubectl }: EmbeddedNextStep
     ...(kubectl ? withKubectl : []),
     [`demo cut ${LOST}`, "its power fails: look at the sites and the pods again, a few seconds later"],
     [`demo heal ${LOST}`, "and it is back"],
-    [words.restart("shop/front").join(" "), "the front end has its share there again"],
+    [words.scale("shop/front", 8).join(" "), "two more pods of the front end: they go where there are none"],
     [words.scale("rush/crunch", 8, BUSY).join(" "), "a rush, more than that edge can do"],
     [words.pods("rush", BUSY).join(" "), "the rest is done in the cloud"],
     [words.scale("rush/crunch", 2, BUSY).join(" "), "the rush is over"],

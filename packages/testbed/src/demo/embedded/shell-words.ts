@@ -7,7 +7,6 @@ export type Words = readonly [program: "kubectl" | "fjord" | "demo", ...words: s
 export interface ShellWords {
   pods(namespace: string, site?: string): Words;
   scale(target: string, replicas: number, site?: string): Words;
-  restart(target: string, site?: string): Words;
 }
 
 /** Targets are `namespace/deployment`. */
@@ -21,16 +20,11 @@ const kubectlWords: ShellWords = {
     const [namespace, name] = partsOf(target);
     return ["kubectl", ...at(site), "-n", namespace, "scale", `deploy/${name}`, `--replicas=${replicas}`];
   },
-  restart: (target, site) => {
-    const [namespace, name] = partsOf(target);
-    return ["kubectl", ...at(site), "-n", namespace, "rollout", "restart", `deploy/${name}`];
-  },
 };
 
 const demoWords: ShellWords = {
   pods: (namespace, site) => ["demo", "pods", namespace, ...at(site)],
   scale: (target, replicas, site) => ["demo", "scale", target, String(replicas), ...at(site)],
-  restart: (target, site) => ["demo", "restart", target, ...at(site)],
 };
 
 /** The shell is the cloud's unless it is told otherwise. */

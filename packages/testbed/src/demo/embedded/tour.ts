@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { ShadowPod, Site } from "@fjord/api";
 import type { Clock } from "@fjord/base";
+import { Node } from "@fjord/kube";
 import type { Steps } from "../steps.ts";
 import { NAMESPACE } from "./application.ts";
 import { BUSY, CLOUD, EDGES, LOST } from "./demo-plan.ts";
@@ -16,6 +17,8 @@ export interface TourOptions {
 
 /** More than each of them has room for. */
 const RUSH_REPLICAS: Readonly<Record<string, number>> = { [BUSY]: 8, [CLOUD]: 10 };
+/** Two for each edge, once all are back. */
+const MORE_REPLICAS = 8;
 const ASKED_TIMES = 24;
 const RUSHING = `${RUSH}/${RUSH_APP}`;
 
@@ -47,22 +50,26 @@ export async function playTour(demo: EmbeddedDemo, { steps, clock }: TourOptions
     return describeSpread(await burst(demo, BUSY, [CLOUD]));
   });
   await scene("the rush is over, and what went to the cloud comes back", async () => {
-    const spread = await calm(demo, BUSY, () => demo.show(["fjord", "drain", CLOUD, "--context", BUSY]));
+    await calm(demo, BUSY);
+    // Which pods a controller takes away is its own choice: those in the cloud may be the ones that stay.
+    await demo.show(["fjord", "drain", CLOUD, "--context", BUSY]);
+    const atHome = (each: Spread) => each[BUSY] === CALM_REPLICAS;
+    const spread = await settled(demo, BUSY, RUSH, RUSH_APP, atHome, CALM_REPLICAS);
     await demo.show(["fjord", "uncordon", CLOUD, "--context", BUSY]);
     return describeSpread(spread);
   });
-  await scene(`a rush in ${CLOUD} is more than it can do: the edges do the rest, and give it back`, async () => {
+  await scene(`a rush in ${CLOUD} is more than it can do: the edges do the rest`, async () => {
     const full = await burst(demo, CLOUD, others);
-    // New pods prefer home, and there is room again.
-    const spread = await calm(demo, CLOUD, () => demo.show(demo.words.restart(RUSHING)));
-    return `${describeSpread(full)}; then ${describeSpread(spread)}`;
+    await calm(demo, CLOUD);
+    return describeSpread(full);
   });
-  await scene(`${LOST} is back, nothing old is left there, and it has its share again`, async () => {
+  await scene(`${LOST} is back, nothing old is left there, and it takes its share of what comes`, async () => {
     await demo.show(["demo", "heal", LOST]);
     await demo.until(`${LOST} to be shown reachable`, () => isReady(demo, LOST));
     await demo.until(`what ${LOST} ran before to end there`, () => hasNoGuests(demo, LOST));
-    await demo.show(demo.words.restart(`${NAMESPACE}/front`));
-    const spread = await settled(demo, CLOUD, NAMESPACE, "front", (each) => isEven(each, EDGES), REPLICAS);
+    await demo.until(`${LOST} to take pods`, () => takesPods(demo, LOST));
+    await demo.show(demo.words.scale(`${NAMESPACE}/front`, MORE_REPLICAS));
+    const spread = await settled(demo, CLOUD, NAMESPACE, "front", (each) => isEven(each, EDGES), MORE_REPLICAS);
     await demo.show(["fjord", "sites"]);
     return `${describeSpread(spread)}; ${await answers(demo, EDGES)}`;
   });
@@ -102,15 +109,18 @@ async function burst(demo: EmbeddedDemo, home: string, others: readonly string[]
   return await settled(demo, home, RUSH, RUSH_APP, isShared, replicas);
 }
 
-/** Less work again. Which pods a controller takes away is its own choice: those elsewhere may be the ones that stay. */
-async function calm(demo: EmbeddedDemo, home: string, bringHome: () => Promise<void>): Promise<Spread> {
+/** Less work again. */
+async function calm(demo: EmbeddedDemo, home: string): Promise<void> {
   await demo.show(demo.words.scale(RUSHING, CALM_REPLICAS, home));
   // Those that are ending still take room, and whoever comes now would have to go elsewhere.
   const isCalm = async () => (await demo.pods(home, RUSH, RUSH_APP)).length === CALM_REPLICAS;
   await demo.until(`${CALM_REPLICAS} pods to be left`, isCalm);
-  await bringHome();
-  const atHome = (spread: Spread) => spread[home] === CALM_REPLICAS;
-  return await settled(demo, home, RUSH, RUSH_APP, atHome, CALM_REPLICAS);
+}
+
+/** Whether the scheduler counts on the node again. */
+async function takesPods(demo: EmbeddedDemo, name: string): Promise<boolean> {
+  const { spec } = await (await demo.client(CLOUD)).get(Node, { name });
+  return !(spec?.taints ?? []).some(({ key }) => key.startsWith("node.kubernetes.io/"));
 }
 
 async function hasNoGuests(demo: EmbeddedDemo, name: string): Promise<boolean> {
