@@ -9,6 +9,7 @@ import { gunzipSync } from "node:zlib";
 import { Deployment, type KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
 import { Continuum } from "@fjord/testbed/agents";
 import { kubectlProgram, kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
+import { prometheusSkip, TestPrometheus } from "./test-prometheus.ts";
 
 const cli = fileURLToPath(new URL("cli.ts", import.meta.url));
 const HOME = "site-1";
@@ -155,6 +156,31 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     );
     const none = await fjord("kubectl", "site-9", "--", "get", "pods");
     assert.match(none.err, /no site, nor a context of the kubeconfig, called site-9 here \(did you mean site-\d\?\)/);
+  });
+
+  it("is scraped by a real Prometheus, which takes the rules", { skip: prometheusSkip() }, async () => {
+    await using prometheus = await TestPrometheus.start([HOME, AWAY].map((name) => continuum.agent(name).metricsUrl));
+    interface Vector {
+      readonly result: readonly { readonly metric: Record<string, string>; readonly value: [number, string] }[];
+    }
+    const ready = await prometheus.until<Vector>("query?query=fjord_site_ready", ({ result }) => result.length === 3);
+    assert.deepEqual(ready.result.map(({ metric, value }) => `${metric.role} ${metric.site} ${value[1]}`).toSorted(), [
+      "Peer site-2 1",
+      "Self site-1 1",
+      "Self site-2 1",
+    ]);
+    interface Rules {
+      readonly groups: readonly { readonly rules: readonly { readonly name: string; readonly health: string }[] }[];
+    }
+    const { groups } = await prometheus.until<Rules>("rules", (found) =>
+      found.groups.every(({ rules }) => rules.every(({ health }) => health !== "unknown")),
+    );
+    const alerts = groups.flatMap(({ rules }) => rules);
+    assert.ok(alerts.length >= 10);
+    assert.deepEqual(
+      alerts.filter(({ health }) => health !== "ok"),
+      [],
+    );
   });
 
   it("completes names of this moment", async () => {
