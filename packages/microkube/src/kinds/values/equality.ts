@@ -21,7 +21,7 @@ function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (Array.isArray(value)) return value.length === 0;
   if (typeof value !== "object") return false;
-  for (const _ in value) return false;
+  for (const name in value) if ((value as Record<string, unknown>)[name] !== undefined) return false;
   return true;
 }
 
