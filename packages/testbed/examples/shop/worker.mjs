@@ -7,12 +7,15 @@ process.on("SIGTERM", () => process.exit(0));
 
 for (let round = 1; ; round += 1) {
   const offers = ["bread", "cheese", "fish"].map((name, index) => ({ name, price: 10 + ((round * (index + 3)) % 7) }));
+  let rest = 2_000;
   try {
     const url = `http://${API_SERVICE_HOST}:${API_SERVICE_PORT}/offers`;
     await fetch(url, { method: "PUT", body: JSON.stringify(offers), signal: AbortSignal.timeout(2_000) });
     console.log(`round ${round}: the prices are out`);
   } catch (error) {
     console.log(`round ${round}: ${error.cause?.message ?? error.message}`);
+    // It may be starting as well.
+    rest = 300;
   }
-  await pause(2_000);
+  await pause(rest);
 }
