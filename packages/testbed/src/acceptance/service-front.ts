@@ -4,13 +4,13 @@ import type { Endpoint } from "../network/relay.ts";
 
 /** One address for several servers, as a Service gives it: each connection goes to the next of them, be it there or not. */
 export class ServiceFront implements AsyncDisposable {
-  readonly #endpoints: readonly Endpoint[];
+  readonly #endpoints: Endpoint[];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #next = 0;
 
   constructor(endpoints: readonly Endpoint[]) {
-    this.#endpoints = endpoints;
+    this.#endpoints = [...endpoints];
     this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#carry(socket));
   }
 
@@ -18,6 +18,11 @@ export class ServiceFront implements AsyncDisposable {
     this.#server.listen({ host, port: 0 });
     await once(this.#server, "listening");
     return { host, port: (this.#server.address() as AddressInfo).port };
+  }
+
+  /** No new connection goes there. */
+  remove(endpoint: Endpoint): void {
+    this.#endpoints.splice(this.#endpoints.indexOf(endpoint), 1);
   }
 
   #carry(socket: Socket): void {
