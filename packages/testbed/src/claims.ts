@@ -1,7 +1,10 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makePrivateDirectory, userDirectory } from "./private-directory.ts";
 import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
-import { Registry } from "./registry.ts";
+
+/** The files of this process' claims: they go with it. */
+const own = new Set<string>();
 
 /**
  * Numbers that programs of this user have chosen and may not use yet: what nobody listens on, and to what there is no way
@@ -10,24 +13,34 @@ import { Registry } from "./registry.ts";
 export class Claims {
   readonly #directory: string;
 
-  constructor(directory: string = join(new Registry().directory, "claims")) {
+  constructor(directory: string = userDirectory("fjord-claims")) {
     this.#directory = directory;
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makePrivateDirectory(directory);
+    // Those of a program that was killed stay. What has a dot in its name is about to become one.
+    for (const name of readdirSync(directory).filter((each) => !each.includes("."))) {
+      this.#removeDead(join(directory, name), join(directory, `.${process.pid}`));
+    }
   }
 
-  /** Takes the name for this process; false where a process that lives, this one included, has taken it before. */
+  /** Takes the name, which has no dots, for this process; false where a process that lives, this one included, has taken it before. */
   take(name: string): boolean {
     const file = join(this.#directory, name);
-    const own = `${file}.${process.pid}`;
-    writeFileSync(own, JSON.stringify(identify(process.pid)), { mode: 0o600 });
+    const draft = join(this.#directory, `${name}.${process.pid}`);
+    writeFileSync(draft, JSON.stringify(identify(process.pid)), { mode: 0o600 });
     try {
       for (;;) {
-        if (created(file, own)) return true;
-        if (!this.#removeDead(file, `${own}.dead`)) return false;
+        if (created(file, draft)) return this.#note(file);
+        if (!this.#removeDead(file, `${draft}.dead`)) return false;
       }
     } finally {
-      rmSync(own, { force: true });
+      rmSync(draft, { force: true });
     }
+  }
+
+  #note(file: string): true {
+    if (own.size === 0) process.on("exit", removeOwn);
+    own.add(file);
+    return true;
   }
 
   /** Removes a claim whose process has ended; false where it lives. */
@@ -43,9 +56,13 @@ export class Claims {
     // And may have claimed it, too: then it is given back.
     const taken = isHeld(aside);
     if (taken) created(file, aside);
-    rmSync(aside);
+    rmSync(aside, { force: true });
     return !taken;
   }
+}
+
+function removeOwn(): void {
+  for (const file of own) rmSync(file, { force: true });
 }
 
 function created(file: string, from: string): boolean {

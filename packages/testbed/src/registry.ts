@@ -1,7 +1,7 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { RegistryError } from "./errors.ts";
+import { makePrivateDirectory, userDirectory } from "./private-directory.ts";
 import { isAlive, type ProcessIdentity } from "./process-identity.ts";
 
 /** What is known of a bed outside its run directory. */
@@ -18,19 +18,9 @@ export interface Registration {
 export class Registry {
   readonly directory: string;
 
-  constructor(directory: string = join(tmpdir(), `fjord-testbed-${userInfo().uid}`)) {
+  constructor(directory: string = userDirectory("fjord-testbed")) {
     this.directory = directory;
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const stat = lstatSync(directory);
-    // Others can write to the parent. What stands in here is later removed, perhaps by root: it must be nobody else's.
-    const reason = !stat.isDirectory()
-      ? "it is not a directory"
-      : stat.uid !== userInfo().uid
-        ? "it belongs to another user"
-        : (stat.mode & 0o077) !== 0
-          ? "it is open to other users"
-          : undefined;
-    if (reason !== undefined) throw new RegistryError({ directory, reason });
+    makePrivateDirectory(directory);
   }
 
   /** A place of the bed's own with a short path. */

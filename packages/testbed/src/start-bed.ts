@@ -208,7 +208,7 @@ function nodeSubnets(sites: number, hostAddresses: readonly string[], random: Ra
 async function firstRange(sites: number): Promise<number> {
   const claims = new Claims();
   const routes = await readFile("/proc/net/route", "utf8");
-  return freeRanges(sites, routes, 1, (podCidr) => claims.take(`pods-${podCidr.replace("/", "-")}`));
+  return freeRanges(sites, routes, 1, (podCidr) => claims.take(`pods-${podCidr.replaceAll(/\W/g, "-")}`));
 }
 
 async function claimDirectory(directory: string): Promise<void> {
