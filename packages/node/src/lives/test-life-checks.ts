@@ -19,8 +19,6 @@ interface Expected {
   readonly starts: number;
   /** @default one less than starts */
   readonly restarts?: number;
-  /** The start before the last was cut short with its log. */
-  readonly wasCut?: boolean;
 }
 
 /** Looks at pods from the outside: through the API, at what they wrote, and at the machine. */
@@ -162,8 +160,7 @@ export class LifeChecks {
     const told = JSON.stringify(status);
     await this.#logIsWhole(pod, container, starts.at(-1) ?? "", { previous: false, told });
     const previous = starts.at(-2);
-    if (previous !== undefined && !expected.wasCut)
-      await this.#logIsWhole(pod, container, previous, { previous: true, told });
+    if (previous !== undefined) await this.#logIsWhole(pod, container, previous, { previous: true, told });
   }
 
   /**
@@ -176,9 +173,7 @@ export class LifeChecks {
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
     const restarts = status?.restartCount ?? -1;
     const isPlain = starts === least && restarts === least - 1;
-    // The client's death ends a start that is under way, and containerd drops what that has written.
-    const wasCut = losses.clientDied && status?.lastState?.terminated?.reason === "StartError";
-    if (isPlain && !losses.runtimeDied) return await this.lived(pod, container, { starts, wasCut });
+    if (isPlain && !losses.runtimeDied) return await this.lived(pod, container, { starts });
     const text = `${pod.metadata.name}/${container} began ${starts} times: ${JSON.stringify(status)}`;
     assert.deepEqual(this.witness(pod).overlaps(container), [], `${text}, and ran twice at once`);
     const before = status?.lastState?.terminated;

@@ -20,8 +20,7 @@ export interface LivesOptions {
 export function livesSettings(rounds: number): { seed: number; rounds: number } {
   const { FJORD_LIVES_SEED, FJORD_LIVES_ROUNDS } = process.env;
   return {
-    // The few rounds of every day are the same ones; who asks for more gets others each time.
-    seed: Number(FJORD_LIVES_SEED ?? (FJORD_LIVES_ROUNDS === undefined ? 42 : Math.floor(Math.random() * 1e6))),
+    seed: Number(FJORD_LIVES_SEED ?? Math.floor(Math.random() * 1e6)),
     rounds: Number(FJORD_LIVES_ROUNDS ?? rounds),
   };
 }
