@@ -18,7 +18,8 @@ const skip = (program: string) => (has(program) ? false : `there is no ${program
 function inTerminal(command: string, env: Record<string, string> = {}): Promise<string> {
   return new Promise((resolve) => {
     const clean = { ...process.env, TERM: "xterm-256color", ...env };
-    for (const name of ["NO_COLOR", "FORCE_COLOR", "NODE_DISABLE_COLORS"])
+    // With CI Node colours only for services that it knows.
+    for (const name of ["NO_COLOR", "FORCE_COLOR", "NODE_DISABLE_COLORS", "CI"])
       if (env[name] === undefined) delete clean[name as never];
     execFile("script", ["-qec", command, "/dev/null"], { env: clean }, (_, out) => resolve(out));
   });

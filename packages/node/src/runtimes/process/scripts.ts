@@ -27,7 +27,8 @@ export interface KeeperScript {
 
 /**
  * The shell that stands by a container for its whole life, whatever becomes of the node: takes the claim (whoever comes
- * second gives up), joins the output to raw files through pipes with a name, and notes how the program ended.
+ * second gives up), joins the output to raw files through pipes with a name, and notes how the program ended. The raw
+ * files are there before the program: who attaches reads them, and the carriers may be slow to start.
  */
 export function keeperScript(options: KeeperScript): string {
   const { tools } = options;
@@ -46,7 +47,8 @@ set -C
 echo "$pid $start $boot" 2>/dev/null >claim || exit 0
 set +C
 umask 022
-${options.keeperGroups.map((file) => `echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : "{ echo -998 >/proc/self/oom_score_adj; } 2>/dev/null\n"}${quote(tools.mkfifo)} -m 622 stdout stderr
+${options.keeperGroups.map((file) => `echo 0 2>/dev/null >${quote(file)}\n`).join("")}${options.oomScoreAdjust === undefined ? "" : "{ echo -998 >/proc/self/oom_score_adj; } 2>/dev/null\n"}: >>stdout.raw >>stderr.raw
+${quote(tools.mkfifo)} -m 622 stdout stderr
 ${options.stdin ? `${quote(tools.mkfifo)} -m 600 stdin\nexec 5<>stdin 6<stdin\n${quote(tools.sleep)} 2147483647 6<&- &\necho $! >stdin.holder\nexec 5>&-\n` : ""}exec 3<>stdout 4<>stderr 7<stdout 8<stderr
 ${quote(tools.cat)} <&7 >>stdout.raw 3>&- 4>&- 6<&- 7<&- 8<&- &
 carrier=$!
