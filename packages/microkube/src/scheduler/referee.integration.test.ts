@@ -25,6 +25,19 @@ const spread = (maxSkew: number, topologyKey: string) => ({
   topologySpreadConstraints: [{ maxSkew, topologyKey, whenUnsatisfiable: "DoNotSchedule" as const, ...app("s") }],
 });
 
+const versioned = (name: string, version: string, more: Parameters<typeof testPod>[1] = {}) =>
+  testPod(name, { labels: { app: "v", version }, ...more });
+const ofVersion = { ...app("v"), matchLabelKeys: ["version"] };
+const notOther = {
+  affinity: {
+    podAntiAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        { topologyKey: "kubernetes.io/hostname", ...app("v"), mismatchLabelKeys: ["version"] },
+      ],
+    },
+  },
+};
+
 const scenarios: Record<string, Scenario> = {
   "the only node that is large enough": {
     nodes: [testNode("a"), testNode("b", { allocatable: { cpu: "4" } })],
@@ -197,6 +210,32 @@ const scenarios: Record<string, Scenario> = {
     nodes: [testNode("a", zone("1")), testNode("b", { ...zone("2"), ...taint("k", "NoSchedule") }), testNode("c")],
     there: [onNode("a", testPod("x", { labels: { app: "s" } }))],
     pod: testPod("p", { labels: { app: "s" }, ...spread(1, "topology.kubernetes.io/zone") }),
+  },
+  "anti-affinity within one version": {
+    nodes: [testNode("a"), testNode("b")],
+    there: [onNode("a", versioned("x", "1")), onNode("b", versioned("y", "2"))],
+    pod: versioned("p", "2", {
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "kubernetes.io/hostname", ...ofVersion }],
+        },
+      },
+    }),
+  },
+  "anti-affinity to any other version, of a pod that is there": {
+    nodes: [testNode("a"), testNode("b")],
+    there: [onNode("a", versioned("x", "1", notOther)), onNode("b", versioned("y", "2", notOther))],
+    pod: versioned("p", "1"),
+  },
+  "spread of one version": {
+    nodes: [testNode("a", zone("1")), testNode("b", { ...zone("2"), allocatable: { cpu: "1" } })],
+    there: [onNode("a", versioned("x", "1"))],
+    pod: versioned("p", "2", {
+      cpu: "1500m",
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: "topology.kubernetes.io/zone", whenUnsatisfiable: "DoNotSchedule", ...ofVersion },
+      ],
+    }),
   },
   "never preempting": {
     nodes: [testNode("a")],

@@ -10,6 +10,7 @@ import type { Draft } from "../kind.ts";
 import { labelValue, validateLabelName } from "../values/label.ts";
 import { type LabelSelector, validateLabelSelector } from "../values/label-selector.ts";
 import { dnsLabel, dnsSubdomain } from "../values/name.ts";
+import { validateLabelKeys } from "./label-keys.ts";
 
 const requiredOnes = "requiredDuringSchedulingIgnoredDuringExecution";
 const preferredOnes = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -119,29 +120,4 @@ function validatePodTerm(term: Draft<IPodAffinityTerm>, path: string): FieldErro
   errors.push(...validateLabelKeys(matchLabelKeys, mismatchLabelKeys, labelSelector as LabelSelector, path));
   if (topologyKey === "") errors.push(required(`${path}.topologyKey`, "can not be empty"));
   return [...errors, ...validateLabelName(topologyKey, `${path}.topologyKey`)];
-}
-
-/** Keys whose values are taken from the pod's own labels. */
-export function validateLabelKeys(
-  matching: readonly string[] | undefined,
-  mismatching: readonly string[] | undefined,
-  selector: LabelSelector | undefined,
-  path: string,
-): FieldError[] {
-  const errors: FieldError[] = [];
-  for (const [field, keys] of [
-    ["matchLabelKeys", matching],
-    ["mismatchLabelKeys", mismatching],
-  ] as const) {
-    if (keys === undefined || keys.length === 0) continue;
-    if (selector === undefined) {
-      errors.push(forbiddenField(`${path}.${field}`, "must not be specified when labelSelector is not set"));
-    } else errors.push(...keys.flatMap((key, i) => validateLabelName(key, `${path}.${field}[${i}]`)));
-  }
-  for (const [i, key] of (matching ?? []).entries()) {
-    if (!mismatching?.includes(key)) continue;
-    const text = "exists in both matchLabelKeys and mismatchLabelKeys";
-    errors.push(invalidField(`${path}.matchLabelKeys[${i}]`, key, text));
-  }
-  return errors;
 }

@@ -10,6 +10,7 @@ import { sameMeaning } from "../values/equality.ts";
 import { bindPod } from "./binding.ts";
 import { validateImageText } from "./containers.ts";
 import { evictPod } from "./eviction.ts";
+import { mergeLabelKeys } from "./label-keys.ts";
 import { validatePodAnnotations } from "./pod-annotations.ts";
 import { podColumns, podRowConditions } from "./pod-columns.ts";
 import { setCondition } from "./pod-condition.ts";
@@ -33,6 +34,7 @@ export const pod = defineResource<IPod>({
   prepareCreate(object, { cluster }) {
     alignServiceAccount(object.spec ?? {});
     object.status = { phase: "Pending", qosClass: qosClass(object as never) };
+    mergeLabelKeys(object);
     if ((object.spec?.schedulingGates ?? []).length === 0) return;
     const message = "Scheduling is blocked due to non-empty scheduling gates";
     const gated = { type: "PodScheduled", status: "False", reason: "SchedulingGated", message };

@@ -4,7 +4,7 @@ import { duplicate, invalidField, notSupported, required } from "../../field-err
 import type { Draft } from "../kind.ts";
 import { type LabelSelector, validateLabelSelector } from "../values/label-selector.ts";
 import { positive } from "../values/number.ts";
-import { validateLabelKeys } from "./affinity.ts";
+import { validateLabelKeys } from "./label-keys.ts";
 
 type Constraint = Draft<ITopologySpreadConstraint>;
 const actions = ["DoNotSchedule", "ScheduleAnyway"];

@@ -8,6 +8,23 @@ const pod = (spec: Record<string, unknown>, metadata: Record<string, unknown> = 
 const withContainer = (rest: Record<string, unknown>, spec: Record<string, unknown> = {}) =>
   pod({ ...spec, containers: [{ ...container, ...rest }] });
 
+/** All that may name the pod's own labels by key. */
+const ownLabels = (labelSelector: object) => {
+  const term = { topologyKey: "zone", labelSelector, matchLabelKeys: ["version", "app"], mismatchLabelKeys: ["team"] };
+  const affinity = {
+    requiredDuringSchedulingIgnoredDuringExecution: [term],
+    preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term }],
+  };
+  const constraint = { topologyKey: "zone", maxSkew: 1, labelSelector, matchLabelKeys: ["version", "app"] };
+  return {
+    affinity: { podAffinity: affinity, podAntiAffinity: affinity },
+    topologySpreadConstraints: [
+      { ...constraint, whenUnsatisfiable: "DoNotSchedule" },
+      { ...constraint, whenUnsatisfiable: "ScheduleAnyway" },
+    ],
+  };
+};
+
 export const podCases: KindCase[] = [
   ...casesOf("", "Pod", {
     plain: [
@@ -297,6 +314,27 @@ export const podCases: KindCase[] = [
           ],
           preferredDuringSchedulingIgnoredDuringExecution: [
             { weight: 101, podAffinityTerm: { topologyKey: "x", mismatchLabelKeys: ["a"] } },
+          ],
+        },
+      },
+    }),
+    "labels of its own, by key": pod(ownLabels({}), { labels: { app: "a", version: "1", team: "t" } }),
+    "labels by key that it does not have": pod(ownLabels({})),
+    "labels by key that its selectors have too": pod(
+      ownLabels({
+        matchLabels: { version: "2" },
+        matchExpressions: [
+          { key: "app", operator: "Exists" },
+          { key: "app", operator: "In", values: ["b"] },
+        ],
+      }),
+      { labels: { app: "a", version: "1", team: "t" } },
+    ),
+    "one key to be like and unlike": pod({
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: "x", labelSelector: {}, matchLabelKeys: ["z", "app"], mismatchLabelKeys: ["app"] },
           ],
         },
       },
