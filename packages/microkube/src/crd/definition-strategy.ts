@@ -4,6 +4,7 @@ import { dnsLabel, dnsSubdomain } from "../kinds/values/name.ts";
 import { ruleProblems } from "./cel-rules.ts";
 import type { Definition, DefinitionNames, DefinitionVersion } from "./definition.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { selectableFieldErrors } from "./selectable-fields.ts";
 import { structuralProblems } from "./structural.ts";
 
 /** What code fills in of a definition. */
@@ -36,7 +37,7 @@ export function validateDefinition(object: KubeObject): FieldError[] {
     errors.push(notSupported("spec.scope", spec.scope ?? "", ["Cluster", "Namespaced"]));
   }
   errors.push(...nameErrors(spec.names ?? ({} as DefinitionNames), "spec.names"));
-  errors.push(...versionErrors(spec.versions ?? []));
+  errors.push(...versionErrors(spec.versions ?? []), ...selectableFieldErrors(spec.versions ?? []));
   if (spec.preserveUnknownFields === true) {
     const detail =
       "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";

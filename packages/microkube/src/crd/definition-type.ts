@@ -20,9 +20,9 @@ export function definitionType(type: ResourceType): ResourceType {
         const stored = definition.spec?.versions?.find(({ storage }) => storage)?.name;
         definition.status = {
           acceptedNames: { kind: "", plural: "" },
-          conditions: [],
+          conditions: null,
           storedVersions: stored === undefined ? [] : [stored],
-        } as NonNullable<Definition["status"]>;
+        };
       },
       validate: (object) => [...validateObjectMeta(object, named), ...validateDefinition(object)],
       validateUpdate: (object, old) => [

@@ -13,7 +13,8 @@ export interface Definition extends KubeObject {
   };
   status?: {
     acceptedNames?: DefinitionNames;
-    conditions?: DefinitionCondition[];
+    /** Null at first, as in Kubernetes. */
+    conditions?: DefinitionCondition[] | null;
     storedVersions?: string[];
     observedGeneration?: number;
   };
