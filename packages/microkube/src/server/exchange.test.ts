@@ -27,6 +27,25 @@ test("a body that does not come to its end in time is answered, and not waited f
   assert.equal(JSON.parse(text).reason, "Timeout");
 });
 
+test("who is still sending a body that nobody wants hears why", async (t) => {
+  const server = createServer((incoming, response) => {
+    const exchange = new Exchange(incoming, response);
+    void exchange.sendError(new StatusError(404, "NotFound", "nothing is there"));
+  });
+  t.after(() => server.close());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  // More than what lies in buffers on the way.
+  const sent = request({ port, host: "127.0.0.1", method: "POST" });
+  for (let n = 0; n < 20; n++) sent.write(Buffer.alloc(1024 * 1024));
+  sent.end();
+  const [[response]] = await Promise.all([once(sent, "response"), once(sent, "finish")]);
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
+  assert.deepEqual([response.statusCode, JSON.parse(text).reason], [404, "NotFound"]);
+});
+
 test("warnings never make the head of an answer too large for clients", async (t) => {
   const server = createServer((incoming, response) => {
     const exchange = new Exchange(incoming, response);

@@ -10,6 +10,13 @@ import { type AnswerForm, PLAIN } from "./media-type.ts";
 const LARGEST_BODY = 3 * 1024 * 1024;
 /** As long as a client may take to send it. */
 const LONGEST_BODY_MS = 60_000;
+/**
+ * What is read of a body that nobody wants before the answer, since who is cut off while sending hears none: so much, for
+ * so long, and with no longer pause than this.
+ */
+const MOST_DISCARDED = 64 * 1024 * 1024;
+const LONGEST_DISCARD_MS = 5_000;
+const LONGEST_PAUSE_MS = 1_000;
 
 export interface Upgrade {
   readonly socket: Duplex;
@@ -137,9 +144,17 @@ export class Exchange {
     if (retryAfterSeconds !== undefined && !this.response.headersSent) {
       this.response.setHeader("Retry-After", String(retryAfterSeconds));
     }
+    await this.#discardBody();
     // What was not read of the body would be taken for the next request.
     if (!this.request.complete && !this.response.headersSent) this.response.setHeader("Connection", "close");
     await this.sendObject(error.code, error.status);
+  }
+
+  async #discardBody(): Promise<void> {
+    const { request } = this;
+    const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
+    if (request.complete || this.upgrade !== undefined || (length === "0" && encoding === undefined)) return;
+    if (request instanceof Readable && !request.destroyed && !request.readableEnded) await discardRest(request);
   }
 
   #isForReading(): boolean {
@@ -176,6 +191,29 @@ function readAll(stream: Readable, take: (chunk: Buffer) => void, longestMs: num
     });
     stream.on("error", cutOff);
     stream.on("close", cutOff);
+  });
+}
+
+/** Until it ends, or enough is enough. */
+function discardRest(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    let left = MOST_DISCARDED;
+    const end = performance.now() + LONGEST_DISCARD_MS;
+    const drop = ({ length }: Buffer) => {
+      left -= length;
+      if (left < 0 || performance.now() > end) stop();
+      else timer.refresh();
+    };
+    const ends = ["end", "error", "close"];
+    const stop = () => {
+      clearTimeout(timer);
+      stream.off("data", drop).pause();
+      for (const event of ends) stream.off(event, stop);
+      resolve();
+    };
+    const timer = setTimeout(stop, LONGEST_PAUSE_MS).unref();
+    for (const event of ends) stream.on(event, stop);
+    stream.on("data", drop).resume();
   });
 }
 

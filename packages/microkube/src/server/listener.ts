@@ -18,11 +18,14 @@ export interface ListenerOptions {
 
 /** The longest that a client may take to say what it wants. */
 const HEADERS_TIMEOUT_MS = 30_000;
+/** As long as a client that is still sending what nobody will read has to read the answer. */
+const LINGER_MS = 500;
 
 /** The server's port. TLS alone asks for a certificate; whether it holds is for authentication to say. */
 export class Listener {
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
+  readonly #refused = new WeakSet<Duplex>();
   readonly #host: string;
   readonly #port: number;
 
@@ -49,7 +52,7 @@ export class Listener {
     this.#server.on("upgrade", api.upgrade);
     this.#server.on("connection", (socket) => this.#track(socket));
     this.#server.on("secureConnection", (socket: Duplex) => this.#track(socket));
-    this.#server.on("clientError", refuse);
+    this.#server.on("clientError", (error, socket) => this.#refuse(error, socket));
     this.#server.on("checkExpectation", (_, response: ServerResponse) => {
       const { code, status } = new StatusError(417, "BadRequest", "the request expects what nobody does");
       response.writeHead(code, { "Content-Type": "application/json", Connection: "close" });
@@ -89,14 +92,24 @@ export class Listener {
     socket.on("close", () => this.#open.delete(socket));
     socket.on("error", () => socket.destroy());
   }
+
+  /** What is no HTTP gets an answer that is: a Status, and the end of the connection. */
+  #refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+    // Of what comes after it, which is no HTTP either, nobody need hear.
+    if (this.#refused.has(socket)) return;
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    this.#refused.add(socket);
+    socket.end(refusal(error));
+    // Closed with bytes that nobody has read, a connection is reset, and the answer lost.
+    const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.once("close", () => clearTimeout(cut));
+  }
 }
 
-/** What is no HTTP gets an answer that is: a Status, and the end of the connection. */
-function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
+function refusal(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): string {
   const status =
     error.code === "HPE_HEADER_OVERFLOW"
       ? new StatusError(431, "BadRequest", "the request's headers are too large")
@@ -106,5 +119,5 @@ function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: D
   const body = `${JSON.stringify(status.status)}\n`;
   const head = `HTTP/1.1 ${status.code} Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
   const isHead = error.rawPacket?.subarray(0, 5).toString() === "HEAD ";
-  socket.end(isHead ? head : head + body, () => socket.destroy());
+  return isHead ? head : head + body;
 }

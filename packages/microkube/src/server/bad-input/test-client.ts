@@ -72,11 +72,8 @@ export class HostileClient implements AsyncDisposable {
           request.destroy();
         } else response.on("error", reject);
       });
-      request.on("error", (error: NodeJS.ErrnoException) => {
-        // The server has answered and ended a body that it will not read.
-        if (error.code === "EPIPE" || error.code === "ECONNRESET")
-          resolve({ code: 0, text: error.code, milliseconds: 0 });
-        else reject(new Error(`${error.message} after ${Math.round(performance.now() - began)} ms`));
+      request.on("error", (error) => {
+        reject(new Error(`${error.message} after ${Math.round(performance.now() - began)} ms`));
       });
       request.end(body);
     });
