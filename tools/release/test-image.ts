@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { ImageRequest } from "@fjord/testbed";
+import { fileEntry, type ImageRequest, linkedProgram } from "@fjord/testbed";
 
 type Files = NonNullable<ImageRequest["files"]>;
 
@@ -19,8 +18,8 @@ export function releaseImage(name: string, root: string, pack: string): ImageReq
   const packed = globSync("**/*", { cwd: pack }).filter((path) => statSync(join(pack, path)).isFile());
   const links = programs.map((program) => ({ path: `usr/local/bin/${program}`, link: `${folder}/${program}.mjs` }));
   const files: Files = [
-    ...nodeFiles(),
-    ...packed.map((path) => fileAt(`${folder}/${path}`, join(pack, path))),
+    ...linkedProgram(process.execPath, "/usr/local/bin/node"),
+    ...packed.map((path) => fileEntry(join(pack, path), `${folder}/${path}`)),
     ...links,
   ];
   return { name, files, user, cmd };
@@ -38,15 +37,4 @@ function recipeOf(dockerfile: string): Recipe {
     user: find(/^USER (\S+)$/m),
     cmd: JSON.parse(find(/^CMD (.*)$/m)) as string[],
   };
-}
-
-/** Node, and the libraries that it is linked with. */
-function nodeFiles(): Files {
-  const linked = execFileSync("ldd", [process.execPath]).toString();
-  const libraries = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => path);
-  return [fileAt("/usr/local/bin/node", process.execPath), ...libraries.map((path) => fileAt(path, path))];
-}
-
-function fileAt(path: string, source: string): Files[number] {
-  return { path: path.slice(1), content: readFileSync(source), mode: statSync(source).mode & 0o777 };
 }

@@ -117,6 +117,28 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.ok((await nodesOf("web")).every((node) => node?.startsWith("site-1-")));
   });
 
+  it("does not move what asks for another place, says what it asks for, and changes nothing", async () => {
+    const { metadata, spec } = deployment("picky", 1) as Deployment;
+    const nodeSelector = { disk: "ssd" };
+    const template = { ...spec?.template, spec: { ...spec?.template.spec, nodeSelector } };
+    await home.create(Deployment, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata,
+      spec: { ...spec, template },
+    } as never);
+    const key = { name: "picky", namespace: NAMESPACE };
+    const refused = await fjord("move", "picky", AWAY, "-n", NAMESPACE);
+    assert.deepEqual([refused.code, refused.out], [1, ""]);
+    assert.match(
+      refused.err,
+      /picky cannot be moved to site-2: its nodeSelector asks for disk=ssd, and node site-2 has no label disk\n.*fjord explain/,
+    );
+    const after = await home.get(Deployment, key);
+    assert.deepEqual([after.metadata.generation, after.spec?.template.spec?.affinity], [1, undefined]);
+    await home.delete(Deployment, key);
+  });
+
   it("explains a pod that waits, in the scheduler's words and in its own", async () => {
     await home.create(Pod, pod("hungry", { cpu: "4000" }) as Pod);
     for (;;) {

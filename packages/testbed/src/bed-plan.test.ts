@@ -32,6 +32,15 @@ test("sites share no range, port or directory by default", () => {
   );
 });
 
+test("sites have the names that they are given", () => {
+  const names = ["harbor", "green-smoke"];
+  const layouts = planSites(plan({ sites: 2, names }));
+  assert.deepEqual(
+    layouts.map(({ name, directory }) => [name, directory]),
+    names.map((name) => [name, `/bed/${name}`]),
+  );
+});
+
 test("with overlap the ranges are equal and the ports are not", () => {
   const [first, second] = planSites(plan({ sites: 2, overlap: true }));
   assert.equal(first?.podCidr, second?.podCidr);

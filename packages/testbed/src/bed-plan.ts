@@ -13,6 +13,8 @@ export interface BedPlan {
   readonly id: string;
   readonly directory: string;
   readonly sites: number;
+  /** What they are called. @default `site-1`, `site-2`, ... */
+  readonly names?: readonly string[];
   readonly overlap: boolean;
   /** Taken by the sites in turn. */
   readonly kubernetes: readonly Substrate[];
@@ -34,7 +36,7 @@ export function planSites(plan: BedPlan): SiteLayout[] {
 }
 
 function planSite(plan: BedPlan, index: number, networks: readonly NodeNetwork[]): SiteLayout {
-  const name = `site-${index}`;
+  const name = plan.names?.[index - 1] ?? `site-${index}`;
   const ranges = siteRanges(index, plan.overlap, plan.firstRange);
   const network = networks[index - 1];
   const [apiserver = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0] = plan.ports.slice(

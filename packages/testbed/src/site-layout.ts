@@ -3,7 +3,7 @@ import type { Substrate } from "./binaries/versions.ts";
 
 /** One site as planned: names, addresses, ports and places, all of them decided before anything starts. */
 export interface SiteLayout {
-  /** `site-1`, `site-2`, ... */
+  /** `site-1`, `site-2`, ... unless the bed has names for them. */
   readonly name: string;
   /** Counted from 1. */
   readonly index: number;

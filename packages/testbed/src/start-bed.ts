@@ -25,8 +25,8 @@ import { StateFile } from "./state.ts";
 import { waitFor } from "./wait.ts";
 
 export interface BedOptions {
-  /** How many. @default 1 */
-  sites?: number;
+  /** How many, or what they are called. @default 1 */
+  sites?: number | readonly string[];
   /** Every site has the same pod and service ranges. @default false */
   overlap?: boolean;
   /** One for all sites, or several that the sites take in turn. @default the newest Kubernetes */
@@ -179,7 +179,8 @@ async function startNetwork(
 }
 
 async function layOut(id: string, directory: string, options: BedOptions, random: Random): Promise<SiteLayout[]> {
-  const sites = options.sites ?? 1;
+  const names = typeof options.sites === "object" ? options.sites : undefined;
+  const sites = names?.length ?? (options.sites as number | undefined) ?? 1;
   if (!Number.isInteger(sites) || sites < 1 || sites > maxSites) throw new SiteCountError({ sites, maxSites });
   const count = options.nodes?.count ?? 0;
   if (count > maxNodes) throw new TooManyNodesError({ site: "each site", count, max: maxNodes });
@@ -190,6 +191,7 @@ async function layOut(id: string, directory: string, options: BedOptions, random
     id,
     directory,
     sites,
+    ...(names && { names }),
     overlap: options.overlap ?? false,
     kubernetes: [options.kubernetes ?? DEFAULT_MINOR].flat(),
     components: options.components ?? "all",

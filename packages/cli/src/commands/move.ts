@@ -1,6 +1,6 @@
 import { OFFLOADING_NAME, Offloading, type Site } from "@fjord/api";
 import type { Kind } from "@fjord/base";
-import { Deployment, isNotFound, type KubeClient, type Pod, type StatefulSet } from "@fjord/kube";
+import { Deployment, isForbidden, isNotFound, type KubeClient, Node, Pod, type StatefulSet } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
@@ -17,6 +17,8 @@ import {
   siteNameOfNode,
   siteOfNode,
 } from "../place/known-places.ts";
+import { obstaclesAt } from "../place/obstacles.ts";
+import { namespacesOf } from "../place/pod-term-obstacles.ts";
 import { affinityFor, type Place } from "../place/site-affinity.ts";
 import { getOrSuggest, podsOf } from "../place/workload-pods.ts";
 import { workloadReference } from "../place/workload-reference.ts";
@@ -60,6 +62,7 @@ async function move(target: string, to: string, flags: MoveFlags, context: Comma
   const places = await knownPlaces(client, signal);
   const place = placeCalled(to, places, what);
   if (typeof place === "object") await checkWay(client, namespace, place.site, places, { what, to, signal });
+  if (place !== "anywhere") await checkWishes(client, namespace, place, workload, { what, to, signal });
   await client.patch(kind, key, "merge", patchOf(place, workload), { signal });
   if (flags.wait) {
     const late = `${what} was not at ${to}`;
@@ -117,6 +120,29 @@ async function checkWay(
   const known = offloading.status?.sites ?? [];
   if (known.length > 0 && !known.some(({ site }) => site === id))
     refuse(`namespace ${namespace} does not extend to it: its selector of sites leaves it out`);
+}
+
+/** What its owner has asked for otherwise stays as it is, so it must not be against the move. */
+async function checkWishes(
+  client: KubeClient,
+  namespace: string,
+  place: Exclude<Place, "anywhere">,
+  { spec }: Rolling,
+  { what, to, signal }: { what: string; to: string; signal: AbortSignal },
+): Promise<void> {
+  if (spec === undefined) return;
+  try {
+    const { items: nodes } = await client.list(Node, { signal, omitManagedFields: true });
+    const namespaces = namespacesOf(spec.template, namespace);
+    const lists = namespaces.map((each) => client.list(Pod, { namespace: each, signal, omitManagedFields: true }));
+    const pods = (await Promise.all(lists)).flatMap(({ items }) => items);
+    const { template, replicas = 1 } = spec;
+    const reasons = obstaclesAt(place, to, { template, namespace, replicas, nodes, pods });
+    if (reasons.length > 0) throw new CannotMove({ what, place: to, reason: reasons.join("; ") });
+  } catch (error) {
+    // Whoever may not look at nodes may move all the same: then the scheduler says what stands in the way.
+    if (!isForbidden(error)) throw error;
+  }
 }
 
 /** As `kubectl rollout status` sees it. */

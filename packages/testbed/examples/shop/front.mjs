@@ -13,7 +13,7 @@ const server = createServer(async (request, response) => {
   try {
     const answer = await fetch(`${api}/offers`, { signal: AbortSignal.timeout(3_000) });
     const { offers, served } = await answer.json();
-    const body = { front: POD_NAME, site: NODE_NAME, api: served, offers };
+    const body = { front: POD_NAME, node: NODE_NAME, api: served, offers };
     response.setHeader("content-type", "application/json");
     response.end(`${JSON.stringify(body)}\n`);
   } catch (error) {

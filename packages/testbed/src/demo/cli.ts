@@ -2,18 +2,14 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { styleText } from "node:util";
-import { aborted, describeError, type ErrorType, FjordError, silentLogger, systemClock } from "@fjord/base";
+import { aborted, describeError, type ErrorType, FjordError, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
-import { which } from "../binaries/find.ts";
 import { removeIfEmpty } from "../leftovers.ts";
-import { Registry } from "../registry.ts";
-import { startDemo } from "./demo.ts";
-import { CLOUD, pageOf } from "./embedded/demo-plan.ts";
-import { EmbeddedDemo } from "./embedded/embedded-demo.ts";
-import { embeddedNextSteps } from "./embedded/next-steps.ts";
-import { playTour } from "./embedded/tour.ts";
-import { TourNotThere } from "./errors.ts";
+import { Demo } from "./demo.ts";
+import { CLOUD, pageOf } from "./demo-plan.ts";
+import { nextSteps } from "./next-steps.ts";
 import { Steps } from "./steps.ts";
+import { playTour } from "./tour.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const interrupt = new AbortController();
@@ -39,7 +35,6 @@ interface DemoFlags {
   readonly once: boolean;
   readonly tour: boolean;
   readonly kubernetes: boolean;
-  readonly simulated: boolean;
   readonly directory: string;
 }
 
@@ -49,8 +44,7 @@ const program = new Command("demo")
   .description("Five sites on this machine with an application over them. Ctrl-C ends it and leaves nothing.")
   .option("--tour", "play and check what there is to see: a site cut off, bursts, and all healed; then end", false)
   .option("--once", "end when everything was shown, instead of waiting for Ctrl-C", false)
-  .option("--kubernetes", "two real Kubernetes clusters instead, with real containers where that is possible", false)
-  .option("--simulated", "with --kubernetes: simulated nodes, even where containers can run", false)
+  .option("--kubernetes", "the same on real Kubernetes clusters with real containers; needs Linux and root", false)
   .option("--directory <path>", "where everything is kept meanwhile", join(root, ".fjord", "demo"))
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride()
@@ -65,24 +59,19 @@ try {
 }
 
 async function run(flags: DemoFlags): Promise<void> {
-  const { directory } = flags;
   const steps = new Steps({ write, isTerminal: process.stdout.isTTY === true, clock: systemClock });
-  if (flags.tour && (flags.kubernetes || flags.simulated)) throw new TourNotThere({ flag: "--kubernetes" });
   try {
-    if (flags.kubernetes || flags.simulated) await runOnKubernetes(flags, steps);
-    else await runEmbedded(flags, steps);
+    await show(flags, steps);
   } finally {
-    removeIfEmpty(dirname(directory));
+    removeIfEmpty(dirname(flags.directory));
   }
 }
 
-/** On sites that need nothing but Node. */
-async function runEmbedded({ once, tour, directory }: DemoFlags, steps: Steps): Promise<void> {
+async function show({ once, tour, kubernetes, directory }: DemoFlags, steps: Steps): Promise<void> {
   const { signal } = interrupt;
   const began = systemClock.now();
-  const kubectl = which("kubectl", process.env);
-  const means = { directory, env: process.env, steps, clock: systemClock, signal };
-  await using demo = await EmbeddedDemo.start({ ...means, ...(kubectl !== undefined && { kubectl }) });
+  const substrate = kubernetes ? "kubernetes" : "embedded";
+  await using demo = await Demo.start({ directory, substrate, env: process.env, steps, clock: systemClock, signal });
   const megabytes = (demo.memory / 1e6).toFixed(0);
   steps.say(`Ready after ${secondsSince(began)} s; the five sites take ${megabytes} MB together`);
   if (tour) {
@@ -90,20 +79,9 @@ async function runEmbedded({ once, tour, directory }: DemoFlags, steps: Steps): 
     return steps.say(`\nAll scenes were as they should be: done after ${secondsSince(began)} s`);
   }
   const page = pageOf(demo.site(CLOUD).plan);
-  const where = { file: demo.shell.file, url: demo.url, page, kubectl: kubectl !== undefined };
-  steps.say(`\nWhat to try next. ${embeddedNextSteps(where)}`);
+  const where = { file: demo.shell.file, url: demo.url, page, kubectl: demo.hasKubectl };
+  steps.say(`\nWhat to try next. ${nextSteps(where)}`);
   if (!once) await waitForEnd(steps);
-}
-
-async function runOnKubernetes({ once, simulated, directory }: DemoFlags, steps: Steps): Promise<void> {
-  const { signal } = interrupt;
-  const registry = new Registry();
-  const began = systemClock.now();
-  const shared = { env: process.env, uid: process.getuid?.(), registry, log: silentLogger, clock: systemClock };
-  await using _ = await startDemo({ ...shared, directory, simulated, signal, steps });
-  if (once) return steps.say(`Done after ${secondsSince(began)} s`);
-  steps.say(`Ready after ${secondsSince(began)} s`);
-  await waitForEnd(steps);
 }
 
 async function waitForEnd(steps: Steps): Promise<void> {

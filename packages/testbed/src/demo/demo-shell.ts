@@ -12,8 +12,8 @@ export interface DemoShellOptions {
   readonly directory: string;
   /** How to reach each, by the name of its context; the first is the one in use. */
   readonly contexts: Readonly<Record<string, () => ClusterConfig | Promise<ClusterConfig>>>;
-  /** A real one, where there is one. */
-  readonly kubectl?: string;
+  /** A real one, where there is one; asked when the shell is written. */
+  readonly kubectl: () => string | undefined;
   /** Other programs of the demo's own: a source to run, and its first arguments. */
   readonly commands?: Readonly<Record<string, readonly string[]>>;
   /** Variables for what is run here. @default those of this process */
@@ -46,7 +46,8 @@ export class DemoShell {
   }
 
   async write(): Promise<void> {
-    const { contexts, kubectl, commands = {} } = this.#options;
+    const { contexts, commands = {} } = this.#options;
+    const kubectl = this.#options.kubectl();
     await writeFile(this.kubeconfig, await mergedKubeconfig(contexts), { mode: 0o600 });
     await mkdir(this.#programs, { recursive: true });
     if (kubectl !== undefined) await symlink(kubectl, join(this.#programs, "kubectl"));

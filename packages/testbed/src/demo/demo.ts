@@ -1,114 +1,293 @@
-import { Site as SiteKind } from "@fjord/api";
-import type { Clock } from "@fjord/base";
-import { KubeClient } from "@fjord/kube";
-import { startSiteAgent } from "../agents/index.ts";
-import type { Bed } from "../bed.ts";
-import { isAlive } from "../process-identity.ts";
-import type { Site } from "../site.ts";
-import { type DemoBedOptions, findGround, startDemoBed } from "./demo-bed.ts";
+import { rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Site } from "@fjord/api";
+import { type Clock, describeError, silentLogger } from "@fjord/base";
+import { runFjord } from "@fjord/cli/in-process";
+import { ensurePage } from "@fjord/dashboard";
+import { Deployment, KubeClient, Namespace, Pod, Service } from "@fjord/kube";
+import { identify, isAlive } from "../process-identity.ts";
+import { waitFor } from "../wait.ts";
+import { application, FRONT_PORT, NAMESPACE } from "./application.ts";
+import { ControlServer } from "./control-server.ts";
+import { ASKED, BUSY, CLOUD, EDGES, SHARED } from "./demo-plan.ts";
+import { readRecord, writeRecord } from "./demo-record.ts";
 import { DemoShell } from "./demo-shell.ts";
-import { DemoRunning } from "./errors.ts";
-import { nextSteps } from "./next-steps.ts";
+import { DemoNotReady, DemoRunning } from "./errors.ts";
+import { openSubstrate } from "./open-substrate.ts";
+import { type Spread, spreadOf, total } from "./pod-spread.ts";
+import { CALM_REPLICAS, RUSH, RUSH_APP, rush } from "./rush.ts";
+import { type ShellWords, shellWords, type Words } from "./shell-words.ts";
+import { askShop, type ShopAnswer } from "./shop-answer.ts";
 import type { Steps } from "./steps.ts";
-import { helloDeployment, NAMESPACE } from "./workload.ts";
+import type { DemoSite, Substrate, SubstrateName } from "./substrate.ts";
 
-const CONSUMER = "harbour";
-const PROVIDER = "lively-wave";
-const SHARED = { cpu: "2", memory: "2Gi", pods: "20" };
-const ASKED = { cpu: "1", memory: "1Gi", pods: "10" };
-
-export interface DemoOptions extends Omit<DemoBedOptions, "told"> {
+export interface DemoOptions {
+  readonly directory: string;
+  /** What the sites are made of. */
+  readonly substrate: SubstrateName;
+  readonly env: NodeJS.ProcessEnv;
   readonly steps: Steps;
   readonly clock: Clock;
+  readonly signal: AbortSignal;
 }
 
-/** Two sites that share, with a Deployment over both. The caller stops the bed. */
-export async function startDemo(options: DemoOptions): Promise<Bed> {
-  const { steps, directory, registry } = options;
-  const running = registry.list().find((bed) => bed.directory === directory && bed.owner && isAlive(bed.owner));
-  if (running?.owner !== undefined) throw new DemoRunning({ pid: running.owner.pid, directory });
-  const bedOptions = { ...options, told: (line: string) => steps.say(`  ${line}`) };
-  const ground = await findGround(bedOptions);
-  const kind = ground.reason === undefined ? "real" : "simulated";
-  const title = `two Kubernetes clusters, ${CONSUMER} and ${PROVIDER}, with a ${kind} node each`;
-  const bed = await steps.step(title, () => startDemoBed(ground, bedOptions));
-  try {
-    if (ground.reason !== undefined)
-      steps.say(`  No container runs (${ground.reason}): pods are played, without logs.`);
-    const [consumer, provider] = bed.sites as [Site, Site];
-    const shell = new DemoShell({
+export const REPLICAS = 6;
+const PATIENCE_MS = 120_000;
+/** Made once, and used by every later run: what is built of the page, and what V8 makes of the sources. */
+const kept = fileURLToPath(new URL("../../../../node_modules/.cache/fjord/", import.meta.url));
+const commandSource = fileURLToPath(new URL("demo-command.ts", import.meta.url));
+
+/** Five sites, peered both ways, with an application over them. */
+export class Demo implements AsyncDisposable {
+  readonly shell: DemoShell;
+  readonly #options: DemoOptions;
+  readonly #control: ControlServer;
+  readonly #substrate: Substrate;
+  readonly #clients = new Map<string, KubeClient>();
+
+  private constructor(options: DemoOptions, control: ControlServer, substrate: Substrate) {
+    const { directory, signal } = options;
+    this.#options = options;
+    this.#control = control;
+    this.#substrate = substrate;
+    this.shell = new DemoShell({
       directory,
-      contexts: { [CONSUMER]: () => consumer.config, [PROVIDER]: () => provider.config },
-      kubectl: ground.binaries.path("kubectl"),
-      signal: options.signal,
+      contexts: Object.fromEntries(this.sites.map((site) => [site.name, () => site.config()])),
+      commands: { demo: [commandSource, directory] },
+      env: siteEnvironment(options.env),
+      kubectl: () => substrate.kubectl,
+      signal,
     });
-    await shell.write();
-    await steps.step("an agent in each", () => startAgents(bed, options));
-    await peer(shell, steps);
-    await deploy(shell, steps, kind === "real");
-    const where = { file: shell.file, consumer: CONSUMER, provider: PROVIDER, containers: kind === "real" };
-    steps.say(`\nWhat to try next:\n\n${nextSteps(where)}`);
-    return bed;
-  } catch (error) {
-    if (!options.signal.aborted) steps.say(lastWords(bed));
-    await bed.stop();
-    throw error;
+    control.reach = (name, cut) => this.#reach(name, cut);
+  }
+
+  static async start(options: DemoOptions): Promise<Demo> {
+    const control = await makeRoom(options);
+    const substrate = await openSubstrate(options.substrate, { ...options, berth: control.berth });
+    const demo = new Demo(options, control, substrate);
+    try {
+      await demo.#start();
+      return demo;
+    } catch (error) {
+      if (!options.signal.aborted) demo.#lastWords();
+      await demo[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  get sites(): readonly DemoSite[] {
+    return this.#substrate.sites;
+  }
+
+  /** Whether the shell has a kubectl. */
+  get hasKubectl(): boolean {
+    return this.#substrate.kubectl !== undefined;
+  }
+
+  /** How to look and act in the shell, as the reader would. */
+  get words(): ShellWords {
+    return shellWords(this.hasKubectl);
+  }
+
+  /** Runs a command in the shell, and shows it with what it printed. */
+  async show([program, ...words]: Words): Promise<void> {
+    const printed = program === "fjord" ? await this.fjord(words) : await this.shell.run(program, words);
+    this.#options.steps.shown([program, ...words].join(" "), printed);
+  }
+
+  /** Runs the command `fjord`, without a process of its own each time. */
+  async fjord(words: readonly string[]): Promise<string> {
+    const { clock, signal, env } = this.#options;
+    const means = { clock, signal, random: Math.random, logger: silentLogger, home: homedir() };
+    return await runFjord(words, { ...means, env: { ...env, KUBECONFIG: this.shell.kubeconfig } });
+  }
+
+  site(name: string): DemoSite {
+    return this.sites.find((site) => site.name === name) as DemoSite;
+  }
+
+  /** With the rights of the site's administrator. */
+  async client(name: string): Promise<KubeClient> {
+    const known = this.#clients.get(name);
+    if (known !== undefined) return known;
+    const client = new KubeClient(await this.site(name).config(), { closeGraceMs: 500 });
+    this.#clients.set(name, client);
+    return client;
+  }
+
+  /** Where the front end answers. */
+  get url(): string {
+    return `http://${this.#substrate.nodeAddress}:${FRONT_PORT}/`;
+  }
+
+  /** Resident bytes of all sites together. */
+  get memory(): number {
+    return this.sites.reduce((sum, { memory }) => sum + memory, 0);
+  }
+
+  /** Waits for what is to become true, and says what it was waiting for where it does not. */
+  async until(what: string, isSo: () => Promise<boolean>, seen = () => ""): Promise<void> {
+    const { clock, signal } = this.#options;
+    let trouble = "";
+    const patient = () =>
+      isSo().catch((error: unknown) => {
+        trouble = describeError(error);
+        return false;
+      });
+    const was = await waitFor(patient, { clock, timeout: PATIENCE_MS, interval: 100, signal });
+    if (was === true) return;
+    const last = [seen(), trouble].filter((text) => text !== "").join("; ") || "nothing";
+    throw new DemoNotReady({ what, seconds: PATIENCE_MS / 1000, last });
+  }
+
+  /** Those of an application, as its home sees them. */
+  async pods(home: string, namespace: string, app: string): Promise<readonly Pod[]> {
+    return (await (await this.client(home)).list(Pod, { namespace, labelSelector: `app=${app}` })).items;
+  }
+
+  /** How many of them that are Ready each node has. */
+  async spread(home: string, namespace: string, app: string): Promise<Spread> {
+    return spreadOf(await this.pods(home, namespace, app));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+    await this.#substrate.remove();
+    rmSync(this.#options.directory, { recursive: true, force: true });
+    await this.#control[Symbol.asyncDispose]();
+  }
+
+  async #start(): Promise<void> {
+    const { steps, signal, env } = this.#options;
+    const edges = `${EDGES.slice(0, -1).join(", ")} and ${EDGES.at(-1)} at the edge`;
+    await steps.step(`${this.#substrate.title}: ${CLOUD} in the cloud, ${edges}`, async () => {
+      const page = ensurePage(join(kept, "page")).catch((error: unknown) =>
+        steps.say(`  The page cannot be built (${describeError(error)}): all else goes on without it.`),
+      );
+      await this.#substrate.start({
+        env: siteEnvironment(env),
+        page: join(kept, "page"),
+        control: this.#control.url,
+        signal,
+        told: (line) => steps.say(`  ${line}`),
+      });
+      await page;
+      await this.shell.write();
+    });
+    await this.#peer();
+    await this.#deploy();
+  }
+
+  async #reach(name: string, cut: boolean): Promise<string | undefined> {
+    const site = this.sites.find((each) => each.name === name);
+    if (site === undefined) return `there is no site ${name}: ${this.sites.map((each) => each.name).join(", ")}`;
+    if (name === CLOUD && cut) return `${CLOUD} is where you look from: cut off ${EDGES.join(", ")}`;
+    await (cut ? site.cut() : site.heal());
+    return undefined;
+  }
+
+  /** The sites go, and their logs with them. */
+  #lastWords(): void {
+    for (const site of this.sites) this.#options.steps.say(`  ${site.name}:\n${site.tail().replace(/^/gm, "    ")}`);
+  }
+
+  async #peer(): Promise<void> {
+    const { steps } = this.#options;
+    await steps.step(`${CLOUD} and each edge are nodes of each other`, async () => {
+      await Promise.all(this.sites.map((site) => this.#share(site)));
+      await Promise.all(EDGES.map((edge) => this.#peerWith(edge)));
+      await this.show(["fjord", "sites"]);
+    });
+  }
+
+  async #share({ name, plan }: DemoSite): Promise<void> {
+    const spec = { sharing: { resources: SHARED[plan.tier] } };
+    await (await this.client(name)).patch(Site, { name }, "merge", { spec }, { signal: this.#options.signal });
+  }
+
+  /** The edge pairs by a token of the cloud's; then each takes a slice of the other. */
+  async #peerWith(edge: string): Promise<void> {
+    const way = await this.#substrate.wayToCloud(edge);
+    const token = (await this.fjord(["pair", "token", "--context", CLOUD, ...way])).trim();
+    await this.fjord(["peer", token, "--both-ways", "--context", edge, ...amounts(ASKED.cloud)]);
+    await this.fjord(["peer", edge, "--context", CLOUD, ...amounts(ASKED.edge)]);
+    this.#options.steps.say(`  ${edge} and ${CLOUD} share with each other`);
+  }
+
+  async #deploy(): Promise<void> {
+    const { steps } = this.#options;
+    await steps.step("a shop: its front end at the edges, its API and a worker in the cloud", async () => {
+      await Promise.all([this.#deployShop(), this.#deployRush(CLOUD, "250m"), this.#deployRush(BUSY, "150m")]);
+      let answer: ShopAnswer | undefined;
+      await this.until("the front end to answer with the worker's prices", async () => {
+        answer = await askShop(this.url);
+        return answer.status === 200 && answer.page.offers.length > 0;
+      });
+      steps.shown(`curl ${this.url}`, JSON.stringify(answer?.page));
+    });
+  }
+
+  async #deployShop(): Promise<void> {
+    const { steps, signal } = this.#options;
+    const client = await this.#extend(CLOUD, NAMESPACE, ["--when-unreachable=Evict=1s"]);
+    const { services, deployments } = application(REPLICAS);
+    for (const each of services) await client.create(Service, each, { signal });
+    for (const each of deployments) await client.create(Deployment, each, { signal });
+    this.shell.manifest("shop.yaml", [...services, ...deployments]);
+    for (const [app, wanted] of [
+      ["api", 1],
+      ["worker", 1],
+      ["front", REPLICAS],
+    ] as const) {
+      await this.until(`the pods of ${app} to be ready`, async () => {
+        return total(await this.spread(CLOUD, NAMESPACE, app)) === wanted;
+      });
+      steps.say(`  ${app} is ready`);
+    }
+  }
+
+  /** Work with room to grow, at home as long as there is room. */
+  async #deployRush(home: string, cpu: string): Promise<void> {
+    const client = await this.#extend(home, RUSH, []);
+    await client.create(Deployment, rush(cpu), { signal: this.#options.signal });
+    this.shell.manifest(`rush-${home}.yaml`, [rush(cpu)]);
+    await this.until(`${RUSH_APP} at ${home} to be ready`, async () => {
+      return total(await this.spread(home, RUSH, RUSH_APP)) === CALM_REPLICAS;
+    });
+  }
+
+  /** Makes a namespace whose pods may run at other sites too. */
+  async #extend(home: string, name: string, flags: readonly string[]): Promise<KubeClient> {
+    const { signal } = this.#options;
+    const client = await this.client(home);
+    const metadata = { name };
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata }, { signal });
+    await this.show(["fjord", "offload", name, ...flags, ...(home === CLOUD ? [] : ["--context", home])]);
+    return client;
   }
 }
 
-/** Each says where the other reaches it, so that nobody has to know a port. */
-async function startAgents(bed: Bed, { signal, clock }: DemoOptions): Promise<void> {
-  const names = [CONSUMER, PROVIDER];
-  const start = async (site: Site, index: number) => {
-    const name = names[index] ?? site.name;
-    const other = bed.sites[1 - index] as Site;
-    const { peerAddress } = await startSiteAgent(site, { name, signal, clock });
-    const { host, port } = await bed.path(other.name, site.name).expose(peerAddress);
-    await using client = new KubeClient(site.config, { closeGraceMs: 1_000 });
-    const spec = { endpoints: [`https://${host}:${port}`] };
-    await client.patch(SiteKind, { name }, "merge", { spec }, { signal });
-  };
-  await Promise.all(bed.sites.map(start));
+/** Ends what an earlier demo has left, unless it still runs; then takes a berth. */
+async function makeRoom(options: DemoOptions): Promise<ControlServer> {
+  const { directory, substrate } = options;
+  const before = readRecord(directory);
+  if (before !== undefined) {
+    const { owner, berth } = before;
+    if (owner !== undefined && isAlive(owner)) throw new DemoRunning({ pid: owner.pid, directory });
+    await (await openSubstrate(before.substrate, { ...options, berth })).remove();
+    rmSync(directory, { recursive: true, force: true });
+  }
+  const control = await ControlServer.open();
+  writeRecord(directory, { owner: identify(process.pid), berth: control.berth, substrate, control: control.url });
+  return control;
 }
 
-async function peer(shell: DemoShell, steps: Steps): Promise<void> {
-  const inProvider = ["--context", PROVIDER];
-  await steps.step(`${PROVIDER} shares, ${CONSUMER} takes a slice: one is a node of the other`, async () => {
-    const share = JSON.stringify({ spec: { sharing: { resources: SHARED } } });
-    const patch = ["patch", "site", PROVIDER, "--type=merge", `--patch=${share}`];
-    const shared = await shell.run("kubectl", [...inProvider, ...patch]);
-    steps.shown(`kubectl --context ${PROVIDER} patch site ${PROVIDER} --type=merge --patch='${share}'`, shared);
-    const token = (await shell.run("fjord", ["pair", "token", ...inProvider])).trim();
-    steps.shown(`fjord pair token --context ${PROVIDER}`, `${token.slice(0, 40)}...`);
-    const amounts = Object.entries(ASKED).map(([name, amount]) => `--${name}=${amount}`);
-    const peered = await shell.run("fjord", ["peer", token, ...amounts]);
-    steps.shown(`fjord peer ${token.slice(0, 12)}... ${amounts.join(" ")}`, peered);
-    steps.shown("kubectl get nodes", await shell.run("kubectl", ["get", "nodes"]));
-  });
+function siteEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, NODE_COMPILE_CACHE: join(kept, "compiled") };
 }
 
-async function deploy(shell: DemoShell, steps: Steps, containers: boolean): Promise<void> {
-  const inNamespace = ["-n", NAMESPACE];
-  await steps.step("a Deployment over both", async () => {
-    await shell.run("kubectl", ["create", "namespace", NAMESPACE]);
-    steps.shown(`kubectl create namespace ${NAMESPACE}`, "");
-    steps.shown(`fjord offload ${NAMESPACE}`, await shell.run("fjord", ["offload", NAMESPACE]));
-    const manifest = JSON.stringify(helloDeployment(4));
-    steps.shown("kubectl apply -f hello.yaml", await shell.run("kubectl", ["apply", "-f", "-"], manifest));
-    await shell.run("kubectl", [...inNamespace, "rollout", "status", "deployment/hello", "--timeout=120s"]);
-    const columns = "custom-columns=NAME:.metadata.name,STATUS:.status.phase,NODE:.spec.nodeName";
-    const pods = await shell.run("kubectl", [...inNamespace, "get", "pods", "-o", columns]);
-    steps.shown(`kubectl -n ${NAMESPACE} get pods -o wide`, pods);
-  });
-  if (!containers) return;
-  await steps.step("logs, from both", async () => {
-    const query = ["logs", "-l", "app=hello", "--prefix", "--tail=1"];
-    steps.shown(`kubectl -n ${NAMESPACE} ${query.join(" ")}`, await shell.run("kubectl", [...inNamespace, ...query]));
-  });
-}
-
-/** The bed goes, and the logs with it: the end of what the agents wrote is kept. */
-function lastWords(bed: Bed): string {
-  const agents = bed.processes.filter(({ name }) => name === "fjord-agent");
-  return agents.map((agent) => `  ${agent.record.site}:\n${agent.logTail(5).replace(/^/gm, "    ")}`).join("\n");
+function amounts(resources: Readonly<Record<string, string>>): string[] {
+  return Object.entries(resources).map(([name, amount]) => `--${name}=${amount}`);
 }

@@ -30,8 +30,8 @@ export const DemoNoRoom = defineError(
   "End one of them with Ctrl-C where it was started.",
 );
 
-export const TourNotThere = defineError(
-  "TESTBED_DEMO_TOUR_NOT_THERE",
-  "there is no tour with {flag}",
-  "The tour is of the five sites that `npm run demo` starts by itself: leave the other option out.",
+export const DemoNoContainers = defineError(
+  "TESTBED_DEMO_NO_CONTAINERS",
+  "the demo on Kubernetes needs containers, and there can be none here: {reason}",
+  "`npm run demo` without --kubernetes shows the same with plain processes, and needs neither root nor containers.",
 );

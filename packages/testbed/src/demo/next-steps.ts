@@ -1,32 +1,42 @@
-import { NAMESPACE } from "./workload.ts";
+import { BUSY, CLOUD, LOST } from "./demo-plan.ts";
+import { shellWords } from "./shell-words.ts";
 
 export interface NextStepsOptions {
   /** The file to source. */
   readonly file: string;
-  readonly consumer: string;
-  readonly provider: string;
-  /** Whether there are containers to look into. */
-  readonly containers: boolean;
+  /** Where the front end answers. */
+  readonly url: string;
+  /** Where the page is. */
+  readonly page: string;
+  /** Whether the shell has a kubectl. */
+  readonly kubectl: boolean;
 }
 
 /** What to try while the demo runs: commands to copy, each with what it shows. */
-export function nextSteps({ file, consumer, provider, containers }: NextStepsOptions): string {
-  const inContainers: [string, string][] = [
-    [`kubectl -n ${NAMESPACE} logs -f -l app=hello --prefix`, "logs of both sites as they come"],
-    [`kubectl -n ${NAMESPACE} exec -it deploy/hello -- sh`, "a shell in one of the pods"],
+export function nextSteps({ file, url, page, kubectl }: NextStepsOptions): string {
+  const words = shellWords(kubectl);
+  const withKubectl: [string, string][] = [
+    ["kubectl get nodes", `four edges, each a node of ${CLOUD}`],
+    ["kubectl -n shop logs -l app=front --prefix --tail=1", "logs, from four sites"],
   ];
   const commands: [string, string][] = [
     [`. ${file}`, "first, in another terminal"],
-    ["fjord status", `who ${consumer} knows, and what it has agreed on`],
-    ["kubectl get nodes", `${provider} is a node like any other`],
-    ...(containers ? inContainers : []),
-    [`kubectl -n ${NAMESPACE} scale deploy/hello --replicas=6`, "three here, three there"],
-    [`kubectl --context ${provider} get pods -A`, `what ${provider} sees: its guests`],
-    [`fjord cordon ${provider}`, "no new pods there; `fjord uncordon` takes them again"],
-    [`fjord drain ${provider}`, "and the ones that run there come home"],
-    [`fjord unoffload ${NAMESPACE}`, "the namespace comes home"],
-    [`fjord unpeer ${provider}`, "and nothing is left of the peering, on either side"],
+    ["fjord sites", "who is there"],
+    ["fjord status", `what ${CLOUD} has agreed on with the others`],
+    [words.pods("shop").join(" "), "NODE says at which site each pod runs"],
+    ...(kubectl ? withKubectl : []),
+    [`demo cut ${LOST}`, "nobody reaches it any more: look at the sites and the pods again, a few seconds later"],
+    [`demo heal ${LOST}`, "and it is back"],
+    [words.scale("shop/front", 8).join(" "), "two more pods of the front end: they go where there are none"],
+    [words.scale("rush/crunch", 8, BUSY).join(" "), "a rush, more than that edge can do"],
+    [words.pods("rush", BUSY).join(" "), "the rest is done in the cloud"],
+    [words.scale("rush/crunch", 2, BUSY).join(" "), "the rush is over"],
+    [`fjord drain ${CLOUD} --context ${BUSY}`, "what is left in the cloud comes home"],
+    [`fjord uncordon ${CLOUD} --context ${BUSY}`, "and the cloud may be used again"],
+    ["demo page", `a link to the page at ${page}, live, good for two minutes`],
   ];
-  const width = Math.max(...commands.map(([command]) => command.length).filter((length) => length < 60));
-  return commands.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}\n`).join("");
+  const width = Math.max(...commands.map(([command]) => command.length).filter((length) => length < 68));
+  const lines = commands.map(([command, what]) => `  ${command.padEnd(width)}   # ${what}\n`);
+  const without = kubectl ? "" : "\nThere is no kubectl here; any kubectl works in that terminal too.\n";
+  return `The shop answers at ${url}\n\n${lines.join("")}${without}`;
 }

@@ -33,3 +33,18 @@ export function startTestDemo(...flags: readonly string[]) {
     },
   };
 }
+
+/** What a tour prints that found every scene as it should be. */
+export function assertTour(shown: string): void {
+  assert.match(shown, /^ +frosty-wood +Peer +edge .*False +Unreachable/m);
+  const three = "green-smoke, lingering-meadow, lively-wave";
+  const spread = "2 at green-smoke, 2 at lingering-meadow, 2 at lively-wave";
+  assert.ok(shown.includes(`${spread}; the front end answers from ${three}`), shown);
+  assert.match(shown, /\d at green-smoke, [12] at harbor$/m);
+  assert.match(shown, /: 2 at green-smoke$/m);
+  assert.match(shown, /\d at harbor, \d at l.*$/m);
+  assert.match(
+    shown,
+    /2 at frosty-wood, .*; the front end answers from frosty-wood, green-smoke, lingering-meadow, lively-wave/,
+  );
+}

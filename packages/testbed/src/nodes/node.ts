@@ -29,6 +29,8 @@ export interface NodeDependencies {
   readonly authority: Authority;
   readonly tools: NodeTools;
   readonly kubelet: Kubelet;
+  /** More of the configuration of Kubernetes' kubelet. */
+  readonly kubeletSettings: Readonly<Record<string, unknown>>;
   readonly services: NodeServices;
   readonly fjordProgram?: string;
   /** Files of kubelet and kube-proxy. */
@@ -163,8 +165,8 @@ export class RealNode {
       "etc/kube-proxy.kubeconfig": await this.#kubeconfig("system:kube-proxy", []),
       "etc/containerd.toml": containerdConfig({ cniPlugins: tools.cni, cniConfiguration: etc("cni"), snapshotter }),
       "etc/cni/10-fjord.conflist": cniConfig(this.plan.podCidr),
-      "etc/kubelet.yaml": stringify(
-        kubeletConfig({
+      "etc/kubelet.yaml": stringify({
+        ...kubeletConfig({
           address: this.plan.address,
           cgroupRoot: cgroup.path,
           dnsServiceAddress: layout.dnsServiceAddress,
@@ -172,7 +174,8 @@ export class RealNode {
           certificate: etc("kubelet.crt"),
           key: etc("kubelet.key"),
         }),
-      ),
+        ...this.#dependencies.kubeletSettings,
+      }),
       "etc/kube-proxy.yaml": stringify(
         kubeProxyConfig({ node: this.name, podCidr: layout.podCidr, kubeconfig: etc("kube-proxy.kubeconfig") }),
       ),

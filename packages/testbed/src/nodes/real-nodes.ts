@@ -26,6 +26,8 @@ export interface RealNodesOptions {
   tools: NodeTools;
   /** @default Kubernetes' own, or on microkube Fjord's */
   kubelet?: Kubelet;
+  /** For Kubernetes' kubelet: more of its configuration, by the name of the site. */
+  kubeletSettings?: (site: string) => Readonly<Record<string, unknown>>;
   /** For Fjord's node: the bundle to run, inside this repository. @default its source */
   fjordProgram?: string;
   log?: Logger;
@@ -108,7 +110,7 @@ export class RealNodes implements NodeProvider {
 
   async #plan(site: Site, count: number): Promise<RealNode[]> {
     const network = networkOf(site);
-    const { binaries, tools, fjordProgram } = this.#options;
+    const { binaries, tools, fjordProgram, kubeletSettings = () => ({}) } = this.#options;
     const { kubernetes, directory } = site.layout;
     const plans = planNodes(site.layout, network, count);
     const [authority, snapshotter, mounts] = await Promise.all([
@@ -123,6 +125,7 @@ export class RealNodes implements NodeProvider {
       authority,
       tools,
       kubelet: this.#kubelet(site),
+      kubeletSettings: kubeletSettings(site.name),
       services: this.#services(site),
       ...(fjordProgram && { fjordProgram }),
       programs: {

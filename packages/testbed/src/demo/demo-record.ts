@@ -1,11 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessIdentity } from "../../process-identity.ts";
+import type { ProcessIdentity } from "../process-identity.ts";
+import type { SubstrateName } from "./substrate.ts";
 
 /** Who runs the demo, and where: for the next one, and for the command `demo`. */
 export interface DemoRecord {
   readonly owner: ProcessIdentity | undefined;
   readonly berth: number;
+  readonly substrate: SubstrateName;
   /** Where the demo takes wishes. */
   readonly control: string;
 }

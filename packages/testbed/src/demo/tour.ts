@@ -2,13 +2,13 @@ import { styleText } from "node:util";
 import { ShadowPod, Site } from "@fjord/api";
 import type { Clock } from "@fjord/base";
 import { Node } from "@fjord/kube";
-import type { Steps } from "../steps.ts";
 import { NAMESPACE } from "./application.ts";
+import { type Demo, REPLICAS } from "./demo.ts";
 import { BUSY, CLOUD, EDGES, LOST } from "./demo-plan.ts";
-import { type EmbeddedDemo, REPLICAS } from "./embedded-demo.ts";
-import { describeSpread, isEven, type Spread, total } from "./pod-spread.ts";
+import { describeSpread, isEven, type Spread, siteOfNode, total } from "./pod-spread.ts";
 import { CALM_REPLICAS, RUSH, RUSH_APP } from "./rush.ts";
 import { askShop } from "./shop-answer.ts";
+import type { Steps } from "./steps.ts";
 
 export interface TourOptions {
   readonly steps: Steps;
@@ -23,7 +23,7 @@ const ASKED_TIMES = 24;
 const RUSHING = `${RUSH}/${RUSH_APP}`;
 
 /** Plays what a demo is there to show, and checks each scene: throws at the first that is not so. */
-export async function playTour(demo: EmbeddedDemo, { steps, clock }: TourOptions): Promise<void> {
+export async function playTour(demo: Demo, { steps, clock }: TourOptions): Promise<void> {
   const others = EDGES.filter((edge) => edge !== LOST);
   const scene = async (title: string, play: () => Promise<string>) => {
     await steps.step(title, async () => {
@@ -75,14 +75,14 @@ export async function playTour(demo: EmbeddedDemo, { steps, clock }: TourOptions
   });
 }
 
-async function isReady(demo: EmbeddedDemo, name: string): Promise<boolean> {
+async function isReady(demo: Demo, name: string): Promise<boolean> {
   const { status } = await (await demo.client(CLOUD)).get(Site, { name });
   return status?.conditions?.some((each) => each.type === "Ready" && each.status === "True") === true;
 }
 
 /** Waits for so many Ready pods that are spread as wanted. */
 async function settled(
-  demo: EmbeddedDemo,
+  demo: Demo,
   home: string,
   namespace: string,
   app: string,
@@ -99,7 +99,7 @@ async function settled(
 }
 
 /** More work than the site has room for; the rest is done by some of the others. */
-async function burst(demo: EmbeddedDemo, home: string, others: readonly string[]): Promise<Spread> {
+async function burst(demo: Demo, home: string, others: readonly string[]): Promise<Spread> {
   const replicas = RUSH_REPLICAS[home] ?? 0;
   await demo.show(demo.words.scale(RUSHING, replicas, home));
   const isShared = (spread: Spread) => {
@@ -110,7 +110,7 @@ async function burst(demo: EmbeddedDemo, home: string, others: readonly string[]
 }
 
 /** Less work again. */
-async function calm(demo: EmbeddedDemo, home: string): Promise<void> {
+async function calm(demo: Demo, home: string): Promise<void> {
   await demo.show(demo.words.scale(RUSHING, CALM_REPLICAS, home));
   // Those that are ending still take room, and whoever comes now would have to go elsewhere.
   const isCalm = async () => (await demo.pods(home, RUSH, RUSH_APP)).length === CALM_REPLICAS;
@@ -118,25 +118,26 @@ async function calm(demo: EmbeddedDemo, home: string): Promise<void> {
 }
 
 /** Whether the scheduler counts on the node again. */
-async function takesPods(demo: EmbeddedDemo, name: string): Promise<boolean> {
+async function takesPods(demo: Demo, name: string): Promise<boolean> {
   const { spec } = await (await demo.client(CLOUD)).get(Node, { name });
   return !(spec?.taints ?? []).some(({ key }) => key.startsWith("node.kubernetes.io/"));
 }
 
-async function hasNoGuests(demo: EmbeddedDemo, name: string): Promise<boolean> {
+async function hasNoGuests(demo: Demo, name: string): Promise<boolean> {
   const { items } = await (await demo.client(name)).list(ShadowPod, {});
   return items.length === 0;
 }
 
 /** Asks the front end again and again: every answer is right, and each of the sites gives some. */
-async function answers(demo: EmbeddedDemo, sites: readonly string[]): Promise<string> {
+async function answers(demo: Demo, sites: readonly string[]): Promise<string> {
   const by: Record<string, number> = {};
   const isAnswered = async () => {
     for (const name of Object.keys(by)) delete by[name];
     for (let time = 0; time < ASKED_TIMES; time++) {
       const { status, page } = await askShop(demo.url);
       if (status !== 200) return false;
-      by[page.site] = (by[page.site] ?? 0) + 1;
+      const site = siteOfNode(page.node);
+      by[site] = (by[site] ?? 0) + 1;
     }
     return Object.keys(by).length === sites.length && sites.every((site) => site in by);
   };

@@ -1,4 +1,23 @@
-import type { DemoSitePlan } from "./demo-site.ts";
+/** One site, decided before anything starts. */
+export interface DemoSitePlan {
+  readonly name: string;
+  readonly tier: "cloud" | "edge";
+  /** Its own among those of this machine, on loopback: what it serves to people is there. */
+  readonly address: string;
+  /** On loopback, for Services and pods that are processes of this machine. */
+  readonly serviceRange: string;
+  readonly podRange: string;
+  readonly capacity: Capacity;
+}
+
+/** What a site has for pods, whatever the machine has. */
+export interface Capacity {
+  /** Whole processors. */
+  readonly cpu: number;
+  /** GiB. */
+  readonly memory: number;
+  readonly pods: number;
+}
 
 export const CLOUD = "harbor";
 export const EDGES = ["green-smoke", "lingering-meadow", "lively-wave", "frosty-wood"];
@@ -27,7 +46,7 @@ export function demoPlans(berth: number): DemoSitePlan[] {
     address: `127.31.${berth}.${index + 1}`,
     serviceRange: `127.${first + index}.0.0/16`,
     podRange: `127.${first + names.length + index}.0.0/16`,
-    capacity: name === CLOUD ? ["cpu=4", "memory=4Gi", "pods=60"] : ["cpu=2", "memory=2Gi", "pods=30"],
+    capacity: name === CLOUD ? { cpu: 2, memory: 4, pods: 60 } : { cpu: 1, memory: 2, pods: 30 },
   }));
 }
 
@@ -38,11 +57,11 @@ export function pageOf({ address }: Pick<DemoSitePlan, "address">): string {
 
 /** What each site lets the others use of it, and what is asked of it. */
 export const SHARED = {
-  cloud: { cpu: "3", memory: "3Gi", pods: "40" },
-  edge: { cpu: "1500m", memory: "1536Mi", pods: "20" },
+  cloud: { cpu: "1500m", memory: "3Gi", pods: "40" },
+  edge: { cpu: "750m", memory: "1536Mi", pods: "20" },
 } as const;
 
 export const ASKED = {
-  cloud: { cpu: "700m", memory: "700Mi", pods: "10" },
-  edge: { cpu: "1", memory: "1Gi", pods: "15" },
+  cloud: { cpu: "350m", memory: "700Mi", pods: "10" },
+  edge: { cpu: "500m", memory: "1Gi", pods: "15" },
 } as const;

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { DemoNoRoom } from "../errors.ts";
+import { describeError } from "@fjord/base";
 import { BERTHS, controlAddress } from "./demo-plan.ts";
+import { DemoNoRoom } from "./errors.ts";
 
 /** Cuts a site off or brings it back; says why where it cannot. */
-export type Reach = (site: string, cut: boolean) => string | undefined;
+export type Reach = (site: string, cut: boolean) => Promise<string | undefined>;
 
 const LONGEST_WISH = 4096;
 
@@ -13,7 +14,7 @@ export class ControlServer implements AsyncDisposable {
   readonly berth: number;
   readonly #server: Server;
   /** Until there are sites, none can be cut off. */
-  reach: Reach = () => "the sites are not there yet";
+  reach: Reach = async () => "the sites are not there yet";
 
   private constructor(berth: number, server: Server) {
     this.berth = berth;
@@ -61,7 +62,7 @@ export class ControlServer implements AsyncDisposable {
     }
     const { site, cut } = wishIn(text);
     if (site === undefined || cut === undefined) return void refuse(400, "site and cut are needed");
-    const problem = this.reach(site, cut);
+    const problem = await this.reach(site, cut).catch(describeError);
     if (problem !== undefined) return void refuse(409, problem);
     response.end(cut ? `${site} is cut off\n` : `${site} is connected again\n`);
   }

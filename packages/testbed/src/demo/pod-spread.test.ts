@@ -8,11 +8,11 @@ function pod(nodeName: string, ready: boolean, deletionTimestamp?: string): Pod 
   return { metadata: { name: "x", deletionTimestamp }, spec: { nodeName }, status: { conditions } } as unknown as Pod;
 }
 
-test("pods that are Ready and stay are counted by their nodes", () => {
+test("pods that are Ready and stay are counted by their sites", () => {
   const pods = [
     pod("a", true),
     pod("b", true),
-    pod("a", true),
+    pod("a-node-1", true),
     pod("a", false),
     pod("c", true, "2030-01-01T00:00:00Z"),
   ];
@@ -23,7 +23,7 @@ test("pods that are Ready and stay are counted by their nodes", () => {
   assert.equal(describeSpread({}), "none");
 });
 
-test("a spread is even where no node has two more than another, and none is elsewhere", () => {
+test("a spread is even where no site has two more than another, and none is elsewhere", () => {
   assert.equal(isEven({ a: 2, b: 2, c: 2 }, ["a", "b", "c"]), true);
   assert.equal(isEven({ a: 2, b: 1 }, ["a", "b"]), true);
   assert.equal(isEven({ a: 3, b: 1 }, ["a", "b"]), false);

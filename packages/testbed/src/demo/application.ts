@@ -6,7 +6,11 @@ import type { Deployment, Service } from "@fjord/kube";
 export const NAMESPACE = "shop";
 export const FRONT_PORT = 30080;
 
-const APP = fileURLToPath(new URL("../../../examples/shop/", import.meta.url));
+/** The folder of its sources, and the programs there. */
+export const SHOP_SOURCES = fileURLToPath(new URL("../../examples/shop/", import.meta.url));
+export const SHOP_PROGRAMS = ["api", "worker", "front"] as const;
+/** Made by the demo: it has Node and the sources where this machine has them. Pods that are processes need none. */
+export const SHOP_IMAGE = "fjord.test/shop:1";
 const PORT = 8080;
 
 /** A front end at the edges, an API and a worker in the cloud: plain Kubernetes, nothing in it knows of Fjord. */
@@ -60,8 +64,8 @@ function deployment(name: string, replicas: number, placement: Partial<PodSpec>)
           containers: [
             {
               name,
-              image: "node",
-              command: [process.execPath, "--max-semi-space-size=1", `${APP}${name}.mjs`],
+              image: SHOP_IMAGE,
+              command: [process.execPath, "--max-semi-space-size=1", `${SHOP_SOURCES}${name}.mjs`],
               env: [
                 { name: "POD_IP", ...from("status.podIP") },
                 { name: "POD_NAME", ...from("metadata.name") },
@@ -70,7 +74,7 @@ function deployment(name: string, replicas: number, placement: Partial<PodSpec>)
               ...(name !== "worker" && {
                 readinessProbe: { httpGet: { path: "/healthz", port: PORT }, periodSeconds: 1 },
               }),
-              resources: { requests: { cpu: "50m", memory: "64Mi" } },
+              resources: { requests: { cpu: "25m", memory: "64Mi" } },
             },
           ],
         },

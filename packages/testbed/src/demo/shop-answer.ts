@@ -4,8 +4,8 @@ import { text } from "node:stream/consumers";
 
 /** What the shop's front end says. */
 export interface ShopPage {
-  /** Which site's front end answers. */
-  readonly site: string;
+  /** The node whose front end answers. */
+  readonly node: string;
   readonly offers: readonly unknown[];
 }
 

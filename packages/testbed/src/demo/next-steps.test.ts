@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { embeddedNextSteps } from "./next-steps.ts";
+import { nextSteps } from "./next-steps.ts";
 
 const where = { file: "/d/env", url: "http://127.31.0.1:30080/", page: "http://127.31.0.1:7446" };
 
 test("every step can be copied as it stands, with or without a kubectl", () => {
-  const [with_, without] = [true, false].map((kubectl) => embeddedNextSteps({ ...where, kubectl })) as [string, string];
+  const [with_, without] = [true, false].map((kubectl) => nextSteps({ ...where, kubectl })) as [string, string];
   for (const text of [with_, without]) {
     assert.match(text, /answers at http:\/\/127\.31\.0\.1:30080\//);
     assert.match(text, /^ {2}\. \/d\/env +# first/m);

@@ -6,36 +6,11 @@ import { fileURLToPath } from "node:url";
 import { type Clock, silentLogger } from "@fjord/base";
 import { type ClusterConfig, loadClusterConfig } from "@fjord/kube";
 import { resetNode } from "@fjord/node/reset";
-import {
-  identify,
-  isAlive,
-  isPaused,
-  type ProcessIdentity,
-  residentMemory,
-  sendSignal,
-} from "../../process-identity.ts";
+import { identify, isAlive, type ProcessIdentity, residentMemory, sendSignal } from "../../process-identity.ts";
 import { waitFor } from "../../wait.ts";
+import type { DemoSitePlan } from "../demo-plan.ts";
 import { DemoSiteFailed } from "../errors.ts";
-
-export interface DemoSitePlan {
-  readonly name: string;
-  readonly tier: "cloud" | "edge";
-  /** Its own among those of this machine: all sites use the same ports. */
-  readonly address: string;
-  readonly serviceRange: string;
-  readonly podRange: string;
-  readonly capacity: readonly string[];
-}
-
-export interface DemoSiteStart {
-  /** Variables of its process. */
-  readonly env: NodeJS.ProcessEnv;
-  /** The built files of its page. */
-  readonly page: string;
-  /** Where the page sends the wish to cut a site off. */
-  readonly control: string;
-  readonly signal: AbortSignal;
-}
+import type { DemoSite, SubstrateStart } from "../substrate.ts";
 
 /** What is written down of a running site, so that the next demo can end it. */
 interface SiteRecord {
@@ -47,8 +22,8 @@ const READY_MS = 90_000;
 const STOP_MS = 10_000;
 const METRICS_PORT = 7445;
 
-/** A site of the demo: `fjord micro` in a process of its own. */
-export class DemoSite {
+/** A site that is `fjord micro`, in a process of its own. */
+export class MicroSite implements DemoSite {
   readonly plan: DemoSitePlan;
   readonly #directory: string;
   readonly #clock: Clock;
@@ -79,7 +54,7 @@ export class DemoSite {
   }
 
   /** Resolves when its API, its node and its agent are there. */
-  async start({ env, page, control, signal }: DemoSiteStart): Promise<void> {
+  async start({ env, page, control, signal }: SubstrateStart): Promise<void> {
     const { name, tier, address, serviceRange, podRange, capacity } = this.plan;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const log = openSync(this.#log, "a", 0o600);
@@ -92,7 +67,9 @@ export class DemoSite {
       `--page-files=${page}`,
       "--page-actions",
       `--page-demo=${control}`,
-      ...capacity.map((amount) => `--capacity=${amount}`),
+      `--capacity=cpu=${capacity.cpu}`,
+      `--capacity=memory=${capacity.memory}Gi`,
+      `--capacity=pods=${capacity.pods}`,
       `--state-dir=${this.#state}`,
     ];
     this.#child = spawn(process.execPath, [program, "micro", "run", ...flags], {
@@ -126,18 +103,13 @@ export class DemoSite {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Stops answering anybody, as a site does whose power or line has gone. */
-  pause(): void {
+  /** It stands still as a whole, as one does whose power has failed. */
+  async cut(): Promise<void> {
     this.#send("SIGSTOP");
   }
 
-  resume(): void {
+  async heal(): Promise<void> {
     this.#send("SIGCONT");
-  }
-
-  get isPaused(): boolean {
-    const identity = this.#recorded();
-    return identity !== undefined && isPaused(identity);
   }
 
   /** The end of what it wrote. */

@@ -31,7 +31,7 @@ export function rush(cpu: string): Deployment {
           containers: [
             {
               name: RUSH_APP,
-              image: "none",
+              image: "busybox:1",
               command: ["sh", "-c", script],
               env: [{ name: "NODE_NAME", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } }],
               resources: { requests: { cpu, memory: "32Mi" } },
