@@ -63,7 +63,7 @@ async function simulatedRuntime(options: RuntimesOptions): Promise<Runtime> {
 }
 
 /** Its code is loaded only where it is wanted. */
-async function criRuntime(socket: string, { clock, logger }: RuntimesOptions): Promise<Runtime> {
+async function criRuntime(socket: string, { stateDirectory, clock, logger }: RuntimesOptions): Promise<Runtime> {
   const { openCriRuntime } = await import("../runtimes/cri/index.ts");
-  return openCriRuntime({ socket, clock, log: logger });
+  return openCriRuntime({ socket, startsDirectory: join(stateDirectory, "starts"), clock, log: logger });
 }

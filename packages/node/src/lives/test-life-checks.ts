@@ -7,14 +7,6 @@ import { taskLines, Witness } from "./test-witness.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 
-/** What of those that a container's start depends on was killed while it came up. */
-export interface Losses {
-  /** It forgets what it was about to start, or ends it when it comes back. */
-  readonly runtimeDied: boolean;
-  /** Who asked for the start; some runtimes then give it up. */
-  readonly clientDied: boolean;
-}
-
 interface Expected {
   readonly starts: number;
   /** @default one less than starts */
@@ -164,24 +156,20 @@ export class LifeChecks {
   }
 
   /**
-   * As `lived`, where something was killed that may take a start which is under way with it. One more than was to be is borne
-   * only where it is counted, and where the API says of the one before that it was ended so. A runtime that was killed may
-   * also have lost the end of a log.
+   * As `lived`, where the runtime may have been killed: it forgets what it was about to start, or ends it when it comes back.
+   * One start more than was to be is borne only where it is counted, and where the API says of the one before that it was
+   * ended so. The end of a log may be lost too.
    */
-  async livedThrough(pod: Pod, container: string, least: number, losses: Losses): Promise<void> {
+  async livedThrough(pod: Pod, container: string, least: number, runtimeDied: boolean): Promise<void> {
+    if (!runtimeDied) return await this.lived(pod, container, { starts: least });
     const { length: starts } = await this.#starts(pod, container, least);
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
     const restarts = status?.restartCount ?? -1;
-    const isPlain = starts === least && restarts === least - 1;
-    if (isPlain && !losses.runtimeDied) return await this.lived(pod, container, { starts });
     const text = `${pod.metadata.name}/${container} began ${starts} times: ${JSON.stringify(status)}`;
     assert.deepEqual(this.witness(pod).overlaps(container), [], `${text}, and ran twice at once`);
-    const before = status?.lastState?.terminated;
-    const isAgain = starts === least + 1 && restarts === least && isExcused(before, losses);
-    // Of one that fails by itself later, the API no longer says how it ended before that.
-    const isCut = losses.clientDied && (least > 1 || before?.reason === "StartError");
-    const isCutBeforeItBegan = starts === least && restarts === least && isCut;
-    assert.ok(isPlain || isAgain || isCutBeforeItBegan, text);
+    const isPlain = starts === least && restarts === least - 1;
+    const isAgain = starts === least + 1 && restarts === least && wasKilled(status?.lastState?.terminated);
+    assert.ok(isPlain || isAgain, text);
   }
 
   /** Tokens of the container's starts, once there are as many as there have to be: a program that runs says so later. */
@@ -192,17 +180,13 @@ export class LifeChecks {
     return look();
   }
 
-  /** Whether what was killed has taken a task with it that runs once; then it has failed, and has not begun again. */
-  async wasLost(pod: Pod, losses: Losses): Promise<boolean> {
+  /** Whether a runtime that was killed has taken a task with it that runs once; then it has failed, and has not begun again. */
+  async wasLost(pod: Pod): Promise<boolean> {
     const { name = "" } = pod.metadata;
     const { status } = await this.status(name, "over", ({ phase }) => phase === "Succeeded" || phase === "Failed");
     const end = status?.containerStatuses?.[0]?.state?.terminated;
-    if (status?.phase !== "Failed" || !isExcused(end, losses)) return false;
-    const { length } = this.witness(pod).starts("task");
-    const text = `${name} ran so often: ${JSON.stringify(end)}`;
-    // A start that was given up may not have come to its program; whatever was killed had.
-    if (end?.reason === "StartError") assert.ok(length <= 1, text);
-    else assert.equal(length, 1, text);
+    if (status?.phase !== "Failed" || !wasKilled(end)) return false;
+    assert.equal(this.witness(pod).starts("task").length, 1, `${name} ran so often: ${JSON.stringify(end)}`);
     return true;
   }
 
@@ -261,11 +245,9 @@ export function uidOf(pod: Pod): string {
   return pod.metadata.uid ?? "";
 }
 
-/** Whether a container ended for what was killed and not by itself. */
-function isExcused(end: { reason?: string; exitCode: number } | undefined, losses: Losses): boolean {
-  if (end?.reason === "StartError") return losses.clientDied;
-  // Killed, or in a state that the runtime does not know any more.
-  return losses.runtimeDied && (end?.exitCode === 137 || end?.exitCode === 255);
+/** Killed, or in a state that the runtime does not know any more. */
+function wasKilled(end: { exitCode: number } | undefined): boolean {
+  return end?.exitCode === 137 || end?.exitCode === 255;
 }
 
 function statuses({ status }: Pod): ContainerStatus[] {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { sleep, systemClock } from "@fjord/base";
 import { Deployment, Pod } from "@fjord/kube";
 import { type LifeBed, until } from "./test-life-bed.ts";
-import { LifeChecks, type Losses, uidOf } from "./test-life-checks.ts";
+import { LifeChecks, uidOf } from "./test-life-checks.ts";
 import { type FallingStep, type Fault, type LifePlan, lifePlans, type RisingStep } from "./test-life-plan.ts";
 import { onceSpec, serverSpec, wholeSpec } from "./test-witness.ts";
 
@@ -12,8 +12,6 @@ export interface LivesOptions {
   readonly rounds: number;
   /** Whether what is killed may make the runtime lose a start that was under way, or the end of a log. */
   readonly mayRestart: (plan: LifePlan) => boolean;
-  /** Whether the runtime gives a start up, and kills what has begun, because whoever asked for it is killed. @default no */
-  readonly mayCutStarts?: (plan: LifePlan) => boolean;
 }
 
 /** Seed and number of rounds, from the environment where a long run is wanted. */
@@ -75,14 +73,11 @@ async function live(index: number, plan: LifePlan, options: LivesOptions, checks
   await checks.status(`whole-${index}`, "b restarted", (status) =>
     status.containerStatuses?.some(({ name, restartCount, ready }) => name === "b" && restartCount > 0 && ready),
   );
-  const losses: Losses = {
-    runtimeDied: options.mayRestart(plan),
-    clientDied: options.mayCutStarts?.(plan) ?? false,
-  };
-  if (!(await checks.wasLost(once, losses))) await checks.ranOnce(once, losses.runtimeDied);
-  for (const name of ["init", "side", "a"]) await checks.livedThrough(whole, name, 1, losses);
-  await checks.livedThrough(whole, "b", 2, losses);
-  await checks.livedThrough(late, "server", 1, losses);
+  const runtimeDied = options.mayRestart(plan);
+  if (!(runtimeDied && (await checks.wasLost(once)))) await checks.ranOnce(once, runtimeDied);
+  for (const name of ["init", "side", "a"]) await checks.livedThrough(whole, name, 1, runtimeDied);
+  await checks.livedThrough(whole, "b", 2, runtimeDied);
+  await checks.livedThrough(late, "server", 1, runtimeDied);
   await checks.runsAsTold(`whole-${index}`);
   await end(plan, { whole, once, late }, bed, checks);
 }

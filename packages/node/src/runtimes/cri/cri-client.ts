@@ -1,4 +1,4 @@
-import { type Clock, describeError } from "@fjord/base";
+import { describeError } from "@fjord/base";
 import {
   CriCallFailed,
   CriNotListening,
@@ -7,7 +7,7 @@ import {
   CriSocketMissing,
   CriWentAway,
 } from "./errors.ts";
-import { type GrpcCallOptions, GrpcClient, GrpcFailure } from "./grpc/grpc-client.ts";
+import { type GrpcCallOptions, GrpcClient, type GrpcClientOptions, GrpcFailure } from "./grpc/grpc-client.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { decode, type ListDecoder } from "./proto/decode.ts";
 import { encode } from "./proto/encode.ts";
@@ -29,7 +29,7 @@ export class CriClient {
   readonly #grpc: GrpcClient;
   readonly #socket: string;
 
-  constructor(options: { socket: string; clock: Clock }) {
+  constructor(options: Omit<GrpcClientOptions, "maxMessage">) {
     this.#grpc = new GrpcClient(options);
     this.#socket = options.socket;
   }

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { describeError, sleep, systemClock } from "@fjord/base";
 import type { RuntimeContainer, SandboxConfig } from "../../runtime/index.ts";
 import { CriClient } from "./cri-client.ts";
-import { CriRuntime } from "./cri-runtime.ts";
+import { CriRuntime, type CriRuntimeOptions } from "./cri-runtime.ts";
 import { makeCgroup } from "./pod-cgroups.ts";
 import { ContainerState, RuntimeService } from "./proto/messages.ts";
 import { exampleContainer, examplePod } from "./testing/example-pod.ts";
@@ -264,6 +264,40 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     await removeAll();
   });
 
+  test("a start goes on when the node that asked for it is killed: once, and with every line of its log", async () => {
+    const pod = examplePod(containerd, "orphaned");
+    const sandbox = await runtime.runSandbox(pod);
+    const script = "i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo $i; sleep 0.05; done; exec sleep 1000";
+    const id = await runtime.createContainer(sandbox, exampleContainer("main", script), pod);
+    const log = join(pod.logDirectory, "main/0.log");
+    const lines = async () => (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n");
+    const options = { socket: containerd.socket, cgroups: containerd.cgroups };
+    const settings = { ...options, startsDirectory: join(containerd.directory, "starts") };
+    const release = await containerd.hold("start");
+    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", oneStart(settings, id)], {
+      cwd: import.meta.dirname,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    await until(async () => ((await lines()).length > 2 ? true : undefined));
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const next = new CriRuntime(settings);
+    const listing = next.list();
+    // All that it writes is written while nobody but the runtime waits for its start.
+    await sleep(systemClock, 1500);
+    await release();
+
+    const [found] = (await listing).flatMap(({ containers }) => containers);
+    assert.deepEqual([found?.id, found?.state], [id, "running"]);
+    assert.deepEqual(
+      (await lines()).map((line) => Number(line.split(" ")[3])),
+      Array.from({ length: 20 }, (_, i) => i + 1),
+    );
+    assert.deepEqual(await readdir(settings.startsDirectory), []);
+    next.close();
+    await removeAll();
+  });
+
   test("a container that was begun after it was listed is not removed", async () => {
     const { container } = await startPod("begun", "exec sleep 1000");
     await assert.rejects(runtime.removeContainer(container), { code: "CRI_STILL_RUNS" });
@@ -309,6 +343,12 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     }
   });
 });
+
+/** A program that starts a container, and waits for it. */
+const oneStart = (options: CriRuntimeOptions, id: string) => `
+import { CriRuntime } from "./cri-runtime.ts";
+await new CriRuntime(${JSON.stringify(options)}).startContainer("${id}");
+`;
 
 /** A program that starts five pods at once. */
 const starter = ({ socket, cgroups, directory, cgroup }: PrivateContainerd) => `

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
-import { Backoff, type Clock, type Logger, onAbort, type Random, silentLogger, systemClock } from "@fjord/base";
+import { Backoff, type Clock, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import type { Container } from "../../environment/pod-containers.ts";
 import { machineCapabilities } from "../../machine/capabilities.ts";
@@ -23,6 +23,7 @@ import type { CommandStreams } from "../../stream/command-streams.ts";
 import { cgroupDriverOf } from "./cgroup-driver.ts";
 import { type CgroupDriver, cgroupDirectory, cgroupParentName } from "./cgroup-parent.ts";
 import { ChangeWatch } from "./change-watch.ts";
+import { ContainerStarts } from "./container-starts.ts";
 import { CriClient } from "./cri-client.ts";
 import { CriImages } from "./cri-images.ts";
 import { CriStats } from "./cri-stats.ts";
@@ -58,6 +59,8 @@ export interface CriRuntimeOptions {
   readonly parallelStarts?: number;
   /** How the runtime's streaming server is reached. @default over this machine's network */
   readonly dial?: Dial;
+  /** Where it is noted which starts are under way, for the process after this one. @default nowhere */
+  readonly startsDirectory?: string;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Logger;
@@ -77,8 +80,9 @@ export class CriRuntime implements Runtime {
   readonly #watch: ChangeWatch;
   readonly #cgroups: PodCgroups;
   readonly #stats: CriStats;
+  readonly #starts: ContainerStarts;
   /** A pod that has begun to start goes on before another begins. */
-  readonly #starts: Turns;
+  readonly #turns: Turns;
   #driver: CgroupDriver | undefined;
   /** As far as `version` and `health` have told them. */
   #abilities: RuntimeAbilities;
@@ -95,7 +99,14 @@ export class CriRuntime implements Runtime {
     this.#cgroups = new PodCgroups(options.cgroups, this.#clock);
     this.#stats = new CriStats(this.#client, this.#lister);
     const limit = options.parallelStarts ?? 3 * availableParallelism();
-    this.#starts = new Turns({ limit, patience: START_PATIENCE, clock: this.#clock });
+    this.#turns = new Turns({ limit, patience: START_PATIENCE, clock: this.#clock });
+    const directory = options.startsDirectory;
+    this.#starts = new ContainerStarts({
+      socket: options.socket,
+      clock: this.#clock,
+      log: this.#log,
+      ...(directory !== undefined && { directory }),
+    });
     this.images = new CriImages(this.#client);
     this.#driver = options.cgroupDriver;
     const { appArmor = hasAppArmor(), seLinux = hasSeLinux() } = options;
@@ -135,12 +146,14 @@ export class CriRuntime implements Runtime {
     return { objections: containerObjections(container, this.#abilities), notes: [] };
   }
 
-  list(signal?: AbortSignal): Promise<RuntimeSandbox[]> {
-    return this.#lister.list(signal);
+  async list(signal?: AbortSignal): Promise<RuntimeSandbox[]> {
+    await this.#starts.settled(signal);
+    return await this.#lister.list(signal);
   }
 
-  changes(signal: AbortSignal): AsyncIterable<string> {
-    return this.#watch.changes(signal);
+  async *changes(signal: AbortSignal): AsyncIterable<string> {
+    await this.#starts.settled(signal);
+    yield* this.#watch.changes(signal);
   }
 
   async runSandbox(config: SandboxConfig, signal?: AbortSignal): Promise<string> {
@@ -154,7 +167,7 @@ export class CriRuntime implements Runtime {
     try {
       const request = { config: podSandboxConfig(recorded, machine), runtimeHandler: handlerOf(config) };
       const run = () => this.#call(RuntimeService.runPodSandbox, request, action, signal);
-      return (await this.#starts.run(0, run, signal)).podSandboxId;
+      return (await this.#turns.run(0, run, signal)).podSandboxId;
     } catch (error) {
       // Nobody would remove it: without a sandbox, nothing records it.
       await this.#cgroups.removeEmpty(directory);
@@ -203,24 +216,11 @@ export class CriRuntime implements Runtime {
       sandboxConfig: podSandboxConfig(pod, machine),
     };
     const create = () => this.#call(RuntimeService.createContainer, request, action, signal);
-    return (await this.#starts.run(1, create, signal)).containerId;
+    return (await this.#turns.run(1, create, signal)).containerId;
   }
 
   async startContainer(id: string, signal?: AbortSignal): Promise<void> {
-    const { startContainer } = RuntimeService;
-    // Given up half-way, the runtime kills what has begun: a stop of the node must not end a container, nor a pod's end
-    // come without its grace.
-    const late = new AbortController();
-    let cancel = () => {};
-    const release =
-      signal && onAbort(signal, () => (cancel = this.#clock.after(FINISH_TIME, () => late.abort(signal.reason))));
-    const start = () => this.#call(startContainer, { containerId: id }, `start the container ${id}`, late.signal);
-    try {
-      await this.#starts.run(2, start, signal);
-    } finally {
-      release?.();
-      cancel();
-    }
+    await this.#turns.run(2, () => this.#starts.start(id, signal), signal);
   }
 
   async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
@@ -304,6 +304,7 @@ export class CriRuntime implements Runtime {
   /** Cuts the connection. What runs goes on. */
   close(): void {
     this.#client.close();
+    this.#starts.close();
   }
 
   /** Loaded when it is first used: most nodes hardly ever need it. */
@@ -348,9 +349,6 @@ const HEALTH_TIMEOUT = 15_000;
 
 /** A start that takes longer waits for something else than a processor, such as the network's plugin. */
 const START_PATIENCE = 3_000;
-
-/** How long a start may go on that nobody wants any more. */
-const FINISH_TIME = 10_000;
 
 /** What a runtime may take to kill a container, on top of its grace. */
 const KILL_TIMEOUT = 2 * 60_000;

@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
-import { createConnection } from "node:net";
+import { createConnection, type Socket } from "node:net";
 import { type Clock, onAbort } from "@fjord/base";
 import { FrameReader, frame } from "./grpc-frames.ts";
 import { grpcStatus, statusOf, timeoutHeader } from "./grpc-status.ts";
@@ -10,6 +10,8 @@ export interface GrpcClientOptions {
   clock: Clock;
   /** Bytes of the longest message that is taken. @default 64 MiB */
   maxMessage?: number;
+  /** Told of each connection before anything is asked by it; what it returns is called when that is closed. */
+  onConnect?: (socket: Socket) => () => void;
 }
 
 export interface GrpcCallOptions {
@@ -38,7 +40,7 @@ const WINDOW = 1024 * 1024;
  * when it is needed and made anew after it was lost; calls under way then fail as unavailable, and are not repeated.
  */
 export class GrpcClient {
-  readonly #options: Required<GrpcClientOptions>;
+  readonly #options: GrpcClientOptions & { maxMessage: number };
   #session: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
 
@@ -117,7 +119,7 @@ export class GrpcClient {
   #open(): Promise<ClientHttp2Session> {
     return new Promise((resolve, reject) => {
       const session = connect("http://localhost", {
-        createConnection: () => createConnection(this.#options.socket),
+        createConnection: () => this.#socket(),
         settings: { enablePush: false, initialWindowSize: WINDOW },
       });
       const failed = (error: Error) => reject(new GrpcFailure(grpcStatus.unavailable, error.message, { cause: error }));
@@ -139,6 +141,13 @@ export class GrpcClient {
         reject(new GrpcFailure(grpcStatus.unavailable, "the connection was closed at once"));
       });
     });
+  }
+
+  #socket(): Socket {
+    const { socket: path, onConnect } = this.#options;
+    const socket = createConnection(path);
+    if (onConnect) socket.once("connect", () => socket.once("close", onConnect(socket)));
+    return socket;
   }
 
   #forget(session: ClientHttp2Session): void {
