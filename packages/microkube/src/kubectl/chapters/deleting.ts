@@ -61,7 +61,7 @@ export const deleting: Chapter = {
     kubectl delete pods --all --grace-period=1 --timeout=30s
     kubectl delete pods --all
     kubectl create -f kept.yaml
-    kubectl delete configmap kept --timeout=1s
+    kubectl delete configmap kept --timeout=3s
     kubectl delete configmap kept --wait=false
     kubectl get configmap kept -o jsonpath='{.metadata.finalizers} {.metadata.deletionGracePeriodSeconds}'
     kubectl describe configmap kept
