@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -34,20 +34,6 @@ test("errors are coloured on a terminal, and nowhere else", { skip: skip("script
   });
   assert.equal(status, 1);
   assert.match(stderr.toString(), /^error: /);
-});
-
-test("bash completes by asking the program itself", { skip: skip("bash") }, () => {
-  // What people have on their PATH.
-  writeFileSync(join(folder, "fjord"), `#!/bin/sh\nexec ${process.execPath} ${cli} "$@"\n`, { mode: 0o755 });
-  const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}`, KUBECONFIG: `${folder}/none` };
-  const complete = (...words: readonly string[]) => {
-    const typed = words.map((word) => `'${word}'`).join(" ");
-    const script = `source <(fjord completion bash); COMP_WORDS=(fjord ${typed}); COMP_CWORD=${words.length}; _fjord; echo "\${COMPREPLY[@]}"`;
-    return execFileSync("bash", ["-c", script], { env }).toString().trim();
-  };
-  assert.equal(complete("offload", "--po"), "--pods");
-  assert.equal(complete("offload", "--pods", "="), "Local Remote Both");
-  assert.equal(complete("sites", ""), "", "a cluster that is not there has no names, and says nothing");
 });
 
 test("what is handed on to the test bed arrives there, and so does what it ends with", () => {

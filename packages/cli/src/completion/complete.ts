@@ -29,7 +29,8 @@ export function complete(program: Command, typed: readonly string[]): Offer {
     return { ...none, words: prefix.startsWith("-") ? optionsOf(program) : commandsOf(program) };
   }
   const before = assigned ?? rest.at(-1) ?? "";
-  const option = command.options.find(({ long, short, required }) => required && [long, short].includes(before));
+  const meant = subcommandOf(command, rest);
+  const option = meant.options.find(({ long, short, required }) => required && [long, short].includes(before));
   if (option !== undefined) {
     if (option.argChoices !== undefined) return { ...none, words: option.argChoices.map((word) => ({ word })) };
     const source = optionSources[option.long ?? ""];
@@ -42,7 +43,8 @@ export function complete(program: Command, typed: readonly string[]): Offer {
           : { sources: source === undefined ? [] : [source] }),
     };
   }
-  if (prefix.startsWith("-")) return { ...none, words: optionsOf(command) };
+  if (prefix.startsWith("-")) return { ...none, words: optionsOf(meant) };
+  if (meant !== command && argumentsIn(command, rest) > 0) return none;
   const sub = command.commands.map((each) => ({ word: each.name(), about: each.description() }));
   const places = argumentSources[name] ?? [];
   const place = places[Math.min(argumentsIn(command, rest), places.length - 1)] ?? [];
@@ -52,6 +54,13 @@ export function complete(program: Command, typed: readonly string[]): Offer {
     words: [...(argumentsIn(command, rest) === 0 ? sub : []), ...listed],
     sources: place.filter((each) => typeof each === "string"),
   };
+}
+
+/** As in `fjord pair token`; where none is named, the command itself, or what it does then by itself as `fjord micro` does. */
+function subcommandOf(command: Command, rest: readonly string[]): Command {
+  const named = command.commands.find((each) => rest.includes(each.name()));
+  const usual = command.options.length === 0 ? command.commands[0] : undefined;
+  return named ?? usual ?? command;
 }
 
 /** bash takes `--context=wave` for three words; others for one. */

@@ -5,9 +5,13 @@ _fjord() {
   local current="\${COMP_WORDS[COMP_CWORD]}"
   [[ $current == "=" ]] && current=""
   COMPREPLY=()
-  [[ $offered == ":files" || -z $offered ]] || COMPREPLY=($(compgen -W "$offered" -- "$current"))
+  if [[ $offered == ":files" ]]; then
+    compopt -o default 2>/dev/null
+  elif [[ -n $offered ]]; then
+    COMPREPLY=($(compgen -W "$offered" -- "$current"))
+  fi
 }
-complete -o default -F _fjord fjord
+complete -F _fjord fjord
 `;
 
 const zsh = `#compdef fjord
@@ -15,7 +19,9 @@ const zsh = `#compdef fjord
 _fjord() {
   local -a offered
   offered=(\${(f)"$(fjord __complete "\${(@)words[2,CURRENT]}" 2>/dev/null | cut -f1)"})
-  if [[ $#offered -eq 0 || $offered[1] == ":files" ]]; then _files; else compadd -a offered; fi
+  # In --context=wave only what stands behind the sign is completed.
+  [[ $PREFIX == --*=* ]] && compset -P '*='
+  if [[ $offered[1] == ":files" ]]; then _files; elif (( $#offered )); then compadd -a offered; fi
 }
 autoload -Uz compinit
 (( $+functions[compdef] )) || compinit
@@ -24,11 +30,15 @@ compdef _fjord fjord
 
 const fish = `# fjord completion fish | source
 function __fjord_complete
-  set -l offered (fjord __complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
-  if test (count $offered) -eq 0; or test "$offered[1]" = ":files"
-    __fish_complete_path (commandline -ct)
-  else
-    printf '%s\\n' $offered
+  set -l current (commandline -ct)
+  set -l offered (fjord __complete (commandline -opc)[2..] $current 2>/dev/null)
+  # Of --context=wave fish wants all, the option too.
+  set -l option (string match -r -- '^--[a-z-]+=' $current)
+  if test "$offered[1]" = ":files"
+    set offered (__fish_complete_path (string replace -r -- '^--[a-z-]+=' '' $current))
+  end
+  if test (count $offered) -gt 0
+    printf '%s\\n' "$option"$offered
   end
 end
 complete -c fjord -f -a '(__fjord_complete)'

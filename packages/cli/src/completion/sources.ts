@@ -39,5 +39,7 @@ export const optionSources: Readonly<Record<string, Source | "files" | readonly 
   "--kubeconfig": "files",
   "--file": "files",
   "--values": "files",
+  "--state-dir": "files",
+  "--page-files": "files",
   "--output": ["wide", "json", "yaml", "name", "jsonpath="],
 };
