@@ -1,5 +1,5 @@
-// docs/reference/errors.md from the catalogues: every export of an errors.ts or *-error.ts with a code.
-import { globSync } from "node:fs";
+// docs/reference/errors.md from the sources: every export with a code of a file that defines errors.
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 interface Entry {
@@ -27,8 +27,11 @@ ${sections.join("\n")}`;
 }
 
 function byPackage(root: string): Map<string, string[]> {
-  const files = globSync("packages/*/src/**/{errors,*-error}.ts", { cwd: root }).sort();
-  return Map.groupBy(files, (file) => file.split("/")[1] ?? "") as Map<string, string[]>;
+  const defines = (file: string) =>
+    /(errors|-error)\.ts$/.test(file) || readFileSync(join(root, file), "utf8").includes(" = defineError(");
+  const files = globSync("packages/*/src/**/*.ts", { cwd: root }).sort();
+  const catalogues = files.filter((file) => !file.endsWith(".test.ts") && defines(file));
+  return Map.groupBy(catalogues, (file) => file.split("/")[1] ?? "") as Map<string, string[]>;
 }
 
 function entriesOf(module: object): Entry[] {
