@@ -17,8 +17,11 @@ process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules/.cache/compile");
 const files = globSync(["packages/*/{src,browser}/**/*.test.ts", "tools/**/*.test.ts"], { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)))
   .sort();
-const integration = files.filter((file) => file.endsWith(".integration.test.ts"));
-const unit = files.filter((file) => !integration.includes(file));
+const [unit = [], integration = []] = [false, true].map((isReal) =>
+  files.filter((file) => file.endsWith(".integration.test.ts") === isReal),
+);
+// The test bed's own take longest: what begins last must not be what everything waits for at the end.
+integration.sort((a, b) => Number(isOfBed(b)) - Number(isOfBed(a)));
 
 if (files.length === 0) {
   console.error(`No test file matches ${wanted.join(", ")}.`);
@@ -40,7 +43,8 @@ if (required && integration.length > 0) {
 let status = 0;
 if (unit.length > 0) {
   heading(`Unit tests (files: ${unit.length})`);
-  const args = ["--test", `--test-concurrency=${availableParallelism()}`, "--test-timeout=120000", ...unit];
+  // Some wait for processes and timers: one more than there are processors keeps these busy.
+  const args = ["--test", `--test-concurrency=${availableParallelism() + 1}`, "--test-timeout=120000", ...unit];
   const { code, timedOut } = await runNode(args, { cwd: root, minutes: 10 });
   if (timedOut)
     console.error("\nNo end after 10 minutes: a test file hangs. The lines above say which ones have ended.");
@@ -54,6 +58,10 @@ if (integration.length > 0) {
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];
 for (const reason of skipped) if (reason !== false) console.log(`Some tests were skipped: ${reason}`);
 process.exit(status);
+
+function isOfBed(file: string): boolean {
+  return file.startsWith("packages/testbed/");
+}
 
 function heading(text: string): void {
   console.log(`\n== ${text}`);

@@ -32,6 +32,8 @@ export interface AgentOptions {
   /** The site's page. @default none */
   readonly page?: PageSettings;
   readonly leaderElect: boolean;
+  /** How long the others wait for a leader that has gone silent. @default 15_000 */
+  readonly leaseDurationMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

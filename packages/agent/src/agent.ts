@@ -270,11 +270,18 @@ export class Agent {
   }
 
   #election({ client, clock, random, logger, metrics, namespace }: Home) {
-    if (!this.#options.leaderElect) return {};
+    const { leaderElect, leaseDurationMs = 15_000 } = this.#options;
+    if (!leaderElect) return {};
     // Two of one machine are two.
     const identity = `${hostname()}_${randomUUID()}`;
     const means = { client, clock, random, logger, ...(metrics && { metrics }) };
-    return { leaderElection: new LeaderElector({ ...means, namespace, name: "fjord-agent", identity }) };
+    // In the proportions that Kubernetes' own components keep.
+    const timing = {
+      leaseDurationMs,
+      renewDeadlineMs: (leaseDurationMs * 2) / 3,
+      retryPeriodMs: (leaseDurationMs * 2) / 15,
+    };
+    return { leaderElection: new LeaderElector({ ...means, ...timing, namespace, name: "fjord-agent", identity }) };
   }
 }
 

@@ -25,11 +25,11 @@ function folder(t: { after(done: () => void): void }): string {
 
 /** Waits for what controllers do, which takes moments. */
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error("it did not come about within 20 s");
+    if (Date.now() > deadline) throw new Error("it did not come about within 60 s");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

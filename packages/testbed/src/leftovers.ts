@@ -18,7 +18,13 @@ const markVariable = "FJORD_TESTBED_ID";
 
 /** The environment of each of a bed's processes. */
 export function bedEnvironment(id: string): Record<string, string> {
-  return { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", [markVariable]: id };
+  const { NODE_COMPILE_CACHE: compiled } = process.env;
+  return {
+    PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    [markVariable]: id,
+    // Agents and nodes start sooner with what other processes have compiled.
+    ...(compiled && { NODE_COMPILE_CACHE: compiled }),
+  };
 }
 
 export interface RemoveOptions {

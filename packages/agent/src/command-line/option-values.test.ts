@@ -5,6 +5,7 @@ import {
   endpointOption,
   homeApiOption,
   labelOption,
+  leaseOption,
   listenOption,
   nameOption,
   portOption,
@@ -26,6 +27,12 @@ test("ports, addresses, names", () => {
   assert.throws(() => addressOption("--a", "localhost"), /an IP address/);
   assert.equal(nameOption("--n", "lively-wave"), "lively-wave");
   for (const wrong of ["Lively", "-a", "a-", "a".repeat(64), ""]) assert.throws(() => nameOption("--n", wrong), /name/);
+});
+
+test("leases", () => {
+  assert.equal(leaseOption("--l", "15s"), 15_000);
+  for (const wrong of ["15", "2s", "0s", "-3s", "1m", "1.5s", ""])
+    assert.throws(() => leaseOption("--l", wrong), /--l cannot be .*three seconds or more/);
 });
 
 test("services and labels", () => {

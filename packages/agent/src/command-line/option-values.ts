@@ -37,6 +37,14 @@ export function nameOption(option: string, value: string): string {
   return value;
 }
 
+/** Reads how long a lease lasts, such as `15s`: too short for two tries to renew it, nobody would keep it. */
+export function leaseOption(option: string, value: string): number {
+  const seconds = Number(/^(\d{1,4})s$/.exec(value)?.[1]);
+  if (!(seconds >= 3))
+    throw new InvalidAgentOption({ option, value, reason: "it must be a time of three seconds or more, such as 15s" });
+  return seconds * 1000;
+}
+
 /** Reads `NAME` or `NAME:PORT` of a Service. */
 export function serviceOption(option: string, value: string): { name: string; port: number } {
   const [name = "", port = "443", ...more] = value.split(":");

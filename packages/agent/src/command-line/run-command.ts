@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { AGENT_NAMESPACE, GUEST_PRIVILEGES, type GuestPrivilege } from "@fjord/api";
 import { loadClusterConfig } from "@fjord/kube";
 import { type Command, Option } from "commander";
@@ -7,6 +8,7 @@ import {
   endpointOption,
   homeApiOption,
   labelOption,
+  leaseOption,
   listenOption,
   nameOption,
   portOption,
@@ -30,6 +32,7 @@ interface RunFlags extends PageFlags {
   twinLabel: string[];
   metricsListen: string;
   leaderElect: boolean;
+  leaderElectLeaseDuration: string;
 }
 
 const several = (value: string, before: string[]) => [...before, value];
@@ -79,7 +82,12 @@ export function addRun(program: Command, context: CommandContext): void {
         .default([], "none"),
     )
     .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7445")
-    .option("--leader-elect", "several agents run, and one of them leads", false);
+    .option("--leader-elect", "several agents run, and one of them leads", false)
+    .option(
+      "--leader-elect-lease-duration <duration>",
+      "how long the others wait for a leader that has gone silent",
+      "15s",
+    );
   addPageOptions(command).action((flags: RunFlags) => run(flags, context));
 }
 
@@ -96,6 +104,7 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
   const address =
     flags.internalAddress === undefined ? undefined : addressOption("--internal-address", flags.internalAddress);
   const homeApi = flags.homeApi === undefined ? undefined : homeApiOption("--home-api", flags.homeApi);
+  const leaseDurationMs = leaseOption("--leader-elect-lease-duration", flags.leaderElectLeaseDuration);
   const page = await pageSettings(flags);
   const config = await loadClusterConfig({
     env,
@@ -106,6 +115,8 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
     ...(flags.context !== undefined && { context: flags.context }),
   });
   const { Agent } = await import("../agent.ts");
+  // Where compiled code is kept (NODE_COMPILE_CACHE), it is now: who is killed would else never have it at the next start.
+  flushCompileCache();
   const agent = new Agent({
     config,
     namespace: flags.namespace,
@@ -122,6 +133,7 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
     metrics,
     ...(page !== undefined && { page }),
     leaderElect: flags.leaderElect,
+    leaseDurationMs,
     clock,
     random,
     logger,

@@ -105,7 +105,7 @@ export function runCache(server: { url: string }, options: RunOptions = {}): Run
 }
 
 /** Looks until the condition holds; fails with what it was about after ten seconds. */
-export async function until(about: string, condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+export async function until(about: string, condition: () => boolean, timeoutMs = 30_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`waited in vain: ${about}`);

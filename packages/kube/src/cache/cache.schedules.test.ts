@@ -239,7 +239,7 @@ function optionsFor(random: Random): RunOptions & { scope: Scope } {
       backoffMaxMs: 20,
       stableMs: 30,
       idleTimeoutMs: 250,
-      listTimeoutMs: 250,
+      listTimeoutMs: 1_000,
     },
   };
 }

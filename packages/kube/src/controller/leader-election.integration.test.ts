@@ -12,11 +12,14 @@ import { eventually } from "./test-wait.ts";
 const program = fileURLToPath(new URL("./test-candidate.ts", import.meta.url));
 const leaseMs = 3_000;
 
-for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
-  describe(`leader election on Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes) }, () =>
-    tests(kubernetes),
-  );
-}
+// They wait for leases to end, and do that together.
+describe("leader election", { concurrency: true }, () => {
+  for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
+    describe(`on Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes), concurrency: 1 }, () =>
+      tests(kubernetes),
+    );
+  }
+});
 
 interface Candidate {
   readonly process: ChildProcess;

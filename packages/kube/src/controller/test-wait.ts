@@ -2,7 +2,7 @@
 export async function eventually(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  ms = 20_000,
+  ms = 60_000,
 ): Promise<void> {
   const end = performance.now() + ms;
   while (!(await condition())) {

@@ -62,7 +62,7 @@ export function reply(response: ServerResponse, status: number, value: unknown, 
 }
 
 /** Waits for something that another part of the test brings about. */
-export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
+export async function until(condition: () => boolean, ms = 30_000): Promise<void> {
   const end = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > end) throw new Error(`not so after ${ms} ms: ${condition}`);

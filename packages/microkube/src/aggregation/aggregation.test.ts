@@ -63,9 +63,9 @@ const apiService = () => ({
 });
 
 async function until(look: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 30_000;
   while (!(await look())) {
-    if (Date.now() > deadline) throw new Error("it did not come about within 10 s");
+    if (Date.now() > deadline) throw new Error("it did not come about within 30 s");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

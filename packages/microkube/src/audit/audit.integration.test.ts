@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { Agent, request as send } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { sleep, systemClock } from "@fjord/base";
 import type { Bed, Site } from "@fjord/testbed";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 
@@ -144,7 +145,7 @@ describe("what is written down of requests", { skip: kubernetesSkip(), timeout: 
     });
     const isNone = /healthz|services\/kubernetes/.test(path);
     // The real server writes a watch's end after its client has seen it.
-    for (const until = Date.now() + 5_000; Date.now() < until; ) {
+    for (const until = Date.now() + 30_000; Date.now() < until; await sleep(systemClock, 20)) {
       const events = (await log(site)).slice(before);
       if (isNone || events.some(({ stage, user }) => stage === "ResponseComplete" || isEmpty(user))) {
         return events.map(normal);

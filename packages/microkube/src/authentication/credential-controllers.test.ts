@@ -23,7 +23,7 @@ import { ServiceAccountTokens } from "./service-account-token.ts";
 const means = { clock: systemClock, random: seededRandom(1), logger: silentLogger };
 
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (let left = 400; left > 0; left--) {
+  for (let left = 1_200; left > 0; left--) {
     const found = await look();
     if (found !== undefined) return found;
     await new Promise((resolve) => setTimeout(resolve, 25));

@@ -50,7 +50,7 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
     client,
     kubeconfig: site.kubeconfig,
     playing: true,
-    async until(what, look, timeoutMs = 15_000) {
+    async until(what, look, timeoutMs = 60_000) {
       const end = Date.now() + timeoutMs;
       for (;;) {
         const found = await look();

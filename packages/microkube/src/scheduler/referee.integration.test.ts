@@ -335,7 +335,7 @@ describe("our scheduler beside Kubernetes' own", { skip: kubernetesSkip(), timeo
     // Each begins with a taint that goes once the control plane has seen it Ready.
     for (const { metadata } of nodes) {
       const fieldSelector = `metadata.name=${metadata.name}`;
-      for await (const { type, object } of client.watch(Node, { fieldSelector, signal: AbortSignal.timeout(20_000) })) {
+      for await (const { type, object } of client.watch(Node, { fieldSelector, signal: AbortSignal.timeout(60_000) })) {
         if (type === "BOOKMARK" || !("spec" in object)) continue;
         if (!object.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready")) break;
       }
@@ -377,7 +377,7 @@ describe("our scheduler beside Kubernetes' own", { skip: kubernetesSkip(), timeo
   }
 
   async function until(name: string, is: (pod: Pod | undefined) => boolean): Promise<Pod | undefined> {
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(60_000);
     let last: Pod | undefined;
     const fieldSelector = `metadata.name=${name}`;
     for await (const event of client.watch(Pod, {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
@@ -198,6 +199,8 @@ export async function runNode(wanted: Partial<RunFlags>, context: CommandContext
   // Stopped before it has joined.
   if (cluster === undefined) return;
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
+  // Where compiled code is kept (NODE_COMPILE_CACHE), it is now: who is killed would else never have it at the next start.
+  flushCompileCache();
   const agent = new NodeAgent({
     nodeName,
     addresses: given.length > 0 ? given : [await addressTowards(cluster.config.server)],

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describeError } from "@fjord/base";
@@ -60,6 +61,8 @@ async function simulate(flags: SimulateFlags, context: CommandContext): Promise<
   const config = await loadClusterConfig({ env, clock, logger, ...(kubeconfig !== undefined && { kubeconfig }) });
   const { Fleet } = await import("../fleet/fleet.ts");
   const { RestCollector } = await import("../fleet/rest-collector.ts");
+  // Where compiled code is kept (NODE_COMPILE_CACHE), it is now: who is killed would else never have it at the next start.
+  flushCompileCache();
   const fleet = new Fleet({
     config,
     name,

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { silentLogger, sleep, systemClock } from "@fjord/base";
 import { KubeClient, Pod, ServiceAccount } from "@fjord/kube";
 import { Authority, findBinaries, siteFiles } from "@fjord/testbed";
-import { kubernetesSkip, metricsServerSkip, startMetricsServer, startTestSite } from "@fjord/testbed/testing";
+import { freePort, kubernetesSkip, metricsServerSkip, startMetricsServer, startTestSite } from "@fjord/testbed/testing";
 import { noRules } from "../runtimes/simulated/index.ts";
 import { Fleet } from "./fleet.ts";
 import { FleetServer } from "./fleet-server.ts";
@@ -22,7 +22,7 @@ test("kubectl top shows what simulated pods and nodes use", { skip, timeout: 180
   const authority = await Authority.load(siteFiles(site.layout).pki, "ca");
   const addresses = ["127.64.0.1", "127.64.0.2"];
   const { certificate: cert, key } = await authority.issue({ commonName: "fleet", addresses }, Date.now());
-  const port = 20_000 + Math.floor(Math.random() * 10_000);
+  const port = await freePort();
   const shared = { clock: systemClock, random: Math.random, logger: silentLogger };
   const fleet = new Fleet({ ...shared, config, name: "fleet", nodes: 2, rules: noRules, kubeletPort: port });
   const server = new FleetServer({ ...shared, fleet, port, tls: { cert, key } });

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { silentLogger, systemClock } from "@fjord/base";
 import { KubeClient, Lease, Namespace, Node, Pod, ServiceAccount } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { freePort, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import type { Summary } from "../kubelet-api/summary.ts";
 import { parseRules } from "../runtimes/simulated/index.ts";
 import { Fleet } from "./fleet.ts";
@@ -225,7 +225,7 @@ pods:
 
 async function start({ config }: TestSite): Promise<Running> {
   const end = new AbortController();
-  const port = 20_000 + Math.floor(Math.random() * 10_000);
+  const port = await freePort();
   const shared = { clock: systemClock, random: Math.random, logger: silentLogger };
   const rules = await parseRules(RULES, "rules.yaml");
   const restartTiming = { initial: 1_000 };

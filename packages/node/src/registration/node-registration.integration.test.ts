@@ -8,9 +8,14 @@ import { healthyConditions, type NodeFacts, notReady } from "./node-facts.ts";
 import { LEASE_NAMESPACE } from "./node-lease.ts";
 import { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";
 
-for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
-  describe(`a node of Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes) }, () => tests(kubernetes));
-}
+// They wait for leases to end and for times to come, and do that together.
+describe("a node", { concurrency: true }, () => {
+  for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
+    describe(`of Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes), concurrency: 1 }, () =>
+      tests(kubernetes),
+    );
+  }
+});
 
 function tests(kubernetes: KubernetesMinor): void {
   let site: TestSite;
@@ -28,10 +33,10 @@ function tests(kubernetes: KubernetesMinor): void {
   });
 
   async function until<T>(condition: () => Promise<T | undefined | false>): Promise<T> {
-    for (const end = clock.now() + 15_000; ; await sleep(clock, 50)) {
+    for (const end = clock.now() + 60_000; ; await sleep(clock, 50)) {
       const result = await condition().catch(() => undefined);
       if (result) return result;
-      assert.ok(clock.now() < end, `not within 15 s: ${condition}`);
+      assert.ok(clock.now() < end, `not within 60 s: ${condition}`);
     }
   }
 
@@ -152,7 +157,7 @@ function tests(kubernetes: KubernetesMinor): void {
       const found = await find(name);
       return conditionOf(found, "Ready")?.status === "False" && found;
     });
-    assert.ok(clock.now() - asked < 3_000, "as soon as it changed");
+    assert.ok(clock.now() - asked < 4_500, "as soon as it changed, and not at the next comparison");
     assert.equal(conditionOf(changed, "Ready")?.message, "the runtime is away");
     assert.equal(conditionOf(changed, "Custom")?.status, "True");
     assert.equal(changed.status?.capacity?.["example.com/dongle"], "5");

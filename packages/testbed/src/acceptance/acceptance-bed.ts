@@ -116,7 +116,7 @@ export interface ConditionShape {
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false>,
-  timeout = 30_000,
+  timeout = 90_000,
 ): Promise<T> {
   let last: unknown;
   const found = await waitFor(

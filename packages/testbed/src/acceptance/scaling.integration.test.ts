@@ -89,13 +89,14 @@ describe("what grows and asks at another site", { skip, timeout: 600_000 }, () =
 
   it("an autoscaler at home sees what guests use, and has more of them made", async () => {
     const { binaries } = findBinaries({ env: process.env, sets: ["control-plane", "metrics-server"] });
-    await startMetricsServer(bed.site(HOME), { binaries, timeout: 120_000 });
     const amounts = { requests: { cpu: "50m" }, limits: { cpu: "100m" } };
     await bed.apply(
       HOME,
       deployment("busy", { namespace: NAMESPACE, replicas: 1, command: BUSY, ...amounts }),
       autoscaler("busy", { namespace: NAMESPACE, most: 2, percent: 50 }),
     );
+    // It looks every 10 s, and from its second look on it knows what was used: the pod is busy by then.
+    await startMetricsServer(bed.site(HOME), { binaries, timeout: 120_000 });
     await eventually(
       "there are two",
       async () => {

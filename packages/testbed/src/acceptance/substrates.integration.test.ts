@@ -46,10 +46,12 @@ describe("microkube and Kubernetes, each a node of the other", { skip: kubernete
   });
 
   it("unpeering leaves nothing behind, on either side", async () => {
-    for (const [consumer, provider] of DIRECTIONS) {
-      await fjord(bed.site(consumer), "unpeer", provider);
-      await bed.kubectl(consumer, "delete", "namespace", "abroad", "--wait=false");
-    }
+    await Promise.all(
+      DIRECTIONS.map(async ([consumer, provider]) => {
+        await fjord(bed.site(consumer), "unpeer", provider);
+        await bed.kubectl(consumer, "delete", "namespace", "abroad", "--wait=false");
+      }),
+    );
     for (const [site, was] of inventories) {
       await eventually(`nothing is left at ${site}`, async () => {
         const more = (await bed.inventory(site)).filter((each) => !was.includes(each));

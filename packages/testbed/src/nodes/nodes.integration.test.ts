@@ -188,7 +188,7 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     await bed.stop();
     const left = await waitFor(async () => empty(await traces(bed, bridge)), {
       clock: systemClock,
-      timeout: 5_000,
+      timeout: 30_000,
     });
     assert.ok(left, JSON.stringify(await traces(bed, bridge)));
     assert.deepEqual(machineSettings(), settings);

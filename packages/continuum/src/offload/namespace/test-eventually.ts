@@ -1,5 +1,5 @@
 /** Resolves once `holds` does. What it cannot yet be told, such as for a missing object, counts as no. */
-export async function eventually(holds: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function eventually(holds: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const end = Date.now() + timeoutMs;
   let last: unknown;
   while (Date.now() < end) {

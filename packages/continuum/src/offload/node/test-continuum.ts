@@ -8,7 +8,7 @@ import { type KubectlVersion, kubectlProgram } from "@fjord/testbed/testing";
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  timeout = 20_000,
+  timeout = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + timeout;
   let last: unknown;

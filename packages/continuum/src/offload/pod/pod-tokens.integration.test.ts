@@ -63,7 +63,7 @@ describe("tokens of the home API at another site", { skip: kubernetesSkip(), tim
   });
 
   async function token(name: string, is: (text: string) => boolean): Promise<string> {
-    const signal = AbortSignal.timeout(15_000);
+    const signal = AbortSignal.timeout(60_000);
     for (;;) {
       const { items, metadata } = await bed.provider.list(Secret, { namespace: TWIN, signal });
       const data = items.find((each) => each.metadata.name === name)?.data?.token;
@@ -74,7 +74,7 @@ describe("tokens of the home API at another site", { skip: kubernetesSkip(), tim
   }
 
   async function gone(name: string): Promise<void> {
-    const signal = AbortSignal.timeout(15_000);
+    const signal = AbortSignal.timeout(60_000);
     for (;;) {
       const { items, metadata } = await bed.provider.list(Secret, { namespace: TWIN, signal });
       if (!items.some((each) => each.metadata.name === name)) return;

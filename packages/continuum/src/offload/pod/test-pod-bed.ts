@@ -313,7 +313,7 @@ export async function until<T extends Pod | ShadowPod | Contract>(
   kind: { readonly kind: string },
   key: { name: string; namespace: string },
   is: (object: T | undefined) => boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 60_000,
 ): Promise<T | undefined> {
   const signal = AbortSignal.timeout(timeoutMs);
   const typed = kind as unknown as Parameters<typeof client.watch<T>>[0];

@@ -195,7 +195,7 @@ export async function look<T extends KubeObject>(
 export async function until<T>(
   what: string,
   condition: () => T | undefined | false | Promise<T | undefined | false>,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

@@ -20,7 +20,7 @@ after(async () => {
   await Promise.all(runs);
 });
 
-const parked = new ParkedConnections({ clock: means.clock, waitMs: 3_000 });
+const parked = new ParkedConnections({ clock: means.clock, waitMs: 30_000 });
 const openServer = serverOf(open, [parked], 0);
 const endpoint = `https://127.0.0.1:${(await openServer.listen())?.port}`;
 runs.push(openServer.run(stop.signal));

@@ -10,7 +10,8 @@ import { sleep, systemClock } from "@fjord/base";
 import { KubeClient, Namespace, Node, Pod } from "@fjord/kube";
 import { freePort, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 
-describe("a node that runs short", { skip: kubernetesSkip() }, () => {
+// Each has a node of its own, which looks every ten seconds: they wait for that together.
+describe("a node that runs short", { skip: kubernetesSkip(), concurrency: true }, () => {
   const clock = systemClock;
   const namespace = "short";
   let site: TestSite;
@@ -50,13 +51,13 @@ describe("a node that runs short", { skip: kubernetesSkip() }, () => {
 
   async function until<T>(what: string, condition: () => Promise<T | undefined | false>): Promise<T> {
     let last: unknown;
-    for (const end = clock.now() + 40_000; ; await sleep(clock, 100)) {
+    for (const end = clock.now() + 90_000; ; await sleep(clock, 100)) {
       const result = await condition().catch((error: unknown) => {
         last = error;
         return undefined;
       });
       if (result) return result;
-      assert.ok(clock.now() < end, `not within 40 s: ${what} (${last})\n${log}`);
+      assert.ok(clock.now() < end, `not within 90 s: ${what} (${last})\n${log}`);
     }
   }
 

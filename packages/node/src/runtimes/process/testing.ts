@@ -161,7 +161,7 @@ export async function until<T>(
   find: () => Promise<T | undefined | false> | T | undefined | false,
   what: string,
 ): Promise<T> {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await delay(10)) {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await delay(10)) {
     const found = await find();
     if (found !== undefined && found !== false) return found;
   }
