@@ -28,6 +28,8 @@ export async function buildPage(folder: string): Promise<PageWeight> {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     legalComments: "none",
+    // What fails is thrown, and told by whoever builds.
+    logLevel: "silent",
     metafile: true,
   });
   const outputs = Object.entries(metafile.outputs).map(([path, output]) => ({ name: basename(path), output }));
