@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, mock, test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import { runTestFiles } from "./test-files.ts";
 
 describe("test files that are run one by one", () => {
@@ -28,7 +29,7 @@ describe("test files that are run one by one", () => {
     });
     return runTestFiles(files, { cwd: folder, atATime: 2, minutes: 1 / 20 });
   };
-  const printed = () => lines.join("\n");
+  const printed = () => stripVTControlCharacters(lines.join("\n"));
 
   test("pass, and are counted", async () => {
     assert.equal(
@@ -36,6 +37,17 @@ describe("test files that are run one by one", () => {
       true,
     );
     assert.match(printed(), /^tests 2, pass 2, fail 0/m);
+  });
+
+  test("are counted where the environment asks for colours", async (t) => {
+    const { FORCE_COLOR: before } = process.env;
+    process.env.FORCE_COLOR = "1";
+    t.after(() => {
+      if (before === undefined) delete process.env.FORCE_COLOR;
+      else process.env.FORCE_COLOR = before;
+    });
+    assert.equal(await run('test("a", () => {});'), true);
+    assert.match(printed(), /^tests 1, pass 1, fail 0/m);
   });
 
   test("fail with the one that fails", async () => {

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { runNode } from "./run-node.ts";
 
 export interface FileResult {
@@ -50,7 +51,8 @@ export async function runTestFile(file: string, { cwd, minutes, env }: FileOptio
   });
   const seconds = (performance.now() - began) / 1000;
   const printed = Buffer.concat(chunks).toString();
-  const counts = countsOf(printed);
+  // FORCE_COLOR colours them, terminal or not.
+  const counts = countsOf(stripVTControlCharacters(printed));
   const ended = counts !== undefined;
   const ok = code === 0 && ended;
   console.log(`\n${ok ? "✔" : "✖"} ${file} (${seconds.toFixed(1)} s)`);

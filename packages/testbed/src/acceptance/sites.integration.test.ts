@@ -352,17 +352,21 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
   });
 
   it("unpeering leaves nothing behind, on either side", async () => {
-    for (const [site, other] of [
-      [HOME, AWAY],
-      [AWAY, HOME],
-    ] as const) {
-      const names = await bed.get<{ items: { metadata: { namespace: string } }[] }>(site, "offloadings", "-A");
-      await fjord(bed.site(site), "unpeer", other);
-      for (const { metadata } of names.items)
-        await bed.kubectl(site, "delete", "ns", metadata.namespace, "--wait=false");
-    }
-    await bed.kubectl(AWAY, "delete", "namespace", "mine", "--wait=false");
-    await bed.kubectl(HOME, "delete", "namespace", "twinned", "mine", "--wait=false");
+    const others = { [HOME]: ["twinned", "mine"], [AWAY]: ["mine"] };
+    // Both owners at once: neither knows of the other, and each ends what it has of the other's.
+    await Promise.all(
+      (
+        [
+          [HOME, AWAY],
+          [AWAY, HOME],
+        ] as const
+      ).map(async ([site, other]) => {
+        const { items } = await bed.get<{ items: { metadata: { namespace: string } }[] }>(site, "offloadings", "-A");
+        await fjord(bed.site(site), "unpeer", other);
+        const names = [...items.map(({ metadata }) => metadata.namespace), ...others[site]];
+        await bed.kubectl(site, "delete", "namespaces", ...names, "--wait=false");
+      }),
+    );
     for (const [site, was] of [
       [HOME, before1],
       [AWAY, before2],
