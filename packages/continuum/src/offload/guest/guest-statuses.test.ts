@@ -29,7 +29,14 @@ function setUp() {
   };
   const state = {
     workedAt: Number.NEGATIVE_INFINITY,
-    shadows: { get: (_: string, name: string) => shadow(name) },
+    /** Revision of the shadow pods as the watch shows them. */
+    shown: "1",
+    shadows: {
+      get: (_: string, name: string) => {
+        const { metadata, ...rest } = shadow(name);
+        return { ...rest, metadata: { ...metadata, resourceVersion: state.shown } } as ShadowPod;
+      },
+    },
     pods: { get: ({ name }: { name: string }) => guest(name) },
     memoryOf: ({ metadata: { name = "", uid = "" } }: ShadowPod) => {
       const memory = memories.get(name) ?? { shadowUid: uid };
@@ -75,4 +82,19 @@ test("a status does not wait for ever", async () => {
     await t.clock.advance(1_000);
   }
   assert.deepEqual(t.written, ["patient"]);
+});
+
+test("news that somebody waits for is written as soon as the watch shows what was written before", async () => {
+  await using t = setUp();
+  t.statuses.tell(shadow("urgent"), 0);
+  await t.clock.advance(10);
+  assert.deepEqual(t.written, ["urgent"]);
+  t.statuses.tell(shadow("urgent"), 0);
+  await t.clock.advance(1_000);
+  assert.deepEqual(t.written, ["urgent"]);
+  t.state.shown = "2";
+  // As a change that the watch shows is told of: as one that can wait.
+  t.statuses.tell(shadow("urgent"));
+  await t.clock.advance(100);
+  assert.deepEqual(t.written, ["urgent", "urgent"]);
 });

@@ -27,6 +27,8 @@ const PATIENT_MS = 30_000;
 /** How long no guest must have come or gone before statuses that can wait are written, and how long they wait at most. */
 const CALM_MS = 5_000;
 const LONGEST_MS = 60_000;
+/** How soon news that somebody waits for is looked at again while the watch has yet to show what was written before. */
+const UNSHOWN_MS = 50;
 
 /** Writes the statuses of shadow pods, each as late as its news can wait, so that an ordinary pod's is written once. */
 export class GuestStatuses {
@@ -66,8 +68,12 @@ export class GuestStatuses {
     const memory = this.#state.memoryOf(shadow);
     if (!isUrgent && this.#isBusy(memory)) return againAfter(CALM_MS);
     memory.waitsSince = undefined;
-    // What was written last is yet to be shown; its coming brings this back.
-    if (memory.written !== undefined && !isShown(shadow, memory.written)) return done();
+    // What was written last is yet to be shown; its coming brings this back, though as something that can wait.
+    if (memory.written !== undefined && !isShown(shadow, memory.written)) {
+      if (!isUrgent) return done();
+      this.#urgent.add(keyOf(shadow));
+      return againAfter(UNSHOWN_MS);
+    }
     const status = this.#statusOf(shadow, memory);
     if (sameContent(status, shadow.status)) return done();
     const patch = { metadata: { uid: shadow.metadata.uid }, status };
