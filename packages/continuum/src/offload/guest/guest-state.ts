@@ -100,11 +100,14 @@ export class GuestState {
 
   /** Shadow pods that were refused, the oldest first. */
   waiting(): ShadowPod[] {
-    const waiting = [...this.memories].flatMap(([key, { verdict }]) => {
+    const waiting: ShadowPod[] = [];
+    // Asked for whenever a guest goes, of thousands that may be there: hardly any of them waits.
+    for (const [key, { verdict }] of this.memories) {
+      if (verdict === undefined) continue;
       const slash = key.indexOf("/");
-      const shadow = verdict && this.shadows.get(key.slice(0, slash), key.slice(slash + 1));
-      return shadow === undefined ? [] : [shadow];
-    });
+      const shadow = this.shadows.get(key.slice(0, slash), key.slice(slash + 1));
+      if (shadow !== undefined) waiting.push(shadow);
+    }
     const age = ({ metadata }: ShadowPod) => `${metadata.creationTimestamp}/${metadata.namespace}/${metadata.name}`;
     return waiting.sort((a, b) => (age(a) < age(b) ? -1 : 1));
   }

@@ -109,7 +109,8 @@ export class PodLife {
     if (shadow !== undefined) {
       memory.made = undefined;
       await this.#endShadow(pod, shadow, guest, memory, site.kube, work);
-      this.#reports.report(pod, place, shadow);
+      // Where the pod went meanwhile, nobody would ever forget what is told of it.
+      if (this.#memories.get(uid) === memory) this.#reports.report(pod, place, shadow);
       return done();
     }
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) {

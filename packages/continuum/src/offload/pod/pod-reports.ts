@@ -80,6 +80,12 @@ export class PodReports {
 
   #sources(pod: Pod, place?: Place): { pod: Pod; hostIPs: string[]; now: number } {
     const address = place === undefined ? pod.status?.hostIP : place.node.object.status?.address;
-    return { pod, hostIPs: address === undefined ? [] : [address], now: this.#options.home.clock.now() };
+    // The watch may be behind what was written, and a status made of an older one would take back what is there.
+    const status = this.#options.writer.latest(pod);
+    return {
+      pod: status === undefined || status === pod.status ? pod : { ...pod, status },
+      hostIPs: address === undefined ? [] : [address],
+      now: this.#options.home.clock.now(),
+    };
   }
 }

@@ -205,3 +205,20 @@ test("the status of a pod whose name another has by now is nobody's, and no erro
   stop.abort();
   await running;
 });
+
+test("the latest status is the one that was set or written, whatever a watch that is behind shows", () =>
+  withWriter(async (writer, api, clock) => {
+    const scheduled = { type: "PodScheduled", status: "True" };
+    const ready = { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const behind = web({ phase: "Pending", conditions: [scheduled] });
+    assert.equal(writer.latest(behind)?.phase, "Pending");
+    writer.set(behind, { phase: "Running", conditions: [ready] });
+    // Conditions of others stay beside those that are about to be written.
+    assert.deepEqual(writer.latest(behind), { phase: "Running", conditions: [scheduled, ready] });
+    await clock.advance(10);
+    assert.deepEqual(api.writes, ["Running"]);
+    assert.equal(writer.latest(behind)?.phase, "Running");
+    assert.equal(writer.latest(behind)?.conditions?.[0]?.lastTransitionTime, ready.lastTransitionTime);
+    const newer = { ...behind, metadata: { ...behind.metadata, resourceVersion: "9" }, status: { phase: "Failed" } };
+    assert.equal(writer.latest(newer as Pod)?.phase, "Failed");
+  }));

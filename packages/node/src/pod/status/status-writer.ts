@@ -63,6 +63,24 @@ export class StatusWriter {
     this.#queue.add(uidOf(pod));
   }
 
+  /**
+   * The status that the pod has or is about to have, as far as is known: what was set, or what the API has answered, may
+   * be ahead of what `pod` shows. Whoever computes the next status of the last, times included, is to begin here: two that
+   * begin at different ones would be written in turn for as long as a watch is behind.
+   */
+  latest(pod: Pod): PodStatus | undefined {
+    const entry = this.#entries.get(uidOf(pod));
+    if (entry === undefined) return pod.status;
+    const { resourceVersion = "" } = pod.metadata;
+    const isBehind = (compareResourceVersions(resourceVersion, entry.resourceVersion) ?? 0) < 0;
+    const known = isBehind ? entry.reported : pod.status;
+    const next = entry.status;
+    if (next === undefined) return known;
+    const own = new Set(next.conditions?.map(({ type }) => type));
+    const others = known?.conditions?.filter(({ type }) => !own.has(type)) ?? [];
+    return { ...next, conditions: [...others, ...(next.conditions ?? [])] };
+  }
+
   /** Deletes the pod from the API for good, once its last status is there. */
   finish(pod: Pod): void {
     this.#entryOf(pod).isFinished = true;
