@@ -39,6 +39,7 @@ import { rootCaController } from "./namespace/root-ca-controller.ts";
 import { serviceAccountController } from "./namespace/service-account-controller.ts";
 import { nodeIpamController } from "./node/node-ipam-controller.ts";
 import { nodeLifecycleController } from "./node/node-lifecycle-controller.ts";
+import { nodeTtlController } from "./node/node-ttl-controller.ts";
 import { taintEvictionController } from "./node/taint-eviction-controller.ts";
 import { podCollector } from "./pod-upkeep/pod-collector.ts";
 import { resourceQuotaController } from "./quota/resource-quota-controller.ts";
@@ -67,6 +68,7 @@ export {
   namespaceController,
   nodeIpamController,
   nodeLifecycleController,
+  nodeTtlController,
   podCollector,
   replicaSetController,
   replicationController,
@@ -139,6 +141,7 @@ export function controlLoops(options: ControlLoopsOptions = {}): ControlLoop[] {
     claimProtectionController,
     volumeProtectionController,
     nodeLifecycleController,
+    nodeTtlController,
     taintEvictionController,
     resourceQuotaController,
     horizontalPodAutoscalerController,

@@ -7,6 +7,7 @@ import type { Operation, Registry } from "../registry/index.ts";
 import { badRequest, notFound, StatusError } from "../status-error.ts";
 import { containerOf, kubeletAddress, podAddress, proxyName, serviceAddress } from "./connect-location.ts";
 import type { Exchange } from "./exchange.ts";
+import { kubeletRefusal } from "./kubelet-refusal.ts";
 import { type Destination, passThrough } from "./pass-through.ts";
 import type { ResourceTarget } from "./request-target.ts";
 
@@ -61,7 +62,8 @@ export class Connector {
       const container = containerOf(pod, query.get("container") ?? "");
       if (node === "") return undefined;
       const parameters = picked(query, logParameters);
-      return this.#kubelet(node, `/containerLogs/${namespace}/${name}/${container}`, parameters);
+      const kubelet = this.#kubelet(node, `/containerLogs/${namespace}/${name}/${container}`, parameters);
+      return { ...kubelet, refusal: (code, text) => kubeletRefusal(code, text, name) };
     }
     if (subresource === "portforward") {
       if (node === "") throw noHost(name);

@@ -23,7 +23,12 @@ export interface Destination {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** What the request is passed on without: by default its credentials. */
   readonly drops?: readonly string[];
+  /** What is told of an answer that is no success; without it, the answer as it is. */
+  readonly refusal?: (code: number, text: string) => StatusError;
 }
+
+/** As much as is read of an answer that is a refusal. */
+const LONGEST_REFUSAL = 50_000;
 
 const hopByHop = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 const credentials = ["authorization", "x-remote-user", "x-remote-group", "x-remote-uid"];
@@ -41,6 +46,11 @@ export async function passThrough(exchange: Exchange, destination: Destination):
     });
     outgoing.on("response", (answer) => {
       hasAnswered = true;
+      const { statusCode = 502 } = answer;
+      if (destination.refusal !== undefined && (statusCode < 200 || statusCode > 206)) {
+        const { refusal } = destination;
+        return void textOf(answer).then((text) => reject(refusal(statusCode, text)));
+      }
       sendBack(exchange, answer);
       answer.on("close", resolve);
     });
@@ -120,6 +130,22 @@ function sendBack({ response, upgrade, audit }: Exchange, answer: IncomingMessag
   response.writeHead(answer.statusCode ?? 502, headers);
   response.flushHeaders();
   answer.pipe(response as unknown as NodeJS.WritableStream);
+}
+
+/** The beginning of what it says. */
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= LONGEST_REFUSAL) break;
+    }
+  } catch {
+    // Cut off: what was said until then will do.
+  }
+  return Buffer.concat(chunks).subarray(0, LONGEST_REFUSAL).toString();
 }
 
 function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
