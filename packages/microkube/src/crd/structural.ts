@@ -1,3 +1,4 @@
+import { expression } from "../cel/index.ts";
 import { type FieldError, forbiddenField, invalidField, notSupported, required } from "../field-error.ts";
 import { type JsonSchema, partsOf } from "./json-schema.ts";
 
@@ -40,12 +41,23 @@ function problemsAt(schema: JsonSchema, path: string, isRoot: boolean): FieldErr
         "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
       ),
     );
-  errors.push(...listProblems(schema, path));
+  errors.push(...patternProblems(schema, path), ...listProblems(schema, path));
   for (const { path: at, schema: one } of partsOf(schema)) errors.push(...problemsAt(one, `${path}${at}`, false));
   if (!isRoot && (type === undefined || type === "") && !isIntOrString && !isOpen) {
     errors.push(required(`${path}.type`, "must not be empty for specified object fields"));
   }
   return errors;
+}
+
+function patternProblems({ pattern = "" }: JsonSchema, path: string): FieldError[] {
+  if (pattern === "") return [];
+  try {
+    expression(pattern);
+    return [];
+  } catch (error) {
+    const { message } = error as Error;
+    return [invalidField(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${message}`)];
+  }
 }
 
 function listProblems(schema: JsonSchema, path: string): FieldError[] {
@@ -73,7 +85,7 @@ function listProblems(schema: JsonSchema, path: string): FieldError[] {
     );
   }
   for (const [index, key] of (type === "map" ? keys : []).entries()) {
-    if (schema.items?.properties?.[key] !== undefined) continue;
+    if (Object.hasOwn(schema.items?.properties ?? {}, key)) continue;
     errors.push(
       invalidField(`${path}.x-kubernetes-list-map-keys[${index}]`, key, `entries must all be names of item properties`),
     );

@@ -71,3 +71,15 @@ test("copies of copies are refused before they take all memory", () => {
   const copies = Array.from({ length: 60 }, (_, n) => ({ op: "copy", from: "/a", path: `/a/x${n}` }));
   assert.throws(() => jsonPatch({ a: { text: "x".repeat(100) } }, copies), { code: 413 });
 });
+
+test("what is moved or copied into itself until it is deeper than any body is refused", () => {
+  const deeper = (times: number) =>
+    Array.from({ length: times }, () => [
+      { op: "move", from: "/x", path: "/y" },
+      { op: "add", path: "/x", value: {} },
+      { op: "move", from: "/y", path: "/x/y" },
+    ]).flat();
+  assert.doesNotThrow(() => jsonPatch({ x: {} }, deeper(900)));
+  assert.throws(() => jsonPatch({ x: {} }, deeper(3_300)), StatusError);
+  assert.throws(() => jsonPatch({ x: {} }, [...deeper(3_300), { op: "copy", from: "/x", path: "/z" }]), StatusError);
+});

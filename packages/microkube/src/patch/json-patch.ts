@@ -11,6 +11,9 @@ function copiesTooMuch(size: number): StatusError {
   return new StatusError(413, "RequestEntityTooLarge", `Request entity too large: ${why}`);
 }
 
+/** As deep as a body may be, and so whatever is made of one. */
+const DEEPEST = 1_000;
+
 /** What the copies of one patch may add up to, in characters. */
 const MOST_COPIED = 3 * 1024 * 1024;
 
@@ -25,12 +28,24 @@ export function jsonPatch(object: unknown, operations: readonly unknown[]): unkn
     if (!isObject(operation)) throw rejected();
     // A handful of them could double an object until there is no memory left.
     if (operation.op === "copy" && typeof operation.from === "string") {
+      if (isTooDeep(find(document, operation.from))) throw rejected();
       copied += (JSON.stringify(find(document, operation.from)) ?? "").length;
       if (copied > MOST_COPIED) throw copiesTooMuch(copied);
     }
     document = perform(document, operation);
   }
+  if (isTooDeep(document)) throw rejected();
   return document;
+}
+
+/** Moved into each other, small objects become deeper than a body may be. Without recursion, for which it may be too deep. */
+function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= DEEPEST; depth++) {
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
 }
 
 function perform(document: unknown, { op, path, from, value = null }: JsonObject): unknown {

@@ -124,15 +124,21 @@ function graceOf(
   const { deletionTimestamp, deletionGracePeriodSeconds } = old.metadata;
   if (deletionTimestamp === undefined) {
     const seconds = strategy.gracePeriod(old, asked);
-    return seconds === undefined ? undefined : { seconds, at: now + seconds * 1000 };
+    return seconds === undefined ? undefined : { seconds, at: now + duration(seconds) };
   }
   const left = negativeIsOne(deletionGracePeriodSeconds ?? 0);
   if (left === 0) return undefined;
   // Time can be taken away, never given.
   if (asked === undefined || asked >= left) return "pending";
-  const at = Date.parse(deletionTimestamp) - left * 1000 + asked * 1000;
+  const at = Date.parse(deletionTimestamp) - duration(left) + duration(asked);
   if (at >= now) return { seconds: asked, at };
   return { seconds: asked === 0 ? 0 : 1, at: now };
+}
+
+/** In milliseconds, as Go has it: in nanoseconds of 64 bits, with what is too long for them starting over. */
+function duration(seconds: number): number {
+  if (Math.abs(seconds) < 9e9) return seconds * 1000;
+  return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }
 
 const negativeIsOne = (seconds: number) => (seconds < 0 ? 1 : seconds);

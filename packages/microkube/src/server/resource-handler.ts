@@ -89,7 +89,7 @@ export class ResourceHandler {
 
   async handle(exchange: Exchange, target: ResourceTarget, type: ResourceType, caller: Caller): Promise<void> {
     const { subresource, name } = target;
-    const sub = subresource === "" ? undefined : type.subresources[subresource];
+    const sub = Object.hasOwn(type.subresources, subresource) ? type.subresources[subresource] : undefined;
     if (subresource !== "" && sub === undefined) throw pathNotFound();
     checkScope(type, target);
     checkVerb(type, sub, target);

@@ -24,6 +24,24 @@ function refused({ code, body }: Answer, expected: number, reason: string, messa
   else if (message !== undefined) assert.match(body.message, message);
 }
 
+describe("names that every object of the language has", () => {
+  test("are no subresources", async () => {
+    await api.post(maps, map("plain"));
+    for (const name of ["constructor", "__proto__", "toString"]) {
+      for (const method of ["GET", "PUT", "DELETE"]) {
+        refused(await api.send(method, `${maps}/plain/${name}`, { body: {} }), 404, "NotFound");
+      }
+    }
+  });
+
+  test("are keys as any others", async () => {
+    const data = JSON.parse('{"constructor":"1","__proto__":"2","hasOwnProperty":"3"}');
+    const made = await api.post(maps, { ...map("named"), data });
+    assert.equal(made.code, 201, made.text);
+    assert.deepEqual((await api.get(`${maps}/named`)).body.data, data);
+  });
+});
+
 describe("objects", () => {
   test("are made, read, replaced and deleted", async () => {
     const made = await api.post(maps, map("life"));

@@ -83,7 +83,8 @@ const subjectFields = { ServiceAccount: "serviceAccount", User: "user", Group: "
 
 function validateSubject(subject: Subject, path: string): FieldError[] {
   const { kind = "" } = subject;
-  if (!(kind in subjectFields)) return [notSupported(`${path}.kind`, kind, Object.keys(subjectFields).sort())];
+  if (!Object.hasOwn(subjectFields, kind))
+    return [notSupported(`${path}.kind`, kind, Object.keys(subjectFields).sort())];
   return Object.entries(subjectFields).flatMap(([of, field]) => {
     const at = `${path}.${field}`;
     const value = subject[field] as { name?: string; namespace?: string } | undefined;

@@ -27,7 +27,9 @@ function validate({ data = {}, binaryData = {} }: ConfigMap): FieldError[] {
   let bytes = 0;
   for (const [key, value] of Object.entries(data)) {
     errors.push(...configMapKey(key).map((text) => invalidField(`data[${key}]`, key, text)));
-    if (key in binaryData) errors.push(invalidField(`data[${key}]`, key, "duplicate of key present in binaryData"));
+    if (Object.hasOwn(binaryData, key)) {
+      errors.push(invalidField(`data[${key}]`, key, "duplicate of key present in binaryData"));
+    }
     bytes += bytesOf(value ?? "");
   }
   for (const [key, value] of Object.entries(binaryData)) {
