@@ -24,6 +24,7 @@ interface MicroFlags {
   pageFiles?: string;
   serveDns?: string;
   endpoint: string[];
+  dialOut: boolean;
   capacity: string[];
   label: string[];
 }
@@ -56,6 +57,7 @@ export function addMicro(program: Command, context: CommandContext): void {
     .option("--page-files <folder>", "the built files of the page (default: beside the program)")
     .option("--serve-dns <address>", "serve the cluster's names there, at port 53; needs the rights to")
     .option("--endpoint <url>", "where other sites reach the agent (default: its address); several times", several, [])
+    .option("--dial-out", "other sites cannot reach this one, as behind NAT: it has no endpoint, and dials them", false)
     .option("--capacity <resource=amount>", "what the node has, instead of the machine; several times", several, [])
     .option("--label <name=value>", "label of the node; several times", several, [])
     .action((flags: MicroFlags) => run(flags, context));
@@ -71,6 +73,12 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
   const name = flags.name ?? hostname().toLowerCase();
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
     throw new InvalidMicroOption({ option: "--name", value: name, reason: "lower case letters, digits and dashes" });
+  if (flags.dialOut && flags.endpoint.length > 0)
+    throw new InvalidMicroOption({
+      option: "--endpoint",
+      value: flags.endpoint.join(", "),
+      reason: "with --dial-out there is none",
+    });
   const page = await pageOf(flags);
   const { runMicroSite } = await import("../micro/index.ts");
   await runMicroSite(
@@ -93,7 +101,7 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
       ...(flags.podRange !== undefined && { podRange: flags.podRange }),
       ...(page !== undefined && { page }),
       ...(flags.serveDns !== undefined && { dns: flags.serveDns }),
-      ...(flags.endpoint.length > 0 && { endpoints: flags.endpoint }),
+      ...((flags.dialOut || flags.endpoint.length > 0) && { endpoints: flags.endpoint }),
       capacity: flags.capacity,
       labels: flags.label,
     },

@@ -2,12 +2,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installObjects, manifests, type PageSettings } from "@fjord/agent";
 import { Agent } from "@fjord/agent/agent";
-import { AGENT_NAMESPACE } from "@fjord/api";
+import { AGENT_NAMESPACE, Site } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
-import { clusterConfig, type KubeClient } from "@fjord/kube";
+import { clusterConfig, type KubeClient, Node } from "@fjord/kube";
 import { type Microkube, startMicrokube } from "@fjord/microkube";
 import { runNode } from "@fjord/node/run";
+import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import { nodeRights } from "./node-rights.ts";
+
+/** Slow machines are given time; where a part is not there by then, its log tells why. */
+const STARTS_MS = 60_000;
 
 export interface MicroSiteOptions {
   readonly name: string;
@@ -25,7 +29,7 @@ export interface MicroSiteOptions {
   readonly page?: PageSettings;
   /** Where the cluster's names are served, where the process may. */
   readonly dns?: string;
-  /** Where other sites reach the agent. @default its address */
+  /** Where other sites reach the agent; none: nowhere, and it dials out to them. @default its address */
   readonly endpoints?: readonly string[];
   /** What the node says it has, instead of what the machine has. */
   readonly capacity?: readonly string[];
@@ -47,7 +51,7 @@ export interface MicroPorts {
   readonly metrics: number;
 }
 
-/** What a site tells once its API serves. */
+/** What a site tells once all of it is there. */
 export interface MicroSiteFacts {
   readonly server: string;
   readonly kubeconfig: string;
@@ -76,7 +80,6 @@ export async function runMicroSite(
   });
   await using client = plane.client();
   await installObjects(client, manifests({ namespace: AGENT_NAMESPACE }), { signal, told: () => {} });
-  serves({ server: plane.server, kubeconfig });
   // What ends early ends the others: half a site helps nobody, and whoever started it is to know.
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
@@ -84,13 +87,27 @@ export async function runMicroSite(
     runNodeOf(options, nodeKubeconfig, all),
     agentOf(options, plane, await agentToken(client, signal)).run(all),
   ];
+  const told = isThere(client, options.name, all)
+    .catch((error: unknown) => all.aborted || logger.warn("not all of the site is there", { reason: String(error) }))
+    .then(() => all.aborted || serves({ server: plane.server, kubeconfig }));
   try {
     await Promise.race(parts);
   } finally {
     stop.abort();
-    await Promise.allSettled(parts);
+    await Promise.allSettled([...parts, told]);
   }
   await Promise.all(parts);
+}
+
+/** Whoever is told that a site serves may use it at once: its node takes pods, and its agent has introduced itself. */
+async function isThere(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  const wait = { signal, timeoutMs: STARTS_MS, what: `${name} did not start` };
+  const isTrue = (conditions: readonly { type: string; status: string }[] | undefined): Progress =>
+    conditions?.some(({ type, status }) => type === "Ready" && status === "True")
+      ? { done: true }
+      : { done: false, progress: "it is not ready" };
+  await waitFor(client, Node, { name }, (node) => isTrue(node?.status?.conditions), wait);
+  await waitFor(client, Site, { name }, (site) => isTrue(site?.status?.conditions), wait);
 }
 
 /** A node's own certificate, and rights for what it does beyond a kubelet's work. */
