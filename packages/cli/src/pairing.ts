@@ -5,7 +5,7 @@ import {
   REFUSED_ANNOTATION,
   SITE_NAME_ANNOTATION,
 } from "@fjord/api";
-import { parseToken } from "@fjord/continuum/identity";
+import { parseToken, TokenWithoutEndpoints } from "@fjord/continuum/identity";
 import { isNotFound, type KubeClient, Secret } from "@fjord/kube";
 import { waitFor } from "./command-line/wait-for.ts";
 import { PairingRefused } from "./errors.ts";
@@ -29,7 +29,9 @@ export function isToken(text: string): boolean {
 /** Has the agent redeem a token, and gives the name of the other site's Site object. */
 export async function pairBy(client: KubeClient, token: string, options: PairOptions): Promise<string> {
   const { namespace, siteName, bothWays, timeoutMs, signal, told } = options;
-  const { site } = parseToken(token);
+  const { site, endpoints } = parseToken(token);
+  // The agent would say so too, but not what to do instead.
+  if (endpoints.length === 0) throw new TokenWithoutEndpoints({ site });
   const annotations = {
     ...(bothWays && { [BOTH_WAYS_ANNOTATION]: "true" }),
     ...(siteName !== undefined && { [SITE_NAME_ANNOTATION]: siteName }),
