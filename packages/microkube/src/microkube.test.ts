@@ -48,6 +48,7 @@ test("everything is there after a restart: objects, versions, the authority", as
   const made = await client.create(ConfigMap, object);
   await client.close();
   await assert.rejects(startMicrokube(quiet), StateInUse);
+  for (const file of ["state.db", "state.db-wal"]) assert.equal(statSync(join(dataDir, file)).mode & 0o077, 0, file);
   await first.close();
   assert.equal(statSync(join(dataDir, "kubeconfig")).mode & 0o077, 0);
 

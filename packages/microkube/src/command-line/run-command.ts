@@ -2,8 +2,9 @@ import { flushCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { aborted, type Logger, systemClock } from "@fjord/base";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { AuditIncomplete } from "../errors.ts";
+import { parseRange } from "../kinds/values/ip-address.ts";
 import { type AuditOptions, startMicrokube } from "../microkube.ts";
 import { collectAtRest, fullCollection, processorSeconds } from "./rest.ts";
 
@@ -17,7 +18,7 @@ interface RunFlags {
   dataDir: string;
   memory: boolean;
   address: string;
-  port: string;
+  port: number;
   serverName: string[];
   serviceRange: string;
   podRange: string;
@@ -31,6 +32,16 @@ interface RunFlags {
 
 const several = (value: string, before: string[]) => [...before, value];
 
+function portOf(value: string): number {
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
+  throw new InvalidArgumentError("A port is a number from 0 to 65535; 0 takes any that is free.");
+}
+
+function rangeOf(value: string): string {
+  if (parseRange(value) !== undefined) return value;
+  throw new InvalidArgumentError("A range of addresses is written like 10.96.0.0/16.");
+}
+
 export function addRun(program: Command, context: CommandContext): void {
   program
     .command("run", { isDefault: true })
@@ -38,10 +49,10 @@ export function addRun(program: Command, context: CommandContext): void {
     .option("--data-dir <path>", "where everything is kept", join(homedir(), ".local", "share", "microkube"))
     .option("--memory", "keep nothing: all is gone with the process", false)
     .option("--address <address>", "where it listens", "127.0.0.1")
-    .option("--port <number>", "its port", "6443")
+    .option("--port <number>", "its port; 0 takes any that is free", portOf, 6443)
     .option("--server-name <name>", "another name or address that clients reach it by; may be repeated", several, [])
-    .option("--service-range <cidr>", "where Services get their addresses from", "10.96.0.0/16")
-    .option("--pod-range <cidr>", "where nodes get the ranges of their pods from", "10.244.0.0/16")
+    .option("--service-range <cidr>", "where Services get their addresses from", rangeOf, "10.96.0.0/16")
+    .option("--pod-range <cidr>", "where nodes get the ranges of their pods from", rangeOf, "10.244.0.0/16")
     .addOption(
       new Option("--survives <what>", "what acknowledged writes survive: the loss of power costs speed")
         .choices(["process", "machine"])
@@ -67,7 +78,7 @@ async function run(flags: RunFlags, { signal, logger, print }: CommandContext): 
   await using microkube = await startMicrokube({
     ...(!memory && { dataDir }),
     host: address,
-    port: Number(port),
+    port,
     serverNames: serverName,
     serviceRanges: [serviceRange],
     podRanges: [podRange],

@@ -1,3 +1,4 @@
+import { chmodSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { StoredObject, StoreEvent } from "./store.ts";
 
@@ -47,6 +48,8 @@ export class RevisionLog {
     const database = new DatabaseSync(path);
     this.#database = database;
     try {
+      // Secrets are in it, and the data directory may be one that others can read; the files beside it take over its mode.
+      if (path !== ":memory:") chmodSync(path, 0o600);
       // One process owns the file: nothing is shared, and a second one is refused.
       database.exec("PRAGMA locking_mode = EXCLUSIVE");
       database.exec("PRAGMA journal_mode = WAL");

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { silentLogger } from "@fjord/base";
+import { Command } from "commander";
+import { addRun } from "./run-command.ts";
+
+async function refusal(...args: string[]): Promise<string> {
+  const said: string[] = [];
+  const program = new Command("microkube").exitOverride().configureOutput({ writeErr: (text) => void said.push(text) });
+  addRun(program, { signal: AbortSignal.abort(), logger: silentLogger, print: () => {} });
+  await assert.rejects(program.parseAsync(["run", "--memory", ...args], { from: "user" }), {
+    code: "commander.invalidArgument",
+  });
+  return said.join("");
+}
+
+test("a port or range that is none is refused before anything starts, with its option and how to write it", async () => {
+  for (const port of ["abc", "65536", "-1", "1e3", ""])
+    assert.match(await refusal("--port", port), /option '--port <number>' .* is invalid\. A port is a number from 0/);
+  for (const option of ["--service-range", "--pod-range"])
+    for (const range of ["bogus", "10.0.0.0", "10.0.0.0/33", "10.0.0/8"]) {
+      const said = await refusal(option, range);
+      assert.ok(said.includes(`option '${option} <cidr>' argument '${range}' is invalid.`), said);
+      assert.match(said, /like 10\.96\.0\.0\/16/);
+    }
+});
