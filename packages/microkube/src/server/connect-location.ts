@@ -1,3 +1,4 @@
+import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { KubeObject, Random } from "@fjord/base";
 import type { Endpoints, Node, Pod, Service } from "@fjord/kube";
 import { badRequest, StatusError } from "../status-error.ts";
@@ -54,27 +55,56 @@ export function containerOf(pod: KubeObject, asked: string): string {
   throw badRequest(message);
 }
 
+/** What is of the machine itself, or of its link, as where a cloud tells its machines their secrets. */
+const ownAddresses = new BlockList();
+for (const [net, prefix, family] of [
+  ["0.0.0.0", 32, "ipv4"],
+  ["127.0.0.0", 8, "ipv4"],
+  ["169.254.0.0", 16, "ipv4"],
+  ["224.0.0.0", 24, "ipv4"],
+  ["::", 127, "ipv6"],
+  ["fe80::", 10, "ipv6"],
+  ["ff01::", 16, "ipv6"],
+  ["ff02::", 16, "ipv6"],
+] as const) {
+  ownAddresses.addSubnet(net, prefix, family);
+}
+
+/** Throws (400) for an address that nobody is to reach through this server. */
+export function checkProxied(host: string): void {
+  const family = isIPv4(host) ? "ipv4" : isIPv6(host) ? "ipv6" : undefined;
+  const isOwn = family === undefined ? host === "" || host === "localhost" : ownAddresses.check(host, family);
+  if (isOwn) throw badRequest("address not allowed");
+}
+
 /** Where a pod's own server is reached; the port is its first, unless another is asked for. */
 export function podAddress(pod: KubeObject, port: string, scheme: "http" | "https"): { host: string; port: number } {
   const { spec, status } = pod as Pod;
   const host = status?.podIPs?.[0]?.ip ?? status?.podIP ?? "";
-  if (host === "" || host.startsWith("127.") || host === "::1") throw badRequest("address not allowed");
+  checkProxied(host);
   const declared = spec?.containers.flatMap(({ ports = [] }) => ports)[0]?.containerPort;
   return { host, port: portNumber(port) ?? declared ?? (scheme === "https" ? 443 : 80) };
 }
 
-function portNumber(text: string): number | undefined {
+export function portNumber(text: string): number | undefined {
   if (text === "") return undefined;
-  if (/^\d{1,5}$/.test(text)) return Number(text);
+  const isPort = /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) < 65_536;
+  if (isPort) return Number(text);
   throw badRequest(`invalid port ${JSON.stringify(text)}`);
 }
 
-/** One of a service's pods, by chance. */
+export interface ServiceMeans {
+  readonly random: Random;
+  /** A pod of the service's namespace. */
+  pod(name: string): KubeObject | undefined;
+}
+
+/** One of a service's pods, by chance: whoever may write endpoints would else choose freely where this server connects to. */
 export function serviceAddress(
   service: KubeObject | undefined,
   endpoints: KubeObject | undefined,
   { name, port }: ProxyName,
-  random: Random,
+  { random, pod }: ServiceMeans,
 ): { host: string; port: number } {
   let portName = port;
   if (/^\d+$/.test(port)) {
@@ -86,10 +116,21 @@ export function serviceAddress(
     const match = ports.find((one) => (one.name ?? "") === portName);
     if (match === undefined) return [];
     return addresses
-      .filter(({ targetRef }) => targetRef !== undefined)
+      .filter(({ ip, targetRef }) => isOfPod(ip, targetRef, service?.metadata.namespace, pod))
       .map(({ ip }) => ({ host: ip, port: match.port }));
   });
   const chosen = candidates[Math.floor(random() * candidates.length)];
   if (chosen === undefined) throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`);
   return chosen;
+}
+
+function isOfPod(
+  ip: string,
+  reference: { readonly name?: string; readonly namespace?: string } | undefined,
+  namespace: string | undefined,
+  pod: ServiceMeans["pod"],
+): boolean {
+  if (reference === undefined || reference.namespace !== namespace) return false;
+  const { status } = (pod(reference.name ?? "") ?? {}) as Partial<Pod>;
+  return (status?.podIPs ?? []).some((one) => one.ip === ip);
 }

@@ -5,7 +5,15 @@ import type { ResourceType } from "../kinds/resource-type.ts";
 import { admissionRequest, mutate, validate } from "../registry/admission-chain.ts";
 import type { Operation, Registry } from "../registry/index.ts";
 import { badRequest, notFound, StatusError } from "../status-error.ts";
-import { containerOf, kubeletAddress, podAddress, proxyName, serviceAddress } from "./connect-location.ts";
+import {
+  checkProxied,
+  containerOf,
+  kubeletAddress,
+  podAddress,
+  portNumber,
+  proxyName,
+  serviceAddress,
+} from "./connect-location.ts";
 import type { Exchange } from "./exchange.ts";
 import { kubeletRefusal } from "./kubelet-refusal.ts";
 import { type Destination, passThrough } from "./pass-through.ts";
@@ -85,13 +93,16 @@ export class Connector {
       if (port === "" || Number(port) === kubelet.port) {
         return { scheme: "https", ...kubelet, path, certificate: this.#options.kubeletClient };
       }
-      return { scheme, host: kubelet.host, port: Number(port), path };
+      checkProxied(kubelet.host);
+      return { scheme, host: kubelet.host, port: portNumber(port) ?? kubelet.port, path };
     }
     if (type.kind === "Service") {
       const named = proxyName(id, "service");
       const service = this.#require("Service", "services", namespace, named.name);
       const endpoints = find(this.#registry, "Endpoints", namespace, named.name);
-      return { scheme: named.scheme, ...serviceAddress(service, endpoints, named, this.#registry.random), path };
+      const pod = (name: string) => find(this.#registry, "Pod", namespace, name);
+      const means = { random: this.#registry.random, pod };
+      return { scheme: named.scheme, ...serviceAddress(service, endpoints, named, means), path };
     }
     const named = proxyName(id, "pod");
     const pod = this.#require("Pod", "pods", namespace, named.name);
