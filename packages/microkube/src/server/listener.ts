@@ -1,10 +1,11 @@
-import type { RequestListener, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { CertificatePair } from "../authentication/index.ts";
 import { StatusError } from "../status-error.ts";
 import type { ApiServer } from "./api-server.ts";
+import { Exchange } from "./exchange.ts";
 
 export interface ListenerOptions {
   readonly api: ApiServer;
@@ -53,10 +54,9 @@ export class Listener {
     this.#server.on("connection", (socket) => this.#track(socket));
     this.#server.on("secureConnection", (socket: Duplex) => this.#track(socket));
     this.#server.on("clientError", (error, socket) => this.#refuse(error, socket));
-    this.#server.on("checkExpectation", (_, response: ServerResponse) => {
-      const { code, status } = new StatusError(417, "BadRequest", "the request expects what nobody does");
-      response.writeHead(code, { "Content-Type": "application/json", Connection: "close" });
-      response.end(`${JSON.stringify(status)}\n`);
+    this.#server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+      const error = new StatusError(417, "BadRequest", "the request expects what nobody does");
+      void new Exchange(request, response).sendError(error);
     });
     // Both are answers to clients, not troubles of ours.
     this.#server.on("tlsClientError", () => {});
