@@ -20,8 +20,8 @@ const files = globSync(["packages/*/{src,browser}/**/*.test.ts", "tools/**/*.tes
 const [unit = [], integration = []] = [false, true].map((isReal) =>
   files.filter((file) => file.endsWith(".integration.test.ts") === isReal),
 );
-// The test bed's own take longest: what begins last must not be what everything waits for at the end.
-integration.sort((a, b) => Number(isOfBed(b)) - Number(isOfBed(a)));
+// Whole beds and pages take longest: what begins last must not be what everything waits for at the end.
+integration.sort((a, b) => Number(isLong(b)) - Number(isLong(a)));
 
 if (files.length === 0) {
   console.error(`No test file matches ${wanted.join(", ")}.`);
@@ -59,8 +59,8 @@ const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), r
 for (const reason of skipped) if (reason !== false) console.log(`Some tests were skipped: ${reason}`);
 process.exit(status);
 
-function isOfBed(file: string): boolean {
-  return file.startsWith("packages/testbed/");
+function isLong(file: string): boolean {
+  return /^(packages\/testbed|tools)\//.test(file);
 }
 
 function heading(text: string): void {
