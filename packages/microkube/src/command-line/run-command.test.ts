@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { silentLogger } from "@fjord/base";
 import { Command } from "commander";
@@ -23,4 +26,14 @@ test("a port or range that is none is refused before anything starts, with its o
       assert.ok(said.includes(`option '${option} <cidr>' argument '${range}' is invalid.`), said);
       assert.match(said, /like 10\.96\.0\.0\/16/);
     }
+});
+
+test("the kubeconfig is shown by a path that is good in every folder", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "fjord-microkube-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const printed: string[] = [];
+  const program = new Command("microkube").exitOverride();
+  addRun(program, { signal: AbortSignal.abort(), logger: silentLogger, print: (text) => void printed.push(text) });
+  await program.parseAsync(["run", "--port", "0", "--data-dir", relative(process.cwd(), folder)], { from: "user" });
+  assert.ok(printed.join("\n").includes(`export KUBECONFIG=${join(folder, "kubeconfig")}\n`), printed.join("\n"));
 });

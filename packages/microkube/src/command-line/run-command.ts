@@ -1,6 +1,6 @@
 import { flushCompileCache } from "node:module";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { aborted, type Logger, systemClock } from "@fjord/base";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { AuditIncomplete } from "../errors.ts";
@@ -76,7 +76,8 @@ async function run(flags: RunFlags, { signal, logger, print }: CommandContext): 
   const { dataDir, memory, address, port, serverName, serviceRange, podRange, survives, controllers, scheduler } =
     flags;
   await using microkube = await startMicrokube({
-    ...(!memory && { dataDir }),
+    // Whole, for the kubeconfig's path is shown to be used from elsewhere.
+    ...(!memory && { dataDir: resolve(dataDir) }),
     host: address,
     port,
     serverNames: serverName,
