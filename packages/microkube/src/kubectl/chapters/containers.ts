@@ -70,7 +70,7 @@ export const containers: Chapter = {
     kubectl exec main -c two -- /no/such/program 2>&1 | grep -c .
     kubectl cp there.txt main:/data-$NAMESPACE/file -c one
     kubectl exec main -c one -- cat /data-$NAMESPACE/file
-    kubectl cp main:/data-$NAMESPACE/file back.txt -c one && cat back.txt
+    kubectl cp main:/data-$NAMESPACE/file back.txt -c one > /dev/null && cat back.txt
     kubectl cp absent:/x y
     kubectl debug main --image=none --container=probe -- sh -c 'echo probed'
     kubectl wait --for=jsonpath='{.status.ephemeralContainerStatuses[0].state.terminated.exitCode}'=0 pod/main --timeout=30s
