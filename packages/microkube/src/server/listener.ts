@@ -52,7 +52,10 @@ export class Listener {
     this.#server.maxRequestsPerSocket = 0;
     this.#server.on("upgrade", api.upgrade);
     this.#server.on("connection", (socket) => this.#track(socket));
-    this.#server.on("secureConnection", (socket: Duplex) => this.#track(socket));
+    this.#server.on("secureConnection", (socket: Duplex) => {
+      readAsStream(socket);
+      this.#track(socket);
+    });
     this.#server.on("clientError", (error, socket) => this.#refuse(error, socket));
     this.#server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
       const error = new StatusError(417, "BadRequest", "the request expects what nobody does");
@@ -107,6 +110,16 @@ export class Listener {
     const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once("close", () => clearTimeout(cut));
   }
+}
+
+/**
+ * Has Node read the connection as a stream. Left to itself, its parser takes what TLS has decrypted from beneath, also while
+ * it waits for a large answer to be gone: a large request that came right after that was no HTTP then (HPE_PAUSED).
+ */
+function readAsStream(socket: Duplex): void {
+  const nobody = () => {};
+  socket.on("data", nobody);
+  socket.off("data", nobody);
 }
 
 function refusal(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): string {
