@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { readAsStream } from "@fjord/kube";
 import type { CertificatePair } from "../authentication/index.ts";
 import { StatusError } from "../status-error.ts";
 import type { ApiServer } from "./api-server.ts";
@@ -110,16 +111,6 @@ export class Listener {
     const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once("close", () => clearTimeout(cut));
   }
-}
-
-/**
- * Has Node read the connection as a stream. Left to itself, its parser takes what TLS has decrypted from beneath, also while
- * it waits for a large answer to be gone: a large request that came right after that was no HTTP then (HPE_PAUSED).
- */
-function readAsStream(socket: Duplex): void {
-  const nobody = () => {};
-  socket.on("data", nobody);
-  socket.off("data", nobody);
 }
 
 function refusal(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): string {

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Site } from "@fjord/api";
 import { aborted, describeError, TokenBucket } from "@fjord/base";
+import { readAsStream } from "@fjord/kube";
 import type { Means } from "../../home.ts";
 import { PeerRefused } from "../../peer-refused-error.ts";
 import type { Caller, PeerRoute, RawRoute } from "../../peer-routes.ts";
@@ -93,6 +94,7 @@ export class PeerServer {
     server.maxConnections = this.#limits.connections;
     // Before Node's own listener, so that no byte of a request is read of who may not connect.
     server.prependListener("secureConnection", (socket: TLSSocket) => this.#identify(socket));
+    server.on("secureConnection", readAsStream);
     server.on("request", (request, response) => void this.#handle(request, response));
     server.on("upgrade", (request, socket, head) => void this.#upgrade(request, socket, head));
     server.on("tlsClientError", (error: Error) => {
