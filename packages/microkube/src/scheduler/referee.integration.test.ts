@@ -340,10 +340,33 @@ describe("our scheduler beside Kubernetes' own", { skip: kubernetesSkip(), timeo
         if (!object.spec?.taints?.some(({ key }) => key === "node.kubernetes.io/not-ready")) break;
       }
     }
+    const schedulers = ["default-scheduler", "ours"];
+    await Promise.all(schedulers.flatMap((name) => nodes.map((node) => seenBy(name, node, nodes.length))));
     for (const { metadata, ...pod } of there) {
       const { uid: _, ...rest } = metadata;
       await client.create(Pod, { ...pod, metadata: rest });
     }
+  }
+
+  /** Waits until a scheduler knows that the taint is gone, which it hears later than we may: a pod for that node tells. */
+  async function seenBy(schedulerName: string, { metadata, spec }: Node, count: number): Promise<void> {
+    const name = `probe-${metadata.name}-${schedulerName}`;
+    const matchFields = [{ key: "metadata.name", operator: "In" as const, values: [metadata.name ?? ""] }];
+    const taints = [...(spec?.taints ?? []), { key: "node.kubernetes.io/unschedulable" }];
+    const tolerations = taints.map(({ key }) => ({ key, operator: "Exists" as const }));
+    const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } };
+    const { metadata: probe, ...pod } = testPod(name, {
+      affinity: { nodeAffinity: required },
+      tolerations,
+      schedulerName,
+    });
+    await client.create(Pod, { ...pod, metadata: { name: probe.name, namespace: probe.namespace } as Pod["metadata"] });
+    await until(name, (one) => {
+      const message = said(one);
+      const isKnown = message?.startsWith(`0/${count} nodes`) && !message.includes("untolerated");
+      return (one?.spec?.nodeName ?? "") !== "" || isKnown === true;
+    });
+    await remove(name);
   }
 
   async function clear({ nodes, there = [] }: Scenario): Promise<void> {
