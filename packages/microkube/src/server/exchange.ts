@@ -126,6 +126,8 @@ export class Exchange {
     // Whoever has the answer finds it written down.
     this.audit?.finish(code);
     response.writeHead(code, { ...this.headers(type), "Content-Length": bytes.length });
+    // While the answer before is not gone, Node keeps "100 Continue" back, and would put this head in front of it.
+    if (this.request.headers.expect !== undefined) response.flushHeaders();
     response.end(this.method === "HEAD" ? undefined : bytes);
   }
 

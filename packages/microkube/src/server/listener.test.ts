@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { connect } from "node:tls";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { startMicrokube } from "../microkube.ts";
@@ -28,6 +30,27 @@ const client = `
     process.exit();
   })();
 `;
+
+test("a request that is told to go on is told so before its answer, also behind another request", async () => {
+  await using microkube = await startMicrokube({ controllers: false, scheduler: false });
+  const { user } = parse(microkube.kubeconfig).users[0];
+  const pem = (field: string) => Buffer.from(user[field], "base64").toString();
+  const [cert, key] = [pem("client-certificate-data"), pem("client-key-data")];
+  const { hostname: host, port } = new URL(microkube.server);
+  const socket = connect({ host, port: Number(port), cert, key, rejectUnauthorized: false });
+  const head = `Host: ${host}\r\nAuthorization: \r\n`;
+  socket.write(
+    `GET /version HTTP/1.1\r\n${head}\r\nPUT /version HTTP/1.1\r\n${head}Expect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+  );
+  const all = await text(socket);
+  const [, ...later] = all.split("HTTP/1.1 ");
+  assert.deepEqual(
+    later.map((each) => each.slice(0, 3)),
+    ["200", "100", "404"],
+  );
+  assert.equal(later[1], "100 Continue\r\n\r\n");
+  assert.match(later[2] ?? "", /\r\n\r\n\{"kind":"Status"/);
+});
 
 test("large requests right after large answers are taken, each of them", async () => {
   await using microkube = await startMicrokube({ controllers: false, scheduler: false });

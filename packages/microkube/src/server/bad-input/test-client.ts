@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request as sendRequest } from "node:https";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import type { HostileRequest } from "./hostile-request.ts";
@@ -20,6 +21,8 @@ export class HostileClient implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #started: ServerStarted;
   readonly #agent: Agent;
+  /** What was asked last by each connection. */
+  readonly #last = new WeakMap<Socket, string>();
   /** What the server has said of itself: its troubles. */
   readonly said: string[] = [];
 
@@ -72,8 +75,16 @@ export class HostileClient implements AsyncDisposable {
           request.destroy();
         } else response.on("error", reject);
       });
-      request.on("error", (error) => {
-        reject(new Error(`${error.message} after ${Math.round(performance.now() - began)} ms`));
+      // What went before on the same connection may be what went wrong.
+      let before = "nothing";
+      request.on("socket", (socket) => {
+        before = this.#last.get(socket) ?? before;
+        this.#last.set(socket, `${method} ${path.slice(0, 200)} ${JSON.stringify(headers).slice(0, 200)}`);
+      });
+      request.on("error", (error: Error & { rawPacket?: Buffer }) => {
+        const took = `after ${Math.round(performance.now() - began)} ms`;
+        const raw = error.rawPacket === undefined ? "" : `: ${JSON.stringify(error.rawPacket.toString("latin1"))}`;
+        reject(new Error(`${error.message}${raw} ${took}, after ${before}`));
       });
       request.end(body);
     });
