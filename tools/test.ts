@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
 import { runNode } from "./test/run-node.ts";
-import { runTestFiles } from "./test/test-files.ts";
+import { failuresOf, runTestFiles } from "./test/test-files.ts";
 
 const root = dirname(import.meta.dirname);
 const wanted = process.argv.slice(2);
@@ -41,11 +41,17 @@ if (required && integration.length > 0) {
   }
 }
 let status = 0;
+const unitOutput: Buffer[] = [];
 if (unit.length > 0) {
   heading(`Unit tests (files: ${unit.length})`);
   // Some wait for processes and timers: one more than there are processors keeps these busy.
   const args = ["--test", `--test-concurrency=${availableParallelism() + 1}`, "--test-timeout=120000", ...unit];
-  const { code, timedOut } = await runNode(args, { cwd: root, minutes: 10 });
+  const output = (chunk: Buffer) => {
+    process.stdout.write(chunk);
+    unitOutput.push(chunk);
+  };
+  // A terminal has it all, and in colours.
+  const { code, timedOut } = await runNode(args, { cwd: root, minutes: 10, ...(!process.stdout.isTTY && { output }) });
   if (timedOut)
     console.error("\nNo end after 10 minutes: a test file hangs. The lines above say which ones have ended.");
   status ||= code;
@@ -53,6 +59,7 @@ if (unit.length > 0) {
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
   const passed = await runTestFiles(integration, { cwd: root, atATime: 2, minutes: 8 });
+  if (status !== 0) console.log(`\n✖ unit tests, again:\n${failuresOf(Buffer.concat(unitOutput).toString())}`);
   status ||= passed ? 0 : 1;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];

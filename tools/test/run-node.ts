@@ -14,6 +14,9 @@ export interface NodeRunOptions {
   env?: Record<string, string>;
 }
 
+/** How long the last of the output is waited for. */
+const LAST_OUTPUT_MS = 2_000;
+
 const running = new Set<ChildProcess>();
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 /** What to end with once those that run have ended; undefined while nobody has told us to end. */
@@ -45,12 +48,14 @@ export function runNode(args: string[], { cwd, minutes, output, env: more }: Nod
   }, minutes * 60_000);
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    // "exit" and not "close": what a test has left behind may hold the pipes for ever.
     child.once("exit", (code) => {
       clearTimeout(watchdog);
       running.delete(child);
       if (told !== undefined && running.size === 0) process.exit(told);
-      setImmediate(() => resolve({ code: code ?? 1, timedOut }));
+      const end = () => resolve({ code: code ?? 1, timedOut });
+      child.once("close", end);
+      // What a test has left behind may hold the pipes for ever.
+      setTimeout(end, LAST_OUTPUT_MS).unref();
     });
   });
 }

@@ -7,7 +7,12 @@ export interface FileResult {
   ok: boolean;
   /** Nothing where its end was not reached. */
   counts: Counts | undefined;
+  /** What it printed of what failed. */
+  failures?: string;
 }
+
+/** How much of what a file printed is shown again. */
+const MOST_AGAIN = 8_000;
 
 const COUNTED = ["tests", "pass", "fail", "cancelled", "skipped"] as const;
 type Counts = Record<(typeof COUNTED)[number], number>;
@@ -28,6 +33,8 @@ export async function runTestFiles(
     }
   };
   await Promise.all(Array.from({ length: atATime }, worker));
+  // Whoever reads the end of a long output is to find there why it failed.
+  for (const { file, failures } of results) if (failures) console.log(`\n✖ ${file}, again:\n${failures}`);
   console.log(`\n${summaryOf(results)}`);
   return results.every(({ ok }) => ok);
 }
@@ -62,7 +69,13 @@ export async function runTestFile(file: string, { cwd, minutes, env }: FileOptio
   } else if (code === 0 && !ended) {
     console.log(`✖ ${file}: ended without a result.`);
   }
-  return { file, seconds, ok, counts };
+  return { file, seconds, ok, counts, ...(!ok && { failures: failuresOf(printed) }) };
+}
+
+/** What the reporter says of failures at its end, or the end of the output where it did not come to that. */
+export function failuresOf(printed: string): string {
+  const from = printed.lastIndexOf("✖ failing tests:");
+  return from === -1 ? printed.slice(-MOST_AGAIN).trim() : printed.slice(from, from + MOST_AGAIN).trim();
 }
 
 /** What node:test's reporter says at its end, as `ℹ tests 12`. */

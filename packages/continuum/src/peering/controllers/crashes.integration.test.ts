@@ -4,7 +4,7 @@ import { Contract, Peering, VirtualNode } from "@fjord/api";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { SiteKey, signTerms } from "../../identity/index.ts";
 import { amountsOf, covers, isInForce, isRefusal, promised } from "../../market/index.ts";
-import { mortalClient } from "../../test-mortal-client.ts";
+import { type MortalClient, mortalClient } from "../../test-mortal-client.ts";
 import { look, TwoSites, until } from "./test-bed.ts";
 
 describe("an agreement", { skip: kubernetesSkip() }, () => {
@@ -39,6 +39,16 @@ describe("an agreement", { skip: kubernetesSkip() }, () => {
     assert.equal(sites.provider.book.shared()?.free.cpu, "8");
   };
 
+  /** Waits for it to come true, or for the agent's death; says whether the agent has lived to see it. */
+  const livesUntil = async (mortal: MortalClient, what: string, condition: () => Promise<boolean>) => {
+    await until(`${what}, or the agent dies`, async () => mortal.isDead() || (await condition()));
+    if (!mortal.isDead()) return true;
+    await mortal.died;
+    return false;
+  };
+  const isAgreed = async (name: string) => (await sites.reason(name, "Agreed")) === "ContractActive";
+  const isGone = async (name: string) => (await look(sites.consumerClient, Peering, name)) === undefined;
+
   it("is made and ended although the consumer's agent dies after any of its writes", async () => {
     let deaths = 0;
     for (let nth = 1; ; nth++) {
@@ -46,19 +56,20 @@ describe("an agreement", { skip: kubernetesSkip() }, () => {
       await sites.killConsumer(mortal.client);
       const name = `c${nth}`;
       await sites.peer(name);
-      await Promise.race([mortal.died, sites.agreed(name)]);
-      if (!mortal.isDead()) await Promise.race([mortal.died, sites.unpeer(name)]);
-      if (!mortal.isDead()) break;
+      let lives = await livesUntil(mortal, "it is agreed", () => isAgreed(name));
+      if (lives) {
+        await sites.consumerClient.delete(Peering, { name });
+        lives = await livesUntil(mortal, "it is gone", () => isGone(name));
+      }
+      if (lives) break;
       deaths++;
       await sites.killConsumer();
-      if ((await look(sites.consumerClient, Peering, name)) !== undefined) {
-        const { metadata } = await sites.consumerClient.get(Peering, { name });
-        if (metadata.deletionTimestamp === undefined) {
-          await sites.agreed(name);
-          await checkWhole(name);
-          await sites.unpeer(name);
-        } else await until("it is gone", async () => (await look(sites.consumerClient, Peering, name)) === undefined);
-      }
+      const left = await look(sites.consumerClient, Peering, name);
+      if (left !== undefined && left.metadata.deletionTimestamp === undefined) {
+        await sites.agreed(name);
+        await checkWhole(name);
+        await sites.unpeer(name);
+      } else await until("it is gone", () => isGone(name));
       await checkNothing(name);
       await sites.clear();
     }
@@ -73,8 +84,7 @@ describe("an agreement", { skip: kubernetesSkip() }, () => {
       await sites.killProvider(mortal.client);
       const name = `p${nth}`;
       await sites.peer(name);
-      await Promise.race([mortal.died, sites.agreed(name)]);
-      if (!mortal.isDead()) break;
+      if (await livesUntil(mortal, "it is agreed", () => isAgreed(name))) break;
       deaths++;
       await sites.killProvider();
       await sites.agreed(name);
