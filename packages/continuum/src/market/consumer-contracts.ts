@@ -32,6 +32,9 @@ export interface ConsumerContractsOptions {
   readonly negotiation: Negotiation;
 }
 
+/** After how long a contract is asked for again that the provider's report does not have, or not yet. */
+const UNREPORTED_MS = 2_000;
+
 /** Leads the contracts that this site consumes by through their lives, by what their providers report and by time. */
 export class ConsumerContracts implements Runnable {
   readonly name = "consumer-contracts";
@@ -93,7 +96,10 @@ export class ConsumerContracts implements Runnable {
     await this.#endSuperseded(contract, now);
     await this.#tell(contract, site, signal);
     const current = store.get(id) ?? contract;
-    return againAfter(Math.max(1, nextMoment(current, "Consumer", now) - home.clock.now()));
+    const next = Math.max(1, nextMoment(current, "Consumer", now) - home.clock.now());
+    // What comes and goes between two reports changes neither: nobody would tell that the provider has let go of it.
+    const isDue = site?.report !== undefined && isInForce(current, "Consumer", now) && reportOf(site, id) === undefined;
+    return againAfter(isDue ? Math.min(next, UNREPORTED_MS) : next);
   }
 
   /** A copy whose provider holds it no longer stands for nothing. Until then whoever negotiates may go on with it. */
@@ -110,7 +116,7 @@ export class ConsumerContracts implements Runnable {
     const { home, negotiation } = this.#options;
     if (site?.report === undefined || !site.reachability.reachable) return undefined;
     if (!isInForce(contract, "Consumer", home.clock.now())) return undefined;
-    const heard = site.report.contracts.find((report) => report?.id === id);
+    const heard = reportOf(site, id);
     if (heard !== undefined) return readReport(heard);
     try {
       // The report may be older than the contract: to send the signature again tells, and changes nothing.
@@ -166,6 +172,10 @@ export class ConsumerContracts implements Runnable {
     this.#expiring.delete(id);
     this.#told.delete(id);
   }
+}
+
+function reportOf(site: RemoteSite, id: string): ContractReport | undefined {
+  return site.report?.contracts.find((report) => report?.id === id);
 }
 
 function withReport(contract: Contract, { standing, limit }: ContractReport): ContractStatus {

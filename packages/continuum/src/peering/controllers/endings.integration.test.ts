@@ -95,6 +95,22 @@ describe("a contract", { skip: kubernetesSkip() }, () => {
     assert.equal(await sites.ended(sites.consumerClient, id), "Revoked");
   });
 
+  it("whose object the provider makes and deletes between two reports is over too", async () => {
+    const way = sites.consumer.sites.get(sites.provider.id);
+    assert.ok(way);
+    const refresh = way.refresh.bind(way);
+    way.refresh = () => {};
+    try {
+      const id = await begin("brief");
+      await sites.providerClient.delete(Contract, { name: id });
+      await until("the provider has let go of it", () => sites.provider.book.resolve(id) === undefined);
+      way.refresh = refresh;
+      assert.equal(await sites.ended(sites.consumerClient, id), "Revoked");
+    } finally {
+      way.refresh = refresh;
+    }
+  });
+
   it("is cordoned and drained from either side, and opened again", async () => {
     const id = await begin("cordoned");
     await setStanding(sites.providerClient, id, "Cordoned");
