@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { after, before, describe, it } from "node:test";
+import { sleep, systemClock } from "@fjord/base";
 import { ClusterRole, ClusterRoleBinding, KubeClient } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { Guard } from "./guard.ts";
 import { ApiReviewer } from "./reviewer.ts";
 
-describe("whom a real API server lets at a node", { skip: kubernetesSkip(), timeout: 60_000 }, () => {
+describe("whom a real API server lets at a node", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   let site: TestSite;
   let client: KubeClient;
   let guard: Guard;
@@ -40,7 +41,21 @@ describe("whom a real API server lets at a node", { skip: kubernetesSkip(), time
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
       subjects: [{ kind: "ServiceAccount", name, namespace: "default" }],
     });
+    await isKnown(name, subresources[0] ?? "", resourceNames?.[0] ?? "test");
     return (await client.createToken({ name, namespace: "default" })).token;
+  }
+
+  /** Waits until the API server's authorizer, which learns of roles by watching, knows that account's. */
+  async function isKnown(name: string, subresource: string, node: string): Promise<void> {
+    const resourceAttributes = { verb: "get", resource: "nodes", subresource, name: node };
+    const spec = { user: `system:serviceaccount:default:${name}`, resourceAttributes };
+    const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+    for (;;) {
+      const { body } = await client.raw("POST", path, { body: review });
+      if ((JSON.parse(body.toString("utf8")) as { status: { allowed: boolean } }).status.allowed) return;
+      await sleep(systemClock, 20);
+    }
   }
 
   async function asks(token: string, url: string, method = "GET"): Promise<string> {

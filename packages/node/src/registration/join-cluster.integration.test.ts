@@ -4,7 +4,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, beforeEach, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { type Clock, seededRandom, silentLogger, sleep, systemClock } from "@fjord/base";
 import {
@@ -35,7 +35,12 @@ function tests(kubernetes: KubernetesMinor): void {
   let directory: string;
   let count = 0;
   const clock = systemClock;
-  const signal = AbortSignal.timeout(50_000);
+  let signal: AbortSignal;
+
+  // Of each test: what is made where tests are declared would also run while the others do.
+  beforeEach(() => {
+    signal = AbortSignal.timeout(120_000);
+  });
 
   /** As an administrator types it, with the real kubectl. */
   async function kubectl(...args: string[]): Promise<void> {

@@ -50,6 +50,12 @@ suite("streams of containers by containerd", { skip: containerdSkip() }, () => {
     return { exitCode, out, err };
   };
 
+  /** Waits until the pod's server takes a connection: it takes one, and then begins anew. */
+  const listening = async () => {
+    const listens = ["sh", "-c", "netstat -ltn | grep :8080"];
+    while ((await runtime.execSync(idle, listens, 30_000)).exitCode !== 0) await sleep(systemClock, 20);
+  };
+
   const given = (content: string) => {
     const stream = new PassThrough();
     stream.end(content);
@@ -139,7 +145,7 @@ suite("streams of containers by containerd", { skip: containerdSkip() }, () => {
   });
 
   test("a probe's command gives its code and output, or takes too long", async () => {
-    const result = await runtime.execSync(idle, ["sh", "-c", "echo good; echo bad >&2; exit 2"], 5000);
+    const result = await runtime.execSync(idle, ["sh", "-c", "echo good; echo bad >&2; exit 2"], 30_000);
     assert.deepEqual(result, { exitCode: 2, output: "good\nbad\n" });
     await assert.rejects(runtime.execSync(idle, ["sleep", "100"], 1000), { code: "CRI_COMMAND_TIMED_OUT" });
   });
@@ -159,8 +165,7 @@ suite("streams of containers by containerd", { skip: containerdSkip() }, () => {
 
   test("a port of the pod can be spoken with", async () => {
     await start(exampleContainer("server", "while :; do nc -l -p 8080 -e cat; done"));
-    const listens = ["sh", "-c", "netstat -ltn | grep :8080"];
-    while ((await runtime.execSync(idle, listens, 5000)).exitCode !== 0) await sleep(systemClock, 20);
+    await listening();
     const { near, far } = await pair();
     const done = runtime.portForward(sandbox, 8080, far);
     near.write("hello there");
@@ -179,6 +184,7 @@ suite("streams of containers by containerd", { skip: containerdSkip() }, () => {
   });
 
   test("a client that goes away ends its forwarding", async () => {
+    await listening();
     const { near, far } = await pair();
     far.on("error", () => {});
     const done = runtime.portForward(sandbox, 8080, far);
