@@ -97,6 +97,8 @@ function tests(kubernetes: KubernetesMinor): void {
       const { statusCode } = await admin.raw("GET", `/api/v1/namespaces/${name}/serviceaccounts/default`);
       return statusCode === 200;
     });
+    // Another controller's, which may be later.
+    await until("the authority", () => admin.get(ConfigMap, { name: "kube-root-ca.crt", namespace: name }));
     return name;
   }
 

@@ -28,7 +28,7 @@ async function shown(directory: string): Promise<string | undefined> {
 
 test("a node killed at any moment leaves volumes whole, and the next one goes on", {
   skip,
-  timeout: 55_000,
+  timeout: 240_000,
 }, async (t) => {
   const stateDirectory = await mkdtemp(join(tmpdir(), "killed-"));
   const mounter = new SystemMounter();

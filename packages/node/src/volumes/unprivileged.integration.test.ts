@@ -7,7 +7,7 @@ import { test } from "node:test";
 const skip = process.getuid?.() === 0 ? false : "only root can become another user";
 const nobody = 65534;
 
-test("everything that needs no root works without it", { skip, timeout: 50_000 }, async () => {
+test("everything that needs no root works without it", { skip, timeout: 240_000 }, async () => {
   const folder = import.meta.dirname;
   const files = (await readdir(folder)).filter((name) => /(?<!integration)\.test\.ts$/.test(name));
   assert.ok(files.length > 8);

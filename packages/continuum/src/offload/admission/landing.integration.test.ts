@@ -6,6 +6,7 @@ import {
   Deployment,
   isForbidden,
   type KubeClient,
+  Lease,
   MutatingWebhookConfiguration,
   Namespace,
   Node,
@@ -21,6 +22,7 @@ const containers = [{ name: "main", image: "busybox" }];
 describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   let continuum: Continuum;
   let client: KubeClient;
+  let beat: NodeJS.Timeout;
 
   before(async () => {
     continuum = new Continuum(await startTestBed({ sites: 1, simulatedNodes: 1 }));
@@ -34,9 +36,13 @@ describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), time
       spec: { taints: [{ key: VIRTUAL_NODE, value: "true", effect: "NoSchedule" }] },
       status: { capacity: resources, allocatable: resources, conditions: [ready("True")] },
     } as Node);
+    // Without it the control plane would take the node for lost before a slow machine is done here.
+    await client.create(Lease, lease());
+    beat = setInterval(() => void client.patch(Lease, lease().metadata, "merge", lease()).catch(() => {}), 5_000);
   });
 
   after(async () => {
+    clearInterval(beat);
     await client?.close();
     await continuum?.[Symbol.asyncDispose]();
   });
@@ -173,6 +179,13 @@ describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), time
     );
   });
 });
+
+function lease() {
+  const renewTime = new Date().toISOString().replace("Z", "000Z");
+  const spec = { holderIdentity: VIRTUAL, leaseDurationSeconds: 40, renewTime };
+  const metadata = { name: VIRTUAL, namespace: "kube-node-lease" };
+  return { apiVersion: "coordination.k8s.io/v1" as const, kind: "Lease" as const, metadata, spec };
+}
 
 function ready(status: "True" | "False") {
   const now = new Date().toISOString().replace(/\.\d+/, "");

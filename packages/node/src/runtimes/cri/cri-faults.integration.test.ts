@@ -40,7 +40,7 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     (await runtime.list()).flatMap(({ containers }) => containers).find((container) => container.id === id);
 
   const until = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
-    for (let tries = 300; tries > 0; tries--) {
+    for (let tries = 1_200; tries > 0; tries--) {
       const found = await look();
       if (found !== undefined) return found;
       await sleep(systemClock, 50);
@@ -107,7 +107,7 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     assert.equal((await until(() => isEnded(ends.container))).exitCode, 6);
     assert.deepEqual(await find(stays.container), before);
     assert.deepEqual(await runtime.health(), { ready: true });
-    const { output } = await runtime.execSync(stays.container, ["echo", "alive"], 5000);
+    const { output } = await runtime.execSync(stays.container, ["echo", "alive"], 30_000);
     assert.equal(output, "alive\n");
     await removeAll();
   });
@@ -284,7 +284,7 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     const next = new CriRuntime(settings);
     const listing = next.list();
     // All that it writes is written while nobody but the runtime waits for its start.
-    await sleep(systemClock, 1500);
+    await until(async () => ((await lines()).length >= 20 ? true : undefined));
     await release();
 
     const [found] = (await listing).flatMap(({ containers }) => containers);

@@ -65,7 +65,7 @@ describe("mounts that containers hand on, on a machine whose root is private", {
   };
 
   const ended = async (id: string) => {
-    for (let tries = 200; tries > 0; tries--) {
+    for (let tries = 1_200; tries > 0; tries--) {
       const all = (await runtime.list()).flatMap(({ containers }) => containers);
       const found = all.find((container) => container.id === id);
       if (found?.state === "exited") return found;

@@ -32,7 +32,7 @@ test("a test that is killed leaves nothing of its containerd behind", { skip: co
   const groups = mounts.map((mount) => join(mount.directory, basename(directory)));
   assert.ok([directory, ...groups].every((path) => existsSync(path)));
   child.kill("SIGKILL");
-  for (let tries = 200; [directory, ...groups].some((path) => existsSync(path)); tries--) {
+  for (let tries = 1_200; [directory, ...groups].some((path) => existsSync(path)); tries--) {
     assert.ok(tries > 0, `${directory} or its control groups are still there`);
     await sleep(systemClock, 50);
   }

@@ -7,7 +7,7 @@ import { containerConfig, ProcessBench } from "./testing.ts";
 
 const PODS = 100;
 
-test("a hundred pods start together, and what keeps them takes little memory", { timeout: 60_000 }, async (t) => {
+test("a hundred pods start together, and what keeps them takes little memory", { timeout: 240_000 }, async (t) => {
   const bench = await ProcessBench.open();
   t.after(() => bench.close());
   const begun = performance.now();

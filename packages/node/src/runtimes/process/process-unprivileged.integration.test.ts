@@ -8,7 +8,7 @@ import { findTool } from "./tools.ts";
 const NOBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 const FILES = ["process-runtime.test.ts", "container-command.test.ts", "containment.test.ts", "crash.test.ts"];
 
-test("everything works for a user without privileges", { skip: skipReason(), timeout: 120_000 }, async (t) => {
+test("everything works for a user without privileges", { skip: skipReason(), timeout: 300_000 }, async (t) => {
   const folder = mkdtempSync("/tmp/fjord-nobody-");
   chmodSync(folder, 0o777);
   t.after(() => rmSync(folder, { recursive: true, force: true }));
