@@ -9,7 +9,7 @@ import { identify, isAlive, sendSignal } from "./process-identity.ts";
 import type { ProcessRecord } from "./process-record.ts";
 import { waitFor } from "./wait.ts";
 
-const soon = { clock: systemClock, timeout: 10_000, interval: 10 };
+const soon = { clock: systemClock, timeout: 60_000, interval: 10 };
 
 test("a process is started, paused, resumed, killed and started again, and its record follows", async (t) => {
   const { process, changes } = await managed(t, "sleep", ["1000"]);

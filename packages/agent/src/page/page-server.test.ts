@@ -188,7 +188,7 @@ describe("the page's server", () => {
       );
     });
 
-    it("live: a snapshot, then what changes", { timeout: 30_000 }, async () => {
+    it("live: a snapshot, then what changes", { timeout: 60_000 }, async () => {
       const headers = await logIn("ann-token");
       const request = open({ host: "127.0.0.1", port, path: "/api/live?workload=shop/Deployment/web", headers }).end();
       const [answer] = (await once(request, "response")) as [IncomingMessage];

@@ -39,7 +39,7 @@ test("those who ask for the same kind and scope share one list and one watch", a
   const other = caches.open(configMaps, { namespace: "one" });
   assert.equal(before.cache, after.cache);
   assert.notEqual(before.cache, other.cache);
-  await caches.waitForSync(AbortSignal.timeout(10_000));
+  await caches.waitForSync(AbortSignal.timeout(60_000));
   assert.deepEqual([before.cache.hasSynced, other.cache.hasSynced], [true, true]);
   await until("both watches", () => server.openWatches === 2);
   assert.equal(server.requests.count({ verb: "list" }), 2);

@@ -29,7 +29,7 @@ async function setUp(answer: (socket: Socket, head: string) => void, options: Tr
   };
 }
 
-test("what is not gzip ends the connection, however much more of it comes", { timeout: 10_000 }, async () => {
+test("what is not gzip ends the connection, however much more of it comes", { timeout: 60_000 }, async () => {
   await using t = await setUp((socket) => {
     socket.write(`${chunked}content-encoding: gzip\r\n\r\n`);
     drip(socket, `400\r\n${"z".repeat(1024)}\r\n`);
@@ -39,7 +39,7 @@ test("what is not gzip ends the connection, however much more of it comes", { ti
   await t.transport.close();
 });
 
-test("what goes on after compressed content has ended is refused", { timeout: 10_000 }, async () => {
+test("what goes on after compressed content has ended is refused", { timeout: 60_000 }, async () => {
   const body = Buffer.concat([gzipSync("{}"), Buffer.from("junk")]);
   await using t = await setUp((socket) => {
     socket.write(`${chunked}content-encoding: gzip\r\n\r\n${body.length.toString(16)}\r\n`);
@@ -65,7 +65,7 @@ test("a collector that throws fails its request and not the process", async () =
   }
 });
 
-test("an answer that never ends is given up", { timeout: 10_000 }, async () => {
+test("an answer that never ends is given up", { timeout: 60_000 }, async () => {
   for (const [first, rest] of [
     ["HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n", "x"],
     ["", "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"],
@@ -82,7 +82,7 @@ test("an answer that never ends is given up", { timeout: 10_000 }, async () => {
   }
 });
 
-test("closing waits for what is under way, but not for ever", { timeout: 10_000 }, async () => {
+test("closing waits for what is under way, but not for ever", { timeout: 60_000 }, async () => {
   await using t = await setUp(
     (socket) => {
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n");

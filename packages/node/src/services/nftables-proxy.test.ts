@@ -65,7 +65,7 @@ describe("Services in the kernel", { skip }, () => {
         socket.once("error", (error) => resolve(error.code === "ECONNREFUSED" ? "refused" : error.code));
       });
       (async () => { for (let i = 0; i < ${times}; i++) console.log(await one()); })();`;
-    const { stdout } = await run("ip", [...inNamespace.slice(1), process.execPath, "-e", program], { timeout: 20_000 });
+    const { stdout } = await run("ip", [...inNamespace.slice(1), process.execPath, "-e", program], { timeout: 90_000 });
     return stdout.trim().split("\n");
   };
 

@@ -14,7 +14,7 @@ test("a new node is told for how long", async () => {
   await using microkube = await startMicrokube({ scheduler: false });
   await using client = microkube.client();
   await client.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name: "n" } });
-  for await (const { type, object } of client.watch(Node, { signal: AbortSignal.timeout(20_000) })) {
+  for await (const { type, object } of client.watch(Node, { signal: AbortSignal.timeout(60_000) })) {
     if (type === "BOOKMARK") continue;
     if (object.metadata.annotations?.["node.alpha.kubernetes.io/ttl"] === "0") return;
   }

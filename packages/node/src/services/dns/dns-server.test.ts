@@ -26,7 +26,7 @@ const endpoints = [
 describe("the cluster's names", () => {
   const stop = new AbortController();
   let running: Promise<void>;
-  const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+  const resolver = new Resolver({ timeout: 20_000, tries: 1 });
   const upstream = createSocket("udp4");
 
   before(async () => {
