@@ -1,6 +1,6 @@
 import { Site } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
-import { silentLogger, systemClock } from "@fjord/base";
+import { type Clock, silentLogger, systemClock } from "@fjord/base";
 import { CustomResourceDefinition, isConditionTrue, type KubeClient, Namespace } from "@fjord/kube";
 import type { PeerRoute } from "../peer-routes.ts";
 import { PeerServer } from "../peering/index.ts";
@@ -55,7 +55,7 @@ export function killedAt(client: KubeClient, when: "before" | "after", write: nu
 }
 
 /** A site whose tokens can be redeemed. */
-export async function startIssuer(client: KubeClient, key: SiteKey, siteName: string, clock = systemClock) {
+export async function startIssuer(client: KubeClient, key: SiteKey, siteName: string, clock: Clock = systemClock) {
   const tls = new PeerTls({ ...means, key });
   const refusals: string[] = [];
   const endpoints: string[] = [];

@@ -55,7 +55,7 @@ describe("the configuration of admission", { skip: kubernetesSkip(), timeout: 12
     const recorder = new EventRecorder({ ...means, client, component: "test" });
     const identity = { id: "a".repeat(26), publicKey: "", sign: () => "" };
     const home: Home = { ...means, client, identity, caches, recorder, namespace: AGENTS };
-    const { current } = await loadChain(client, AGENTS, [ADDRESS], Date.now(), AbortSignal.timeout(10_000));
+    const { current } = await loadChain(client, AGENTS, [ADDRESS], Date.now(), AbortSignal.timeout(60_000));
     const server = new AdmissionServer({
       host: ADDRESS,
       port,

@@ -126,7 +126,9 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
       await home.patch(Offloading, { name: "offloading", namespace: "narrow" }, "merge", patch);
       const noSite = async () => (await get("narrow"))?.status?.conditions?.[0]?.reason === "NoSiteEligible";
       await eventually(noSite);
-      assert.ok(await isReady("narrow"), "pods there still need their twin");
+      // Pods there still need their twin, and a provider that does not answer for a moment is away for no longer.
+      await eventually(() => isReady("narrow"));
+      assert.equal((await twin(`narrow-${consumer}`))?.metadata.deletionTimestamp, undefined);
       assert.equal((await home.get(Pod, { name: "web", namespace: "narrow" })).metadata.deletionTimestamp, undefined);
       await home.delete(Pod, { name: "web", namespace: "narrow" });
       await eventually(async () => (await twin(`narrow-${consumer}`)) === undefined);

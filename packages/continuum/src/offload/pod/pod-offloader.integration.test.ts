@@ -4,6 +4,7 @@ import { CONSUMER_LABEL, ORIGIN_UID_LABEL, ShadowPod } from "@fjord/api";
 import { CoreEvent, Node, Pod, Secret } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
 import { kubernetesSkip } from "@fjord/testbed/testing";
+import { eventually } from "../namespace/test-eventually.ts";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
 import { CONSUMER, isReady, newPod, type PodBed, PROVIDER, SHOP, startPodBed, TWIN, until } from "./test-pod-bed.ts";
 
@@ -97,10 +98,13 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     assert.equal(condition(running)?.status, "True");
     contracts.set({});
     await remove("second");
-    const { items } = await consumer.list(CoreEvent, { namespace: SHOP });
-    assert.ok(
-      items.some(({ reason, involvedObject }) => reason === "AmountExceeded" && involvedObject.name === "second"),
-    );
+    const isTold = async () => {
+      const { items } = await consumer.list(CoreEvent, { namespace: SHOP });
+      return items.some(
+        ({ reason, involvedObject }) => reason === "AmountExceeded" && involvedObject.name === "second",
+      );
+    };
+    await eventually(isTold);
   });
 
   it("is given no more room than there is, however many come at once", async () => {
@@ -110,7 +114,9 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     const names = Array.from({ length: 12 }, (_, i) => `crowd-${i}`);
     await Promise.all(names.map((name) => consumer.create(Pod, newPod(name, asking))));
     const decided = await Promise.all(
-      names.map((name) => until<Pod>(consumer, Pod, home(name), (pod) => isReady(pod) || condition(pod) !== undefined)),
+      names.map((name) =>
+        until<Pod>(consumer, Pod, home(name), (pod) => isReady(pod) || condition(pod)?.status === "False"),
+      ),
     );
     assert.equal(decided.filter(isReady).length, 3);
     const guests = (await provider.list(Pod, { namespace: TWIN })).items;
