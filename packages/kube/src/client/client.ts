@@ -141,6 +141,7 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
       signal: options.signal,
       // The answer to a follow begins with the container's first output, whenever that is.
       headersTimeoutMs: options.follow ? 0 : undefined,
+      lasting: true,
     });
   }
 
@@ -192,7 +193,7 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
 
   #ofPod<Options extends api.RequestOptions>(key: api.ObjectKey, options: Options) {
     const { name: pod, namespace } = this.key(pods, key);
-    const { closed, connect } = this.transport;
+    const { closed, connectLasting: connect } = this.transport;
     const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
     return { connect, ...options, pod, namespace, signal };
   }

@@ -13,6 +13,8 @@ export interface ConnectionOptions {
    * whoever gives it has made sure who is at the other end. TLS settings and proxy of the configuration are not used then.
    */
   connect?: (signal: AbortSignal) => Duplex | Promise<Duplex>;
+  /** The same for what nobody can begin again where it was: logs, exec, attach and port-forward. @default `connect` */
+  connectLasting?: (signal: AbortSignal) => Duplex | Promise<Duplex>;
 }
 
 /** A wire for one stream, and how to give it back. */
@@ -25,7 +27,8 @@ export interface StreamLane {
 export interface Connections {
   /** For short requests; watches never hold one of its connections. */
   pool(credential: Credential | undefined): Promise<Wire>;
-  streamLane(credential: Credential | undefined): Promise<StreamLane>;
+  /** `lasting`: over a connection of `connectLasting`. */
+  streamLane(credential: Credential | undefined, lasting?: boolean): Promise<StreamLane>;
   /** Lets requests that were sent end; streams are the caller's to end. */
   close(): Promise<void>;
   /** Ends those that are left at once. */
@@ -53,8 +56,8 @@ export class ClusterConnections implements Connections {
     return (await this.#lanes(credential)).pool;
   }
 
-  async streamLane(credential: Credential | undefined): Promise<StreamLane> {
-    const wire = (await this.#lanes(credential)).openStream();
+  async streamLane(credential: Credential | undefined, lasting = false): Promise<StreamLane> {
+    const wire = (await this.#lanes(credential)).openStream(lasting);
     return { wire, release: () => wire.destroy(released) };
   }
 
@@ -85,7 +88,7 @@ export class ClusterConnections implements Connections {
     // Loaded with the first request: whoever only imports this package pays for nothing.
     const { ConnectionPool } = await import("./pool.ts");
     const { clusterConnect, plainProxy } = await import("./dial.ts");
-    const { connections = 32, connectTimeoutMs = 10_000, connect } = this.#options;
+    const { connections = 32, connectTimeoutMs = 10_000, connect, connectLasting } = this.#options;
     const { proxy, server } = this.#config;
     const { protocol, origin, host } = new URL(server);
     const plain = connect === undefined && proxy !== undefined && protocol === "http:" ? plainProxy(proxy) : undefined;
@@ -99,7 +102,9 @@ export class ClusterConnections implements Connections {
     };
     const pool = new ConnectionPool({ ...options, connections, keepAliveMs: KEEP_ALIVE_MS });
     this.#pools.add(pool);
-    return { pool, openStream: () => new ConnectionPool({ ...options, connections: 1, keepAliveMs: 0 }) };
+    const own = { ...options, connections: 1, keepAliveMs: 0 };
+    const lasting = { ...own, connect: connectLasting ?? own.connect };
+    return { pool, openStream: (lasts) => new ConnectionPool(lasts ? lasting : own) };
   }
 
   /** Whoever was handed the pool a moment ago still gets its request in. */
@@ -118,7 +123,7 @@ export class ClusterConnections implements Connections {
 
 interface Lanes {
   pool: ConnectionPool;
-  openStream(): ConnectionPool;
+  openStream(lasts: boolean): ConnectionPool;
 }
 
 // For whatever is still on a stream's connection; nobody hears it once the stream has ended.

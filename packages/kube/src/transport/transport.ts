@@ -49,8 +49,8 @@ const RESET_DELAY_MS = 100;
 export class Transport implements AsyncDisposable {
   /** The base URL, without a slash at its end. */
   readonly server: string;
-  /** The caller's own way to connect, if it has one. */
-  readonly connect: ConnectionOptions["connect"];
+  /** The caller's own way to connect for exec, attach and port-forward, if it has one. */
+  readonly connectLasting: ConnectionOptions["connect"];
   readonly #config: ClusterConfig;
   readonly #connections: Connections;
   readonly #origin: string;
@@ -81,7 +81,7 @@ export class Transport implements AsyncDisposable {
     };
     const defaults = { "user-agent": this.#options.userAgent, accept: "application/json" };
     this.#headers = mergeHeaders(defaults, config.headers);
-    this.connect = options.connect;
+    this.connectLasting = options.connectLasting ?? options.connect;
     this.#connections = new ClusterConnections(config, options);
   }
 
@@ -104,7 +104,7 @@ export class Transport implements AsyncDisposable {
   /** Like `request`, over a connection of its own and with the body as it arrives, if the server agrees. */
   stream(request: StreamRequest): Promise<StreamResponse> {
     return this.#repeat(request, async (credential) => {
-      const lane = await this.#connections.streamLane(credential);
+      const lane = await this.#connections.streamLane(credential, request.lasting);
       let stream: ByteStream | undefined;
       const cut = () => {
         stream?.abort(new TransportClosed({ action: request.action, server: this.server }));

@@ -89,6 +89,7 @@ export class Remote implements RemoteSite {
         clock: this.#options.means.clock,
         ...this.#options.kube,
         connect: (signal) => this.#connect(signal),
+        connectLasting: (signal) => this.#connectLasting(signal),
       },
     );
     return this.#kube;
@@ -141,13 +142,40 @@ export class Remote implements RemoteSite {
 
   /** Nobody waits for a site that has been away for a while: its return is found by the heartbeat. */
   #connect(signal: AbortSignal): Duplex | Promise<Duplex> {
-    const { reachable, lastHeard, since, message } = this.#reachability;
+    if (this.#isAway) throw this.#away();
+    return this.#way.connect(signal);
+  }
+
+  /**
+   * For people's logs and commands, which would be cut for good where a watch goes on over the next connection. They outlive a
+   * loss, which on a busy machine may be no more than an answer that comes late, and a site that seems away is dialled all
+   * the same.
+   */
+  async #connectLasting(signal: AbortSignal): Promise<Duplex> {
+    if (!this.#isAway) return this.#way.connect(signal, { lasting: true });
+    if (this.#way.tunnelled) throw this.#away();
+    const enough = new AbortController();
+    const cancel = this.#options.means.clock.after(SLOW_MS, () => enough.abort());
+    try {
+      return await this.#way.connect(AbortSignal.any([signal, enough.signal]), { lasting: true });
+    } catch {
+      signal.throwIfAborted();
+      throw this.#away();
+    } finally {
+      cancel();
+    }
+  }
+
+  get #isAway(): boolean {
+    const { reachable, lastHeard, since } = this.#reachability;
     // One that is slow for a moment may still take a connection, and whoever asks would rather wait than hear no. Parked
     // ones are as silent as the site is: to take them now would only use them up.
     const isSlow = !this.#way.tunnelled && this.#options.means.clock.now() - since <= SLOW_MS;
-    const isAway = !reachable && lastHeard !== undefined && !isSlow;
-    if (isAway) throw new Error(`the site is away: ${message}`);
-    return this.#way.connect(signal);
+    return !reachable && lastHeard !== undefined && !isSlow;
+  }
+
+  #away(): Error {
+    return new Error(`the site is away: ${this.#reachability.message}`);
   }
 
   #heard(report: SiteReport, isSlow: boolean): void {

@@ -19,6 +19,9 @@ export interface WayOptions {
 /** The most that a connection is ever given: a machine that is busy beyond measure shakes hands within that. */
 export const LONGEST_CONNECT_MS = 24_000;
 
+/** What a connection that lasts has: people would rather wait than hear of a site that is slow. */
+const LASTING_CONNECT_MS = 10_000;
+
 /** A connection that takes longer than this may have lost its first packet: another one is tried beside it. */
 const SECOND_TRY_MS = 700;
 /** More at once would be one more burden on whoever is slow. The first of them is never given up for a later one. */
@@ -29,6 +32,7 @@ export class Way {
   readonly #options: WayOptions;
   /** Each with how many bytes it had given before it was of use here: a parked one may have waited through a silence. */
   readonly #open = new Map<Duplex, number>();
+  readonly #lasting = new WeakSet<Duplex>();
   #worked: string | undefined;
   #patienceMs: number;
   #receivedBefore = 0;
@@ -48,11 +52,17 @@ export class Way {
     return this.#endpoints().length === 0;
   }
 
-  async connect(signal: AbortSignal): Promise<Duplex> {
+  /**
+   * One that lasts is not among `connections`: whoever uses it notices by itself when nobody is there any more. It also has more
+   * time to come about.
+   */
+  async connect(signal: AbortSignal, { lasting = false } = {}): Promise<Duplex> {
     const { tunnelled } = this;
-    const socket = tunnelled ? await this.#take(signal) : await this.#dial(signal);
+    const patienceMs = Math.max(this.#patienceMs, lasting ? LASTING_CONNECT_MS : 0);
+    const socket = tunnelled ? await this.#take(signal) : await this.#dial(signal, patienceMs);
     const before = tunnelled ? bytesOf(socket) : 0;
     this.#open.set(socket, before);
+    if (lasting) this.#lasting.add(socket);
     socket.once("close", () => {
       this.#open.delete(socket);
       this.#receivedBefore += bytesOf(socket) - before;
@@ -60,9 +70,9 @@ export class Way {
     return socket;
   }
 
-  /** Those that are open now. */
+  /** Those that are open now, but for those that last. */
   connections(): Duplex[] {
-    return [...this.#open.keys()];
+    return [...this.#open.keys()].filter((socket) => !this.#lasting.has(socket));
   }
 
   destroy(): void {
@@ -79,7 +89,7 @@ export class Way {
     return parked.take(id, signal);
   }
 
-  async #dial(signal: AbortSignal): Promise<Duplex> {
+  async #dial(signal: AbortSignal, patienceMs: number): Promise<Duplex> {
     const endpoints = this.#endpoints();
     // The one that worked last comes first.
     const order = endpoints.toSorted((a, b) => Number(b === this.#worked) - Number(a === this.#worked));
@@ -89,7 +99,7 @@ export class Way {
     for (const endpoint of order) {
       const from = clock.now();
       try {
-        const socket = await this.#race(endpoint, signal);
+        const socket = await this.#race(endpoint, signal, patienceMs);
         this.#worked = endpoint;
         // Whoever has taken long may take long again.
         this.#patienceMs = Math.min(Math.max(connectTimeoutMs, 2 * (clock.now() - from)), LONGEST_CONNECT_MS);
@@ -100,26 +110,27 @@ export class Way {
       }
     }
     // It may be there, and have had no time to say so.
-    const wasInTime = clock.now() - began < this.#patienceMs;
+    const wasInTime = clock.now() - began < patienceMs;
     if (!wasInTime) this.#patienceMs = Math.min(2 * this.#patienceMs, LONGEST_CONNECT_MS);
     throw failures.length === 1 ? failures[0] : new NoWay("no endpoint took a connection", { cause: failures[0] });
   }
 
   /** The first connection that comes about; a network that has just healed is not waited for by an old attempt alone. */
-  async #race(endpoint: string, signal: AbortSignal): Promise<TLSSocket> {
+  async #race(endpoint: string, signal: AbortSignal, timeoutMs: number): Promise<TLSSocket> {
     const { tls, id, clock } = this.#options;
-    const timeoutMs = this.#patienceMs;
     const over = new AbortController();
     const live: AbortController[] = [];
     return await new Promise<TLSSocket>((resolve, reject) => {
       let begun = 0;
       let failed = 0;
+      let first: unknown;
       let cancel = () => {};
       const finish = () => {
         cancel();
         over.abort(DECIDED);
       };
       const attempt = () => {
+        const isFirst = begun === 0;
         const left = timeoutMs - begun * SECOND_TRY_MS;
         const own = new AbortController();
         if (live.length >= MOST_TRIES) live.splice(1, 1)[0]?.abort(DECIDED);
@@ -138,9 +149,11 @@ export class Way {
           (error) => {
             const index = live.indexOf(own);
             if (index >= 0) live.splice(index, 1);
+            // The others had less time, and would say so.
+            if (isFirst) first = error;
             if (++failed < begun) return;
             finish();
-            reject(error);
+            reject(first ?? error);
           },
         );
         if (left > SECOND_TRY_MS) cancel = clock.after(SECOND_TRY_MS, attempt);
