@@ -174,6 +174,16 @@ describe("the page of an agent among real sites", { skip, timeout: 500_000 }, ()
     await page().getByRole("link", { name: "2 shadow at lively-wave" }).waitFor();
   });
 
+  it("a workload is not moved to where its pods could not land, and it is said why", async () => {
+    await go("/workloads/shop/Deployment/front");
+    await page().getByRole("button", { name: "Move" }).click();
+    await page().getByRole("dialog").getByLabel("harbor").check();
+    await confirm("Move");
+    const alert = page().getByRole("dialog").getByRole("alert");
+    await alert.getByText(/its node affinity asks for the label fjord.dev\/virtual-node/).waitFor();
+    await page().keyboard.press("Escape");
+  });
+
   it("a contract is cordoned, drained and opened again, each after a question", async () => {
     const standing = async () =>
       (await continuum.admin.list(Contract)).items.find(({ spec }) => spec.terms.provider === id)?.spec.standing;

@@ -1,8 +1,8 @@
-import { Contract, group, OFFLOADING_NAME, Offloading, Site } from "@fjord/api";
-import { DaemonSet, Deployment, isNotFound, type KubeClient, StatefulSet } from "@fjord/kube";
+import { Contract, group, Site } from "@fjord/api";
+import { DaemonSet, Deployment, type KubeClient, StatefulSet } from "@fjord/kube";
+import { moveWorkload, type Place } from "../move/index.ts";
 import type { AccessRights } from "./access-rights.ts";
 import { ActionRefused } from "./errors.ts";
-import { type MoveTarget, movePatch } from "./move.ts";
 import { pairAndPeer } from "./pair-and-peer.ts";
 
 export interface ActionContext {
@@ -65,30 +65,20 @@ async function move(body: Body, { client, signal }: ActionContext) {
   if (kind === undefined)
     throw refusal("move", `a ${kindName} cannot be moved: only ${Object.keys(MOVABLE).join(", ")}`);
   const to = text(body, "to");
-  const target = await targetOf(to, namespace, client, signal);
-  const found = await client.get(kind as typeof Deployment, { namespace, name }, { signal });
-  await client.patch(kind as typeof Deployment, { namespace, name }, "merge", movePatch(found, target), {
-    fieldManager: "fjord-page",
-    signal,
-  });
-  return to === "anywhere"
-    ? `${name} runs wherever the scheduler likes.`
-    : `${name} moves to ${to === "home" ? "this site" : to}.`;
+  const place = await placeOf(to, client, signal);
+  const called = to === "home" ? "this site" : to;
+  const refused = (reason: string) => refusal(`move ${name} to ${called}`, reason);
+  const wanted = { key: { namespace, name }, place, called, refusal: refused, fieldManager: "fjord-page" };
+  await moveWorkload(client, { ...wanted, kind: kind as typeof Deployment }, signal);
+  return to === "anywhere" ? `${name} runs wherever the scheduler likes.` : `${name} moves to ${called}.`;
 }
 
-async function targetOf(to: string, namespace: string, client: KubeClient, signal: AbortSignal): Promise<MoveTarget> {
+async function placeOf(to: string, client: KubeClient, signal: AbortSignal): Promise<Place> {
   if (to === "home" || to === "anywhere") return to;
   const site = await client.get(Site, { name: to }, { signal });
   const id = site.status?.id ?? site.spec.id;
   if (site.status?.role === "Self") return "home";
   if (id === undefined) throw refusal("move", `${to} has not shown its id yet`);
-  await client.get(Offloading, { namespace, name: OFFLOADING_NAME }, { signal }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-    throw refusal(
-      "move",
-      `namespace ${namespace} is not offloaded: \`fjord offload ${namespace}\` lets it extend to other sites`,
-    );
-  });
   return { site: id };
 }
 

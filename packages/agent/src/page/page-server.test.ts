@@ -5,15 +5,15 @@ import { type IncomingMessage, request as open } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { Contract, Site } from "@fjord/api";
+import { Contract, OFFLOADING_NAME, Offloading, SITE_LABEL, Site, VirtualNode } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
-import { clusterConfig, KubeClient, Node, Pod } from "@fjord/kube";
+import { clusterConfig, Deployment, KubeClient, Node, Pod } from "@fjord/kube";
 import { freePort } from "@fjord/testbed/testing";
 import { LOGIN_SIGNER, loginName } from "./login-code.ts";
 import type { Snapshot } from "./model/index.ts";
 import { contract, HARBOR, node, site, WAVE, webPod } from "./model/test-world.ts";
 import { PageServer } from "./page-server.ts";
-import { TestPageApi } from "./test-page-api.ts";
+import { type ApiCall, TestPageApi } from "./test-page-api.ts";
 
 const EVERYTHING = ["sites", "peerings", "contracts", "nodes", "pods", "events"];
 
@@ -215,6 +215,44 @@ describe("the page's server", () => {
       assert.deepEqual([status, text], [200, '{"done":"Contract c-1 is cordoned."}']);
       const patch = api.calls.find(({ method }) => method === "PATCH");
       assert.deepEqual([patch?.user, patch?.body], ["ann", { spec: { standing: "Cordoned" } }]);
+    });
+
+    it("moves no workload to where its pods could not land", async () => {
+      const template = { metadata: {}, spec: { containers: [], nodeSelector: { disk: "ssd" } } };
+      const metadata = { namespace: "shop", name: "web" };
+      const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: { replicas: 2, template } };
+      api.objects.create(Deployment, deployment as unknown as Deployment);
+      const headers = await logIn("ann-token");
+      const move = async (to: string) => {
+        const body = { ...metadata, kind: "Deployment", to };
+        const { status, text } = await ask("POST", "/api/actions/move", { headers, body });
+        return `${status} ${text}`;
+      };
+      assert.match(await move("wave"), /^400 .*cannot move web to wave: there is no contract with it/);
+      const virtual = { metadata: { name: "wave" }, spec: { contract: "c-1" } } as VirtualNode;
+      api.objects.create(VirtualNode, virtual);
+      assert.match(await move("wave"), /^400 .*namespace shop is not offloaded/);
+      const pods = { metadata: { namespace: "shop", name: OFFLOADING_NAME }, spec: { pods: "Both" } };
+      api.objects.create(Offloading, pods as unknown as Offloading);
+      assert.match(await move("wave"), /^400 .*there is no node at wave/);
+      api.objects.create(Node, { metadata: { name: "wave", labels: { [SITE_LABEL]: WAVE } } } as unknown as Node);
+      assert.match(await move("wave"), /^400 .*its nodeSelector asks for disk=ssd, and node wave has no label disk/);
+      assert.match(await move("home"), /^400 .*cannot move web to this site: its nodeSelector asks for disk=ssd/);
+      assert.equal(api.calls.filter(({ method }) => method === "PATCH").length, 0);
+
+      const labels = { [SITE_LABEL]: WAVE, disk: "ssd" };
+      api.objects.update(Node, { metadata: { name: "wave", labels } } as unknown as Node);
+      assert.equal(await move("wave"), '200 {"done":"web moves to wave."}');
+      assert.equal(await move("anywhere"), '200 {"done":"web runs wherever the scheduler likes."}');
+      const [moved, freed] = api.calls.filter(({ method }) => method === "PATCH");
+      const wish = { key: SITE_LABEL, operator: "In", values: [WAVE] };
+      const required = { nodeSelectorTerms: [{ matchExpressions: [wish] }] };
+      const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
+      const affinityIn = (call: ApiCall | undefined) =>
+        (call?.body as Deployment | undefined)?.spec?.template.spec?.affinity;
+      assert.deepEqual([moved?.user, affinityIn(moved)], ["ann", affinity]);
+      assert.equal(affinityIn(freed), null);
+      api.objects.delete(Node, { name: "wave" });
     });
 
     it("is refused in the API's words where RBAC does not let them", async () => {

@@ -1,6 +1,6 @@
-import { OFFLOADING_NAME, Offloading, type Site } from "@fjord/api";
+import { moveWorkload, type Place } from "@fjord/agent/move";
 import type { Kind } from "@fjord/base";
-import { Deployment, isForbidden, isNotFound, type KubeClient, Node, Pod, type StatefulSet } from "@fjord/kube";
+import { Deployment, type KubeClient, type Pod, type StatefulSet } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
@@ -17,9 +17,6 @@ import {
   siteNameOfNode,
   siteOfNode,
 } from "../place/known-places.ts";
-import { obstaclesAt } from "../place/obstacles.ts";
-import { namespacesOf } from "../place/pod-term-obstacles.ts";
-import { affinityFor, type Place } from "../place/site-affinity.ts";
 import { getOrSuggest, podsOf } from "../place/workload-pods.ts";
 import { workloadReference } from "../place/workload-reference.ts";
 
@@ -58,27 +55,17 @@ async function move(target: string, to: string, flags: MoveFlags, context: Comma
   const namespace = flags.namespace ?? client.namespace;
   const key = { name: reference.name, namespace };
   const kind = reference.kind as unknown as Kind<Rolling>;
-  const workload = await getOrSuggest(client, kind, key, signal);
+  await getOrSuggest(client, kind, key, signal);
   const places = await knownPlaces(client, signal);
   const place = placeCalled(to, places, what);
-  if (typeof place === "object") await checkWay(client, namespace, place.site, places, { what, to, signal });
-  if (place !== "anywhere") await checkWishes(client, namespace, place, workload, { what, to, signal });
-  await client.patch(kind, key, "merge", patchOf(place, workload), { signal });
+  const refusal = (reason: string) => new CannotMove({ what, place: to, reason });
+  await moveWorkload(client, { kind, key, place, called: to, refusal }, signal);
   if (flags.wait) {
     const late = `${what} was not at ${to}`;
     await waitFor(client, kind, key, rollout, { signal, timeoutMs, what: late, told: (line) => note(`${line}\n`) });
     await waitForPods(client, key, reference, places, place, { timeoutMs, signal, what: late, note });
   }
   print(`${what} ${place === "anywhere" ? "may run anywhere" : `moved to ${to}`}\n`);
-}
-
-function patchOf(place: Place, { spec }: Rolling): object {
-  const affinity = affinityFor(place, spec?.template.spec?.affinity);
-  // A merge patch leaves what it does not name: what is to go must be said to be nothing.
-  const node = affinity?.nodeAffinity;
-  const required = node?.requiredDuringSchedulingIgnoredDuringExecution ?? null;
-  const nodeAffinity = node === undefined ? null : { requiredDuringSchedulingIgnoredDuringExecution: required };
-  return { spec: { template: { spec: { affinity: affinity === undefined ? null : { nodeAffinity } } } } };
 }
 
 function placeCalled(to: string, places: KnownPlaces, what: string): Place {
@@ -92,57 +79,6 @@ function placeCalled(to: string, places: KnownPlaces, what: string): Place {
   const id = idOf(site);
   if (id === undefined) throw new CannotMove({ what, place: to, reason: "the site has not proven its id yet" });
   return { site: id };
-}
-
-/** A pod that may not land there would wait for ever: better said now. */
-async function checkWay(
-  client: KubeClient,
-  namespace: string,
-  id: string,
-  places: KnownPlaces,
-  { what, to, signal }: { what: string; to: string; signal: AbortSignal },
-): Promise<void> {
-  const refuse = (reason: string): never => {
-    throw new CannotMove({ what, place: to, reason });
-  };
-  const isThere = (site: Site | undefined) => site !== undefined && idOf(site) === id;
-  if (!places.virtualNodes.some(({ metadata }) => isThere(siteOfNode(places, metadata.name))))
-    refuse(`there is no contract with it: \`fjord peer ${to} --cpu=... --memory=...\` makes one`);
-  const offloading = await client
-    .get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal })
-    .catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error)));
-  if (offloading === undefined)
-    return refuse(
-      `namespace ${namespace} is not offloaded: \`fjord offload ${namespace}\` lets it extend to other sites`,
-    );
-  if (offloading.spec.pods === "Local")
-    refuse(`pods of namespace ${namespace} run here only: \`fjord offload ${namespace} --pods=Both\` changes that`);
-  const known = offloading.status?.sites ?? [];
-  if (known.length > 0 && !known.some(({ site }) => site === id))
-    refuse(`namespace ${namespace} does not extend to it: its selector of sites leaves it out`);
-}
-
-/** What its owner has asked for otherwise stays as it is, so it must not be against the move. */
-async function checkWishes(
-  client: KubeClient,
-  namespace: string,
-  place: Exclude<Place, "anywhere">,
-  { spec }: Rolling,
-  { what, to, signal }: { what: string; to: string; signal: AbortSignal },
-): Promise<void> {
-  if (spec === undefined) return;
-  try {
-    const { items: nodes } = await client.list(Node, { signal, omitManagedFields: true });
-    const namespaces = namespacesOf(spec.template, namespace);
-    const lists = namespaces.map((each) => client.list(Pod, { namespace: each, signal, omitManagedFields: true }));
-    const pods = (await Promise.all(lists)).flatMap(({ items }) => items);
-    const { template, replicas = 1 } = spec;
-    const reasons = obstaclesAt(place, to, { template, namespace, replicas, nodes, pods });
-    if (reasons.length > 0) throw new CannotMove({ what, place: to, reason: reasons.join("; ") });
-  } catch (error) {
-    // Whoever may not look at nodes may move all the same: then the scheduler says what stands in the way.
-    if (!isForbidden(error)) throw error;
-  }
 }
 
 /** As `kubectl rollout status` sees it. */

@@ -1,8 +1,8 @@
+import { placeIn } from "@fjord/agent/move";
 import type { Contract, Offloading, Site } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { age } from "../output/table.ts";
 import { ownSiteIn, siteById, siteOfNode } from "../place/known-places.ts";
-import { placeIn } from "../place/site-affinity.ts";
 import { type PodFacts, timeOf } from "./pod-facts.ts";
 import { whyPending } from "./why-pending.ts";
 

@@ -1,6 +1,6 @@
+import { placeIn } from "@fjord/agent/move";
 import { getCondition } from "@fjord/kube";
 import { idOf, siteById, siteOfNode } from "../place/known-places.ts";
-import { placeIn } from "../place/site-affinity.ts";
 import { contractSentence, offloadingSentence } from "./explain-pod.ts";
 import type { PodFacts } from "./pod-facts.ts";
 

@@ -1,0 +1,31 @@
+import { Contract, OFFLOADING_NAME, Offloading, VirtualNode } from "@fjord/api";
+import { isNotFound, type KubeClient } from "@fjord/kube";
+
+/** Why no pod of a namespace can get to another site; undefined: there is a way. */
+export async function wayObstacle(
+  client: KubeClient,
+  { namespace, site, called }: { readonly namespace: string; readonly site: string; readonly called: string },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (!(await hasNode(client, site, signal)))
+    return `there is no contract with it: \`fjord peer ${called} --cpu=... --memory=...\` makes one`;
+  const offloading = await client
+    .get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal })
+    .catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error)));
+  if (offloading === undefined)
+    return `namespace ${namespace} is not offloaded: \`fjord offload ${namespace}\` lets it extend to other sites`;
+  if (offloading.spec.pods === "Local")
+    return `pods of namespace ${namespace} run here only: \`fjord offload ${namespace} --pods=Both\` changes that`;
+  const known = offloading.status?.sites ?? [];
+  if (known.length > 0 && !known.some((each) => each.site === site))
+    return `namespace ${namespace} does not extend to it: its selector of sites leaves it out`;
+  return undefined;
+}
+
+/** Whether a virtual node stands for the site. */
+async function hasNode(client: KubeClient, site: string, signal: AbortSignal): Promise<boolean> {
+  const options = { signal, omitManagedFields: true };
+  const [nodes, contracts] = await Promise.all([client.list(VirtualNode, options), client.list(Contract, options)]);
+  const provides = new Map(contracts.items.map(({ metadata, spec }) => [metadata.name, spec.terms.provider]));
+  return nodes.items.some(({ spec, status }) => (status?.provider ?? provides.get(spec.contract)) === site);
+}
