@@ -1,7 +1,7 @@
 // Runs a TypeScript entry point of this repository on Node 24, installing the dependencies first where they are missing
 // or older than the lockfile. Plain JavaScript that Node 20 understands, and no dependency: it runs before anything is
 // installed.
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
@@ -15,7 +15,7 @@ function installIsCurrent() {
 }
 
 /** One at a time: two that install into one folder at once leave nothing there. */
-function installOnce() {
+async function installOnce() {
   const lock = join(root, ".fjord", "install.lock");
   const holder = join(lock, "pid");
   mkdirSync(dirname(lock), { recursive: true });
@@ -32,20 +32,19 @@ function installOnce() {
   let status = 0;
   try {
     writeFileSync(holder, String(process.pid));
-    if (!installIsCurrent()) status = install();
+    if (!installIsCurrent()) status = await install((npm) => writeFileSync(holder, `${process.pid} ${npm}`));
   } finally {
     rmSync(lock, { recursive: true, force: true });
   }
   if (status !== 0) process.exit(status);
 }
 
-/** Whether the process that installs has ended without a word, or was ended before it could say who it is. */
+/** Whether the processes that install have ended without a word, or were ended before they could say who they are. */
 function isAbandoned(lock, holder) {
   try {
-    process.kill(Number(readFileSync(holder, "utf8")), 0);
-    return false;
+    const pids = readFileSync(holder, "utf8").split(" ").map(Number);
+    if (pids.every((pid) => pid > 0)) return !pids.some(isAlive);
   } catch (error) {
-    if (error.code === "ESRCH") return true;
     if (error.code !== "ENOENT") return false;
   }
   try {
@@ -56,16 +55,52 @@ function isAbandoned(lock, holder) {
   }
 }
 
-function install() {
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code !== "ESRCH";
+  }
+}
+
+/** Gives npm's status; whoever ends us ends npm. */
+async function install(began) {
   console.error("Installing dependencies (npm ci) ...");
   const npm = process.env.npm_execpath;
   const [command, args] = npm ? [process.execPath, [npm]] : ["npm", []];
-  const result = spawnSync(command, [...args, "ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const child = spawn(command, [...args, "ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: "inherit",
   });
-  if (result.status !== 0) console.error("npm ci failed; the lines above say why. Nothing was run.");
-  return result.status ?? 1;
+  if (child.pid !== undefined) began(child.pid);
+  const release = passSignals(child);
+  const status = await statusOf(child);
+  release();
+  if (status !== 0) console.error("npm ci failed; the lines above say why. Nothing was run.");
+  return status;
+}
+
+/** The child decides when to end. Ctrl-C reaches it through the terminal; other signals do not. */
+function passSignals(child) {
+  const listeners = [
+    ["SIGINT", () => {}],
+    ...["SIGTERM", "SIGHUP"].map((signal) => [signal, () => child.kill(signal)]),
+  ];
+  for (const [signal, listener] of listeners) process.on(signal, listener);
+  return () => {
+    for (const [signal, listener] of listeners) process.off(signal, listener);
+  };
+}
+
+function statusOf(child) {
+  return new Promise((resolve) => {
+    child.on("error", (error) => {
+      console.error(`cannot run ${child.spawnfile}: ${error.message}`);
+      resolve(1);
+    });
+    child.on("exit", (status, signal) => resolve(status ?? 128 + (constants.signals[signal] ?? 0)));
+  });
 }
 
 function node24() {
@@ -79,7 +114,7 @@ function node24() {
   process.exit(1);
 }
 
-if (!installIsCurrent()) installOnce();
+if (!installIsCurrent()) await installOnce();
 const [entry, ...args] = process.argv.slice(2);
 if (entry === undefined) {
   console.error("usage: node tools/run.mjs ENTRY.ts [ARGUMENT...]");
@@ -89,7 +124,5 @@ const child = spawn(node24(), [join(root, entry), ...args], {
   stdio: "inherit",
   env: { ...process.env, PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH}` },
 });
-// The child decides when to end, and its status is ours. Ctrl-C reaches it through the terminal; other signals do not.
-process.on("SIGINT", () => {});
-for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-child.on("exit", (status, signal) => process.exit(status ?? 128 + (constants.signals[signal] ?? 0)));
+passSignals(child);
+process.exit(await statusOf(child));
