@@ -109,8 +109,9 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
       signal: context.signal,
       serves: ({ server, kubeconfig }) => {
         const seconds = ((performance.now() - began) / 1000).toFixed(1);
-        context.print(`${name} serves at ${server} after ${seconds} s.\n\n`);
-        context.print(`  export KUBECONFIG=${kubeconfig}\n  kubectl get nodes\n  fjord status\n`);
+        const served = `${name} serves at ${server} after ${seconds} s.\n\n`;
+        // In one piece: whoever reads it from a pipe has all of it, or nothing.
+        context.print(`${served}  export KUBECONFIG=${kubeconfig}\n  kubectl get nodes\n  fjord status\n`);
       },
     },
   ).catch((error: unknown) => {
