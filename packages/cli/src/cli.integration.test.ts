@@ -181,6 +181,25 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     });
   });
 
+  it("ends all peerings with a site at once, not one after the other", async () => {
+    const names = ["lively-wave", "lively-wave-2"];
+    for (const name of names) {
+      await fjord("peer", "lively-wave", `--name=${name}`, "--cpu=1", "--no-wait");
+      await client.patch(Peering, { name }, "merge", { metadata: { finalizers: ["example.com/later"] } });
+    }
+    const ending = fjord("unpeer", "lively-wave");
+    const peerings = () => Promise.all(names.map((name) => client.get(Peering, { name })));
+    while ((await peerings()).some(({ metadata }) => metadata.deletionTimestamp === undefined))
+      await sleep(systemClock, 50);
+    for (const name of names.toReversed())
+      await client.patch(Peering, { name }, "merge", { metadata: { finalizers: null } });
+    const { code, out } = await ending;
+    assert.deepEqual(
+      [code, out.split("\n").sort().join("\n").trim()],
+      [0, names.map((name) => `peering ${name} ended`).join("\n")],
+    );
+  });
+
   it("takes the namespace as a word or by -n", async () => {
     for (const args of [["default"], ["-n", "default"], ["default", "--namespace=default"]]) {
       assert.equal((await fjord("offload", ...args, "--no-wait")).out, "namespace default offloaded\n");

@@ -34,10 +34,13 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   await using client = await connect(flags, context);
   const all = await listOrExplain(client, Peering, signal);
   const peerings = all.filter(({ metadata, spec }) => metadata.name === name || spec.site === name);
-  for (const peering of peerings) {
-    await remove(client, Peering, peering.metadata.name ?? "", flags, context, progressOf);
-    print(`peering ${peering.metadata.name} ended\n`);
-  }
+  const ends = peerings.map(async ({ metadata: { name: peering = "" } }) => {
+    await remove(client, Peering, peering, flags, context, progressOf);
+    print(`peering ${peering} ended\n`);
+  });
+  // One that does not end is told of once the others have.
+  const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
   const site = peerings[0]?.spec.site ?? name;
   if (flags.force || flags.forget) {
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
