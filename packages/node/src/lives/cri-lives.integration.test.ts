@@ -1,8 +1,8 @@
 import { after, before, describe, test } from "node:test";
 import { realNodesSkip } from "@fjord/testbed/testing";
 import { CriBed } from "./test-cri-bed.ts";
-import { until } from "./test-life-bed.ts";
-import { LifeChecks, uidOf } from "./test-life-checks.ts";
+import { type Part, until } from "./test-life-bed.ts";
+import { LifeChecks, type Toll, uidOf } from "./test-life-checks.ts";
 import { livesSettings, liveThrough } from "./test-lives.ts";
 import { onceSpec, serverSpec } from "./test-witness.ts";
 
@@ -52,8 +52,13 @@ describe("whole lives of pods of containerd", { skip: realNodesSkip() }, () => {
 
   test(`through kill -9 of node, containerd and API server (FJORD_LIVES_SEED=${seed})`, { timeout: 3_600_000 }, () =>
     // A containerd that is killed forgets what it was about to start, which the node then starts anew; what it had just
-    // started it may kill when it is back. It writes logs itself, so that what a container writes while it is away is lost
-    // where the container ends before it is back.
-    liveThrough({ bed, seed, rounds, mayRestart: ({ rising }) => rising.parts.includes("runtime") }),
+    // started it may kill when it is back. It writes logs itself: what it has read and not yet written is lost. What it has
+    // not read the node keeps, unless it is killed too.
+    liveThrough({ bed, seed, rounds, toll: ({ rising }) => tollOf(rising.parts) }),
   );
 });
+
+function tollOf(killed: readonly Part[]): Toll {
+  if (!killed.includes("runtime")) return "nothing";
+  return killed.includes("node") ? "pipes" : "hands";
+}

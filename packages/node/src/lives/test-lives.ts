@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { sleep, systemClock } from "@fjord/base";
 import { Deployment, Pod } from "@fjord/kube";
 import { type LifeBed, until } from "./test-life-bed.ts";
-import { LifeChecks, uidOf } from "./test-life-checks.ts";
+import { LifeChecks, type Toll, uidOf } from "./test-life-checks.ts";
 import { type FallingStep, type Fault, type LifePlan, lifePlans, type RisingStep } from "./test-life-plan.ts";
 import { onceSpec, serverSpec, wholeSpec } from "./test-witness.ts";
 
@@ -10,8 +10,8 @@ export interface LivesOptions {
   readonly bed: LifeBed;
   readonly seed: number;
   readonly rounds: number;
-  /** Whether what is killed may make the runtime lose a start that was under way, or the end of a log. */
-  readonly mayRestart: (plan: LifePlan) => boolean;
+  /** What the runtime may lose of starts and logs where it is killed. */
+  readonly toll: (plan: LifePlan) => Toll;
 }
 
 /** What each `npm test` plays: a change is not to be refused for what chance has found in another. */
@@ -77,11 +77,11 @@ async function live(index: number, plan: LifePlan, options: LivesOptions, checks
   await checks.status(`whole-${index}`, "b restarted", (status) =>
     status.containerStatuses?.some(({ name, restartCount, ready }) => name === "b" && restartCount > 0 && ready),
   );
-  const runtimeDied = options.mayRestart(plan);
-  if (!(runtimeDied && (await checks.wasLost(once)))) await checks.ranOnce(once, runtimeDied);
-  for (const name of ["init", "side", "a"]) await checks.livedThrough(whole, name, 1, runtimeDied);
-  await checks.livedThrough(whole, "b", 2, runtimeDied);
-  await checks.livedThrough(late, "server", 1, runtimeDied);
+  const toll = options.toll(plan);
+  if (toll === "nothing" || !(await checks.wasLost(once))) await checks.ranOnce(once, toll);
+  for (const name of ["init", "side", "a"]) await checks.livedThrough(whole, name, 1, toll);
+  await checks.livedThrough(whole, "b", 2, toll);
+  await checks.livedThrough(late, "server", 1, toll);
   await checks.runsAsTold(`whole-${index}`);
   await end(plan, { whole, once, late }, bed, checks);
 }

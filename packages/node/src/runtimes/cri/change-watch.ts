@@ -10,18 +10,28 @@ const SLOW_INTERVAL = 5_000;
 /** containerd tells that a process has ended before its CRI knows: it is looked again after each of these. */
 const RETRIES = [10, 20, 40, 80, 160, 320];
 
+export interface ChangeWatchOptions {
+  readonly lister: PodLister;
+  readonly events: RuntimeEvents;
+  readonly clock: Clock;
+  /** Told each time that a container is looked for of which the runtime says that it has ended. */
+  readonly onTold?: (id: string) => void;
+}
+
 /** Notices what changes in a runtime, once for the whole node: looks at it when it is told to, and now and then. */
 export class ChangeWatch {
   readonly #lister: PodLister;
   readonly #events: RuntimeEvents;
   readonly #clock: Clock;
+  readonly #onTold: (id: string) => void;
   /** Kept between runs, so that what changed while the runtime was away is noticed too. */
   #seen: Snapshot = new Map();
   /** Ids that something was told of, and how often it was looked for since. */
   readonly #told = new Map<string, number>();
   #wake: () => void = () => {};
 
-  constructor(options: { lister: PodLister; events: RuntimeEvents; clock: Clock }) {
+  constructor(options: ChangeWatchOptions) {
+    this.#onTold = options.onTold ?? (() => {});
     this.#lister = options.lister;
     this.#events = options.events;
     this.#clock = options.clock;
@@ -56,6 +66,7 @@ export class ChangeWatch {
 
   async #look(signal: AbortSignal): Promise<Set<string>> {
     for (const [id, looks] of this.#told) {
+      this.#onTold(id);
       if (looks >= RETRIES.length) this.#told.delete(id);
       else this.#told.set(id, looks + 1);
     }

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, suite, test } from "node:test";
+import { after, before, suite, type TestContext, test } from "node:test";
 import { describeError, sleep, systemClock } from "@fjord/base";
 import type { RuntimeContainer, SandboxConfig } from "../../runtime/index.ts";
 import { CriClient } from "./cri-client.ts";
@@ -51,6 +51,25 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
   const isEnded = async (id: string) => {
     const container = await find(id);
     return container?.state === "exited" ? container : undefined;
+  };
+
+  /** Follows the changes as a node does, however often the runtime goes, until the test ends. */
+  const follow = (t: TestContext) => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    const following = (async () => {
+      while (!signal.aborted) {
+        try {
+          for await (const _ of runtime.changes(signal));
+        } catch {
+          await sleep(systemClock, 100, signal);
+        }
+      }
+    })();
+    t.after(() => {
+      stop.abort();
+      return following;
+    });
   };
 
   /** A container whose start was given up before it had a process; how long that takes depends on the machine. */
@@ -141,6 +160,56 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
       numbers,
       Array.from({ length: 300 }, (_, i) => i + 1),
     );
+    await removeAll();
+  });
+
+  /** The log has the numbers up to `count` in one of its streams, each in a line. */
+  const assertCounted = async (logFile: string, stream: "stdout" | "stderr", count: number) => {
+    let line = "";
+    const lines: string[] = [];
+    for (const record of (await readFile(logFile, "utf8")).split("\n")) {
+      const [, name, tag, content = ""] = record.split(" ");
+      if (name !== stream) continue;
+      line += content;
+      if (tag === "F") lines.push(line);
+      if (tag === "F") line = "";
+    }
+    if (line !== "") lines.push(line);
+    const wrong = lines.findIndex((each, index) => each !== String(index + 1));
+    assert.deepEqual(
+      { lines: lines.length, wrong: lines.slice(wrong, wrong < 0 ? 0 : wrong + 3) },
+      { lines: count, wrong: [] },
+    );
+  };
+
+  test("no line is lost of a container that ends while the runtime is away, not even what nobody has read yet", async (t) => {
+    const { container } = await startPod("ends-alone", "seq 1 100; sleep 1; seq 101 4000; seq 1 300 >&2; printf 4001");
+    follow(t);
+    await sleep(systemClock, 500);
+    await containerd.killDaemon();
+    await sleep(systemClock, 1200);
+    await containerd.startDaemon();
+    const { logFile } = await until(() => isEnded(container));
+    await assertCounted(logFile, "stdout", 4001);
+    await assertCounted(logFile, "stderr", 300);
+    await removeAll();
+  });
+
+  test("nor of one that ends with more than a pipe takes, whether the runtime is away or there", async (t) => {
+    follow(t);
+    const { container } = await startPod("ends-loudly", "sleep 1; seq 1 20000");
+    await containerd.killDaemon();
+    await sleep(systemClock, 1500);
+    await containerd.startDaemon();
+    const { logFile } = await until(() => isEnded(container));
+    await assertCounted(logFile, "stdout", 20_000);
+    await removeAll();
+
+    for (const name of ["loud-1", "loud-2", "loud-3", "loud-4"]) {
+      const { container } = await startPod(name, "sleep 0.2; seq 1 30000");
+      const { logFile } = await until(() => isEnded(container));
+      await assertCounted(logFile, "stdout", 30_000);
+    }
     await removeAll();
   });
 

@@ -30,6 +30,7 @@ import { CriStats } from "./cri-stats.ts";
 import { CriCallFailed, CriGroupBusy, CriStillRuns } from "./errors.ts";
 import { execSync } from "./exec-sync.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
+import { HeldOutputs } from "./held-outputs.ts";
 import { updatedResources } from "./linux-resources.ts";
 import { hasAppArmor, hasSeLinux } from "./machine-security.ts";
 import { configurationObjection, containerObjections, podObjections, type RuntimeAbilities } from "./objections.ts";
@@ -76,6 +77,7 @@ export class CriRuntime implements Runtime {
   readonly #client: CriClient;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #outputs: HeldOutputs;
   readonly #lister: PodLister;
   readonly #watch: ChangeWatch;
   readonly #cgroups: PodCgroups;
@@ -92,10 +94,16 @@ export class CriRuntime implements Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLogger;
     this.#client = new CriClient({ socket: options.socket, clock: this.#clock });
-    this.#lister = new PodLister(this.#client, this.#log);
+    this.#outputs = new HeldOutputs({ client: this.#client, clock: this.#clock, log: this.#log });
+    this.#lister = new PodLister(this.#client, { outputs: this.#outputs, log: this.#log });
     const backoff = new Backoff({ initial: 500, max: 30_000, random: options.random ?? Math.random });
     const events = new RuntimeEvents({ client: this.#client, clock: this.#clock, log: this.#log, backoff });
-    this.#watch = new ChangeWatch({ lister: this.#lister, events, clock: this.#clock });
+    this.#watch = new ChangeWatch({
+      lister: this.#lister,
+      events,
+      clock: this.#clock,
+      onTold: (id) => this.#outputs.gather(id),
+    });
     this.#cgroups = new PodCgroups(options.cgroups, this.#clock);
     this.#stats = new CriStats(this.#client, this.#lister);
     const limit = options.parallelStarts ?? 3 * availableParallelism();
@@ -153,7 +161,12 @@ export class CriRuntime implements Runtime {
 
   async *changes(signal: AbortSignal): AsyncIterable<string> {
     await this.#starts.settled(signal);
-    yield* this.#watch.changes(signal);
+    try {
+      yield* this.#watch.changes(signal);
+    } catch (error) {
+      this.#outputs.awaitRuntime();
+      throw error;
+    }
   }
 
   async runSandbox(config: SandboxConfig, signal?: AbortSignal): Promise<string> {
@@ -220,7 +233,11 @@ export class CriRuntime implements Runtime {
   }
 
   async startContainer(id: string, signal?: AbortSignal): Promise<void> {
-    await this.#turns.run(2, () => this.#starts.start(id, signal), signal);
+    const start = async () => {
+      await this.#outputs.hold(id, signal);
+      await this.#starts.start(id, signal);
+    };
+    await this.#turns.run(2, start, signal);
   }
 
   async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
@@ -305,6 +322,7 @@ export class CriRuntime implements Runtime {
   close(): void {
     this.#client.close();
     this.#starts.close();
+    this.#outputs.close();
   }
 
   /** Loaded when it is first used: most nodes hardly ever need it. */

@@ -5,6 +5,7 @@ import { ContainerdTasks } from "./containerd-tasks.ts";
 import type { CriClient } from "./cri-client.ts";
 import { CriCallFailed } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
+import type { HeldOutputs } from "./held-outputs.ts";
 import { runtimeContainer, runtimeSandbox } from "./listing.ts";
 import { ListDecoder } from "./proto/decode.ts";
 import {
@@ -16,7 +17,13 @@ import {
   RuntimeService,
 } from "./proto/messages.ts";
 
-const { CONTAINER_CREATED } = ContainerState;
+const { CONTAINER_CREATED, CONTAINER_EXITED, CONTAINER_RUNNING } = ContainerState;
+
+export interface PodListerOptions {
+  /** @default none are held */
+  readonly outputs?: HeldOutputs;
+  readonly log?: Logger;
+}
 
 /**
  * Lists what a runtime has. Two calls tell what there is; each container's status and each sandbox' address are asked
@@ -25,6 +32,7 @@ const { CONTAINER_CREATED } = ContainerState;
 export class PodLister {
   readonly #client: CriClient;
   readonly #log: Logger;
+  readonly #outputs: HeldOutputs | undefined;
   readonly #tasks: ContainerdTasks;
   readonly #containers = new Map<string, { state: ContainerState; container: RuntimeContainer }>();
   readonly #addresses = new Map<string, readonly string[]>();
@@ -33,8 +41,9 @@ export class PodLister {
   /** As they were last listed. */
   #sandboxes: ReadonlyMap<string, PodSandbox> = new Map();
 
-  constructor(client: CriClient, log: Logger = silentLogger) {
+  constructor(client: CriClient, { outputs, log = silentLogger }: PodListerOptions = {}) {
     this.#client = client;
+    this.#outputs = outputs;
     this.#log = log;
     this.#tasks = new ContainerdTasks(client);
   }
@@ -101,7 +110,7 @@ export class PodLister {
 
   async #container(listed: Container, signal?: AbortSignal): Promise<RuntimeContainer | undefined> {
     const known = this.#containers.get(listed.id);
-    if (known?.state === listed.state && !(await hasWritten(known.container))) return known.container;
+    if (known?.state === listed.state && !(await this.#hasWritten(known.container))) return known.container;
     const { status } = await this.#unlessGone(
       this.#client.call(
         RuntimeService.containerStatus,
@@ -110,6 +119,9 @@ export class PodLister {
       ),
     );
     if (status === undefined) return undefined;
+    // Whoever is told of the end finds the log whole.
+    if (status.state === CONTAINER_EXITED) await this.#outputs?.settle(listed.id, status.logPath);
+    if (status.state === CONTAINER_RUNNING) await this.#outputs?.hold(listed.id, signal);
     const isUnbegun = hasLostTrack(status) && (await this.#tasks.stageOf(listed.id)) !== "begun";
     const container = runtimeContainer(listed, isUnbegun ? { ...status, state: CONTAINER_CREATED } : status);
     if (await this.#wasKilled(container, signal)) {
@@ -118,7 +130,7 @@ export class PodLister {
       return ended;
     }
     // Told of as ended, it may be replaced and has to be removable.
-    const isFailed = status.state === ContainerState.CONTAINER_EXITED && status.startedAt <= 0n;
+    const isFailed = status.state === CONTAINER_EXITED && status.startedAt <= 0n;
     if (isFailed && !(await this.#isCleared(listed.id))) return container;
     this.#containers.set(listed.id, { state: status.state, container });
     return container;
@@ -130,7 +142,7 @@ export class PodLister {
    */
   async #wasKilled(container: RuntimeContainer, signal?: AbortSignal): Promise<boolean> {
     const { id: containerId } = container;
-    if (!(await hasWritten(container)) || (await this.#tasks.stageOf(containerId)) !== "none") return false;
+    if (!(await this.#hasWritten(container)) || (await this.#tasks.stageOf(containerId)) !== "none") return false;
     // One that runs and ends meanwhile is no longer in the state that it was in.
     const action = `read the status of container ${containerId}`;
     const options = { action, ...(signal && { signal }) };
@@ -138,6 +150,13 @@ export class PodLister {
       this.#client.call(RuntimeService.containerStatus, { containerId }, options),
     );
     return status?.state === CONTAINER_CREATED;
+  }
+
+  /** Whether there is output of a container that counts as not begun; what the runtime has not read of it comes into the log. */
+  async #hasWritten(container: RuntimeContainer): Promise<boolean> {
+    const { id, state, logFile } = container;
+    if (state === "created" && this.#outputs?.isLeft(id)) await this.#outputs.settle(id, logFile);
+    return await hasWritten(container);
   }
 
   /** Whether nothing is left of a container whose start failed; what is left is tried again with the next list. */
@@ -181,6 +200,7 @@ export class PodLister {
   #keepOnly(sandboxes: readonly PodSandbox[], containers: readonly Container[]): void {
     keep(this.#addresses, sandboxes);
     keep(this.#containers, containers);
+    this.#outputs?.keepOnly(new Set(containers.map(({ id }) => id)));
   }
 }
 

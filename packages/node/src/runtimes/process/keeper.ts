@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { describeError, type Logger } from "@fjord/base";
+import type { LogStream } from "../../logs/cri-log.ts";
 import type { ContainerFiles } from "./container-files.ts";
-import type { LogStream } from "./cri-log.ts";
 import { readLine, writeWhole } from "./files.ts";
 import { STREAMS } from "./log-carrier.ts";
 import { CONTAINER_MARK, KEEPER_MARK, POD_MARK, parseMarks, readProc, readStat } from "./process-table.ts";

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { countRaw, type LogStream, LogTime, type RawCounts, toRecords } from "./cri-log.ts";
+import { countRaw, type LogStream, LogTime, type RawCounts, toRecords } from "../../logs/cri-log.ts";
 import { ifThere, readFrom, readText, writeWhole } from "./files.ts";
 
 /** In the order of their carriers. */

@@ -1,10 +1,10 @@
 import { type Clock, describeError, type Logger } from "@fjord/base";
+import type { LogStream } from "../../logs/cri-log.ts";
 import type { RuntimeContainer } from "../../runtime/runtime.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { endOf } from "./container-end.ts";
 import { ContainerFiles } from "./container-files.ts";
 import { ContainerWatch } from "./container-watch.ts";
-import type { LogStream } from "./cri-log.ts";
 import { ProcessStartFailed } from "./errors.ts";
 import { Keeper } from "./keeper.ts";
 import { LogCarrier } from "./log-carrier.ts";

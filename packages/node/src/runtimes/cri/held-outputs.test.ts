@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, mkdirSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { silentLogger, systemClock } from "@fjord/base";
+import { CriClient } from "./cri-client.ts";
+import { grpcStatus } from "./grpc/grpc-status.ts";
+import { HeldOutputs } from "./held-outputs.ts";
+import { RuntimeService } from "./proto/messages.ts";
+import { FakeRuntime, Refusal } from "./testing/fake-runtime.ts";
+
+/** A runtime with pipes for containers where containerd has them. */
+async function withPipes(t: TestContext, config?: (directory: string) => string) {
+  const directory = await mkdtemp(join(tmpdir(), "fjord-outputs-"));
+  const runtime = await FakeRuntime.start();
+  runtime.answer(RuntimeService.status, ({ verbose }) => {
+    const text = config?.(directory) ?? JSON.stringify({ stateDir: directory });
+    return verbose ? { info: { config: text } } : {};
+  });
+  const client = new CriClient({ socket: runtime.socket, clock: systemClock });
+  const outputs = new HeldOutputs({ client, clock: systemClock, log: silentLogger });
+  const log = join(directory, "0.log");
+  await writeFile(log, "T stdout F before\n");
+  t.after(async () => {
+    outputs.close();
+    client.close();
+    await runtime[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true });
+  });
+  const folder = (id: string, time = "1") => join(directory, "containers", id, "io", time);
+  const pipe = (id: string, stream: string) => join(folder(id), `${id}-${stream}`);
+  const make = (id: string, streams = ["stdout", "stderr"], time = "1") => {
+    mkdirSync(folder(id, time), { recursive: true });
+    execFileSync("mkfifo", [...streams.map((stream) => join(folder(id, time), `${id}-${stream}`))]);
+  };
+  const letGo = (id: string) => rmSync(folder(id), { recursive: true });
+  const records = async () =>
+    (await readFile(log, "utf8"))
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => line.slice(line.indexOf(" ") + 1));
+  return { runtime, outputs, log, pipe, make, letGo, records };
+}
+
+const open = (path: string) => openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+const descriptors = () => readdirSync("/proc/self/fd").length;
+
+function write(path: string, text: string): void {
+  const descriptor = open(path);
+  writeSync(descriptor, text);
+  closeSync(descriptor);
+}
+
+test("what the runtime has not read when it lets go comes into the log, as the runtime would write it", async (t) => {
+  const { outputs, log, pipe, make, letGo, records } = await withPipes(t);
+  make("c");
+  await outputs.hold("c");
+  write(pipe("c", "stdout"), `one\n\r\n${"x".repeat(20_000)}\r\nlast`);
+  write(pipe("c", "stderr"), "two\n");
+  letGo("c");
+  await Promise.all([outputs.settle("c", log), outputs.settle("c", log)]);
+  assert.deepEqual(await records(), [
+    "stdout F one",
+    "stdout F ",
+    `stdout P ${"x".repeat(16_384)}`,
+    `stdout F ${"x".repeat(20_000 - 16_384)}`,
+    "stdout P last",
+    "stderr F two",
+  ]);
+  assert.equal(outputs.size, 0);
+});
+
+test("what still comes after the runtime has let go is waited for, more than a pipe takes", async (t) => {
+  const { outputs, log, pipe, make, letGo, records } = await withPipes(t);
+  make("c", ["stdout"]);
+  await outputs.hold("c");
+  const descriptor = open(pipe("c", "stdout"));
+  writeSync(descriptor, "x\n".repeat(32_768));
+  outputs.gather("c");
+  assert.throws(() => writeSync(descriptor, "x\n"), { code: "EAGAIN" }, "as long as it reads, the runtime does");
+  letGo("c");
+  outputs.gather("c");
+  writeSync(descriptor, "y\n".repeat(32_768));
+  closeSync(descriptor);
+  await outputs.settle("c", log);
+  const lines = await records();
+  assert.deepEqual(
+    [lines.length, lines.lastIndexOf("stdout F x"), lines.indexOf("stdout F y")],
+    [65_536, 32_767, 32_768],
+  );
+});
+
+test("pipes that were made anew are held too, and none remains open", async (t) => {
+  const { outputs, make, letGo } = await withPipes(t);
+  await outputs.hold("none");
+  const before = descriptors();
+  for (let i = 0; i < 10; i++) {
+    make(`c${i}`);
+    await outputs.hold(`c${i}`);
+    await outputs.hold(`c${i}`);
+  }
+  assert.equal(descriptors(), before + 20);
+  // They may be about to start.
+  outputs.keepOnly(new Set());
+  assert.equal(outputs.size, 10);
+  for (let i = 0; i < 10; i++) letGo(`c${i}`);
+  assert.equal(outputs.isLeft("c0"), true);
+  make("c0", ["stdout", "stderr"], "2");
+  await outputs.hold("c0");
+  assert.equal(outputs.isLeft("c0"), false);
+  outputs.keepOnly(new Set(["c1"]));
+  assert.deepEqual([outputs.size, descriptors()], [2, before + 6]);
+  outputs.close();
+  assert.equal(descriptors(), before);
+});
+
+test("of a runtime without such pipes nothing is held, and nobody hears of it", async (t) => {
+  const { outputs, log, records } = await withPipes(t, () => '[crio]\nroot = "/var"\n');
+  await outputs.hold("c");
+  outputs.gather("c");
+  await outputs.settle("c", log);
+  assert.deepEqual([outputs.size, await records()], [0, []]);
+
+  const { runtime, outputs: others, make } = await withPipes(t);
+  runtime.answer(RuntimeService.status, () => {
+    throw new Refusal(grpcStatus.unimplemented, "no");
+  });
+  make("c");
+  await others.hold("c");
+  assert.equal(others.size, 0);
+});

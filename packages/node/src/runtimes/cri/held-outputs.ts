@@ -1,0 +1,229 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import { type LogStream, LogTime, toRecords } from "../../logs/cri-log.ts";
+import type { CriClient } from "./cri-client.ts";
+import { RuntimeService } from "./proto/messages.ts";
+
+export interface HeldOutputsOptions {
+  readonly client: CriClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Pipe {
+  readonly path: string;
+  readonly stream: LogStream;
+  readonly descriptor: number;
+  readonly pieces: Buffer[];
+}
+
+interface Output {
+  readonly pipes: Pipe[];
+  gathering?: Promise<void>;
+}
+
+const STREAMS: readonly LogStream[] = ["stdout", "stderr"];
+/** A container's first process has ended: what carries its output waits two seconds for a reader, and drops the rest. */
+const GATHER_TIME = 3_000;
+const GATHER_INTERVAL = 5;
+const LOOK_INTERVAL = 200;
+const CHUNK = 64 * 1024;
+
+/**
+ * The pipes through which containerd gets the output of containers, held open by this process too: what containerd does not
+ * read, since it was dead when a container ended, or since it let go too soon, stays in them, and is added to the log
+ * here. Each byte is read by one of both. Of runtimes that have no such pipes nothing is held.
+ */
+export class HeldOutputs {
+  readonly #client: CriClient;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #outputs = new Map<string, Output>();
+  /** Of the pipes; null where the runtime tells of none. */
+  #directory: string | null | undefined;
+  #cancelLook: () => void = () => {};
+
+  constructor({ client, clock, log }: HeldOutputsOptions) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  get size(): number {
+    return this.#outputs.size;
+  }
+
+  /** Holds the output of a container that is about to start, or runs. */
+  async hold(id: string, signal?: AbortSignal): Promise<void> {
+    this.#directory ??= await this.#find(signal);
+    if (this.#directory == null) return;
+    const output = this.#outputs.get(id) ?? { pipes: [] };
+    const folder = join(this.#directory, "containers", id, "io");
+    for (const path of pipesBelow(folder, id)) {
+      if (output.pipes.some((pipe) => pipe.path === path)) continue;
+      const pipe = openPipe(path);
+      if (pipe !== undefined) output.pipes.push(pipe);
+    }
+    if (output.pipes.length > 0) this.#outputs.set(id, output);
+  }
+
+  /** Whether the runtime has let go of the container's output. */
+  isLeft(id: string): boolean {
+    const output = this.#outputs.get(id);
+    return output !== undefined && isLeft(output);
+  }
+
+  /** Empties the pipes of a container that has ended, once the runtime has let go of them. */
+  gather(id: string): void {
+    const output = this.#outputs.get(id);
+    if (output !== undefined && isLeft(output)) output.gathering ??= this.#gather(output);
+  }
+
+  /**
+   * Looks after all of them until something is listed again: a runtime that comes back lets go of what has ended before
+   * it answers anybody.
+   */
+  awaitRuntime(): void {
+    this.#cancelLook();
+    for (const id of this.#outputs.keys()) this.gather(id);
+    this.#cancelLook = this.#clock.after(LOOK_INTERVAL, () => this.awaitRuntime());
+  }
+
+  /** Adds what the runtime has not read to the log of a container that it says has ended. */
+  async settle(id: string, logFile: string): Promise<void> {
+    const output = this.#outputs.get(id);
+    if (output === undefined) return;
+    output.gathering ??= this.#gather(output);
+    await output.gathering;
+    // Whoever waited for the same has done it.
+    if (!this.#outputs.delete(id)) return;
+    try {
+      append(logFile, output, this.#clock.now());
+    } catch (error) {
+      const reason = describeError(error);
+      this.#log.warn("the end of a container's output cannot be added to its log", { container: id, error: reason });
+    } finally {
+      close(output);
+    }
+  }
+
+  /** Lets go of all others that the runtime has let go of too: one that is about to start may not be listed yet. */
+  keepOnly(ids: ReadonlySet<string>): void {
+    this.#cancelLook();
+    for (const [id, output] of this.#outputs) if (!ids.has(id) && isLeft(output)) this.#drop(id, output);
+  }
+
+  close(): void {
+    this.#cancelLook();
+    for (const [id, output] of this.#outputs) this.#drop(id, output);
+  }
+
+  #drop(id: string, output: Output): void {
+    this.#outputs.delete(id);
+    // What reads it at this moment needs it still.
+    if (output.gathering === undefined) close(output);
+    else void output.gathering.finally(() => close(output));
+  }
+
+  async #gather({ pipes }: Output): Promise<void> {
+    const end = this.#clock.now() + GATHER_TIME;
+    // All of them each time: one that nobody empties holds the others up.
+    while (!pipes.map(empty).every((isAtEnd) => isAtEnd) && this.#clock.now() < end) {
+      await sleep(this.#clock, GATHER_INTERVAL);
+    }
+  }
+
+  /** The folder in which containerd's CRI keeps what lives as long as containers; undefined where it is to be asked again. */
+  async #find(signal?: AbortSignal): Promise<string | null | undefined> {
+    const options = { action: "ask the runtime for its directories", ...(signal && { signal }) };
+    try {
+      const { info } = await this.#client.call(RuntimeService.status, { verbose: true }, options);
+      return stateDirectory(info.config ?? "");
+    } catch (error) {
+      this.#log.debug("the runtime does not tell its directories", { error: describeError(error) });
+      return undefined;
+    }
+  }
+}
+
+/** As containerd tells it; others tell of none. */
+export function stateDirectory(config: string): string | null {
+  try {
+    const { stateDir } = JSON.parse(config) as { stateDir?: unknown };
+    return typeof stateDir === "string" ? stateDir : null;
+  } catch {
+    return null;
+  }
+}
+
+/** There is a folder for each time that the runtime made the pipes. */
+function pipesBelow(folder: string, id: string): string[] {
+  try {
+    return readdirSync(folder).flatMap((name) => STREAMS.map((stream) => join(folder, name, `${id}-${stream}`)));
+  } catch {
+    return [];
+  }
+}
+
+/** Only ever for reading: whoever opens it for writing lets the runtime see an end where there is none. */
+function openPipe(path: string): Pipe | undefined {
+  try {
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    if (fstatSync(descriptor).isFIFO()) {
+      return { path, descriptor, stream: path.endsWith("stdout") ? "stdout" : "stderr", pieces: [] };
+    }
+    closeSync(descriptor);
+  } catch {
+    // A container with a terminal has no second one; what is gone needs no holding.
+  }
+  return undefined;
+}
+
+/** containerd removes the pipes when it has closed them. */
+function isLeft({ pipes }: Output): boolean {
+  return pipes.every(({ descriptor }) => fstatSync(descriptor).nlink === 0);
+}
+
+/** Reads what is in a pipe; whether nobody can write to it any more. */
+function empty({ descriptor, pieces }: Pipe): boolean {
+  for (;;) {
+    const piece = Buffer.allocUnsafe(CHUNK);
+    try {
+      const read = readSync(descriptor, piece);
+      if (read === 0) return true;
+      pieces.push(piece.subarray(0, read));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EAGAIN") return false;
+      throw error;
+    }
+  }
+}
+
+function append(logFile: string, { pipes }: Output, now: number): void {
+  const time = new LogTime();
+  const records = pipes.flatMap(({ stream, pieces }) => toLog(Buffer.concat(pieces), stream, () => time.next(now)));
+  if (records.length === 0) return;
+  const descriptor = openSync(logFile, constants.O_WRONLY | constants.O_APPEND);
+  try {
+    const text = Buffer.concat(records);
+    for (let at = 0; at < text.length; ) at += writeSync(descriptor, text, at);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Records as containerd writes them: without carriage returns, and a last line without newline as one that goes on. */
+function toLog(output: Buffer, stream: LogStream, time: () => string): Buffer[] {
+  if (output.length === 0) return [];
+  const raw = output.includes("\r\n")
+    ? Buffer.from(output.toString("latin1").replaceAll("\r\n", "\n"), "latin1")
+    : output;
+  const { records, consumed } = toRecords(raw, stream, time);
+  if (consumed === raw.length) return [records];
+  return [records, Buffer.from(`${time()} ${stream} P `), raw.subarray(consumed), Buffer.from("\n")];
+}
+
+function close({ pipes }: Output): void {
+  for (const { descriptor } of pipes) closeSync(descriptor);
+}
