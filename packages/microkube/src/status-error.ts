@@ -82,24 +82,42 @@ export function badRequest(message: string): StatusError {
   return new StatusError(400, "BadRequest", message);
 }
 
+export function tooLarge(why: string): StatusError {
+  return new StatusError(413, "RequestEntityTooLarge", `Request entity too large: ${why}`);
+}
+
 /** `subject` as in Kubernetes: `User "jane" cannot get resource "pods" in API group "" in the namespace "shop"`. */
 export function forbidden(resource: Resource, name: string, why: string): StatusError {
   const message = `${qualified(resource)} ${name === "" ? "" : `"${name}" `}is forbidden: ${why}`;
   return new StatusError(403, "Forbidden", message, detailsOf(resource, name));
 }
 
+/** What is wrong beyond that is counted only: each thing is told with its value, twice. */
+const MOST_SHOWN = 1_000;
+/** The same in characters, where the values are large. */
+const LONGEST_SHOWN = 256 * 1024;
+
 /** Content that cannot be: all that is wrong with it at once. `kind` is the object's kind, not its resource. */
 export function invalid(of: { group: string; kind: string }, name: string, errors: readonly FieldError[]): StatusError {
-  const texts = errors.map(describeFieldError);
+  const texts: string[] = [];
+  let size = 0;
+  for (const error of errors.slice(0, MOST_SHOWN)) {
+    if (size > LONGEST_SHOWN) break;
+    const text = describeFieldError(error);
+    size += text.length;
+    texts.push(text);
+  }
+  const shown = errors.slice(0, texts.length);
+  if (errors.length > shown.length) texts.push(`and ${errors.length - shown.length} more`);
   const list = texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`;
   const qualifiedKind = of.group === "" ? of.kind : `${of.kind}.${of.group}`;
   const details = {
     ...(name !== "" && { name }),
     ...(of.group !== "" && { group: of.group }),
     kind: of.kind,
-    causes: errors.map((error) => ({
+    causes: shown.map((error, at) => ({
       reason: error.type,
-      message: describeFieldError(error).slice(error.field.length + 2),
+      message: texts[at]?.slice(error.field.length + 2) ?? "",
       field: error.field,
     })),
   };

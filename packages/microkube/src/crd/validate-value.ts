@@ -3,8 +3,40 @@ import { type FieldError, invalidField, notSupported, required } from "../field-
 import { isOfFormat } from "./formats.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** All that is wrong with a value by its schema, in the real server's words. */
+/** As many comparisons of a value with a schema as one object may cost: alternatives multiply them. */
+const MOST_STEPS = 400_000;
+/** So much is wrong that it need not be looked for further. */
+const MOST_ERRORS = 1_000;
+
+/** What is left of them. */
+interface Budget {
+  steps: number;
+  errors: number;
+}
+
+class Exhausted extends Error {}
+
+/** What is wrong with a value by its schema, in the real server's words: all of it, but not thousands of things. */
 export function validateValue(value: unknown, schema: JsonSchema, field: string): FieldError[] {
+  try {
+    return check(value, schema, field, { steps: MOST_STEPS, errors: MOST_ERRORS });
+  } catch (error) {
+    if (!(error instanceof Exhausted)) throw error;
+    return [{ type: "FieldValueForbidden", field, detail: `takes more than ${MOST_STEPS} steps to validate` }];
+  }
+}
+
+function check(value: unknown, schema: JsonSchema, field: string, budget: Budget): FieldError[] {
+  if (budget.steps-- <= 0) throw new Exhausted();
+  if (budget.errors <= 0) return [];
+  const left = budget.errors;
+  const errors = errorsOf(value, schema, field, budget);
+  // Those of what is below it are among them.
+  budget.errors = left - errors.length;
+  return errors;
+}
+
+function errorsOf(value: unknown, schema: JsonSchema, field: string, budget: Budget): FieldError[] {
   if (value === null && schema.nullable) return [];
   const type = typeErrors(value, schema, field);
   if (type.length > 0) return type;
@@ -12,9 +44,9 @@ export function validateValue(value: unknown, schema: JsonSchema, field: string)
     ...enumErrors(value, schema, field),
     ...(typeof value === "number" ? numberErrors(value, schema, field) : []),
     ...(typeof value === "string" ? textErrors(value, schema, field) : []),
-    ...(Array.isArray(value) ? listErrors(value, schema, field) : []),
-    ...(isObject(value) ? objectErrors(value, schema, field) : []),
-    ...combinationErrors(value, schema, field),
+    ...(Array.isArray(value) ? listErrors(value, schema, field, budget) : []),
+    ...(isObject(value) ? objectErrors(value, schema, field, budget) : []),
+    ...combinationErrors(value, schema, field, budget),
   ];
 }
 
@@ -53,17 +85,23 @@ function nameOf(value: unknown): string {
   return typeof value;
 }
 
+/** What an enumeration allows, as text, once for each. */
+const enumerations = new WeakMap<readonly unknown[], { readonly texts: Set<string>; readonly error: FieldError }>();
+
+function enumerationOf(allowed: readonly unknown[]) {
+  let known = enumerations.get(allowed);
+  if (known === undefined) {
+    const names = allowed.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+    known = { texts: new Set(allowed.map((one) => JSON.stringify(one))), error: notSupported("", "", names) };
+    enumerations.set(allowed, known);
+  }
+  return known;
+}
+
 function enumErrors(value: unknown, { enum: allowed }: JsonSchema, field: string): FieldError[] {
   if (allowed === undefined || allowed.length === 0) return [];
-  const text = JSON.stringify(value);
-  if (allowed.some((one) => JSON.stringify(one) === text)) return [];
-  return [
-    notSupported(
-      field,
-      value,
-      allowed.map((one) => (typeof one === "string" ? one : JSON.stringify(one))),
-    ),
-  ];
+  const { texts, error } = enumerationOf(allowed);
+  return texts.has(JSON.stringify(value)) ? [] : [{ ...error, field, value }];
 }
 
 function numberErrors(value: number, schema: JsonSchema, field: string): FieldError[] {
@@ -102,7 +140,7 @@ function textErrors(value: string, schema: JsonSchema, field: string): FieldErro
   return errors;
 }
 
-function listErrors(value: readonly unknown[], schema: JsonSchema, field: string): FieldError[] {
+function listErrors(value: readonly unknown[], schema: JsonSchema, field: string, budget: Budget): FieldError[] {
   const { minItems, maxItems, uniqueItems, items } = schema;
   const errors: FieldError[] = [];
   if (maxItems !== undefined && value.length > maxItems) {
@@ -116,7 +154,7 @@ function listErrors(value: readonly unknown[], schema: JsonSchema, field: string
     errors.push(invalidField(field, value, says(field, "shouldn't contain duplicates")));
   }
   const below =
-    items === undefined ? [] : value.flatMap((one, index) => validateValue(one, items, `${field}[${index}]`));
+    items === undefined ? [] : value.flatMap((one, index) => check(one, items, `${field}[${index}]`, budget));
   return [...errors, ...below, ...duplicateErrors(value, schema, field)];
 }
 
@@ -137,7 +175,7 @@ function duplicateErrors(value: readonly unknown[], schema: JsonSchema, field: s
   });
 }
 
-function objectErrors(value: Record<string, unknown>, schema: JsonSchema, field: string): FieldError[] {
+function objectErrors(value: Record<string, unknown>, schema: JsonSchema, field: string, budget: Budget): FieldError[] {
   const { properties = {}, additionalProperties, required: names = [], minProperties, maxProperties } = schema;
   const below = (name: string) => (field === "" ? name : `${field}.${name}`);
   const errors: FieldError[] = names.filter((name) => !Object.hasOwn(value, name)).map((name) => required(below(name)));
@@ -151,23 +189,28 @@ function objectErrors(value: Record<string, unknown>, schema: JsonSchema, field:
   }
   for (const [name, one] of Object.entries(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (property !== undefined) errors.push(...validateValue(one, property, below(name)));
+    if (property !== undefined) errors.push(...check(one, property, below(name), budget));
     else if (typeof additionalProperties === "object")
-      errors.push(...validateValue(one, additionalProperties, below(name)));
+      errors.push(...check(one, additionalProperties, below(name), budget));
   }
   return errors;
 }
 
-function combinationErrors(value: unknown, schema: JsonSchema, field: string): FieldError[] {
+function combinationErrors(value: unknown, schema: JsonSchema, field: string, budget: Budget): FieldError[] {
   const { allOf = [], anyOf = [], oneOf = [], not } = schema;
-  const fits = (one: JsonSchema) => validateValue(value, one, field).length === 0;
+  const fits = (one: JsonSchema) => {
+    const trial = { steps: budget.steps, errors: 1 };
+    const isRight = check(value, one, field, trial).length === 0;
+    budget.steps = trial.steps;
+    return isRight;
+  };
   const errors: FieldError[] = [];
   const fails = (text: string) => {
     errors.push(nowhere(`${JSON.stringify(field)} ${text}`));
   };
   if (anyOf.length > 0 && !anyOf.some(fits)) {
     fails("must validate at least one schema (anyOf)");
-    errors.push(...validateValue(value, anyOf[0] as JsonSchema, field));
+    errors.push(...check(value, anyOf[0] as JsonSchema, field, budget));
   }
   if (oneOf.length > 0) {
     const count = oneOf.filter(fits).length;
@@ -175,12 +218,12 @@ function combinationErrors(value: unknown, schema: JsonSchema, field: string): F
       fails(
         `must validate one and only one schema (oneOf). ${count === 0 ? "Found none valid" : `Found ${count} valid alternatives`}`,
       );
-      if (count === 0) errors.push(...validateValue(value, oneOf[0] as JsonSchema, field));
+      if (count === 0) errors.push(...check(value, oneOf[0] as JsonSchema, field, budget));
     }
   }
   if (allOf.some((one) => !fits(one))) {
     fails("must validate all the schemas (allOf)");
-    for (const one of allOf) errors.push(...validateValue(value, one, field));
+    for (const one of allOf) errors.push(...check(value, one, field, budget));
   }
   if (not !== undefined && fits(not)) fails("must not validate the schema (not)");
   return errors;

@@ -1,4 +1,5 @@
 import type { KubeObject } from "@fjord/base";
+import { finish, type Steps } from "../pace.ts";
 import { withEmptyFieldsSettled } from "../schema/empty-fields.ts";
 import type { Schema } from "../schema/schema.ts";
 import { badRequest, StatusError } from "../status-error.ts";
@@ -15,7 +16,7 @@ import {
   withoutOwnFields,
   writeManagers,
 } from "./managers.ts";
-import type { ApplyRequest, FieldManager, ResetFields } from "./patch.ts";
+import type { ApplyRequest, FieldManager, Patches, ResetFields } from "./patch.ts";
 import { NoPlace } from "./shape.ts";
 import { mergeTyped, removeFields } from "./typed-merge.ts";
 import { type Comparison, compare, toFieldSet, withNamedFields } from "./typed-sets.ts";
@@ -23,24 +24,27 @@ import { type Comparison, compare, toFieldSet, withNamedFields } from "./typed-s
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** `managedFields` after a create or an update turned `old` into `next`. */
-export function updateManagedFields(
-  old: KubeObject | undefined,
-  next: KubeObject,
-  schema: Schema,
-  by: FieldManager,
-  resetFields: ResetFields = [],
-): KubeObject {
+export function updateManagedFields(...of: ManagedUpdate): KubeObject {
+  return finish(updateManagedFieldsSteps(...of));
+}
+
+type ManagedUpdate = Parameters<Patches["updateManagedFields"]>;
+
+export function* updateManagedFieldsSteps(...of: ManagedUpdate): Steps<KubeObject> {
+  const [old, next, schema, by, resetFields = []] = of;
   const managers = managersBefore(old, next, by);
   // Whoever wiped the managers of an object wants none: only an apply begins anew.
   if (managers.size === 0 && old?.metadata.uid !== undefined) return withManagers(next, managers);
   const live = old === undefined ? emptyForm(next, schema) : typedForm(old, schema);
+  yield;
   try {
-    recordUpdate(live, typedForm(next, schema), schema, managers, by, resetFields);
+    yield* recordUpdate(live, typedForm(next, schema), schema, managers, by, resetFields);
   } catch (error) {
     if (!(error instanceof NoPlace)) throw error;
     // The real server, too, then does without: an update is not refused for it.
     return withManagers(next, new Map());
   }
+  yield;
   capUpdaters(managers);
   return withManagers(next, managers);
 }
@@ -86,15 +90,17 @@ function withManagers(object: KubeObject, managers: Managers): KubeObject {
   return { ...object, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
 }
 
-function recordUpdate(
+function* recordUpdate(
   live: KubeObject,
   next: KubeObject,
   schema: Schema,
   managers: Managers,
   by: FieldManager,
   resetFields: ResetFields,
-): void {
+): Steps<void> {
+  yield;
   const changes = compareWithout(live, next, schema, resetFields);
+  yield;
   const changed = changes.modified.union(changes.added);
   takeFrom(managers, changed, changes.removed);
   const set = withoutOwnFields(changed);
@@ -139,20 +145,28 @@ function takeFrom(managers: Managers, changed: FieldSet, removed: FieldSet, exce
 
 /** Server-side apply: the object with the manager's fields as it wants them, and `managedFields` to match. */
 export function apply(request: ApplyRequest): KubeObject {
+  return finish(applySteps(request));
+}
+
+export function* applySteps(request: ApplyRequest): Steps<KubeObject> {
   const { live, config, schema, manager: by } = request;
   checkHead(config, by);
   checkTypes(config, schema);
+  yield;
   const managers = readManagers(live?.metadata.managedFields);
   if (managers === undefined) throw new StatusError(500, "InternalError", "failed to decode managed fields");
+  yield;
   const base = typedForm(live ?? emptyObject(config), schema);
+  yield;
   if (managers.size === 0) {
     const before = { ...by, name: "before-first-apply" };
     const { subresource: _, ...whole } = before;
-    recordUpdate(typedForm(emptyObject(config), schema), base, schema, managers, whole, request.resetFields ?? []);
+    const empty = typedForm(emptyObject(config), schema);
+    yield* recordUpdate(empty, base, schema, managers, whole, request.resetFields ?? []);
     capUpdaters(managers);
   }
   const identity = identityOf(managerOf(by, "Apply"));
-  const result = merged(request, base, managers, identity);
+  const result = yield* merged(request, base, managers, identity);
   const next = result.object ?? base;
   const mine = managers.get(identity);
   if (mine !== undefined) {
@@ -161,6 +175,7 @@ export function apply(request: ApplyRequest): KubeObject {
     if (set.empty) managers.delete(identity);
     else managers.set(identity, { ...mine, set, time });
   }
+  yield;
   return withManagers(withLastApplied(next, config, by), managers);
 }
 
@@ -176,17 +191,22 @@ function checkHead(config: KubeObject, { apiVersion }: FieldManager): void {
 }
 
 /** `object` is undefined if nothing changes; then `time` is when the manager last changed something. */
-function merged(
+function* merged(
   { config, schema, manager: by, force, resetFields = [] }: ApplyRequest,
   live: KubeObject,
   managers: Managers,
   identity: string,
-): { object?: KubeObject; time: string | undefined } {
+): Steps<{ object?: KubeObject; time: string | undefined }> {
   const last = managers.get(identity);
   const set = toFieldSet(config, schema).without(resetSet(resetFields));
   managers.set(identity, { ...managerOf(by, "Apply"), set, time: last?.time });
-  const object = prune(mergeTyped(live, config, schema) as KubeObject, schema, managers, last?.set);
+  yield;
+  const whole = mergeTyped(live, config, schema) as KubeObject;
+  yield;
+  const object = yield* prune(whole, schema, managers, last?.set);
+  yield;
   const changes = compareWithout(live, object, schema, resetFields);
+  yield;
   const changed = changes.modified.union(changes.added);
   const conflicts = conflictsOf(
     [...managers]
@@ -194,7 +214,9 @@ function merged(
       .map(([, manager]) => ({ manager, set: manager.set.intersection(changed) })),
   );
   if (!force) refuse(conflicts, live, schema, by);
+  yield;
   takeFrom(managers, changed, changes.removed, identity);
+  yield;
   return equal(live, object) ? { time: last?.time } : { object, time: undefined };
 }
 
@@ -220,16 +242,25 @@ function lastAppliedFields(live: KubeObject, schema: Schema): FieldSet | undefin
 }
 
 /** Takes out what the manager applied before, does not apply now, and nobody else owns. */
-function prune(object: KubeObject, schema: Schema, managers: Managers, last: FieldSet | undefined): KubeObject {
+function* prune(object: KubeObject, schema: Schema, managers: Managers, last: FieldSet | undefined): Steps<KubeObject> {
   if (last === undefined || last.empty) return object;
   const named = (set: FieldSet) => withNamedFields(set, schema);
   const before = named(last);
+  yield;
   const owned = [...managers.values()].reduce((all, { set }) => all.union(set), new FieldSet());
+  yield;
   const all = named(toFieldSet(object, schema));
+  yield;
   const removed = removeFields(object, before, schema);
-  const kept = named(toFieldSet(removed, schema)).union(named(owned));
+  yield;
+  const left = named(toFieldSet(removed, schema));
+  yield;
+  const kept = left.union(named(owned));
+  yield;
   const pruned = removeFields(object, all.difference(kept), schema);
+  yield;
   const gone = all.difference(named(toFieldSet(pruned, schema))).intersection(before);
+  yield;
   return removeFields(object, gone, schema) as KubeObject;
 }
 

@@ -1,13 +1,14 @@
 import type { KubeObject } from "@fjord/base";
-import { apply, updateManagedFields } from "./field-manager.ts";
-import { jsonPatch } from "./json-patch.ts";
+import type { Steps } from "../pace.ts";
+import { apply, applySteps, updateManagedFields, updateManagedFieldsSteps } from "./field-manager.ts";
+import { jsonPatch, jsonPatchSteps } from "./json-patch.ts";
 import type { JsonObject } from "./json-value.ts";
 import { mergePatch } from "./merge-patch.ts";
 import type { Patches } from "./patch.ts";
 import { strategicMerge } from "./strategic-merge.ts";
 
 export type { ApplyRequest, FieldManager, Patches, PatchKind, ResetFields } from "./patch.ts";
-export { type ReadPatch, readPatch } from "./read-patch.ts";
+export { type ReadPatch, readPatch, readPatchSteps } from "./read-patch.ts";
 export { resetFieldsFor } from "./reset-fields.ts";
 
 /** The patches, as `readPatch` has read them: what it gives fits here. */
@@ -18,4 +19,9 @@ export const patches: Patches = {
     strategicMerge(object as unknown as JsonObject, patch as JsonObject, schema) as unknown as KubeObject,
   apply,
   updateManagedFields,
+  slowly: {
+    json: (object, patch) => jsonPatchSteps(object, patch as unknown[]) as Steps<KubeObject>,
+    apply: applySteps,
+    updateManagedFields: updateManagedFieldsSteps,
+  },
 };

@@ -1,3 +1,4 @@
+import { finish, type Steps } from "../pace.ts";
 import { StatusError } from "../status-error.ts";
 import { equal, isObject, type JsonObject, setField } from "./json-value.ts";
 
@@ -22,6 +23,11 @@ const MOST_COPIED = 3 * 1024 * 1024;
  * `copy` of nothing copies null, `add` without a value adds null. `object` is not changed.
  */
 export function jsonPatch(object: unknown, operations: readonly unknown[]): unknown {
+  return finish(jsonPatchSteps(object, operations));
+}
+
+/** The same, one operation at a time: in a large object each may take a while. */
+export function* jsonPatchSteps(object: unknown, operations: readonly unknown[]): Steps<unknown> {
   let document: unknown = structuredClone(object);
   let copied = 0;
   for (const operation of operations) {
@@ -33,6 +39,7 @@ export function jsonPatch(object: unknown, operations: readonly unknown[]): unkn
       if (copied > MOST_COPIED) throw copiesTooMuch(copied);
     }
     document = perform(document, operation);
+    yield;
   }
   if (isTooDeep(document)) throw rejected();
   return document;

@@ -98,22 +98,37 @@ export function capUpdaters(managers: Managers): void {
   const updaters = [...managers.values()].filter(({ operation }) => operation === "Update");
   let count = updaters.length;
   const first = new Map<string, Manager>();
+  /** What becomes one, by version: united at the end, for each union copies what is there already. */
+  const ancients = new Map<string, { readonly sets: FieldSet[]; manager: Omit<Manager, "set"> }>();
   for (const updater of updaters.sort(compareManagers)) {
-    if (count <= MOST_UPDATERS) return;
+    if (count <= MOST_UPDATERS) break;
     const { apiVersion } = updater;
     const before = first.get(apiVersion);
     if (before === undefined) {
       first.set(apiVersion, updater);
       continue;
     }
-    const ancient = { name: ANCIENT, operation: "Update", apiVersion, subresource: "" } as const;
-    const bucket = identityOf(ancient);
-    const merged = managers.get(bucket) ?? before;
+    const manager = { name: ANCIENT, operation: "Update", apiVersion, subresource: "", time: updater.time } as const;
+    const bucket = identityOf(manager);
+    const known = ancients.get(bucket);
+    const sets = known?.sets ?? [(managers.get(bucket) ?? before).set];
+    sets.push(updater.set);
+    ancients.set(bucket, { sets, manager });
     managers.delete(identityOf(before));
     managers.delete(identityOf(updater));
-    managers.set(bucket, { ...ancient, time: updater.time, set: updater.set.union(merged.set) });
+    managers.set(bucket, { ...manager, set: updater.set });
     count--;
   }
+  for (const [bucket, { sets, manager }] of ancients) {
+    if (managers.has(bucket)) managers.set(bucket, { ...manager, set: unionOf(sets) });
+  }
+}
+
+/** In pairs, and pairs of pairs. */
+function unionOf(sets: readonly FieldSet[]): FieldSet {
+  if (sets.length <= 2) return sets.reduce((all, set) => set.union(all), new FieldSet());
+  const half = sets.length >> 1;
+  return unionOf(sets.slice(half)).union(unionOf(sets.slice(0, half)));
 }
 
 /** What nobody owns: the server's own fields. */

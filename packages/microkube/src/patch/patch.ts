@@ -1,4 +1,5 @@
 import type { KubeObject } from "@fjord/base";
+import type { Steps } from "../pace.ts";
 import type { Schema } from "../schema/schema.ts";
 
 export type PatchKind = "json" | "merge" | "strategic" | "apply";
@@ -43,4 +44,10 @@ export interface Patches {
     manager: FieldManager,
     resetFields?: ResetFields,
   ): KubeObject;
+  /** Those that may take long, in parts. */
+  readonly slowly: {
+    json(...of: Parameters<Patches["json"]>): Steps<KubeObject>;
+    apply(...of: Parameters<Patches["apply"]>): Steps<KubeObject>;
+    updateManagedFields(...of: Parameters<Patches["updateManagedFields"]>): Steps<KubeObject>;
+  };
 }

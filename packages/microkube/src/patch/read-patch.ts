@@ -1,6 +1,7 @@
-import { parseJson, parseYaml } from "../schema/body.ts";
+import { finish, type Steps } from "../pace.ts";
+import { parseJson, parseYamlSteps } from "../schema/body.ts";
 import type { WrittenKeys } from "../schema/json-text.ts";
-import { badRequest } from "../status-error.ts";
+import { badRequest, StatusError } from "../status-error.ts";
 import { isObject } from "./json-value.ts";
 import type { PatchKind } from "./patch.ts";
 
@@ -17,8 +18,12 @@ const MOST_OPERATIONS = 10_000;
 
 /** Reads a patch's body. Throws StatusErrors (400, 413) with the real server's texts. */
 export function readPatch(body: Uint8Array, kind: PatchKind): ReadPatch {
+  return finish(readPatchSteps(body, kind));
+}
+
+export function* readPatchSteps(body: Uint8Array, kind: PatchKind): Steps<ReadPatch> {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
-  if (kind === "apply") return readConfig(text);
+  if (kind === "apply") return yield* readConfig(text);
   const before = kind === "strategic" ? "" : "error decoding patch: ";
   const { value, keys } = readJson(text, before);
   if (kind === "json") return { kind, patch: operationsOf(value, before), strict: operationComplaints(value, keys) };
@@ -33,16 +38,18 @@ function readJson(text: string, before: string): { value: unknown; keys?: Writte
   try {
     return parseJson(text);
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     const { message } = error as Error;
     throw badRequest(`${before}${message.replace("couldn't get version/kind; json parse error: ", "")}`);
   }
 }
 
-function readConfig(text: string): ReadPatch {
+function* readConfig(text: string): Steps<ReadPatch> {
   let parsed: { value: unknown; duplicates?: readonly string[] };
   try {
-    parsed = looksLikeJson(text) ? parseQuickly(text) : parseYaml(text);
+    parsed = (looksLikeJson(text) ? parseQuickly(text) : undefined) ?? (yield* parseYamlSteps(text));
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     throw badRequest(`error decoding YAML: error converting YAML to JSON: ${(error as Error).message}`);
   }
   const { value, duplicates = [] } = parsed;
@@ -56,15 +63,16 @@ function readConfig(text: string): ReadPatch {
 
 const looksLikeJson = (text: string): boolean => text.trimStart().startsWith("{");
 
-/** Most send JSON, which is YAML too; only what is not quite that needs the other reader. */
-function parseQuickly(text: string): { value: unknown; duplicates?: readonly string[] } {
+/** Most send JSON, which is YAML too; only what is not quite that, undefined here, needs the other reader. */
+function parseQuickly(text: string): { value: unknown; duplicates?: readonly string[] } | undefined {
   try {
     const { value, keys } = parseJson(text);
     if (keys === undefined || keys.size === 0) return { value };
-  } catch {
+  } catch (error) {
+    if (error instanceof StatusError) throw error;
     // YAML's reader tells what is wrong with it, if anything is.
   }
-  return parseYaml(text);
+  return undefined;
 }
 
 function operationsOf(value: unknown, before: string): unknown[] {

@@ -36,12 +36,13 @@ function mergeElements(live: unknown, wanted: unknown, schema: Schema): unknown 
   if (nextOnes.size < next.length) throw new NoPlace(`duplicate entries for key ${duplicateOf(next)}`);
   const item = partSchema(schema, "k:");
   const shared = next.map(([element]) => element).filter((element) => oldOnes.has(element));
+  let met = 0;
   const done = new Set<PathElement>();
   const result: unknown[] = [];
   const put = (element: PathElement, before: unknown, after: unknown) => {
     const merged = mergeTyped(before, after, item);
     if (merged !== undefined) result.push(merged);
-    if (shared[0] === element) shared.shift();
+    if (shared[met] === element) met++;
     if (after !== undefined) done.add(element);
   };
   let left = 0;
@@ -56,7 +57,7 @@ function mergeElements(live: unknown, wanted: unknown, schema: Schema): unknown 
         right++;
         continue;
       }
-      if (nextOnes.has(before) && shared[0] !== undefined && shared[0] !== before) {
+      if (nextOnes.has(before) && shared[met] !== undefined && shared[met] !== before) {
         left++;
         continue;
       }

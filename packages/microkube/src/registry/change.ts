@@ -57,19 +57,24 @@ async function attempt(
   const { type, subresource, dryRun } = operation;
   const { name } = change;
   const view = viewOf(operation);
+  await operation.pace?.begin(current.json.length);
   const kept = means.read(type, current);
   const old = await fromStored(type, kept, type.version);
   const seen = await fromStored(type, old, operation.version);
+  await operation.pace?.rest();
   const isOtherKind = view?.read !== undefined;
   const sent = await change.next(isOtherKind ? (view.read?.(seen) as KubeObject) : copyOf(seen));
+  await operation.pace?.rest();
   ensureNamespace(operation, sent);
   ensureName(name, sent);
   checkPreconditions(operation, name, sent, old, current);
   const object = await combine(means, operation, { sent, seen, old, view, managed: change.managed ?? false });
+  await operation.pace?.rest();
   const request = admissionRequest(means, operation, { operation: "UPDATE", name, object, old });
   await mutate(means.plugins, request);
   uniteOwners(operation, object, true);
   await prepare(means, operation, object, old, view);
+  await operation.pace?.rest();
   const errors = view?.validate?.(object, old) ?? [];
   // What comes by a view of another kind still has to be right as a whole.
   if (errors.length === 0 && (view === undefined || isOtherKind)) {
@@ -77,11 +82,13 @@ async function attempt(
   }
   if (errors.length > 0) throw invalid(type, name, errors);
   if (view === undefined) for (const text of type.strategy.warnings?.(object, old) ?? []) operation.warn(text);
+  await operation.pace?.rest();
   const giveBack = subresource === "" ? type.strategy.reserve?.(object, old, contextOf(means, operation)) : undefined;
   let settle: ((succeeded: boolean) => void) | undefined;
   let succeeded = false;
   try {
     settle = await validate(means.plugins, request);
+    await operation.pace?.rest();
     if (isLast(operation, object, old)) {
       if (!dryRun) await means.store.write([{ key: current.key, expected: current.revision }]);
       succeeded = !dryRun;
@@ -115,7 +122,8 @@ async function combine(
   }
   uniteOwners(operation, sent, false);
   applyAllDefaults(means, operation, sent);
-  const owned = managed ? sent : manage(means, operation, seen, sent);
+  await operation.pace?.rest();
+  const owned = managed ? sent : await manage(means, operation, seen, sent);
   const whole = await toStored(means, operation, owned);
   if (view === undefined) return whole;
   const object = copyOf(old);

@@ -27,7 +27,9 @@ export async function createObject(
   wipeSystemFields(sent.metadata);
   uniteOwners(operation, sent, false);
   applyAllDefaults(means, operation, sent);
-  const owned = managed ? sent : manage(means, operation, undefined, sent);
+  await operation.pace?.rest();
+  const owned = managed ? sent : await manage(means, operation, undefined, sent);
+  await operation.pace?.rest();
   const object = await toStored(means, operation, owned);
   const { name = "" } = object.metadata;
   const request = admissionRequest(means, operation, { operation: "CREATE", name, object, old: undefined });
@@ -56,18 +58,21 @@ async function attempt(means: RegistryMeans, operation: Operation, object: KubeO
   if (strategy.hasStatus) delete (object as { status?: unknown }).status;
   if (strategy.changesGeneration !== undefined) metadata.generation = 1;
   await strategy.prepareCreate?.(object, contextOf(means, operation));
+  await operation.pace?.rest();
   const errors = strategy.validate?.(object) ?? [];
   if (errors.length > 0) throw invalid(type, metadata.name ?? "", errors);
   const name = metadata.name ?? "";
   if (name === "") throw invalid(type, "", [nameRequired]);
   if (metadata.resourceVersion) throw badRequest("resourceVersion should not be set on objects to be created");
   for (const text of strategy.warnings?.(object) ?? []) operation.warn(text);
+  await operation.pace?.rest();
   const giveBack = strategy.reserve?.(object, undefined, contextOf(means, operation));
   let settle: ((succeeded: boolean) => void) | undefined;
   let succeeded = false;
   try {
     const request = admissionRequest(means, operation, { operation: "CREATE", name, object, old: undefined });
     settle = await validate(means.plugins, request);
+    await operation.pace?.rest();
     const key = keyFor(type, namespace, name);
     const there = means.store.head(key);
     if (there !== undefined) throw exists(means, operation, name, generated, there);

@@ -20,14 +20,17 @@ export function resetFieldsOf(means: RegistryMeans, { type, version, subresource
 }
 
 /** The object with `managedFields` as they are after this write. */
-export function manage(
+export async function manage(
   means: RegistryMeans,
   operation: Operation,
   old: KubeObject | undefined,
   next: KubeObject,
-): KubeObject {
+): Promise<KubeObject> {
   const schema = operation.type.schema(operation.version);
   if (schema === undefined || means.patches === undefined) return next;
   const manager = managerOf(means, operation);
-  return means.patches.updateManagedFields(old, next, schema, manager, resetFieldsOf(means, operation));
+  const of = [old, next, schema, manager, resetFieldsOf(means, operation)] as const;
+  const { pace } = operation;
+  if (pace === undefined) return means.patches.updateManagedFields(...of);
+  return pace.through(means.patches.slowly.updateManagedFields(...of));
 }

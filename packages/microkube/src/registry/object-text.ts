@@ -1,7 +1,8 @@
 import type { KubeObject, ObjectMeta } from "@fjord/base";
 import type { ResourceTypes } from "../cluster.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
-import { StatusError } from "../status-error.ts";
+import { hasTooManyValues, tooManyValues } from "../schema/body.ts";
+import { tooLarge } from "../status-error.ts";
 import type { StoredObject } from "../store/store.ts";
 import { copyOf } from "./copy.ts";
 
@@ -22,8 +23,9 @@ const LARGEST = 3 * 1024 * 1024;
 /** The text to be kept; throws (413) where it is too large. */
 function keptText(object: KubeObject, revision: number): string {
   const text = objectText(object, String(revision));
-  if (text.length <= LARGEST) return text;
-  throw new StatusError(413, "RequestEntityTooLarge", "Request entity too large: etcdserver: request is too large");
+  if (text.length > LARGEST) throw tooLarge("etcdserver: request is too large");
+  if (hasTooManyValues(text)) throw tooManyValues();
+  return text;
 }
 
 /** What is kept of an object that is written at a revision. A view's objects are kept as those of what it is a view of. */

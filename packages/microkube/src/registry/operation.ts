@@ -2,6 +2,7 @@ import type { KubeObject } from "@fjord/base";
 import type { AdmissionPlugin } from "../admission/admission.ts";
 import type { Caller, Cluster } from "../cluster.ts";
 import type { ResourceType, WriteContext } from "../kinds/resource-type.ts";
+import type { Pace } from "../pace.ts";
 import type { Patches } from "../patch/patch.ts";
 import type { Schema } from "../schema/schema.ts";
 import { keyOf, prefixOf, type Store, type StoredObject } from "../store/store.ts";
@@ -22,6 +23,8 @@ export interface Operation {
   /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as sent. */
   readonly options: Record<string, unknown>;
   warn(text: string): void;
+  /** So that a large object does not hold up everybody else. */
+  readonly pace?: Pace;
 }
 
 /** What the write path works with. */

@@ -2,6 +2,7 @@ import { type Clock, describeError, type KubeObject, type Logger, type Random } 
 import type { AdmissionPlugin } from "../admission/admission.ts";
 import { type CallOptions, type Cluster, type DeleteCallOptions, SYSTEM } from "../cluster.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
+import { Pace } from "../pace.ts";
 import type { Patches } from "../patch/patch.ts";
 import type { Schema } from "../schema/schema.ts";
 import { notFound, StatusError } from "../status-error.ts";
@@ -203,7 +204,8 @@ class Unchanged extends Error {}
 function operationOf(type: ResourceType, namespace: string, options: CallOptions): Operation {
   const { caller = SYSTEM, dryRun = false, fieldManager = "kube-apiserver", subresource = "" } = options;
   const { version } = type;
-  return { type, version, namespace, subresource, caller, dryRun, fieldManager, options: {}, warn: () => {} };
+  const how = { options: {}, warn: () => {}, pace: new Pace() };
+  return { type, version, namespace, subresource, caller, dryRun, fieldManager, ...how };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,7 +1,10 @@
 import { createRequire } from "node:module";
 import type { ScalarTag, Tags } from "yaml";
+import { finish, type Steps } from "../pace.ts";
+import { type StatusError, tooLarge } from "../status-error.ts";
 import { JsonSyntaxError, parseJsonText, type WrittenKeys } from "./json-text.ts";
-import { aliasesTooMuch, isNestedDeeper } from "./yaml-limits.ts";
+import { documentOf } from "./yaml-document.ts";
+import { aliasesTooMuch, checkTokens } from "./yaml-limits.ts";
 
 /** A request's body, read. */
 export interface ParsedBody {
@@ -14,18 +17,45 @@ export interface ParsedBody {
 
 /** Whoever walks through an object needs a stack for it; nobody's are so deep. The real server takes ten times as many. */
 const DEEPEST = 1_000;
+/**
+ * And so many values are in none, `managedFields` included: each costs time at every step of a write, during which
+ * nobody else is answered. The largest definitions in use have half as many.
+ */
+const MOST_VALUES = 100_000;
+
+export function tooManyValues(): StatusError {
+  return tooLarge(`more than ${MOST_VALUES} values in one object`);
+}
+
+/** Whether a text of JSON has more values than an object may. What is short cannot. */
+export function hasTooManyValues(text: string): boolean {
+  if (text.length < 2 * MOST_VALUES) return false;
+  try {
+    countColons(text);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /** Reads JSON. Throws an Error with the server's text. */
 export function parseJson(text: string): ParsedBody {
+  return finish(parseJsonSteps(text));
+}
+
+export function* parseJsonSteps(text: string): Steps<ParsedBody> {
   const colons = countColons(text);
   if (colons === undefined) throw new Error("couldn't get version/kind; json parse error: exceeded max depth");
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
+    yield;
     return parseSlowly(text);
   }
-  return countKeys(value) === colons ? { value } : parseJsonText(text);
+  if (countKeys(value) === colons) return { value };
+  yield;
+  return parseJsonText(text);
 }
 
 function parseSlowly(text: string): ParsedBody {
@@ -38,9 +68,13 @@ function parseSlowly(text: string): ParsedBody {
   }
 }
 
-/** As many as there are keys, if none was written twice; undefined: it is nested too deeply. */
+/**
+ * As many colons as there are keys, if none was written twice; undefined: it is nested too deeply. Throws (413) where there
+ * are too many values: each is behind a comma, or the first of what holds it.
+ */
 function countColons(text: string): number | undefined {
   let count = 0;
+  let values = 0;
   let depth = 0;
   let inString = false;
   for (let at = 0; at < text.length; at++) {
@@ -50,10 +84,13 @@ function countColons(text: string): number | undefined {
       else if (one === 0x22) inString = false;
     } else if (one === 0x22) inString = true;
     else if (one === 0x3a) count++;
+    else if (one === 0x2c) values++;
     else if (one === 0x7b || one === 0x5b) {
+      values++;
       if (++depth > DEEPEST) return undefined;
     } else if (one === 0x7d || one === 0x5d) depth--;
   }
+  if (values > MOST_VALUES) throw tooManyValues();
   return count;
 }
 
@@ -82,17 +119,23 @@ const customTags = (tags: Tags): Tags => [
 
 /** Reads YAML as Kubernetes does: of version 1.1, its maps sorted, the last of two equal keys counting. */
 export function parseYaml(text: string): ParsedBody {
+  return finish(parseYamlSteps(text));
+}
+
+/** The same in parts: a large one takes a while. */
+export function* parseYamlSteps(text: string): Steps<ParsedBody> {
   // Loaded when first needed: few clients send YAML.
   const yaml = createRequire(import.meta.url)("yaml") as typeof import("yaml");
-  if (isNestedDeeper(text, DEEPEST, yaml)) throw new Error("yaml: exceeded max depth");
+  yield* checkTokens(text, DEEPEST, yaml);
   const lines = new yaml.LineCounter();
   const options = { version: "1.1", merge: true, uniqueKeys: false, lineCounter: lines, customTags } as const;
-  const document = yaml.parseDocument(text, options);
+  const document = yield* documentOf(text, options, yaml);
   const [error] = document.errors;
   if (error !== undefined) {
-    const line = error.linePos?.[0].line ?? 1;
-    throw new Error(`yaml: line ${line}: ${error.message.split(" at line ")[0]}`);
+    const line = lines.linePos(error.pos[0]).line || 1;
+    throw new Error(`yaml: line ${line}: ${error.message}`);
   }
+  yield;
   if (aliasesTooMuch(document, yaml)) throw new Error("yaml: document contains excessive aliasing");
   const duplicates: string[] = [];
   yaml.visit(document, {
@@ -107,7 +150,9 @@ export function parseYaml(text: string): ParsedBody {
       }
     },
   });
+  yield;
   const value = document.toJS({ maxAliasCount: 100 });
+  yield;
   if (isTooDeep(value, DEEPEST)) throw new Error("yaml: exceeded max depth");
   return { value: sorted(value), duplicates };
 }

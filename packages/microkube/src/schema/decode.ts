@@ -1,10 +1,11 @@
 import type { KubeObject } from "@fjord/base";
 import { invalidField } from "../field-error.ts";
+import { finish, type Steps } from "../pace.ts";
 import { goText, sorted } from "../patch/json-value.ts";
 import type { PatchKind } from "../patch/patch.ts";
 import type { ReadPatch } from "../patch/read-patch.ts";
 import { badRequest, invalid, StatusError } from "../status-error.ts";
-import { type ParsedBody, parseJson, parseYaml } from "./body.ts";
+import { type ParsedBody, parseJsonSteps, parseYamlSteps } from "./body.ts";
 import type { GoTypes } from "./go-types.ts";
 import type { Schema, Schemas } from "./schema.ts";
 import { readTyped, readUnstructured } from "./typed-value.ts";
@@ -43,10 +44,14 @@ export class Decoder {
 
   /** `mediaType` without parameters. Throws StatusErrors: 400 for what cannot be read, 415 for what is no JSON or YAML. */
   decode(body: Uint8Array, mediaType: string, target: DecodeTarget): Decoded {
+    return finish(this.decodeSteps(body, mediaType, target));
+  }
+
+  *decodeSteps(body: Uint8Array, mediaType: string, target: DecodeTarget): Steps<Decoded> {
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
     let parsed: ParsedBody;
     try {
-      parsed = readerOf(mediaType)(text);
+      parsed = yield* readerOf(mediaType)(text);
       checkHead(parsed.value);
     } catch (error) {
       if (error instanceof StatusError) throw error;
@@ -55,6 +60,7 @@ export class Decoder {
         `the object provided is unrecognized (must be of type ${target.expected.kind}): ${why} (${summary(text)})`,
       );
     }
+    yield;
     return this.decodeParsed(parsed, target);
   }
 
@@ -127,9 +133,9 @@ export class Decoder {
   }
 }
 
-function readerOf(mediaType: string): (text: string) => ParsedBody {
-  if (mediaType === "application/json" || mediaType === "") return parseJson;
-  if (mediaType === "application/yaml") return parseYaml;
+function readerOf(mediaType: string): (text: string) => Steps<ParsedBody> {
+  if (mediaType === "application/json" || mediaType === "") return parseJsonSteps;
+  if (mediaType === "application/yaml") return parseYamlSteps;
   throw new StatusError(
     415,
     "UnsupportedMediaType",

@@ -1,4 +1,4 @@
-export { type ParsedBody, parseJson, parseYaml } from "./body.ts";
+export { type ParsedBody, parseJson, parseJsonSteps, parseYaml, parseYamlSteps } from "./body.ts";
 export { type BuiltInResource, type BuiltInSubresource, builtInResources } from "./built-in-resources.ts";
 export { builtInSchemas } from "./built-in-schemas.ts";
 export {

@@ -1,4 +1,6 @@
 import type { Document, Lexer, Node, Pair, CST as Tokens } from "yaml";
+import type { Steps } from "../pace.ts";
+import { tooLarge } from "../status-error.ts";
 
 /** What is used of the reader, which is loaded when first needed. */
 interface Reader {
@@ -12,11 +14,21 @@ interface Reader {
 /** What aliases may add to a document, in nodes: what they stand for, and those that are looked through for it. */
 const MOST_ADDED = 1_000_000;
 
+/** What one document may have of keys, values and marks: what is more is better sent as JSON, which is read at once. */
+const MOST_TOKENS = 100_000;
+/** After so many others may go on. */
+const AT_ONCE = 2_000;
+
+const counted = new Set([
+  ...["scalar", "single-quoted-scalar", "double-quoted-scalar", "alias", "map-value-ind", "seq-item-ind", "comma"],
+  ...["flow-map-start", "flow-seq-start"],
+]);
+
 /**
- * Whether a text is nested more deeply than that, found out from its tokens alone: to build what they stand for takes
- * memory and time beyond measure. What is one level in a text may be two in its value, a list below its key.
+ * Refuses a text that is nested more deeply than that, or has too much in it, found out from its tokens alone: to build what
+ * they stand for takes memory and time beyond measure. What is one level in a text may be two in its value, a list below its key.
  */
-export function isNestedDeeper(text: string, deepest: number, { Lexer, CST }: Reader): boolean {
+export function* checkTokens(text: string, deepest: number, { Lexer, CST }: Reader): Steps<void> {
   /** Where what is open begins, in columns, of the blocks; and how many brackets are. */
   const columns: number[] = [];
   let brackets = 0;
@@ -27,8 +39,14 @@ export function isNestedDeeper(text: string, deepest: number, { Lexer, CST }: Re
     while (columns.length > 0 && (columns.at(-1) as number) > at) columns.pop();
     if (columns.at(-1) !== at) columns.push(at);
   };
+  let count = 0;
+  let seen = 0;
   for (const source of new Lexer().lex(text)) {
+    if (++seen % AT_ONCE === 0) yield;
     const type = CST.tokenType(source);
+    if (type !== null && counted.has(type) && ++count > MOST_TOKENS) {
+      throw tooLarge(`more than ${MOST_TOKENS} keys, values and marks in YAML; send it as JSON`);
+    }
     // Marks of the lexer's own, which are not in the text.
     if (type === "scalar" || type === "doc-mode") continue;
     if (type === "flow-error-end") {
@@ -44,14 +62,13 @@ export function isNestedDeeper(text: string, deepest: number, { Lexer, CST }: Re
       isFirst = isIndicator;
       if (isIndicator) keys = 0;
     }
-    if (columns.length + brackets > deepest) return true;
+    if (columns.length + brackets > deepest) throw new Error("yaml: exceeded max depth");
     const line = source.lastIndexOf("\n");
     column = line < 0 ? column + source.length : source.length - line - 1;
     if (line < 0) continue;
     isFirst = true;
     keys = 0;
   }
-  return false;
 }
 
 /** Whether the aliases of a document make so much more of it that it is meant to. */

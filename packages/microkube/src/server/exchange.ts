@@ -3,11 +3,14 @@ import type { Socket } from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import type { AuditRecord } from "../audit/index.ts";
 import type { Caller } from "../cluster.ts";
+import { Pace } from "../pace.ts";
 import { badRequest, StatusError } from "../status-error.ts";
 import { type AnswerForm, PLAIN } from "./media-type.ts";
 
 /** As large as a request may be: what etcd would take, twice. */
 const LARGEST_BODY = 3 * 1024 * 1024;
+/** What is larger is not laid out for readers. */
+const LONGEST_YAML = 128 * 1024;
 /** As long as a client may take to send it. */
 const LONGEST_BODY_MS = 60_000;
 /**
@@ -60,9 +63,10 @@ export class Exchange {
   readonly query: URLSearchParams;
   /** Where the client asks for another protocol on this connection. */
   readonly upgrade: Upgrade | undefined;
-  readonly #warnings: string[] = [];
+  readonly #warnings = new Set<string>();
   readonly #longestBodyMs: number;
   caller: Caller | undefined;
+  readonly pace = new Pace();
   /** What is written down of it, where somebody wants to know. */
   audit: AuditRecord | undefined;
 
@@ -87,7 +91,8 @@ export class Exchange {
   }
 
   warn(text: string): void {
-    if (!this.#warnings.includes(text)) this.#warnings.push(text);
+    // More than can be sent need not be kept.
+    if (this.#warnings.size <= MOST_WARNED) this.#warnings.add(text);
   }
 
   /** The whole body. Throws where it is too large (413), cut off (400), or takes too long (504). */
@@ -103,6 +108,7 @@ export class Exchange {
     };
     if (this.request instanceof Readable) await readAll(this.request, take, this.#longestBodyMs);
     else for await (const chunk of this.request) take(chunk);
+    await this.pace.begin(size);
     return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
   }
 
@@ -111,7 +117,9 @@ export class Exchange {
     this.audit?.responded(text);
     if (form.format === "yaml") {
       const { stringify } = await import("yaml");
-      this.send(code, "application/yaml", stringify(JSON.parse(text)));
+      // JSON is YAML, too, and to write a large list otherwise would hold everybody up.
+      const body = text.length > LONGEST_YAML ? `${text}\n` : stringify(JSON.parse(text));
+      this.send(code, "application/yaml", body);
     } else this.send(code, "application/json", this.#isForReading() ? pretty(text) : `${text}\n`);
   }
 
@@ -137,7 +145,7 @@ export class Exchange {
       "Cache-Control": "no-cache, private",
       "Content-Type": type,
     };
-    if (this.#warnings.length > 0) headers.Warning = shortened(this.#warnings).map(warningHeader);
+    if (this.#warnings.size > 0) headers.Warning = shortened([...this.#warnings]).map(warningHeader);
     return headers;
   }
 

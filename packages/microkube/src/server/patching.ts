@@ -1,4 +1,5 @@
 import type { KubeObject } from "@fjord/base";
+import { Pace } from "../pace.ts";
 import type { PatchKind } from "../patch/patch.ts";
 import { managerOf, resetFieldsOf } from "../registry/field-ownership.ts";
 import type { Operation, Registry } from "../registry/index.ts";
@@ -22,19 +23,22 @@ export function patchKindOf(header: string | undefined, isCustom: boolean): Patc
 }
 
 /** What a patch makes of an object; without `old` only apply can make one. */
-export function patched(
+export async function patched(
   registry: Registry,
   operation: Operation,
   { kind, patch, force }: { kind: PatchKind; patch: unknown; force: boolean },
   old: KubeObject | undefined,
   { expected, schema = {} }: { expected: ExpectedObject; schema: Schema | undefined },
-): KubeObject {
+): Promise<KubeObject> {
   const { patches } = registry;
   if (patches === undefined) throw badRequest("patches are not served");
+  const { pace = new Pace() } = operation;
+  if (kind === "json") return pace.through(patches.slowly.json(old as KubeObject, patch));
   if (kind !== "apply") return patches[kind](old as KubeObject, patch, schema);
   const config = checkedConfig(patch, expected);
   const manager = managerOf(registry, operation);
-  return patches.apply({ live: old, config, schema, manager, force, resetFields: resetFieldsOf(registry, operation) });
+  const request = { live: old, config, schema, manager, force, resetFields: resetFieldsOf(registry, operation) };
+  return pace.through(patches.slowly.apply(request));
 }
 
 function checkedConfig(patch: unknown, { group, version, kind }: ExpectedObject): KubeObject {

@@ -1,5 +1,6 @@
 import type { KubeObject } from "@fjord/base";
 import type { ResourceType } from "../kinds/resource-type.ts";
+import type { Steps } from "../pace.ts";
 import type { ReadPatch } from "../patch/index.ts";
 import { sorted } from "../patch/json-value.ts";
 import {
@@ -8,7 +9,9 @@ import {
   type GoTypes,
   type ParsedBody,
   parseJson,
+  parseJsonSteps,
   parseYaml,
+  parseYamlSteps,
   refusePatched,
   type Schema,
 } from "../schema/index.ts";
@@ -38,13 +41,13 @@ export interface ReadAs {
 }
 
 /** Reads a request's object, with what its schema says of it. */
-export function readObject(
+export function* readObject(
   { decoder, goTypes }: BodyMeans,
   body: Buffer,
   header: string | undefined,
   of: ReadAs,
   warn: (text: string) => void,
-): KubeObject {
+): Steps<KubeObject> {
   const { expected, schema, fieldValidation } = of;
   const type = contentType(header);
   if (type === PROTOBUF) {
@@ -56,12 +59,13 @@ export function readObject(
     );
   }
   if (of.read !== undefined) {
-    const parsed = parsePlain(body, type);
+    const parsed = yield* parsePlain(body, type);
+    yield;
     checkHead(parsed.value, expected);
     return readCustom(parsed, { ...of, read: of.read }, warn);
   }
-  if (schema === undefined) return withMetadata(readPlain(body, type), expected);
-  const { object, warnings } = decoder.decode(body, type, { expected, schema, fieldValidation });
+  if (schema === undefined) return withMetadata((yield* parsePlain(body, type)).value, expected);
+  const { object, warnings } = yield* decoder.decodeSteps(body, type, { expected, schema, fieldValidation });
   for (const text of warnings) warn(text);
   return withMetadata(object, expected);
 }
@@ -88,10 +92,6 @@ function fromProtobuf(body: Buffer, types: GoTypes, { group, version, kind }: Ex
   } catch (error) {
     throw badRequest((error as Error).message);
   }
-}
-
-function readPlain(body: Buffer, type: string): unknown {
-  return parsePlain(body, type).value;
 }
 
 /** What a custom resource's own schema makes of a body. */
@@ -147,12 +147,13 @@ function checkHead(value: unknown, expected: ExpectedObject): void {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) withMetadata({ ...value }, expected);
 }
 
-function parsePlain(body: Buffer, type: string): ParsedBody {
+function* parsePlain(body: Buffer, type: string): Steps<ParsedBody> {
   const text = body.toString();
   try {
-    if (type === "" || type === "application/json") return parseJson(text);
-    if (type === "application/yaml") return parseYaml(text);
+    if (type === "" || type === "application/json") return yield* parseJsonSteps(text);
+    if (type === "application/yaml") return yield* parseYamlSteps(text);
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     throw badRequest((error as Error).message);
   }
   throw unsupportedMediaType(undefined);

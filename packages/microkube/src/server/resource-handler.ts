@@ -1,7 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { Caller } from "../cluster.ts";
 import type { ResourceType, Subresource } from "../kinds/resource-type.ts";
-import { readPatch } from "../patch/index.ts";
+import { readPatchSteps } from "../patch/index.ts";
 import { admissionRequest, mutate, validate } from "../registry/admission-chain.ts";
 import {
   contextOf,
@@ -215,7 +215,7 @@ export class ResourceHandler {
     const options = writeOptions("CreateOptions", exchange.query, exchange.request.headers["user-agent"]);
     const operation = this.#operation(request, options);
     const body = await exchange.body();
-    const object = this.#read(request, body, options);
+    const object = await this.#read(request, body, options);
     this.#note(exchange, operation, object);
     if (type.act !== undefined) {
       const context = contextOf(this.#registry, operation);
@@ -229,7 +229,7 @@ export class ResourceHandler {
     const options = writeOptions("UpdateOptions", exchange.query, exchange.request.headers["user-agent"]);
     const body = await exchange.body();
     const read = () => this.#read(request, body, options, sub);
-    let sent: KubeObject | undefined = read();
+    let sent: KubeObject | undefined = await read();
     const operation = this.#operation(request, options);
     this.#note(exchange, operation, sent);
     const written = await this.#registry.changeObject(operation, {
@@ -251,7 +251,7 @@ export class ResourceHandler {
     const kind = patchKindOf(headers["content-type"], this.#registry.types.isCustom(type));
     const isApply = kind === "apply";
     const options = writeOptions("PatchOptions", exchange.query, headers["user-agent"], isApply);
-    const read = readPatch(await exchange.body(), kind);
+    const read = await exchange.pace.through(readPatchSteps(await exchange.body(), kind));
     const { patch } = read;
     exchange.audit?.requestedPatch(patch);
     const operation = this.#operation(request, options);
@@ -262,14 +262,15 @@ export class ResourceHandler {
       name: target.name,
       createsIfMissing: isApply && sub === undefined,
       managed: isApply,
-      next: (old) => {
-        const wanted = patched(
+      next: async (old) => {
+        const wanted = await patched(
           this.#registry,
           operation,
           { kind, patch, force: options.force ?? false },
           old,
           expected,
         );
+        await exchange.pace.rest();
         const of = { ...expected, fieldValidation };
         const next = readPatched(this.#options.decoder, wanted, read, of, (text) => warned.add(text));
         // A patch that names no version is of whichever there is.
@@ -327,7 +328,7 @@ export class ResourceHandler {
     const isRead = target.verb === "get";
     const options = writeOptions("CreateOptions", exchange.query, exchange.request.headers["user-agent"]);
     const operation = this.#operation(request, options);
-    const body = isRead ? undefined : this.#read(request, await exchange.body(), options, sub);
+    const body = isRead ? undefined : await this.#read(request, await exchange.body(), options, sub);
     if (body !== undefined) exchange.audit?.requested(body);
     const context = contextOf(this.#registry, operation);
     const settle = body === undefined ? () => {} : await this.#admitAction(operation, target.name, body);
@@ -376,7 +377,8 @@ export class ResourceHandler {
     const { version, namespace, subresource } = target;
     const { dryRun, fieldManager, sent } = options;
     const warn = (text: string) => exchange.warn(text);
-    return { type, version, namespace, subresource, caller, dryRun, fieldManager, options: sent, warn };
+    const { pace } = exchange;
+    return { type, version, namespace, subresource, caller, dryRun, fieldManager, options: sent, warn, pace };
   }
 
   #expected({ target, type }: Request, sub: Subresource | undefined) {
@@ -399,11 +401,11 @@ export class ResourceHandler {
     body: Buffer,
     { fieldValidation }: { fieldValidation: "Strict" | "Warn" | "Ignore" },
     sub?: Subresource,
-  ): KubeObject {
+  ): Promise<KubeObject> {
     const { exchange } = request;
     const of = { ...this.#expected(request, sub), fieldValidation };
     const header = exchange.request.headers["content-type"];
-    return readObject(this.#options, body, header, of, (text) => exchange.warn(text));
+    return exchange.pace.through(readObject(this.#options, body, header, of, (text) => exchange.warn(text)));
   }
 
   async #readDeletion(request: Request) {

@@ -129,14 +129,22 @@ function containerWarnings({ resources, env = [] }: Container, at: string): stri
   return warnings;
 }
 
+/** Each port is told of beside each other one of its number: with so many of them there is enough to read. */
+const MOST_COMPARED = 100;
+
 function portWarnings(containers: readonly Placed[]): string[] {
   const warnings: string[] = [];
   const ports = containers.flatMap(({ container, at }) =>
     (container.ports ?? []).map((port, i) => ({ port, at: `${at}.ports[${i}]` })),
   );
-  for (const [i, { port, at }] of ports.entries()) {
-    for (const other of ports.slice(0, i)) {
-      if (other.port.containerPort !== port.containerPort || other.port.protocol !== port.protocol) continue;
+  /** Those of one number and protocol that came before. */
+  const before = new Map<string, typeof ports>();
+  for (const one of ports) {
+    const { port, at } = one;
+    const key = `${port.containerPort}/${port.protocol}`;
+    const others = before.get(key) ?? [];
+    before.set(key, others.length < MOST_COMPARED ? [...others, one] : others);
+    for (const other of others) {
       const [a, b] = [port.hostPort ?? 0, other.port.hostPort ?? 0];
       const [ip, otherIp] = [port.hostIP ?? "", other.port.hostIP ?? ""];
       if (ip === otherIp && a === b) warnings.push(`${at}: duplicate port definition with ${other.at}`);

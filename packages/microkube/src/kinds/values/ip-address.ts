@@ -125,6 +125,10 @@ export interface EndpointRules {
   readonly onLoopback: boolean;
 }
 
+const loopback = { IPv4: parseRange("127.0.0.0/8"), IPv6: parseRange("::1/128") };
+const linkLocal = { IPv4: parseRange("169.254.0.0/16"), IPv6: parseRange("fe80::/10") };
+const multicast = { IPv4: parseRange("224.0.0.0/24"), IPv6: parseRange("ff02::/16") };
+
 /** An address that endpoints can have: not the node's own, none that means many. */
 export function validateEndpointIp(
   text: string,
@@ -133,19 +137,16 @@ export function validateEndpointIp(
 ): FieldError[] {
   const address = parseIp(text);
   if (address === undefined) return [invalidField(path, text, "must be a valid IP address")];
-  const within = (cidr: string) => {
-    const range = parseRange(cidr);
-    return range !== undefined && inRange(address, range);
-  };
+  const within = (range: IpRange | undefined) => range !== undefined && inRange(address, range);
   const errors: FieldError[] = [];
   if (address.value === 0n) errors.push(invalidField(path, text, `may not be unspecified (${formatIp(address)})`));
-  if (!onLoopback && (within("127.0.0.0/8") || within("::1/128"))) {
+  if (!onLoopback && (within(loopback.IPv4) || within(loopback.IPv6))) {
     errors.push(invalidField(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
   }
-  if (within("169.254.0.0/16") || within("fe80::/10")) {
+  if (within(linkLocal.IPv4) || within(linkLocal.IPv6)) {
     errors.push(invalidField(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"));
   }
-  if (within("224.0.0.0/24") || within("ff02::/16")) {
+  if (within(multicast.IPv4) || within(multicast.IPv6)) {
     errors.push(invalidField(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"));
   }
   return errors;
