@@ -13,7 +13,7 @@ import { type Decision, decide, notYours } from "./decide.ts";
 import { Exchange } from "./exchange.ts";
 import { answerHeaders, impersonating, upstreamHeaders } from "./headers.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
-import { forbidden, KubeRefusal } from "./kube-refusal.ts";
+import { forbidden, KubeRefusal, NotHere } from "./kube-refusal.ts";
 import { readBody } from "./read-body.ts";
 import { type CustomResource, Rules, type Verb } from "./rules.ts";
 import { defaultTenantLimits, type TenantLimits, TooOften, Traffic } from "./tenant-traffic.ts";
@@ -155,7 +155,7 @@ export class KubeProxy implements RawRoute {
     const tenant = this.#options.tenants.get(id);
     if (tenant !== undefined) return tenant;
     // An agent that has just started knows neither contracts nor tenants yet: to deny them would be a lie that lasts.
-    if (this.#options.isExpected?.(id)) throw new KubeRefusal(503, "this site's agent is still starting", 1);
+    if (this.#options.isExpected?.(id)) throw new NotHere(503, "this site's agent is still starting", 1);
     throw forbidden(`there is no contract in force with the site ${id}`);
   }
 

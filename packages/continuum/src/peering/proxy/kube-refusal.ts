@@ -20,6 +20,8 @@ const reasons: Readonly<Record<number, string>> = {
 export class KubeRefusal extends Error {
   readonly status: number;
   readonly retryAfterSeconds: number | undefined;
+  /** Behind one address there may be another agent that says something else: the next question is to find it. */
+  readonly isOfThisAgent: boolean = false;
 
   constructor(status: number, message: string, retryAfterSeconds?: number) {
     super(message);
@@ -42,6 +44,7 @@ export class KubeRefusal extends Error {
       "content-type": "application/json",
       "content-length": String(body.length),
       ...(retry === undefined ? {} : { "retry-after": String(retry) }),
+      ...(this.isOfThisAgent && { connection: "close" }),
     };
   }
 
@@ -63,6 +66,11 @@ export class KubeRefusal extends Error {
       Buffer.concat([Buffer.from(`HTTP/1.1 ${this.status} ${reasonPhrase(this.status)}\r\n${head}\r\n`), body]),
     );
   }
+}
+
+/** What an agent says that does not serve the tenant yet, or that does not lead: another of its site may. */
+export class NotHere extends KubeRefusal {
+  override readonly isOfThisAgent = true;
 }
 
 export function forbidden(message: string): KubeRefusal {
