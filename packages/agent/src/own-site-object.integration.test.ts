@@ -10,7 +10,7 @@ import { ensureOwnSite } from "./own-site-object.ts";
 const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const other = "abxw6ytboi2dcmrtgq2tmnzyhe";
 
-describe("the own Site", { skip: kubernetesSkip(), timeout: 60_000 }, () => {
+describe("the own Site", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   let site: TestSite;
   let client: KubeClient;
 
@@ -18,7 +18,7 @@ describe("the own Site", { skip: kubernetesSkip(), timeout: 60_000 }, () => {
     site = await startTestSite();
     client = new KubeClient(site.config);
     await installObjects(client, manifests({ namespace: AGENT_NAMESPACE }), {
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(120_000),
       told: () => {},
     });
   });

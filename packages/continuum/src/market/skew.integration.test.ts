@@ -18,7 +18,7 @@ import { checkedAcceptance, checkedRequest, checkedStanding } from "./request-ch
 
 const later = { price: { amount: 3, currency: "EUR" }, greenest: true };
 
-describe("a provider of another version", { skip: kubernetesSkip(), timeout: 60_000 }, () => {
+describe("a provider of another version", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   const stop = new AbortController();
   let site: TestSite;
   let client: KubeClient;

@@ -367,6 +367,8 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await bed.twinOf(ConfigMap, "needed", undefined, twin);
     await bed.twinOf(Service, "open", undefined, twin);
     await bed.twinOf(Pod, "guest", undefined, twin);
+    // Kubernetes' own, in its own time.
+    await bed.twinOf(ConfigMap, "kube-root-ca.crt", undefined, twin);
     assert.deepEqual(await everythingIn(twin), [
       "configmaps/kube-root-ca.crt",
       "configmaps/needed",

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { createPrivateKey, sign } from "node:crypto";
 import { Agent, request as send } from "node:https";
 import { after, before, describe, it } from "node:test";
-import { der, pem, requestContent, x509Name } from "@fjord/base";
+import { der, pem, requestContent, sleep, systemClock, x509Name } from "@fjord/base";
 import type { TlsConfig } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { pod, variants } from "../admission/pod-security/test-pods.ts";
 import { generateKey, publicKeyOf } from "../authentication/authority.ts";
 import { type Microkube, startMicrokube } from "../microkube.ts";
-import { meta, questions, rbac, roleRef, rule, setup, subject } from "./test-access.ts";
+import { lastLearned, meta, questions, rbac, roleRef, rule, setup, subject } from "./test-access.ts";
 
 /*
  * The same requests to a real API server and to microkube: who may do what, what is let in, and in which words it is
@@ -70,11 +70,26 @@ describe("beside a real API server", { skip, timeout: 300_000 }, () => {
         assert.ok(code === 201 || code === 409, `${server.url}${path}: ${JSON.stringify(body)}`);
       }
     }
+    for (const [spec, isKnown] of lastLearned) {
+      const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+      const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+      await learned(path, review, ({ body }) => isKnown(body.status as { allowed: boolean; reason?: string }));
+    }
   });
   after(async () => {
     for (const { agent } of servers ?? []) agent.destroy();
     await Promise.all([site?.stop(), microkube?.close()]);
   });
+
+  /** Asks each until its answer tells that it knows what was made: a real server learns that by watching. */
+  async function learned(path: string, body: unknown, isKnown: (answer: Answer) => boolean): Promise<void> {
+    for (const server of servers) {
+      for (const end = Date.now() + 60_000; !isKnown(await ask(server, "POST", path, body)); ) {
+        assert.ok(Date.now() < end, `${server.url} never learned what ${JSON.stringify(body)} is about`);
+        await sleep(systemClock, 20);
+      }
+    }
+  }
 
   /** Asks both, and holds what matters of the one against the other. */
   async function same(
@@ -242,13 +257,20 @@ describe("beside a real API server", { skip, timeout: 300_000 }, () => {
       metadata: { name: "disk", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
     };
     await create("/apis/storage.k8s.io/v1/storageclasses", { ...storage, provisioner: "x" });
+    const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+    const claims = "/api/v1/namespaces/shop/persistentvolumeclaims?dryRun=All";
+    await learned(claims, { ...meta("data"), spec: claim }, ({ body }) =>
+      /"storageClassName"/.test(JSON.stringify(body)),
+    );
+    await learned(pods("shop"), pod({ priorityClassName: "high" }), ({ code, body }) => {
+      return code === 201 && /"memory":"64Mi"/.test(JSON.stringify(body.spec));
+    });
     await create(pods("shop"), pod({ runtimeClassName: "sandbox", priorityClassName: "high" }));
     await create(
       pods("shop"),
       pod({ initContainers: [{ name: "i", image: "i" }], automountServiceAccountToken: false }),
     );
-    const claim = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
-    await create("/api/v1/namespaces/shop/persistentvolumeclaims?dryRun=All", { ...meta("data"), spec: claim });
+    await create(claims, { ...meta("data"), spec: claim });
     await create("/api/v1/nodes?dryRun=All", meta("fresh"));
     const text = ({ code, body: { message } }: Answer) => ({ code, message });
     const asking = (cpu: string) => ({ containers: [{ name: "c", image: "i", resources: { limits: { cpu } } }] });

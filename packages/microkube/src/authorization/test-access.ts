@@ -93,6 +93,25 @@ export const setup: [path: string, object: object][] = [
   ],
 ];
 
+/** What is known to a server that has taken in the last role and binding of each kind. */
+export const lastLearned: [spec: object, isKnown: (status: { allowed: boolean; reason?: string }) => boolean][] = [
+  [
+    { user: "jane", resourceAttributes: { namespace: "shop", verb: "get", resource: "pods" } },
+    ({ allowed }) => allowed,
+  ],
+  [
+    { user: "jim", resourceAttributes: { namespace: "farm", verb: "get", resource: "pods" } },
+    ({ reason }) => reason?.includes('"nothing" not found') ?? false,
+  ],
+  [
+    {
+      user: "jack",
+      resourceAttributes: { verb: "bind", group: "rbac.authorization.k8s.io", resource: "clusterroles", name: "view" },
+    },
+    ({ allowed }) => allowed,
+  ],
+];
+
 const callers = [
   { user: "jane", groups: ["system:authenticated"] },
   { user: "jim", groups: ["ops", "system:authenticated"] },

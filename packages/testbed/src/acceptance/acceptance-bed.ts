@@ -59,7 +59,7 @@ export class AcceptanceBed extends Continuum {
   }
 
   rolledOut(site: string, namespace: string, workload: string): Promise<string> {
-    return this.kubectl(site, `--namespace=${namespace}`, "rollout", "status", workload, "--timeout=60s");
+    return this.kubectl(site, `--namespace=${namespace}`, "rollout", "status", workload, "--timeout=150s");
   }
 
   /** The name of the twin of a namespace at its provider. */

@@ -39,7 +39,7 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
     await fjord(bed.site(HOME), "offload", NAMESPACE);
     const server = { namespace: NAMESPACE, nodeName: AWAY, command: SERVER };
     await bed.apply(HOME, pod("server", server), deployment("spread", { namespace: NAMESPACE, spread: true }));
-    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/server", "--timeout=60s");
+    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/server", "--timeout=150s");
   });
 
   after(async () => {
@@ -115,7 +115,7 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
   it("a Job completes there, and stays completed", async () => {
     const options = { namespace: NAMESPACE, nodeName: AWAY, command: ["sh", "-c", "echo result"] };
     await bed.apply(HOME, job("sum", options));
-    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Complete", "job/sum", "--timeout=60s");
+    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Complete", "job/sum", "--timeout=150s");
     assert.match(await bed.kubectl(HOME, `-n=${NAMESPACE}`, "logs", "job/sum"), /result/);
     await bed.agent(HOME).process.restart();
     await bed.agent(AWAY).process.restart();
@@ -136,7 +136,7 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
   it("a failing Job fails, with its exit code", async () => {
     const options = { namespace: NAMESPACE, nodeName: AWAY, command: ["sh", "-c", "exit 7"] };
     await bed.apply(HOME, job("wrong", options));
-    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Failed", "job/wrong", "--timeout=60s");
+    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Failed", "job/wrong", "--timeout=150s");
     const code = "--output=jsonpath={.items[0].status.containerStatuses[0].state.terminated.exitCode}";
     assert.equal(await bed.kubectl(HOME, `-n=${NAMESPACE}`, "get", "pods", "--selector=app=wrong", code), "7");
   });
@@ -144,7 +144,7 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
   it("a pod that asks for it has a token that the home API takes", async () => {
     const annotations = { [HOME_API_ANNOTATION]: "true" };
     await bed.apply(HOME, pod("caller", { namespace: NAMESPACE, nodeName: AWAY, annotations }));
-    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/caller", "--timeout=60s");
+    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/caller", "--timeout=150s");
     const file = "/var/run/secrets/kubernetes.io/serviceaccount/token";
     const token = await bed.kubectl(HOME, `-n=${NAMESPACE}`, "exec", "caller", "--", "cat", file);
     const { server } = bed.site(HOME).config;
@@ -173,7 +173,7 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
       given("able", { capabilities: { add: ["NET_ADMIN"] } }),
       given("greedy", { privileged: true }),
     );
-    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/able", "--timeout=60s");
+    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/able", "--timeout=150s");
     const log = await eventually("it has looked around", async () => {
       const text = await bed.kubectl(HOME, `-n=${NAMESPACE}`, "logs", "able");
       return text.includes("CapEff") && text.includes("pki") && text;

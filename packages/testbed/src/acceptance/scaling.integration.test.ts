@@ -67,7 +67,7 @@ describe("what grows and asks at another site", { skip, timeout: 600_000 }, () =
   it("a pod that is resized at home is resized there, without a restart", async () => {
     const common = { namespace: NAMESPACE, requests: { cpu: "100m", memory: "64Mi" } };
     await bed.apply(HOME, pod("elastic", common));
-    await kubectl("wait", "--for=condition=Ready", "pod/elastic", "--timeout=60s");
+    await kubectl("wait", "--for=condition=Ready", "pod/elastic", "--timeout=150s");
     const resources = { requests: { cpu: "200m" }, limits: { cpu: "300m" } };
     const patch = JSON.stringify({ spec: { containers: [{ name: "main", resources }] } });
     await kubectl("patch", "pod", "elastic", "--subresource=resize", `--patch=${patch}`);

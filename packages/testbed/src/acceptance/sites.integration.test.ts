@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
+import { isDeepStrictEqual } from "node:util";
 import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, Site as SiteKind, VIRTUAL_NODE } from "@fjord/api";
 import { sleep, systemClock } from "@fjord/base";
 import { siteIdOf } from "@fjord/continuum/identity";
@@ -119,7 +120,12 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
     it("never takes over a namespace that the other site has of its own", async () => {
       await bed.apply(AWAY, namespace("mine"), { ...configMap("mine", "precious") });
       await bed.apply(HOME, namespace("mine"));
-      const result = await fjordResult(bed.site(HOME), "offload", "mine", "--naming=Same", "--timeout=5s");
+      await fjord(bed.site(HOME), "offload", "mine", "--naming=Same", "--no-wait");
+      await eventually("the other site has answered", async () => {
+        const reasons = "--output=jsonpath={.status.sites[*].conditions[*].reason}";
+        return /NameTaken/.test(await bed.kubectl(HOME, "get", "offloading", "offloading", "-n=mine", reasons));
+      });
+      const result = await fjordResult(bed.site(HOME), "offload", "mine", "--naming=Same", "--timeout=2s");
       assert.equal(result.exitCode, 1);
       assert.match(result.stderr, /site-2.*NameTaken/);
       assert.match(await bed.kubectl(AWAY, "get", "configmap", "precious", "-n=mine", "-o=name"), /precious/);
@@ -206,7 +212,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
         pod("two", { namespace: "twice", nodeName: "second" }),
       ];
       await bed.apply(HOME, one, two);
-      await bed.kubectl(HOME, "-n=twice", "wait", "--for=condition=Ready", "pod/one", "pod/two", "--timeout=60s");
+      await bed.kubectl(HOME, "-n=twice", "wait", "--for=condition=Ready", "pod/one", "pod/two", "--timeout=150s");
       await fjord(bed.site(HOME), "peer", AWAY, "--name=second", "--cpu=2", "--memory=8Gi", "--pods=10");
       await eventually("the node has shrunk", async () => (await node("second")).status.allocatable.cpu === "2");
       await fjord(bed.site(HOME), "unpeer", "second");
@@ -235,7 +241,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
       };
       await bed.apply(HOME, pod("free", { namespace: "strict", nodeName: AWAY }), ...says("stated"), ...says("strict"));
       const running = ["free", "stated-requests", "stated-all", "strict-all"].map((name) => `pod/${name}`);
-      await bed.kubectl(HOME, "-n=strict", "wait", "--for=condition=Ready", ...running, "--timeout=60s");
+      await bed.kubectl(HOME, "-n=strict", "wait", "--for=condition=Ready", ...running, "--timeout=150s");
       for (const name of ["stated-nothing", "strict-nothing", "strict-requests"]) {
         await eventually(`${name} is told why it does not run`, async () => {
           const only = `--field-selector=involvedObject.name=${name}`;
@@ -270,7 +276,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
         await bed.rolledOut(HOME, space, "deployment/web");
 
         await fjord(bed.site(side), "uncordon", contract);
-        await bed.kubectl(HOME, `-n=${space}`, "wait", "--for=condition=Ready", "pod/late", "--timeout=30s");
+        await bed.kubectl(HOME, `-n=${space}`, "wait", "--for=condition=Ready", "pod/late", "--timeout=150s");
         assert.equal((await bed.placement(HOME, space)).late, AWAY);
       });
     }
@@ -281,14 +287,21 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
       const patience = (unreachableAfter: string) =>
         bed.kubectl(HOME, "patch", "peering", AWAY, "--type=merge", `--patch=${virtualNode({ unreachableAfter })}`);
       const virtualNode = (spec: object) => JSON.stringify({ spec: { virtualNode: spec } });
-      // A machine that does other work as well makes every glitch longer.
       await patience("3s");
-      const seen = ready(await node(AWAY));
-      await bed.bed.cut(HOME, AWAY);
-      await sleep(systemClock, 500);
-      await bed.bed.heal(HOME, AWAY);
-      await sleep(systemClock, 3_000);
-      assert.deepEqual(transition(ready(await node(AWAY))), transition(seen));
+      const glitch = async () => {
+        const seen = ready(await node(AWAY));
+        await bed.bed.cut(HOME, AWAY);
+        await sleep(systemClock, 500);
+        await bed.bed.heal(HOME, AWAY);
+        await sleep(systemClock, 3_000);
+        const now = ready(await node(AWAY));
+        await eventually("the node is Ready", async () => ready(await node(AWAY)).status === "True");
+        return isDeepStrictEqual(transition(now), transition(seen)) ? undefined : JSON.stringify([seen, now]);
+      };
+      // A machine that does other work as well makes every glitch longer: what moves nothing once moves nothing.
+      const moved = [await glitch()];
+      while (moved.length < 3 && moved.at(-1) !== undefined) moved.push(await glitch());
+      assert.equal(moved.at(-1), undefined, moved.join("; again: "));
       await patience("2s");
     });
 
@@ -314,7 +327,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
         await bed.bed.heal(HOME, AWAY);
         await eventually("the node is Ready", async () => ready(await node(AWAY)).status === "True");
         const returned = Date.now() - healedAt;
-        await bed.kubectl(HOME, "-n=cut", "wait", "--for=condition=Ready", `pod/${name}`, "--timeout=30s");
+        await bed.kubectl(HOME, "-n=cut", "wait", "--for=condition=Ready", `pod/${name}`, "--timeout=150s");
         return { noticed, returned };
       };
       const times = [await cutAndHealed("meanwhile")];
@@ -322,7 +335,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
       const isSoon = ({ noticed, returned }: (typeof times)[number]) => noticed < 4_000 && returned < 4_000;
       for (let i = 1; i < 3 && !times.some(isSoon); i++) {
         times.push(await cutAndHealed("again"));
-        await bed.kubectl(HOME, "-n=cut", "delete", "pod", "again", "--timeout=60s");
+        await bed.kubectl(HOME, "-n=cut", "delete", "pod", "again", "--timeout=150s");
       }
       const { meanwhile, ...same } = await bed.placement(AWAY, twin);
       assert.ok(meanwhile);
@@ -345,7 +358,7 @@ describe("two sites, one a minor behind the other, each a node of the other", { 
         await bed.kubectl(site, "-n=default", "wait", "--for=condition=Ready", `pod/${name}`, "--timeout=150s");
         await eventually("the node is Ready", async () => ready(await node(AWAY)).status === "True");
         await bed.apply(HOME, pod(name, { namespace: "survivor" }));
-        await bed.kubectl(HOME, "-n=survivor", "wait", "--for=condition=Ready", `pod/${name}`, "--timeout=30s");
+        await bed.kubectl(HOME, "-n=survivor", "wait", "--for=condition=Ready", `pod/${name}`, "--timeout=150s");
         await bed.kubectl(site, "-n=default", "delete", "pod", name, "--wait=false");
       }
     });
