@@ -65,5 +65,6 @@ async function simulatedRuntime(options: RuntimesOptions): Promise<Runtime> {
 /** Its code is loaded only where it is wanted. */
 async function criRuntime(socket: string, { stateDirectory, clock, logger }: RuntimesOptions): Promise<Runtime> {
   const { openCriRuntime } = await import("../runtimes/cri/index.ts");
-  return openCriRuntime({ socket, startsDirectory: join(stateDirectory, "starts"), clock, log: logger });
+  const files = { startsDirectory: join(stateDirectory, "starts"), keeperFile: join(stateDirectory, "outputs") };
+  return openCriRuntime({ socket, ...files, clock, log: logger });
 }

@@ -1,8 +1,8 @@
 import { after, before, describe, test } from "node:test";
 import { realNodesSkip } from "@fjord/testbed/testing";
 import { CriBed } from "./test-cri-bed.ts";
-import { type Part, until } from "./test-life-bed.ts";
-import { LifeChecks, type Toll, uidOf } from "./test-life-checks.ts";
+import { until } from "./test-life-bed.ts";
+import { LifeChecks, uidOf } from "./test-life-checks.ts";
 import { livesSettings, liveThrough } from "./test-lives.ts";
 import { onceSpec, serverSpec } from "./test-witness.ts";
 
@@ -52,13 +52,7 @@ describe("whole lives of pods of containerd", { skip: realNodesSkip() }, () => {
 
   test(`through kill -9 of node, containerd and API server (FJORD_LIVES_SEED=${seed})`, { timeout: 3_600_000 }, () =>
     // A containerd that is killed forgets what it was about to start, which the node then starts anew; what it had just
-    // started it may kill when it is back. It writes logs itself: what it has read and not yet written is lost. What it has
-    // not read the node keeps, unless it is killed too.
-    liveThrough({ bed, seed, rounds, toll: ({ rising }) => tollOf(rising.parts) }),
+    // started it may kill when it is back. It writes logs itself: what it has read and not yet written is lost.
+    liveThrough({ bed, seed, rounds, runtimeDies: ({ rising }) => rising.parts.includes("runtime") }),
   );
 });
-
-function tollOf(killed: readonly Part[]): Toll {
-  if (!killed.includes("runtime")) return "nothing";
-  return killed.includes("node") ? "pipes" : "hands";
-}

@@ -44,6 +44,6 @@ describe("whole lives of pods of plain processes", { skip: kubernetesSkip() }, (
   });
 
   test(`through kill -9 of node and API server (FJORD_LIVES_SEED=${seed})`, { timeout: 3_600_000 }, () =>
-    liveThrough({ bed, seed, rounds, toll: () => "nothing" }),
+    liveThrough({ bed, seed, rounds, runtimeDies: () => false }),
   );
 });

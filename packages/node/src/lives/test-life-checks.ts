@@ -13,9 +13,6 @@ interface Expected {
   readonly restarts?: number;
 }
 
-/** What the death of a runtime may have cost: nothing, what it had in its hands, or all that nobody held for it. */
-export type Toll = "nothing" | "hands" | "pipes";
-
 /** A runtime that was killed had no more lines in its hands than a container writes at once. */
 const IN_HANDS = 3;
 
@@ -166,8 +163,8 @@ export class LifeChecks {
    * One start more than was to be is borne only where it is counted, and where the API says of the one before that it was
    * ended so. Its logs lack at most what the runtime had in its hands.
    */
-  async livedThrough(pod: Pod, container: string, least: number, toll: Toll): Promise<void> {
-    if (toll === "nothing") return await this.lived(pod, container, { starts: least });
+  async livedThrough(pod: Pod, container: string, least: number, runtimeDied: boolean): Promise<void> {
+    if (!runtimeDied) return await this.lived(pod, container, { starts: least });
     const tokens = await this.#starts(pod, container, least);
     const { length: starts } = tokens;
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
@@ -177,7 +174,6 @@ export class LifeChecks {
     const isPlain = starts === least && restarts === least - 1;
     const isAgain = starts === least + 1 && restarts === least && wasKilled(status?.lastState?.terminated);
     assert.ok(isPlain || isAgain, text);
-    if (toll === "pipes") return;
     const which = { told: JSON.stringify(status), mayLack: IN_HANDS };
     await this.#logIsWhole(pod, container, tokens.at(-1) ?? "", { previous: false, ...which });
     const previous = tokens.at(-2);
@@ -238,15 +234,15 @@ export class LifeChecks {
     return body.split("\n").slice(0, -1);
   }
 
-  /** A task that must run once has run once and to its end. */
-  async ranOnce(pod: Pod, toll: Toll = "nothing"): Promise<void> {
+  /** A task that must run once has run once and to its end; its log lacks at most what a runtime that died had in its hands. */
+  async ranOnce(pod: Pod, runtimeDied = false): Promise<void> {
     const { name = "" } = pod.metadata;
     const over = await this.status(name, "over", ({ phase }) => phase === "Succeeded" || phase === "Failed");
     const starts = this.witness(pod).starts("task");
     assert.equal(starts.length, 1, `${name} ran so often`);
     assert.equal(over.status?.phase, "Succeeded", `${name}: ${JSON.stringify(over.status)}`);
     const lines = await this.logs(pod, "task");
-    const mayLack = { nothing: 0, hands: IN_HANDS, pipes: taskLines }[toll];
+    const mayLack = runtimeDied ? IN_HANDS : 0;
     const text = `the log of ${name}`;
     assertOrdered(lines, { token: starts[0] ?? "", mayLack, text });
     assert.ok(lines.length >= taskLines - mayLack && lines.length <= taskLines, `${text} has ${lines.length} lines`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { sleep, systemClock } from "@fjord/base";
 import { Deployment, Pod } from "@fjord/kube";
 import { type LifeBed, until } from "./test-life-bed.ts";
-import { LifeChecks, type Toll, uidOf } from "./test-life-checks.ts";
+import { LifeChecks, uidOf } from "./test-life-checks.ts";
 import { type FallingStep, type Fault, type LifePlan, lifePlans, type RisingStep } from "./test-life-plan.ts";
 import { onceSpec, serverSpec, wholeSpec } from "./test-witness.ts";
 
@@ -10,8 +10,8 @@ export interface LivesOptions {
   readonly bed: LifeBed;
   readonly seed: number;
   readonly rounds: number;
-  /** What the runtime may lose of starts and logs where it is killed. */
-  readonly toll: (plan: LifePlan) => Toll;
+  /** Whether a start that was under way may be lost, and of logs what the runtime had in its hands. */
+  readonly runtimeDies: (plan: LifePlan) => boolean;
 }
 
 /** What each `npm test` plays: a change is not to be refused for what chance has found in another. */
@@ -77,11 +77,11 @@ async function live(index: number, plan: LifePlan, options: LivesOptions, checks
   await checks.status(`whole-${index}`, "b restarted", (status) =>
     status.containerStatuses?.some(({ name, restartCount, ready }) => name === "b" && restartCount > 0 && ready),
   );
-  const toll = options.toll(plan);
-  if (toll === "nothing" || !(await checks.wasLost(once))) await checks.ranOnce(once, toll);
-  for (const name of ["init", "side", "a"]) await checks.livedThrough(whole, name, 1, toll);
-  await checks.livedThrough(whole, "b", 2, toll);
-  await checks.livedThrough(late, "server", 1, toll);
+  const runtimeDied = options.runtimeDies(plan);
+  if (!(runtimeDied && (await checks.wasLost(once)))) await checks.ranOnce(once, runtimeDied);
+  for (const name of ["init", "side", "a"]) await checks.livedThrough(whole, name, 1, runtimeDied);
+  await checks.livedThrough(whole, "b", 2, runtimeDied);
+  await checks.livedThrough(late, "server", 1, runtimeDied);
   await checks.runsAsTold(`whole-${index}`);
   await end(plan, { whole, once, late }, bed, checks);
 }

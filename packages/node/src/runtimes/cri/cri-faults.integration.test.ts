@@ -213,6 +213,32 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     await removeAll();
   });
 
+  test("nor of one that ends while both the runtime and the node are away", async () => {
+    const options = { socket: containerd.socket, cgroups: containerd.cgroups };
+    const settings = { ...options, keeperFile: join(containerd.directory, "outputs") };
+    const pod = examplePod(containerd, "ends-forsaken");
+    const sandbox = await runtime.runSandbox(pod);
+    const script = "seq 1 100; sleep 1; seq 101 4000; seq 1 300 >&2";
+    const id = await runtime.createContainer(sandbox, exampleContainer("main", script), pod);
+    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", oneStart(settings, id)], {
+      cwd: import.meta.dirname,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    await until(async () => (existsSync(join(pod.logDirectory, "main/0.log")) ? true : undefined));
+    await sleep(systemClock, 300);
+    child.kill("SIGKILL");
+    await Promise.all([once(child, "exit"), containerd.killDaemon()]);
+    await sleep(systemClock, 1200);
+    await containerd.startDaemon();
+    const next = new CriRuntime(settings);
+    const [found] = (await next.list()).flatMap(({ containers }) => containers);
+    assert.deepEqual([found?.id, found?.state], [id, "exited"]);
+    await assertCounted(found?.logFile ?? "", "stdout", 4000);
+    await assertCounted(found?.logFile ?? "", "stderr", 300);
+    next.close();
+    await removeAll();
+  });
+
   test("a container that containerd had noted without its state was never begun, and can be made again", async () => {
     const pod = examplePod(containerd, "half-made");
     const sandbox = await runtime.runSandbox(pod);
@@ -413,10 +439,11 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
   });
 });
 
-/** A program that starts a container, and waits for it. */
+/** A program that starts a container, and stays. */
 const oneStart = (options: CriRuntimeOptions, id: string) => `
 import { CriRuntime } from "./cri-runtime.ts";
 await new CriRuntime(${JSON.stringify(options)}).startContainer("${id}");
+setInterval(() => {}, 1000);
 `;
 
 /** A program that starts five pods at once. */

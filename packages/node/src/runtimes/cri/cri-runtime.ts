@@ -62,6 +62,8 @@ export interface CriRuntimeOptions {
   readonly dial?: Dial;
   /** Where it is noted which starts are under way, for the process after this one. @default nowhere */
   readonly startsDirectory?: string;
+  /** Where it is noted who keeps the output of containers for the process after this one. @default nobody does */
+  readonly keeperFile?: string;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Logger;
@@ -94,7 +96,13 @@ export class CriRuntime implements Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLogger;
     this.#client = new CriClient({ socket: options.socket, clock: this.#clock });
-    this.#outputs = new HeldOutputs({ client: this.#client, clock: this.#clock, log: this.#log });
+    const { keeperFile } = options;
+    this.#outputs = new HeldOutputs({
+      client: this.#client,
+      clock: this.#clock,
+      log: this.#log,
+      ...(keeperFile !== undefined && { keeperFile }),
+    });
     this.#lister = new PodLister(this.#client, { outputs: this.#outputs, log: this.#log });
     const backoff = new Backoff({ initial: 500, max: 30_000, random: options.random ?? Math.random });
     const events = new RuntimeEvents({ client: this.#client, clock: this.#clock, log: this.#log, backoff });
@@ -235,6 +243,7 @@ export class CriRuntime implements Runtime {
   async startContainer(id: string, signal?: AbortSignal): Promise<void> {
     const start = async () => {
       await this.#outputs.hold(id, signal);
+      this.#outputs.keep();
       await this.#starts.start(id, signal);
     };
     await this.#turns.run(2, start, signal);

@@ -3,12 +3,15 @@ import { join } from "node:path";
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import { type LogStream, LogTime, toRecords } from "../../logs/cri-log.ts";
 import type { CriClient } from "./cri-client.ts";
+import { OutputKeeper } from "./output-keeper.ts";
 import { RuntimeService } from "./proto/messages.ts";
 
 export interface HeldOutputsOptions {
   readonly client: CriClient;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Where it is noted who keeps the pipes when this process is killed. @default nobody does */
+  readonly keeperFile?: string;
 }
 
 interface Pipe {
@@ -39,15 +42,25 @@ export class HeldOutputs {
   readonly #client: CriClient;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #keeper: OutputKeeper | undefined;
   readonly #outputs = new Map<string, Output>();
   /** Of the pipes; null where the runtime tells of none. */
   #directory: string | null | undefined;
+  /** Than is kept. */
+  #hasMore = false;
   #cancelLook: () => void = () => {};
 
-  constructor({ client, clock, log }: HeldOutputsOptions) {
+  constructor({ client, clock, log, keeperFile }: HeldOutputsOptions) {
     this.#client = client;
     this.#clock = clock;
     this.#log = log;
+    if (keeperFile === undefined) return;
+    this.#keeper = new OutputKeeper(keeperFile);
+    for (const { path, link } of this.#keeper.earlier()) {
+      const id = containerOf(path);
+      if (id !== undefined) this.#add(id, path, constants.O_RDONLY, link);
+    }
+    this.keep();
   }
 
   get size(): number {
@@ -58,14 +71,26 @@ export class HeldOutputs {
   async hold(id: string, signal?: AbortSignal): Promise<void> {
     this.#directory ??= await this.#find(signal);
     if (this.#directory == null) return;
-    const output = this.#outputs.get(id) ?? { pipes: [] };
     const folder = join(this.#directory, "containers", id, "io");
-    for (const path of pipesBelow(folder, id)) {
-      if (output.pipes.some((pipe) => pipe.path === path)) continue;
-      const pipe = openPipe(path);
-      if (pipe !== undefined) output.pipes.push(pipe);
-    }
-    if (output.pipes.length > 0) this.#outputs.set(id, output);
+    for (const path of pipesBelow(folder, id)) this.#add(id, path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  }
+
+  /** Has all that is held kept for the process after this one, should this one be killed. */
+  keep(): void {
+    if (!this.#hasMore) return;
+    this.#hasMore = false;
+    const pipes = this.#outputs.values().flatMap((output) => output.pipes);
+    this.#keeper?.keep(pipes.map(({ descriptor }) => descriptor).toArray());
+  }
+
+  #add(id: string, path: string, flags: number, file = path): void {
+    const output = this.#outputs.get(id) ?? { pipes: [] };
+    if (output.pipes.some((pipe) => pipe.path === path)) return;
+    const pipe = openPipe(path, flags, file);
+    if (pipe === undefined) return;
+    output.pipes.push(pipe);
+    this.#outputs.set(id, output);
+    this.#hasMore = true;
   }
 
   /** Whether the runtime has let go of the container's output. */
@@ -112,10 +137,12 @@ export class HeldOutputs {
   keepOnly(ids: ReadonlySet<string>): void {
     this.#cancelLook();
     for (const [id, output] of this.#outputs) if (!ids.has(id) && isLeft(output)) this.#drop(id, output);
+    this.keep();
   }
 
   close(): void {
     this.#cancelLook();
+    this.#keeper?.close();
     for (const [id, output] of this.#outputs) this.#drop(id, output);
   }
 
@@ -166,10 +193,15 @@ function pipesBelow(folder: string, id: string): string[] {
   }
 }
 
+/** The container whose output a pipe is for, as containerd names them. */
+function containerOf(path: string): string | undefined {
+  return /\/containers\/([^/]+)\/io\/[^/]+\/\1-(?:stdout|stderr)$/.exec(path)?.[1];
+}
+
 /** Only ever for reading: whoever opens it for writing lets the runtime see an end where there is none. */
-function openPipe(path: string): Pipe | undefined {
+function openPipe(path: string, flags: number, file: string): Pipe | undefined {
   try {
-    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    const descriptor = openSync(file, flags | constants.O_NONBLOCK);
     if (fstatSync(descriptor).isFIFO()) {
       return { path, descriptor, stream: path.endsWith("stdout") ? "stdout" : "stderr", pieces: [] };
     }
