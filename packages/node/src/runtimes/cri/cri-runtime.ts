@@ -103,7 +103,7 @@ export class CriRuntime implements Runtime {
       log: this.#log,
       ...(keeperFile !== undefined && { keeperFile }),
     });
-    this.#lister = new PodLister(this.#client, { outputs: this.#outputs, log: this.#log });
+    this.#lister = new PodLister(this.#client, { outputs: this.#outputs, clock: this.#clock, log: this.#log });
     const backoff = new Backoff({ initial: 500, max: 30_000, random: options.random ?? Math.random });
     const events = new RuntimeEvents({ client: this.#client, clock: this.#clock, log: this.#log, backoff });
     this.#watch = new ChangeWatch({

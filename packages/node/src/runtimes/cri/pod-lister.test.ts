@@ -173,3 +173,23 @@ test("a container that has written and has no process was ended, whatever the ru
   await rm(directory, { recursive: true });
   close();
 });
+
+test("a container that was killed for its memory says so, though the runtime knows it a moment later", async () => {
+  const { runtime, states, lister, close } = await hundredPods();
+  await using _ = runtime;
+  states.clear();
+  states.set("c0", ContainerState.CONTAINER_EXITED);
+  const reasons = ["Error", "OOMKilled"];
+  runtime.answer(RuntimeService.containerStatus, ({ containerId }) => ({
+    status: {
+      id: containerId,
+      state: ContainerState.CONTAINER_EXITED,
+      startedAt: 5_000_000n,
+      exitCode: 137,
+      reason: reasons.shift() ?? "OOMKilled",
+    },
+  }));
+  const [container] = (await lister.list()).flatMap(({ containers }) => containers);
+  assert.equal(container?.reason, "OOMKilled");
+  close();
+});

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { describeError, type Logger, silentLogger } from "@fjord/base";
+import { type Clock, describeError, type Logger, silentLogger, sleep, systemClock } from "@fjord/base";
 import type { RuntimeContainer, RuntimeSandbox } from "../../runtime/index.ts";
 import { ContainerdTasks } from "./containerd-tasks.ts";
 import type { CriClient } from "./cri-client.ts";
@@ -19,9 +19,13 @@ import {
 
 const { CONTAINER_CREATED, CONTAINER_EXITED, CONTAINER_RUNNING } = ContainerState;
 
+/** How much later than of an end a runtime may hear that memory was its cause. */
+const MEMORY_PATIENCE = 100;
+
 export interface PodListerOptions {
   /** @default none are held */
   readonly outputs?: HeldOutputs;
+  readonly clock?: Clock;
   readonly log?: Logger;
 }
 
@@ -31,6 +35,7 @@ export interface PodListerOptions {
  */
 export class PodLister {
   readonly #client: CriClient;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #outputs: HeldOutputs | undefined;
   readonly #tasks: ContainerdTasks;
@@ -41,9 +46,10 @@ export class PodLister {
   /** As they were last listed. */
   #sandboxes: ReadonlyMap<string, PodSandbox> = new Map();
 
-  constructor(client: CriClient, { outputs, log = silentLogger }: PodListerOptions = {}) {
+  constructor(client: CriClient, { outputs, clock = systemClock, log = silentLogger }: PodListerOptions = {}) {
     this.#client = client;
     this.#outputs = outputs;
+    this.#clock = clock;
     this.#log = log;
     this.#tasks = new ContainerdTasks(client);
   }
@@ -111,13 +117,11 @@ export class PodLister {
   async #container(listed: Container, signal?: AbortSignal): Promise<RuntimeContainer | undefined> {
     const known = this.#containers.get(listed.id);
     if (known?.state === listed.state && !(await this.#hasWritten(known.container))) return known.container;
-    const { status } = await this.#unlessGone(
-      this.#client.call(
-        RuntimeService.containerStatus,
-        { containerId: listed.id },
-        { action: `read the status of container ${listed.id}`, ...(signal && { signal }) },
-      ),
-    );
+    let status = await this.#statusOf(listed.id, signal);
+    if (status !== undefined && mayLackMemory(status)) {
+      await sleep(this.#clock, MEMORY_PATIENCE, signal);
+      status = await this.#statusOf(listed.id, signal);
+    }
     if (status === undefined) return undefined;
     // Whoever is told of the end finds the log whole.
     if (status.state === CONTAINER_EXITED) await this.#outputs?.settle(listed.id, status.logPath);
@@ -141,15 +145,16 @@ export class PodLister {
    * kills what it takes for one that waits to be begun, and says nothing of it. Only what the program wrote tells.
    */
   async #wasKilled(container: RuntimeContainer, signal?: AbortSignal): Promise<boolean> {
-    const { id: containerId } = container;
-    if (!(await this.#hasWritten(container)) || (await this.#tasks.stageOf(containerId)) !== "none") return false;
+    const { id } = container;
+    if (!(await this.#hasWritten(container)) || (await this.#tasks.stageOf(id)) !== "none") return false;
     // One that runs and ends meanwhile is no longer in the state that it was in.
-    const action = `read the status of container ${containerId}`;
-    const options = { action, ...(signal && { signal }) };
-    const { status } = await this.#unlessGone(
-      this.#client.call(RuntimeService.containerStatus, { containerId }, options),
-    );
-    return status?.state === CONTAINER_CREATED;
+    return (await this.#statusOf(id, signal))?.state === CONTAINER_CREATED;
+  }
+
+  async #statusOf(containerId: string, signal?: AbortSignal): Promise<ContainerStatus | undefined> {
+    const options = { action: `read the status of container ${containerId}`, ...(signal && { signal }) };
+    const call = this.#client.call(RuntimeService.containerStatus, { containerId }, options);
+    return (await this.#unlessGone(call)).status;
   }
 
   /** Whether there is output of a container that counts as not begun; what the runtime has not read of it comes into the log. */
@@ -210,6 +215,11 @@ export class PodLister {
  */
 function hasLostTrack({ state, startedAt }: ContainerStatus): boolean {
   return state === ContainerState.CONTAINER_UNKNOWN && startedAt <= 0n;
+}
+
+/** containerd hears of ends and of a lack of memory on two ways, and may tell of the end before it knows why. */
+function mayLackMemory({ state, exitCode, reason }: ContainerStatus): boolean {
+  return state === CONTAINER_EXITED && exitCode === 137 && reason !== "OOMKilled";
 }
 
 /** Whether there is something in the log of a container that counts as not begun, and not from one before it. */
