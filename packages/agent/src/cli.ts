@@ -4,7 +4,8 @@ import { leanCommand } from "@fjord/base/lean-start";
 
 const settings = {
   run: [
-    "--max-semi-space-size=2",
+    "--max-semi-space-size=1",
+    "--optimize-for-size",
     "--initial-old-space-size=16",
     "--heap-growing-percent=30",
     "--no-opt",

@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
 import { aborted, type Logger } from "@fjord/base";
 import { type HealthChecks, healthHandler, type Runnable } from "@fjord/kube";
+
+// Not imported: an import would load all that it could ever give (docs/decisions/0007).
+const { createServer } = process.getBuiltinModule("node:http");
 
 export interface HealthServerOptions {
   readonly listen: { readonly host: string; readonly port: number };

@@ -6,6 +6,9 @@ import { addInstall } from "./command-line/install-command.ts";
 import { addRun } from "./command-line/run-command.ts";
 import { FJORD_VERSION } from "./version.ts";
 
+// Small buffers share a slab, which is there for as long as the last of them: of Node's 64 KiB each, many are held for little.
+Buffer.poolSize = 8 * 1024;
+
 const interrupt = interruption(process);
 const logger = programLogger(process);
 const program = new Command("fjord-agent")

@@ -1,11 +1,14 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { aborted, describeError } from "@fjord/base";
 import type { Runnable } from "@fjord/kube";
 import type { PageHandler } from "./page-handler.ts";
 import type { PageOptions } from "./page-options.ts";
+
+// Not imported: an import would load all that it could ever give (docs/decisions/0007).
+const { createServer } = process.getBuiltinModule("node:http");
 
 /** Serves the site's page. What it needs is loaded when the first one asks: most agents are never looked at. */
 export class PageServer implements Runnable {

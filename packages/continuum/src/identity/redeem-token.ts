@@ -1,4 +1,3 @@
-import { request } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
@@ -10,6 +9,9 @@ import { PairingFailed, TokenOfOwnSite, TokenWithoutEndpoints } from "./errors.t
 import { type PairingToken, parseToken } from "./pairing-token.ts";
 import { checkChosenName, ensurePeerSite } from "./peer-site.ts";
 import type { PeerTls } from "./peer-tls.ts";
+
+// Not imported: an import would load all that it could ever give (docs/decisions/0007).
+const { request } = process.getBuiltinModule("node:http");
 
 export interface RedeemOptions {
   readonly tls: PeerTls;

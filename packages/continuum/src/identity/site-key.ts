@@ -1,9 +1,11 @@
 import { createPrivateKey, generateKeyPair, type KeyObject, sign } from "node:crypto";
-import { promisify } from "node:util";
 import type { SiteId, SiteIdentity } from "../site-identity.ts";
 import { rawPublicKey } from "./ed25519.ts";
 import { IdentityDamaged } from "./errors.ts";
 import { siteIdOf } from "./site-id.ts";
+
+// Not imported: an import would load all that it could ever give (docs/decisions/0007).
+const { promisify } = process.getBuiltinModule("node:util");
 
 /** A site's Ed25519 key: whoever holds it is the site. */
 export class SiteKey implements SiteIdentity {

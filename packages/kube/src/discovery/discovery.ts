@@ -41,7 +41,7 @@ export class Discovery {
     this.#logger = options.logger ?? silentLogger;
   }
 
-  /** The kind for `deploy`, `Deployment.apps`, `{ apiVersion, kind }`…; throws `KindNotServed`. */
+  /** The kind for `deploy`, `Deployment.apps`, `{ apiVersion, kind }` and the like; throws `KindNotServed`. */
   async resolve<T extends KubeObject = DynamicObject>(query: KindQuery): Promise<Kind<T>> {
     return (await this.resource(query)).kind as Kind<T>;
   }

@@ -1,5 +1,4 @@
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes, sign } from "node:crypto";
-import { promisify } from "node:util";
 import {
   alternativeNames,
   basicConstraints,
@@ -12,6 +11,9 @@ import {
   x509Ids,
   x509Name,
 } from "@fjord/base";
+
+// Not imported: an import would load all that it could ever give (docs/decisions/0007).
+const { promisify } = process.getBuiltinModule("node:util");
 
 export interface CertificateSubject {
   readonly commonName: string;

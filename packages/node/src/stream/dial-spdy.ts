@@ -1,4 +1,4 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import type { Duplex } from "node:stream";
 import { describeError } from "@fjord/base";
 import { SpdyConnection, type SpdyOptions } from "../spdy/index.ts";
@@ -31,7 +31,7 @@ export async function dialSpdy(options: DialSpdyOptions): Promise<SpdyDialog> {
   options.signal?.throwIfAborted();
   const url = new URL(options.url);
   const secure = url.protocol === "https:";
-  const send = secure ? (await import("node:https")).request : httpRequest;
+  const send = secure ? (await import("node:https")).request : process.getBuiltinModule("node:http").request;
   const requestOptions: RequestOptions = {
     method: "POST",
     // Its own connection, which nobody uses again.

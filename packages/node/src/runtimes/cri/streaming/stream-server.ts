@@ -1,9 +1,11 @@
-import { request } from "node:http";
 import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, onAbort } from "@fjord/base";
 import { SpdyConnection } from "../../../spdy/index.ts";
 import { CriStreamRefused } from "../errors.ts";
+
+// Not imported: an import would load all that it could ever give (docs/decisions/0007).
+const { request } = process.getBuiltinModule("node:http");
 
 /** Opens a connection to where the runtime's streaming server is. */
 export type Dial = (host: string, port: number) => Duplex;
