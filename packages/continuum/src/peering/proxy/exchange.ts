@@ -1,7 +1,12 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Clock } from "@fjord/base";
 import type { Caller } from "../../peer-routes.ts";
 import type { AuditSink } from "./audit.ts";
+
+/** The same request on its way to the API server. */
+interface Upstream {
+  destroy(): void;
+}
 
 /** One request of a tenant from its beginning to its audit line. */
 export class Exchange {
@@ -22,7 +27,7 @@ export class Exchange {
   readonly #began: number;
   readonly #read: number;
   readonly #written: number;
-  #upstream: ClientRequest | undefined;
+  #upstream: Upstream | undefined;
   #cut = false;
   #onEnd: (() => void) | undefined;
   #over = false;
@@ -52,7 +57,7 @@ export class Exchange {
     this.#onEnd = ended;
   }
 
-  reaches(upstream: ClientRequest): void {
+  reaches(upstream: Upstream): void {
     this.#upstream = upstream;
     if (this.#cut) upstream.destroy();
   }

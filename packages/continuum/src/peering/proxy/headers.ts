@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import type { HttpHeaders } from "@fjord/kube";
 import type { Tenant } from "../../tenants.ts";
 
 /** All that passes from a consumer; who it acts as and how the body is framed is said here, not by it. */
@@ -26,10 +27,10 @@ const HANDSHAKE_ANSWER = [
 export function upstreamHeaders(
   asked: IncomingHttpHeaders,
   sort: "read" | "write" | "upgrade",
-  identity: OutgoingHttpHeaders,
-): OutgoingHttpHeaders {
+  identity: HttpHeaders,
+): HttpHeaders {
   const names = [...FROM_CONSUMER, ...(sort === "read" ? FROM_READER : sort === "upgrade" ? HANDSHAKE : [])];
-  const headers: OutgoingHttpHeaders = {};
+  const headers: HttpHeaders = {};
   for (const name of names) {
     const value = asked[name];
     if (value !== undefined) headers[name] = value;
@@ -39,7 +40,7 @@ export function upstreamHeaders(
 }
 
 /** Who the API server is told that it is: the tenant's service account, with the groups that it has. */
-export function impersonating({ user, namespace }: Tenant): OutgoingHttpHeaders {
+export function impersonating({ user, namespace }: Tenant): HttpHeaders {
   return {
     "impersonate-user": user,
     "impersonate-group": ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
@@ -47,8 +48,8 @@ export function impersonating({ user, namespace }: Tenant): OutgoingHttpHeaders 
 }
 
 /** What of an answer's headers the consumer is told. */
-export function answerHeaders(answer: IncomingHttpHeaders, sort: "plain" | "upgrade"): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = {};
+export function answerHeaders(answer: IncomingHttpHeaders | HttpHeaders, sort: "plain" | "upgrade"): HttpHeaders {
+  const headers: HttpHeaders = {};
   for (const name of sort === "upgrade" ? HANDSHAKE_ANSWER : TO_CONSUMER) {
     const value = answer[name];
     if (value !== undefined) headers[name] = value;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 import { type Clock, describeError, type Logger } from "@fjord/base";
-import type { ClusterConfig } from "@fjord/kube";
+import type { ClusterConfig, HttpResponse } from "@fjord/kube";
 import type { Caller, RawRoute } from "../../peer-routes.ts";
 import { KUBE_PREFIX } from "../../protocol.ts";
 import type { SiteId } from "../../site-identity.ts";
@@ -186,39 +186,28 @@ export class KubeProxy implements RawRoute {
       this.#tenant(caller.id);
       const headers = this.#headers(exchange, decision, tenant, "write");
       const answer = await this.#upstream.write(exchange, decision, headers, body);
-      if (this.#options.onWritten !== undefined && isOfShadowPod(path)) {
-        await this.#announce(exchange, decision, answer, response);
-      } else {
-        this.#answer(exchange, answer, response);
-        await passOn(answer, response);
-      }
+      this.#announce(exchange, decision, answer);
+      this.#answer(
+        exchange,
+        { ...answer, headers: { ...answer.headers, "content-length": `${answer.body.length}` } },
+        response,
+      );
+      response.end(answer.body);
     } finally {
       traffic.release(body.length);
     }
   }
 
-  async #announce(
-    exchange: Exchange,
-    { verb, path }: Decision,
-    answer: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
-    const { statusCode = 502 } = answer;
-    if (statusCode >= 200 && statusCode < 300) {
-      try {
-        this.#options.onWritten?.({ consumer: exchange.caller.id, path, verb, body });
-      } catch (error) {
-        this.#options.logger.error("nobody took a tenant's write", { reason: describeError(error) });
-      }
+  #announce(exchange: Exchange, { verb, path }: Decision, { statusCode, body }: HttpResponse): void {
+    if (this.#options.onWritten === undefined || !isOfShadowPod(path) || statusCode < 200 || statusCode >= 300) return;
+    try {
+      this.#options.onWritten({ consumer: exchange.caller.id, path, verb, body });
+    } catch (error) {
+      this.#options.logger.error("nobody took a tenant's write", { reason: describeError(error) });
     }
-    this.#answer(exchange, answer, response);
-    response.end(body);
   }
 
-  #answer(exchange: Exchange, answer: IncomingMessage, response: ServerResponse): void {
+  #answer(exchange: Exchange, answer: Answer, response: ServerResponse): void {
     // The agent's own credential was not taken: nothing that the consumer could do about.
     const status = answer.statusCode === 401 ? 503 : (answer.statusCode ?? 502);
     exchange.status = status;
@@ -240,6 +229,8 @@ export class KubeProxy implements RawRoute {
     return new KubeRefusal(503, "the API server of this site did not answer", 1);
   }
 }
+
+type Answer = Pick<IncomingMessage, "statusCode" | "headers"> | Pick<HttpResponse, "statusCode" | "headers">;
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
