@@ -14,23 +14,27 @@ import {
   uid,
 } from "../schema/index.ts";
 
-const pod = object({
-  metadata: object({
-    labels: labels({ maxProperties: 256 }).optional().describe("Labels of the pod."),
-    annotations: annotations({ maxProperties: 256 }).optional().describe("Annotations of the pod."),
-  })
-    .optional()
-    .describe("What the pod carries beside its name."),
-  spec: object(
-    {
-      containers: array(opaque("container"), { minItems: 1, maxItems: 128 }).describe("The pod's containers."),
-      nodeName: string({ maxLength: 253 }).optional().describe("Must be left out."),
-    },
-    { open: true },
-  )
-    .rule("!has(self.nodeName)", "must be left out: the provider chooses the node", ".nodeName")
-    .describe("A PodSpec. Only what is named here is checked before the pod is made."),
-});
+const pod = object(
+  {
+    metadata: object({
+      labels: labels({ maxProperties: 256 }).optional().describe("Labels of the pod."),
+      annotations: annotations({ maxProperties: 256 }).optional().describe("Annotations of the pod."),
+    })
+      .optional()
+      .describe("What the pod carries beside its name."),
+    spec: object(
+      {
+        containers: array(opaque("container"), { minItems: 1, maxItems: 128 }).describe("The pod's containers."),
+        nodeName: string({ maxLength: 253 }).optional().describe("Must be left out."),
+      },
+      { open: true },
+    )
+      .rule("!has(self.nodeName)", "must be left out: the provider chooses the node", ".nodeName")
+      .describe("A PodSpec. Only what is named here is checked before the pod is made."),
+  },
+  // Forged as a whole by one writer: an API server that noted who set which field of it would carry that in each event.
+  { atomic: true },
+);
 
 export const ShadowPod = defineKind({
   kind: "ShadowPod",
