@@ -49,3 +49,51 @@ test("of a pod that goes while its shadow pod is taken back nothing is kept", as
   await end();
   assert.deepEqual(set, []);
 });
+
+test("a shadow follows what its pod asks for, and nothing that only its status tells", async () => {
+  const patched: string[] = [];
+  const forged = new Map<string, string>();
+  const living = (resourceVersion: string, generation: number, change: { labels?: object; image?: string } = {}) =>
+    ({
+      ...pod,
+      metadata: { ...pod.metadata, deletionTimestamp: undefined, resourceVersion, generation, labels: change.labels },
+      spec: { ...pod.spec, containers: [{ name: "main", image: change.image ?? "one" }] },
+      status: { message: resourceVersion },
+    }) as Pod;
+  const kube = {
+    patch: async (_kind: unknown, _key: unknown, _type: unknown, [, digest]: { value: string }[]) => {
+      patched.push(digest?.value ?? "");
+      forged.set("fjord.dev/forged", digest?.value ?? "");
+      return { metadata: { resourceVersion: "0" } };
+    },
+  };
+  const writer = { set: () => {}, latest: ({ status }: Pod) => status, forget: () => {} } as unknown as StatusWriter;
+  const home = {
+    clock: new ManualClock(),
+    logger: silentLogger,
+    recorder: { event: () => {} },
+    identity: { id: "home" },
+  };
+  const life = new PodLife({ home, writer, isOver: () => false } as unknown as PodLifeOptions);
+  const place = {
+    node: { object: { spec: {} }, contract: "c" },
+    twin: "twin",
+    remote: {
+      hasSynced: true,
+      shadowOf: () => ({ ...shadow, metadata: { ...shadow.metadata, annotations: Object.fromEntries(forged) } }),
+      guestOf: () => undefined,
+    },
+    site: { id: "north", reachability: { reachable: true }, kube },
+  } as unknown as Place;
+  const follow = (current: Pod) => life.follow(current, place, { signal: new AbortController().signal });
+  await follow(living("1", 1));
+  assert.equal(patched.length, 1, "another shadow than was asked for is put right");
+  await follow(living("2", 1));
+  assert.equal(patched.length, 1);
+  await follow(living("3", 1, { labels: { tier: "web" } }));
+  assert.equal(patched.length, 2, "labels do not count as a generation");
+  await follow(living("4", 2, { labels: { tier: "web" }, image: "two" }));
+  assert.equal(patched.length, 3);
+  await follow(living("5", 2, { labels: { tier: "web" }, image: "two" }));
+  assert.equal(new Set(patched).size, 3);
+});

@@ -13,6 +13,7 @@ import {
   type Pod,
   type ReconcileContext,
   type Result,
+  sameContent,
 } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
@@ -222,7 +223,8 @@ export class PodLife {
     });
     memory.wanted = {
       digest: forged.metadata.annotations?.[FORGED_ANNOTATION],
-      of: pod.metadata.resourceVersion,
+      of: { generation: pod.metadata.generation, labels: pod.metadata.labels, annotations: pod.metadata.annotations },
+      resourceVersion: pod.metadata.resourceVersion,
       node: node.object,
       contract: node.contract,
       twin: twinNamespace,
@@ -235,10 +237,10 @@ export class PodLife {
     const { wanted } = memory;
     const isCurrent =
       wanted !== undefined &&
-      wanted.of === pod.metadata.resourceVersion &&
       wanted.node === place.node.object &&
       wanted.contract === place.node.contract &&
-      wanted.twin === twin;
+      wanted.twin === twin &&
+      isUnchanged(pod, wanted);
     if (isCurrent) return wanted.digest;
     return this.#forge(pod, place, twin, memory).metadata.annotations?.[FORGED_ANNOTATION];
   }
@@ -309,6 +311,21 @@ export async function deleteShadow(
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
+}
+
+/** Whether at most the status of the pod has changed since something was forged of it. */
+function isUnchanged({ metadata }: Pod, wanted: NonNullable<PodMemory["wanted"]>): boolean {
+  const { resourceVersion, generation, labels, annotations } = metadata;
+  if (wanted.resourceVersion === resourceVersion) return true;
+  const { of } = wanted;
+  // Older API servers do not count the generations of pods.
+  const isSame =
+    (generation ?? 0) > 0 &&
+    of.generation === generation &&
+    sameContent(of.labels, labels) &&
+    sameContent(of.annotations, annotations);
+  if (isSame) wanted.resourceVersion = resourceVersion;
+  return isSame;
 }
 
 /** Whether a watch stands behind a revision: what it does not show then is not there. */

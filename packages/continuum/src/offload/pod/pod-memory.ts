@@ -1,3 +1,4 @@
+import type { Pod } from "@fjord/kube";
 import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 
 /** What this process knows of a pod beyond what the caches show. */
@@ -13,7 +14,8 @@ export interface PodMemory {
   /** What was last forged, in a word, and of what: most of what is heard of a pod does not change it. */
   wanted?: {
     readonly digest: string | undefined;
-    readonly of: string | undefined;
+    readonly of: Pick<Pod["metadata"], "generation" | "labels" | "annotations">;
+    resourceVersion: string | undefined;
     readonly node: KnownVirtualNode["object"];
     readonly contract: string;
     readonly twin: string;

@@ -76,12 +76,20 @@ function keysInText(text: string): number {
   return keys;
 }
 
-const [COLON, BACKSLASH, QUOTE] = [58, 92, 34];
+const [COLON, BACKSLASH] = [58, 92];
 
+/** Looks for quotes instead of at each character: most of a text is within strings. */
 function endOfString(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
-  return at;
+  let at = text.indexOf('"', from);
+  while (at !== -1 && isEscaped(text, from, at)) at = text.indexOf('"', at + 1);
+  return at === -1 ? text.length : at;
+}
+
+/** An even number of backslashes are themselves escaped. */
+function isEscaped(text: string, from: number, at: number): boolean {
+  let before = at;
+  while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--;
+  return (at - before) % 2 === 1;
 }
 
 function isSpace(code: number): boolean {
