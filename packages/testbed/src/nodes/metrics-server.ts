@@ -28,7 +28,7 @@ const fieldManager = "fjord-testbed";
  * on `kubectl top` works.
  */
 export async function startMetricsServer(site: Site, options: MetricsServerOptions): Promise<ManagedProcess> {
-  const { binaries, clock = systemClock, random = Math.random, timeout = 60_000, signal } = options;
+  const { binaries, clock = systemClock, random = Math.random, timeout = 120_000, signal } = options;
   const address = addressOf(site);
   const [port = 0] = await freePorts(1, address, random);
   const directory = join(site.layout.directory, "metrics-server");

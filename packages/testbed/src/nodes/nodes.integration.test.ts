@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { networkInterfaces } from "node:os";
+import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { systemClock } from "@fjord/base";
@@ -32,7 +33,7 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     bed = await startTestBed({ sites: 1, nodes: { count: 2, provider } });
     site = bed.site("site-1");
     await kubectlWith(JSON.stringify(web), "apply", "--filename=-");
-    await kubectl("rollout", "status", "deployment/web", "--timeout=60s");
+    await kubectl("rollout", "status", "deployment/web", "--timeout=120s");
   });
 
   after(() => bed?.stop());
@@ -100,6 +101,9 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     for (const node of provider.nodes(site)) {
       const { name } = await webPodOn(node);
       const answered = new Set<string>();
+      // Names and endpoints reach the node in their own time.
+      const first = () => get(name, "http://web/hostname").catch(() => undefined);
+      await waitFor(first, { clock: systemClock, timeout: 60_000 });
       for (let i = 0; i < 60 && answered.size < 3; i++) answered.add(await get(name, "http://web/hostname"));
       assert.deepEqual([...answered].sort(), names);
     }
@@ -127,7 +131,7 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     const { port } = server.address() as { port: number };
     const { name } = await webPodOn(provider.nodes(site)[0]);
     assert.equal(await get(name, `http://${site.layout.nodeNetwork?.address}:${port}/`), "host\n");
-    await assert.rejects(get(name, `http://${elsewhere}:${port}/`), /Network is unreachable|exit code 143/);
+    await assert.rejects(get(name, `http://${elsewhere}:${port}/`, 3), /Network is unreachable|exit code 143/);
   });
 
   test("the host reaches pods, as the API server does for webhooks", async () => {
@@ -144,16 +148,19 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
       entrypoint: ["/opt/greet"],
     });
     await kubectl("run", "greeter", "--image=shop/greeter:1", "--restart=Never");
-    await kubectl("wait", "pod/greeter", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s");
+    await kubectl("wait", "pod/greeter", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=90s");
     assert.equal(await kubectl("logs", "greeter"), "made on the spot\n");
   });
 
   test("a deleted pod hears of it first, and says its last words", async () => {
     const script = 'trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 1 & wait $!; done';
     await kubectl("run", "polite", "--image=busybox:1", "--restart=Never", "--", "sh", "-c", script);
-    await kubectl("wait", "pod/polite", "--for=condition=Ready", "--timeout=30s");
-    const log = kubectl("logs", "polite", "--follow");
-    await kubectl("delete", "pod", "polite", "--timeout=25s");
+    await kubectl("wait", "pod/polite", "--for=condition=Ready", "--timeout=90s");
+    const follower = spawn(kubectlFile, ["--kubeconfig", site.kubeconfig, "logs", "polite", "--follow"]);
+    const first = once(follower.stdout, "data");
+    const log = text(follower.stdout);
+    await first;
+    await kubectl("delete", "pod", "polite", "--timeout=90s");
     assert.equal(await log, "ready\nbye\n");
   });
 
@@ -167,7 +174,7 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     await node.process("kubelet").start();
     const again = await waitFor(() => kubectl("exec", name, "--", "cat", "/etc/started").catch(() => undefined), {
       clock: systemClock,
-      timeout: 30_000,
+      timeout: 90_000,
     });
     assert.equal(again, before);
   });
@@ -179,7 +186,7 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     const before = await kubectl("exec", name, "--", "cat", "/etc/started");
     await node.restart();
     const isAnother = async () => (await kubectl("exec", name, "--", "cat", "/etc/started")) !== before;
-    assert.ok(await waitFor(() => isAnother().catch(() => false), { clock: systemClock, timeout: 40_000 }));
+    assert.ok(await waitFor(() => isAnother().catch(() => false), { clock: systemClock, timeout: 90_000 }));
   });
 
   test("nothing is left when it stops, and the machine's settings are as before", async () => {
@@ -194,9 +201,9 @@ describe("a site with two real nodes", { skip: realNodesSkip(), timeout: 240_000
     assert.deepEqual(machineSettings(), settings);
   });
 
-  async function get(pod: string, url: string): Promise<string> {
+  async function get(pod: string, url: string, seconds = 10): Promise<string> {
     // Debian's static busybox crashes in wget's own -T.
-    return kubectl("exec", pod, "--", "timeout", "3", "wget", "-q", "-O", "-", url);
+    return kubectl("exec", pod, "--", "timeout", `${seconds}`, "wget", "-q", "-O", "-", url);
   }
 });
 
