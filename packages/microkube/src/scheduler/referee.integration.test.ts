@@ -244,7 +244,7 @@ const scenarios: Record<string, Scenario> = {
   },
 };
 
-describe("our scheduler beside Kubernetes' own", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
+describe("our scheduler beside Kubernetes' own", { skip: kubernetesSkip(), timeout: 400_000 }, () => {
   let bed: Bed;
   let client: KubeClient;
   const stop = new AbortController();

@@ -11,7 +11,7 @@ interface ResourceList {
 interface Service {
   readonly metadata: { readonly name: string; readonly labels?: object };
   readonly spec: { readonly group?: string; readonly service?: object };
-  readonly status: { readonly conditions: readonly { lastTransitionTime?: string }[] };
+  readonly status?: { readonly conditions?: readonly { lastTransitionTime?: string }[] };
 }
 
 const definition = {
@@ -64,7 +64,7 @@ describe("what a server says of itself", { skip: kubernetesSkip() }, () => {
     await both(async (client) => {
       await send(client, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
       for (const path of [toys, "/apis/apiregistration.k8s.io/v1/apiservices/v2beta1.shop.example.com"]) {
-        for (let left = 400; left > 0; left--) {
+        for (let left = 2_400; left > 0; left--) {
           if (!("error" in (await send(client, "GET", path)))) break;
           await new Promise((resolve) => setTimeout(resolve, 25));
         }
@@ -75,6 +75,18 @@ describe("what a server says of itself", { skip: kubernetesSkip() }, () => {
     await Promise.all(clients?.map((client) => client.close()) ?? []);
     await Promise.all([real?.stop(), ours?.close()]);
   });
+
+  /** All APIServices, once the server has said of each whether it is available: of a new one it does that later. */
+  async function judged(client: KubeClient): Promise<Service[]> {
+    for (let left = 2_400; ; left--) {
+      const { items } = (await send(client, "GET", "/apis/apiregistration.k8s.io/v1/apiservices")) as {
+        items: Service[];
+      };
+      if (items.every(({ status }) => (status?.conditions ?? []).length > 0)) return items;
+      assert.ok(left > 0, "an APIService has no condition");
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
 
   it("has the same storage version of each resource", async () => {
     const { groups } = (await send(clients[1], "GET", "/apis")) as {
@@ -95,11 +107,9 @@ describe("what a server says of itself", { skip: kubernetesSkip() }, () => {
 
   it("has the same APIServices for what both serve", async () => {
     const [theirs = {}, own = {}] = await both(async (client) => {
-      const { items } = (await send(client, "GET", "/apis/apiregistration.k8s.io/v1/apiservices")) as {
-        items: Service[];
-      };
+      const items = await judged(client);
       const plain = items.map(({ metadata: { name, labels }, spec, status }): [string, Json] => {
-        const conditions = status.conditions.map(({ lastTransitionTime: _, ...rest }) => rest);
+        const conditions = status?.conditions?.map(({ lastTransitionTime: _, ...rest }) => rest);
         return [name, { labels, spec, conditions }];
       });
       return Object.fromEntries(plain) as Record<string, Json>;

@@ -42,9 +42,9 @@ describe("Deployments on a real API server", { skip: kubernetesSkip() }, () => {
   const replicaSetsOf = async (app: string) =>
     (await cluster.client.list(ReplicaSet, { namespace: "default", labelSelector: `app=${app}` })).items;
 
-  test("it rolls out, and kubectl sees it roll, go back and keep its history", { timeout: 60_000 }, async () => {
+  test("it rolls out, and kubectl sees it roll, go back and keep its history", { timeout: 240_000 }, async () => {
     await cluster.client.create(Deployment, forge("web", 3));
-    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=20s"), /successfully rolled out/);
+    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=60s"), /successfully rolled out/);
     const { status, metadata } = await get();
     assert.equal(metadata.annotations?.["deployment.kubernetes.io/revision"], "1");
     assert.deepEqual(status?.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`).sort(), [
@@ -52,9 +52,9 @@ describe("Deployments on a real API server", { skip: kubernetesSkip() }, () => {
       "Progressing=True NewReplicaSetAvailable",
     ]);
     await kubectl("set", "image", "deployment/web", "main=image:2");
-    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=20s"), /successfully rolled out/);
+    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=60s"), /successfully rolled out/);
     await kubectl("rollout", "undo", "deployment/web");
-    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=20s"), /successfully rolled out/);
+    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=60s"), /successfully rolled out/);
     const history = await kubectl("rollout", "history", "deployment/web");
     assert.deepEqual(history.match(/^\d+/gm), ["2", "3"]);
     const back = (await replicaSetsOf("web")).find(({ spec }) => spec?.replicas === 3);
@@ -68,7 +68,7 @@ describe("Deployments on a real API server", { skip: kubernetesSkip() }, () => {
     assert.ok(events.some((text) => /^deployment-controller Scaled down replica set web-\w+ from 1 to 0$/.test(text)));
   });
 
-  test("it scales, pauses and resumes", { timeout: 60_000 }, async () => {
+  test("it scales, pauses and resumes", { timeout: 240_000 }, async () => {
     await cluster.client.scale(Deployment, key, 5);
     await cluster.until("five pods", async () => (await get()).status?.availableReplicas === 5);
     await kubectl("rollout", "pause", "deployment/web");
@@ -83,11 +83,11 @@ describe("Deployments on a real API server", { skip: kubernetesSkip() }, () => {
     });
     assert.equal((await replicaSetsOf("web")).length, before);
     await kubectl("rollout", "resume", "deployment/web");
-    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=20s"), /successfully rolled out/);
+    assert.match(await kubectl("rollout", "status", "deployment/web", "--timeout=60s"), /successfully rolled out/);
     assert.equal((await replicaSetsOf("web")).length, before + 1);
   });
 
-  test("one that recreates has no old pod left when the new ones come", { timeout: 60_000 }, async () => {
+  test("one that recreates has no old pod left when the new ones come", { timeout: 240_000 }, async () => {
     await cluster.client.create(Deployment, forge("once", 2, { strategy: { type: "Recreate" } }));
     await cluster.until("two pods", async () => (await get("once")).status?.availableReplicas === 2);
     const { items } = await cluster.client.list(Pod, { namespace: "default", labelSelector: "app=once" });
@@ -109,12 +109,12 @@ describe("Deployments on a real API server", { skip: kubernetesSkip() }, () => {
       return "never both";
     })().catch((error) => (mixed.signal.aborted ? "never both" : Promise.reject(error)));
     await kubectl("set", "image", "deployment/once", "main=image:2");
-    await kubectl("rollout", "status", "deployment/once", "--timeout=20s");
+    await kubectl("rollout", "status", "deployment/once", "--timeout=60s");
     mixed.abort();
     assert.equal(await watching, "never both");
   });
 
-  test("a rollout that does not get on is said to be late", { timeout: 60_000 }, async () => {
+  test("a rollout that does not get on is said to be late", { timeout: 240_000 }, async () => {
     cluster.playing = false;
     await cluster.client.create(Deployment, forge("late", 1, { progressDeadlineSeconds: 1 }));
     await cluster.until("the deadline", async () =>
