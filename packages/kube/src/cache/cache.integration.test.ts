@@ -44,7 +44,7 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
     try {
       await t.test("writes, more than a page of them", async () => {
         await churn.write(60);
-        await cache.waitForSync(AbortSignal.timeout(30_000));
+        await cache.waitForSync(AbortSignal.timeout(90_000));
         await churn.write(60);
         await equalsTruth();
       });

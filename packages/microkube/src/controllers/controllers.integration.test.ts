@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import {
   ConfigMap,
   DaemonSet,
@@ -210,11 +211,10 @@ describe("all controllers on a real API server", { skip: kubernetesSkip(), timeo
     const metadata = meta("limits", "work");
     const hard = { pods: "10", "count/configmaps": "5", "count/jobs.batch": "3" };
     await cluster.client.create(ResourceQuota, { apiVersion: "v1", kind: "ResourceQuota", metadata, spec: { hard } });
-    const used = await cluster.until(
-      "the count",
-      async () => (await cluster.client.get(ResourceQuota, metadata)).status?.used,
+    const right = { pods: "0", "count/configmaps": "1", "count/jobs.batch": "1" };
+    await cluster.until("the count", async () =>
+      isDeepStrictEqual((await cluster.client.get(ResourceQuota, metadata)).status?.used, right),
     );
-    assert.deepEqual(used, { pods: "0", "count/configmaps": "1", "count/jobs.batch": "1" });
     const held = { ...meta("held", "work"), finalizers: ["example.com/hold"] };
     await cluster.client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata: held });
     await cluster.client.delete(Namespace, { name: "work" });

@@ -42,7 +42,7 @@ export interface Scene {
 /** What real kubectl does through a real API server, with a node whose backend is this machine. */
 export function testKubectl({ minor, declares }: Scene): void {
   const title = `kubectl ${minor} through a real API server${declares ? " that passes WebSockets on" : ""}`;
-  describe(title, { skip: kubernetesSkip(minor), timeout: 120_000 }, () => {
+  describe(title, { skip: kubernetesSkip(minor), timeout: 300_000 }, () => {
     const backend = new TestBackend();
     const stop = new AbortController();
     let site: TestSite;
@@ -214,12 +214,16 @@ export function testKubectl({ minor, declares }: Scene): void {
 
       it(`gives a command a terminal over ${name}, with its size`, async () => {
         backend.sizes.length = 0;
-        const line = `stty cols 93 rows 41; ${kubectlFile} --kubeconfig ${site.kubeconfig} exec -it web -- 'tty; echo size ok; exit 5'; echo code $?`;
+        const line = `stty cols 93 rows 41; ${kubectlFile} --kubeconfig ${site.kubeconfig} exec -it web -- 'tty; echo size ok; read go; exit 5'; echo code $?`;
         const child = spawn("script", ["-qec", line, "/dev/null"], {
           stdio: ["pipe", "pipe", "pipe"],
           env: { PATH: process.env.PATH, HOME: directory, TERM: "xterm", ...env },
         });
-        const out = await text(child.stdout);
+        const said = text(child.stdout);
+        // The size follows a moment after the terminal: the command waits for that.
+        while (backend.sizes.length === 0 && child.exitCode === null) await new Promise((done) => setTimeout(done, 20));
+        child.stdin.write("go\n");
+        const out = await said;
         assert.match(out, /\/dev\/pts\/\d+/);
         assert.match(out, /size ok/);
         assert.match(out, /code 5/);
