@@ -99,7 +99,13 @@ export class Agent {
     const ownSite = { name, id: key.id, endpoints, ...(formerName && { formerName }), ...(tier && { tier }) };
     await patiently(() => ensureOwnSite(client, ownSite, signal), patience);
 
-    const own = new OwnSite({ home, siteName: name, version: FJORD_VERSION, kubernetesVersion: () => serverVersion });
+    const own = new OwnSite({
+      home,
+      siteName: name,
+      version: FJORD_VERSION,
+      kubernetesVersion: () => serverVersion,
+      make: (stop) => ensureOwnSite(client, ownSite, stop),
+    });
     const tls = new PeerTls({ key, clock, logger, refused: counters.certificateRefused });
     const directory = new SiteDirectory(caches.open(Site).cache, key.id);
     // One that is being forgotten may ask for nothing any more, and yet has to be told what ends.

@@ -10,6 +10,13 @@ test("a known failure ends with its message and what to do", () => {
   assert.equal(lastWords(new Spilt({ what: "milk" })), "error: the milk is spilt\nDo not cry.\n");
 });
 
+test("a known failure of another file of the program has its advice too", () => {
+  class Elsewhere extends Error {
+    static readonly advice = "Look there.";
+  }
+  assert.equal(lastWords(new Elsewhere("lost")), "error: lost\nLook there.\n");
+});
+
 test("a failure of the system needs no stack, a fault of ours does", () => {
   assert.equal(lastWords(Object.assign(new Error("refused"), { syscall: "connect" })), "error: refused\n");
   assert.match(lastWords(new Error("odd")), /^error: odd\nError: odd\n {4}at /);

@@ -1,4 +1,4 @@
-import { describeError, type ErrorType, FjordError } from "./errors.ts";
+import { describeError, type ErrorType } from "./errors.ts";
 import { lineLogger } from "./line-logger.ts";
 import type { Logger } from "./logger.ts";
 
@@ -28,7 +28,8 @@ export function programLogger({ env, stderr }: ProgramProcess): Logger {
  * foresaw shows where it happened.
  */
 export function lastWords(error: unknown): string {
-  const { advice } = (error instanceof FjordError ? error.constructor : {}) as Partial<ErrorType<string>>;
+  // By what it has, and not by its class: a program in several files has one such class in each.
+  const { advice } = (error instanceof Error ? error.constructor : {}) as Partial<ErrorType<string>>;
   const more = advice ?? (error instanceof Error && !("syscall" in error) ? error.stack : undefined);
   return `error: ${describeError(error)}\n${more === undefined ? "" : `${more}\n`}`;
 }

@@ -181,6 +181,51 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     });
   });
 
+  it("takes the own site for no peer, and forgets it never", async () => {
+    const own = newObject(Site, { metadata: { name: "harbour-itself" }, spec: {} });
+    await client.create(Site, own);
+    await client.patch(
+      Site,
+      { name: "harbour-itself" },
+      "merge",
+      { status: { role: "Self" } },
+      { subresource: "status" },
+    );
+    for (const args of [
+      ["peer", "harbour-itself", "--cpu=1"],
+      ["unpeer", "harbour-itself", "--forget"],
+      ["unpeer", "harbour-itself", "--force"],
+    ]) {
+      const { code, err } = await fjord(...args);
+      assert.deepEqual([code, /^error: harbour-itself is this site itself/.test(err)], [1, true], err);
+    }
+    assert.equal((await client.get(Site, { name: "harbour-itself" })).metadata.deletionTimestamp, undefined);
+    assert.equal((await client.list(Peering)).items.filter(({ spec }) => spec.site === "harbour-itself").length, 0);
+    await client.delete(Site, { name: "harbour-itself" });
+  });
+
+  it("tells of amounts that a peering in force was refused", async () => {
+    await fjord("peer", "lively-wave", "--cpu=1", "--no-wait");
+    const peering = await client.get(Peering, { name: "lively-wave" });
+    const observedGeneration = (peering.metadata.generation ?? 0) + 1;
+    const now = new Date().toISOString();
+    const common = { status: "True", observedGeneration, lastTransitionTime: now };
+    const message = "c-1 is in force; other amounts: cpu 1000 is more than there is; available: cpu 750m";
+    const conditions = [
+      { ...common, type: "Agreed", reason: "ContractActive", message },
+      { ...common, type: "Ready", reason: "InService", message: "" },
+    ];
+    const status = { status: { conditions } };
+    await client.patch(Peering, { name: "lively-wave" }, "merge", status, { subresource: "status" });
+    const { code, err } = await fjord("peer", "lively-wave", "--cpu=1000");
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /error: peering lively-wave was not ready: .*cpu 1000 is more than there is; available: cpu 750m/,
+    );
+    await fjord("unpeer", "lively-wave", "--no-wait");
+  });
+
   it("ends all peerings with a site at once, not one after the other", async () => {
     const names = ["lively-wave", "lively-wave-2"];
     for (const name of names) {

@@ -18,6 +18,12 @@ export const TimedOut = defineError(
   "The wish stands and the agent goes on: `fjord status` shows how far it is. Give more time with --timeout.",
 );
 
+export const ThisSite = defineError(
+  "CLI_THIS_SITE",
+  "{name} is this site itself: it cannot {what}",
+  "Name another site: `fjord sites` lists them. `fjord uninstall` is what removes Fjord from this one.",
+);
+
 export const InvalidValue = defineError(
   "CLI_INVALID_VALUE",
   "{option} cannot be {value}: {reason}",

@@ -15,7 +15,9 @@ export async function followLists(
   { signal, clock, random, logger }: CommandContext,
   show: (lists: readonly KubeObject[][]) => Promise<void>,
 ): Promise<never> {
-  const caches = kinds.map((kind) => new Cache({ kind, client, clock, random, logger }));
+  const caches = kinds.map(
+    (kind) => new Cache({ kind, client, clock, random, logger, transform: withoutManagedFields }),
+  );
   const running = caches.map((cache) => cache.run(signal));
   const end = Promise.withResolvers<never>();
   const onAbort = () => end.reject(signal.reason);
@@ -40,6 +42,12 @@ export async function followLists(
     signal.removeEventListener("abort", onAbort);
     if (signal.aborted) await Promise.allSettled(running);
   }
+}
+
+/** Nobody reads them, and kubectl leaves them out too. */
+function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata as T["metadata"] & { managedFields?: unknown };
+  return { ...object, metadata };
 }
 
 export function byName<T extends KubeObject>(objects: readonly T[]): T[] {

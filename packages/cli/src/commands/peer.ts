@@ -8,7 +8,7 @@ import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { type ResourceFlags, resourcesOf } from "../command-line/resources.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
-import { InvalidValue, NoSuchThing, PeeringExists } from "../errors.ts";
+import { InvalidValue, NoSuchThing, PeeringExists, ThisSite } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
@@ -61,8 +61,9 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
     const look = (found: Peering | undefined) => {
       const ready = getCondition(found?.status?.conditions, "Ready");
       const isCurrent = ready?.observedGeneration === found?.metadata.generation;
-      if (ready?.status === "True" && isCurrent) return { done: true } as const;
-      return howFar(found);
+      if (ready?.status !== "True" || !isCurrent) return howFar(found);
+      const refused = refusedAmounts(found);
+      return refused === undefined ? ({ done: true } as const) : { done: false, progress: refused, refused: true };
     };
     const what = `peering ${name} was not ready`;
     await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
@@ -89,8 +90,17 @@ async function createOrResize(client: KubeClient, object: Peering, signal: Abort
 
 /** A misspelt site is a mistake now, not something to wait for. */
 async function known(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
-  const names = (await listOrExplain(client, Site, signal)).map(({ metadata }) => metadata.name ?? "");
+  const sites = await listOrExplain(client, Site, signal);
+  const names = sites.map(({ metadata }) => metadata.name ?? "");
   if (!names.includes(name)) throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
+  const own = sites.find(({ status }) => status?.role === "Self")?.metadata.name;
+  if (name === own) throw new ThisSite({ name, what: "peer with itself" });
+}
+
+/** What a peering that goes on as before says of amounts that were refused; undefined where it has those that were asked for. */
+function refusedAmounts(peering: Peering | undefined): string | undefined {
+  const message = getCondition(peering?.status?.conditions, "Agreed")?.message ?? "";
+  return /is in force; other amounts: /.test(message) ? message : undefined;
 }
 
 /** Answers that stay what they are until somebody changes something. */

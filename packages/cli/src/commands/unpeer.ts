@@ -8,6 +8,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
+import { ThisSite } from "../errors.ts";
 
 interface UnpeerFlags extends ClusterFlags {
   readonly force: boolean;
@@ -43,6 +44,8 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   if (failed !== undefined) throw failed.reason;
   const site = peerings[0]?.spec.site ?? name;
   if (flags.force || flags.forget) {
+    const own = (await listOrExplain(client, Site, signal)).find(({ status }) => status?.role === "Self");
+    if (own?.metadata.name === site) throw new ThisSite({ name: site, what: "be forgotten" });
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
     if (gone) print(`site ${site} forgotten\n`);
   } else if (peerings.length === 0) {

@@ -40,10 +40,15 @@ test("a site on a machine without Kubernetes: it runs pods, is started again, an
     const node = await client.get(Node, { name: "lively-wave" });
     return node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
   });
-  await eventually(async () => {
+  const introduced = async () => {
     const own = await client.get(Site, { name: "lively-wave" });
-    return own.spec.tier === "device" && own.status?.conditions?.some(({ reason }) => reason === "Serving");
-  });
+    const serves = own.status?.conditions?.some(({ reason }) => reason === "Serving");
+    return own.spec.tier === "device" && own.spec.endpoints?.length === 1 && serves;
+  };
+  await eventually(introduced);
+  await client.delete(Site, { name: "lively-wave" });
+  // It comes back with all that the site was started with.
+  await eventually(introduced);
   const name = { name: "hello", namespace: "default" };
   // Its service account comes with the namespace.
   await eventually(() =>

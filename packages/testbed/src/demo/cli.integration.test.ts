@@ -24,6 +24,9 @@ test("the demo leaves nothing when it is interrupted, clears up after a crash, a
 
   const interrupted = demo();
   await interrupted.says(/ is there/);
+  const [, site = ""] = /(\S+) is there/.exec(interrupted.output()) ?? [];
+  for (const pid of processesOf(join(directory, site))) process.kill(Number(pid), "SIGKILL");
+  await interrupted.says(new RegExp(`${site} has ended \\(SIGKILL\\)`));
   interrupted.child.kill("SIGINT");
   assert.equal(await interrupted.ended, 130, interrupted.output());
   assert.deepEqual([existsSync(directory), processesOf(directory)], [false, []]);

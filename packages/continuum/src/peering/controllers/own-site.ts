@@ -1,5 +1,5 @@
-import { Site, VIRTUAL_NODE } from "@fjord/api";
-import { Cache, Node, type SharedCache } from "@fjord/kube";
+import { newObject, Site, VIRTUAL_NODE } from "@fjord/api";
+import { Cache, isAlreadyExists, Node, type SharedCache } from "@fjord/kube";
 import { LOOPBACK_RANGE_ANNOTATION } from "@fjord/node/registration";
 import type { Home } from "../../home.ts";
 import type { PublishedFacts } from "../../protocol.ts";
@@ -12,6 +12,8 @@ export interface OwnSiteOptions {
   readonly version: string;
   /** Version of the Kubernetes API, such as v1.36.0. */
   kubernetesVersion(): string | undefined;
+  /** Makes the own Site where somebody has deleted it. @default with nothing in it */
+  readonly make?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** The own site, as its owner describes it and as its nodes show it: what policy is read from and what peers are told. */
@@ -43,6 +45,16 @@ export class OwnSite {
 
   /** The own Site object; undefined until it exists. */
   object = (): Site | undefined => this.#sites.cache.get({ name: this.name });
+
+  /** Makes it anew; the cache will show it. */
+  async make(signal: AbortSignal): Promise<void> {
+    const { make, home } = this.#options;
+    if (make !== undefined) return await make(signal);
+    const draft = newObject(Site, { metadata: { name: this.name }, spec: {} });
+    await home.client.create(Site, draft, { signal }).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  }
 
   /** What peers are told. */
   published(): PublishedFacts {

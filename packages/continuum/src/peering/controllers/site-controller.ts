@@ -1,11 +1,10 @@
-import { FORCE_REMOVE_ANNOTATION, newObject, Peering, Site } from "@fjord/api";
+import { FORCE_REMOVE_ANNOTATION, Peering, Site } from "@fjord/api";
 import {
   addFinalizer,
   type Cache,
   type Controller,
   done,
   hasFinalizer,
-  isAlreadyExists,
   isBeingDeleted,
   isNotFound,
   type Result,
@@ -93,22 +92,13 @@ export class SiteController implements Runnable {
 
   async #keepOwn(found: Site | undefined, signal: AbortSignal): Promise<Result> {
     const { own, home, book } = this.#options;
-    const site = found ?? (await this.#makeOwn(signal));
-    if (site === undefined) return done();
-    const status = ownStatus(site, home.identity, own.published(), book.shared(), home.clock.now());
-    await this.#say(site, status, signal);
-    return done();
-  }
-
-  async #makeOwn(signal: AbortSignal): Promise<Site | undefined> {
-    try {
-      const draft = newObject(Site, { metadata: { name: this.#options.own.name }, spec: {} });
-      return await this.#options.home.client.create(Site, draft, { signal });
-    } catch (error) {
-      // Made meanwhile: the cache will show it.
-      if (isAlreadyExists(error)) return undefined;
-      throw error;
+    if (found === undefined) {
+      await own.make(signal);
+      return done();
     }
+    const status = ownStatus(found, home.identity, own.published(), book.shared(), home.clock.now());
+    await this.#say(found, status, signal);
+    return done();
   }
 
   /** A peer that is to go takes with it what it has here, and what this site has there. */

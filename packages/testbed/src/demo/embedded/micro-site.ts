@@ -28,6 +28,7 @@ export class MicroSite implements DemoSite {
   readonly #directory: string;
   readonly #clock: Clock;
   #child: ChildProcess | undefined;
+  #isEnding = false;
 
   constructor(plan: DemoSitePlan, parent: string, clock: Clock) {
     this.plan = plan;
@@ -54,7 +55,7 @@ export class MicroSite implements DemoSite {
   }
 
   /** Resolves when its API, its node and its agent are there. */
-  async start({ env, page, control, signal }: SubstrateStart): Promise<void> {
+  async start({ env, page, control, signal, told }: SubstrateStart): Promise<void> {
     const { name, tier, address, serviceRange, podRange, capacity } = this.plan;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const log = openSync(this.#log, "a", 0o600);
@@ -88,6 +89,10 @@ export class MicroSite implements DemoSite {
       signal,
     });
     if (ready !== true) throw new DemoSiteFailed({ site: name, tail: this.tail() });
+    this.#child.once("exit", (status, by) => {
+      if (this.#isEnding || signal.aborted) return;
+      told(`${name} has ended (${by ?? `status ${status}`}): Ctrl-C, and begin anew. It wrote to ${this.#log}`);
+    });
   }
 
   /** Ends it with all its pods, and removes what it kept: also one that an earlier demo has left. */
@@ -122,6 +127,7 @@ export class MicroSite implements DemoSite {
   }
 
   async #end(): Promise<void> {
+    this.#isEnding = true;
     const identity = this.#recorded();
     if (identity === undefined || !sendSignal(identity, "SIGTERM")) return;
     // One that was cut off hears nothing else before this.
