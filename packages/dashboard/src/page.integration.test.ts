@@ -209,6 +209,9 @@ describe("the page in a browser", { skip, timeout: 300_000 }, () => {
     await page().keyboard.press("Escape");
     await go("/workloads/shop/Deployment/web");
     await page().getByRole("button", { name: "Move" }).click();
+    await page().getByRole("dialog").getByLabel("wood").check();
+    await confirm("Move");
+    await page().getByRole("dialog").getByRole("alert").getByText("there is no contract with it").waitFor();
     await page().getByRole("dialog").getByLabel("wave").check();
     await confirm("Move");
     await page().getByRole("dialog").waitFor({ state: "detached" });

@@ -1,4 +1,4 @@
-import type { Contract, Offloading, Peering, Site, VirtualNode } from "@fjord/api";
+import { type Contract, type Offloading, type Peering, SITE_LABEL, type Site, type VirtualNode } from "@fjord/api";
 import type { CoreEvent, Node, Pod } from "@fjord/kube";
 import type { Workload, World } from "./world.ts";
 
@@ -99,13 +99,13 @@ export function virtualNode(name: string, contractName: string, provider: string
 
 export function node(
   name: string,
-  more: { ready?: boolean; allocatable?: Record<string, string>; unschedulable?: boolean } = {},
+  more: { ready?: boolean; allocatable?: Record<string, string>; unschedulable?: boolean; site?: string } = {},
 ): Node {
-  const { ready = true, allocatable = { cpu: "4", memory: "8Gi", pods: "110" }, unschedulable } = more;
+  const { ready = true, allocatable = { cpu: "4", memory: "8Gi", pods: "110" }, unschedulable, site: of } = more;
   return {
     apiVersion: "v1",
     kind: "Node",
-    metadata: { name },
+    metadata: { name, ...(of !== undefined && { labels: { [SITE_LABEL]: of } }) },
     spec: { ...(unschedulable && { unschedulable }) },
     status: { allocatable, conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
   } as Node;
@@ -209,7 +209,7 @@ export function world(more: Partial<World> = {}): World {
     contracts: [contract("c-1", HARBOR, WAVE)],
     virtualNodes: [virtualNode("wave", "c-1", WAVE)],
     offloadings: [offloading("shop")],
-    nodes: [node("own-1"), node("wave")],
+    nodes: [node("own-1"), node("wave", { site: WAVE })],
     pods: [],
     workloads: [],
     events: [],
