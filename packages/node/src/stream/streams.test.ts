@@ -31,7 +31,8 @@ let url: string;
 /** What the next command does. */
 let run: Run;
 let forward: Forward;
-const options = { action: "run a command", streamTimeoutMs: 200, log: silentLogger };
+// Longer than this process, which is both ends, may stand still.
+const options = { action: "run a command", streamTimeoutMs: 60_000, log: silentLogger };
 const webSockets = new WebSocketServer({ noServer: true, handleProtocols: (names) => [...names][0] ?? false });
 
 before(async () => {
