@@ -5,7 +5,8 @@ import { expired, type StatusError } from "../status-error.ts";
 import { Compacted, type StoredObject, type StoreEvent } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Rendering } from "./rendering.ts";
-import { type FrameCache, frame, seenAs, unframed } from "./watch-frame.ts";
+import { WatchBacklog } from "./watch-backlog.ts";
+import { type FrameCache, frame, seenAs } from "./watch-frame.ts";
 import type { WatchOutbox } from "./watch-outbox.ts";
 
 export interface WatchQuery {
@@ -32,8 +33,8 @@ export interface WatchMeans {
 
 const BOOKMARK_MS = 60_000;
 const SHORTEST_MS = 30 * 60_000;
-/** A watcher that is so far behind is cut off, and lists again. */
-const MOST_UNSENT = 32 * 1024 * 1024;
+/** As many changes may wait to be rendered for a reader that takes nothing. */
+const MOST_QUEUED = 1_000;
 
 /** Answers a watch, until its time is over or its reader is gone. */
 export class WatchStream {
@@ -46,16 +47,16 @@ export class WatchStream {
   #cancelTimers: (() => void)[] = [];
   /** What is still to be rendered, in order; undefined while nothing is. */
   #queue: Promise<void> | undefined;
+  #changesQueued = 0;
   #hasEnded = false;
-  /** Chunks that wait for their turn. */
-  #unsent: Buffer[] = [];
-  #unsentBytes = 0;
+  readonly #backlog: WatchBacklog;
 
   constructor(exchange: Exchange, query: WatchQuery, rendering: Rendering, means: WatchMeans) {
     this.#exchange = exchange;
     this.#query = query;
     this.#rendering = rendering;
     this.#means = means;
+    this.#backlog = new WatchBacklog(exchange.response, means);
   }
 
   start(): void {
@@ -84,9 +85,8 @@ export class WatchStream {
     if (this.#hasEnded) return;
     if (this.#query.bookmarks) this.#bookmark({});
     const finish = () => {
-      this.flush();
       this.#finish();
-      this.#exchange.response.end();
+      this.#backlog.end();
     };
     if (this.#queue === undefined) finish();
     else void this.#queue.then(finish);
@@ -126,7 +126,7 @@ export class WatchStream {
       return;
     }
     if (selection.among !== undefined) {
-      this.#enqueue(() => this.#tellChosen(event));
+      this.#enqueue(() => this.#tellChosen(event), true);
       return;
     }
     const seen = seenAs(event, (object) => selection.matches(object));
@@ -136,7 +136,11 @@ export class WatchStream {
   /** As `#follow` does, where selection takes time. */
   async #sendChosen(items: readonly StoredObject[]): Promise<void> {
     const chosen = await this.#query.selection.among?.(items);
-    for (const object of items) if (chosen?.has(object)) await this.#sendNow("ADDED", object);
+    for (const object of items) {
+      if (!chosen?.has(object)) continue;
+      await this.#backlog.room();
+      await this.#sendNow("ADDED", object);
+    }
   }
 
   /** As `#tell` does, where selection takes time. */
@@ -161,17 +165,27 @@ export class WatchStream {
     const text = isShared && this.#queue === undefined ? this.#rendering.event(object, isFirst) : undefined;
     if (typeof text === "string") {
       const make = () => frame(type, text);
-      this.#write(event === undefined ? make() : this.#means.frames.get(event, type, make));
+      // Of what was there before each has its own, and so only when it is read.
+      if (event === undefined) this.#backlog.addLater(text.length, make);
+      else this.#write(this.#means.frames.get(event, type, make));
       return;
     }
     const later = text ?? (() => this.#rendering.event(object, isFirst));
-    this.#enqueue(async () => this.#write(frame(type, await (typeof later === "function" ? later() : later))));
+    this.#enqueue(async () => {
+      if (event === undefined) await this.#backlog.room();
+      this.#write(frame(type, await (typeof later === "function" ? later() : later)));
+    }, event !== undefined);
   }
 
-  #enqueue(work: () => void | Promise<void>): void {
+  #enqueue(work: () => void | Promise<void>, isChange = false): void {
+    if (isChange && ++this.#changesQueued > MOST_QUEUED && this.#backlog.isStalled) {
+      this.#backlog.cutOff();
+      return;
+    }
     const queue: Promise<void> = (this.#queue ?? Promise.resolve()).then(work).catch((error) => this.#fail(error));
     this.#queue = queue;
     void queue.then(() => {
+      if (isChange) this.#changesQueued--;
       if (this.#queue === queue) this.#queue = undefined;
     });
   }
@@ -200,27 +214,7 @@ export class WatchStream {
   }
 
   #write(bytes: Buffer): void {
-    const { response } = this.#exchange;
-    if (this.#hasEnded || response.destroyed) return;
-    const { socket } = response;
-    // Chunks are made once for all watchers, where the connection takes them.
-    if (response.chunkedEncoding && socket !== null && response.headersSent) {
-      this.#unsent.push(bytes);
-      this.#unsentBytes += bytes.length;
-      this.#means.outbox.add(this);
-    } else response.write(unframed(bytes));
-    if ((socket?.writableLength ?? 0) + this.#unsentBytes > MOST_UNSENT) socket?.destroy();
-  }
-
-  /** Sends what waits, as one: its turn has come. */
-  flush(): void {
-    const chunks = this.#unsent;
-    if (chunks.length === 0) return;
-    this.#unsent = [];
-    this.#unsentBytes = 0;
-    const { response } = this.#exchange;
-    if (response.destroyed) return;
-    response.socket?.write(this.#means.outbox.join(chunks));
+    if (!this.#hasEnded) this.#backlog.add(bytes);
   }
 
   /** In a watch even refusals are events. */
@@ -233,15 +227,15 @@ export class WatchStream {
       return;
     }
     this.#write(frame("ERROR", JSON.stringify(status.status)));
-    this.flush();
     this.#finish();
-    this.#exchange.response.end();
+    this.#backlog.end();
   }
 
   #finish(): void {
     this.#hasEnded = true;
     this.#stop();
     for (const cancel of this.#cancelTimers.splice(0)) cancel();
+    if (this.#exchange.response.destroyed) this.#backlog.close();
   }
 }
 
