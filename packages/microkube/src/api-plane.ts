@@ -21,7 +21,7 @@ import {
 } from "./authorization/index.ts";
 import { conversionBy, DefinitionKeeper, definitionType } from "./crd/index.ts";
 import { customKinds } from "./custom-kinds.ts";
-import { ensureApiService, ensureAuthenticationConfig, ensureNamespaces } from "./first-objects.ts";
+import { type ApiAddress, ensureApiService, ensureAuthenticationConfig, ensureNamespaces } from "./first-objects.ts";
 import { builtInTypes, type KindMeans } from "./kinds/index.ts";
 import { patches } from "./patch/index.ts";
 import { MutatingPolicies, ValidatingPolicies } from "./policies/index.ts";
@@ -156,9 +156,9 @@ export class ApiPlane {
   }
 
   /** Once it is known where it listens. */
-  async publish(host: string, port: number): Promise<void> {
+  async publish(address: ApiAddress): Promise<void> {
     await this.#ensureFirst(() =>
-      ensureApiService(this.registry, { host, port, clusterIP: firstOf(this.#serviceRanges[0]) }),
+      ensureApiService(this.registry, { ...address, clusterIP: firstOf(this.#serviceRanges[0]) }),
     );
   }
 

@@ -18,6 +18,18 @@ export const PortTaken = defineError(
   "Choose another port with --port, or 0 for any that is free.",
 );
 
+export const AddressUnusable = defineError(
+  "ADDRESS_UNUSABLE",
+  "cannot listen on {host}:{port}: {problem}",
+  "Give --address an address of this machine, like 127.0.0.1, or 0.0.0.0 for all of them.",
+);
+
+export const DataDirectoryUnusable = defineError(
+  "DATA_DIRECTORY_UNUSABLE",
+  "cannot keep anything in {path}: {problem}",
+  "Name a folder with --data-dir that may be written to, or keep nothing with --memory.",
+);
+
 export const AuditPolicyUnusable = defineError(
   "AUDIT_POLICY_UNUSABLE",
   "cannot audit by {path}: {problem}",

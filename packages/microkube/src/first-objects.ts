@@ -28,10 +28,16 @@ export async function ensureAuthenticationConfig(cluster: Cluster, credentials: 
   await ensure(cluster, { apiVersion: "v1", kind: "ConfigMap", metadata, data } as KubeObject);
 }
 
-/** The service `kubernetes`, by which pods find the API; without endpoints where they could not reach them. */
+export interface ApiAddress {
+  /** Where pods reach the API; undefined where nothing is known of that. */
+  readonly advertised: string | undefined;
+  readonly port: number;
+}
+
+/** The service `kubernetes`, by which pods find the API. */
 export async function ensureApiService(
   cluster: Cluster,
-  { host, port, clusterIP }: { host: string; port: number; clusterIP: string },
+  { advertised, port, clusterIP }: ApiAddress & { readonly clusterIP: string },
 ): Promise<void> {
   const metadata = { name: "kubernetes", namespace: "default" };
   const spec = {
@@ -42,8 +48,8 @@ export async function ensureApiService(
   };
   const labels = { component: "apiserver", provider: "kubernetes" };
   await ensure(cluster, { apiVersion: "v1", kind: "Service", metadata: { ...metadata, labels }, spec } as KubeObject);
-  if (isIP(host) === 0 || host.startsWith("127.") || host === "::1") return;
-  const subsets = [{ addresses: [{ ip: host }], ports: [{ name: "https", port, protocol: "TCP" }] }];
+  if (advertised === undefined) return;
+  const subsets = [{ addresses: [{ ip: advertised }], ports: [{ name: "https", port, protocol: "TCP" }] }];
   const endpoints = {
     apiVersion: "v1",
     kind: "Endpoints",
@@ -54,8 +60,8 @@ export async function ensureApiService(
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
     metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
-    addressType: isIP(host) === 6 ? "IPv6" : "IPv4",
-    endpoints: [{ addresses: [host], conditions: { ready: true } }],
+    addressType: isIP(advertised) === 6 ? "IPv6" : "IPv4",
+    endpoints: [{ addresses: [advertised], conditions: { ready: true } }],
     ports: [{ name: "https", port, protocol: "TCP" }],
   };
   await Promise.all([ensure(cluster, endpoints as KubeObject), ensure(cluster, slice as KubeObject)]);

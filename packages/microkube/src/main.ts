@@ -1,18 +1,24 @@
 import { interruption, lastWords, programLogger } from "@fjord/base";
 import { Command, CommanderError } from "commander";
+import { addCompletion } from "./command-line/completion-command.ts";
 import { addRun } from "./command-line/run-command.ts";
+import { KUBERNETES_VERSION } from "./server/version.ts";
+import { FJORD_VERSION } from "./version.ts";
 
 const interrupt = interruption(process);
 const program = new Command("microkube")
   .description("A Kubernetes-compatible control plane in one small process.")
+  .version(`${FJORD_VERSION} (Kubernetes ${KUBERNETES_VERSION})`)
   .showSuggestionAfterError()
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride();
 addRun(program, {
+  env: process.env,
   signal: interrupt.signal,
   logger: programLogger(process),
   print: (text) => void process.stdout.write(`${text}\n`),
 });
+addCompletion(program);
 
 try {
   await program.parseAsync();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -7,6 +7,8 @@ import {
   ConfigMap,
   clusterConfig,
   Deployment,
+  EndpointSlice,
+  Endpoints,
   isNotFound,
   KubeClient,
   Namespace,
@@ -120,3 +122,31 @@ test("a Secret for a service account's token is filled, and the token is good", 
 function ignoreMissing(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
+
+test("an address or a folder that cannot be used is told in words", async (t) => {
+  const quiet = { controllers: false, scheduler: false };
+  await assert.rejects(startMicrokube({ ...quiet, host: "192.0.2.1" }), {
+    code: "ADDRESS_UNUSABLE",
+    message: "cannot listen on 192.0.2.1:0: this machine does not have that address",
+  });
+  const path = join(folder(t), "file");
+  writeFileSync(path, "");
+  await assert.rejects(startMicrokube({ ...quiet, dataDir: path }), {
+    code: "DATA_DIRECTORY_UNUSABLE",
+    message: `cannot keep anything in ${path}: it is a file, and no folder`,
+  });
+  await assert.rejects(startMicrokube({ ...quiet, dataDir: join(path, "below") }), { code: "DATA_DIRECTORY_UNUSABLE" });
+});
+
+test("pods are told where the API is: in endpoints and slices of the Service `kubernetes`", async () => {
+  await using microkube = await startMicrokube({ advertiseAddress: "192.0.2.7", controllers: false, scheduler: false });
+  await using client = microkube.client();
+  const port = Number(new URL(microkube.server).port);
+  const endpoints = await client.get(Endpoints, { namespace: "default", name: "kubernetes" });
+  assert.deepEqual(endpoints.subsets?.[0], {
+    addresses: [{ ip: "192.0.2.7" }],
+    ports: [{ name: "https", port, protocol: "TCP" }],
+  });
+  const slice = await client.get(EndpointSlice, { namespace: "default", name: "kubernetes" });
+  assert.deepEqual(slice.endpoints?.[0]?.addresses, ["192.0.2.7"]);
+});

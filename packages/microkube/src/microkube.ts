@@ -1,12 +1,22 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { constants } from "node:fs";
+import { access, mkdir, stat, writeFile } from "node:fs/promises";
+import { isIPv6 } from "node:net";
+import { dirname, join } from "node:path";
 import { type Clock, describeError, type Logger, type Random, silentLogger, systemClock } from "@fjord/base";
 import { clusterConfig, KubeClient } from "@fjord/kube";
+import { advertisedAddress, hostNetwork } from "./advertised-address.ts";
 import { ApiPlane } from "./api-plane.ts";
 import { AuditLog, Auditor, readPolicy } from "./audit/index.ts";
 import { ClusterCredentials } from "./authentication/index.ts";
 import { runControlLoops } from "./control-loops.ts";
-import { AuditLogUnusable, PortTaken, StateInUse, StateUnreadable } from "./errors.ts";
+import {
+  AddressUnusable,
+  AuditLogUnusable,
+  DataDirectoryUnusable,
+  PortTaken,
+  StateInUse,
+  StateUnreadable,
+} from "./errors.ts";
 import { Listener } from "./server/listener.ts";
 import { SqliteStore } from "./store/index.ts";
 
@@ -19,6 +29,8 @@ export interface MicrokubeOptions {
   readonly host?: string;
   /** @default 0: any that is free */
   readonly port?: number;
+  /** The address that pods are told to find the API at. @default `host`, or that of the machine's default interface */
+  readonly advertiseAddress?: string;
   /** Names and addresses that clients reach it by, beyond `host` and localhost. */
   readonly serverNames?: readonly string[];
   /** Where Services get their addresses from: one range, or one of each family. @default 10.96.0.0/16 */
@@ -67,8 +79,11 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   const { dataDir, survives = "process", host = "127.0.0.1", port = 0, serverNames = [] } = options;
   const { serviceRanges = ["10.96.0.0/16"], podRanges: [podCidr] = [] } = options;
   const { clock = systemClock, random = Math.random, logger = silentLogger } = options;
-  if (dataDir !== undefined) await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const names = [...new Set([...serverNames, ...(host === "0.0.0.0" || host === "::" ? [] : [host])])];
+  const onLoopback = serviceRanges.some((range) => range.startsWith("127."));
+  const advertised = options.advertiseAddress ?? advertisedAddress(host, onLoopback, hostNetwork);
+  if (dataDir !== undefined) await openFolder(dataDir);
+  const isEvery = host === "0.0.0.0" || host === "::";
+  const names = [...new Set([...serverNames, ...(isEvery ? [] : [host]), ...(advertised ? [advertised] : [])])];
   const credentials = await ClusterCredentials.open({
     clock,
     serverNames: names,
@@ -92,13 +107,12 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     plane.close();
     await store.close();
     auditor?.close();
-    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") throw new PortTaken({ host, port }, { cause: error });
-    throw error;
+    throw cannotListen(error as NodeJS.ErrnoException, host, port);
   }
-  const shownHost = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  address = `${shownHost}:${listener.port}`;
+  const shownHost = isEvery ? "127.0.0.1" : host;
+  address = `${isIPv6(shownHost) ? `[${shownHost}]` : shownHost}:${listener.port}`;
   const server = `https://${address}`;
-  await plane.publish(shownHost, listener.port);
+  await plane.publish({ advertised, port: listener.port });
   const kubeconfig = await credentials.kubeconfig(server);
   const kubeconfigPath = dataDir === undefined ? undefined : join(dataDir, "kubeconfig");
   if (kubeconfigPath !== undefined) await writeFile(kubeconfigPath, kubeconfig, { mode: 0o600 });
@@ -131,6 +145,64 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   };
   return microkube;
 }
+
+async function openFolder(path: string): Promise<void> {
+  try {
+    await makeFolder(path);
+    await access(path, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    const problem = folderProblems[code] ?? describeError(cause);
+    throw new DataDirectoryUnusable({ path, problem }, { cause });
+  }
+}
+
+/** One by one: Node's own way to make them all goes on for ever where the kernel lets nobody make any. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && (await stat(path)).isDirectory()) return;
+    const parent = dirname(path);
+    if (code !== "ENOENT" || parent === path || (await isThere(parent))) throw error;
+    await makeFolder(parent);
+    await mkdir(path, { mode: 0o700 });
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+const folderProblems: Record<string, string> = {
+  EEXIST: "it is a file, and no folder",
+  ENOTDIR: "a part of its path is a file, and no folder",
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  EROFS: "it is on a file system that is read-only",
+  ENOENT: "no folder can be made there",
+  ENOSPC: "the disk is full",
+};
+
+function cannotListen(cause: NodeJS.ErrnoException, host: string, port: number): unknown {
+  const { code = "" } = cause;
+  if (code === "EADDRINUSE") return new PortTaken({ host, port }, { cause });
+  const problem = listenProblems[code];
+  return problem === undefined ? cause : new AddressUnusable({ host, port, problem }, { cause });
+}
+
+const listenProblems: Record<string, string> = {
+  EADDRNOTAVAIL: "this machine does not have that address",
+  EINVAL: "that is no address to listen on",
+  ENOTFOUND: "no such name is known",
+  EAI_AGAIN: "nobody could say what address that name has",
+  EACCES: "this user may not; ports below 1024 are for root",
+  EAFNOSUPPORT: "this machine does not speak that kind of address",
+};
 
 async function openAuditor({ policyFile, logPath, mode = "blocking" }: AuditOptions, clock: Clock, logger: Logger) {
   const policy = await readPolicy(policyFile);

@@ -10,7 +10,7 @@ import { addRun } from "./run-command.ts";
 async function refusal(...args: string[]): Promise<string> {
   const said: string[] = [];
   const program = new Command("microkube").exitOverride().configureOutput({ writeErr: (text) => void said.push(text) });
-  addRun(program, { signal: AbortSignal.abort(), logger: silentLogger, print: () => {} });
+  addRun(program, { env: {}, signal: AbortSignal.abort(), logger: silentLogger, print: () => {} });
   await assert.rejects(program.parseAsync(["run", "--memory", ...args], { from: "user" }), {
     code: "commander.invalidArgument",
   });
@@ -33,7 +33,32 @@ test("the kubeconfig is shown by a path that is good in every folder", async (t)
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const printed: string[] = [];
   const program = new Command("microkube").exitOverride();
-  addRun(program, { signal: AbortSignal.abort(), logger: silentLogger, print: (text) => void printed.push(text) });
+  addRun(program, {
+    env: {},
+    signal: AbortSignal.abort(),
+    logger: silentLogger,
+    print: (text) => void printed.push(text),
+  });
   await program.parseAsync(["run", "--port", "0", "--data-dir", relative(process.cwd(), folder)], { from: "user" });
   assert.ok(printed.join("\n").includes(`export KUBECONFIG=${join(folder, "kubeconfig")}\n`), printed.join("\n"));
+});
+
+test("what contradicts itself is refused in words", async () => {
+  const said: string[] = [];
+  const program = new Command("microkube").exitOverride().configureOutput({ writeErr: (text) => void said.push(text) });
+  addRun(program, { env: {}, signal: AbortSignal.abort(), logger: silentLogger, print: () => {} });
+  await assert.rejects(program.parseAsync(["run", "--memory", "--data-dir", "x"], { from: "user" }));
+  assert.match(said.join(""), /option '--memory' cannot be used with option '--data-dir <path>'/);
+  assert.match(await refusal("--advertise-address", "nobody"), /An address is written like 192\.0\.2\.7/);
+});
+
+test("a folder is where the user of npm stands", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "fjord-microkube-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const printed: string[] = [];
+  const program = new Command("microkube").exitOverride();
+  const print = (text: string) => void printed.push(text);
+  addRun(program, { env: { INIT_CWD: folder }, signal: AbortSignal.abort(), logger: silentLogger, print });
+  await program.parseAsync(["run", "--port", "0", "--data-dir", "here"], { from: "user" });
+  assert.ok(printed.join("\n").includes(`export KUBECONFIG=${join(folder, "here", "kubeconfig")}\n`));
 });

@@ -1,14 +1,16 @@
 import { flushCompileCache } from "node:module";
+import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { aborted, type Logger, systemClock } from "@fjord/base";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { AuditIncomplete } from "../errors.ts";
-import { parseRange } from "../kinds/values/ip-address.ts";
+import { parseIp, parseRange } from "../kinds/values/ip-address.ts";
 import { type AuditOptions, startMicrokube } from "../microkube.ts";
 import { collectAtRest, fullCollection, processorSeconds } from "./rest.ts";
 
 export interface CommandContext {
+  readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly print: (text: string) => void;
@@ -18,6 +20,7 @@ interface RunFlags {
   dataDir: string;
   memory: boolean;
   address: string;
+  advertiseAddress?: string;
   port: number;
   serverName: string[];
   serviceRange: string;
@@ -37,6 +40,11 @@ function portOf(value: string): number {
   throw new InvalidArgumentError("A port is a number from 0 to 65535; 0 takes any that is free.");
 }
 
+function ipOf(value: string): string {
+  if (isIP(value) !== 0 && parseIp(value)?.value !== 0n) return value;
+  throw new InvalidArgumentError("An address is written like 192.0.2.7 or 2001:db8::7.");
+}
+
 function rangeOf(value: string): string {
   if (parseRange(value) !== undefined) return value;
   throw new InvalidArgumentError("A range of addresses is written like 10.96.0.0/16.");
@@ -47,8 +55,9 @@ export function addRun(program: Command, context: CommandContext): void {
     .command("run", { isDefault: true })
     .description("run a control plane on this machine, until interrupted")
     .option("--data-dir <path>", "where everything is kept", join(homedir(), ".local", "share", "microkube"))
-    .option("--memory", "keep nothing: all is gone with the process", false)
+    .addOption(new Option("--memory", "keep nothing: all is gone with the process").default(false).conflicts("dataDir"))
     .option("--address <address>", "where it listens", "127.0.0.1")
+    .option("--advertise-address <ip>", "where pods find it (default: --address, or the machine's own address)", ipOf)
     .option("--port <number>", "its port; 0 takes any that is free", portOf, 6443)
     .option("--server-name <name>", "another name or address that clients reach it by; may be repeated", several, [])
     .option("--service-range <cidr>", "where Services get their addresses from", rangeOf, "10.96.0.0/16")
@@ -70,15 +79,29 @@ export function addRun(program: Command, context: CommandContext): void {
     .action((flags: RunFlags) => run(flags, context));
 }
 
-async function run(flags: RunFlags, { signal, logger, print }: CommandContext): Promise<void> {
+async function run(flags: RunFlags, { env, signal, logger, print }: CommandContext): Promise<void> {
   const began = performance.now();
-  const audit = auditOptions(flags);
-  const { dataDir, memory, address, port, serverName, serviceRange, podRange, survives, controllers, scheduler } =
-    flags;
+  // npm goes to the root of the repository before it runs anything: what is meant is where its user stands.
+  const fromHere = (path: string) => resolve(env.INIT_CWD ?? "", path);
+  const audit = auditOptions(flags, fromHere);
+  const {
+    dataDir,
+    memory,
+    address,
+    advertiseAddress,
+    port,
+    serverName,
+    serviceRange,
+    podRange,
+    survives,
+    controllers,
+    scheduler,
+  } = flags;
   await using microkube = await startMicrokube({
     // Whole, for the kubeconfig's path is shown to be used from elsewhere.
-    ...(!memory && { dataDir: resolve(dataDir) }),
+    ...(!memory && { dataDir: fromHere(dataDir) }),
     host: address,
+    ...(advertiseAddress !== undefined && { advertiseAddress }),
     port,
     serverNames: serverName,
     serviceRanges: [serviceRange],
@@ -104,10 +127,14 @@ async function run(flags: RunFlags, { signal, logger, print }: CommandContext): 
   stop();
 }
 
-function auditOptions({ auditPolicyFile, auditLogPath, auditLogMode }: RunFlags): AuditOptions | undefined {
+function auditOptions(
+  { auditPolicyFile, auditLogPath, auditLogMode }: RunFlags,
+  fromHere: (path: string) => string,
+): AuditOptions | undefined {
   if (auditPolicyFile === undefined && auditLogPath === undefined) return undefined;
   const [policy, log] = ["--audit-policy-file", "--audit-log-path"];
   if (auditPolicyFile === undefined) throw new AuditIncomplete({ given: log, missing: policy });
   if (auditLogPath === undefined) throw new AuditIncomplete({ given: policy, missing: log });
-  return { policyFile: auditPolicyFile, logPath: auditLogPath, mode: auditLogMode };
+  const logPath = auditLogPath === "-" ? auditLogPath : fromHere(auditLogPath);
+  return { policyFile: fromHere(auditPolicyFile), logPath, mode: auditLogMode };
 }

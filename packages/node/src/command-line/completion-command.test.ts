@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { test } from "node:test";
+import { bashCompletion, fishCompletion, zshCompletion } from "@fjord/base/shell-completion";
 import { Command, Option } from "commander";
-import { bashCompletion, fishCompletion, zshCompletion } from "./completion-command.ts";
 
 function exampleProgram(): Command {
   const program = new Command("fjord-node");
@@ -69,4 +69,16 @@ test("bash completes commands, the options of the command that was typed, and th
   assert.equal(complete("run", "--runtime", "p"), "process");
   assert.equal(complete("run", "--kubeconfig", ""), "");
   assert.equal(complete("reset", "--s"), "--state-dir");
+});
+
+test("the options of the command that runs where none is named are offered at once", () => {
+  const complete = (...words: string[]) => {
+    const typed = words.map((word) => `'${word}'`).join(" ");
+    const script = `${bashCompletion(exampleProgram(), "run")}
+      COMP_WORDS=(fjord-node ${typed}); COMP_CWORD=${words.length}; _fjord_node; echo "\${COMPREPLY[@]}"`;
+    return execFileSync("bash", ["-c", script]).toString().trim();
+  };
+  assert.equal(complete("--k"), "--kubeconfig");
+  assert.equal(complete("--runtime", "p"), "process");
+  assert.match(fishCompletion(exampleProgram(), "run"), /from run; or __fish_use_subcommand' -l kubeconfig/);
 });
