@@ -132,7 +132,7 @@ export class ApiPlane {
       authorizer: this.authorizer,
       handler: this.handler,
       discovery,
-      health: new Health({ ping: () => undefined, etcd: () => undefined }),
+      health: new Health({ ping: () => undefined, etcd: () => store.problem }),
       metrics: new ServerMetrics(),
       extra: [this.#aggregator.handle, openApi, openIdHandler(this.tokens, address)],
       ...(auditor && { auditor }),

@@ -18,7 +18,7 @@ import {
   StateUnreadable,
 } from "./errors.ts";
 import { Listener } from "./server/listener.ts";
-import { SqliteStore } from "./store/index.ts";
+import { SqliteStore, type SqliteStoreOptions } from "./store/index.ts";
 
 export interface MicrokubeOptions {
   /** Where everything is kept. Without it, in memory only: gone with the process. */
@@ -91,7 +91,11 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   });
   const auditor = options.audit && (await openAuditor(options.audit, clock, logger));
   const path = dataDir === undefined ? ":memory:" : join(dataDir, "state.db");
-  const store = openStore(path, survives, () => auditor?.close());
+  const told = (problem: string | undefined) =>
+    problem === undefined
+      ? logger.info("writes are kept again")
+      : logger.error("nothing can be written: all is read-only until it can", { path, problem });
+  const store = openStore({ path, survives, told }, () => auditor?.close());
   let address = "";
   const plane = new ApiPlane({
     ...{ store, credentials, serviceRanges, clock, random, logger, address: () => address },
@@ -213,9 +217,10 @@ async function openAuditor({ policyFile, logPath, mode = "blocking" }: AuditOpti
   }
 }
 
-function openStore(path: string, survives: "process" | "machine", undo: () => void): SqliteStore {
+function openStore(options: SqliteStoreOptions, undo: () => void): SqliteStore {
+  const { path } = options;
   try {
-    return new SqliteStore({ path, survives });
+    return new SqliteStore(options);
   } catch (cause) {
     undo();
     const problem = describeError(cause);

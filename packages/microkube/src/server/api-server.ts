@@ -9,6 +9,7 @@ import { forbiddenRequest } from "../authorization/forbidden.ts";
 import type { Caller } from "../cluster.ts";
 import type { Registry } from "../registry/index.ts";
 import { StatusError } from "../status-error.ts";
+import { CannotKeep } from "../store/store.ts";
 import type { Discovery } from "./discovery.ts";
 import { Exchange } from "./exchange.ts";
 import type { Health } from "./health.ts";
@@ -178,6 +179,9 @@ export class ApiServer {
   }
 
   #unforeseen({ method, path }: Exchange, error: unknown): StatusError {
+    if (error instanceof CannotKeep) {
+      return new StatusError(507, "InsufficientStorage", `nothing can be written now: ${error.message}`);
+    }
     const problem = describeError(error);
     const stack = error instanceof Error ? error.stack : undefined;
     this.#options.logger.error("a request has failed", { method, path, error: problem, stack });

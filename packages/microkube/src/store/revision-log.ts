@@ -91,6 +91,13 @@ export class RevisionLog {
     });
   }
 
+  /** Throws where nothing can be written. As much as an object of some size, which is then taken back. */
+  tryToWrite(): void {
+    const set = this.#database.prepare("INSERT OR REPLACE INTO meta VALUES ('tried', zeroblob(?))");
+    this.#transaction(() => set.run(64 * 1024));
+    this.#database.exec("DELETE FROM meta WHERE name = 'tried'");
+  }
+
   /** What was written after one revision up to another. */
   *events(after: number, upTo: number, prefix: string): Generator<StoreEvent> {
     for (const found of this.#range.iterate(after, upTo)) {

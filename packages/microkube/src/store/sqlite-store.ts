@@ -1,9 +1,11 @@
 import { closeSync, fdatasync, openSync } from "node:fs";
 import { promisify } from "node:util";
+import { describeError } from "@fjord/base";
 import { CurrentState, firstNotBefore } from "./current-state.ts";
 import { RecentEvents } from "./recent-events.ts";
 import { type LogEntry, RevisionLog } from "./revision-log.ts";
 import {
+  CannotKeep,
   Changed,
   Compacted,
   NotYet,
@@ -20,6 +22,8 @@ export interface SqliteStoreOptions {
   readonly path: string;
   /** What an acknowledged write survives: the end of the process, or also that of the machine. @default "process" */
   readonly survives?: "process" | "machine";
+  /** Is told why nothing can be written, and, with undefined, that it can again. */
+  readonly told?: (problem: string | undefined) => void;
   /** How much of the past is kept in memory. @default 2,000 events, 8 million characters */
   readonly recent?: { readonly events: number; readonly characters: number };
 }
@@ -28,6 +32,9 @@ interface Batch {
   readonly entries: LogEntry[];
   readonly settle: { resolve(revision: number): void; reject(error: unknown): void; last: number }[];
 }
+
+const SQLITE_FULL = 13;
+const TRY_AGAIN_MS = 1_000;
 
 const emptyBatch = (): Batch => ({ entries: [], settle: [] });
 const sync = promisify(fdatasync);
@@ -52,8 +59,12 @@ export class SqliteStore implements Store {
   #gathering = emptyBatch();
   #committing: Promise<void> | undefined;
   #broken: unknown;
+  #problem: string | undefined;
+  readonly #told: (problem: string | undefined) => void;
 
-  constructor({ path, survives = "process", recent = { events: 2000, characters: 8e6 } }: SqliteStoreOptions) {
+  constructor(options: SqliteStoreOptions) {
+    const { path, survives = "process", recent = { events: 2000, characters: 8e6 }, told = () => {} } = options;
+    this.#told = told;
     const synced = survives === "machine" && path !== ":memory:";
     this.#log = new RevisionLog(path, { synced });
     const { objects, revision, compacted } = this.#log.load();
@@ -67,6 +78,11 @@ export class SqliteStore implements Store {
 
   get revision(): number {
     return this.#revision;
+  }
+
+  /** Why nothing can be written at the moment; undefined: it can. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   get compacted(): number {
@@ -130,8 +146,39 @@ export class SqliteStore implements Store {
   compact(revision: number): void {
     const upTo = Math.min(revision, this.#revision);
     if (upTo <= this.#compacted) return;
-    this.#log.compact(this.#compacted, upTo, this.#revision);
+    try {
+      this.#log.compact(this.#compacted, upTo, this.#revision);
+    } catch (error) {
+      // The past is kept a little longer: there will be another time.
+      this.#cannotKeep(error);
+      return;
+    }
     this.#compacted = upTo;
+  }
+
+  /** Tries again whether it can, until it can: nobody may be writing who would find out. */
+  #cannotKeep(error: unknown): CannotKeep {
+    const { errcode } = error as { errcode?: number };
+    const why = errcode === SQLITE_FULL ? "the disk is full" : describeError(error);
+    if (this.#problem === undefined) setTimeout(() => this.#tryAgain(), TRY_AGAIN_MS).unref();
+    this.#setProblem(why);
+    return new CannotKeep(why, { cause: error });
+  }
+
+  #setProblem(problem: string | undefined): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#told(problem);
+  }
+
+  #tryAgain(): void {
+    if (this.#problem === undefined || this.#broken !== undefined) return;
+    try {
+      this.#log.tryToWrite();
+      this.#setProblem(undefined);
+    } catch {
+      setTimeout(() => this.#tryAgain(), TRY_AGAIN_MS).unref();
+    }
   }
 
   async close(): Promise<void> {
@@ -154,16 +201,18 @@ export class SqliteStore implements Store {
   async #commit({ entries, settle }: Batch): Promise<void> {
     try {
       this.#log.append(entries);
+      this.#setProblem(undefined);
     } catch (error) {
-      this.#undo(settle, error);
+      this.#undo(settle, this.#cannotKeep(error));
       return;
     }
     try {
       if (this.#wal !== undefined) await sync(this.#wal);
     } catch (error) {
       // What is on the disk is unknown now: nothing more may be promised.
-      this.#broken = error;
-      this.#undo(settle, error);
+      this.#broken = new CannotKeep(describeError(error), { cause: error });
+      this.#setProblem(describeError(error));
+      this.#undo(settle, this.#broken);
       return;
     }
     for (const entry of entries) this.#publish(entry);

@@ -45,6 +45,8 @@ export interface StoreRange {
  * resolved for survives kill -9; readers and watchers see a write only then.
  */
 export interface Store {
+  /** Why nothing can be written at the moment; undefined: it can. */
+  readonly problem?: string | undefined;
   readonly revision: number;
   /** Revisions below this one are no longer known: lists at them and watches from before them throw `Compacted`. */
   readonly compacted: number;
@@ -121,3 +123,6 @@ export function prefixesOf(key: string): readonly [resource: string, namespace: 
   const end = key.lastIndexOf("/");
   return [key.slice(0, key.lastIndexOf("/", end - 1) + 1), key.slice(0, end + 1)];
 }
+
+/** Nothing can be kept now, and nothing of the write has been; it may be again later, by itself. */
+export class CannotKeep extends Error {}
