@@ -8,6 +8,7 @@ import type { KubeObject } from "@fjord/base";
 import { type Answer, TestApi } from "../server/test-api.ts";
 import { TestCluster } from "../test-cluster.ts";
 import type { ApiService } from "./api-service.ts";
+import { groupsOf } from "./remote-groups.ts";
 import { placeProblem } from "./remote-server.ts";
 
 let api: TestApi;
@@ -210,4 +211,53 @@ test("a service has to have the port, and somebody behind it", () => {
   );
   put({ ...slice, ports, endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready: true } }] });
   assert.equal(problem(), undefined);
+});
+
+test("what another server says of itself is taken only as far as it has that form", () => {
+  const spec = { group: "g", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
+  const service = { metadata: { name: "v1.g" }, spec } as unknown as ApiService;
+  const groups = (resources: unknown) => groupsOf([{ service, resources: { resources } as unknown as KubeObject }]);
+  for (const resources of [null, 1, "x", {}, [null, 1, "x", [], {}, { name: 1, kind: {} }, { name: "a" }]]) {
+    assert.deepEqual(groups(resources)[0]?.versions[0]?.resources, []);
+  }
+  const odd = { name: "a", kind: "A", verbs: "get", shortNames: [1, "x"], namespaced: "yes" };
+  const [resource] = groups([odd, { name: "a/b", kind: "B" }])[0]?.versions[0]?.resources ?? [];
+  assert.deepEqual([resource?.verbs, resource?.shortNames, resource?.namespaced], [[], ["x"], false]);
+  assert.deepEqual(
+    resource?.subresources.map((sub) => sub.name),
+    ["b"],
+  );
+  const many = Array.from({ length: 100_000 }, (_, at) => ({ name: `a${at}`, kind: "A" }));
+  assert.equal(groups(many)[0]?.versions[0]?.resources.length, 1_000);
+});
+
+test("a service that leads back to this server is never available, and one of the machine's link is not asked", async () => {
+  const own = Number(new URL(api.microkube.server).port);
+  const post = (externalName: string, of: string) =>
+    api.post("/api/v1/namespaces/default/services", {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: of },
+      spec: { type: "ExternalName", externalName },
+    });
+  await post("localhost", "loop");
+  await post("169.254.169.254", "link");
+  for (const to of ["loop", "link"]) {
+    const spec = {
+      ...apiService().spec,
+      group: `${to}.example.com`,
+      service: { namespace: "default", name: to, port: own },
+    };
+    const { caBundle: _, ...rest } = spec as typeof spec & { caBundle?: string };
+    const body = {
+      ...apiService(),
+      metadata: { name: `v1beta1.${to}.example.com` },
+      spec: { ...rest, insecureSkipTLSVerify: true },
+    };
+    assert.equal((await api.post(services, body)).code, 201);
+  }
+  const messageOf = async (of: string) =>
+    conditionOf(await api.get(`${services}/v1beta1.${of}.example.com`))?.message ?? "";
+  await until(async () => (await messageOf("link")).includes("not allowed"));
+  await until(async () => /bad status from .*: 503/.test(await messageOf("loop")));
 });

@@ -42,7 +42,11 @@ export function groupsOf(remotes: readonly Told[]): GroupDescription[] {
 
 function resourcesOf({ resources }: Told, of: { group: string; version: string }): Version["resources"] {
   const { resources: told } = (resources ?? {}) as unknown as { resources?: readonly ToldResource[] };
-  const all = Array.isArray(told) ? (told as readonly ToldResource[]).filter(({ name, kind }) => name && kind) : [];
+  const all = Array.isArray(told) ? told.slice(0, MOST_RESOURCES).flatMap(readResource) : [];
+  const below = Map.groupBy(
+    all.filter(({ name }) => name.includes("/")),
+    ({ name }) => name.slice(0, name.indexOf("/")),
+  );
   const kindOf = ({ group = of.group, version = of.version, kind }: ToldResource) => ({ group, version, kind });
   return all
     .filter(({ name }) => !name.includes("/"))
@@ -55,8 +59,36 @@ function resourcesOf({ resources }: Told, of: { group: string; version: string }
       shortNames: one.shortNames ?? [],
       categories: one.categories ?? [],
       verbs: one.verbs ?? [],
-      subresources: all
-        .filter(({ name }) => name.startsWith(`${one.name}/`))
-        .map((sub) => ({ name: sub.name.slice(one.name.length + 1), ...kindOf(sub), verbs: sub.verbs ?? [] })),
+      subresources: (below.get(one.name) ?? []).map((sub) => ({
+        name: sub.name.slice(one.name.length + 1),
+        ...kindOf(sub),
+        verbs: sub.verbs ?? [],
+      })),
     }));
+}
+
+/** More than any group has; who says so many means harm. */
+const MOST_RESOURCES = 1_000;
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const textsOf = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isText) : []);
+
+/** What another server says may be anything: only what has its form is taken. */
+function readResource(told: unknown): ToldResource[] {
+  const { name, kind, singularName, namespaced, group, version, verbs, shortNames, categories } = (told ??
+    {}) as Record<string, unknown>;
+  if (!isText(name) || !isText(kind) || name === "" || kind === "") return [];
+  return [
+    {
+      name,
+      kind,
+      ...(isText(singularName) && { singularName }),
+      namespaced: namespaced === true,
+      ...(isText(group) && group !== "" && { group }),
+      ...(isText(version) && version !== "" && { version }),
+      verbs: textsOf(verbs),
+      shortNames: textsOf(shortNames),
+      categories: textsOf(categories),
+    },
+  ];
 }

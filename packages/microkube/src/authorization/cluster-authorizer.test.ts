@@ -184,6 +184,9 @@ describe("kubelets", () => {
     assert.ok(!may(ask("get", "persistentvolumes", { name: "v2" })));
     assert.ok(!may(ask("get", "secrets", place("csi", "stage"))));
     const claim = { apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: place("shop", "data") };
+    // A claim that only names a volume has no part in it: that is bound to another.
+    cluster.put({ ...claim, spec: { volumeName: "v2" } } as typeof claim);
+    assert.ok(!may(ask("get", "secrets", place("csi", "stage"))));
     cluster.put({ ...claim, spec: { volumeName: "v1" } } as typeof claim);
     assert.ok(may(ask("get", "secrets", place("csi", "stage"))));
   });

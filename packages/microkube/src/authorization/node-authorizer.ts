@@ -138,7 +138,9 @@ export class NodeAuthorizer {
       const [namespace = "", name = ""] = one.slice("claim ".length).split("/");
       const claim = find<PersistentVolumeClaim>(cluster, "PersistentVolumeClaim", namespace, name);
       const volume = find<PersistentVolume>(cluster, "PersistentVolume", "", claim?.spec?.volumeName ?? "");
-      if (volume !== undefined) yield volume;
+      // A claim may name any volume: only that which is bound to it is its own.
+      const { claimRef } = volume?.spec ?? {};
+      if (volume !== undefined && claimRef?.namespace === namespace && claimRef.name === name) yield volume;
     }
   }
 

@@ -72,6 +72,9 @@ async function attempt(
   await operation.pace?.rest();
   const request = admissionRequest(means, operation, { operation: "UPDATE", name, object, old });
   await mutate(means.plugins, request);
+  // A webhook may change much of an object, but not which it is.
+  ensureNamespace(operation, object);
+  ensureName(name, object);
   uniteOwners(operation, object, true);
   await prepare(means, operation, object, old, view);
   await operation.pace?.rest();

@@ -34,6 +34,8 @@ export async function createObject(
   const { name = "" } = object.metadata;
   const request = admissionRequest(means, operation, { operation: "CREATE", name, object, old: undefined });
   await mutate(means.plugins, request);
+  // A webhook may change much of an object, but not where it is.
+  ensureNamespace(operation, object);
   uniteOwners(operation, object, true);
   const generated = name === "" && Boolean(object.metadata.generateName);
   if (!generated) return attempt(means, operation, object);

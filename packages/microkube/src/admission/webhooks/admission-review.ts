@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { apiVersionOf, type KubeObject } from "@fjord/base";
 import { userInfo } from "../../authentication/identity-reviews.ts";
-import { StatusError } from "../../status-error.ts";
+import { type StatusDetails, StatusError } from "../../status-error.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import { type Webhook, WebhookFailure } from "./webhook.ts";
 
@@ -16,7 +16,7 @@ export interface AdmissionResponse {
   readonly warnings: readonly string[];
   /** Operations of a JSON patch. */
   readonly patch: readonly unknown[];
-  readonly status?: { code?: number; message?: string; reason?: string; details?: object } | undefined;
+  readonly status?: { code?: number; message?: string; reason?: string; details?: StatusDetails } | undefined;
 }
 
 const known = ["v1", "v1beta1"];
@@ -106,11 +106,14 @@ export function readResponse(review: AdmissionReview, answer: unknown, mutating:
   }
   return {
     allowed: allowed === true,
-    warnings: Array.isArray(warnings) ? warnings.map(String) : [],
+    warnings: Array.isArray(warnings) ? warnings.slice(0, MOST_WARNINGS).filter((one) => typeof one === "string") : [],
     patch: mutating && text !== "" ? readPatch(text) : [],
-    status: status as AdmissionResponse["status"],
+    status: readStatus(status),
   };
 }
+
+/** As many as a client may send. */
+const MOST_OPERATIONS = 10_000;
 
 function readPatch(text: string): unknown[] {
   let patch: unknown;
@@ -120,8 +123,48 @@ function readPatch(text: string): unknown[] {
     const problem = (error as Error).message;
     throw new WebhookFailure(`received undecodable patch in webhook response: ${problem}`, { cause: error });
   }
+  if (Array.isArray(patch) && patch.length > MOST_OPERATIONS) {
+    const most = `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`;
+    throw new WebhookFailure(`received undecodable patch in webhook response: ${most}`);
+  }
   if (!Array.isArray(patch)) throw new WebhookFailure("received undecodable patch in webhook response: it is no list");
   return patch;
+}
+
+/** More than an answer's head has room for. */
+const MOST_WARNINGS = 1_000;
+/** Texts of a webhook are shown to whoever asked: not more than they can read. */
+const LONGEST_TEXT = 64 * 1024;
+
+/** Whatever a webhook says of its refusal, what the answer has of it is in the form of a Status. */
+function readStatus(told: unknown): AdmissionResponse["status"] {
+  if (typeof told !== "object" || told === null) return undefined;
+  const { code, message, reason, details } = told as Record<string, unknown>;
+  const text = (value: unknown) => (typeof value === "string" ? value.slice(0, LONGEST_TEXT) : "");
+  const isCode = typeof code === "number" && Number.isInteger(code) && code >= 100 && code < 600;
+  return {
+    ...(isCode && { code }),
+    message: text(message),
+    reason: text(reason),
+    ...(typeof details === "object" && details !== null && { details: readDetails(details, text) }),
+  };
+}
+
+function readDetails(told: object, text: (value: unknown) => string): StatusDetails {
+  const { name, group, kind, uid, causes, retryAfterSeconds } = told as Record<string, unknown>;
+  const texts = Object.entries({ name, group, kind, uid }).filter(([, value]) => text(value) !== "");
+  const list = Array.isArray(causes) ? causes.slice(0, 100) : [];
+  const seconds = Number.isInteger(retryAfterSeconds) && (retryAfterSeconds as number) > 0;
+  return {
+    ...Object.fromEntries(texts.map(([key, value]) => [key, text(value)])),
+    ...(list.length > 0 && {
+      causes: list.map((one) => {
+        const { reason, message, field } = (one ?? {}) as Record<string, unknown>;
+        return { reason: text(reason), message: text(message), field: text(field) };
+      }),
+    }),
+    ...(seconds && { retryAfterSeconds: Math.min(retryAfterSeconds as number, 86_400) }),
+  };
 }
 
 /** A webhook's refusal, as it becomes the answer. */

@@ -3,7 +3,8 @@ import type { KubeObject } from "@fjord/base";
 import type { MutatingWebhookConfiguration } from "@fjord/kube";
 import type { Cluster } from "../../cluster.ts";
 import type { ResourceType } from "../../kinds/resource-type.ts";
-import { jsonPatch } from "../../patch/json-patch.ts";
+import { Pace } from "../../pace.ts";
+import { jsonPatchSteps } from "../../patch/json-patch.ts";
 import { applyDefaults, type Decoder } from "../../schema/index.ts";
 import { badRequest, StatusError } from "../../status-error.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
@@ -97,7 +98,7 @@ export class WebhookPlugins {
       const told = `admission webhook ${JSON.stringify(webhook.hook.name)} attempted to modify the object, which is not supported for this operation`;
       throw internalError(told);
     }
-    const patched = this.#read(request, patchedBy(object, response.patch), version);
+    const patched = this.#read(request, await patchedBy(object, response.patch), version);
     const stored = await inVersion(type, patched, version, type.version);
     const isChanged = !isDeepStrictEqual(stored, request.object);
     replace(request.object, stored);
@@ -172,9 +173,12 @@ function internalError(message: string): StatusError {
   return new StatusError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 }
 
-function patchedBy(object: KubeObject, patch: readonly unknown[]): KubeObject {
+async function patchedBy(object: KubeObject, patch: readonly unknown[]): Promise<KubeObject> {
+  const pace = new Pace();
   try {
-    return jsonPatch(structuredClone(object), patch) as KubeObject;
+    // A patch of many operations may be as long for a small object as a large body is.
+    await pace.begin(patch.length * 100);
+    return (await pace.through(jsonPatchSteps(object, patch))) as KubeObject;
   } catch (error) {
     throw internalError((error as Error).message);
   }
