@@ -4,7 +4,7 @@ import { isOfFormat } from "./formats.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 /** As many comparisons of a value with a schema as one object may cost: alternatives multiply them. */
-const MOST_STEPS = 400_000;
+const MOST_STEPS = 300_000;
 /** So much is wrong that it need not be looked for further. */
 const MOST_ERRORS = 1_000;
 

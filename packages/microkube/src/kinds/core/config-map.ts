@@ -22,10 +22,14 @@ export const configMap = defineResource<IConfigMap>({
   ),
 });
 
+/** More than anybody is told. */
+const MOST_TOLD = 1_000;
+
 function validate({ data = {}, binaryData = {} }: ConfigMap): FieldError[] {
   const errors: FieldError[] = [];
   let bytes = 0;
   for (const [key, value] of Object.entries(data)) {
+    if (errors.length > MOST_TOLD) return errors;
     errors.push(...configMapKey(key).map((text) => invalidField(`data[${key}]`, key, text)));
     if (Object.hasOwn(binaryData, key)) {
       errors.push(invalidField(`data[${key}]`, key, "duplicate of key present in binaryData"));

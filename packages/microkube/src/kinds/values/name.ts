@@ -113,19 +113,17 @@ export const cIdentifierName: NameRule = (name) =>
         ),
       ];
 
+const configKeyText = patternText(
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  configKey,
+  "key.name",
+  "KEY_NAME",
+  "key-name",
+);
+
 /** Keys of ConfigMaps and Secrets. */
 export const configMapKey: NameRule = (name) => [
-  ...limited(name, 253, () =>
-    configKeyPattern.test(name)
-      ? undefined
-      : patternText(
-          "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-          configKey,
-          "key.name",
-          "KEY_NAME",
-          "key-name",
-        ),
-  ),
+  ...limited(name, 253, () => (configKeyPattern.test(name) ? undefined : configKeyText)),
   ...leavesDirectory(name),
 ];
 

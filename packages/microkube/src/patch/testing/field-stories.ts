@@ -234,8 +234,9 @@ export const stories: readonly Story[] = [
       },
     }),
     steps: [
+      // Those of one second are ordered by name: their names are in the order of their time, however long they take.
       ...Array.from({ length: 12 }, (_, at) => ({
-        by: `writer-${at}`,
+        by: `writer-${String(at).padStart(2, "0")}`,
         type: merge,
         patch: { data: { [`k${at}`]: "v" } },
       })),
