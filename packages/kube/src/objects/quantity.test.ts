@@ -35,6 +35,21 @@ test("what is no quantity is refused with its words", () => {
   }
 });
 
+test("a quantity of a million digits, or with a large exponent, is read as quickly as any other", () => {
+  const largest = parseQuantity("1e75");
+  for (const text of ["9".repeat(1_000_000), `${"9".repeat(1_000_000)}Ei`, "9e99999", "1e300"])
+    assert.equal(parseQuantity(text), largest, text.slice(0, 20));
+  assert.equal(parseQuantity("-9e99999"), -largest);
+  assert.equal(parseQuantity("1e-99999"), 1n);
+  assert.equal(parseQuantity(`0.${"0".repeat(1_000_000)}`), 0n);
+  assert.equal(parseQuantity(`${"0".repeat(1_000_000)}2.5`), parseQuantity("2500m"));
+  assert.equal(parseQuantity(`2.5${"0".repeat(1_000_000)}`), parseQuantity("2500m"));
+  assert.equal(parseQuantity(`2.5${"0".repeat(1_000_000)}1`), parseQuantity("2500m") + 1n);
+  const began = performance.now();
+  for (let count = 0; count < 10_000; count++) parseQuantity("9e99999");
+  assert.ok(performance.now() - began < 5_000);
+});
+
 test("rounding is up, as in Kubernetes", () => {
   assert.equal(inUnits(parseQuantity("1001m")), 2);
   assert.equal(inUnits(parseQuantity("1500Mi"), parseQuantity("1Gi")), 2);

@@ -32,9 +32,36 @@ export function parseQuantity(text: string | number): Quantity {
   const [, sign, whole = "", fraction = "", exponent, suffix] = match ?? [];
   if (match === null || whole + fraction === "") throw new InvalidQuantity({ text: JSON.stringify(text) });
   const power = Number(exponent ?? 0) - fraction.length;
-  const scaled = BigInt(whole + fraction) * (suffixes[suffix ?? ""] ?? billion);
-  const amount = power >= 0 ? scaled * 10n ** BigInt(power) : ceilDivide(scaled, 10n ** BigInt(-power));
+  const amount = amountOf(whole + fraction, power, suffixes[suffix ?? ""] ?? billion);
   return sign === "-" ? -amount : amount;
+}
+
+/** More than anybody has of anything, in billionths: whatever is larger is this much. */
+const LARGEST = 10n ** 60n;
+const MOST_DIGITS = 80;
+
+/**
+ * `digits`, times a power of ten, times `unit`. Texts come from strangers: a million digits, or an exponent of five, are
+ * not multiplied out, which would take seconds.
+ */
+function amountOf(digits: string, power: number, unit: bigint): bigint {
+  if (digits.length <= MOST_DIGITS && Math.abs(power) <= MOST_DIGITS) return scaled(BigInt(digits), power, unit);
+  const significant = digits.replace(/^0+/, "");
+  const magnitude = significant.length + power;
+  if (significant === "") return 0n;
+  if (magnitude > MOST_DIGITS) return LARGEST;
+  // Even of the largest unit it is less than the smallest step.
+  if (magnitude < -MOST_DIGITS) return 1n;
+  const kept = significant.slice(0, MOST_DIGITS);
+  // What is cut off counts as one more of the last digit that is left: it is rounded up in any case.
+  const more = /[1-9]/.test(significant.slice(kept.length)) ? 1n : 0n;
+  return scaled(BigInt(kept) + more, magnitude - kept.length, unit);
+}
+
+function scaled(digits: bigint, power: number, unit: bigint): bigint {
+  const whole = digits * unit;
+  const amount = power >= 0 ? whole * 10n ** BigInt(power) : ceilDivide(whole, 10n ** BigInt(-power));
+  return amount < LARGEST ? amount : LARGEST;
 }
 
 /** In units of `divisor`, rounded up: `inUnits(parseQuantity("1500m"))` is 2. */

@@ -53,6 +53,27 @@ test("more than was promised is refused", () => {
   assert.equal(decide(asking({ requests: { cpu: "2001m" } })), "AmountExceeded");
 });
 
+test("a limit alone is no way around what was promised", () => {
+  for (const enforcement of ["None", "RequestsRequired", "LimitsEqualRequests"] as const) {
+    const limits = { cpu: "2001m", memory: "1Mi" };
+    assert.equal(decide(asking({ limits }), { enforcement }), "AmountExceeded");
+  }
+});
+
+test("an amount of a million digits is refused like any that is too large", () => {
+  const reason = admit({
+    key: "k",
+    shadow: shadowOf(asking({ requests: { cpu: "9".repeat(1_000_000) } })),
+    consumer,
+    isKnown: false,
+    contracts: { resolve: () => contract },
+    ledger: new RoomLedger(),
+    allowed: [],
+  }).verdict;
+  assert.equal(reason.reason, "AmountExceeded");
+  assert.ok(reason.message.length < 500);
+});
+
 test("init containers count where they ask for more than what follows", () => {
   const spec = { ...plain, initContainers: [{ name: "i", image: "x", resources: { requests: { cpu: "3" } } }] };
   assert.equal(decide(spec), "AmountExceeded");

@@ -1,10 +1,10 @@
 import type { GuestPrivilege, ShadowPod } from "@fjord/api";
 import { describeError } from "@fjord/base";
-import type { Pod } from "@fjord/kube";
-import { amountsOf, podRequests, type ResourceAmounts } from "@fjord/node/pod-status";
+import type { ResourceAmounts } from "@fjord/node/pod-status";
 import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
 import { shortcoming } from "./enforcement.ts";
 import { wantedSpec } from "./guest-pod.ts";
+import { asksForLessThanNothing, guestRequests } from "./guest-requests.ts";
 import { guestViolations } from "./guest-security.ts";
 import type { RoomLedger } from "./room-ledger.ts";
 import type { Verdict } from "./shadow-status.ts";
@@ -43,13 +43,13 @@ export function admit(sources: AdmissionSources): Admission {
   }
   try {
     const spec = wantedSpec(shadow);
-    const violations = guestViolations(spec, allowed);
+    const violations = guestViolations(spec, allowed, shadow.spec.pod.metadata?.annotations);
     if (violations.length > 0)
       return refused("PodRefused", `not given to guests: ${violations.slice(0, 8).join("; ")}`);
     const missing = shortcoming(spec, contract);
     if (missing !== undefined) return refused(missing.reason, missing.message);
     if (asksForLessThanNothing(spec)) return refused("PodRefused", "a request is less than nothing");
-    const requests = podRequests({ spec } as Pod);
+    const requests = guestRequests(spec);
     const lacking = ledger.lacking(
       key,
       requests,
@@ -66,13 +66,4 @@ export function admit(sources: AdmissionSources): Admission {
 
 function refused(reason: Verdict["reason"], message: string): Admission {
   return { admitted: false, verdict: { reason, message } };
-}
-
-function asksForLessThanNothing({ initContainers = [], containers, resources }: NonNullable<Pod["spec"]>): boolean {
-  const given = [...initContainers, ...containers].map((container) => container.resources?.requests);
-  return [...given, resources?.requests].some((requests = {}) =>
-    amountsOf(requests)
-      .values()
-      .some((amount) => amount < 0n),
-  );
 }

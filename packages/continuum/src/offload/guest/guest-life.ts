@@ -14,7 +14,7 @@ import {
   type ReconcileContext,
   type Result,
 } from "@fjord/kube";
-import { isTerminal } from "@fjord/node/pod-status";
+import { isTerminal, podRequests } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
 import { ONLY_ONE_ANNOTATION } from "../pod/forge/index.ts";
@@ -22,6 +22,7 @@ import { admit } from "./admission.ts";
 import { FIELD_MANAGER, followShadow, isBehind } from "./guest-changes.ts";
 import { type GuestMemory, hasPassed, noteMade, noteRecreation, recreationDelay } from "./guest-memory.ts";
 import { CONTRACT_ANNOTATION, guestPod, isGuestOf, secondsOf, shadowUidOf } from "./guest-pod.ts";
+import { larger } from "./guest-requests.ts";
 import { type GuestState, keyOf } from "./guest-state.ts";
 import { isLost } from "./lost-pod.ts";
 import type { Verdict } from "./shadow-status.ts";
@@ -39,6 +40,10 @@ export interface GuestLifeOptions {
 }
 
 const REFUSED_AGAIN_MS = 15_000;
+/** Guests choose how long they may take to end, but not that they stay for years after their contract. */
+const LONGEST_GRACE_SECONDS = 600;
+/** Until then the contract itself may not say yet that it is over. */
+const NOT_OVER_AGAIN_MS = 5_000;
 
 /** Its signal is asked for only where there is something to do: most of what is heard of a guest asks for nothing. */
 type Work = Pick<ReconcileContext, "signal">;
@@ -56,6 +61,10 @@ export class GuestLife {
   readonly reconcile: Reconcile = async ({ namespace = "", name }, work): Promise<Result> => {
     const shadow = this.#state.shadows.get(namespace, name);
     const pod = this.#state.pods.get({ namespace, name });
+    if (pod !== undefined && this.#overstays(pod)) {
+      if (!this.#state.isOver(pod)) return againAfter(NOT_OVER_AGAIN_MS);
+      await this.#delete(pod, LONGEST_GRACE_SECONDS, work);
+    }
     if (shadow === undefined || shadow.metadata.deletionTimestamp !== undefined) {
       return await this.#remove(namespace, name, pod, work);
     }
@@ -65,6 +74,13 @@ export class GuestLife {
     if (pod !== undefined) return await this.#keep(shadow, pod, memory, work);
     return await this.#make(shadow, memory, work);
   };
+
+  /** Whether a guest is ending without a contract, and has given itself longer for that than any may take. */
+  #overstays(pod: Pod): boolean {
+    const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
+    if (deletionTimestamp === undefined || deletionGracePeriodSeconds <= LONGEST_GRACE_SECONDS) return false;
+    return shadowUidOf(pod) !== undefined && this.#state.contractOf(pod) === undefined;
+  }
 
   /** There is no shadow pod: neither is there to be a pod of one. */
   async #remove(namespace: string, name: string, pod: Pod | undefined, work: Work): Promise<Result> {
@@ -168,12 +184,21 @@ export class GuestLife {
       this.#refuse(shadow, admission.verdict);
       return;
     }
+    // It would have been measured by the other contract, and counted against this one.
+    if (admission.contract.id !== contract.id) {
+      const message = `a pod that runs stays under its contract, ${contract.id}`;
+      this.#refuse(shadow, { reason: "PodRefused", message });
+      return;
+    }
     const recorded = pod.metadata.annotations?.[CONTRACT_ANNOTATION] ?? contract.id;
-    this.#state.ledger.set(key, recorded, admission.requests);
+    const taken = podRequests(pod);
+    // Whatever becomes of the change, the pod takes no less until the watch shows that it does.
+    this.#state.ledger.set(key, recorded, larger(taken, admission.requests));
     try {
       await followShadow(home.client, pod, shadow, consumer, recorded, work.signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.statusCode >= 500 || isConflict(error)) throw error;
+      this.#state.ledger.set(key, recorded, taken);
       this.#refuse(shadow, { reason: "PodRefused", message: describeError(error) });
     }
   }
@@ -181,9 +206,10 @@ export class GuestLife {
   /** The contract is over, or its guests are to go. Until it is gone a guest may still finish, and has not failed. */
   async #dismiss(pod: Pod, memory: GuestMemory, contract: LiveContract | undefined, work: Work): Promise<Result> {
     const { name = "", namespace = "", uid = "" } = pod.metadata;
-    if (contract === undefined && !this.#state.isOver(pod)) return againAfter(5_000);
+    if (contract === undefined && !this.#state.isOver(pod)) return againAfter(NOT_OVER_AGAIN_MS);
+    const isLong = (pod.spec?.terminationGracePeriodSeconds ?? 0) > LONGEST_GRACE_SECONDS;
     try {
-      if (contract === undefined) await this.#delete(pod, undefined, work);
+      if (contract === undefined) await this.#delete(pod, isLong ? LONGEST_GRACE_SECONDS : undefined, work);
       else await this.#options.home.client.evict({ name, namespace }, { preconditions: { uid }, signal: work.signal });
     } catch (error) {
       // A disruption budget stands before it.

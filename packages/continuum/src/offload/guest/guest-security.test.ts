@@ -54,6 +54,18 @@ const refused: [string, PodSpec, GuestPrivilege | undefined][] = [
     pod({ volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] }),
     undefined,
   ],
+  ...(["podAffinity", "podAntiAffinity"] as const).flatMap((kind): (typeof refused)[number][] => {
+    const term = { topologyKey: "kubernetes.io/hostname", labelSelector: {} };
+    const required = (more: object) =>
+      pod({ affinity: { [kind]: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, ...more }] } } });
+    const podAffinityTerm = { ...term, namespaces: ["kube-system"] };
+    const preferred = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm }] };
+    return [
+      [`${kind} with pods of all namespaces`, required({ namespaceSelector: {} }), undefined],
+      [`${kind} with pods of another namespace`, required({ namespaces: ["kube-system"] }), undefined],
+      [`a wish for ${kind} with those`, pod({ affinity: { [kind]: preferred } }), undefined],
+    ];
+  }),
   [
     "a bundle of the provider's authorities",
     pod({ volumes: [{ name: "v", projected: { sources: [{ clusterTrustBundle: { path: "t" } }] } }] }),
@@ -69,8 +81,19 @@ for (const [what, spec, privilege] of refused) {
   });
 }
 
+test("a guest is not without AppArmor by an annotation either, unless the owner says so", () => {
+  const annotated = (profile: string, allowed: GuestPrivilege[] = []) =>
+    guestViolations(pod({}), allowed, { "container.apparmor.security.beta.kubernetes.io/main": profile });
+  assert.deepEqual(annotated("unconfined"), ["container main is without AppArmor"]);
+  assert.deepEqual(annotated("unconfined", ["privileged"]), []);
+  for (const profile of ["runtime/default", "localhost/mine"]) assert.deepEqual(annotated(profile), []);
+});
+
 test("a guest is given what any pod may have", () => {
   const spec = pod({
+    affinity: {
+      podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "zone", labelSelector: {} }] },
+    },
     tolerations: [{ key: "example.com/gpu" }, { key: "node.kubernetes.io/not-ready", effect: "NoExecute" }],
     volumes: [
       { name: "a", emptyDir: {} },

@@ -57,8 +57,17 @@ const volumeKinds = [
 ];
 
 /** What a guest asks for that the provider does not give to guests: no more than Kubernetes' baseline, and no priority. */
-export function guestViolations(spec: PodSpec, allowed: readonly GuestPrivilege[] = []): string[] {
-  const found: [GuestPrivilege | "never", string][] = [...podViolations(spec), ...placeViolations(spec)];
+export function guestViolations(
+  spec: PodSpec,
+  allowed: readonly GuestPrivilege[] = [],
+  annotations: Readonly<Record<string, string>> = {},
+): string[] {
+  const found: [GuestPrivilege | "never", string][] = [
+    ...podViolations(spec),
+    ...placeViolations(spec),
+    ...neighbourViolations(spec),
+    ...annotationViolations(annotations),
+  ];
   for (const container of containersOf(spec)) found.push(...containerViolations(container, defaultCapabilities));
   for (const container of (spec.ephemeralContainers ?? []) as Container[])
     found.push(...containerViolations(container, debugCapabilities));
@@ -105,6 +114,31 @@ function placeViolations(spec: PodSpec): [GuestPrivilege, string][] {
     found.push(["tolerations", "a toleration for nodes that the provider keeps for itself"]);
   }
   return found;
+}
+
+/**
+ * Terms about pods of other namespaces. An anti-affinity holds for the others too, so that one guest could keep the owner's
+ * own pods from every node; and an affinity tells where they run.
+ */
+function neighbourViolations({ affinity }: PodSpec): ["never", string][] {
+  const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap((each) => [
+    ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(each?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ podAffinityTerm }) => podAffinityTerm),
+  ]);
+  const reachesOut = terms.some(
+    ({ namespaces, namespaceSelector }) => namespaceSelector != null || (namespaces ?? []).length > 0,
+  );
+  return reachesOut ? [["never", "an affinity to pods of other namespaces"]] : [];
+}
+
+/** Where Kubernetes still reads AppArmor's profile of a container, and takes it for the field. */
+const APPARMOR_PREFIX = "container.apparmor.security.beta.kubernetes.io/";
+
+function annotationViolations(annotations: Readonly<Record<string, string>>): [GuestPrivilege, string][] {
+  return Object.entries(annotations)
+    .filter(([name]) => name.startsWith(APPARMOR_PREFIX))
+    .filter(([, profile]) => profile !== "runtime/default" && !profile.startsWith("localhost/"))
+    .map(([name]) => ["privileged", `container ${name.slice(APPARMOR_PREFIX.length)} is without AppArmor`]);
 }
 
 function containerViolations(container: Container, capabilities: readonly string[]): [GuestPrivilege, string][] {

@@ -360,6 +360,11 @@ function hostileObjects({ twin, rivalTwin }: EscapeTargets): EscapeRequest[] {
   return [
     { line: `POST ${own}/configmaps`, headers: json, body: configMap({ name: "elsewhere", namespace: rivalTwin }) },
     { line: `POST ${own}/configmaps`, headers: json, body: configMap({ name: "elsewhere", namespace: "default" }) },
+    {
+      line: `POST ${own}/configmaps`,
+      headers: json,
+      body: configMap({ name: "kept", finalizers: ["a.example/kept"] }),
+    },
     { line: `POST ${own}/configmaps`, headers: json, body: configMap({ name: "../escaped" }) },
     { line: `POST ${own}/configmaps`, headers: json, body: configMap({ name: "a\u0000b" }) },
     { line: `POST ${own}/configmaps`, headers: json, body: configMap({ name: "a".repeat(10_000) }) },

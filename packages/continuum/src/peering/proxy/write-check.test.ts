@@ -90,6 +90,28 @@ describe("what a tenant writes", () => {
     assert.equal(status("create", "secrets", json, { type: "kubernetes.io/tls" }), 200);
   });
 
+  test("may not be made so that nothing here can remove it", () => {
+    const kept = { metadata: { finalizers: ["example.com/mine"] } };
+    for (const resource of ["configmaps", "services", "persistentvolumeclaims"]) {
+      for (const verb of ["create", "update"] as const) assert.equal(status(verb, resource, json, kept), 403);
+      assert.equal(status("patch", resource, "application/merge-patch+json", kept), 403);
+      assert.equal(status("patch", resource, "application/apply-patch+yaml", kept), 403);
+      for (const [path, value] of [
+        ["/metadata/finalizers", ["a/b"]],
+        ["/metadata/finalizers/-", "a/b"],
+        ["/metadata", kept.metadata],
+        ["", kept],
+      ])
+        assert.equal(status("patch", resource, jsonPatch, [{ op: "add", path, value }]), 403);
+      assert.equal(status("patch", resource, jsonPatch, [{ op: "remove", path: "/metadata/finalizers" }]), 200);
+      assert.equal(status("update", resource, json, { metadata: { finalizers: [] } }), 200);
+    }
+    assert.equal(status("create", "configmaps", json, { metadata: { Finalizers: ["a/b"] } }), 400);
+    const protectedClaim = { metadata: { finalizers: ["kubernetes.io/pvc-protection"] } };
+    assert.equal(status("update", "persistentvolumeclaims", json, protectedClaim), 200);
+    assert.equal(status("update", "configmaps", json, protectedClaim), 403);
+  });
+
   test("may be deleted with options, or without", () => {
     assert.equal(status("delete", "secrets", undefined, ""), 200);
     assert.equal(status("delete", "secrets", json, { gracePeriodSeconds: 0 }), 200);

@@ -16,6 +16,12 @@ const JSON_PATCH = "application/json-patch+json";
 /** Types of Secret that make the control plane do something for whoever may write them. */
 const ACTING_SECRETS = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 
+/** Finalizers that the control plane itself sets and takes away: who replaces an object sends them back. */
+const SERVERS_FINALIZERS: Readonly<Record<string, string>> = {
+  persistentvolumeclaims: "kubernetes.io/pvc-protection",
+  services: "service.kubernetes.io/load-balancer-cleanup",
+};
+
 export interface Write {
   readonly consumer: string;
   readonly verb: Verb;
@@ -116,8 +122,17 @@ function checkObject(value: unknown, write: Write): void {
 
 function checkMetadata(metadata: unknown, write: Write): void {
   if (!isObject(metadata)) return;
-  checkFoldedKeys(metadata, ["labels", "annotations"]);
+  checkFoldedKeys(metadata, ["labels", "annotations", "finalizers"]);
   checkLabels(metadata.labels, write);
+  checkFinalizers(metadata.finalizers, write);
+}
+
+/** One that nobody here takes away would keep the object, its namespace and the tenant for ever. */
+function checkFinalizers(finalizers: unknown, { path }: Write): void {
+  if (finalizers === undefined || finalizers === null) return;
+  const known = SERVERS_FINALIZERS[resourceName({ ...path, subresource: undefined })];
+  if (Array.isArray(finalizers) && finalizers.every((finalizer) => finalizer === known)) return;
+  throw new KubeRefusal(403, "metadata.finalizers cannot be set from another site: nothing here would take them away");
 }
 
 function checkLabels(labels: unknown, { consumer }: Write): void {

@@ -33,7 +33,7 @@ export function containerStatus(
     ready: status.ready === true && (state.running !== undefined || state.terminated?.exitCode === 0),
     started: status.started === true,
     // A pod that was made again has restarted, as far as anyone at home can tell.
-    restartCount: Math.max(before?.restartCount ?? 0, countOf(status.restartCount) + recreations),
+    restartCount: Math.max(before?.restartCount ?? 0, countOf(countOf(status.restartCount) + recreations)),
     state,
     ...(Object.keys(lastState).length > 0 && { lastState }),
     ...resources(status),

@@ -75,6 +75,30 @@ describe("the status of a pod that runs elsewhere", () => {
       assert.equal(named(ip, onLoopback), undefined, ip);
   });
 
+  it("believes no address in other words that it does not believe in its usual ones", () => {
+    const named = (ip: string) => map({ ...running, podIP: ip, podIPs: [{ ip }] })?.podIP;
+    const special = [
+      "0:0:0:0:0:0:0:1",
+      "0::1",
+      "::0:1",
+      "::",
+      "0:0:0:0:0:ffff:7f00:1",
+      "::127.0.0.1",
+      "FE80::1",
+      "ff02::1",
+    ];
+    for (const ip of [...special, "0.0.0.0", "169.254.169.254", "224.0.0.1", "255.255.255.255"])
+      assert.equal(named(ip), undefined, ip);
+    for (const ip of ["10.1.0.5", "fd00::1", "2001:db8::1", "172.16.0.1"]) assert.equal(named(ip), ip);
+  });
+
+  it("counts no more restarts than an API server can read", () => {
+    const [main] = running.containerStatuses ?? [];
+    const guest = { ...running, containerStatuses: [{ ...main, restartCount: 2 ** 31 - 1 } as never] };
+    const status = map(guest, { shadow: shadowWith({ recreations: 1_000_000 }) });
+    assert.equal(status?.containerStatuses?.[0]?.restartCount, 2 ** 31 - 1);
+  });
+
   it("says of the node, the class and the conditions what home says", () => {
     const status = map(running);
     assert.equal(status?.hostIP, "10.9.9.9");

@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 
 /** Reads what another site says: nothing in it is believed to have the type, the size or the form that it should. */
 
@@ -45,10 +45,29 @@ export function timeOf(value: unknown, earliest: number, latest: number): string
   return new Date(Math.max(earliest, Math.min(latest, time))).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
+/** Two lists: in one, IPv4 in the words of IPv6 would be all of IPv4. */
+const special = { ipv4: new BlockList(), ipv6: new BlockList() };
+for (const [net, prefix] of [
+  ["0.0.0.0", 8],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["224.0.0.0", 3],
+] as const)
+  special.ipv4.addSubnet(net, prefix, "ipv4");
+for (const [net, prefix] of [
+  // Nobody, loopback, and IPv4 in other words.
+  ["::", 96],
+  ["::ffff:0:0", 96],
+  ["fe80::", 10],
+  ["ff00::", 8],
+] as const)
+  special.ipv6.addSubnet(net, prefix, "ipv6");
+
 /** An address of a pod: none that means everyone or nobody, and none of this machine but those that are allowed there. */
 export function addressOf(value: unknown, onLoopback: (address: string) => boolean = () => false): string | undefined {
   if (typeof value !== "string" || isIP(value) === 0 || value.includes("%")) return undefined;
   if (isIP(value) === 4 && value.startsWith("127.")) return onLoopback(value) ? value : undefined;
-  const isSpecial = /^(0\.|127\.|169\.254\.|22[4-9]\.|2[3-5]\d\.|::1?$|fe[89ab]|ff|::ffff:)/i.test(value);
-  return isSpecial ? undefined : value;
+  // By its bits: an address of IPv6 can be written in many ways.
+  const family = isIP(value) === 4 ? "ipv4" : "ipv6";
+  return special[family].check(value, family) ? undefined : value;
 }

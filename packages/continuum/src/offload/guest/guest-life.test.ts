@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CONSUMER_LABEL, Contract, ShadowPod } from "@fjord/api";
+import { silentLogger } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
+import { ApiError, Namespace, Pod, type SharedCaches } from "@fjord/kube";
+import { quantitiesOf } from "@fjord/node/pod-status";
+import type { Home } from "../../home.ts";
+import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
+import { GuestLife } from "./guest-life.ts";
+import { CONTRACT_ANNOTATION, SHADOW_UID_ANNOTATION } from "./guest-pod.ts";
+import { GuestState } from "./guest-state.ts";
+
+const consumer = "consumerconsumerconsumer22";
+const key = { namespace: "twin", name: "web" };
+type Resources = NonNullable<NonNullable<Pod["spec"]>["containers"][number]["resources"]>;
+type PodMetadata = Pod["metadata"];
+
+const live = (id: string, cpu: string): LiveContract => ({
+  id,
+  consumer,
+  resources: { cpu },
+  enforcement: "None",
+  notAfter: Number.POSITIVE_INFINITY,
+  takesPods: true,
+  drained: false,
+});
+
+function guest(resources: Resources, metadata: Partial<PodMetadata> = {}, grace = 30): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...key,
+      uid: "p",
+      labels: { [CONSUMER_LABEL]: consumer },
+      annotations: { [CONTRACT_ANNOTATION]: "c-small", [SHADOW_UID_ANNOTATION]: "s" },
+      ...metadata,
+    },
+    spec: { terminationGracePeriodSeconds: grace, containers: [{ name: "main", image: "x", resources }] },
+    status: { phase: "Running" },
+  };
+}
+
+function shadowOf(contract: string, containers: unknown[]): ShadowPod {
+  return {
+    apiVersion: "fjord.dev/v1alpha1",
+    kind: "ShadowPod",
+    metadata: { ...key, uid: "s", generation: 2 },
+    spec: { contract, originUid: "o", recreate: "Always", pod: { spec: { containers } } },
+  } as unknown as ShadowPod;
+}
+
+interface World {
+  readonly pod: Pod;
+  readonly shadow?: ShadowPod;
+  readonly contracts: readonly LiveContract[];
+  /** What the API answers a change by. @default it is taken */
+  readonly refuses?: boolean;
+}
+
+/** One guest that runs, and what is asked of the API for it. */
+function setUp({ pod, shadow, contracts, refuses = false }: World) {
+  const objects = new Map<unknown, unknown>([
+    [Pod, pod],
+    [ShadowPod, shadow],
+    [Namespace, { metadata: { name: "twin", uid: "n", labels: { [CONSUMER_LABEL]: consumer } } }],
+    [Contract, undefined],
+  ]);
+  const handlers: { onAdd?: (pod: unknown) => void }[] = [];
+  const open = (kind: unknown) => {
+    const all = () => [objects.get(kind)].filter((object) => object !== undefined);
+    const addHandler = (handler: { onAdd?: (pod: unknown) => void }) => {
+      if (kind === Pod) handlers.push(handler);
+      return () => {};
+    };
+    const cache = { get: () => all()[0], list: all, addHandler, health: { resourceVersion: "9" } };
+    return { cache, [Symbol.dispose]: () => {} };
+  };
+  const patched: unknown[] = [];
+  const deleted: (number | undefined)[] = [];
+  const client = {
+    get: async () => pod,
+    patch: async (...[, , , patch]: unknown[]) => {
+      if (refuses) throw new ApiError({ action: "patch", statusCode: 422, text: "it may not change so" });
+      patched.push(patch);
+      return pod;
+    },
+    delete: async (...[, , options]: [unknown, unknown, { gracePeriodSeconds?: number }]) => {
+      deleted.push(options.gracePeriodSeconds);
+    },
+  };
+  const book = { resolve: (name: string) => contracts.find(({ id }) => id === name), onChange: () => () => {} };
+  const state = new GuestState({
+    caches: { open } as unknown as SharedCaches,
+    contracts: book as unknown as LiveContracts,
+    onRoom: () => {},
+  });
+  state.follow();
+  for (const { onAdd } of handlers) onAdd?.(pod);
+  const home = { client, clock: new ManualClock(), logger: silentLogger } as unknown as Home;
+  const life = new GuestLife({ home, contracts: book as unknown as LiveContracts, state, tell: () => {} });
+  const reconcile = () => life.reconcile(key, { signal: new AbortController().signal } as never);
+  const taken = () => quantitiesOf(state.used("c-small"));
+  return { reconcile, taken, patched, deleted, state };
+}
+
+test("a guest that runs is not measured by one contract and counted against another", async () => {
+  const main = { name: "main", image: "x", resources: { requests: { cpu: "8" } } };
+  const t = setUp({
+    pod: guest({ requests: { cpu: "1" } }),
+    shadow: shadowOf("c-large", [main]),
+    contracts: [live("c-small", "1"), live("c-large", "8")],
+  });
+  await t.reconcile();
+  assert.deepEqual(t.patched, []);
+  assert.equal(t.taken().cpu, "1");
+  const { verdict } = t.state.memoryOf(shadowOf("c-large", []));
+  assert.match(verdict?.message ?? "", /stays under its contract, c-small/);
+});
+
+test("a guest takes what it takes, whatever is asked for and refused", async () => {
+  const other = { name: "other", image: "x" };
+  const less = { name: "main", image: "x", resources: { requests: { cpu: "1m" } } };
+  for (const [containers, refuses] of [
+    [[other], false],
+    [[other], true],
+    [[less], true],
+  ] as const) {
+    const pod = guest({ requests: { cpu: "1" } });
+    const t = setUp({ pod, shadow: shadowOf("c-small", [...containers]), contracts: [live("c-small", "1")], refuses });
+    await t.reconcile();
+    assert.equal(t.taken().cpu, "1", JSON.stringify({ containers, refuses }));
+  }
+});
+
+test("no guest outlives its contract by the years that it gives itself to end", async () => {
+  const years = 2 ** 31 - 1;
+  const ending = { deletionTimestamp: "2095-01-01T00:00:00Z", deletionGracePeriodSeconds: years };
+  const shadow = shadowOf("c-small", [{ name: "main", image: "x" }]);
+  const deleted = async (world: Omit<World, "contracts">, contracts: LiveContract[] = []) => {
+    const t = setUp({ ...world, contracts });
+    await t.reconcile();
+    return t.deleted;
+  };
+  assert.deepEqual(await deleted({ pod: guest({}, {}, years), shadow }), [600]);
+  assert.deepEqual(await deleted({ pod: guest({}, ending, years), shadow }), [600]);
+  assert.deepEqual(await deleted({ pod: guest({}, ending, years) }), [600]);
+  // Its own choice of what is sensible holds, and so does any while there is a contract.
+  assert.deepEqual(await deleted({ pod: guest({}), shadow }), [undefined]);
+  assert.deepEqual(await deleted({ pod: guest({}, { ...ending, deletionGracePeriodSeconds: 30 }) }), []);
+  assert.deepEqual(await deleted({ pod: guest({}, ending, years) }, [live("c-small", "1")]), []);
+});
