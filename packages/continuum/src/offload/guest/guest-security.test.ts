@@ -89,6 +89,28 @@ test("a guest is not without AppArmor by an annotation either, unless the owner 
   for (const profile of ["runtime/default", "localhost/mine"]) assert.deepEqual(annotated(profile), []);
 });
 
+test("a guest's probes and hooks have its node ask neither itself nor whoever a name stands for", () => {
+  const asking = (host: string): PodSpec[] => {
+    const httpGet = { host, port: 10250 };
+    const handlers = [
+      { livenessProbe: { httpGet } },
+      { readinessProbe: { tcpSocket: httpGet } },
+      { startupProbe: { httpGet } },
+      { lifecycle: { postStart: { httpGet } } },
+      { lifecycle: { preStop: { tcpSocket: httpGet } } },
+    ];
+    return handlers.map((handler) => pod({ containers: [{ ...main, ...handler }] }));
+  };
+  for (const host of ["127.0.0.1", "localhost", "::1", "169.254.169.254", "metadata.example", "0.0.0.0"]) {
+    for (const spec of asking(host)) {
+      assert.equal(guestViolations(spec).length, 1, JSON.stringify(spec));
+      assert.deepEqual(guestViolations(spec, ["hostNetwork"]), []);
+    }
+  }
+  for (const host of ["", "10.1.0.5", "fd00::5"])
+    for (const spec of asking(host)) assert.deepEqual(guestViolations(spec), [], JSON.stringify(spec));
+});
+
 test("a guest is given what any pod may have", () => {
   const spec = pod({
     affinity: {

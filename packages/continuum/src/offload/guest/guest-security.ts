@@ -1,5 +1,6 @@
 import type { GuestPrivilege } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
+import { addressOf } from "../pod/status/index.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
@@ -144,6 +145,7 @@ function annotationViolations(annotations: Readonly<Record<string, string>>): [G
 function containerViolations(container: Container, capabilities: readonly string[]): [GuestPrivilege, string][] {
   const { name, securityContext: context = {} } = container;
   const found: [GuestPrivilege, string][] = contextViolations(`container ${name}`, context);
+  found.push(...handlerViolations(container));
   if (context.privileged) found.push(["privileged", `container ${name} is privileged`]);
   const extra = (context.capabilities?.add ?? []).filter((each) => !capabilities.includes(each.replace(/^CAP_/, "")));
   if (extra.length > 0) found.push(["capabilities", `container ${name} adds capabilities ${extra.join(", ")}`]);
@@ -153,6 +155,27 @@ function containerViolations(container: Container, capabilities: readonly string
     found.push(["hostPort", `container ${name} asks for a port of its node`]);
   }
   return found;
+}
+
+type Handler = { readonly httpGet?: { readonly host?: string }; readonly tcpSocket?: { readonly host?: string } };
+
+/**
+ * A probe or hook is asked for by the node, from its own network, where 127.0.0.1 is the node and a name may be too. Pods
+ * have addresses.
+ */
+function handlerViolations(container: Container): [GuestPrivilege, string][] {
+  const { name, livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
+  const handlers: (Handler | null | undefined)[] = [
+    livenessProbe,
+    readinessProbe,
+    startupProbe,
+    lifecycle?.postStart,
+    lifecycle?.preStop,
+  ];
+  const hosts = handlers.flatMap((handler) => [handler?.httpGet?.host, handler?.tcpSocket?.host]);
+  return hosts.some((host) => host && addressOf(host) === undefined)
+    ? [["hostNetwork", `container ${name} has its node ask for another host`]]
+    : [];
 }
 
 interface Confinement {
