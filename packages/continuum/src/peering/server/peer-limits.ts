@@ -4,6 +4,8 @@ export interface PeerLimits {
   readonly connections: number;
   /** Connections at once of one key. */
   readonly connectionsPerPeer: number;
+  /** Questions of one key that are being answered at once; the proxy has limits of its own. */
+  readonly requestsPerPeer: number;
   /** Connections at once of keys that no Site names. */
   readonly connectionsOfStrangers: number;
   /** Bytes of a request's line and headers. */
@@ -24,6 +26,7 @@ export interface PeerLimits {
 export const defaultPeerLimits: PeerLimits = {
   connections: 8192,
   connectionsPerPeer: 1024,
+  requestsPerPeer: 512,
   connectionsOfStrangers: 128,
   headerBytes: 16 * 1024,
   handshakeMs: 5_000,

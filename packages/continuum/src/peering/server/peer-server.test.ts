@@ -209,6 +209,36 @@ describe("a PeerServer", () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  test("answers so many questions of one peer at once, also of those that come on one connection", async () => {
+    const go = Promise.withResolvers<void>();
+    let inside = 0;
+    const handle = async () => {
+      inside++;
+      await go.promise;
+    };
+    const waiting: PeerRoute = { method: "GET", path: "/wait", access: "peer", handle };
+    const limited = await start({ routes: [...routes, waiting], limits: { requestsPerPeer: 4 } });
+    const socket = await dial(peer, limited);
+    const heard: Buffer[] = [];
+    socket.on("data", (chunk: Buffer) => heard.push(chunk));
+    const statuses = () =>
+      [
+        ...Buffer.concat(heard)
+          .toString()
+          .matchAll(/HTTP\/1.1 (\d+)/g),
+      ].map(([, status]) => status);
+    socket.write("GET /fjord/v1/wait HTTP/1.1\r\nhost: x\r\n\r\n".repeat(100));
+    // Whoever else asks is answered meanwhile, and by then all have come.
+    while (inside < 4) assert.equal((await ask(consumer, "/fjord/v1/open", { to: limited })).status, 200);
+    assert.equal((await ask(peer, "/fjord/v1/open", { to: limited })).status, 429);
+    go.resolve();
+    while (statuses().length < 100) await once(socket, "data");
+    assert.equal(inside, 4);
+    assert.deepEqual(statuses(), [...Array(4).fill("200"), ...Array(96).fill("429")]);
+    assert.equal((await ask(peer, "/fjord/v1/open", { to: limited })).status, 200);
+    socket.destroy();
+  });
+
   test("ends a connection whose request does not come to its end", async () => {
     const hasty = await start({ limits: { headersMs: 200, requestMs: 400 } });
     const socket = await dial(peer, hasty);

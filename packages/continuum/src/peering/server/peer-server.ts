@@ -15,6 +15,7 @@ import { readJson, refused, refuseUpgrade, sendJson, sendRefusal } from "./answe
 import { Connections } from "./connections.ts";
 import { defaultPeerLimits, type PeerLimits } from "./peer-limits.ts";
 import { noPeerMetrics, type PeerMetrics } from "./peer-metrics.ts";
+import { RequestsAtOnce } from "./requests-at-once.ts";
 import { RouteTable } from "./route-table.ts";
 
 export interface PeerServerOptions extends Omit<Means, "metrics"> {
@@ -43,6 +44,7 @@ export class PeerServer {
   readonly #server: Server;
   readonly #connections: Connections;
   readonly #strangers: TokenBucket;
+  readonly #atOnce: RequestsAtOnce;
   #listening: Promise<AddressInfo | undefined> | undefined;
 
   constructor(options: PeerServerOptions) {
@@ -53,6 +55,7 @@ export class PeerServer {
     this.#connections = new Connections(this.#limits, this.#metrics);
     const { strangersBurst: burst, strangersPerSecond: perSecond } = this.#limits;
     this.#strangers = new TokenBucket({ burst, perSecond, clock: options.clock });
+    this.#atOnce = new RequestsAtOnce(this.#limits.requestsPerPeer);
     this.#server = this.#makeServer();
   }
 
@@ -188,13 +191,19 @@ export class PeerServer {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
+    const over = this.#atOnce.begin(call.caller.id);
+    if (over === undefined) throw refused(429, "TooManyRequests", "too much is asked at once: wait for the answers");
     const gone = new AbortController();
     const onClose = () => gone.abort();
     response.once("close", onClose);
-    const body = await readJson(request);
-    const answer = await route.handle({ ...call, body, signal: gone.signal });
-    response.off("close", onClose);
-    sendJson(response, 200, answer);
+    try {
+      const body = await readJson(request);
+      const answer = await route.handle({ ...call, body, signal: gone.signal });
+      response.off("close", onClose);
+      sendJson(response, 200, answer);
+    } finally {
+      over();
+    }
   }
 
   #refuse(response: ServerResponse, error: unknown, route: string): void {
