@@ -62,8 +62,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
       const ready = getCondition(found?.status?.conditions, "Ready");
       const isCurrent = ready?.observedGeneration === found?.metadata.generation;
       if (ready?.status !== "True" || !isCurrent) return howFar(found);
-      const refused = refusedAmounts(found);
-      return refused === undefined ? ({ done: true } as const) : { done: false, progress: refused, refused: true };
+      return resized(found);
     };
     const what = `peering ${name} was not ready`;
     await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
@@ -97,10 +96,12 @@ async function known(client: KubeClient, name: string, signal: AbortSignal): Pro
   if (name === own) throw new ThisSite({ name, what: "peer with itself" });
 }
 
-/** What a peering that goes on as before says of amounts that were refused; undefined where it has those that were asked for. */
-function refusedAmounts(peering: Peering | undefined): string | undefined {
-  const message = getCondition(peering?.status?.conditions, "Agreed")?.message ?? "";
-  return /is in force; other amounts: /.test(message) ? message : undefined;
+/** A peering that is in service may be so with the amounts of before: those asked for now were refused, or nobody answers. */
+function resized(peering: Peering | undefined): Progress {
+  const progress = getCondition(peering?.status?.conditions, "Agreed")?.message ?? "";
+  const [, reason] = /is in force; other amounts: (.*)/s.exec(progress) ?? [];
+  if (reason === undefined) return { done: true };
+  return { done: false, progress, refused: !reason.startsWith("cannot ") };
 }
 
 /** Answers that stay what they are until somebody changes something. */
