@@ -81,7 +81,8 @@ export const deleting: Chapter = {
     kubectl get deployments,replicasets,pods
     kubectl create deployment web --image=nginx:1
     kubectl delete deployment web --cascade=background
-    kubectl wait --for=delete pods,replicasets -l app=web --timeout=30s 2>&1 | sed s/web-.*/web/
+    kubectl wait --for=delete deployment/web --timeout=30s
+    last: until test -z "$(kubectl get pods,replicasets -l app=web -o name)"; do sleep 0.5; done; echo gone
     kubectl delete deployment web --cascade=wrong
     kubectl delete --raw /api/v1/namespaces/$NAMESPACE/configmaps/absent
     kubectl create configmap raw
