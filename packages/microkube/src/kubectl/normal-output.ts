@@ -10,6 +10,8 @@ const RANDOM = "[bcdfghjklmnpqrstvwxz2456789]";
 const rules: readonly (readonly [RegExp, string])[] = [
   // A line of a program's log.
   [/^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] /gm, "LOG "],
+  // When its time is over, kubectl may or may not ask once more before it notices.
+  [/^LOG "Failed to watch" err="context deadline exceeded".*\n?/gm, ""],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "UID"],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g, "TIME"],
   [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "TIME"],
