@@ -23,7 +23,9 @@ describe("a server that means harm", () => {
           stream.request.socket.write(bytes.length > 0 ? Buffer.from(bytes) : huge);
         },
       });
-      await assert.rejects(exec(clusterConfig({ server: server.url }), target), { name: "ConnectionError" });
+      // Without pings, which would end it too, if later.
+      const patient = { ...target, pingIntervalMs: 600_000 };
+      await assert.rejects(exec(clusterConfig({ server: server.url }), patient), { name: "ConnectionError" });
     });
   }
 
