@@ -24,7 +24,7 @@ test("brackets within texts are no nesting", () => {
 test("what is nested beyond any stack in YAML is refused before it is built", () => {
   const indented = Array.from({ length: 1_500 }, (_, depth) => `${" ".repeat(depth)}a:\n`).join("");
   const lists = Array.from({ length: 1_500 }, (_, depth) => `${" ".repeat(depth)}-\n`).join("");
-  const bad = [nested(500_000, "[", "]"), nested(500_000, "{a: ", "}"), "- ".repeat(500_000), "? ".repeat(500_000)];
+  const bad = [nested(500_000, "[", "]"), nested(300_000, "{a: ", "}"), "- ".repeat(500_000), "? ".repeat(500_000)];
   for (const text of [...bad, indented, lists, `a:\n  b: ${nested(1_000_000, "[", "")}`]) {
     assert.throws(() => parseYaml(text), { message: "yaml: exceeded max depth" });
   }
@@ -54,6 +54,25 @@ test("aliases that would fill the memory, or take for ever, are refused", () => 
   }
   const few = parseYaml("a: &a {x: 1}\nb: {<<: *a, z: 2}\nc: *a\n").value;
   assert.deepEqual(few, { a: { x: 1 }, b: { x: 1, z: 2 }, c: { x: 1 } });
+});
+
+test("what takes long to read as YAML, for what it says, is refused in time", () => {
+  const refusals: [string, RegExp][] = [
+    ["x".repeat(3 * 1024 * 1024), /more than 2097152 characters in YAML; send it as JSON$/],
+    [`a: |\n${" x\n".repeat(300_000)}`, /more than 200000 lines in YAML/],
+    ["}".repeat(2_000_000), /more than 100000 keys, values and marks in YAML/],
+    [`a: b${" #c\n".repeat(190_000)}`, /more than 500000 parts in YAML/],
+  ];
+  for (const [text, message] of refusals) assert.throws(() => parseYaml(text), { code: 413, message });
+});
+
+test("a text with a mistake in each of its characters is refused for the first", () => {
+  for (const text of ["}".repeat(90_000), `[${",".repeat(90_000)}]`]) {
+    const began = process.cpuUsage();
+    assert.throws(() => parseYaml(text), { message: /^yaml: line 1: / });
+    const { user, system } = process.cpuUsage(began);
+    assert(user + system < 5_000_000, `took ${user + system} µs`);
+  }
 });
 
 test("times and bytes in YAML are texts", () => {

@@ -1,4 +1,4 @@
-import type { Document, DocumentOptions, LineCounter, ParseOptions, SchemaOptions } from "yaml";
+import type { Document, DocumentOptions, LineCounter, ParseOptions, SchemaOptions, CST as Tokens } from "yaml";
 import type { Steps } from "../pace.ts";
 
 type Yaml = typeof import("yaml");
@@ -23,6 +23,10 @@ export function* documentOf(text: string, options: Options, yaml: Yaml): Steps<D
   if (first === undefined) throw new Error("a text without a document");
   return first;
 
+  function compose(token: Tokens.Token): Document[] {
+    return withoutStacks(() => composer.next(token));
+  }
+
   /** Undefined where others may go on. */
   function* composed(): Generator<Document | undefined> {
     const { lineCounter } = options;
@@ -30,14 +34,29 @@ export function* documentOf(text: string, options: Options, yaml: Yaml): Steps<D
     const parser = new yaml.Parser(lineCounter.addNewLine);
     let count = 0;
     for (const lexeme of new yaml.Lexer().lex(text)) {
-      for (const token of parser.next(lexeme)) yield* composer.next(token) as Generator<Document>;
+      for (const token of parser.next(lexeme)) {
+        yield* compose(token);
+        // One mistake is told of. There may be as many as there are characters.
+        if (token.type === "error") return yield* withoutStacks(() => composer.end(true, text.length));
+      }
       if (++count % AT_ONCE === 0) yield undefined;
     }
     for (const token of parser.end()) {
       yield undefined;
-      yield* composer.next(token) as Generator<Document>;
+      yield* compose(token);
     }
-    yield* composer.end(true, text.length) as Generator<Document>;
+    yield* withoutStacks(() => composer.end(true, text.length));
+  }
+}
+
+/** What is found wrong in a document is an error each, and to note where in the program took most of the time. */
+function withoutStacks(compose: () => Iterable<unknown>): Document[] {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return [...compose()] as Document[];
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

@@ -16,19 +16,35 @@ const MOST_ADDED = 1_000_000;
 
 /** What one document may have of keys, values and marks: what is more is better sent as JSON, which is read at once. */
 const MOST_TOKENS = 100_000;
+/** And of characters: one text within it is read at once, in several times what JSON takes. */
+const LONGEST = 2 * 1024 * 1024;
+/** With blanks, line ends and comments there are several for each of those. */
+const MOST_LEXEMES = 500_000;
+/** Each line of a text within it is looked at on its own, and all of them at once. */
+const MOST_LINES = 200_000;
 /** After so many others may go on. */
 const AT_ONCE = 2_000;
 
 const counted = new Set([
   ...["scalar", "single-quoted-scalar", "double-quoted-scalar", "alias", "map-value-ind", "seq-item-ind", "comma"],
-  ...["flow-map-start", "flow-seq-start"],
+  ...["flow-map-start", "flow-seq-start", "flow-map-end", "flow-seq-end"],
 ]);
+
+const asJson = (what: string) => tooLarge(`more than ${what} in YAML; send it as JSON`);
+
+function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
 
 /**
  * Refuses a text that is nested more deeply than that, or has too much in it, found out from its tokens alone: to build what
  * they stand for takes memory and time beyond measure. What is one level in a text may be two in its value, a list below its key.
  */
 export function* checkTokens(text: string, deepest: number, { Lexer, CST }: Reader): Steps<void> {
+  if (text.length > LONGEST) throw asJson(`${LONGEST} characters`);
+  if (countLines(text) > MOST_LINES) throw asJson(`${MOST_LINES} lines`);
   /** Where what is open begins, in columns, of the blocks; and how many brackets are. */
   const columns: number[] = [];
   let brackets = 0;
@@ -43,9 +59,10 @@ export function* checkTokens(text: string, deepest: number, { Lexer, CST }: Read
   let seen = 0;
   for (const source of new Lexer().lex(text)) {
     if (++seen % AT_ONCE === 0) yield;
+    if (seen > MOST_LEXEMES) throw asJson(`${MOST_LEXEMES} parts`);
     const type = CST.tokenType(source);
     if (type !== null && counted.has(type) && ++count > MOST_TOKENS) {
-      throw tooLarge(`more than ${MOST_TOKENS} keys, values and marks in YAML; send it as JSON`);
+      throw asJson(`${MOST_TOKENS} keys, values and marks`);
     }
     // Marks of the lexer's own, which are not in the text.
     if (type === "scalar" || type === "doc-mode") continue;
