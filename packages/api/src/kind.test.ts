@@ -97,7 +97,13 @@ describe("newObject", () => {
       apiVersion: "fjord.dev/v1alpha1",
       kind: "Peering",
       metadata: { name: "a" },
-      spec: { site: "b", resources: { cpu: 1 }, renew: true, virtualNode: { tainted: true, unreachableAfter: "2s" } },
+      spec: {
+        site: "b",
+        resources: { cpu: 1 },
+        renew: true,
+        link: false,
+        virtualNode: { tainted: true, unreachableAfter: "2s" },
+      },
     });
   });
 });

@@ -1,5 +1,7 @@
 import type { FjordKind } from "../kind.ts";
+import { AddressPlan } from "./address-plan.ts";
 import { Contract } from "./contract.ts";
+import { Link } from "./link.ts";
 import { Offloading } from "./offloading.ts";
 import { OffloadingRule } from "./offloading-rule.ts";
 import { Peering } from "./peering.ts";
@@ -8,7 +10,18 @@ import { Site } from "./site.ts";
 import { TwinNamespace } from "./twin-namespace.ts";
 import { VirtualNode } from "./virtual-node.ts";
 
-export { Contract, Offloading, OffloadingRule, Peering, ShadowPod, Site, TwinNamespace, VirtualNode };
+export {
+  AddressPlan,
+  Contract,
+  Link,
+  Offloading,
+  OffloadingRule,
+  Peering,
+  ShadowPod,
+  Site,
+  TwinNamespace,
+  VirtualNode,
+};
 
 /** All of Fjord's kinds, in the order in which a reader meets them. */
 export const kinds: readonly FjordKind[] = [
@@ -20,4 +33,6 @@ export const kinds: readonly FjordKind[] = [
   OffloadingRule,
   TwinNamespace,
   ShadowPod,
+  AddressPlan,
+  Link,
 ];

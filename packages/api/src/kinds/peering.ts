@@ -34,6 +34,11 @@ export const Peering = defineKind({
         "Name of a Secret in the agent's namespace whose key `token` holds the provider's pairing token. Needed until paired.",
       ),
     renew: boolean().default(true).describe("Whether to ask for a new contract before the current one ends."),
+    link: boolean()
+      .default(false)
+      .describe(
+        "Whether pods of the two sites are to reach each other, see AddressPlan and Link. It needs `spec.network` of the own Site of both.",
+      ),
     virtualNode: object({
       name: labelName()
         .optional()

@@ -7,10 +7,13 @@ import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kin
 import {
   array,
   boolean,
+  cidr,
   duration,
   endpoint,
   enumeration,
   formatted,
+  hostAndPort,
+  integer,
   labels,
   object,
   reportedResources,
@@ -56,6 +59,25 @@ const sharing = object({
   "may limit only what resources shares: add the resource there, or take it out here",
   ".perConsumer",
 );
+
+const network = object({
+  podRanges: array(cidr(), { maxItems: 16, set: true })
+    .optional()
+    .describe("Ranges that its pods have addresses of. Where it is left out, what its Nodes say in `spec.podCIDRs`."),
+  names: array(cidr(), { maxItems: 16, set: true })
+    .default(["240.0.0.0/5", "fd66:6a6f::/32"])
+    .describe("Where names for peers' ranges are taken from that overlap with what this site has itself."),
+  reserved: array(cidr(), { maxItems: 64, set: true })
+    .optional()
+    .describe("Ranges that no peer may have here, besides those of pods, Services and Nodes."),
+  endpoints: array(hostAndPort(), { maxItems: 8 })
+    .optional()
+    .describe(
+      "Where peers reach the gateway, over UDP. Where it is left out, `port` of the hosts in `spec.endpoints`; empty where it cannot be dialled.",
+    ),
+  port: integer({ minimum: 1, maximum: 65535 }).default(51820).describe("UDP port that the gateway listens on."),
+  mtu: integer({ minimum: 1280, maximum: 65455 }).default(1380).describe("Largest packet that goes through a link."),
+});
 
 const published = object({
   name: string({ maxLength: 63 }).optional().describe("The name that its owner gave it, such as lively-wave."),
@@ -123,6 +145,9 @@ export const Site = defineKind({
     sharing: sharing
       .optional()
       .describe("On the own site: what it shares and with whom. Without it nothing is shared."),
+    network: network
+      .optional()
+      .describe("On the own site: how its pods meet those of peers. Without it there are no links to other sites."),
     reflection: reflectionRules()
       .optional()
       .describe("On the own site: which objects of offloaded namespaces have twins, kind by kind."),

@@ -113,6 +113,26 @@ export function endpoint(): Schema<string> {
   );
 }
 
+/** A range of addresses. */
+export function cidr(): Schema<string> {
+  return new Schema<string>({ typeName: "CIDR", node: { type: "string", maxLength: 43 } }, "required").rule(
+    "isCIDR(self)",
+    "must be a range of addresses, such as 10.42.0.0/16 or fd00:42::/56",
+  );
+}
+
+/** Where something listens. */
+export function hostAndPort(): Schema<string> {
+  const host = "(\\[[0-9a-f.:]+\\]|[^\\s:\\[\\]/]+)";
+  const pattern = `^${host}:[1-9][0-9]{0,4}$`;
+  return formatted({
+    name: "host and port",
+    maxLength: 262,
+    pattern,
+    words: "must be a host and a port, such as wave.example:51820 or [2001:db8::1]:51820",
+  });
+}
+
 /** The key of a label or a taint. */
 export function labelKey(): Schema<string> {
   return new Schema<string>({ typeName: "label key", node: { type: "string", maxLength: 317 } }, "required").rule(

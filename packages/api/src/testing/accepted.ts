@@ -1,6 +1,8 @@
 import type { DraftOf } from "../kind.ts";
 import {
+  AddressPlan,
   Contract,
+  Link,
   Offloading,
   OffloadingRule,
   Peering,
@@ -33,6 +35,14 @@ const site: DraftOf<typeof Site> = {
       contractLifetime: "1h30m0.5s",
       enforcement: "LimitsEqualRequests",
     },
+    network: {
+      podRanges: ["10.42.0.0/16", "fd00:42::/56"],
+      names: ["100.64.0.0/10"],
+      reserved: ["192.168.0.0/16"],
+      endpoints: ["wave.example:51820", "[2001:db8::1]:1"],
+      port: 51821,
+      mtu: 1280,
+    },
     reflection: [
       { resource: "configmaps", policy: "AllowList" },
       { group: "networking.k8s.io", resource: "ingresses", policy: "Never" },
@@ -62,6 +72,7 @@ const peering: DraftOf<typeof Peering> = {
     resources: { cpu: 1 },
     pairingSecret: "token",
     renew: false,
+    link: true,
     virtualNode: { name: "wave-1", ...virtualNode, taints: [...virtualNode.taints] },
   },
 };
@@ -151,6 +162,30 @@ export const acceptedObjects = [
           },
         },
         recreate: "Never",
+      },
+    },
+  },
+  {
+    kind: AddressPlan,
+    draft: {
+      metadata: { name: "nbswy3dpeb3w64tmmq5dembrge" },
+      spec: {
+        site: "nbswy3dpeb3w64tmmq5dembrge",
+        own: [{ range: "10.42.0.0/16" }, { range: "fd00:42::/56", called: "fd00:42::/56" }],
+        peer: [{ range: "10.43.0.0/16", called: "240.0.0.0/16" }, { range: "10.44.0.0/16" }],
+      },
+    },
+  },
+  {
+    kind: Link,
+    draft: {
+      metadata: { name: "nbswy3dpeb3w64tmmq5dembrge" },
+      spec: {
+        site: "nbswy3dpeb3w64tmmq5dembrge",
+        publicKey: `${"Ab+/".repeat(10)}Abc=`,
+        endpoints: ["[2001:db8::1]:51820", "10.0.0.1:65535"],
+        keepaliveSeconds: 25,
+        groups: [{ name: "shop", local: ["10.42.0.7", "fd00:42::7"], remote: ["240.0.0.0/16"] }],
       },
     },
   },

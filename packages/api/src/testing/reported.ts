@@ -1,6 +1,8 @@
 import type { StatusOf } from "../kind.ts";
 import type {
+  AddressPlan,
   Contract,
+  Link,
   Offloading,
   OffloadingRule,
   Peering,
@@ -110,6 +112,17 @@ const shadowPod: StatusOf<typeof ShadowPod> = {
   ],
 };
 
+const addressPlan: StatusOf<typeof AddressPlan> = { conditions: [condition("Ready", "NamesKnown")] };
+
+const link: StatusOf<typeof Link> = {
+  carrier: "Userspace",
+  endpoint: "10.0.0.1:51820",
+  handshakeAt: "2030-01-01T00:00:00Z",
+  receivedBytes: 1_000_000_000_000,
+  sentBytes: 0,
+  conditions: [condition("Ready", "HandshakeSeen")],
+};
+
 /** A whole status of each kind, as an agent would write it. */
 export const reportedStatuses: Readonly<Record<string, object>> = {
   Site: site,
@@ -120,4 +133,6 @@ export const reportedStatuses: Readonly<Record<string, object>> = {
   OffloadingRule: offloadingRule,
   TwinNamespace: twinNamespace,
   ShadowPod: shadowPod,
+  AddressPlan: addressPlan,
+  Link: link,
 };

@@ -1,8 +1,10 @@
 import { AGENT_NAME, defaultValues, installation } from "@fjord/agent";
 import {
+  AddressPlan,
   CONSUMER_LABEL,
   Contract,
   FORCE_REMOVE_ANNOTATION,
+  Link,
   OFFLOADED_LABEL,
   Offloading,
   OffloadingRule,
@@ -48,7 +50,15 @@ type AnyKind = Kind<KubeObject>;
 /** What is wished for, in the order in which it ends. */
 const WISHES = [OffloadingRule, Offloading, Peering] as unknown as readonly AnyKind[];
 /** What is left of Fjord's kinds then. */
-const REST = [ShadowPod, TwinNamespace, VirtualNode, Contract, Site] as unknown as readonly AnyKind[];
+const REST = [
+  Link,
+  AddressPlan,
+  ShadowPod,
+  TwinNamespace,
+  VirtualNode,
+  Contract,
+  Site,
+] as unknown as readonly AnyKind[];
 const INSTALLED = [
   Deployment,
   Service,

@@ -1,5 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { Contract, Offloading, OffloadingRule, Peering, ShadowPod, Site, TwinNamespace, VirtualNode } from "@fjord/api";
+import {
+  AddressPlan,
+  Contract,
+  Link,
+  Offloading,
+  OffloadingRule,
+  Peering,
+  ShadowPod,
+  Site,
+  TwinNamespace,
+  VirtualNode,
+} from "@fjord/api";
 import { describeError, type Kind, type KubeObject } from "@fjord/base";
 import {
   CoreEvent,
@@ -39,6 +50,8 @@ const everywhere = [
   OffloadingRule,
   TwinNamespace,
   ShadowPod,
+  AddressPlan,
+  Link,
   Node,
   Namespace,
 ] as unknown as Kind<KubeObject>[];

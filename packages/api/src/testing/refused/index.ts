@@ -1,5 +1,6 @@
 import { refusedContracts } from "./contract.ts";
 import { refusedShadowPods, refusedTwinNamespaces } from "./guest.ts";
+import { refusedAddressPlans, refusedLinks } from "./network.ts";
 import { refusedOffloadingRules, refusedOffloadings } from "./offloading.ts";
 import { refusedPeerings, refusedVirtualNodes } from "./peering.ts";
 import type { Refusal } from "./refusal.ts";
@@ -17,4 +18,6 @@ export const refusals: readonly Refusal[] = [
   ...refusedOffloadingRules,
   ...refusedTwinNamespaces,
   ...refusedShadowPods,
+  ...refusedAddressPlans,
+  ...refusedLinks,
 ];

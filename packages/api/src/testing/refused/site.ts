@@ -6,6 +6,9 @@ const notAnEndpoint =
   "must be an https URL of a host, and if need be a port and a path, such as https://site.example:7443";
 const notALifetime = "must be a duration of at least 10s, such as 90s or 1h30m";
 const idStays = "cannot be changed once set: another id is another site, so make another Site";
+const notARange = "must be a range of addresses, such as 10.42.0.0/16 or fd00:42::/56";
+const notAHostAndPort = "must be a host and a port, such as wave.example:51820 or [2001:db8::1]:51820";
+const network = (change: object) => ({ spec: { network: change } });
 const sharing = (change: object) => ({ spec: { sharing: change } });
 const endpoints = (...list: string[]) => ({ spec: { endpoints: list } });
 const location = (change: object) => ({ spec: { location: change } });
@@ -45,6 +48,16 @@ export const refusedSites: readonly Refusal[] = [
       "should be less than or equal to 90",
     ],
     ["a region that is no name", location({ region: "EU West" }), "spec.location.region", notAName],
+    ["a range that is none", network({ podRanges: ["10.42.0.0"] }), "spec.network.podRanges[0]", notARange],
+    ["a range that is too wide to be one", network({ names: ["10.42.0.0/33"] }), "spec.network.names[0]", notARange],
+    ["a reserved range in words", network({ reserved: ["the office"] }), "spec.network.reserved[0]", notARange],
+    [
+      "a gateway without a port",
+      network({ endpoints: ["wave.example"] }),
+      "spec.network.endpoints[0]",
+      notAHostAndPort,
+    ],
+    ["a packet that IPv6 forbids", network({ mtu: 1279 }), "spec.network.mtu", "greater than or equal to 1280"],
     ...labels("spec.properties"),
     ["sharing without amounts", sharing({ resources: null }), "spec.sharing.resources", "Required value"],
     [

@@ -1,0 +1,65 @@
+import { conditions } from "../conditions.ts";
+import { namings } from "../fragments/naming.ts";
+import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
+import { object, siteId } from "../schema/index.ts";
+
+export const AddressPlan = defineKind({
+  kind: "AddressPlan",
+  plural: "addressplans",
+  shortNames: ["ap"],
+  namespaced: false,
+  purpose:
+    "What this site and a peer call each other's pods. Each side chooses what it calls the other's ranges: the real ones, or others where these overlap with what it has itself. It has the peer's id as name.",
+  writers: { spec: "the agent", status: "the agent" },
+  columns: [
+    { name: "Own", path: ".spec.own[*].range", description: "The own ranges." },
+    { name: "Called", path: ".spec.own[*].called", description: "What the peer calls the first of them." },
+    { name: "Peer", path: ".spec.peer[*].range", description: "The peer's ranges." },
+    { name: "CalledHere", path: ".spec.peer[*].called", description: "What the first of them is called here." },
+    conditionColumn("Ready", "Whether both know it."),
+    { ...reasonColumn("Ready", "Why it is ready or not."), wide: true },
+  ],
+  spec: object({
+    site: siteId().immutable("another peer has another AddressPlan").describe("Id of the peer."),
+    own: namings({
+      range: "A range of this site's pods.",
+      called: "What the peer calls it, by the peer's word. Absent until it has said so.",
+    }).describe("This site's ranges."),
+    peer: namings({
+      range: "A range of the peer's pods, by its word.",
+      called: "What it is called here. Absent where no range of that size is left.",
+    }).describe("The peer's ranges. What they are called is kept as long as it overlaps with nothing."),
+  }).describe("Who calls whom what."),
+  status: object({
+    conditions: conditions({
+      Ready: {
+        meaning: "All ranges of both sides have names, and packets can be told where they belong.",
+        reasons: {
+          NamesKnown: "They have.",
+          RangesUnknown:
+            "This site does not know its own ranges: no Node tells any, and spec.network of its Site names none.",
+          AwaitingPeer: "The peer has not said yet what ranges it has, or what it calls this site's.",
+          PoolExhausted: "No range of the needed size is left in the pool: spec.network.names of the own Site.",
+        },
+      },
+    }),
+  })
+    .optional()
+    .describe("How far the two are."),
+  rules: [
+    {
+      rule: "self.metadata.name == self.spec.site",
+      message: "must be the same as metadata.name, so that a peer has one AddressPlan",
+      fieldPath: ".spec.site",
+    },
+  ],
+  example: {
+    metadata: { name: "mzxw6ytboi2dcmrtgq2tmnzyhe" },
+    spec: {
+      site: "mzxw6ytboi2dcmrtgq2tmnzyhe",
+      own: [{ range: "10.42.0.0/16", called: "10.42.0.0/16" }],
+      peer: [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }],
+    },
+  },
+});
+export type AddressPlan = ObjectOf<typeof AddressPlan>;

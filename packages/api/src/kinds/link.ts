@@ -1,0 +1,85 @@
+import { conditions } from "../conditions.ts";
+import { addressOrRange } from "../fragments/naming.ts";
+import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
+import { array, enumeration, integer, object, siteId, string, time } from "../schema/index.ts";
+
+const key = () => string({ maxLength: 44, pattern: "^[A-Za-z0-9+/]{43}=$" });
+const hostAndPort = () => string({ maxLength: 262, pattern: "^(\\[[0-9a-f.:]+\\]|[^\\s:\\[\\]/]+):[1-9][0-9]{0,4}$" });
+
+export const Link = defineKind({
+  kind: "Link",
+  plural: "links",
+  shortNames: ["ln"],
+  namespaced: false,
+  purpose:
+    "The encrypted path to a peer, and all that may take it: what is not listed is dropped, at both ends. It has the peer's id as name.",
+  writers: { spec: "the agent", status: "the gateway, which is the node that has the path" },
+  columns: [
+    conditionColumn("Ready", "Whether the peer answers on it."),
+    reasonColumn("Ready", "Why it is ready or not."),
+    { name: "Handshake", path: ".status.handshakeAt", description: "When the two last agreed on a key." },
+    { name: "Endpoint", path: ".status.endpoint", wide: true, description: "Where the peer is." },
+    { name: "Carrier", path: ".status.carrier", wide: true, description: "What encrypts." },
+  ],
+  spec: object({
+    site: siteId().immutable("another peer has another Link").describe("Id of the peer."),
+    publicKey: key().describe("The peer's WireGuard key, by its word."),
+    endpoints: array(hostAndPort(), { maxItems: 8 }).describe(
+      "Where the peer listens, host and port. Empty where it cannot be dialled, and dials itself.",
+    ),
+    keepaliveSeconds: integer({ minimum: 1, maximum: 65535 })
+      .optional()
+      .describe("How often something is sent when there is nothing to say, where this site cannot be dialled."),
+    groups: array(
+      object({
+        name: string({ maxLength: 63 }).describe("The namespace whose pods these are."),
+        local: array(addressOrRange(), { maxItems: 8192 }).describe("Addresses and ranges of this site."),
+        remote: array(addressOrRange(), { maxItems: 8192 }).describe(
+          "Addresses and ranges of the peer, as called here.",
+        ),
+      }),
+      { maxItems: 1024, keys: ["name"] },
+    ).describe("Who may talk: every local address of a group with every remote one of it, whoever begins."),
+  }).describe("What the gateway is to bring about."),
+  status: object({
+    carrier: enumeration({
+      Kernel: "WireGuard of the kernel.",
+      Userspace: "a process, where the kernel has none.",
+    })
+      .optional()
+      .describe("What encrypts."),
+    endpoint: hostAndPort().optional().describe("Where the peer was last heard."),
+    handshakeAt: time().optional().describe("When the two last agreed on a key."),
+    receivedBytes: integer({ minimum: 0 }).optional().describe("Bytes that came."),
+    sentBytes: integer({ minimum: 0 }).optional().describe("Bytes that went."),
+    conditions: conditions({
+      Ready: {
+        meaning: "The peer answers on the link.",
+        reasons: {
+          HandshakeSeen: "The two have agreed on a key lately.",
+          NoHandshake: "They have not, for longer than a key lasts.",
+          NotApplied: "The gateway could not bring about what spec says; the message says why.",
+        },
+      },
+    }),
+  })
+    .optional()
+    .describe("What the gateway sees."),
+  rules: [
+    {
+      rule: "self.metadata.name == self.spec.site",
+      message: "must be the same as metadata.name, so that a peer has one Link",
+      fieldPath: ".spec.site",
+    },
+  ],
+  example: {
+    metadata: { name: "mzxw6ytboi2dcmrtgq2tmnzyhe" },
+    spec: {
+      site: "mzxw6ytboi2dcmrtgq2tmnzyhe",
+      publicKey: "3Qk0xg6E1ubSvyPLl1ZTCB1Ygt1iVx5Tw9o0m7FC0Wk=",
+      endpoints: ["wave.example:51820"],
+      groups: [{ name: "shop", local: ["10.42.0.7"], remote: ["240.0.3.9", "240.0.3.10"] }],
+    },
+  },
+});
+export type Link = ObjectOf<typeof Link>;

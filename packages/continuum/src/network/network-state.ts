@@ -1,0 +1,46 @@
+/** What a gateway brings about, and the whole of it: what is not in here is not to be. */
+export interface NetworkState {
+  /** UDP. */
+  readonly listenPort: number;
+  /** Of the interface. */
+  readonly mtu: number;
+  /** The own pod ranges as they are. */
+  readonly ranges: readonly string[];
+  /** Sorted by id. */
+  readonly peers: readonly PeerNetwork[];
+}
+
+export interface PeerNetwork {
+  readonly siteId: string;
+  /** The own ranges: `called` is what this peer calls them. */
+  readonly own: readonly Naming[];
+  /** The peer's ranges: `called` is used here, and overlaps with nothing else that is used here. */
+  readonly peer: readonly Naming[];
+  readonly link: PeerLink;
+  readonly groups: readonly Group[];
+}
+
+/** A range, and one of the same family and size that stands for it; the same one where nothing is translated. */
+export interface Naming {
+  readonly range: string;
+  readonly called: string;
+}
+
+export interface PeerLink {
+  /** Of WireGuard, in base64. */
+  readonly publicKey: string;
+  /** Host and port. Empty where the peer dials. */
+  readonly endpoints: readonly string[];
+  /** Present where this side has to keep a way through a NAT open. */
+  readonly keepaliveSeconds?: number;
+}
+
+/** Every local address may talk with every remote one, whoever begins. */
+export interface Group {
+  /** The namespace. */
+  readonly name: string;
+  /** Addresses and ranges as they are. */
+  readonly local: readonly string[];
+  /** Addresses and ranges as they are called here. */
+  readonly remote: readonly string[];
+}
