@@ -15,6 +15,7 @@ const cli = fileURLToPath(new URL("../cli.ts", import.meta.url));
 const SOON_MS = 60_000;
 // Others may test on the same machine, and all of 127.0.0.0/8 is this machine.
 const address = `127.${64 + Math.floor(Math.random() * 30)}.${Math.floor(Math.random() * 250)}.7`;
+const services = `127.${160 + Math.floor(Math.random() * 40)}.0.0/16`;
 /** By which the pod is known among all processes. */
 const seconds = String(100_000 + Math.floor(Math.random() * 1e9));
 let parent: string;
@@ -87,7 +88,7 @@ test("bad options change nothing", async () => {
 
 async function start(): Promise<void> {
   const flags = ["--name=lively-wave", "--tier=device", `--address=${address}`, `--state-dir=${directory}`];
-  site = spawn(process.execPath, [cli, "micro", "run", ...flags, "--service-range=127.97.0.0/16"], {
+  site = spawn(process.execPath, [cli, "micro", "run", ...flags, `--service-range=${services}`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let text = "";

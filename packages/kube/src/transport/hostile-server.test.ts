@@ -12,6 +12,9 @@ import { Transport, type TransportOptions } from "./transport.ts";
 const get: HttpRequest = { method: "GET", path: "/x", action: "get it" };
 const chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n";
 
+/** Longer than a test may take: what ends before has not ended because its time was over. */
+const patient: TransportOptions = { requestTimeoutMs: 600_000, headersTimeoutMs: 600_000, bodyTimeoutMs: 600_000 };
+
 async function setUp(answer: (socket: Socket, head: string) => void, options: TransportOptions = {}, token?: string) {
   const server = await rawTestServer(answer);
   const credentials =
@@ -33,7 +36,7 @@ test("what is not gzip ends the connection, however much more of it comes", { ti
   await using t = await setUp((socket) => {
     socket.write(`${chunked}content-encoding: gzip\r\n\r\n`);
     drip(socket, `400\r\n${"z".repeat(1024)}\r\n`);
-  });
+  }, patient);
   await assert.rejects(t.transport.request(get), ConnectionError);
   await until(() => t.server.sockets.size === 0);
   await t.transport.close();
@@ -45,7 +48,7 @@ test("what goes on after compressed content has ended is refused", { timeout: 60
     socket.write(`${chunked}content-encoding: gzip\r\n\r\n${body.length.toString(16)}\r\n`);
     socket.write(Buffer.concat([body, Buffer.from("\r\n")]));
     drip(socket, "4\r\njunk\r\n");
-  });
+  }, patient);
   await assert.rejects(t.transport.request(get), ConnectionError);
   await until(() => t.server.sockets.size === 0);
 });
@@ -88,7 +91,7 @@ test("closing waits for what is under way, but not for ever", { timeout: 60_000 
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n");
       drip(socket, "x");
     },
-    { closeGraceMs: 100 },
+    { ...patient, closeGraceMs: 100 },
   );
   const refused = assert.rejects(t.transport.request(get), ConnectionError);
   await until(() => t.server.sockets.size === 1);

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
+import { freePort } from "@fjord/testbed/testing";
 import type { Endpoint, ServicePort } from "./service-plan.ts";
 import { UserspaceProxy } from "./userspace-proxy.ts";
 
 // Loopback addresses of their own, apart from those of other tests.
 const SERVICE = "127.96.77.1";
 const POD = (index: number) => `127.97.77.${index}`;
+// Ports that no other run of these tests has.
+const PORT = await freePort();
+const NODE_PORT = await freePort();
 
 describe("Services without privileges", () => {
   let proxy: UserspaceProxy;
@@ -33,16 +37,16 @@ describe("Services without privileges", () => {
       socket.write(`pod ${index}\n`);
       socket.pipe(socket);
     });
-    server.listen(8080, POD(index));
+    server.listen(0, POD(index));
     await once(server, "listening");
     servers.push(server);
-    return { ip: POD(index), port: 8080 };
+    return { ip: POD(index), port: (server.address() as AddressInfo).port };
   };
   const port = (endpoints: Endpoint[], more: Partial<ServicePort> = {}): ServicePort => ({
     id: "shop/web:http",
     protocol: "TCP",
     clusterIps: [SERVICE],
-    port: 7080,
+    port: PORT,
     externalIps: [],
     nodePort: undefined,
     inside: endpoints,
@@ -51,7 +55,7 @@ describe("Services without privileges", () => {
     affinitySeconds: undefined,
     ...more,
   });
-  const connect = async (ip = SERVICE, number = 7080, from?: string): Promise<{ socket: Socket; greeting: string }> => {
+  const connect = async (ip = SERVICE, number = PORT, from?: string): Promise<{ socket: Socket; greeting: string }> => {
     const socket = createConnection({ host: ip, port: number, ...(from && { localAddress: from }) });
     held.push(socket);
     const [greeting] = (await once(socket, "data")) as [Buffer];
@@ -80,14 +84,14 @@ describe("Services without privileges", () => {
     const [one, two] = [await pod(1), await pod(2)];
     await proxy.apply([port([one, two], { affinitySeconds: 60 })]);
     const from = POD(100);
-    const first = (await connect(SERVICE, 7080, from)).greeting;
-    for (let i = 0; i < 3; i++) assert.equal((await connect(SERVICE, 7080, from)).greeting, first);
+    const first = (await connect(SERVICE, PORT, from)).greeting;
+    for (let i = 0; i < 3; i++) assert.equal((await connect(SERVICE, PORT, from)).greeting, first);
     await proxy.apply([port(first === "pod 1" ? [two] : [one], { affinitySeconds: 60 })]);
-    assert.notEqual((await connect(SERVICE, 7080, from)).greeting, first);
+    assert.notEqual((await connect(SERVICE, PORT, from)).greeting, first);
   });
 
   it("pass over an endpoint that does not answer", async () => {
-    const dead = { ip: POD(9), port: 8080 };
+    const dead = { ip: POD(9), port: 1 };
     await proxy.apply([port([dead, await pod(1)])]);
     assert.equal((await connect()).greeting, "pod 1");
     assert.equal((await connect()).greeting, "pod 1");
@@ -95,10 +99,10 @@ describe("Services without privileges", () => {
 
   it("refuse where there is no endpoint, and are gone when they are", async () => {
     await proxy.apply([port([])]);
-    const refused = createConnection({ host: SERVICE, port: 7080 });
+    const refused = createConnection({ host: SERVICE, port: PORT });
     await assert.rejects(once(refused, "end"), /ECONNRESET/);
     await proxy.apply([]);
-    await assert.rejects(once(createConnection({ host: SERVICE, port: 7080 }), "connect"), /ECONNREFUSED/);
+    await assert.rejects(once(createConnection({ host: SERVICE, port: PORT }), "connect"), /ECONNREFUSED/);
   });
 
   it("pass the end of input on, and what comes after it back", async () => {
@@ -112,18 +116,18 @@ describe("Services without privileges", () => {
   });
 
   it("are reached by node ports too", async () => {
-    await proxy.apply([port([await pod(1)], { nodePort: 30_777 })]);
-    assert.equal((await connect(POD(200), 30_777)).greeting, "pod 1");
+    await proxy.apply([port([await pod(1)], { nodePort: NODE_PORT })]);
+    assert.equal((await connect(POD(200), NODE_PORT)).greeting, "pod 1");
   });
 
   it("carry datagrams, each client's answers back to it", async () => {
     const echo = createSocket("udp4");
     echo.on("message", (message, { port: to, address }) => echo.send(`echo ${message}`, to, address));
-    await new Promise<void>((resolve) => echo.bind(8053, POD(3), resolve));
-    await proxy.apply([port([{ ip: POD(3), port: 8053 }], { protocol: "UDP", port: 7053 })]);
+    await new Promise<void>((resolve) => echo.bind(0, POD(3), resolve));
+    await proxy.apply([port([{ ip: POD(3), port: echo.address().port }], { protocol: "UDP" })]);
     const ask = async (text: string) => {
       const client = createSocket("udp4");
-      client.send(text, 7053, SERVICE);
+      client.send(text, PORT, SERVICE);
       const [answer] = (await once(client, "message")) as [Buffer];
       client.close();
       return answer.toString();

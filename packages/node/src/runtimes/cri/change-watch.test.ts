@@ -24,11 +24,12 @@ async function onePod(clock: Clock) {
   const end = () => {
     state = ContainerState.CONTAINER_EXITED;
   };
-  const until = async (condition: () => boolean) => {
-    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-  };
   const looks = () => runtime.count(RuntimeService.listContainers);
-  return { runtime, client, watch, events, end, until, looks };
+  return { runtime, client, watch, events, end, looks };
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Collects what is told, until it is stopped. */
@@ -49,7 +50,7 @@ function follow(watch: ChangeWatch) {
 
 test("without events it is looked every second", async () => {
   const clock = new ManualClock();
-  const { runtime, client, watch, events, end, until, looks } = await onePod(clock);
+  const { runtime, client, watch, events, end, looks } = await onePod(clock);
   await using _ = runtime;
   const following = follow(watch);
   await until(() => following.told.length === 1 && !events.listening && clock.pending > 0);
@@ -63,45 +64,47 @@ test("without events it is looked every second", async () => {
   client.close();
 });
 
+/** Less than the time after which it is looked without an event, too. */
+const AT_ONCE_MS = 4_000;
+
 test("an event of CRI is followed at once", async () => {
-  const { runtime, client, watch, end, until } = await onePod(systemClock);
+  const clock = new ManualClock();
+  const { runtime, client, watch, end } = await onePod(clock);
   await using _ = runtime;
   const send = runtime.streams(RuntimeService.getContainerEvents);
   const following = follow(watch);
   await until(() => following.told.length === 1 && runtime.count(RuntimeService.getContainerEvents) === 1);
-  const began = Date.now();
   end();
-  while (following.told.length < 2) {
+  const began = clock.now();
+  await until(async () => {
     send({ containerId: "c" });
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.ok(
-    Date.now() - began < 4_500,
-    "it was not the event that told it: with events it is looked every five seconds",
-  );
+    if (clock.now() < began + AT_ONCE_MS) await clock.advance(10);
+    return following.told.length === 2;
+  });
   await following.end();
   client.close();
 });
 
 test("containerd's own events are followed where CRI has none, and looked at until CRI knows", async () => {
-  const { runtime, client, watch, end, until, looks } = await onePod(systemClock);
+  const clock = new ManualClock();
+  const { runtime, client, watch, end, looks } = await onePod(clock);
   await using _ = runtime;
   const send = runtime.streams(subscribe);
   const following = follow(watch);
   await until(() => following.told.length === 1 && runtime.count(subscribe) === 1);
   const before = looks();
-  const began = Date.now();
+  const began = clock.now();
   const exit = { topic: "/tasks/exit", event: { value: Buffer.from([0x0a, 1, 0x63, 0x12, 1, 0x63]) } };
-  while (looks() < before + 2) {
+  await until(async () => {
     send(exit);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+    if (clock.now() < began + AT_ONCE_MS / 2) await clock.advance(10);
+    return looks() >= before + 2;
+  });
   end();
-  await until(() => following.told.length === 2);
-  assert.ok(
-    Date.now() - began < 4_500,
-    "it was not the event that told it: with events it is looked every five seconds",
-  );
+  await until(async () => {
+    if (clock.now() < began + AT_ONCE_MS) await clock.advance(10);
+    return following.told.length === 2;
+  });
   await following.end();
   client.close();
 });

@@ -11,6 +11,9 @@ import { PodRange } from "./pod-range.ts";
 
 const root = mkdtempSync(join(tmpdir(), "fjord-range-"));
 after(() => rmSync(root, { recursive: true }));
+/** The start of eight ranges of `/16` that no node takes by itself, and no other run of these tests. */
+const block = await freeBlock();
+const range = (index: number) => `127.${block + index}.0.0/16`;
 const claim = (node: string, wanted?: string) =>
   PodRange.claim({ file: join(root, node), logger: silentLogger, ...(wanted !== undefined && { wanted }) });
 
@@ -27,13 +30,13 @@ test("nodes of one machine take different ranges, and keep theirs over restarts"
 });
 
 test("a range that was asked for is refused while another node has it, or a part of it", async () => {
-  const held = await claim("held", "127.201.0.0/16");
-  await assert.rejects(claim("same", "127.201.0.0/16"), { code: "POD_RANGE_IN_USE" });
-  await assert.rejects(claim("part", "127.201.7.0/24"), { code: "POD_RANGE_IN_USE" });
-  await assert.rejects(claim("whole", "127.200.0.0/13"), { code: "POD_RANGE_IN_USE" });
-  const beside = await claim("beside", "127.202.0.0/16");
+  const held = await claim("held", range(1));
+  await assert.rejects(claim("same", range(1)), { code: "POD_RANGE_IN_USE" });
+  await assert.rejects(claim("part", `127.${block + 1}.7.0/24`), { code: "POD_RANGE_IN_USE" });
+  await assert.rejects(claim("whole", `127.${block}.0.0/13`), { code: "POD_RANGE_IN_USE" });
+  const beside = await claim("beside", range(2));
   await held.close();
-  await (await claim("part", "127.201.7.0/24")).close();
+  await (await claim("part", `127.${block + 1}.7.0/24`)).close();
   await beside.close();
 });
 
@@ -44,7 +47,7 @@ test("what is no range is said to be none", async () => {
 test("a node that was killed leaves its range free", async (context) => {
   const script = `import { PodRange } from ${JSON.stringify(new URL("./pod-range.ts", import.meta.url).href)};
     import { silentLogger } from "@fjord/base";
-    await PodRange.claim({ file: ${JSON.stringify(join(root, "killed"))}, wanted: "127.203.0.0/16", logger: silentLogger });
+    await PodRange.claim({ file: ${JSON.stringify(join(root, "killed"))}, wanted: ${JSON.stringify(range(3))}, logger: silentLogger });
     console.log("claimed"); setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ["--input-type=module-typescript", "--eval", script], {
     cwd: import.meta.dirname,
@@ -52,10 +55,10 @@ test("a node that was killed leaves its range free", async (context) => {
   });
   context.after(() => child.kill("SIGKILL"));
   await once(child.stdout, "data");
-  await assert.rejects(claim("next", "127.203.0.0/16"), { code: "POD_RANGE_IN_USE" });
+  await assert.rejects(claim("next", range(3)), { code: "POD_RANGE_IN_USE" });
   child.kill("SIGKILL");
   await once(child, "exit");
-  await (await claim("next", "127.203.0.0/16")).close();
+  await (await claim("next", range(3))).close();
 });
 
 test("addresses on which something listens are taken by no new node", async () => {
@@ -70,3 +73,15 @@ test("addresses on which something listens are taken by no new node", async () =
   for (const range of [stranger, again]) await range.close();
   server.close();
 });
+
+async function freeBlock(): Promise<number> {
+  for (let first = 128; first < 256; first += 8) {
+    // A name without a file: it is ours until this process ends.
+    const holder = createServer().listen(`\0fjord-pod-range-test/${first}`);
+    if (await once(holder, "listening").catch(() => false)) {
+      holder.unref();
+      return first;
+    }
+  }
+  throw new Error("no addresses are left for these tests");
+}

@@ -4,13 +4,13 @@ import { Resolver } from "node:dns/promises";
 import { after, before, describe, it } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
 import type { EndpointSlice, Service } from "@fjord/kube";
+import { freePort } from "@fjord/testbed/testing";
 import fc from "fast-check";
 import { testService, testSlice } from "../test-objects.ts";
 import { DnsServer } from "./dns-server.ts";
 import { formatAnswer, parseQuery } from "./message.ts";
 
 const ADDRESS = "127.96.78.10";
-const PORT = 7153;
 
 const services: Service[] = [
   testService("web", { clusterIPs: ["127.96.0.7", "fd00::7"] }),
@@ -30,7 +30,8 @@ describe("the cluster's names", () => {
   const upstream = createSocket("udp4");
 
   before(async () => {
-    resolver.setServers([`${ADDRESS}:${PORT}`]);
+    const port = await freePort();
+    resolver.setServers([`${ADDRESS}:${port}`]);
     upstream.on("message", (message, { port, address }) => {
       const query = parseQuery(message);
       if (query === undefined) return;
@@ -38,10 +39,10 @@ describe("the cluster's names", () => {
       const answers = [{ type: "A" as const, name, ttl: 1, address: "192.0.2.1" }];
       upstream.send(formatAnswer(query, { code: 0, answers }, 512), port, address);
     });
-    await new Promise<void>((resolve) => upstream.bind(7154, ADDRESS, resolve));
+    await new Promise<void>((resolve) => upstream.bind(0, ADDRESS, resolve));
     const server = new DnsServer({
       address: ADDRESS,
-      port: PORT,
+      port,
       domain: "cluster.local",
       source: {
         service: (namespace, name) =>
@@ -50,7 +51,7 @@ describe("the cluster's names", () => {
         hasNamespace: (name) => name === "shop",
         serviceAt: (ip) => (ip === "127.96.0.7" ? services[0] : undefined),
       },
-      upstreams: [`${ADDRESS}:7154`],
+      upstreams: [`${ADDRESS}:${upstream.address().port}`],
       clock: systemClock,
       logger: silentLogger,
     });
