@@ -44,6 +44,7 @@ import {
 import { addressTowards, kubeletVersion } from "@fjord/node/registration";
 import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import { explainedError } from "./cannot-listen.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
 import { discoverHomeApi, serviceAddress } from "./home-api.ts";
@@ -79,8 +80,12 @@ export class Agent {
       version: FJORD_VERSION,
       server: config.server,
     });
-    const manager = await this.#compose(client, stored, signal);
-    await manager.run(signal);
+    try {
+      const manager = await this.#compose(client, stored, signal);
+      await manager.run(signal);
+    } catch (error) {
+      throw explainedError(error);
+    }
   }
 
   async #compose(client: KubeClient, { key, name, formerName }: StoredIdentity, signal: AbortSignal): Promise<Manager> {

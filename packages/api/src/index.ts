@@ -1,6 +1,7 @@
 export type { ConditionFrom } from "./conditions.ts";
 export { apiVersion, category, group, version } from "./group.ts";
 export { GUEST_PRIVILEGES, type GuestPrivilege } from "./guest-privileges.ts";
+export { isKeptNamespace } from "./kept-namespaces.ts";
 export type {
   ConditionOf,
   DraftOf,

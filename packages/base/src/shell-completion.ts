@@ -14,6 +14,31 @@ export interface CompletedCommand {
 /** The shells that there are scripts for. */
 export const completionScripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
+/** A program that commands are added to: commander's is one. */
+export interface CompletedProgram extends CompletedCommand {
+  command(name: string): AddedCommand;
+}
+
+interface AddedCommand {
+  description(text: string): AddedCommand;
+  argument(name: string, about: string): AddedCommand;
+  action(run: (shell: string, options: unknown, command: { error(message: string): void }) => void): unknown;
+}
+
+/** Adds the command `completion`. `unnamed`: the command that runs where none is named. */
+export function addCompletion(program: CompletedProgram, print: (script: string) => void, unnamed?: string): void {
+  const shells = Object.keys(completionScripts).join(", ");
+  program
+    .command("completion")
+    .description("print a script that completes commands, options and their values in bash, zsh or fish")
+    .argument("<shell>", shells)
+    .action((shell, _, command) => {
+      const script = Object.entries(completionScripts).find(([name]) => name === shell)?.[1];
+      if (script === undefined) command.error(`error: there is no completion for ${shell}, only for ${shells}`);
+      else print(script(program, unnamed));
+    });
+}
+
 /** `unnamed`: the command that runs where none is named. A function for bash; where it offers nothing, as behind an option that takes a file, bash offers files. */
 export function bashCompletion(program: CompletedCommand, unnamed = ""): string {
   const plain = program.commands.find((command) => command.name() === unnamed);

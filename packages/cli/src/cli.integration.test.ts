@@ -256,6 +256,13 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.match((await fjord("offload", "a", "-n=b")).err, /--namespace cannot be b: a is named too/);
   });
 
+  it("leaves the system's namespaces alone", async () => {
+    const { code, err } = await fjord("offload", "kube-system", "--no-wait");
+    assert.equal(code, 1);
+    assert.match(err, /namespace kube-system stays here.*\n.*a namespace of its own/);
+    assert.deepEqual((await client.list(Offloading, { namespace: "kube-system" })).items, []);
+  });
+
   it("gives up waiting in time, and says that the wish stands", async () => {
     await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "alone" } });
     const { code, err } = await fjord("offload", "alone", "--timeout=500ms");

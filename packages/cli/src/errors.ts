@@ -24,6 +24,12 @@ export const ThisSite = defineError(
   "Name another site: `fjord sites` lists them. `fjord uninstall` is what removes Fjord from this one.",
 );
 
+export const KeptNamespace = defineError(
+  "CLI_KEPT_NAMESPACE",
+  "namespace {namespace} stays here: it is one of the system's or of an agent's",
+  "Put what is to run elsewhere into a namespace of its own, and offload that.",
+);
+
 export const InvalidValue = defineError(
   "CLI_INVALID_VALUE",
   "{option} cannot be {value}: {reason}",

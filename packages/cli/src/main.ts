@@ -6,6 +6,7 @@ import type { CommandContext } from "./command-line/command-context.ts";
 import { addCommonOptions } from "./command-line/common-options.ts";
 import { readWords } from "./command-line/words.ts";
 import { neededFor } from "./commands/index.ts";
+import { shown } from "./output/terminal-text.ts";
 
 const interrupt = interruption(process);
 // A pipe that its reader has closed, as `| head` does, is no error.
@@ -28,7 +29,7 @@ const context: CommandContext = {
   random: Math.random,
   logger: silentLogger,
   print: (text) => void process.stdout.write(text),
-  note: (text) => void (quiet || process.stderr.write(text)),
+  note: (text) => void (quiet || process.stderr.write(shown(text))),
   // Whatever FORCE_COLOR says: a file or a pipe is no terminal.
   paint: (style, text) => (process.stdout.isTTY ? styleText(style, text, { stream: process.stdout }) : text),
   isTerminal: process.stdout.isTTY === true,
@@ -54,5 +55,5 @@ function report(error: unknown): void {
     return;
   }
   const red = process.stderr.isTTY ? styleText("red", "error:", { stream: process.stderr }) : "error:";
-  process.stderr.write(lastWords(error).replace(/^error:/, red));
+  process.stderr.write(shown(lastWords(error)).replace(/^error:/, red));
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -48,4 +50,87 @@ test("what is handed on to the test bed arrives there, and so does what it ends 
   const none = run(join(folder, "none.mjs"));
   assert.equal(none.status, 1);
   assert.match(none.stderr.toString(), /the test bed is not here: .*\nIt comes with a checkout/);
+});
+
+/** A site whose peers, pods and API mean harm. */
+function hostileApi() {
+  const harm = `${ESCAPE}]0;owned\u0007${ESCAPE}[2J\u009b1A`;
+  const site = {
+    apiVersion: "fjord.dev/v1alpha1",
+    kind: "Site",
+    metadata: { name: "wave", creationTimestamp: "2030-01-01T00:00:00Z" },
+    spec: {},
+    status: { role: "Peer", published: { tier: "edge", location: { region: `${harm}north` } }, conditions: [] },
+  };
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web", namespace: "default" },
+    spec: { nodeName: "wave", containers: [{ name: "web" }] },
+    status: {
+      phase: "Pending",
+      containerStatuses: [
+        {
+          name: "web",
+          restartCount: 0,
+          ready: false,
+          state: { waiting: { reason: "Bad", message: `${harm}\nimage` } },
+        },
+      ],
+    },
+  };
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? "", "http://x").pathname;
+    const list = (kind: string, items: readonly object[]) =>
+      response
+        .setHeader("content-type", "application/json")
+        .end(JSON.stringify({ kind, apiVersion: "v1", metadata: {}, items }));
+    if (path.endsWith("/sites")) return list("SiteList", [site]);
+    if (path.endsWith("/pods/web/log")) return response.end(`${ESCAPE}[32mgreen\n${harm}served\n`);
+    if (path.endsWith("/pods/web"))
+      return response.setHeader("content-type", "application/json").end(JSON.stringify(pod));
+    if (/\/(virtualnodes|contracts|peerings|events)$/.test(path)) return list("List", []);
+    const refusal = {
+      kind: "Status",
+      apiVersion: "v1",
+      status: "Failure",
+      reason: "NotFound",
+      code: 404,
+      message: harm,
+    };
+    return response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify(refusal));
+  });
+  return new Promise<{ flags: string; close: () => void }>((resolve) => {
+    server.listen(0, "127.0.0.1", () => {
+      const file = join(folder, "hostile.kubeconfig");
+      const { port } = server.address() as AddressInfo;
+      const named = { "current-context": "x", contexts: [{ name: "x", context: { cluster: "x", user: "x" } }] };
+      const clusters = [{ name: "x", cluster: { server: `http://127.0.0.1:${port}` } }];
+      writeFileSync(file, JSON.stringify({ ...named, clusters, users: [{ name: "x", user: {} }] }));
+      resolve({ flags: `--kubeconfig=${file}`, close: () => void server.close() });
+    });
+  });
+}
+
+test("nothing that sites, pods and APIs say steers a terminal", { skip: skip("script") }, async () => {
+  const { flags, close } = await hostileApi();
+  const spelt = "^[]0;owned^G^[[2J\\u009b1A";
+  try {
+    for (const [words, said] of [
+      ["sites", `${spelt}north`],
+      ["sites -o json", "\\u009b1Anorth"],
+      ["sites -o yaml", "\\u009b1Anorth"],
+      ["explain web", `${spelt} image`],
+      ["logs web", `${ESCAPE}[32mgreen${ESCAPE}[0m\r\n${spelt}served`],
+      ["logs web --prefix", `${spelt}served`],
+      ["logs away", spelt],
+    ] as const) {
+      const printed = await inTerminal(`${process.execPath} ${cli} ${words} ${flags}`);
+      assert.ok(printed.includes(said), `${words}: ${JSON.stringify(printed)}`);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+      assert.doesNotMatch(printed.replaceAll(/\u001b\[\d+m/g, ""), /(?![\r\n\t])\p{Cc}/u, words);
+    }
+  } finally {
+    close();
+  }
 });

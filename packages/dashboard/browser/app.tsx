@@ -6,6 +6,7 @@ import { spanText } from "./format.ts";
 import { Page, type PageContext, useNow } from "./hooks.ts";
 import { Icon, Mark } from "./icons.tsx";
 import { LiveStore } from "./live.ts";
+import { partOfPath } from "./paths.ts";
 import { SitePage } from "./site-page.tsx";
 import { ThemeButton } from "./theme.tsx";
 import { WorkloadPage } from "./workload-page.tsx";
@@ -66,11 +67,11 @@ function Pages() {
   return (
     <Switch>
       <Route path="/" component={ContinuumPage} />
-      <Route path="/sites/:name">{({ name }) => <SitePage key={name} name={decodeURIComponent(name)} />}</Route>
+      <Route path="/sites/:name">{({ name }) => <SitePage key={name} name={partOfPath(name)} />}</Route>
       <Route path="/workloads" component={WorkloadsPage} />
       <Route path="/workloads/:namespace/:kind/:name">
         {({ namespace, kind, name }) => {
-          const id = [namespace, kind, name].map(decodeURIComponent).join("/");
+          const id = [namespace, kind, name].map(partOfPath).join("/");
           return <WorkloadPage key={id} id={id} />;
         }}
       </Route>

@@ -13,7 +13,7 @@ import { WorkloadTable } from "./workload-table.tsx";
 export function SitePage({ name }: { name: string }) {
   const { snapshot } = usePage();
   useFocus(name, { site: name });
-  const site = snapshot.sites[name];
+  const site = Object.hasOwn(snapshot.sites, name) ? snapshot.sites[name] : undefined;
   if (site === undefined)
     return (
       <>

@@ -270,6 +270,54 @@ describe("the page in a browser", { skip, timeout: 300_000 }, () => {
     await page().setViewportSize(LAPTOP);
   });
 
+  it("names and words that mean harm are shown, and nothing more", async () => {
+    const name = "<img src=x onerror=\"owned='name'\">";
+    const words = `</span><script>owned='words'</script><svg onload="owned='svg'"></svg>\u202e${name}`;
+    const hostile = t.site(name, "dddddddddddddddddddddddddd", { reachable: false, spec: { tier: "edge" } });
+    const [ready] = hostile.status?.conditions ?? [];
+    Object.assign(ready ?? {}, { message: words });
+    Object.assign(hostile.status?.published ?? {}, { version: words, location: { region: words } });
+    api.objects.create(Site, hostile);
+    // A name that JavaScript's own objects have.
+    api.objects.create(Site, t.site("constructor", "eeeeeeeeeeeeeeeeeeeeeeeeee"));
+    const waiting = { reason: name, message: words };
+    const status = { message: words, containerStatuses: [{ name, ready: false, restartCount: 0, state: { waiting } }] };
+    api.objects.create(
+      Pod,
+      t.pod(name, { namespace: name, node: "wave", phase: "Pending", status, labels: { [name]: words } }),
+    );
+    const event = t.event("Pod", name, { namespace: name, reason: name, type: "Warning" });
+    api.objects.create(CoreEvent, { ...event, message: words } as CoreEvent);
+    const { log } = api;
+    api.log = `2030-01-01T00:00:00Z ${words}\n${words}\n`;
+    const encoded = encodeURIComponent(name);
+    for (const [path, ...shown] of [
+      ["/", name],
+      [`/sites/${encoded}`, name, words],
+      ["/workloads", name],
+      [`/workloads/${encoded}/Pod/${encoded}`, name, words],
+    ] as const) {
+      await go(path);
+      for (const text of shown) await page().getByText(text).first().waitFor();
+      assert.equal(await page().evaluate("typeof owned"), "undefined", path);
+      assert.equal(await page().locator("img, script:not([src]), [onerror], [onload]").count(), 0, path);
+    }
+    await page().getByRole("log").getByText(words).first().waitFor();
+    for (const [path, heading] of [
+      ["/sites/constructor", "constructor"],
+      ["/sites/toString", "toString"],
+      ["/sites/%25E0%25A4", "%E0%A4"],
+      ["/workloads/a/%25/b", "b"],
+    ] as const) {
+      await go(path);
+      await page().getByRole("heading", { name: heading, level: 1 }).waitFor();
+    }
+    api.log = log;
+    for (const site of [name, "constructor"]) api.objects.delete(Site, { name: site });
+    await go("/");
+    await page().getByRole("link", { name: "constructor, edge site" }).waitFor({ state: "detached" });
+  });
+
   it("someone else sees what RBAC lets them, and is told what it keeps", async () => {
     await page().getByRole("button", { name: "Log out ann" }).click();
     await logIn("bob-token");

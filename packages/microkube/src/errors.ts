@@ -15,7 +15,7 @@ export const StateUnreadable = defineError(
 export const PortTaken = defineError(
   "PORT_TAKEN",
   "cannot listen on {host}:{port}: another program does",
-  "Choose another port with --port, or 0 for any that is free.",
+  "Stop what listens there, or choose another port (--port, 0 for any that is free; --api-port of `fjord micro`) or --address.",
 );
 
 export const AddressUnusable = defineError(

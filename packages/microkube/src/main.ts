@@ -1,6 +1,6 @@
 import { interruption, lastWords, programLogger } from "@fjord/base";
+import { addCompletion } from "@fjord/base/shell-completion";
 import { Command, CommanderError } from "commander";
-import { addCompletion } from "./command-line/completion-command.ts";
 import { addRun } from "./command-line/run-command.ts";
 import { KUBERNETES_VERSION } from "./server/version.ts";
 import { FJORD_VERSION } from "./version.ts";
@@ -18,7 +18,7 @@ addRun(program, {
   logger: programLogger(process),
   print: (text) => void process.stdout.write(`${text}\n`),
 });
-addCompletion(program);
+addCompletion(program, (script) => process.stdout.write(script), "run");
 
 try {
   await program.parseAsync();

@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { interruption, lastWords, programLogger, systemClock } from "@fjord/base";
+import { addCompletion } from "@fjord/base/shell-completion";
 import { Command, CommanderError } from "commander";
-import { addCompletion } from "./command-line/completion-command.ts";
 import { addReset } from "./command-line/reset-command.ts";
 import { addRun, type CommandContext } from "./command-line/run-command.ts";
 import { addSimulate } from "./command-line/simulate-command.ts";
@@ -33,7 +33,7 @@ addRun(program, context);
 addReset(program, context);
 addSimulate(program, context);
 addVersion(program);
-addCompletion(program);
+addCompletion(program, (script) => process.stdout.write(script));
 
 try {
   await program.parseAsync();

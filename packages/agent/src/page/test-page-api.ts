@@ -21,6 +21,8 @@ export class TestPageApi implements AsyncDisposable {
   readonly tokens = new Map<string, { user: string; groups: string[] }>();
   readonly requests = new Map<string, object>();
   grants: Grants = {};
+  /** What every container has written. */
+  log = "2030-01-01T00:00:00Z hello\n2030-01-01T00:00:01Z again\n";
   /** Told of each patch that was allowed, to change the objects by. */
   onPatch: (path: string, body: unknown) => void = () => {};
   readonly #server: Server;
@@ -68,7 +70,7 @@ export class TestPageApi implements AsyncDisposable {
     if (path.includes("/subjectaccessreviews")) return { status: 201, value: this.#review(body as Review) };
     if (path.includes("/certificatesigningrequests/")) return this.#request(method, path);
     if (path.includes("/log")) {
-      if (user === "ann") return { value: "2030-01-01T00:00:00Z hello\n2030-01-01T00:00:01Z again\n" };
+      if (user === "ann") return { value: this.log };
       return {
         status: 403,
         value: refusal(403, "Forbidden", `pods "web" is forbidden: User "${user}" cannot get resource "pods/log"`),

@@ -58,6 +58,7 @@ export const Offloading = defineKind({
           NoSiteEligible: "No virtual node matches spec.sites.",
           SomeTwinsNotReady: "Some do not; status.sites says which and why.",
           NoTwinReady: "None does; status.sites says why.",
+          NamespaceKept: "It is a namespace of the system or of an agent, which stays at home.",
           Removing: "The Offloading is being deleted.",
         },
       },

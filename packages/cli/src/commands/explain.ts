@@ -5,6 +5,7 @@ import { AmbiguousTarget } from "../errors.ts";
 import { type Explanation, explainPod } from "../explain/explain-pod.ts";
 import { podFacts } from "../explain/pod-facts.ts";
 import { formatValue, type Output, outputOption } from "../output/format.ts";
+import { shownInLine } from "../output/terminal-text.ts";
 import { podsOf } from "../place/workload-pods.ts";
 import { workloadReference } from "../place/workload-reference.ts";
 
@@ -43,8 +44,8 @@ async function explain(target: readonly string[], flags: ExplainFlags, context: 
 
 function inWords({ pod, namespace, because, advice }: Explanation, { paint }: CommandContext): string {
   const lines = [
-    ...because.map((sentence) => `  ${sentence}`),
-    ...advice.map((sentence) => `  ${paint("yellow", "What to do:")} ${sentence}`),
+    ...because.map((sentence) => `  ${shownInLine(sentence)}`),
+    ...advice.map((sentence) => `  ${paint("yellow", "What to do:")} ${shownInLine(sentence)}`),
   ];
   return `${paint("bold", `Pod ${namespace}/${pod}`)}\n${lines.join("\n")}\n`;
 }

@@ -5,6 +5,7 @@ import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { AmbiguousTarget, InvalidValue } from "../errors.ts";
 import { LinePrefix } from "../output/line-prefix.ts";
+import { TerminalLines } from "../output/terminal-text.ts";
 import { knownPlaces, siteNameOfNode } from "../place/known-places.ts";
 import { podsOf } from "../place/workload-pods.ts";
 import { workloadReference } from "../place/workload-reference.ts";
@@ -47,7 +48,7 @@ export function addLogs(program: Command, context: CommandContext): void {
 }
 
 async function logs(target: readonly string[], flags: LogFlags, context: CommandContext): Promise<void> {
-  const { signal, print, paint } = context;
+  const { signal, print, paint, isTerminal } = context;
   const options = logOptions(flags);
   if ((target.length === 0) === (flags.selector === undefined))
     throw new AmbiguousTarget({ target: target.join(" ") || "nothing", reason: "give either a target or --selector" });
@@ -65,7 +66,8 @@ async function logs(target: readonly string[], flags: LogFlags, context: Command
   const read = async ({ pod, container }: Stream) => {
     const { name = "" } = pod.metadata;
     const site = places === undefined ? "" : siteNameOfNode(places, pod.spec?.nodeName);
-    const lines = new LinePrefix(several ? paint("dim", `[${site} ${name} ${container}] `) : "");
+    const prefix = several ? paint("dim", `[${site} ${name} ${container}] `) : "";
+    const lines = new LinePrefix(prefix, isTerminal ? new TerminalLines() : undefined);
     for await (const chunk of client.log({ name, namespace }, { ...options, container, signal }))
       print(lines.take(chunk));
     print(lines.rest());

@@ -1,4 +1,4 @@
-import { newObject, OFFLOADING_NAME, Offloading, Site } from "@fjord/api";
+import { isKeptNamespace, newObject, OFFLOADING_NAME, Offloading, Site } from "@fjord/api";
 import { getCondition, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
@@ -8,7 +8,7 @@ import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
-import { InvalidValue, NoSuchThing } from "../errors.ts";
+import { InvalidValue, KeptNamespace, NoSuchThing } from "../errors.ts";
 
 interface OffloadFlags extends ClusterFlags {
   readonly namespace?: string;
@@ -60,6 +60,7 @@ export function addOffload(program: Command, context: CommandContext): void {
 async function offload(namespace: string, flags: OffloadFlags, context: CommandContext): Promise<void> {
   const { signal, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
+  if (isKeptNamespace(namespace)) throw new KeptNamespace({ namespace });
   const object = newObject(Offloading, {
     metadata: { name: OFFLOADING_NAME, namespace },
     spec: {

@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { formatValue, type Output, outputOption } from "../output/format.ts";
+import { shown } from "../output/terminal-text.ts";
 import { FJORD_VERSION } from "../version.ts";
 
 interface VersionFlags extends ClusterFlags {
@@ -62,10 +63,11 @@ async function versionsOf(flags: ClusterFlags, context: CommandContext): Promise
 }
 
 function versionLines({ client, kubernetes, agent }: Versions): string {
-  return [
+  const lines = [
     `fjord: ${client.version} (Node ${client.node}, ${client.platform})`,
     ...(agent ? [`agent: ${agent.version} (site ${agent.site})`] : []),
     ...(kubernetes ? [`Kubernetes: ${kubernetes.version} (${kubernetes.server})`] : []),
     "",
-  ].join("\n");
+  ];
+  return shown(lines.join("\n"));
 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installObjects, manifests, type PageSettings } from "@fjord/agent";
 import { Agent } from "@fjord/agent/agent";
@@ -57,13 +57,31 @@ export interface MicroSiteFacts {
   readonly kubeconfig: string;
 }
 
+interface MicroSiteRun {
+  readonly signal: AbortSignal;
+  readonly serves: (facts: MicroSiteFacts) => void;
+}
+
 /** A whole site in one process: a control plane, a node that runs pods as processes, and the agent. */
-export async function runMicroSite(
-  options: MicroSiteOptions,
-  { signal, serves }: { signal: AbortSignal; serves: (facts: MicroSiteFacts) => void },
-): Promise<void> {
+export async function runMicroSite(options: MicroSiteOptions, { signal, serves }: MicroSiteRun): Promise<void> {
+  const made = await mkdir(options.stateDirectory, { recursive: true, mode: 0o700 });
+  let hasServed = false;
+  try {
+    await runParts(options, {
+      signal,
+      serves: (facts) => {
+        hasServed = true;
+        serves(facts);
+      },
+    });
+  } finally {
+    // A new site that never was leaves nothing behind, so that the next try begins where this one did.
+    if (made !== undefined && !hasServed) await rm(made, { recursive: true, force: true });
+  }
+}
+
+async function runParts(options: MicroSiteOptions, { signal, serves }: MicroSiteRun): Promise<void> {
   const { stateDirectory, address, ports, serviceRange, clock, random, logger } = options;
-  await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
   await using plane = await startMicrokube({
     dataDir: join(stateDirectory, "kubernetes"),
     host: address,

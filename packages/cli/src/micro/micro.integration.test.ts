@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -84,6 +85,23 @@ test("bad options change nothing", async () => {
   await assert.rejects(run("--api-port=0"), /--api-port cannot be 0: a port is a number/);
   await assert.rejects(fjord("micro", "reset", `--state-dir=${parent}`), /was not made by `fjord micro run`/);
   assert.equal(existsSync(other), false);
+});
+
+test("a new site that cannot start leaves nothing, whichever part it is", async () => {
+  const taken = createServer().listen(0, address);
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const failed = join(parent, "new", "failed");
+  try {
+    for (const option of ["--api-port", "--peer-port"]) {
+      const flags = ["--name=failed", `--address=${address}`, `--state-dir=${failed}`, "--page-port=off"];
+      const run = fjord("micro", "run", ...flags, "--service-range=127.98.0.0/16", `${option}=${port}`);
+      await assert.rejects(run, /another program does|address already in use/, option);
+      assert.equal(existsSync(join(parent, "new")), false, option);
+    }
+  } finally {
+    taken.close();
+  }
 });
 
 async function start(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import { jsonPath } from "@fjord/kube";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { escaped } from "./terminal-text.ts";
 
 /** How a listing is printed: a table, or something that scripts read. */
 export type Output =
@@ -31,10 +32,13 @@ export function readOutput(text: string): Output {
 export async function formatValue(value: unknown, output: Output): Promise<string | undefined> {
   switch (output.format) {
     case "json":
-      return `${JSON.stringify(value, undefined, 2)}\n`;
+      return `${escaped(JSON.stringify(value, undefined, 2))}\n`;
     case "yaml": {
       const { stringify } = await import("yaml");
-      return stringify(value);
+      const text = stringify(value);
+      // Only what is quoted can have escapes.
+      const quoted = { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
+      return escaped(text) === text ? text : escaped(stringify(value, quoted));
     }
     case "jsonpath":
       return output.print(value);

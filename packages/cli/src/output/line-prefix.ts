@@ -1,17 +1,22 @@
 import { StringDecoder } from "node:string_decoder";
+import type { TerminalLines } from "./terminal-text.ts";
 
 /** Puts the same words before every line of an output that comes in pieces; lines are never torn. */
 export class LinePrefix {
   readonly #prefix: string;
+  readonly #terminal: TerminalLines | undefined;
   readonly #decoder = new StringDecoder("utf8");
   #unfinished = "";
 
-  constructor(prefix: string) {
+  /** With `terminal`, lines get only what a terminal should be sent. */
+  constructor(prefix: string, terminal?: TerminalLines) {
     this.#prefix = prefix;
+    this.#terminal = terminal;
   }
 
   take(chunk: Buffer): string {
-    const text = this.#unfinished + this.#decoder.write(chunk);
+    const came = this.#decoder.write(chunk);
+    const text = this.#unfinished + (this.#terminal?.take(came) ?? came);
     if (this.#prefix === "") {
       this.#unfinished = "";
       return text;
@@ -23,7 +28,9 @@ export class LinePrefix {
 
   /** What was written without an end of line. */
   rest(): string {
-    const text = this.#unfinished + this.#decoder.end();
-    return text === "" ? "" : `${this.#prefix}${text}\n`;
+    const last = this.#decoder.end();
+    const whole = this.#terminal === undefined ? last : this.#terminal.take(last) + this.#terminal.rest();
+    const text = this.#unfinished + whole;
+    return text === "" || this.#prefix === "" ? text : `${this.#prefix}${text}\n`;
   }
 }

@@ -1,6 +1,8 @@
+import { shownInLine } from "./terminal-text.ts";
+
 /** Rows with aligned columns, as kubectl prints them: three spaces between, no line ends in spaces. */
 export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [headers, ...rows];
+  const all = [headers, ...rows.map((row) => row.map(shownInLine))];
   const widths = headers.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));
   const line = (row: readonly string[]) =>
     row

@@ -126,7 +126,7 @@ export const ProtocolNotSpoken = defineKubeletError(
 export const CannotListen = defineError(
   "KUBELET_CANNOT_LISTEN",
   "cannot serve the kubelet API on port {port}: {reason}",
-  "Stop what listens there, or give the node another --port or --address.",
+  "Stop what listens there, or give the node another port (--port; --kubelet-port of `fjord micro`) or --address.",
 );
 
 export const InvalidServingTls = defineError(

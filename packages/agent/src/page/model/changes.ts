@@ -29,7 +29,7 @@ function entriesBetween(before: Entries, after: Entries): Entries | undefined {
   if (before === after) return undefined;
   const changed: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(after)) if (!isSame(before[key], value)) changed[key] = value;
-  for (const key of Object.keys(before)) if (!(key in after)) changed[key] = null;
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) changed[key] = null;
   return Object.keys(changed).length === 0 ? undefined : changed;
 }
 

@@ -1,4 +1,4 @@
-import { OFFLOADED_LABEL, OFFLOADING_NAME, Offloading, VIRTUAL_NODE } from "@fjord/api";
+import { isKeptNamespace, OFFLOADED_LABEL, OFFLOADING_NAME, Offloading, VIRTUAL_NODE } from "@fjord/api";
 import {
   addFinalizer,
   againAfter,
@@ -26,7 +26,7 @@ import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import { bringHome } from "./bring-home.ts";
 import { NamespaceLabels } from "./namespace-labels.ts";
-import { offloadingStatus } from "./offloading-status.ts";
+import { keptStatus, type OffloadingStatus, offloadingStatus } from "./offloading-status.ts";
 import { ProvidersInForce } from "./providers-in-force.ts";
 import { RemoteTwinRequests } from "./remote-twin-requests.ts";
 import { recallPods, repairPods } from "./repair-pods.ts";
@@ -136,6 +136,7 @@ export class OffloadingController implements Runnable {
     const { home } = this.#options;
     const { signal } = context;
     const { namespace = "", uid = "" } = offloading.metadata;
+    if (isKeptNamespace(namespace, home.namespace)) return this.#refuse(offloading, signal);
     await this.#labels.ensure(namespace, signal);
     const now = home.clock.now();
     const isNew = !hasFinalizer(offloading, FINALIZER);
@@ -148,6 +149,13 @@ export class OffloadingController implements Runnable {
     await this.#align(offloading, context);
     const due = this.#young.get(uid);
     return due === undefined ? done() : againAfter(Math.max(due - home.clock.now(), 1));
+  }
+
+  /** The system's pods must not wait for an agent, and what is secret there is no other site's business. */
+  async #refuse(offloading: Offloading, signal: AbortSignal): Promise<Result> {
+    await this.#labels.remove(offloading.metadata.namespace ?? "", signal);
+    await this.#write(offloading, keptStatus(offloading, this.#options.home.clock.now()), signal);
+    return done();
   }
 
   async #remove(offloading: Offloading, context: ReconcileContext): Promise<Result> {
@@ -202,10 +210,13 @@ export class OffloadingController implements Runnable {
     return this.#labels.removeStale(namespace, signal);
   }
 
-  async #say(offloading: Offloading, facts: readonly TwinFacts[], signal: AbortSignal): Promise<void> {
+  #say(offloading: Offloading, facts: readonly TwinFacts[], signal: AbortSignal): Promise<void> {
+    return this.#write(offloading, offloadingStatus(offloading, facts, this.#options.home.clock.now()), signal);
+  }
+
+  async #write(offloading: Offloading, status: OffloadingStatus, signal: AbortSignal): Promise<void> {
     const { home } = this.#options;
     const { namespace = "", uid = "" } = offloading.metadata;
-    const status = offloadingStatus(offloading, facts, home.clock.now());
     if (sameContent(status, offloading.status)) return;
     await home.client.apply(
       Offloading,

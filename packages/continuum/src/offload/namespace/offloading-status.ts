@@ -4,10 +4,10 @@ import { isUsable, type TwinFacts } from "./twin-step.ts";
 
 type SiteStatus = NonNullable<NonNullable<Offloading["status"]>["sites"]>[number];
 type TwinReason = NonNullable<SiteStatus["conditions"]>[number]["reason"];
-type Status = NonNullable<Offloading["status"]>;
+export type OffloadingStatus = NonNullable<Offloading["status"]>;
 
 /** The status that an Offloading is to have. Pure; times of conditions are kept where nothing has changed. */
-export function offloadingStatus(offloading: Offloading, facts: readonly TwinFacts[], now: number): Status {
+export function offloadingStatus(offloading: Offloading, facts: readonly TwinFacts[], now: number): OffloadingStatus {
   const { generation = 0, deletionTimestamp } = offloading.metadata;
   const before = new Map((offloading.status?.sites ?? []).map((site) => [site.site, site]));
   const sites = facts.map((each) => siteStatus(each, before.get(each.site), generation, now));
@@ -19,7 +19,19 @@ export function offloadingStatus(offloading: Offloading, facts: readonly TwinFac
     { type: "Ready", ...verdict, observedGeneration: generation },
     now,
   );
-  return { sites, conditions: conditions as NonNullable<Status["conditions"]> };
+  return { sites, conditions: conditions as NonNullable<OffloadingStatus["conditions"]> };
+}
+
+/** The status of one in a namespace that does not extend anywhere. */
+export function keptStatus(offloading: Offloading, now: number): OffloadingStatus {
+  const verdict: Verdict<ConditionOf<typeof Offloading>["reason"]> = {
+    status: "False",
+    reason: "NamespaceKept",
+    message: "namespaces of the system and of agents stay at home: delete this Offloading",
+  };
+  const condition = { type: "Ready" as const, ...verdict, observedGeneration: offloading.metadata.generation ?? 0 };
+  const { conditions } = setCondition(offloading.status?.conditions, condition, now);
+  return { conditions: conditions as NonNullable<OffloadingStatus["conditions"]> };
 }
 
 function siteStatus(facts: TwinFacts, before: SiteStatus | undefined, generation: number, now: number): SiteStatus {

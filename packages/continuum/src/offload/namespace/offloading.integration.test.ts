@@ -90,6 +90,15 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
       assert.equal((await twin("foreign"))?.metadata.deletionTimestamp, undefined);
     });
 
+    it("is refused in a namespace of the system, whose pods ask no agent", async () => {
+      await offload("kube-system");
+      await eventually(async () => (await get("kube-system"))?.status?.conditions?.[0]?.reason === "NamespaceKept");
+      assert.equal(await isLabelled("kube-system"), false);
+      assert.equal(await request(`kube-system-${consumer}`), undefined);
+      await remove("kube-system");
+      await eventually(async () => (await get("kube-system")) === undefined);
+    });
+
     it("brings everything home when it is deleted, and can be made again at once", async () => {
       await add("again", { pods: "Remote" });
       await eventually(() => isReady("again"));

@@ -1,12 +1,10 @@
-import { CONSUMER_LABEL, type OffloadingRule } from "@fjord/api";
+import { CONSUMER_LABEL, isKeptNamespace, type OffloadingRule } from "@fjord/api";
 import { isBeingDeleted, matchesSelector, type Namespace } from "@fjord/kube";
-
-const KEPT = /^(kube-system|kube-public|kube-node-lease|fjord-tenant-.*)$/;
 
 /** Whether rules are about such a namespace at all: not the system's, not the agent's, not another site's twin. */
 export function isForRules({ metadata }: Namespace, agentNamespace: string): boolean {
   const { name = "", labels = {} } = metadata;
-  return name !== agentNamespace && !KEPT.test(name) && labels[CONSUMER_LABEL] === undefined;
+  return !isKeptNamespace(name, agentNamespace) && labels[CONSUMER_LABEL] === undefined;
 }
 
 /** Whether the rule matches the namespace. */

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { formatValue } from "./format.ts";
+
+test("JSON and YAML say what was there, and steer no terminal with it", async () => {
+  const value = { message: "\u001b[2J\u009b1A\u202egone\u007f\u2066", list: ["plain", "tëxt\n"], count: 1 };
+  const json = (await formatValue(value, { format: "json" })) ?? "";
+  const yaml = (await formatValue(value, { format: "yaml" })) ?? "";
+  assert.deepEqual([JSON.parse(json), parse(yaml)], [value, value]);
+  for (const text of [json, yaml]) assert.doesNotMatch(text, /(?!\n)\p{Cc}|\p{Bidi_Control}/u);
+});
+
+test("YAML of what is harmless is as readable as ever", async () => {
+  assert.equal(
+    await formatValue({ name: "lively-wave", tier: "edge" }, { format: "yaml" }),
+    "name: lively-wave\ntier: edge\n",
+  );
+});
