@@ -47,7 +47,7 @@ export function LostAlert({ lost }: { lost: readonly SiteView[] }) {
       <div>
         {lost.map((site) => (
           <p key={site.name}>
-            <Link href={sitePath(site.name)}>{site.name}</Link> does not answer
+            <Link href={sitePath(site.name)}>{site.name}</Link> has not answered
             <span className="numbers" aria-hidden="true">
               {" "}
               for {sinceText(site.since, now)}

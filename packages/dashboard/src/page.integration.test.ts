@@ -298,7 +298,7 @@ describe("the page in a browser", { skip, timeout: 300_000 }, () => {
       [`/workloads/${encoded}/Pod/${encoded}`, name, words],
     ] as const) {
       await go(path);
-      for (const text of shown) await page().getByText(text).first().waitFor();
+      for (const text of shown) await page().getByText(text).first().waitFor({ state: "attached" });
       assert.equal(await page().evaluate("typeof owned"), "undefined", path);
       assert.equal(await page().locator("img, script:not([src]), [onerror], [onload]").count(), 0, path);
     }

@@ -1,4 +1,4 @@
-import { OFFLOADED_LABEL, OFFLOADING_NAME, type Offloading, type OffloadingRule } from "@fjord/api";
+import { isKeptNamespace, OFFLOADED_LABEL, OFFLOADING_NAME, type Offloading, type OffloadingRule } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import { type Cache, Namespace, type Pod } from "@fjord/kube";
 import type { Home } from "../../home.ts";
@@ -23,6 +23,11 @@ export class OffloadingAdmission {
   }
 
   async review({ operation, namespace = "", name, object, dryRun }: AdmissionRequest): Promise<Verdict> {
+    if (operation === "CREATE" && isKeptNamespace(namespace, this.#home.namespace))
+      return {
+        allowed: false,
+        message: `namespace ${namespace} stays at home: it is one of the system's or of an agent's`,
+      };
     if (dryRun === true || (name !== undefined && name !== OFFLOADING_NAME)) return { allowed: true };
     if (operation === "DELETE") {
       this.#known.admitted(namespace, undefined);

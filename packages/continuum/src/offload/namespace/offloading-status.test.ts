@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { newObject, Offloading, TwinNamespace } from "@fjord/api";
-import { offloadingStatus } from "./offloading-status.ts";
+import { keptStatus, offloadingStatus } from "./offloading-status.ts";
 import type { TwinFacts } from "./twin-step.ts";
 
 const NAME = "shop-twin";
@@ -81,6 +81,13 @@ describe("the status of an Offloading", () => {
   it("says where there is no contract any more, and forgets the twin", () => {
     const ended = told({ inForce: false, request: undefined }, ready);
     assert.deepEqual([ended.twin, ended.status, ended.reason], [undefined, "False", "ContractNotActive"]);
+  });
+
+  it("says of a namespace that stays at home that it does, and forgets no twin", () => {
+    const kept = keptStatus(ready, 0);
+    assert.deepEqual([kept.conditions?.[0]?.status, kept.conditions?.[0]?.reason], ["False", "NamespaceKept"]);
+    assert.deepEqual(kept.sites, ready.status?.sites);
+    assert.equal(keptStatus(fresh, 0).sites, undefined);
   });
 
   it("is the same for the same facts, whenever it is asked", () => {

@@ -31,7 +31,9 @@ export function keptStatus(offloading: Offloading, now: number): OffloadingStatu
   };
   const condition = { type: "Ready" as const, ...verdict, observedGeneration: offloading.metadata.generation ?? 0 };
   const { conditions } = setCondition(offloading.status?.conditions, condition, now);
-  return { conditions: conditions as NonNullable<OffloadingStatus["conditions"]> };
+  const { sites } = offloading.status ?? {};
+  // Where twins may be is known until it is deleted, which removes them.
+  return { ...(sites && { sites }), conditions: conditions as NonNullable<OffloadingStatus["conditions"]> };
 }
 
 function siteStatus(facts: TwinFacts, before: SiteStatus | undefined, generation: number, now: number): SiteStatus {
