@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -22,6 +22,15 @@ test("a program is one file that needs nothing but Node, and loads little of tha
   // What takes longest at the start.
   const code = `process.argv.splice(1, 1, "fjord", "--version"); await import(${JSON.stringify(join(folder, "fjord.mjs"))}); console.log(process.moduleLoadList.filter((name) => /NativeModule (https?|tls|crypto|zlib|child_process)$/.test(name)).join())`;
   assert.match(execFileSync(process.execPath, ["--input-type=module", "-e", code]).toString(), /^\d\S+\n\n$/);
+});
+
+test("an older Node is told that it is too old", async () => {
+  await buildRelease(root, folder, ["microkube"]);
+  const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.1.0" } })`;
+  const flags = ["--import", `data:text/javascript,${encodeURIComponent(older)}`];
+  const { status, stderr } = spawnSync(process.execPath, [...flags, join(folder, "microkube.mjs"), "--version"]);
+  assert.equal(status, 1);
+  assert.match(stderr.toString(), /^error: microkube needs Node 24 or newer, and this is v.*\nhttps:.*\n$/);
 });
 
 test("the npm package installs all programs", () => {

@@ -13,6 +13,10 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
 /** What most commands never need, in a file of its own: all of a file is read at each start. */
 export const PARTS: Readonly<Record<string, string>> = { "fjord-micro": "packages/cli/src/micro/index.ts" };
 
+/** An older Node is told in words, and not by what it lacks first. */
+const needsNode = (program: string) =>
+  `if (Number.parseInt(process.versions.node, 10) < 24) { process.stderr.write("error: ${program} needs Node 24 or newer, and this is " + process.version + "\\nhttps://nodejs.org/en/download says how to get it.\\n"); process.exit(1); }`;
+
 /** Libraries that are not ES modules ask for Node's modules by `require`. */
 const BANNER =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
@@ -36,7 +40,7 @@ export async function buildRelease(
       minifySyntax: true,
       minifyWhitespace: true,
       legalComments: "none",
-      banner: { js: BANNER },
+      banner: { js: `${BANNER}\n${needsNode(program)}` },
       plugins: [ownPlace(root), builtInsOnDemand, partsApart(root)],
       logLevel: "error",
     });
