@@ -65,6 +65,9 @@ async function simulatedRuntime(options: RuntimesOptions): Promise<Runtime> {
 /** Its code is loaded only where it is wanted. */
 async function criRuntime(socket: string, { stateDirectory, clock, logger }: RuntimesOptions): Promise<Runtime> {
   const { openCriRuntime } = await import("../runtimes/cri/index.ts");
-  const files = { startsDirectory: join(stateDirectory, "starts"), keeperFile: join(stateDirectory, "outputs") };
+  const files = {
+    startsDirectory: join(stateDirectory, "starts"),
+    keptDirectory: join(stateDirectory, "kept-outputs"),
+  };
   return openCriRuntime({ socket, ...files, clock, log: logger });
 }

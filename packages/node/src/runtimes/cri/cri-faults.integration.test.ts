@@ -213,29 +213,79 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     await removeAll();
   });
 
-  test("nor of one that ends while both the runtime and the node are away", async () => {
-    const options = { socket: containerd.socket, cgroups: containerd.cgroups };
-    const settings = { ...options, keeperFile: join(containerd.directory, "outputs") };
-    const pod = examplePod(containerd, "ends-forsaken");
-    const sandbox = await runtime.runSandbox(pod);
-    const script = "seq 1 100; sleep 1; seq 101 4000; seq 1 300 >&2";
-    const id = await runtime.createContainer(sandbox, exampleContainer("main", script), pod);
-    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", oneStart(settings, id)], {
+  /** What a node that keeps output for the one after it is given. */
+  const keeping = (): CriRuntimeOptions => ({
+    socket: containerd.socket,
+    cgroups: containerd.cgroups,
+    keptDirectory: join(containerd.directory, "outputs"),
+  });
+
+  const runProgram = (program: string) =>
+    spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
       cwd: import.meta.dirname,
       stdio: ["ignore", "ignore", "inherit"],
     });
+
+  /** A container that a process of its own starts as a node does; that is killed once it runs. */
+  const forsaken = async (name: string, script: string) => {
+    const pod = examplePod(containerd, name);
+    const sandbox = await runtime.runSandbox(pod);
+    const id = await runtime.createContainer(sandbox, exampleContainer("main", script), pod);
+    const child = runProgram(oneStart(keeping(), id));
     await until(async () => (existsSync(join(pod.logDirectory, "main/0.log")) ? true : undefined));
     await sleep(systemClock, 300);
     child.kill("SIGKILL");
-    await Promise.all([once(child, "exit"), containerd.killDaemon()]);
+    await once(child, "exit");
+    return id;
+  };
+
+  /** Asks nobody who would hold its output. */
+  const runtimeSaysEnded = async (id: string) => {
+    const client = new CriClient({ socket: containerd.socket, clock: systemClock });
+    await until(async () => {
+      const answer = client.call(RuntimeService.containerStatus, { containerId: id }, { action: "look" });
+      return (await answer).status?.state === ContainerState.CONTAINER_EXITED ? true : undefined;
+    });
+    client.close();
+  };
+
+  /** As the next node finds it. */
+  const nextFinds = async (id: string, stdout: number, stderr: number) => {
+    const next = new CriRuntime(keeping());
+    const found = (await next.list()).flatMap(({ containers }) => containers).find((container) => container.id === id);
+    assert.equal(found?.state, "exited");
+    await assertCounted(found.logFile, "stdout", stdout);
+    await assertCounted(found.logFile, "stderr", stderr);
+    next.close();
+    assert.deepEqual(await readdir(keeping().keptDirectory ?? ""), []);
+  };
+
+  test("nor of one that ends while both the runtime and the node are away", async () => {
+    const id = await forsaken("ends-forsaken", "seq 1 100; sleep 1; seq 101 4000; seq 1 300 >&2");
+    await containerd.killDaemon();
     await sleep(systemClock, 1200);
     await containerd.startDaemon();
-    const next = new CriRuntime(settings);
-    const [found] = (await next.list()).flatMap(({ containers }) => containers);
-    assert.deepEqual([found?.id, found?.state], [id, "exited"]);
-    await assertCounted(found?.logFile ?? "", "stdout", 4000);
-    await assertCounted(found?.logFile ?? "", "stderr", 300);
-    next.close();
+    await nextFinds(id, 4000, 300);
+    await removeAll();
+  });
+
+  test("nor of one that ends with more than a pipe takes while the node is away, however often that is killed", async () => {
+    const alone = await forsaken("loud-alone", "sleep 2; seq 1 30000; seq 1 300 >&2");
+    await runtimeSaysEnded(alone);
+    for (const delay of [0, 100, 300]) {
+      const child = runProgram(oneLook(keeping()));
+      await sleep(systemClock, 300 + delay);
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    await nextFinds(alone, 30_000, 300);
+
+    const both = await forsaken("loud-forsaken", "sleep 2; seq 1 30000; seq 1 300 >&2");
+    await containerd.killDaemon();
+    await sleep(systemClock, 2500);
+    await containerd.startDaemon();
+    await runtimeSaysEnded(both);
+    await nextFinds(both, 30_000, 300);
     await removeAll();
   });
 
@@ -443,6 +493,13 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
 const oneStart = (options: CriRuntimeOptions, id: string) => `
 import { CriRuntime } from "./cri-runtime.ts";
 await new CriRuntime(${JSON.stringify(options)}).startContainer("${id}");
+setInterval(() => {}, 1000);
+`;
+
+/** A program that looks at what runs, and stays. */
+const oneLook = (options: CriRuntimeOptions) => `
+import { CriRuntime } from "./cri-runtime.ts";
+await new CriRuntime(${JSON.stringify(options)}).list();
 setInterval(() => {}, 1000);
 `;
 

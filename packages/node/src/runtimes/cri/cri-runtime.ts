@@ -62,8 +62,8 @@ export interface CriRuntimeOptions {
   readonly dial?: Dial;
   /** Where it is noted which starts are under way, for the process after this one. @default nowhere */
   readonly startsDirectory?: string;
-  /** Where it is noted who keeps the output of containers for the process after this one. @default nobody does */
-  readonly keeperFile?: string;
+  /** Where output of containers is kept for the process after this one. @default nowhere */
+  readonly keptDirectory?: string;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Logger;
@@ -96,12 +96,12 @@ export class CriRuntime implements Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLogger;
     this.#client = new CriClient({ socket: options.socket, clock: this.#clock });
-    const { keeperFile } = options;
+    const { keptDirectory } = options;
     this.#outputs = new HeldOutputs({
       client: this.#client,
       clock: this.#clock,
       log: this.#log,
-      ...(keeperFile !== undefined && { keeperFile }),
+      ...(keptDirectory !== undefined && { keptDirectory }),
     });
     this.#lister = new PodLister(this.#client, { outputs: this.#outputs, clock: this.#clock, log: this.#log });
     const backoff = new Backoff({ initial: 500, max: 30_000, random: options.random ?? Math.random });

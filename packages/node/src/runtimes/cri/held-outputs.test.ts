@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { closeSync, constants, mkdirSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { silentLogger, systemClock } from "@fjord/base";
+import { silentLogger, sleep, systemClock } from "@fjord/base";
 import { CriClient } from "./cri-client.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import { HeldOutputs } from "./held-outputs.ts";
@@ -42,7 +53,7 @@ async function withPipes(t: TestContext, config?: (directory: string) => string)
       .split("\n")
       .slice(1, -1)
       .map((line) => line.slice(line.indexOf(" ") + 1));
-  return { runtime, outputs, log, pipe, make, letGo, records };
+  return { runtime, client, directory, outputs, log, pipe, make, letGo, records };
 }
 
 const open = (path: string) => openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
@@ -131,4 +142,85 @@ test("of a runtime without such pipes nothing is held, and nobody hears of it", 
   make("c");
   await others.hold("c");
   assert.equal(others.size, 0);
+});
+
+/** A process that holds the output of containers as a node does, until it is killed. */
+async function holder(socket: string, keptDirectory: string, ids: readonly string[]): Promise<ChildProcess> {
+  const program = `
+import { silentLogger, systemClock } from "@fjord/base";
+import { CriClient } from "./cri-client.ts";
+import { HeldOutputs } from "./held-outputs.ts";
+const client = new CriClient({ socket: ${JSON.stringify(socket)}, clock: systemClock });
+const outputs = new HeldOutputs({ client, clock: systemClock, log: silentLogger, keptDirectory: ${JSON.stringify(keptDirectory)} });
+for (const id of ${JSON.stringify(ids)}) await outputs.hold(id);
+outputs.keep();
+console.log("holds", outputs.size);
+setInterval(() => {}, 1000);
+`;
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
+    cwd: import.meta.dirname,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout, "data");
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+/** What brings the output of a container: it waits for a reader, and its end is the end of the output. */
+function bring(path: string, script: string): Promise<unknown> {
+  return once(spawn("/bin/sh", ["-c", `{ ${script}; } >"$1"`, "sh", path], { stdio: "ignore" }), "exit");
+}
+
+const numbers = (lines: readonly string[], stream: string) =>
+  lines.filter((line) => line.startsWith(stream)).map((line) => Number(line.split(" ")[2]));
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+
+test("while this process is dead, all that the runtime leaves is read, and comes into the log once and in order", async (t) => {
+  const { runtime, client, directory, log, pipe, make, letGo, records } = await withPipes(t);
+  const keptDirectory = join(directory, "kept");
+  // More pipes than a shell has digits for.
+  const ids = ["a", "b", "c", "d", "e", "f"];
+  for (const id of ids) make(id);
+  const first = await holder(runtime.socket, keptDirectory, ids);
+  const brought = [bring(pipe("f", "stdout"), "seq 1 100000"), bring(pipe("f", "stderr"), "seq 1 30000")];
+  await kill(first);
+  await sleep(systemClock, 500);
+  assert.equal(existsSync(join(keptDirectory, "f-stdout")), false, "the runtime may read as long as the pipe is there");
+  letGo("f");
+  await Promise.all(brought);
+  // The next one is killed as well, whatever it has come to.
+  await kill(await holder(runtime.socket, keptDirectory, []));
+  const late = bring(pipe("e", "stdout"), "seq 1 50000");
+  await sleep(systemClock, 100);
+  letGo("e");
+  const next = new HeldOutputs({ client, clock: systemClock, log: silentLogger, keptDirectory });
+  assert.equal(next.size, ids.length);
+  await next.settle("f", log);
+  const lines = await records();
+  assert.deepEqual(numbers(lines, "stdout"), upTo(100_000));
+  assert.deepEqual(numbers(lines, "stderr"), upTo(30_000));
+
+  await writeFile(log, "T stdout F before\n");
+  await Promise.all([next.settle("e", log), late]);
+  assert.deepEqual(numbers(await records(), "stdout"), upTo(50_000));
+  const keeper = Number(readFileSync(join(keptDirectory, "keeper"), "utf8"));
+  next.close();
+  assert.deepEqual(readdirSync(keptDirectory), []);
+  for (let tries = 100; tries > 0 && existsSync(`/proc/${keeper}`); tries--) await sleep(systemClock, 50);
+  assert.equal(existsSync(`/proc/${keeper}`), false, "with one that stops its keeper ends");
+});
+
+test("what is kept of containers that are gone is removed", async (t) => {
+  const { client, directory } = await withPipes(t);
+  const keptDirectory = join(directory, "kept");
+  mkdirSync(keptDirectory);
+  for (const name of ["a-stdout", "a-records", "b-stderr"]) await writeFile(join(keptDirectory, name), "1\n");
+  const outputs = new HeldOutputs({ client, clock: systemClock, log: silentLogger, keptDirectory });
+  outputs.keepOnly(new Set(["b"]));
+  assert.deepEqual(readdirSync(keptDirectory), ["b-stderr"]);
+  outputs.close();
 });

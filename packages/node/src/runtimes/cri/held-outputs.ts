@@ -1,8 +1,9 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import { type LogStream, LogTime, toRecords } from "../../logs/cri-log.ts";
 import type { CriClient } from "./cri-client.ts";
+import { appendTo, KeptOutputs } from "./kept-outputs.ts";
 import { OutputKeeper } from "./output-keeper.ts";
 import { RuntimeService } from "./proto/messages.ts";
 
@@ -10,14 +11,15 @@ export interface HeldOutputsOptions {
   readonly client: CriClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where it is noted who keeps the pipes when this process is killed. @default nobody does */
-  readonly keeperFile?: string;
+  /** Where output is kept that is in no log when this process is killed. @default it is lost */
+  readonly keptDirectory?: string;
 }
 
 interface Pipe {
   readonly path: string;
   readonly stream: LogStream;
   readonly descriptor: number;
+  /** What was read and is kept nowhere else. */
   readonly pieces: Buffer[];
 }
 
@@ -42,6 +44,7 @@ export class HeldOutputs {
   readonly #client: CriClient;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #kept: KeptOutputs | undefined;
   readonly #keeper: OutputKeeper | undefined;
   readonly #outputs = new Map<string, Output>();
   /** Of the pipes; null where the runtime tells of none. */
@@ -50,13 +53,18 @@ export class HeldOutputs {
   #hasMore = false;
   #cancelLook: () => void = () => {};
 
-  constructor({ client, clock, log, keeperFile }: HeldOutputsOptions) {
+  constructor({ client, clock, log, keptDirectory }: HeldOutputsOptions) {
     this.#client = client;
     this.#clock = clock;
     this.#log = log;
-    if (keeperFile === undefined) return;
-    this.#keeper = new OutputKeeper(keeperFile);
-    for (const { path, link } of this.#keeper.earlier()) {
+    if (keptDirectory === undefined) return;
+    this.#kept = new KeptOutputs(keptDirectory);
+    this.#keeper = new OutputKeeper(keptDirectory, clock);
+    for (const id of this.#kept.ids()) this.#outputs.set(id, { pipes: [] });
+    const earlier = this.#keeper.earlier();
+    // Even where nothing can be taken over, whoever has kept it is to end.
+    this.#hasMore = earlier.length > 0;
+    for (const { path, link } of earlier) {
       const id = containerOf(path);
       if (id !== undefined) this.#add(id, path, constants.O_RDONLY, link);
     }
@@ -78,9 +86,8 @@ export class HeldOutputs {
   /** Has all that is held kept for the process after this one, should this one be killed. */
   keep(): void {
     if (!this.#hasMore) return;
-    this.#hasMore = false;
     const pipes = this.#outputs.values().flatMap((output) => output.pipes);
-    this.#keeper?.keep(pipes.map(({ descriptor }) => descriptor).toArray());
+    this.#hasMore = this.#keeper?.keep(pipes.toArray()) === false;
   }
 
   #add(id: string, path: string, flags: number, file = path): void {
@@ -102,7 +109,7 @@ export class HeldOutputs {
   /** Empties the pipes of a container that has ended, once the runtime has let go of them. */
   gather(id: string): void {
     const output = this.#outputs.get(id);
-    if (output !== undefined && isLeft(output)) output.gathering ??= this.#gather(output);
+    if (output !== undefined && isLeft(output)) output.gathering ??= this.#gather(id, output);
   }
 
   /**
@@ -119,12 +126,14 @@ export class HeldOutputs {
   async settle(id: string, logFile: string): Promise<void> {
     const output = this.#outputs.get(id);
     if (output === undefined) return;
-    output.gathering ??= this.#gather(output);
+    output.gathering ??= this.#gather(id, output);
     await output.gathering;
     // Whoever waited for the same has done it.
     if (!this.#outputs.delete(id)) return;
     try {
-      append(logFile, output, this.#clock.now());
+      const make = () => this.#records(id, output);
+      if (this.#kept === undefined) appendTo(logFile, make());
+      else this.#kept.addToLog(id, logFile, make);
     } catch (error) {
       const reason = describeError(error);
       this.#log.warn("the end of a container's output cannot be added to its log", { container: id, error: reason });
@@ -136,7 +145,11 @@ export class HeldOutputs {
   /** Lets go of all others that the runtime has let go of too: one that is about to start may not be listed yet. */
   keepOnly(ids: ReadonlySet<string>): void {
     this.#cancelLook();
-    for (const [id, output] of this.#outputs) if (!ids.has(id) && isLeft(output)) this.#drop(id, output);
+    for (const [id, output] of this.#outputs) {
+      if (ids.has(id) || !isLeft(output)) continue;
+      this.#drop(id, output);
+      this.#kept?.remove(id);
+    }
     this.keep();
   }
 
@@ -153,12 +166,37 @@ export class HeldOutputs {
     else void output.gathering.finally(() => close(output));
   }
 
-  async #gather({ pipes }: Output): Promise<void> {
+  async #gather(id: string, { pipes }: Output): Promise<void> {
+    if (this.#keeper?.hasEarlier) await this.#keeper.handedOver();
     const end = this.#clock.now() + GATHER_TIME;
     // All of them each time: one that nobody empties holds the others up.
-    while (!pipes.map(empty).every((isAtEnd) => isAtEnd) && this.#clock.now() < end) {
+    while (!pipes.map((pipe) => this.#empty(id, pipe)).every((isAtEnd) => isAtEnd) && this.#clock.now() < end) {
       await sleep(this.#clock, GATHER_INTERVAL);
     }
+  }
+
+  /** Reads what is in a pipe; whether nobody can write to it any more. */
+  #empty(id: string, { descriptor, stream, pieces }: Pipe): boolean {
+    for (;;) {
+      const piece = readPiece(descriptor);
+      if (piece === undefined) return false;
+      if (piece.length === 0) return true;
+      // What follows something that could not be kept must not come before it.
+      const rest = pieces.length > 0 ? piece : (this.#kept?.add(id, stream, piece) ?? piece);
+      if (rest.length > 0) pieces.push(rest);
+    }
+  }
+
+  /** All that the runtime has left unread, as it would have written it. */
+  #records(id: string, { pipes }: Output): Buffer {
+    const now = this.#clock.now();
+    const time = new LogTime();
+    const records = STREAMS.flatMap((stream) => {
+      const kept = this.#kept === undefined ? [] : [this.#kept.output(id, stream)];
+      const pieces = pipes.flatMap((pipe) => (pipe.stream === stream ? pipe.pieces : []));
+      return toLog(Buffer.concat([...kept, ...pieces]), stream, () => time.next(now));
+    });
+    return Buffer.concat(records);
   }
 
   /** The folder in which containerd's CRI keeps what lives as long as containers; undefined where it is to be asked again. */
@@ -217,31 +255,14 @@ function isLeft({ pipes }: Output): boolean {
   return pipes.every(({ descriptor }) => fstatSync(descriptor).nlink === 0);
 }
 
-/** Reads what is in a pipe; whether nobody can write to it any more. */
-function empty({ descriptor, pieces }: Pipe): boolean {
-  for (;;) {
-    const piece = Buffer.allocUnsafe(CHUNK);
-    try {
-      const read = readSync(descriptor, piece);
-      if (read === 0) return true;
-      pieces.push(piece.subarray(0, read));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EAGAIN") return false;
-      throw error;
-    }
-  }
-}
-
-function append(logFile: string, { pipes }: Output, now: number): void {
-  const time = new LogTime();
-  const records = pipes.flatMap(({ stream, pieces }) => toLog(Buffer.concat(pieces), stream, () => time.next(now)));
-  if (records.length === 0) return;
-  const descriptor = openSync(logFile, constants.O_WRONLY | constants.O_APPEND);
+/** What a pipe has at this moment: undefined where nothing, and empty where nobody can write to it any more. */
+function readPiece(descriptor: number): Buffer | undefined {
+  const piece = Buffer.allocUnsafe(CHUNK);
   try {
-    const text = Buffer.concat(records);
-    for (let at = 0; at < text.length; ) at += writeSync(descriptor, text, at);
-  } finally {
-    closeSync(descriptor);
+    return piece.subarray(0, readSync(descriptor, piece));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
+    throw error;
   }
 }
 
