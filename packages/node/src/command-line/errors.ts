@@ -12,6 +12,12 @@ export const NoRuntime = defineError(
   "Give --runtime process to run pods as plain processes, or --cri SOCKET of a container runtime.",
 );
 
+export const RuntimeInUse = defineError(
+  "RUNTIME_IN_USE",
+  "cannot run pods by the container runtime at {socket}: another node on this machine does",
+  "Stop the other node, or give each node a container runtime of its own: they would end each other's pods.",
+);
+
 export const NotANode = defineError(
   "NOT_A_NODE",
   "{directory} was not made by a node: there is no node.db in it",

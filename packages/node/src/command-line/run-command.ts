@@ -28,6 +28,7 @@ import {
   tokenOption,
 } from "./option-values.ts";
 import { parseResolverFile } from "./resolver-file.ts";
+import { claimRuntime } from "./runtime-claim.ts";
 import { openRuntimes } from "./runtimes.ts";
 import { makeStateDirectory, stateDirectoryOf } from "./state-directory.ts";
 
@@ -181,6 +182,7 @@ export async function runNode(wanted: Partial<RunFlags>, context: CommandContext
   // Before anything is touched or asked for that another node on the same directory might use.
   await makeStateDirectory(stateDirectory);
   using store = await NodeStore.open({ file: join(stateDirectory, "node.db"), clock, logger });
+  await using _ = flags.cri === undefined ? undefined : await claimRuntime(flags.cri, context, signal);
   const cluster = await joinCluster(
     {
       nodeName,

@@ -1,14 +1,14 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import type { Server } from "node:net";
 import { dirname } from "node:path";
 import type { Logger } from "@fjord/base";
+import { claimName } from "../../machine/claimed-name.ts";
 import { parseRange } from "./addresses.ts";
 import { PodRangeInUse } from "./errors.ts";
 
 /** Those that a node tries where it is given none: 127.88.0.0/16, then 127.89.0.0/16, ... */
 const CANDIDATES = Array.from({ length: 32 }, (_, index) => `127.${88 + index}.0.0/16`);
 
-/** Sockets of these names are in no file system: the kernel shows them to all users, and removes them with their process. */
 const NAME = "fjord-pod-range/";
 
 export interface PodRangeOptions {
@@ -58,24 +58,12 @@ export class PodRange {
 async function claimRange(range: string): Promise<Server | undefined> {
   // A range that is none is told before anything else.
   parseRange(range);
-  const claim = await listen(`\0${NAME}${range}`);
+  const claim = await claimName(`${NAME}${range}`);
   if (claim === undefined) return undefined;
   const others = (await claimed()).filter((other) => other !== range && overlap(other, range));
   if (others.length === 0) return claim;
   claim.close();
   return undefined;
-}
-
-function listen(name: string): Promise<Server | undefined> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "EADDRINUSE") resolve(undefined);
-      else reject(error);
-    });
-    server.listen(name, () => resolve(server));
-    server.unref();
-  });
 }
 
 /** The ranges of all nodes of this machine; more exactly of its network namespace, whose addresses they are. */
