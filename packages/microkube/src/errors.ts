@@ -9,7 +9,7 @@ export const StateInUse = defineError(
 export const StateUnreadable = defineError(
   "STATE_UNREADABLE",
   "cannot open {path}: {problem}",
-  "Look whether the disk is full and the file may be read and written. A file that is no database is not microkube's: move it away.",
+  "Look whether the disk is full and the file may be read and written. Where it is damaged, start on a backup of the data directory. A file that is no database is not microkube's: move it away.",
 );
 
 export const PortTaken = defineError(
@@ -46,4 +46,10 @@ export const AuditIncomplete = defineError(
   "AUDIT_INCOMPLETE",
   "{given} needs {missing}",
   "A policy says what is written down, a path says where to: give both, or neither.",
+);
+
+export const KubeconfigUnwritable = defineError(
+  "KUBECONFIG_UNWRITABLE",
+  "cannot write the administrator's kubeconfig to {path}: {problem}",
+  "Look whether the disk is full, and move away what is in its place.",
 );

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { Clock } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
 import {
   ConfigMap,
   clusterConfig,
@@ -136,6 +138,39 @@ test("an address or a folder that cannot be used is told in words", async (t) =>
     message: `cannot keep anything in ${path}: it is a file, and no folder`,
   });
   await assert.rejects(startMicrokube({ ...quiet, dataDir: join(path, "below") }), { code: "DATA_DIRECTORY_UNUSABLE" });
+  const dataDir = folder(t);
+  writeFileSync(join(dataDir, "pki"), "");
+  await assert.rejects(startMicrokube({ ...quiet, dataDir }), {
+    code: "DATA_DIRECTORY_UNUSABLE",
+    message: `cannot keep anything in ${join(dataDir, "pki")}: it is a file, and no folder`,
+  });
+});
+
+test("what fails once it serves leaves nothing behind: the same folder can be used at once", async (t) => {
+  const dataDir = folder(t);
+  mkdirSync(join(dataDir, "kubeconfig"));
+  await assert.rejects(startMicrokube({ dataDir }), { code: "KUBECONFIG_UNWRITABLE" });
+  rmdirSync(join(dataDir, "kubeconfig"));
+  await using microkube = await startMicrokube({ dataDir });
+  assert.ok(microkube.kubeconfigPath);
+});
+
+test("the past is compacted after five minutes, though the clock goes back by a year", async () => {
+  const manual = new ManualClock(Date.now());
+  let back = 0;
+  const clock: Clock = { now: () => manual.now() - back, after: (ms, call) => manual.after(ms, call) };
+  await using microkube = await startMicrokube({ clock, controllers: false, scheduler: false });
+  await using client = microkube.client();
+  const first = await client.list(Namespace);
+  await manual.advance(60_000);
+  back = 365 * 24 * 3_600_000;
+  await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "later" } });
+  await manual.advance(6 * 60_000);
+  const old = client.list(Namespace, {
+    resourceVersion: first.metadata?.resourceVersion,
+    resourceVersionMatch: "Exact",
+  });
+  await assert.rejects(old, { statusCode: 410 });
 });
 
 test("pods are told where the API is: in endpoints and slices of the Service `kubernetes`", async () => {

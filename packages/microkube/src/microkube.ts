@@ -13,6 +13,7 @@ import {
   AddressUnusable,
   AuditLogUnusable,
   DataDirectoryUnusable,
+  KubeconfigUnwritable,
   PortTaken,
   StateInUse,
   StateUnreadable,
@@ -81,21 +82,23 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   const { clock = systemClock, random = Math.random, logger = silentLogger } = options;
   const onLoopback = serviceRanges.some((range) => range.startsWith("127."));
   const advertised = options.advertiseAddress ?? advertisedAddress(host, onLoopback, hostNetwork);
+  // Whatever fails on the way: what is open by then would keep the process, and the directory.
+  await using begun = new AsyncDisposableStack();
   if (dataDir !== undefined) await openFolder(dataDir);
   const isEvery = host === "0.0.0.0" || host === "::";
   const names = [...new Set([...serverNames, ...(isEvery ? [] : [host]), ...(advertised ? [advertised] : [])])];
-  const credentials = await ClusterCredentials.open({
-    clock,
-    serverNames: names,
-    ...(dataDir !== undefined && { folder: join(dataDir, "pki") }),
-  });
+  const folder = dataDir === undefined ? undefined : join(dataDir, "pki");
+  if (folder !== undefined) await openFolder(folder);
+  const credentials = await ClusterCredentials.open({ clock, serverNames: names, ...(folder && { folder }) });
   const auditor = options.audit && (await openAuditor(options.audit, clock, logger));
+  begun.defer(() => auditor?.close());
   const path = dataDir === undefined ? ":memory:" : join(dataDir, "state.db");
   const told = (problem: string | undefined) =>
     problem === undefined
       ? logger.info("writes are kept again")
       : logger.error("nothing can be written: all is read-only until it can", { path, problem });
-  const store = openStore({ path, survives, told }, () => auditor?.close());
+  const store = openStore({ path, survives, told });
+  begun.defer(() => store.close());
   let address = "";
   const plane = new ApiPlane({
     ...{ store, credentials, serviceRanges, clock, random, logger, address: () => address },
@@ -104,37 +107,29 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   const { clusterCa, frontProxyCa, server: certificate } = credentials;
   const clientAuthorities = [clusterCa.certificate, frontProxyCa.certificate];
   const listener = new Listener({ api: plane.server, host, port, certificate, clientAuthorities });
+  begun.defer(() => listener.close());
+  begun.defer(() => plane.close());
   await plane.start();
-  try {
-    await listener.listen();
-  } catch (error) {
-    plane.close();
-    await store.close();
-    auditor?.close();
-    throw cannotListen(error as NodeJS.ErrnoException, host, port);
-  }
+  await listener.listen().catch((error: NodeJS.ErrnoException) => {
+    throw cannotListen(error, host, port);
+  });
   const shownHost = isEvery ? "127.0.0.1" : host;
   address = `${isIPv6(shownHost) ? `[${shownHost}]` : shownHost}:${listener.port}`;
   const server = `https://${address}`;
   await plane.publish({ advertised, port: listener.port });
   const kubeconfig = await credentials.kubeconfig(server);
   const kubeconfigPath = dataDir === undefined ? undefined : join(dataDir, "kubeconfig");
-  if (kubeconfigPath !== undefined) await writeFile(kubeconfigPath, kubeconfig, { mode: 0o600 });
-  const stopCompaction = compactRegularly(store, clock);
-  let closing: Promise<void> | undefined;
+  if (kubeconfigPath !== undefined) await writeKubeconfig(kubeconfigPath, kubeconfig);
   const { controllers = true, scheduler = true } = options;
-  const stopLoops = runControlLoops({
-    ...{ api: plane.server, rootCa: clusterCa.certificate, clock, random, logger, controllers, scheduler },
-    ...{ authority: clusterCa, tokens: plane.tokens, ...(podCidr !== undefined && { podCidr }) },
-  });
-  const close = async () => {
-    stopCompaction();
-    await stopLoops();
-    plane.close();
-    await listener.close();
-    await store.close();
-    auditor?.close();
-  };
+  begun.defer(
+    runControlLoops({
+      ...{ api: plane.server, rootCa: clusterCa.certificate, clock, random, logger, controllers, scheduler },
+      ...{ authority: clusterCa, tokens: plane.tokens, ...(podCidr !== undefined && { podCidr }) },
+    }),
+  );
+  begun.defer(compactRegularly(store, clock));
+  const running = begun.move();
+  let closing: Promise<void> | undefined;
   const microkube: Microkube = {
     server,
     kubeconfig,
@@ -142,7 +137,7 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     credentials,
     client: () => new KubeClient(clusterConfig({ server, ca: clusterCa.certificate, ...credentials.admin })),
     close() {
-      closing ??= close();
+      closing ??= running.disposeAsync();
       return closing;
     },
     [Symbol.asyncDispose]: () => microkube.close(),
@@ -217,27 +212,32 @@ async function openAuditor({ policyFile, logPath, mode = "blocking" }: AuditOpti
   }
 }
 
-function openStore(options: SqliteStoreOptions, undo: () => void): SqliteStore {
+async function writeKubeconfig(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { mode: 0o600 });
+  } catch (cause) {
+    throw new KubeconfigUnwritable({ path, problem: describeError(cause) }, { cause });
+  }
+}
+
+function openStore(options: SqliteStoreOptions): SqliteStore {
   const { path } = options;
   try {
     return new SqliteStore(options);
   } catch (cause) {
-    undo();
     const problem = describeError(cause);
     if (problem.includes("locked")) throw new StateInUse({ path }, { cause });
     throw new StateUnreadable({ path, problem }, { cause });
   }
 }
 
-/** Keeps the past as long as clients may need it to go on from where they were. */
+/** Keeps the past as long as clients may need it to go on from where they were, whatever the machine's clock says meanwhile. */
 function compactRegularly(store: SqliteStore, clock: Clock): () => void {
-  const marks: { at: number; revision: number }[] = [];
+  const marks: number[] = [];
   let cancel = () => {};
   const tick = () => {
-    const now = clock.now();
-    marks.push({ at: now, revision: store.revision });
-    let due: number | undefined;
-    while (marks[0] !== undefined && now - marks[0].at >= HISTORY_MS) due = marks.shift()?.revision;
+    marks.push(store.revision);
+    const due = marks.length > HISTORY_MS / COMPACT_EVERY_MS ? marks.shift() : undefined;
     if (due !== undefined) store.compact(due);
     cancel = clock.after(COMPACT_EVERY_MS, tick);
   };

@@ -17,9 +17,7 @@ export function registerLists(environment: Environment): void {
     .registerFunction("list.lastIndexOf(dyn): int", (list: unknown[], one: unknown) =>
       BigInt(list.findLastIndex((other) => same(other, one))),
     )
-    .registerFunction("list.distinct(): list<dyn>", (list: unknown[]) =>
-      list.filter((one, index) => list.findIndex((other) => same(other, one)) === index),
-    )
+    .registerFunction("list.distinct(): list<dyn>", distinct)
     .registerFunction("list.reverse(): list<dyn>", (list: unknown[]) => list.toReversed())
     .registerFunction("list.slice(int, int): list<dyn>", (list: unknown[], from: bigint, to: bigint) =>
       list.slice(Number(from), Number(to)),
@@ -39,6 +37,17 @@ function extreme(list: readonly Value[], isBetter: (a: Value, b: Value) => boole
   const [first, ...rest] = list;
   if (first === undefined) throw new Error(`${name} called on empty list`);
   return rest.reduce((best, one) => (isBetter(one, best) ? one : best), first);
+}
+
+/** The first of each, without a comparison of every one with every other. */
+function distinct(list: readonly unknown[]): unknown[] {
+  const seen = new Set<unknown>();
+  return list.filter((one) => {
+    const key = typeof one === "object" && one !== null ? `{}${text(one)}` : typeof one === "string" ? `''${one}` : one;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
 }
 
 function same(a: unknown, b: unknown): boolean {

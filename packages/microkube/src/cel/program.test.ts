@@ -31,6 +31,30 @@ test("loops within loops end", () => {
   assert(performance.now() - began < 20_000);
 });
 
+test("texts and lists that are put together from themselves end", () => {
+  const doubled = (first: string) => {
+    let expression = "v40.size() > 0";
+    for (let n = 40; n > 0; n--) expression = `cel.bind(v${n}, v${n - 1} + v${n - 1}, ${expression})`;
+    return `cel.bind(v0, ${first}, ${expression})`;
+  };
+  for (const first of ["'aaaaaaaa'", "[1, 2, 3, 4]", "b'abcd'"]) {
+    assert.throws(() => run(doubled(first)), CostExceeded, first);
+  }
+  assert.throws(
+    () => run("self.format([self.format([self, self]), self])", `%s%s${"a".repeat(5_000_000)}`),
+    CostExceeded,
+  );
+  assert.equal(run("('a' + self + 'c').size() + ([1] + [2, 3]).size()", "b"), 6n);
+});
+
+test("the different ones of a long list are found at once", () => {
+  const numbers = Array.from({ length: 90_000 }, (_, n) => BigInt(n));
+  const began = performance.now();
+  assert.equal(run("self.distinct().size()", numbers), 90_000n);
+  assert(performance.now() - began < 20_000);
+  assert.deepEqual(run("[1, '1', 1.0, '1', {'a': 1}, {'a': 1}, '{\"a\":\"1n\"}'].distinct().size()"), 5n);
+});
+
 test("expressions of users take no more time than there is text", () => {
   const text = "a".repeat(1_000);
   assert.equal(run("self.matches('(a+)+$')", text), true);

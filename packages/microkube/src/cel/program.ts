@@ -9,7 +9,7 @@ export type CelProgram = (values: Record<string, unknown>) => unknown;
 interface AstNode {
   readonly op: string;
   args: unknown;
-  readonly meta: { readonly alternate?: AstNode; readonly macro?: object };
+  readonly meta: { readonly alternate?: AstNode; readonly macro?: object; evaluate: (...means: unknown[]) => unknown };
 }
 
 interface Comprehension {
@@ -25,7 +25,7 @@ export function compileCel(environment: CelEnvironment, source: string): CelProg
   return (values) => budget.one(() => parsed(values));
 }
 
-/** Loops are charged for, and expressions within expressions are ours, which take no more time than there is text. */
+/** Loops are charged for, and what grows with each, and expressions within expressions are ours, which take no more time than there is text. */
 function limit(part: unknown, seen: Set<unknown>): void {
   if (typeof part !== "object" || part === null || seen.has(part)) return;
   seen.add(part);
@@ -35,6 +35,10 @@ function limit(part: unknown, seen: Set<unknown>): void {
   }
   const { alternate, macro } = part.meta;
   if (part.op === "rcall" && Array.isArray(part.args) && part.args[0] === "matches") part.args[0] = MATCHES;
+  if (part.op === "+") {
+    const { evaluate } = part.meta;
+    part.meta.evaluate = (...means) => grown(evaluate(...means));
+  }
   if (part.op === "comprehension") {
     const loop = part.args as Comprehension;
     const { condition } = loop;
@@ -46,6 +50,13 @@ function limit(part: unknown, seen: Set<unknown>): void {
   limit(alternate, seen);
   limit(macro, seen);
   limit(part.args, seen);
+}
+
+/** Texts and lists, put together from themselves a few dozen times, would fill any memory. */
+function grown(value: unknown): unknown {
+  if (typeof value === "string") budget.spend(value.length / 10);
+  else if (Array.isArray(value) || value instanceof Uint8Array) budget.spend(value.length);
+  return value;
 }
 
 function isNode(part: object): part is AstNode {

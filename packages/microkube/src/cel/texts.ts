@@ -40,7 +40,9 @@ export function registerTexts(environment: Environment): void {
     .registerFunction("string.findAll(string, int): list<string>", (text: string, pattern: string, most: bigint) =>
       expressionFor(text, pattern).findAll(text, most < 0n ? undefined : Number(most)),
     )
-    .registerFunction("string.format(list): string", (text: string, values: unknown[]) => format(text, values))
+    .registerFunction("string.format(list): string", (text: string, values: unknown[]) =>
+      within(text, format(text, values)),
+    )
     .registerType("kubernetes.URL", { ctor: CelUrl, fields: {} })
     .registerFunction("isURL(string): bool", (text: string) => parseUrl(text) !== undefined)
     .registerFunction("url(string): kubernetes.URL", (text: string) => {

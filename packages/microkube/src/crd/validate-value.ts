@@ -1,4 +1,4 @@
-import { expression } from "../cel/texts.ts";
+import { expression, TakesTooLong } from "../cel/index.ts";
 import { type FieldError, invalidField, notSupported, required } from "../field-error.ts";
 import { isOfFormat } from "./formats.ts";
 import type { JsonSchema } from "./json-schema.ts";
@@ -130,14 +130,22 @@ function textErrors(value: string, schema: JsonSchema, field: string): FieldErro
   if (minLength !== undefined && length < minLength) {
     errors.push(invalidField(field, value, says(field, `should be at least ${minLength} chars long`)));
   }
-  if (pattern !== undefined && !expression(pattern).test(value)) {
-    errors.push(invalidField(field, value, says(field, `should match '${pattern}'`)));
-  }
+  if (pattern !== undefined) errors.push(...patternErrors(value, pattern, field));
   if (format !== undefined && !isOfFormat(value, format)) {
     const detail = says(field, `must be of type ${format}: ${JSON.stringify(value)}`);
     errors.push({ type: "FieldValueTypeInvalid", field, value, detail });
   }
   return errors;
+}
+
+function patternErrors(value: string, pattern: string, field: string): FieldError[] {
+  const wrong = (why: string) => [invalidField(field, value, says(field, why))];
+  try {
+    return expression(pattern).test(value) ? [] : wrong(`should match '${pattern}'`);
+  } catch (error) {
+    if (error instanceof TakesTooLong) return wrong(`is too long to be compared with '${pattern}'`);
+    throw error;
+  }
 }
 
 function listErrors(value: readonly unknown[], schema: JsonSchema, field: string, budget: Budget): FieldError[] {

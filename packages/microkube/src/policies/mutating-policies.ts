@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission/admission.ts";
 import { isExempt } from "../admission/webhooks/webhook-match.ts";
+import { budget } from "../cel/index.ts";
 import type { Cluster } from "../cluster.ts";
 import { find } from "../cluster-objects.ts";
 import { patches } from "../patch/index.ts";
@@ -25,7 +26,9 @@ export class MutatingPolicies implements AdmissionPlugin {
       try {
         if (params === "missing")
           throw new Error("no params found for policy binding with `Deny` parameterNotFoundAction");
-        for (const param of params) change(policy, request, param);
+        budget.all(() => {
+          for (const param of params) change(policy, request, param);
+        });
       } catch (error) {
         if (failurePolicy === "Ignore") continue;
         const why = (error as Error).message.split("\n")[0];

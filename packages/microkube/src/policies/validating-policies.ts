@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission/admission.ts";
 import { isExempt } from "../admission/webhooks/webhook-match.ts";
+import { budget } from "../cel/index.ts";
 import type { Cluster } from "../cluster.ts";
 import { find } from "../cluster-objects.ts";
 import { StatusError } from "../status-error.ts";
@@ -31,7 +32,8 @@ export class ValidatingPolicies implements AdmissionPlugin {
   validate(request: AdmissionRequest): void {
     if (isExempt(request)) return;
     for (const { policy, binding } of this.#source.matching(request)) {
-      for (const verdict of judge(policy, binding, request)) this.#act(policy, binding, request, verdict);
+      for (const verdict of budget.all(() => judge(policy, binding, request)))
+        this.#act(policy, binding, request, verdict);
     }
   }
 

@@ -10,6 +10,7 @@ before(async () => {
     type: "object",
     properties: {
       list: { type: "array", items: { type: "integer" } },
+      name: { type: "string", pattern: "^(([a-z])+.)+[A-Z]([a-z])+$" },
       words: { type: "array", items: { type: "string", enum: several(2_000, (at) => `e${at}`) } },
       any: {
         type: "array",
@@ -135,6 +136,22 @@ describe("work on large objects", () => {
     const { code, body } = await api.post(things, thing("any", { any: several(30_000, () => ({ z49: 1 })) }));
     assert.equal(code, 422);
     assert.match(body.message, /takes more than 300000 steps to validate/);
+  });
+
+  test("refuses a text that takes long to compare with a pattern", async () => {
+    const { code, body } = await api.post(things, thing("long", { name: `${"a".repeat(1_000_000)}!` }));
+    assert.equal(code, 422);
+    assert.match(body.message, /name in body is too long to be compared with/);
+  });
+
+  test("goes on beside that on others: hundreds of deletions in one request", async () => {
+    const path = "/api/v1/namespaces/kube-public/configmaps";
+    for (let at = 0; at < 600; at += 20)
+      await Promise.all(several(20, (index) => api.post(path, map(`many-${at + index}`, 0))));
+    const { answer, others } = await beside(api.send("DELETE", path));
+    assert.equal(answer.code, 200);
+    assert.ok(others >= 3, `${others} were answered meanwhile`);
+    assert.deepEqual((await api.get(path)).body.items, []);
   });
 
   test("warns once of each thing, however many there are", async () => {

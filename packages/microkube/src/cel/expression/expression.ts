@@ -12,6 +12,14 @@ const MOST_INSTRUCTIONS = 20_000;
 /** Of one look at a text: some tenths of a second. */
 const MOST_STEPS = 10_000_000;
 
+/** A long text and many ways to read it. */
+export class TakesTooLong extends Error {
+  constructor() {
+    super("the regular expression takes too long on this text");
+    this.name = "TakesTooLong";
+  }
+}
+
 /**
  * A regular expression as Go has them (RE2): time grows with the text, never beyond, whatever is written. JavaScript's own
  * take forever over `(a+)+$`, and whoever may make a definition could stop the server with that.
@@ -186,7 +194,7 @@ class Search {
     for (let index = waiting.pop(); index !== undefined; index = waiting.pop()) {
       if (this.#seen[index] === at + 1) continue;
       this.#seen[index] = at + 1;
-      if (++this.#steps > MOST_STEPS) throw new Error("the regular expression takes too long on this text");
+      if (++this.#steps > MOST_STEPS) throw new TakesTooLong();
       const instruction = this.#program[index] as Instruction;
       if (instruction.do === "jump") waiting.push(instruction.to);
       else if (instruction.do === "split") waiting.push(instruction.second, instruction.first);

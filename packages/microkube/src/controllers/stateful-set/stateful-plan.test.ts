@@ -44,6 +44,14 @@ function plan(owner: StatefulSet, ...sketches: string[]): string {
 const parallel = { podManagementPolicy: "Parallel" };
 const onDelete = { updateStrategy: { type: "OnDelete" } };
 
+test("as many as a number can say are begun with a few, and gone on with", () => {
+  const all = set(2 ** 31 - 1, parallel);
+  const first = planPods(all, [], revisions, NOW);
+  assert.deepEqual([first.create.length, first.create.at(-1)?.ordinal], [500, 499]);
+  const made = pods(...first.create.map(({ ordinal }) => `${ordinal}u`));
+  assert.deepEqual(planPods(all, made, revisions, NOW).create[0]?.ordinal, 500);
+});
+
 test("in order, a pod comes when the one before is available", () => {
   assert.equal(plan(set(3)), "+0u");
   assert.equal(plan(set(3), "0u!"), "");

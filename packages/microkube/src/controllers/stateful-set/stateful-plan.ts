@@ -16,11 +16,14 @@ export interface StatefulPlan {
   readonly delete: readonly Pod[];
 }
 
+/** Two thousand million replicas are a number like any other; who asks for them gets them bit by bit. */
+const MOST_AT_ONCE = 500;
+
 const NOTHING: StatefulPlan = { create: [], delete: [] };
 
 /**
  * The next step towards what a set asks for. In order: one pod at a time, each after the one before is available, and
- * from the last when they go. In parallel: all at once. Scaling comes before updating.
+ * from the last when they go. In parallel: all at once, up to a few hundred. Scaling comes before updating.
  */
 export function planPods(set: StatefulSet, pods: readonly Pod[], revisions: Revisions, now: number): StatefulPlan {
   if (isBeingDeleted(set)) return NOTHING;
@@ -34,7 +37,7 @@ export function planPods(set: StatefulSet, pods: readonly Pod[], revisions: Revi
     const pod = replicas.get(ordinal);
     if (pod === undefined) create.push({ ordinal, revision: revisionFor(set, ordinal, revisions) });
     else if (isPodFinished(pod) && !isPodTerminating(pod)) remove.push(pod);
-    if (inOrder && !isAvailable(pod)) return { create, delete: remove };
+    if ((inOrder && !isAvailable(pod)) || create.length === MOST_AT_ONCE) return { create, delete: remove };
   }
   const unhealthy = condemned.findLast((pod) => !isAvailable(pod));
   for (const pod of condemned) {
