@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { ChildSeconds } from "./processors.ts";
 
 export interface NodeRun {
   /** What the process ended with; 1 where a signal ended it. */
   code: number;
   timedOut: boolean;
+  /** Of the processors, by it and by what it waited for; undefined where the system does not tell. */
+  cpuSeconds: number | undefined;
 }
 
 export interface NodeRunOptions {
@@ -17,6 +20,7 @@ export interface NodeRunOptions {
 /** How long the last of the output is waited for. */
 const LAST_OUTPUT_MS = 2_000;
 
+const childSeconds = new ChildSeconds();
 const running = new Set<ChildProcess>();
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 /** What to end with once those that run have ended; undefined while nobody has told us to end. */
@@ -50,9 +54,10 @@ export function runNode(args: string[], { cwd, minutes, output, env: more }: Nod
     child.once("error", reject);
     child.once("exit", (code) => {
       clearTimeout(watchdog);
+      const cpuSeconds = childSeconds.next();
       running.delete(child);
       if (told !== undefined && running.size === 0) process.exit(told);
-      const end = () => resolve({ code: code ?? 1, timedOut });
+      const end = () => resolve({ code: code ?? 1, timedOut, cpuSeconds });
       child.once("close", end);
       // What a test has left behind may hold the pipes for ever.
       setTimeout(end, LAST_OUTPUT_MS).unref();

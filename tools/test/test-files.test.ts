@@ -22,13 +22,12 @@ describe("test files that are run one by one", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const run = (...bodies: string[]) => {
-    const files = bodies.map((body, index) => {
+  const write = (bodies: string[]) =>
+    bodies.map((body, index) => {
       writeFileSync(join(folder, `${index}.test.mjs`), `import { describe, test } from "node:test";\n${body}`);
       return `${index}.test.mjs`;
     });
-    return runTestFiles(files, { cwd: folder, atATime: 2, minutes: 1 / 20 });
-  };
+  const run = (...bodies: string[]) => runTestFiles(write(bodies), { cwd: folder, atATime: 2, minutes: 1 / 20 });
   const printed = () => stripVTControlCharacters(lines.join("\n"));
 
   test("pass, and are counted", async () => {
@@ -69,6 +68,38 @@ describe("test files that are run one by one", () => {
   test("fail with one that ends before its tests do", async () => {
     assert.equal(await run("process.exit(0);"), false);
     assert.match(printed(), /ended without a result/);
+  });
+
+  describe("of which there may be more than usual at a time", () => {
+    /** Passes only where the other one runs as well. */
+    const meets = (own: string, other: string) => `import { existsSync, writeFileSync } from "node:fs";
+      test("meets", async () => {
+        writeFileSync("${own}", "");
+        while (!existsSync("${other}")) await new Promise((resolve) => setTimeout(resolve, 10));
+      });`;
+    /** Passes only where it runs alone. */
+    const alone = `import { mkdirSync, rmdirSync } from "node:fs";
+      test("alone", async () => {
+        mkdirSync("running");
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        rmdirSync("running");
+      });`;
+
+    test("run so many where the machine has room for them", async () => {
+      const files = write([meets("a", "b"), meets("b", "c"), meets("c", "a")]);
+      const options = { cwd: folder, atATime: 1, most: 3, minutes: 1, hasRoom: () => true, lookMs: 20 };
+      assert.equal(await runTestFiles(files, options), true);
+    });
+
+    test("run as usual where it has not", async () => {
+      const options = { cwd: folder, atATime: 1, most: 3, minutes: 1, hasRoom: () => false, lookMs: 20 };
+      assert.equal(await runTestFiles(write([alone, alone, alone]), options), true);
+    });
+
+    test("are never more than that", async () => {
+      const options = { cwd: folder, atATime: 1, most: 1, minutes: 1, hasRoom: () => true, lookMs: 20 };
+      assert.equal(await runTestFiles(write([alone, alone, alone]), options), true);
+    });
   });
 
   test("end with the program that runs them, and no other begins", async () => {

@@ -1,9 +1,13 @@
+import { availableParallelism } from "node:os";
 import { stripVTControlCharacters } from "node:util";
+import { roomOnMachine } from "./processors.ts";
 import { runNode } from "./run-node.ts";
 
 export interface FileResult {
   file: string;
   seconds: number;
+  /** Of the processors, by the file and by what it started; undefined where the system does not tell. */
+  cpuSeconds?: number | undefined;
   ok: boolean;
   /** Nothing where its end was not reached. */
   counts: Counts | undefined;
@@ -17,26 +21,59 @@ const MOST_AGAIN = 8_000;
 const COUNTED = ["tests", "pass", "fail", "cancelled", "skipped"] as const;
 type Counts = Record<(typeof COUNTED)[number], number>;
 
+export interface TestFilesOptions {
+  cwd: string;
+  /** How many run in any case. */
+  atATime: number;
+  /** How many run where those leave processors and memory unused. @default as `atATime` */
+  most?: number;
+  /** Whether there is room for one more, by what those that run have left over since it was last asked. */
+  hasRoom?: () => boolean;
+  /** How often that is asked: the last one has to have shown by then what it needs. */
+  lookMs?: number;
+  /** How many a file may take. */
+  minutes: number;
+}
+
 /**
  * Runs each test file in a process of its own, some at a time, and shows what a file printed once it has ended. A file
  * that does not end is killed and named: the others are not held up by it.
  */
-export async function runTestFiles(
-  files: string[],
-  { cwd, atATime, minutes }: { cwd: string; atATime: number; minutes: number },
-): Promise<boolean> {
+export async function runTestFiles(files: string[], options: TestFilesOptions): Promise<boolean> {
+  const { cwd, atATime, minutes, hasRoom = roomOnMachine(), lookMs = 4_000 } = options;
+  const began = performance.now();
   const waiting = [...files];
   const results: FileResult[] = [];
-  const worker = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      results.push(await runTestFile(file, { cwd, minutes }));
-    }
+  const running = new Set<Promise<void>>();
+  const begin = () => {
+    const run = runTestFile(waiting.shift() as string, { cwd, minutes }).then((result) => {
+      running.delete(run);
+      results.push(result);
+    });
+    running.add(run);
   };
-  await Promise.all(Array.from({ length: atATime }, worker));
+  while (waiting.length > 0) {
+    if (running.size < atATime) begin();
+    else if (await isTime(lookMs, running)) {
+      // Asked each time: what was unused before the last one began is of no use to this one.
+      const room = hasRoom();
+      if (room && running.size < (options.most ?? atATime)) begin();
+    }
+  }
+  await Promise.all(running);
   // Whoever reads the end of a long output is to find there why it failed.
   for (const { file, failures } of results) if (failures) console.log(`\n✖ ${file}, again:\n${failures}`);
-  console.log(`\n${summaryOf(results)}`);
+  console.log(`\n${summaryOf(results, (performance.now() - began) / 1000)}`);
   return results.every(({ ok }) => ok);
+}
+
+/** Waits for so long, or, which gives false, until one of them has ended. */
+async function isTime(ms: number, running: ReadonlySet<Promise<void>>): Promise<boolean> {
+  const time = Promise.withResolvers<true>();
+  const timer = setTimeout(time.resolve, ms, true);
+  const first = await Promise.race([time.promise, ...running]);
+  clearTimeout(timer);
+  return first === true;
 }
 
 export interface FileOptions {
@@ -50,7 +87,7 @@ export interface FileOptions {
 export async function runTestFile(file: string, { cwd, minutes, env }: FileOptions): Promise<FileResult> {
   const began = performance.now();
   const chunks: Buffer[] = [];
-  const { code, timedOut } = await runNode(["--test-reporter=spec", file], {
+  const { code, timedOut, cpuSeconds } = await runNode(["--test-reporter=spec", file], {
     cwd,
     minutes,
     ...(env && { env }),
@@ -62,14 +99,16 @@ export async function runTestFile(file: string, { cwd, minutes, env }: FileOptio
   const counts = countsOf(stripVTControlCharacters(printed));
   const ended = counts !== undefined;
   const ok = code === 0 && ended;
-  console.log(`\n${ok ? "✔" : "✖"} ${file} (${seconds.toFixed(1)} s)`);
+  console.log(
+    `\n${ok ? "✔" : "✖"} ${file} (${seconds.toFixed(1)} s${cpuSeconds === undefined ? "" : `, processor ${cpuSeconds.toFixed(1)} s`})`,
+  );
   console.log(printed.trimEnd());
   if (timedOut) {
     console.log(`✖ ${file}: no end after ${minutes} minutes, killed. The lines above say which tests have ended.`);
   } else if (code === 0 && !ended) {
     console.log(`✖ ${file}: ended without a result.`);
   }
-  return { file, seconds, ok, counts, ...(!ok && { failures: failuresOf(printed) }) };
+  return { file, seconds, cpuSeconds, ok, counts, ...(!ok && { failures: failuresOf(printed) }) };
 }
 
 /** What the reporter says of failures at its end, or the end of the output where it did not come to that. */
@@ -85,13 +124,29 @@ function countsOf(printed: string): Counts | undefined {
   return Object.fromEntries(COUNTED.map((name) => [name, count(name)])) as Counts;
 }
 
-function summaryOf(results: FileResult[]): string {
+function summaryOf(results: FileResult[], seconds: number): string {
   const total = (name: keyof Counts) => results.reduce((sum, { counts }) => sum + (counts?.[name] ?? 0), 0);
-  const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, 5);
   const failed = results.filter(({ ok }) => !ok);
   return [
     COUNTED.map((name) => `${name} ${total(name)}`).join(", "),
-    `slowest files: ${slowest.map(({ file, seconds }) => `${file} ${seconds.toFixed(0)} s`).join(", ")}`,
+    `slowest files: ${most(results, ({ seconds: one }) => one)}`,
+    ...costOf(results, seconds),
     ...failed.map(({ file }) => `✖ ${file}`),
   ].join("\n");
+}
+
+/** What the files took of the processors, where the system tells. */
+function costOf(results: FileResult[], seconds: number): string[] {
+  const spent = results.reduce((sum, { cpuSeconds = 0 }) => sum + cpuSeconds, 0);
+  if (spent === 0) return [];
+  const share = (100 * spent) / (seconds * availableParallelism());
+  return [
+    `costliest files: ${most(results, ({ cpuSeconds = 0 }) => cpuSeconds)}`,
+    `processor time: ${spent.toFixed(0)} s in ${seconds.toFixed(0)} s, ${share.toFixed(0)} % of ${availableParallelism()} processors`,
+  ];
+}
+
+function most(results: FileResult[], of: (result: FileResult) => number): string {
+  const first = [...results].sort((a, b) => of(b) - of(a)).slice(0, 8);
+  return first.map((result) => `${result.file} ${of(result).toFixed(0)} s`).join(", ");
 }

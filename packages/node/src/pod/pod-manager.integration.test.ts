@@ -248,6 +248,8 @@ class Life implements AsyncDisposable {
       events,
       runtimes: [runtime],
       runtimeOf: () => runtime,
+      // Longer than these tests wait: what they see, they see because the runtime has told of it.
+      relistMs: 3_600_000,
       settings: {
         nodeName,
         hostIPs: ["192.0.2.1"],

@@ -32,11 +32,12 @@ function tests(kubernetes: KubernetesMinor): void {
     await site?.stop();
   });
 
+  /** Controllers of a cluster that has just begun, on a machine with much to do, need more than a minute for some of it. */
   async function until<T>(condition: () => Promise<T | undefined | false>): Promise<T> {
-    for (const end = clock.now() + 60_000; ; await sleep(clock, 50)) {
+    for (const end = clock.now() + 180_000; ; await sleep(clock, 50)) {
       const result = await condition().catch(() => undefined);
       if (result) return result;
-      assert.ok(clock.now() < end, `not within 60 s: ${condition}`);
+      assert.ok(clock.now() < end, `not within three minutes: ${condition}`);
     }
   }
 
@@ -130,17 +131,19 @@ function tests(kubernetes: KubernetesMinor): void {
     await until(async () => ((await find(name)).spec?.taints ?? []).length === 0);
   });
 
-  test("says at once what changes, keeps what others wrote, and takes back what is its own", async () => {
+  /** What others may write about a node. */
+  const writtenByOthers = {
+    status: {
+      capacity: { "example.com/dongle": "5" },
+      conditions: [{ type: "Custom", status: "True", reason: "r", message: "m" }],
+    },
+  };
+
+  test("keeps what others wrote, and takes back what is its own", async () => {
     const name = newName();
-    await using life = new Life(await nodeClient(name), name, { compareMs: 5_000 });
+    await using life = new Life(await nodeClient(name), name);
     await life.registration.registered;
-    const patch = {
-      status: {
-        capacity: { "example.com/dongle": "5" },
-        conditions: [{ type: "Custom", status: "True", reason: "r", message: "m" }],
-      },
-    };
-    await admin.patch(Node, { name }, "strategic", patch, { subresource: "status" });
+    await admin.patch(Node, { name }, "strategic", writtenByOthers, { subresource: "status" });
     await admin.patch(Node, { name }, "merge", {
       metadata: { labels: { "example.com/a": "2", "example.com/b": "1" } },
     });
@@ -150,14 +153,21 @@ function tests(kubernetes: KubernetesMinor): void {
       return allocatable && found.metadata.labels?.["example.com/a"] === "1" && found;
     });
     assert.equal(node.metadata.labels?.["example.com/b"], "1");
+    assert.equal(conditionOf(node, "Custom")?.status, "True");
+  });
+
+  test("says at once what changes, and leaves what others wrote", async () => {
+    const name = newName();
+    // It compares by itself only after this test: what is said before is said because it was told to.
+    await using life = new Life(await nodeClient(name), name, { compareMs: 3_600_000, random: () => 0.5 });
+    await life.registration.registered;
+    await admin.patch(Node, { name }, "strategic", writtenByOthers, { subresource: "status" });
     life.facts = { ...facts("m"), conditions: [notReady("the runtime is away")] };
-    const asked = clock.now();
     life.registration.changed();
     const changed = await until(async () => {
       const found = await find(name);
       return conditionOf(found, "Ready")?.status === "False" && found;
     });
-    assert.ok(clock.now() - asked < 4_500, "as soon as it changed, and not at the next comparison");
     assert.equal(conditionOf(changed, "Ready")?.message, "the runtime is away");
     assert.equal(conditionOf(changed, "Custom")?.status, "True");
     assert.equal(changed.status?.capacity?.["example.com/dongle"], "5");
