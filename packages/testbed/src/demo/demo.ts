@@ -190,7 +190,10 @@ export class Demo implements AsyncDisposable {
 
   /** The sites go, and their logs with them. */
   #lastWords(): void {
-    for (const site of this.sites) this.#options.steps.say(`  ${site.name}:\n${site.tail().replace(/^/gm, "    ")}`);
+    for (const site of this.sites) {
+      const tail = site.tail();
+      if (tail !== "") this.#options.steps.say(`  ${site.name}:\n${tail.replace(/^/gm, "    ")}`);
+    }
   }
 
   async #peer(): Promise<void> {

@@ -18,6 +18,12 @@ export const NodeEndedError = defineError(
   "The log lines say why. Real nodes need root, control groups and the right to make namespaces and mounts.",
 );
 
+export const TooFewInotifyError = defineError(
+  "TESTBED_TOO_FEW_INOTIFY",
+  "{process} of {node} ended: all inotify instances that this system allows a user are taken ({log})",
+  "Allow more, as root: `sysctl fs.inotify.max_user_instances=1024`. Or end what else runs containers here.",
+);
+
 export const NodeNotReadyError = defineError(
   "TESTBED_NODE_NOT_READY",
   "{node}: waited {seconds} s in vain for {what} (last seen: {last})",

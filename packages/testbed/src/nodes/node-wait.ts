@@ -1,7 +1,7 @@
 import type { Clock } from "@fjord/base";
 import type { Site, StartOptions } from "../site.ts";
 import { waitFor } from "../wait.ts";
-import { NodeEndedError, NodeNotReadyError } from "./errors.ts";
+import { NodeEndedError, NodeNotReadyError, TooFewInotifyError } from "./errors.ts";
 import type { RealNode } from "./node.ts";
 import type { NodeProcess } from "./node-processes.ts";
 import { readyCondition } from "./node-ready.ts";
@@ -96,6 +96,9 @@ function failIfEnded(node: RealNode, what: string, needed: readonly NodeProcess[
     const process = node.process(name);
     if (process.running) continue;
     const { log } = process.record;
-    throw new NodeEndedError({ process: name, node: node.name, what, log, tail: process.logTail() });
+    const tail = process.logTail();
+    if (/inotify.*too many open files/.test(tail))
+      throw new TooFewInotifyError({ process: name, node: node.name, log });
+    throw new NodeEndedError({ process: name, node: node.name, what, log, tail });
   }
 }
