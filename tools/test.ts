@@ -33,7 +33,7 @@ if (files.length === 0) {
 if (required && integration.length > 0) {
   const sets =
     process.getuid?.() === 0
-      ? ["--kwok", "--nodes", "--conformance", "--metrics-server", "--old-kubectl", "--browser"]
+      ? ["--kwok", "--nodes", "--conformance", "--metrics-server", "--old-kubectl", "--browser", "--network"]
       : ["--kwok"];
   heading("Kubernetes binaries (FJORD_REQUIRE_KUBERNETES=1)");
   const { code } = await runNode(["packages/testbed/src/cli.ts", "binaries", ...sets], { cwd: root, minutes: 75 });

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { interruption, lastWords, programLogger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
+import { addGateway } from "./command-line/gateway-command.ts";
 import { addInstall } from "./command-line/install-command.ts";
 import { addRun } from "./command-line/run-command.ts";
 import { FJORD_VERSION } from "./version.ts";
@@ -28,6 +29,7 @@ const context: CommandContext = {
 };
 addRun(program, context);
 addInstall(program, context);
+addGateway(program, context);
 
 try {
   await program.parseAsync();

@@ -23,11 +23,13 @@ export {
   conformanceSkip,
   helmSkip,
   metricsServerSkip,
+  networkSkip,
   oldKubectlSkip,
   realNodesSkip,
   type TestNodesOptions,
   testBrowser,
   testNodes,
+  wireguardProgram,
 } from "./nodes/testing.ts";
 export { freePort } from "./ports.ts";
 

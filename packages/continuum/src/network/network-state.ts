@@ -1,6 +1,6 @@
 /** What a gateway brings about, and the whole of it: what is not in here is not to be. */
 export interface NetworkState {
-  /** UDP. */
+  /** UDP; of several interfaces the first one's, and the others' are the next ones. */
   readonly listenPort: number;
   /** Of the interface. */
   readonly mtu: number;
@@ -8,6 +8,8 @@ export interface NetworkState {
   readonly ranges: readonly string[];
   /** Sorted by id. */
   readonly peers: readonly PeerNetwork[];
+  /** WireGuard interfaces side by side, as many as the peers have. @default 1 */
+  readonly parallel?: number;
 }
 
 export interface PeerNetwork {

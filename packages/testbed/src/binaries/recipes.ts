@@ -11,12 +11,13 @@ import {
   OLD_KUBECTL,
   type Pin,
   SAMPLE_APISERVER,
+  WIREGUARD,
 } from "./versions.ts";
 
 /**
  * What a caller asks for: the programs of a control plane, those of real nodes, kwok for simulated ones, Kubernetes' own
  * end-to-end suite with the programs of its images, an API server to aggregate, which one of its images holds,
- * metrics-server, a kubectl that is years old, or Helm.
+ * metrics-server, a kubectl that is years old, Helm, or WireGuard for links between sites.
  */
 export type BinarySet =
   | "control-plane"
@@ -26,7 +27,8 @@ export type BinarySet =
   | "sample-apiserver"
   | "metrics-server"
   | "old-kubectl"
-  | "helm";
+  | "helm"
+  | "network";
 
 export type ComponentName =
   | "etcd"
@@ -46,7 +48,8 @@ export type ComponentName =
   | "sample-apiserver"
   | "metrics-server"
   | "old-kubectl"
-  | "helm";
+  | "helm"
+  | "wireguard-go";
 
 /** One file that a recipe yields: a program compiled from `package`, or YAML documents of the module joined into one file. */
 export interface Component {
@@ -214,6 +217,16 @@ const helm: Recipe = {
   ],
 };
 
+/** WireGuard as a program, for kernels without it. It has no releases that it would name itself by. */
+const wireguard: Recipe = {
+  name: "wireguard-go",
+  pin: WIREGUARD,
+  module: "golang.zx2c4.com/wireguard",
+  ldflags: STRIP,
+  minutes: 1,
+  components: [{ name: "wireguard-go", set: "network", package: "golang.zx2c4.com/wireguard" }],
+};
+
 const etcd: Recipe = {
   name: "etcd",
   pin: ETCD,
@@ -276,10 +289,12 @@ export interface Want {
 
 /** The recipes that together yield `sets` for each of `minors`, cheapest first. */
 export function wanted(minors: readonly KubernetesMinor[], sets: readonly BinarySet[]): Want[] {
-  const all: Want[] = [etcd, coredns, kwok, sampleApiServer, metricsServer, oldKubectl, helm].map((recipe) => ({
-    recipe,
-    components: recipe.components,
-  }));
+  const all: Want[] = [etcd, wireguard, coredns, kwok, sampleApiServer, metricsServer, oldKubectl, helm].map(
+    (recipe) => ({
+      recipe,
+      components: recipe.components,
+    }),
+  );
   for (const minor of new Set(minors)) {
     const recipe = kubernetes(KUBERNETES[minor]);
     all.push({ recipe, components: recipe.components, minor });

@@ -21,6 +21,7 @@ interface BinariesOptions {
   oldKubectl: boolean;
   browser: boolean;
   helm: boolean;
+  network: boolean;
   verify: boolean;
   output: OutputFormat;
 }
@@ -37,6 +38,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
     .option("--old-kubectl", "also a kubectl four minors older than the newest", false)
     .option("--browser", "also Chromium, for tests of the page (root, Debian: installs it)", false)
     .option("--helm", "also Helm", false)
+    .option("--network", "also WireGuard as a program, for links between sites", false)
     .option("--verify", "compare every cached file with its checksum", false)
     .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
@@ -47,6 +49,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
       if (options.metricsServer) sets.push("metrics-server");
       if (options.oldKubectl) sets.push("old-kubectl");
       if (options.helm) sets.push("helm");
+      if (options.network) sets.push("network");
       const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
       const binaries = await ensureBinaries({
         minors: options.kubernetes ?? KUBERNETES_MINORS,

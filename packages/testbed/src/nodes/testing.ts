@@ -1,7 +1,7 @@
 import type { Logger } from "@fjord/base";
 import { findBrowser } from "../binaries/browser.ts";
-import { findBinaries } from "../binaries/find.ts";
-import { findNodePackages } from "../binaries/node-packages.ts";
+import { findBinaries, which } from "../binaries/find.ts";
+import { findNodePackages, thisHost } from "../binaries/node-packages.ts";
 import type { BinarySet } from "../binaries/recipes.ts";
 import type { KubernetesMinor } from "../binaries/versions.ts";
 import type { Kubelet } from "./kubelet-command.ts";
@@ -43,6 +43,23 @@ export function metricsServerSkip(): string | false {
 /** For node:test's `skip`: false where the old kubectl is at hand, else why not; required as real nodes are. */
 export function oldKubectlSkip(): string | false {
   return setSkip("old-kubectl", "--old-kubectl");
+}
+
+/**
+ * For node:test's `skip`: false where packets can cross a link between network namespaces (root, nft, ip and WireGuard as a
+ * program), else why not; required as real nodes are.
+ */
+export function networkSkip(): string | false {
+  const { programFolders, uid } = thisHost();
+  const lacking = ["ip", "nft"].filter((name) => which(name, process.env, programFolders) === undefined);
+  const reasons = lacking.map((name) => `no ${name} (Debian packages iproute2, nftables)`);
+  if (uid !== 0) reasons.push("network namespaces need root");
+  return demand(reasons, "no links between network namespaces here") || setSkip("network", "--network");
+}
+
+/** Path of WireGuard as a program. */
+export function wireguardProgram(): string {
+  return findBinaries({ env: process.env, sets: ["network"] }).binaries.path("wireguard-go");
 }
 
 /** For node:test's `skip`: false where Helm is at hand, else why not. It takes minutes to build, so nothing requires it. */

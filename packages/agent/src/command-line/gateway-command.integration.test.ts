@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { NetworkState } from "@fjord/continuum/network";
+import { EchoPod, type NamespaceSite, NetworkNamespaces, namespaceSites } from "@fjord/testbed/namespaces";
+import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+
+const skip = networkSkip();
+const PROGRAM = join(import.meta.dirname, "../cli.ts");
+
+describe("fjord-agent gateway", { skip }, () => {
+  const namespaces = new NetworkNamespaces();
+  const running = new Map<string, ChildProcess>();
+  const pods: Record<string, EchoPod> = {};
+  const keys = { a: wireguardKeys(), b: wireguardKeys() };
+  let sites: NamespaceSite[] = [];
+  let directory = "";
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), "fjord-gateway-"));
+    sites = await namespaceSites(namespaces, { a: 1, b: 1 });
+    for (const name of ["a1", "b1"]) pods[name] = await EchoPod.start(namespaces, name);
+    for (const site of ["a", "b"] as const) {
+      await writeFile(join(directory, `${site}.key`), `${keys[site].private}\n`, { mode: 0o600 });
+      await writeState(site, "240.0.0.0/16");
+      run(site);
+    }
+  });
+  after(async () => {
+    for (const child of running.values()) child.kill("SIGKILL");
+    await namespaces[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const prefix = (site: string) => `x${process.pid.toString(36)}${site}`;
+  /** Both call the other by the same range. */
+  const writeState = async (site: "a" | "b", called: string) => {
+    const other = site === "a" ? "b" : "a";
+    const [own, peer] = [sites.find(({ name }) => name === site), sites.find(({ name }) => name === other)];
+    const [local] = [...(own?.pods.values() ?? [])].map(({ ipv4 }) => ipv4);
+    const state: NetworkState = {
+      listenPort: 51_820,
+      mtu: 1380,
+      ranges: ["10.42.0.0/16"],
+      peers: [
+        {
+          siteId: other,
+          own: [{ range: "10.42.0.0/16", called }],
+          peer: [{ range: "10.42.0.0/16", called }],
+          link: { publicKey: keys[other].public, endpoints: [`${peer?.address}:51820`] },
+          groups: [{ name: "shop", local: [`${local}`], remote: [called] }],
+        },
+      ],
+    };
+    const file = join(directory, `${site}.json`);
+    await writeFile(`${file}.new`, JSON.stringify(state));
+    await rename(`${file}.new`, file);
+  };
+  const command = (site: string, ...args: string[]) => {
+    const [program = "", ...rest] = [...namespaces.prefix(`${site}-gw`), process.execPath, PROGRAM, "gateway", ...args];
+    return spawn(program, [...rest, "--interface", prefix(site)], { stdio: ["ignore", "ignore", "inherit"] });
+  };
+  const run = (site: string) => {
+    const files = ["--state", join(directory, `${site}.json`), "--key", join(directory, `${site}.key`)];
+    running.set(site, command(site, "run", ...files, "--wireguard-go", wireguardProgram()));
+  };
+
+  it("makes the link, which stays when the program is killed, and the next one goes on with it", async () => {
+    assert.equal(await pods.a1?.ask("240.0.0.21", { proto: "udp" }), "240.0.0.11");
+    const child = running.get("a") as ChildProcess;
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    assert.equal(await pods.a1?.ask("240.0.0.21"), "240.0.0.11");
+    run("a");
+    assert.equal(await pods.b1?.ask("240.0.0.11"), "240.0.0.21");
+  });
+
+  it("follows its file", async () => {
+    for (const site of ["a", "b"] as const) await writeState(site, "241.0.0.0/16");
+    assert.equal(await pods.a1?.ask("241.0.0.21", { proto: "udp" }), "241.0.0.11");
+  });
+
+  it("takes everything away when it is told to", async () => {
+    running.get("a")?.kill("SIGTERM");
+    const [program] = (await once(running.get("a") as ChildProcess, "exit")) as [number | null];
+    assert.equal(program, 0);
+    const [code] = (await once(command("a", "remove"), "exit")) as [number];
+    assert.equal(code, 0);
+    assert.equal((await namespaces.ip("a-gw", "link")).includes(prefix("a")), false);
+    assert.equal((await namespaces.run("a-gw", "nft", "list", "tables")).trim(), "");
+    assert.equal((await namespaces.ip("a-gw", "rule")).includes("7443"), false);
+    assert.equal((await namespaces.ip("a-gw", "route", "show", "table", "all")).includes("241."), false);
+  });
+});
+
+function wireguardKeys(): { private: string; public: string } {
+  const { privateKey, publicKey } = generateKeyPairSync("x25519");
+  const raw = (key: Buffer) => key.subarray(-32).toString("base64");
+  return {
+    private: raw(privateKey.export({ format: "der", type: "pkcs8" })),
+    public: raw(publicKey.export({ format: "der", type: "spki" })),
+  };
+}

@@ -1,0 +1,92 @@
+import { contains, type IpRange, parseRange } from "../ip-range.ts";
+import type { Naming, PeerNetwork } from "../network-state.ts";
+
+/** A peer whose values can be what they say: only such ones become rules. */
+export interface CheckedPeer {
+  readonly siteId: string;
+  readonly own: readonly Renaming[];
+  /** The peer's ranges, as they are called here. */
+  readonly ranges: readonly IpRange[];
+  /** Hexadecimal, as WireGuard's own interface wants it. */
+  readonly publicKey: string;
+  readonly endpoints: readonly string[];
+  readonly keepaliveSeconds: number;
+  readonly groups: readonly CheckedGroup[];
+}
+
+export interface Renaming {
+  readonly range: IpRange;
+  readonly called: IpRange;
+}
+
+export interface CheckedGroup {
+  readonly name: string;
+  readonly local: readonly IpRange[];
+  readonly remote: readonly IpRange[];
+}
+
+/** The peer's values, or what is wrong with them. */
+export function checkPeer(peer: PeerNetwork): CheckedPeer | { readonly fault: string } {
+  try {
+    return checked(peer);
+  } catch (error) {
+    if (error instanceof Fault) return { fault: error.message };
+    throw error;
+  }
+}
+
+class Fault extends Error {}
+
+function checked(peer: PeerNetwork): CheckedPeer {
+  if (!/^[a-z0-9]{1,63}$/.test(peer.siteId)) throw new Fault(`${JSON.stringify(peer.siteId)} is not the id of a site`);
+  const ranges = peer.peer.map((naming) => renaming(naming).called);
+  if (ranges.some(({ length }) => length === 0)) throw new Fault("its range would be everything");
+  const { keepaliveSeconds = 0 } = peer.link;
+  if (!Number.isInteger(keepaliveSeconds) || keepaliveSeconds < 0 || keepaliveSeconds > 65_535)
+    throw new Fault(`${keepaliveSeconds} is no number of seconds to keep a link alive by`);
+  return {
+    siteId: peer.siteId,
+    own: peer.own.map(renaming),
+    ranges,
+    publicKey: keyOf(peer.link.publicKey),
+    endpoints: peer.link.endpoints.map(endpointOf),
+    keepaliveSeconds,
+    groups: peer.groups.map(({ name, local, remote }) => ({
+      name,
+      local: local.map(rangeOf),
+      remote: remote.map((text) => {
+        const range = rangeOf(text);
+        // What is not the peer's would be let in from others, and sent to others, in its name.
+        if (ranges.some((whole) => contains(whole, range))) return range;
+        throw new Fault(`${text} of group ${JSON.stringify(name)} is outside of what the peer is called here`);
+      }),
+    })),
+  };
+}
+
+function renaming({ range, called }: Naming): Renaming {
+  const both = { range: rangeOf(range), called: rangeOf(called) };
+  if (both.range.family !== both.called.family || both.range.length !== both.called.length)
+    throw new Fault(`${range} cannot be called ${called}: they are not of one size`);
+  return both;
+}
+
+function rangeOf(text: string): IpRange {
+  const range = parseRange(text);
+  if (range === undefined) throw new Fault(`${JSON.stringify(text)} is not a range of addresses`);
+  return range;
+}
+
+function keyOf(text: string): string {
+  const bytes = Buffer.from(text, "base64");
+  if (bytes.length !== 32 || bytes.toString("base64") !== text)
+    throw new Fault(`${JSON.stringify(text)} is not a public key of WireGuard`);
+  return bytes.toString("hex");
+}
+
+function endpointOf(text: string): string {
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9.-]*[a-z0-9])?):(\d{1,5})$/i.exec(text);
+  if (match === null || Number(match[3]) > 65_535 || Number(match[3]) === 0)
+    throw new Fault(`${JSON.stringify(text)} is not HOST:PORT`);
+  return text;
+}

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { NetworkState, PeerNetwork } from "../network-state.ts";
+import { InvalidNetworkState } from "./errors.ts";
+import { type Fabric, fabricOf } from "./fabric.ts";
+import { testKey, testPeer, testState } from "./test-state.ts";
+
+const options = { interfacePrefix: "fjord" };
+const fabric = (state: NetworkState, before?: Fabric) => fabricOf(state, options, before);
+const withPeer = (change: Partial<PeerNetwork>): NetworkState => ({
+  ...testState(0),
+  peers: [{ ...testPeer(0), ...change }, testPeer(1)],
+});
+const elements = ({ peers }: Fabric, set: string, siteId = "peer0") => [
+  ...(peers.get(siteId)?.rules.elements.get(set) ?? []),
+];
+const chain = ({ peers }: Fabric, name: string, siteId = "peer0") => peers.get(siteId)?.rules.chains.get(name);
+
+describe("What a state asks of a node", () => {
+  it("names own addresses to a peer as it calls them, and back, by prefix", () => {
+    const made = fabric(
+      withPeer({
+        own: [
+          { range: "10.42.0.0/16", called: "240.7.0.0/16" },
+          { range: "fd42::/64", called: "fd66:6a6f:0:9::/64" },
+        ],
+        peer: [
+          { range: "10.42.0.0/16", called: "240.0.0.0/16" },
+          { range: "fd42::/64", called: "fd66:6a6f::/64" },
+        ],
+      }),
+    );
+    assert.deepEqual(chain(made, "out-peer0"), [
+      "ip saddr 10.42.0.0/16 ip saddr set ip saddr & 0.0.255.255 | 240.7.0.0 return",
+      "ip6 saddr fd42::/64 ip6 saddr set ip6 saddr & ::ffff:ffff:ffff:ffff | fd66:6a6f:0:9:: return",
+    ]);
+    assert.deepEqual(chain(made, "in-peer0"), [
+      "ip daddr 240.7.0.0/16 ip daddr set ip daddr & 0.0.255.255 | 10.42.0.0 return",
+      "ip6 daddr fd66:6a6f:0:9::/64 ip6 daddr set ip6 daddr & ::ffff:ffff:ffff:ffff | fd42:: return",
+    ]);
+    assert.deepEqual(elements(made, "in4-16"), [["240.0.0.0", ": jump in-peer0"]]);
+    assert.deepEqual(elements(made, "out6-64"), [["fd66:6a6f::", ": jump out-peer0"]]);
+    assert.deepEqual(made.peers.get("peer0")?.ranges, ["240.0.0.0/16", "fd66:6a6f::/64"]);
+  });
+
+  it("translates nothing where name and range are the same", () => {
+    const same = { range: "10.42.0.0/16", called: "10.42.0.0/16" };
+    const made = fabric(withPeer({ own: [same] }));
+    assert.deepEqual([...(made.peers.get("peer0")?.rules.chains.keys() ?? [])], []);
+    assert.deepEqual(elements(made, "in4-16"), []);
+  });
+
+  it("lets through the addresses of a group by its number, which no other peer's has", () => {
+    const made = fabric(testState(2));
+    const [[, first] = [], [, second] = []] = [elements(made, "group4")[0], elements(made, "group4", "peer1")[0]];
+    assert.notEqual(first, second);
+    assert.deepEqual(elements(made, "member4")[0], [`10.42.1.0 . ${first?.slice(2)}`, ""]);
+    assert.equal(elements(made, "member4").length, 10);
+  });
+
+  it("looks a peer's whole range up as it does an address", () => {
+    const made = fabric(
+      withPeer({
+        groups: [
+          { name: "shop", local: ["10.42.1.1"], remote: ["240.0.0.0/16"] },
+          { name: "bank", local: ["10.42.1.2"], remote: ["240.0.0.0/16"] },
+        ],
+      }),
+    );
+    const [[prefix, number] = []] = elements(made, "range4-16");
+    assert.equal(prefix, "240.0.0.0");
+    assert.deepEqual(
+      elements(made, "member4").map(([key]) => key),
+      [`10.42.1.1 . ${number?.slice(2)}`, `10.42.1.2 . ${number?.slice(2)}`],
+    );
+    assert.equal(chain(made, "open-peer0"), undefined);
+  });
+
+  it("gives rules of their own to local ranges, and to what is in several groups", () => {
+    const made = fabric(
+      withPeer({
+        groups: [
+          { name: "shop", local: ["10.42.1.1"], remote: ["240.0.0.5"] },
+          { name: "bank", local: ["10.42.1.2", "10.42.2.0/24", "10.42.2.7"], remote: ["240.0.0.5", "240.0.0.6"] },
+        ],
+      }),
+    );
+    assert.deepEqual(
+      elements(made, "group4").map(([key]) => key),
+      ["240.0.0.5", "240.0.0.6"],
+    );
+    const mark = "meta mark set 4294967295 return";
+    assert.deepEqual(chain(made, "open-peer0"), [
+      `ip saddr { 240.0.0.5 } ip daddr { 10.42.1.2, 10.42.2.7 } ${mark}`,
+      `ip saddr { 10.42.1.2, 10.42.2.7 } ip daddr { 240.0.0.5 } ${mark}`,
+      `ip saddr { 240.0.0.5, 240.0.0.6 } ip daddr { 10.42.2.0/24 } ${mark}`,
+      `ip saddr { 10.42.2.0/24 } ip daddr { 240.0.0.5, 240.0.0.6 } ${mark}`,
+    ]);
+    assert.deepEqual(elements(made, "open4-16"), [["240.0.0.0", ": jump open-peer0"]]);
+  });
+
+  it("opens nothing for a group without a side", () => {
+    const made = fabric(withPeer({ groups: [{ name: "shop", local: [], remote: ["240.0.0.0/16", "240.0.0.5"] }] }));
+    for (const set of ["group4", "member4", "range4-16", "open4-16"]) assert.deepEqual(elements(made, set), [], set);
+    assert.equal(chain(made, "open-peer0"), undefined);
+  });
+
+  it("keeps families apart", () => {
+    const made = fabric(
+      withPeer({
+        peer: [
+          { range: "10.42.0.0/16", called: "240.0.0.0/16" },
+          { range: "fd42::/64", called: "fd66::/64" },
+        ],
+        groups: [{ name: "shop", local: ["10.42.1.1", "fd42::1"], remote: ["fd66::5"] }],
+      }),
+    );
+    assert.deepEqual(elements(made, "member4"), []);
+    assert.equal(elements(made, "member6").length, 1);
+  });
+
+  const wrong: Readonly<Record<string, readonly [Partial<PeerNetwork>, RegExp]>> = {
+    "a remote address that is not the peer's": [
+      { groups: [{ name: "shop", local: ["10.42.0.1"], remote: ["240.1.0.5"] }] },
+      /240\.1\.0\.5 of group "shop" is outside/,
+    ],
+    "names of another size": [{ own: [{ range: "10.42.0.0/16", called: "240.0.0.0/17" }] }, /not of one size/],
+    "names of another family": [{ own: [{ range: "10.42.0.0/16", called: "fd00::/16" }] }, /not of one size/],
+    "the whole world as its range": [{ peer: [{ range: "0.0.0.0/0", called: "0.0.0.0/0" }] }, /everything/],
+    "rules in the place of an address": [
+      { groups: [{ name: "shop", local: ["10.42.0.1 } ; flush ruleset"], remote: [] }] },
+      /not a range/,
+    ],
+    "no key": [{ link: { publicKey: "AAAA", endpoints: [] } }, /not a public key/],
+    "a line break in its endpoint": [
+      { link: { publicKey: testKey(0), endpoints: ["192.0.2.1:1\nprivate_key=00"] } },
+      /not HOST:PORT/,
+    ],
+    "a port that is none": [{ link: { publicKey: testKey(0), endpoints: ["192.0.2.1:70000"] } }, /not HOST:PORT/],
+    "an own range as its name": [
+      { peer: [{ range: "10.0.0.0/8", called: "10.0.0.0/8" }], groups: [] },
+      /overlaps .* this site/,
+    ],
+    "a rule in its id": [{ siteId: "x { drop }" }, /not the id/],
+    "an endless time to keep alive": [
+      { link: { publicKey: testKey(0), endpoints: [], keepaliveSeconds: Number.NaN } },
+      /no number of seconds/,
+    ],
+    "no groups at all": [{ groups: undefined as unknown as [] }, /TypeError/],
+  };
+  for (const [what, [change, reason]] of Object.entries(wrong)) {
+    it(`leaves out a peer that has ${what}, and no other`, () => {
+      const made = fabric(withPeer(change));
+      assert.deepEqual([...made.peers.keys()], ["peer1"]);
+      assert.match([...made.faults.values()].join(), reason);
+    });
+  }
+
+  it("leaves out who has another peer's range or key, whichever is the wider one", () => {
+    const wide = fabric({
+      ...testState(0),
+      peers: [
+        testPeer(0),
+        testPeer(1),
+        { ...testPeer(2), peer: [{ range: "10.0.0.0/8", called: "240.0.0.0/8" }], groups: [] },
+      ],
+    });
+    assert.deepEqual([...wide.peers.keys()], ["peer0", "peer1"]);
+    const narrow = fabric({
+      ...testState(0),
+      peers: [testPeer(0), { ...testPeer(1), peer: [{ range: "10.1.1.0/24", called: "240.0.1.0/24" }], groups: [] }],
+    });
+    assert.deepEqual([...narrow.faults], [["peer1", "240.0.1.0/24 overlaps with 240.0.0.0/16 of peer0"]]);
+    const key = fabric({ ...testState(0), peers: [testPeer(0), { ...testPeer(1), link: testPeer(0).link }] });
+    assert.deepEqual([...key.faults], [["peer1", "site peer0 has the same key"]]);
+  });
+
+  it("refuses a state that cannot be", () => {
+    for (const change of [
+      { listenPort: 0 },
+      { listenPort: 65_535, parallel: 2 },
+      { mtu: 100 },
+      { ranges: ["10.42.0.1/16"] },
+      { parallel: 0 },
+    ])
+      assert.throws(() => fabric({ ...testState(1), ...change }), InvalidNetworkState);
+  });
+
+  it("takes over what has not changed, and keeps numbers of groups", () => {
+    const before = fabric(testState(3));
+    const next = fabric(
+      testState(3, (peer) =>
+        peer.siteId === "peer1"
+          ? { ...peer, groups: [...peer.groups, { name: "bank", local: ["10.42.3.3"], remote: ["240.1.3.3"] }] }
+          : peer,
+      ),
+      before,
+    );
+    assert.equal(next.peers.get("peer0"), before.peers.get("peer0"));
+    assert.equal(next.table, before.table);
+    assert.equal(
+      next.peers.get("peer1")?.numbers.get("group shop"),
+      before.peers.get("peer1")?.numbers.get("group shop"),
+    );
+    assert.equal(next.peers.get("peer1")?.numbers.get("group bank"), before.nextNumber);
+  });
+});

@@ -1,0 +1,152 @@
+import { type Family, formatRange, type IpRange, lastOf, parseRange } from "../ip-range.ts";
+import type { NetworkState, PeerNetwork } from "../network-state.ts";
+import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
+import { InvalidNetworkState } from "./errors.ts";
+import { lookupRanges, type PeerRules, peerRules } from "./peer-rules.ts";
+import { type TableParts, tableParts } from "./table.ts";
+
+/** All that a node shall have for its links, peer by peer. */
+export interface Fabric {
+  readonly interfaces: readonly FabricInterface[];
+  readonly mtu: number;
+  readonly table: TableParts;
+  /** What the table was made of: where it differs, the table is made anew. */
+  readonly tableKey: string;
+  readonly peers: ReadonlyMap<string, FabricPeer>;
+  /** Peers that are left out, and why. */
+  readonly faults: ReadonlyMap<string, string>;
+  /** The next one of those numbers. None is used again, so that none ever means something else. */
+  readonly nextNumber: number;
+}
+
+export interface FabricInterface {
+  readonly name: string;
+  readonly listenPort: number;
+}
+
+export interface FabricPeer {
+  readonly checked: CheckedPeer;
+  /** What it was made of. */
+  readonly source: string;
+  /** What its groups, and ranges that are in groups, are known by in the firewall. */
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly rules: PeerRules;
+  /** Ranges that are routed into the interfaces, and accepted from the peer. */
+  readonly ranges: readonly string[];
+}
+
+export interface FabricOptions {
+  /** What the interfaces are called, before their number. */
+  readonly interfacePrefix: string;
+}
+
+/**
+ * What `state` asks of a node. What has not changed since `previous` is taken over as it is; numbers of groups stay. A peer whose
+ * values cannot be is left out, and with it all its traffic; the others are not touched by that.
+ */
+export function fabricOf(state: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
+  const { own, count } = checkState(state);
+  const faults = new Map<string, string>();
+  const candidates: (Pick<FabricPeer, "checked" | "source"> & { known?: FabricPeer })[] = [];
+  for (const peer of state.peers) {
+    const source = JSON.stringify(peer);
+    const known = previous?.peers.get(peer.siteId);
+    const checked = known?.source === source ? known.checked : check(peer);
+    if ("fault" in checked) faults.set(peer.siteId, checked.fault);
+    else candidates.push({ checked, source, ...(known && { known }) });
+  }
+  for (const [siteId, fault] of conflicts(own, candidates)) faults.set(siteId, fault);
+  const fitting = candidates.filter(({ checked }) => !faults.has(checked.siteId));
+  let nextNumber = previous?.nextNumber ?? 1;
+  const peers = new Map<string, FabricPeer>();
+  for (const { checked, source, known } of fitting) {
+    if (known?.source === source) {
+      peers.set(checked.siteId, known);
+      continue;
+    }
+    const numbers = new Map<string, number>();
+    const numberOf = (key: string): number => {
+      const number = numbers.get(key) ?? known?.numbers.get(key) ?? nextNumber++;
+      numbers.set(key, number);
+      return number;
+    };
+    const ranges = checked.ranges.map(formatRange);
+    peers.set(checked.siteId, { checked, source, numbers, rules: peerRules(checked, numberOf), ranges });
+  }
+  const interfaces = Array.from({ length: count }, (_, i) => ({
+    name: `${options.interfacePrefix}${i}`,
+    listenPort: state.listenPort + i,
+  }));
+  const lengths = { 4: lengthsOf(4, peers), 6: lengthsOf(6, peers) };
+  const tableOptions = { interfaces: interfaces.map(({ name }) => name), mtu: state.mtu, own, lengths };
+  const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
+  const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
+  return { interfaces, mtu: state.mtu, table, tableKey, peers, faults, nextNumber };
+}
+
+function checkState(state: NetworkState): { own: IpRange[]; count: number } {
+  const refuse = (reason: string) => new InvalidNetworkState({ reason });
+  const { listenPort, mtu, parallel: count = 1 } = state;
+  if (!Number.isInteger(count) || count < 1 || count > 16)
+    throw refuse(`there cannot be ${count} interfaces side by side`);
+  if (!Number.isInteger(listenPort) || listenPort < 1 || listenPort + count > 65_536)
+    throw refuse(`${listenPort} is not a port`);
+  if (!Number.isInteger(mtu) || mtu < 1280 || mtu > 65_535) throw refuse(`packets cannot be of ${mtu} bytes`);
+  const own = state.ranges.map((text) => {
+    const range = parseRange(text);
+    if (range === undefined) throw refuse(`${JSON.stringify(text)} is not a range of addresses`);
+    return range;
+  });
+  return { own, count };
+}
+
+function check(peer: PeerNetwork): ReturnType<typeof checkPeer> {
+  try {
+    return checkPeer(peer);
+  } catch (error) {
+    // A value of another type than it must be.
+    return { fault: String(error) };
+  }
+}
+
+/** Peers whose ranges or keys another one has, or the site itself: they would get what is meant for that one. */
+function conflicts(own: readonly IpRange[], peers: readonly { checked: CheckedPeer }[]): Map<string, string> {
+  const faults = new Map<string, string>();
+  const keys = new Map<string, string>();
+  const entries: { range: IpRange; order: number; siteId?: string }[] = own.map((range) => ({ range, order: -1 }));
+  for (const [order, { checked }] of peers.entries()) {
+    const { siteId, publicKey, ranges } = checked;
+    const other = keys.get(publicKey);
+    if (other !== undefined) faults.set(siteId, `site ${other} has the same key`);
+    keys.set(publicKey, other ?? siteId);
+    for (const range of ranges) entries.push({ range, order, siteId });
+  }
+  entries.sort(
+    (a, b) =>
+      a.range.family - b.range.family || compare(a.range.first, b.range.first) || a.range.length - b.range.length,
+  );
+  let outer: (typeof entries)[number] | undefined;
+  for (const entry of entries) {
+    if (outer?.range.family !== entry.range.family || lastOf(outer.range) < entry.range.first) {
+      outer = entry;
+      continue;
+    }
+    const [winner, loser] = outer.order < entry.order ? [outer, entry] : [entry, outer];
+    const names = `${formatRange(loser.range)} overlaps with ${formatRange(winner.range)}`;
+    // The site's own ranges may stand in each other: that is its own business.
+    if (loser.siteId !== undefined) faults.set(loser.siteId, `${names} of ${winner.siteId ?? "this site"}`);
+    if (loser === outer) outer = entry;
+  }
+  return faults;
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function lengthsOf(family: Family, peers: ReadonlyMap<string, FabricPeer>): number[] {
+  const lengths = new Set<number>();
+  for (const { checked } of peers.values())
+    for (const range of lookupRanges(checked)) if (range.family === family) lengths.add(range.length);
+  return [...lengths].sort((a, b) => b - a);
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fabricOf } from "./fabric.ts";
+import { parseRoutes, routeChange, routesOf } from "./route-change.ts";
+import { testState } from "./test-state.ts";
+
+const options = { interfacePrefix: "fjord" };
+
+describe("Routes into links", () => {
+  it("lead each peer's ranges to the interface, by family", () => {
+    const routes = new Map([...routesOf(fabricOf(testState(1), options)), ["fd66::/64", "fjord0"]]);
+    assert.deepEqual(routeChange(new Map(), routes), {
+      4: ["route replace 240.0.0.0/16 table 7443 protocol 174 dev fjord0"],
+      6: ["route replace fd66::/64 table 7443 protocol 174 dev fjord0"],
+    });
+  });
+
+  it("share several interfaces", () => {
+    const routes = routesOf(fabricOf({ ...testState(1), parallel: 2 }, options));
+    assert.deepEqual(routeChange(new Map(), routes)[4], [
+      "route replace 240.0.0.0/16 table 7443 protocol 174 nexthop dev fjord0 nexthop dev fjord1",
+    ]);
+  });
+
+  it("change only where they have changed", () => {
+    const before = new Map([
+      ["240.0.0.0/16", "fjord0"],
+      ["240.1.0.0/16", "fjord0"],
+    ]);
+    const after = new Map([
+      ["240.0.0.0/16", "fjord0"],
+      ["240.2.0.0/16", "fjord0"],
+    ]);
+    assert.deepEqual(routeChange(before, after)[4], [
+      "route delete 240.1.0.0/16 table 7443",
+      "route replace 240.2.0.0/16 table 7443 protocol 174 dev fjord0",
+    ]);
+  });
+
+  it("are read from what ip prints, without those of other tables", () => {
+    const json = JSON.stringify([
+      { dst: "240.0.0.0/16", dev: "fjord0", table: "7443", flags: [] },
+      { dst: "240.1.0.0/16", table: "7443", nexthops: [{ dev: "fjord0" }, { dev: "fjord1" }] },
+      { dst: "10.0.0.0/8", dev: "eth0", table: "main" },
+    ]);
+    assert.deepEqual(
+      [...parseRoutes(json)],
+      [
+        ["240.0.0.0/16", "fjord0"],
+        ["240.1.0.0/16", "fjord0 fjord1"],
+      ],
+    );
+    assert.deepEqual([...parseRoutes("")], []);
+  });
+});

@@ -1,0 +1,133 @@
+import { type Family, formatAddress, formatRange, hostMask, type IpRange } from "../ip-range.ts";
+
+export const TABLE = "inet fjord";
+
+/** On a packet that a rule of its own lets through; groups have smaller numbers. */
+export const OPEN_MARK = 0xffff_ffff;
+
+/** What is the same for all peers. */
+export interface TableOptions {
+  /** The WireGuard interfaces. */
+  readonly interfaces: readonly string[];
+  readonly mtu: number;
+  /** The own ranges. */
+  readonly own: readonly IpRange[];
+  /** The prefix lengths of peers' ranges, for which there are maps. */
+  readonly lengths: Readonly<Record<Family, readonly number[]>>;
+}
+
+/** A chain or set as it stands inside of its table. */
+export interface TableParts {
+  readonly sets: ReadonlyMap<string, string>;
+  readonly chains: ReadonlyMap<string, TableChain>;
+}
+
+export interface TableChain {
+  /** Where packets come into it; absent where other chains lead to it. */
+  readonly hook?: string;
+  readonly rules: readonly string[];
+}
+
+/**
+ * The rules that every packet of a link passes. On arrival, before anything else sees it, it gets this site's own names and
+ * must then belong to a group; on leaving, after everything else, it must belong to one and gets the peer's names. In
+ * between all have addresses that are good here, so that Services, connection tracking and policies work as ever.
+ * Marks are free there: nobody has set one yet, or nobody will ask for it.
+ */
+export function tableParts({ interfaces, mtu, own, lengths }: TableOptions): TableParts {
+  const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
+  const sets = new Map<string, string>([
+    ["denied-in", "counter"],
+    ["denied-out", "counter"],
+  ]);
+  const chains = new Map<string, TableChain>([
+    [
+      "arrive",
+      {
+        hook: "type filter hook prerouting priority raw; policy accept;",
+        rules: [`iifname ${names} meta nfproto vmap { ipv4 : goto arrive4, ipv6 : goto arrive6 }`],
+      },
+    ],
+    [
+      "leave",
+      {
+        // After address translation of others (srcnat is 100).
+        hook: "type filter hook postrouting priority 250; policy accept;",
+        rules: [`oifname ${names} meta nfproto vmap { ipv4 : goto leave4, ipv6 : goto leave6 }`],
+      },
+    ],
+    [
+      "keep",
+      {
+        // The first translation of a connection is the last: as what it is, it is safe from those of the pods' network.
+        hook: "type nat hook postrouting priority srcnat - 1; policy accept;",
+        rules: ([4, 6] as const).flatMap((family) => {
+          const ip = family === 4 ? "ip" : "ip6";
+          const ranges = own.filter((range) => range.family === family).map(formatRange);
+          if (ranges.length === 0) return [];
+          return [
+            `oifname ${names} ${ip} saddr { ${ranges.join(", ")} } snat ${ip} to ${ip} saddr`,
+            `iifname ${names} ${ip} daddr { ${ranges.join(", ")} } snat ${ip} to ${ip} saddr`,
+          ];
+        }),
+      },
+    ],
+    ["admit", { rules: ["meta mark set 0 accept"] }],
+  ]);
+  for (const family of [4, 6] as const) addFamily(family, lengths[family], mtu, sets, chains);
+  return { sets, chains };
+}
+
+function addFamily(
+  family: Family,
+  lengths: readonly number[],
+  mtu: number,
+  sets: Map<string, string>,
+  chains: Map<string, TableChain>,
+): void {
+  const ip = family === 4 ? "ip" : "ip6";
+  const type = `ipv${family}_addr`;
+  const lookup = (field: string, map: string) =>
+    lengths.map((length) => `${ip} ${field} & ${netmask(family, length)} vmap @${map}${family}-${length}`);
+  // A look-up that finds nothing leaves the mark as it is, which is no local address's or was looked up before.
+  const judge = (remote: string, local: string, verdict: string) => [
+    "meta mark set 0",
+    `meta mark set ${ip} ${remote} map @group${family}`,
+    `${ip} ${local} . meta mark @member${family} goto ${verdict}`,
+    ...lengths.flatMap((length) => [
+      `meta mark set ${ip} ${remote} & ${netmask(family, length)} map @range${family}-${length}`,
+      `${ip} ${local} . meta mark @member${family} goto ${verdict}`,
+    ]),
+  ];
+  const segment = mtu - (family === 4 ? 40 : 60);
+  const clamp = `tcp flags & (syn | rst) == syn tcp option maxseg size > ${segment} tcp option maxseg size set ${segment}`;
+  sets.set(`group${family}`, `map { type ${type} : mark; }`);
+  sets.set(`member${family}`, `set { type ${type} . mark; }`);
+  for (const length of lengths)
+    for (const map of ["in", "out", "open"]) sets.set(`${map}${family}-${length}`, `map { type ${type} : verdict; }`);
+  for (const length of lengths) sets.set(`range${family}-${length}`, `map { type ${type} : mark; }`);
+  chains.set(`arrive${family}`, {
+    rules: [
+      ...lookup("saddr", "in"),
+      clamp,
+      ...judge("saddr", "daddr", "admit"),
+      ...lookup("saddr", "open"),
+      `meta mark ${OPEN_MARK} goto admit`,
+      "counter name denied-in drop",
+    ],
+  });
+  chains.set(`leave${family}`, {
+    rules: [
+      clamp,
+      ...judge("daddr", "saddr", `rename${family}`),
+      ...lookup("daddr", "open"),
+      `meta mark ${OPEN_MARK} goto rename${family}`,
+      "counter name denied-out drop",
+    ],
+  });
+  chains.set(`rename${family}`, { rules: [...lookup("daddr", "out"), "goto admit"] });
+}
+
+function netmask(family: Family, length: number): string {
+  return formatAddress(family, hostMask(family, 0) ^ hostMask(family, length));
+}

@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import { silentLogger, systemClock } from "@fjord/base";
+import { EchoPod, type NamespaceSite, NetworkNamespaces, namespaceSites, POD_RANGES } from "@fjord/testbed/namespaces";
+import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import type { Group, NetworkState, PeerNetwork } from "../network-state.ts";
+import { Gateway } from "./gateway.ts";
+import { NodeNetwork } from "./node-network.ts";
+import { WireguardSocket } from "./wireguard-socket.ts";
+
+const skip = networkSkip();
+
+/** What each site calls the pods of each other one. The first two have chosen the same, as sites may that never met. */
+const NAMES: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
+  a: { b: ["240.0.0.0/16", "fd66:6a6f::/64"], c: ["240.1.0.0/16", "fd66:6a6f:0:1::/64"] },
+  b: { a: ["240.0.0.0/16", "fd66:6a6f::/64"] },
+  c: { a: ["240.9.0.0/16", "fd66:6a6f:0:9::/64"] },
+};
+
+/** Three sites with the same addresses: a and b share a group, c is a stranger to b, and shares with a what a group says. */
+describe("A link between sites with the same addresses", { skip }, () => {
+  const namespaces = new NetworkNamespaces();
+  const pods: Record<string, EchoPod> = {};
+  const gateways: Record<string, Gateway> = {};
+  const keys: Record<string, { private: string; public: string }> = {};
+  let sites: Record<string, NamespaceSite> = {};
+  const marks = process.pid.toString(36);
+  const prefixOf = (site: string) => `w${marks}${site}`;
+  const empty: Record<string, string> = {};
+
+  before(async () => {
+    const made = await namespaceSites(namespaces, { a: 2, b: 2, c: 1 });
+    sites = Object.fromEntries(made.map((site) => [site.name, site]));
+    for (const site of made) {
+      keys[site.name] = wireguardKeys();
+      gateways[site.name] = gatewayOf(site.name);
+      empty[site.name] = await networkOf(site.name);
+      for (const pod of site.pods.keys()) pods[pod] = await EchoPod.start(namespaces, pod);
+    }
+    for (const site of ["a", "b", "c"]) await apply(site);
+  });
+  after(() => namespaces[Symbol.asyncDispose]());
+
+  const gatewayOf = (site: string) =>
+    new Gateway({
+      network: new NodeNetwork({ prefix: namespaces.prefix(`${site}-gw`), wireguardProgram: wireguardProgram() }),
+      interfacePrefix: prefixOf(site),
+      clock: systemClock,
+      logger: silentLogger,
+    });
+  /** The address of a pod, as a site calls it: its own ones as they are. */
+  const called = (by: string, pod: string, family: 4 | 6 = 4): string => {
+    const site = pod.slice(0, 1);
+    const { ipv4 = "", ipv6 = "" } = sites[site]?.pods.get(pod) ?? {};
+    const names = NAMES[by]?.[site];
+    if (names === undefined) return family === 4 ? ipv4 : ipv6;
+    return family === 4
+      ? ipv4.replace("10.42.", names[0].split(".").slice(0, 2).join(".").concat("."))
+      : ipv6.replace("fd42::", names[1].replace("/64", ""));
+  };
+  const both = (by: string, ...names: string[]) => names.flatMap((pod) => [called(by, pod, 4), called(by, pod, 6)]);
+  const shared = (by: string, local: string[], remote: string[], name = "shop"): Group => ({
+    name,
+    local: both(by, ...local),
+    remote: both(by, ...remote),
+  });
+  const groups: Record<string, Record<string, Group[]>> = {
+    a: { b: [], c: [] },
+    b: { a: [] },
+    c: { a: [] },
+  };
+  const stateOf = (site: string): NetworkState => ({
+    listenPort: 51_820,
+    mtu: 1380,
+    ranges: POD_RANGES,
+    peers: Object.keys(NAMES[site] ?? {}).map(
+      (other): PeerNetwork => ({
+        siteId: other,
+        own: POD_RANGES.map((range, i) => ({ range, called: NAMES[other]?.[site]?.[i] ?? "" })),
+        peer: POD_RANGES.map((range, i) => ({ range, called: NAMES[site]?.[other]?.[i] ?? "" })),
+        link: { publicKey: keys[other]?.public ?? "", endpoints: [`${sites[other]?.address}:51820`] },
+        groups: groups[site]?.[other] ?? [],
+      }),
+    ),
+  });
+  const apply = async (site: string) => {
+    groups.a = { b: [shared("a", ["a1"], ["b1"])], c: [shared("a", ["a2"], ["c1"])] };
+    groups.b = { a: [{ name: "shop", local: both("b", "b1"), remote: [...(NAMES.b?.a ?? [])] }] };
+    groups.c = { a: [shared("c", ["c1"], ["a2"])] };
+    await gateways[site]?.apply(stateOf(site), keys[site]?.private ?? "");
+  };
+  const networkOf = async (site: string): Promise<string> => {
+    const gateway = `${site}-gw`;
+    const parts = [
+      await namespaces.ip(gateway, "-brief", "address"),
+      await namespaces.ip(gateway, "rule"),
+      await namespaces.ip(gateway, "-6", "rule"),
+      await namespaces.ip(gateway, "route", "show", "table", "all"),
+      await namespaces.run(gateway, "nft", "list", "tables"),
+    ];
+    return parts.join("--\n");
+  };
+  const denied = async (site: string, counter: "denied-in" | "denied-out"): Promise<number> => {
+    const text = await namespaces.run(`${site}-gw`, "nft", "list", "counter", "inet", "fjord", counter);
+    return Number(/packets (\d+)/.exec(text)?.[1]);
+  };
+  /** Sends one datagram that must not arrive, and waits until a gateway has dropped it. */
+  const isDenied = async (site: string, counter: "denied-in" | "denied-out", from: string, to: string) => {
+    const before = await denied(site, counter);
+    assert.equal(await pods[from]?.ask(to, { proto: "udp", message: "forbidden", patienceMs: 300 }), "nothing");
+    await eventually(async () => (await denied(site, counter)) > before);
+  };
+  const nobodyHeard = (message: string) => {
+    for (const [name, { heard }] of Object.entries(pods))
+      assert.deepEqual(
+        heard.filter((each) => each.message === message),
+        [],
+        name,
+      );
+  };
+
+  for (const family of [4, 6] as const) {
+    it(`carries TCP and UDP of IPv${family} both ways, and each sees the other by its own name for it`, async () => {
+      assert.equal(await pods.a1?.ask(called("a", "b1", family), { proto: "udp" }), called("b", "a1", family));
+      assert.equal(await pods.a1?.ask(called("a", "b1", family)), called("b", "a1", family));
+      assert.equal(await pods.b1?.ask(called("b", "a1", family), { proto: "udp" }), called("a", "b1", family));
+      assert.equal(await pods.b1?.ask(called("b", "a1", family)), called("a", "b1", family));
+    });
+
+    it(`carries more than fits into a packet of IPv${family}`, async () => {
+      const answer = await pods.a1?.ask(called("a", "b1", family), { message: "x*1000000" });
+      assert.equal(answer, called("b", "a1", family));
+    });
+
+    it(`lets nothing of IPv${family} out or in that no group names`, async () => {
+      await isDenied("a", "denied-out", "a2", called("a", "b1", family));
+      await isDenied("a", "denied-out", "a1", called("a", "b2", family));
+      await isDenied("b", "denied-out", "b2", called("b", "a1", family));
+      // The other end is asked too: b lets in only what is for b1.
+      const open = stateOf("a");
+      const peers = open.peers.map((peer) =>
+        peer.siteId === "b" ? { ...peer, groups: [shared("a", ["a1", "a2"], ["b1", "b2"])] } : peer,
+      );
+      await gateways.a?.apply({ ...open, peers }, keys.a?.private ?? "");
+      await isDenied("b", "denied-in", "a1", called("a", "b2", family));
+      await apply("a");
+      nobodyHeard("forbidden");
+    });
+  }
+
+  it("keeps groups apart: who may talk to one peer may not talk to another", async () => {
+    assert.equal(await pods.a2?.ask(called("a", "c1"), { proto: "udp" }), called("c", "a2"));
+    await isDenied("a", "denied-out", "a1", called("a", "c1"));
+    await isDenied("c", "denied-out", "c1", called("c", "a1"));
+    nobodyHeard("forbidden");
+  });
+
+  it("drops what a hostile peer sends: unlisted destinations, the gateway itself, and others' sources", async () => {
+    const name = `${prefixOf("c")}0`;
+    const wire = { own: called("c", "c1"), asCalled: called("a", "c1") };
+    // From now on, c sends whatever it likes: no firewall, and the whole world on the other side of its link.
+    await namespaces.run("c-gw", "nft", "delete", "table", "inet", "fjord");
+    const everything = ["replace_allowed_ips=true", "allowed_ip=0.0.0.0/0"];
+    await new WireguardSocket(name).set([`public_key=${hex(keys.a?.public)}`, ...everything]);
+    await namespaces.ip("c-gw", "route", "add", "240.0.0.0/4", "dev", name);
+    await namespaces.ip("c-gw", "route", "add", "10.42.0.11/32", "dev", name);
+    await namespaces.ip("a-gw", "address", "add", "198.51.100.1/32", "dev", "lo");
+    await namespaces.ip("c-gw", "route", "add", "198.51.100.1/32", "dev", name);
+    const sources = [wire.asCalled, called("a", "b1"), "10.42.0.12", "203.0.113.7"];
+    for (const source of sources) await namespaces.ip("c-gw", "address", "add", `${source}/32`, "dev", "lo");
+    const hostile = await EchoPod.start(namespaces, "c-gw");
+    const send = (to: string, from: string) =>
+      hostile.ask(to, { proto: "udp", from, message: "hostile", patienceMs: 300 });
+    const before = await denied("a", "denied-in");
+    // Its own source, but not what its group names: another pod by its name and by its address, and the gateway.
+    for (const to of ["240.9.0.11", "10.42.0.11", "198.51.100.1"])
+      assert.equal(await send(to, wire.asCalled), "nothing");
+    await eventually(async () => (await denied("a", "denied-in")) >= before + 3);
+    // Others' sources, to pods that those may talk with.
+    for (const source of [called("a", "b1"), "10.42.0.12", "203.0.113.7"])
+      for (const to of ["240.9.0.11", "10.42.0.11", "240.9.0.12"]) assert.equal(await send(to, source), "nothing");
+    // What it may do it still can; by then everything before has arrived, or never will.
+    assert.equal(
+      await hostile.ask("240.9.0.12", { proto: "udp", from: wire.asCalled, message: "allowed" }),
+      wire.asCalled,
+    );
+    nobodyHeard("hostile");
+    await namespaces.ip("a-gw", "address", "delete", "198.51.100.1/32", "dev", "lo");
+    // By WireGuard, which knows whose sources they are: they never came to the firewall.
+    assert.equal(await denied("a", "denied-in"), before + 3);
+  });
+
+  it("goes on with what another process has left, without an interruption", async () => {
+    const index = await namespaces.ip("a-gw", "-oneline", "link", "show", "dev", `${prefixOf("a")}0`);
+    gateways.a = gatewayOf("a");
+    await apply("a");
+    assert.equal(await namespaces.ip("a-gw", "-oneline", "link", "show", "dev", `${prefixOf("a")}0`), index);
+    assert.deepEqual(await gateways.a.check(), []);
+    assert.equal(await pods.a1?.ask(called("a", "b1")), called("b", "a1"));
+  });
+
+  it("puts back what others have taken away", async () => {
+    const gateway = gateways.a as Gateway;
+    const name = `${prefixOf("a")}0`;
+    const damages: (() => Promise<unknown>)[] = [
+      () => namespaces.run("a-gw", "nft", "flush", "ruleset"),
+      () => namespaces.run("a-gw", "nft", "flush", "chain", "inet", "fjord", "leave4"),
+      () => namespaces.run("a-gw", "nft", "flush", "set", "inet", "fjord", "member4"),
+      () => namespaces.ip("a-gw", "route", "delete", "240.0.0.0/16", "table", "7443"),
+      () => namespaces.ip("a-gw", "rule", "delete", "preference", "7443"),
+      () => namespaces.ip("a-gw", "link", "delete", name),
+    ];
+    for (const damage of damages) {
+      await damage();
+      assert.ok((await gateway.check()).length > 0, String(damage));
+      assert.deepEqual(await gateway.check(), [], String(damage));
+      assert.equal(await pods.a1?.ask(called("a", "b1"), { proto: "udp" }), called("b", "a1"), String(damage));
+    }
+  });
+
+  it("leaves nothing behind", async () => {
+    for (const site of ["a", "b"]) {
+      await gateways[site]?.remove();
+      assert.equal(await networkOf(site), empty[site]);
+      await gatewayOf(site).remove();
+    }
+  });
+});
+
+function wireguardKeys(): { private: string; public: string } {
+  const { privateKey, publicKey } = generateKeyPairSync("x25519");
+  const raw = (key: Buffer) => key.subarray(-32).toString("base64");
+  return {
+    private: raw(privateKey.export({ format: "der", type: "pkcs8" })),
+    public: raw(publicKey.export({ format: "der", type: "spki" })),
+  };
+}
+
+function hex(base64 = ""): string {
+  return Buffer.from(base64, "base64").toString("hex");
+}
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 30_000;
+  while (!(await holds())) {
+    assert.ok(Date.now() < end, "not within 30 seconds");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,333 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Clock, Logger } from "@fjord/base";
+import { describeError } from "@fjord/base";
+import type { CheckedPeer } from "../fabric/checked-peer.ts";
+import { type Fabric, type FabricInterface, fabricOf } from "../fabric/fabric.ts";
+import { firewallChange, removedFirewall, wholeFirewall } from "../fabric/firewall-change.ts";
+import { firewallDrift } from "../fabric/firewall-drift.ts";
+import {
+  parseRoutes,
+  ROUTE_PROTOCOL,
+  ROUTE_TABLE,
+  RULE_PREFERENCE,
+  routeChange,
+  routesOf,
+} from "../fabric/route-change.ts";
+import { TABLE } from "../fabric/table.ts";
+import {
+  type WireguardPeer,
+  type WireguardPeerState,
+  type WireguardState,
+  wireguardChange,
+} from "../fabric/wireguard-change.ts";
+import type { NetworkState } from "../network-state.ts";
+import type { NodeNetwork } from "./node-network.ts";
+import { WireguardSocket } from "./wireguard-socket.ts";
+
+export interface GatewayOptions {
+  readonly network: NodeNetwork;
+  /** @default "fjord" */
+  readonly interfacePrefix?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What is known of the link to a peer. */
+export interface LinkReport {
+  readonly siteId: string;
+  /** Why the peer is left out; then nothing else is known. */
+  readonly fault?: string;
+  /** Unix time in milliseconds of the last handshake. */
+  readonly handshakeAt?: number;
+  readonly endpoint?: string;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+}
+
+/** A peer that has been silent for so long is looked for at its next endpoint; a living link has a handshake every two minutes. */
+const SILENT_MS = 150_000;
+const NEXT_ENDPOINT_MS = 10_000;
+
+/**
+ * Brings a node's interfaces, firewall and routes to what a state asks for. After the first time it changes only what has changed; `check`
+ * looks at everything. It keeps nothing that the node could not give back, so that another process may go on at any moment.
+ */
+export class Gateway {
+  readonly #network: NodeNetwork;
+  readonly #prefix: string;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #applied: { readonly fabric: Fabric; readonly privateKey: string } | undefined;
+  /** By public key: which of the endpoints is in use, and since when. */
+  readonly #dialled = new Map<string, { index: number; at: number; name: string; address: string }>();
+
+  constructor({ network, interfacePrefix = "fjord", clock, logger }: GatewayOptions) {
+    this.#network = network;
+    this.#prefix = interfacePrefix;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
+  async apply(state: NetworkState, privateKey: string): Promise<void> {
+    const before = this.#applied?.privateKey === privateKey ? this.#applied.fabric : undefined;
+    const fabric = fabricOf(state, { interfacePrefix: this.#prefix }, before);
+    const hex = Buffer.from(privateKey, "base64").toString("hex");
+    // Until it is done nobody knows what is there: who tries again begins anew.
+    this.#applied = undefined;
+    if (before === undefined || !sameInterfaces(before, fabric)) await this.#applyWhole(fabric, hex);
+    else await this.#applyChange(before, fabric);
+    this.#applied = { fabric, privateKey };
+  }
+
+  /** Looks whether everything is as it was left, and puts back what is not. Resolves with what was not, in words. */
+  async check(): Promise<string[]> {
+    if (this.#applied === undefined) return [];
+    const { fabric, privateKey } = this.#applied;
+    const drift = [
+      ...(await this.#firewallDrift(fabric)),
+      ...(await this.#routeDrift(fabric)),
+      ...(await this.#interfaceDrift(fabric)),
+    ];
+    if (drift.length > 0) {
+      this.#logger.warn("the node's network was changed by others, and is put back", { drift: drift.slice(0, 5) });
+      await this.#applyWhole(fabric, Buffer.from(privateKey, "base64").toString("hex"));
+    }
+    return drift;
+  }
+
+  /** Dials silent peers at their next endpoint, whose name may lead elsewhere by now, and tells how links are. */
+  async tend(): Promise<LinkReport[]> {
+    if (this.#applied === undefined) return [];
+    const { fabric } = this.#applied;
+    const reports = new Map<string, LinkReport>();
+    for (const [siteId, fault] of fabric.faults) reports.set(siteId, { siteId, fault, receivedBytes: 0, sentBytes: 0 });
+    for (const { name } of fabric.interfaces) {
+      const state = await new WireguardSocket(name).get();
+      const peers = new Map<string, WireguardPeer>();
+      for (const { checked } of fabric.peers.values()) {
+        const seen = state.peers.get(checked.publicKey);
+        if (seen === undefined) continue;
+        reports.set(checked.siteId, addReport(reports.get(checked.siteId), checked.siteId, seen));
+        if (this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS) continue;
+        if (await this.#dialNext(checked)) peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
+      }
+      const now = new Map([...state.peers].filter(([key]) => peers.has(key)));
+      await new WireguardSocket(name).set(wireguardChange(now, peers));
+    }
+    return [...reports.values()];
+  }
+
+  /** From now on nothing is taken as known: the next `apply` looks at everything. */
+  forget(): void {
+    this.#applied = undefined;
+  }
+
+  /** Takes everything away that a gateway has made, whoever has run it. */
+  async remove(): Promise<void> {
+    this.#applied = undefined;
+    for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
+    for (const family of [4, 6] as const) {
+      const routes = await this.#routes(family);
+      await this.#network.ipBatch(family, routeChange(routes, new Map())[family]);
+      if (await this.#hasRule(family))
+        await this.#network.ip(`-${family}`, "rule", "delete", "preference", String(RULE_PREFERENCE));
+    }
+    await this.#network.nft(removedFirewall());
+  }
+
+  async #applyWhole(fabric: Fabric, privateKey: string): Promise<void> {
+    await this.#network.nft(wholeFirewall(fabric));
+    const wanted = new Set(fabric.interfaces.map(({ name }) => name));
+    for (const name of await this.#interfaces())
+      if (!wanted.has(name)) await this.#network.ip("link", "delete", "dev", name);
+    await this.#resolveAll(fabric);
+    for (const each of fabric.interfaces) await this.#applyInterface(fabric, each, privateKey);
+    for (const family of [4, 6] as const) {
+      const routes = [...routesOf(fabric)].filter(([range]) => range.includes(":") === (family === 6));
+      const lines = routeChange(await this.#routes(family), new Map(routes))[family];
+      await this.#network.ipBatch(family, lines);
+      if (!(await this.#hasRule(family))) {
+        const rule = ["preference", String(RULE_PREFERENCE), "lookup", String(ROUTE_TABLE)];
+        await this.#network.ip(`-${family}`, "rule", "add", ...rule, "protocol", String(ROUTE_PROTOCOL));
+      }
+    }
+  }
+
+  async #applyChange(before: Fabric, after: Fabric): Promise<void> {
+    await this.#network.nft(firewallChange(before, after));
+    const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
+    const there = after.interfaces.map(({ name }) => this.#wireguardPeers(gone, name, before));
+    await this.#resolveAll(after);
+    for (const [i, { name }] of after.interfaces.entries()) {
+      const lines = wireguardChange(there[i] ?? new Map(), this.#wireguardPeers(come, name, after));
+      await new WireguardSocket(name).set(lines);
+    }
+    const lines = routeChange(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
+    for (const family of [4, 6] as const) await this.#network.ipBatch(family, lines[family]);
+  }
+
+  async #applyInterface(fabric: Fabric, { name, listenPort }: FabricInterface, privateKey: string): Promise<void> {
+    const socket = new WireguardSocket(name);
+    let state: WireguardState;
+    try {
+      state = await socket.get();
+    } catch {
+      // Its process has ended, and the interface with it.
+      await this.#network.startWireguard(name);
+      state = await socket.get();
+    }
+    const lines: string[] = [];
+    if (state.privateKey !== privateKey) lines.push(`private_key=${privateKey}`);
+    if (state.listenPort !== listenPort) lines.push(`listen_port=${listenPort}`);
+    const wanted = this.#wireguardPeers(fabric.peers, name, fabric);
+    for (const [key, peer] of wanted) {
+      const seen = state.peers.get(key);
+      const alive = seen !== undefined && this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS;
+      // It may have moved, and is heard of there.
+      if (alive && seen.endpoint !== undefined) wanted.set(key, { ...peer, endpoint: seen.endpoint });
+    }
+    await socket.set([...lines, ...wireguardChange(state.peers, wanted)]);
+    await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
+  }
+
+  #wireguardPeers(peers: Fabric["peers"], name: string, fabric: Fabric): Map<string, WireguardPeer> {
+    const all = [...peers.values()].map(({ checked }) => this.#wireguardPeer(checked, name, fabric));
+    return new Map(all.map((peer) => [peer.publicKey, peer]));
+  }
+
+  #wireguardPeer(checked: CheckedPeer, name: string, fabric: Fabric): WireguardPeer {
+    const { publicKey, keepaliveSeconds } = checked;
+    const dialled = this.#dialled.get(publicKey);
+    const index = fabric.interfaces.findIndex((each) => each.name === name);
+    return {
+      publicKey,
+      keepaliveSeconds,
+      ranges: fabric.peers.get(checked.siteId)?.ranges ?? [],
+      ...(dialled && { endpoint: nthPort(dialled.address, index) }),
+    };
+  }
+
+  async #resolveAll(fabric: Fabric): Promise<void> {
+    if (this.#dialled.size > fabric.peers.size) {
+      const keys = new Set([...fabric.peers.values()].map(({ checked }) => checked.publicKey));
+      for (const key of this.#dialled.keys()) if (!keys.has(key)) this.#dialled.delete(key);
+    }
+    for (const { checked } of fabric.peers.values()) {
+      const dialled = this.#dialled.get(checked.publicKey);
+      if (dialled !== undefined && checked.endpoints[dialled.index] === dialled.name) continue;
+      if (checked.endpoints.length === 0) this.#dialled.delete(checked.publicKey);
+      else await this.#dial(checked, 0);
+    }
+  }
+
+  async #dialNext(peer: CheckedPeer): Promise<boolean> {
+    const dialled = this.#dialled.get(peer.publicKey);
+    if (peer.endpoints.length === 0) return false;
+    if (dialled !== undefined && this.#clock.now() - dialled.at < NEXT_ENDPOINT_MS) return false;
+    return this.#dial(peer, ((dialled?.index ?? -1) + 1) % peer.endpoints.length);
+  }
+
+  /** A name that leads nowhere costs nobody else anything: it is asked for again while the peer is silent. */
+  async #dial({ publicKey, siteId, endpoints }: CheckedPeer, index: number): Promise<boolean> {
+    const name = endpoints[index] ?? "";
+    const at = name.lastIndexOf(":");
+    const host = name.slice(0, at).replace(/^\[|\]$/g, "");
+    const now = this.#clock.now();
+    try {
+      const { address } = isIP(host) === 0 ? await lookup(host) : { address: host };
+      const text = isIP(address) === 6 ? `[${address}]${name.slice(at)}` : `${address}${name.slice(at)}`;
+      this.#dialled.set(publicKey, { index, at: now, name, address: text });
+      return true;
+    } catch (error) {
+      this.#logger.warn("an endpoint of a peer has no address", {
+        siteId,
+        endpoint: name,
+        reason: describeError(error),
+      });
+      return false;
+    }
+  }
+
+  async #firewallDrift(fabric: Fabric): Promise<string[]> {
+    const json = await this.#network.nftTable(TABLE);
+    return json === undefined ? [`table ${TABLE} is gone`] : firewallDrift(fabric, json);
+  }
+
+  async #routeDrift(fabric: Fabric): Promise<string[]> {
+    const there = new Map([...(await this.#routes(4)), ...(await this.#routes(6))]);
+    const lines = routeChange(there, routesOf(fabric));
+    const drift = [...lines[4], ...lines[6]];
+    for (const family of [4, 6] as const)
+      if (!(await this.#hasRule(family))) drift.push(`the rule for IPv${family} is gone`);
+    return drift;
+  }
+
+  async #interfaceDrift(fabric: Fabric): Promise<string[]> {
+    const there = new Set(await this.#interfaces());
+    const drift: string[] = [];
+    for (const { name } of fabric.interfaces) {
+      if (!there.has(name)) {
+        drift.push(`interface ${name} is gone`);
+        continue;
+      }
+      const seen = await new WireguardSocket(name).get().catch(() => undefined);
+      // Where a peer is heard of is its own business.
+      const wanted = [...this.#wireguardPeers(fabric.peers, name, fabric)].map(
+        ([key, { endpoint: _, ...peer }]) => [key, peer] as const,
+      );
+      if (seen === undefined) drift.push(`WireGuard of ${name} does not answer`);
+      else if (wireguardChange(seen.peers, new Map(wanted)).length > 0)
+        drift.push(`WireGuard of ${name} has other peers`);
+    }
+    return drift;
+  }
+
+  async #routes(family: 4 | 6): Promise<Map<string, string>> {
+    const args = ["route", "show", "table", "all", "protocol", String(ROUTE_PROTOCOL)];
+    return parseRoutes(await this.#network.ip(`-${family}`, "-json", ...args));
+  }
+
+  async #hasRule(family: 4 | 6): Promise<boolean> {
+    const rules = await this.#network.ip(`-${family}`, "rule", "show", "preference", String(RULE_PREFERENCE));
+    return rules.trim() !== "";
+  }
+
+  /** The interfaces that are there and have a name of Fjord's. */
+  async #interfaces(): Promise<string[]> {
+    const links = JSON.parse((await this.#network.ip("-json", "link", "show")) || "[]") as { ifname: string }[];
+    const name = new RegExp(`^${this.#prefix}\\d+$`);
+    return links.map(({ ifname }) => ifname).filter((each) => name.test(each));
+  }
+}
+
+function sameInterfaces(a: Fabric, b: Fabric): boolean {
+  return a.mtu === b.mtu && JSON.stringify(a.interfaces) === JSON.stringify(b.interfaces);
+}
+
+/** Of the peers of `from` those that `to` has not, or has otherwise. */
+function changedPeers(from: Fabric, to: Fabric): Fabric["peers"] {
+  return new Map([...from.peers].filter(([siteId, peer]) => to.peers.get(siteId) !== peer));
+}
+
+/** Interfaces side by side have ports side by side. */
+function nthPort(endpoint: string, index: number): string {
+  const at = endpoint.lastIndexOf(":");
+  return `${endpoint.slice(0, at)}:${Number(endpoint.slice(at + 1)) + index}`;
+}
+
+function addReport(
+  before: LinkReport | undefined,
+  siteId: string,
+  { handshakeSeconds, endpoint, receivedBytes, sentBytes }: WireguardPeerState,
+): LinkReport {
+  const handshakeAt = Math.max(before?.handshakeAt ?? 0, handshakeSeconds * 1000);
+  return {
+    siteId,
+    ...(handshakeAt > 0 && { handshakeAt }),
+    ...(endpoint !== undefined && { endpoint }),
+    receivedBytes: (before?.receivedBytes ?? 0) + receivedBytes,
+    sentBytes: (before?.sentBytes ?? 0) + sentBytes,
+  };
+}

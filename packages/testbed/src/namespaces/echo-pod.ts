@@ -1,0 +1,104 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { NetworkNamespaces } from "./network-namespaces.ts";
+
+const PORT = 7000;
+
+/** Answers by TCP and UDP with the address that it was asked from, and prints what it was told and by whom. */
+const SERVER = `
+const text = (address, message) => JSON.stringify({ from: address.replace("::ffff:", ""), message }) + "\\n";
+const udp = require("node:dgram").createSocket("udp6");
+udp.on("message", (data, { address, port }) => {
+  process.stdout.write(text(address, String(data)));
+  udp.send(address.replace("::ffff:", ""), port, address);
+});
+const tcp = require("node:net").createServer((socket) => {
+  socket.on("error", () => {});
+  socket.write(socket.remoteAddress.replace("::ffff:", "") + "\\n");
+  socket.pipe(socket);
+});
+udp.bind(${PORT}, () => tcp.listen(${PORT}, "::", () => console.log("ready")));`;
+
+/** Asks by what its arguments say, and prints the answer. */
+const CLIENT = `
+const [proto, host, from, given, ms] = process.argv.slice(1);
+const message = given.startsWith("x*") ? "x".repeat(Number(given.slice(2))) : given;
+const end = (text) => { process.stdout.write(text); process.exit(0); };
+if (ms > 0) setTimeout(() => end("nothing"), Number(ms));
+if (proto === "udp") {
+  const socket = require("node:dgram").createSocket(host.includes(":") ? "udp6" : "udp4");
+  socket.on("message", (data) => end(String(data)));
+  socket.on("error", (error) => end(error.code));
+  const send = () => socket.send(message, ${PORT}, host);
+  // The first ones may come before the link is up.
+  socket.bind(0, from || undefined, () => { send(); if (ms === "0") setInterval(send, 300); });
+} else {
+  const begin = () => {
+    const socket = require("node:net").connect({ host, port: ${PORT}, localAddress: from || undefined });
+    let got = "";
+    socket.setEncoding("utf8");
+    socket.on("connect", () => socket.end(message));
+    socket.on("data", (data) => { got += data; });
+    socket.on("end", () => {
+      const at = got.indexOf("\\n");
+      end(got.slice(at + 1) === message ? got.slice(0, at) : "spoilt after " + got.length);
+    });
+    socket.on("error", (error) => end(error.code));
+  };
+  begin();
+}`;
+
+/** What a pod was told, and by whom. */
+export interface Heard {
+  readonly from: string;
+  readonly message: string;
+}
+
+export interface Question {
+  readonly proto?: "tcp" | "udp";
+  /** The source address. @default the namespace's own choice */
+  readonly from?: string;
+  /** `x*300000` stands for so many of them. @default "hello" */
+  readonly message?: string;
+  /** How long an answer is waited for; 0 is forever, by asking again. @default 0 */
+  readonly patienceMs?: number;
+}
+
+/** A process in a network namespace that answers, and asks others. */
+export class EchoPod {
+  readonly heard: Heard[] = [];
+  readonly #namespaces: NetworkNamespaces;
+  readonly #name: string;
+
+  private constructor(namespaces: NetworkNamespaces, name: string) {
+    this.#namespaces = namespaces;
+    this.#name = name;
+  }
+
+  static async start(namespaces: NetworkNamespaces, name: string): Promise<EchoPod> {
+    const pod = new EchoPod(namespaces, name);
+    const child = namespaces.spawn(name, process.execPath, "-e", SERVER);
+    let rest = "";
+    await new Promise<void>((resolve, reject) => {
+      child.once("exit", (code) => reject(new Error(`the process of ${name} ended with ${code}`)));
+      child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+        const lines = (rest + chunk).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) {
+          if (line === "ready") resolve();
+          else pod.heard.push(JSON.parse(line) as Heard);
+        }
+      });
+    });
+    return pod;
+  }
+
+  /** The address that the other one sees, or why there is no answer. */
+  async ask(host: string, question: Question = {}): Promise<string> {
+    const { proto = "tcp", from = "", message = "hello", patienceMs = 0 } = question;
+    const [program = "", ...prefix] = this.#namespaces.prefix(this.#name);
+    const args = [...prefix, process.execPath, "-e", CLIENT, "--", proto, host, from, message, String(patienceMs)];
+    const { stdout } = await promisify(execFile)(program, args, { timeout: 60_000 });
+    return stdout;
+  }
+}

@@ -1,0 +1,3 @@
+export { EchoPod, type Heard, type Question } from "./echo-pod.ts";
+export { type NamespaceSite, namespaceSites, POD_RANGES } from "./namespace-sites.ts";
+export { NetworkNamespaces } from "./network-namespaces.ts";
