@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import type { NetworkState } from "@fjord/continuum/network";
-import { EchoPod, type NamespaceSite, NetworkNamespaces, namespaceSites } from "@fjord/testbed/namespaces";
+import type { NetworkState } from "@fjord/continuum/gateway";
+import {
+  EchoPod,
+  type NamespaceSite,
+  NetworkNamespaces,
+  namespaceSites,
+  wireguardKeys,
+} from "@fjord/testbed/namespaces";
 import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
 
 const skip = networkSkip();
@@ -97,12 +102,3 @@ describe("fjord-agent gateway", { skip }, () => {
     assert.equal((await namespaces.ip("a-gw", "route", "show", "table", "all")).includes("241."), false);
   });
 });
-
-function wireguardKeys(): { private: string; public: string } {
-  const { privateKey, publicKey } = generateKeyPairSync("x25519");
-  const raw = (key: Buffer) => key.subarray(-32).toString("base64");
-  return {
-    private: raw(privateKey.export({ format: "der", type: "pkcs8" })),
-    public: raw(publicKey.export({ format: "der", type: "spki" })),
-  };
-}

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { Gateway, GatewayLoop, type GatewaySource, NodeNetwork } from "@fjord/continuum/network";
+import { Gateway, GatewayLoop, type GatewaySource, NodeNetwork } from "@fjord/continuum/gateway";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { InvalidAgentOption } from "./errors.ts";

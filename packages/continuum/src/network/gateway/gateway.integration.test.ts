@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
-import { generateKeyPairSync } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
-import { EchoPod, type NamespaceSite, NetworkNamespaces, namespaceSites, POD_RANGES } from "@fjord/testbed/namespaces";
+import {
+  EchoPod,
+  type NamespaceSite,
+  NetworkNamespaces,
+  namespaceSites,
+  POD_RANGES,
+  wireguardKeys,
+} from "@fjord/testbed/namespaces";
 import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
 import type { Group, NetworkState, PeerNetwork } from "../network-state.ts";
 import { Gateway } from "./gateway.ts";
@@ -227,15 +233,6 @@ describe("A link between sites with the same addresses", { skip }, () => {
     }
   });
 });
-
-function wireguardKeys(): { private: string; public: string } {
-  const { privateKey, publicKey } = generateKeyPairSync("x25519");
-  const raw = (key: Buffer) => key.subarray(-32).toString("base64");
-  return {
-    private: raw(privateKey.export({ format: "der", type: "pkcs8" })),
-    public: raw(publicKey.export({ format: "der", type: "spki" })),
-  };
-}
 
 function hex(base64 = ""): string {
   return Buffer.from(base64, "base64").toString("hex");

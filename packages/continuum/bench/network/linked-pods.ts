@@ -1,0 +1,160 @@
+import { silentLogger, systemClock } from "@fjord/base";
+import { type NamespaceSite, type NetworkNamespaces, namespaceSites, wireguardKeys } from "@fjord/testbed/namespaces";
+import { wireguardProgram } from "@fjord/testbed/testing";
+import { Gateway } from "../../src/network/gateway/gateway.ts";
+import { NodeNetwork } from "../../src/network/gateway/node-network.ts";
+import { WireguardSocket } from "../../src/network/gateway/wireguard-socket.ts";
+import type { NetworkState } from "../../src/network/network-state.ts";
+
+/** How packets go: with both sites' addresses the same, with different ones, or through WireGuard alone. */
+export type Way = "translated" | "as it is" | "raw";
+
+export interface LinkedPods {
+  /** Mbit/s by iperf3. */
+  throughput(way: Way, flows: number): Promise<number>;
+  /** Microseconds, median. */
+  roundTrip(way: Way): Promise<number>;
+}
+
+/** Second ranges of the sites, which differ; and third ones, which only WireGuard alone carries. */
+const OTHER = { a: "10.50.0.0/16", b: "10.60.0.0/16" } as const;
+const RAW = { a: "10.70.0.0/16", b: "10.80.0.0/16" } as const;
+const SAME = { range: "10.42.0.0/16", called: "240.0.0.0/16" } as const;
+const LISTEN = { fjord: 51_820, raw: 52_820 } as const;
+
+const address = (range: string, pod: { ipv4: string }) =>
+  range.replace(/\.0\.0\/16$/, pod.ipv4.replace(/^\d+\.\d+/, ""));
+
+export async function linkedPods(namespaces: NetworkNamespaces, links: number): Promise<LinkedPods> {
+  const [a, b] = (await namespaceSites(namespaces, { a: 1, b: 1 })) as [NamespaceSite, NamespaceSite];
+  const keys = { a: wireguardKeys(), b: wireguardKeys() };
+  const mark = process.pid.toString(36);
+  const ends = [
+    { site: a, other: b, name: "a", peer: "b" },
+    { site: b, other: a, name: "b", peer: "a" },
+  ] as const;
+  for (const { site, other, name, peer } of ends) {
+    const network = new NodeNetwork({ prefix: namespaces.prefix(site.gateway), wireguardProgram: wireguardProgram() });
+    for (const range of [OTHER[name], RAW[name]]) {
+      const gateway = range.replace("0.0/16", "0.1");
+      const own = address(range, podOf(site));
+      await namespaces.ip(site.gateway, "address", "add", `${gateway}/16`, "dev", "pods");
+      await namespaces.ip(`${name}1`, "address", "add", `${own}/16`, "dev", "eth0");
+    }
+    // Who is asked at an address answers from it; who asks does so from the one of the same way.
+    for (const [own, far] of [
+      [OTHER[name], OTHER[peer]],
+      [RAW[name], RAW[peer]],
+    ] as const)
+      await namespaces.ip(`${name}1`, "route", "add", far, "via", "10.42.0.1", "src", address(own, podOf(site)));
+    const state: NetworkState = {
+      listenPort: LISTEN.fjord,
+      mtu: 1380,
+      parallel: links,
+      ranges: [SAME.range, OTHER[name]],
+      peers: [
+        {
+          siteId: peer,
+          own: [SAME, { range: OTHER[name], called: OTHER[name] }],
+          peer: [SAME, { range: OTHER[peer], called: OTHER[peer] }],
+          link: { publicKey: keys[peer].public, endpoints: [`${other.address}:${LISTEN.fjord}`] },
+          groups: [
+            {
+              name: "shop",
+              local: [podOf(site).ipv4, address(OTHER[name], podOf(site))],
+              remote: [address(SAME.called, podOf(other)), address(OTHER[peer], podOf(other))],
+            },
+          ],
+        },
+      ],
+    };
+    const options = { network, interfacePrefix: `y${mark}${name}l`, clock: systemClock, logger: silentLogger };
+    await new Gateway(options).apply(state, keys[name].private);
+    await rawWireguard(namespaces, network, { site, other, name, peer, keys, links, prefix: `y${mark}${name}r` });
+  }
+  namespaces.spawn("b1", "iperf3", "-s");
+  namespaces.spawn("b1", process.execPath, "-e", ECHO);
+  const target = {
+    translated: address(SAME.called, podOf(b)),
+    "as it is": address(OTHER.b, podOf(b)),
+    raw: address(RAW.b, podOf(b)),
+  };
+  for (const to of Object.values(target)) await namespaces.run("a1", process.execPath, "-e", PING, to, "10");
+  return {
+    async throughput(way, flows) {
+      const json = await namespaces.run(
+        "a1",
+        "iperf3",
+        "-c",
+        target[way],
+        "-P",
+        String(flows),
+        "-t",
+        "3",
+        "-O",
+        "1",
+        "-J",
+      );
+      const { end } = JSON.parse(json) as { end: { sum_received: { bits_per_second: number } } };
+      return end.sum_received.bits_per_second / 1e6;
+    },
+    async roundTrip(way) {
+      return Number(await namespaces.run("a1", process.execPath, "-e", PING, target[way], "2000"));
+    },
+  };
+}
+
+const podOf = (site: NamespaceSite) => [...site.pods.values()][0] as { ipv4: string; ipv6: string };
+
+interface RawEnd {
+  readonly site: NamespaceSite;
+  readonly other: NamespaceSite;
+  readonly name: "a" | "b";
+  readonly peer: "a" | "b";
+  readonly keys: Readonly<Record<"a" | "b", { private: string; public: string }>>;
+  readonly links: number;
+  readonly prefix: string;
+}
+
+/** As many interfaces of the same WireGuard with a route, and nothing else. */
+async function rawWireguard(namespaces: NetworkNamespaces, network: NodeNetwork, end: RawEnd): Promise<void> {
+  const { site, other, name, peer, keys, links, prefix } = end;
+  const hops: string[] = [];
+  for (let i = 0; i < links; i++) {
+    await network.startWireguard(`${prefix}${i}`);
+    await new WireguardSocket(`${prefix}${i}`).set([
+      `private_key=${hex(keys[name].private)}`,
+      `listen_port=${LISTEN.raw + i}`,
+      `public_key=${hex(keys[peer].public)}`,
+      `endpoint=${other.address}:${LISTEN.raw + i}`,
+      `allowed_ip=${RAW[peer]}`,
+    ]);
+    await namespaces.ip(site.gateway, "link", "set", "dev", `${prefix}${i}`, "mtu", "1380", "up");
+    hops.push("nexthop", "dev", `${prefix}${i}`);
+  }
+  await namespaces.ip(site.gateway, "route", "add", RAW[peer], ...hops);
+  // Without this the raw link alone would have to find out how large packets may be.
+  await namespaces.ip(`${name}1`, "link", "set", "dev", "eth0", "mtu", "1380");
+}
+
+const ECHO = `
+const socket = require("node:dgram").createSocket("udp4");
+socket.on("message", (data, { address, port }) => socket.send(data, port, address));
+socket.bind(7001);`;
+
+/** Sends one datagram after the other, and prints the median time of an answer in microseconds. */
+const PING = `
+const [to, count] = process.argv.slice(1);
+const socket = require("node:dgram").createSocket("udp4");
+const times = [];
+let start, timer;
+const send = () => { start = process.hrtime.bigint(); clearTimeout(timer); timer = setTimeout(send, 500); socket.send("ping", 7001, to); };
+socket.on("message", () => {
+  times.push(Number(process.hrtime.bigint() - start) / 1000);
+  if (times.length < Number(count)) return send();
+  console.log(times.sort((a, b) => a - b)[times.length >> 1]);
+  process.exit(0);
+});
+send();`;
+
+const hex = (base64: string) => Buffer.from(base64, "base64").toString("hex");
