@@ -13,8 +13,18 @@ const { values } = parseArgs({
     suite: { type: "string", multiple: true, default: Object.keys(SUITES) },
     json: { type: "string" },
     minutes: { type: "string", default: "15" },
+    help: { type: "boolean", default: false },
   },
 });
+if (values.help) {
+  console.log(`npm run suites -- [--suite NAME]... [--on CONSUMER,PROVIDER]... [--minutes N] [--json FILE]
+
+  --suite    one of ${Object.keys(SUITES).join(", ")}; all by default
+  --on       what the two sites run on, as in ${COMBINATIONS.join(" or ")}; these by default
+  --minutes  how long each file may take; 15 by default
+  --json     where to write the result to, beside the table that is printed`);
+  process.exit(0);
+}
 const unknown = values.suite.filter((name) => !Object.hasOwn(SUITES, name));
 if (unknown.length > 0) {
   console.error(`There is no suite ${unknown.join(", ")}: only ${Object.keys(SUITES).join(", ")}.`);

@@ -41,7 +41,8 @@ export function kubernetesSkip(version?: KubernetesMinor): string | false {
   const { missing } = findBinaries({ env: process.env, ...(version && { minors: [version] }) });
   if (missing.length === 0) return false;
   const names = missing.map(({ component }) => component.name).join(", ");
-  const reason = `no ${names} on this machine: \`npm run testbed -- binaries\` gets them`;
+  const which = version === undefined ? "" : ` of Kubernetes ${version}`;
+  const reason = `no ${names}${which} on this machine: \`npm run testbed -- binaries\` gets them`;
   if (process.env.FJORD_REQUIRE_KUBERNETES === "1") throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
   return reason;
 }
