@@ -2,13 +2,19 @@ import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { NetworkState } from "../network-state.ts";
 import type { Gateway, LinkReport } from "./gateway.ts";
 
+export interface GatewayWish {
+  readonly state: NetworkState;
+  /** The site's of WireGuard, in base64. */
+  readonly privateKey: string;
+}
+
 /** What a gateway shall be; undefined while that is not known, and then everything stays as it is. */
 export interface GatewaySource {
-  read(): Promise<{ readonly state: NetworkState; readonly privateKey: string } | undefined>;
+  read(): Promise<GatewayWish | undefined>;
 }
 
 export interface GatewayLoopOptions {
-  readonly gateway: Gateway;
+  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "forget">;
   readonly source: GatewaySource;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -25,46 +31,63 @@ export class GatewayLoop {
   readonly #options: GatewayLoopOptions;
   #applied = "";
   #checkedAt = 0;
-  #complaint = "";
+  /** By what was attempted: said once for each reason, as it is tried again every second. */
+  readonly #complaints = new Map<string, string>();
 
   constructor(options: GatewayLoopOptions) {
     this.#options = options;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, gateway, tickMs = 1000 } = this.#options;
+    const { clock, tickMs = 1000 } = this.#options;
     while (!signal.aborted) {
-      try {
-        await this.#step();
-        this.#complaint = "";
-      } catch (error) {
-        // Once for each reason: it is tried again every second.
-        const reason = describeError(error);
-        if (reason !== this.#complaint)
-          logger.error("the node's network cannot be brought to what it shall be", { reason });
-        this.#complaint = reason;
-        this.#applied = "";
-        gateway.forget();
-      }
+      await this.#step();
       await sleep(clock, tickMs, signal).catch(() => {});
     }
   }
 
   async #step(): Promise<void> {
-    const { gateway, source, clock, logger, checkMs = 30_000, told } = this.#options;
-    const wanted = await source.read();
+    const { source, gateway, told } = this.#options;
+    const wanted = await this.#attempt("what links shall be cannot be read", () => source.read());
     if (wanted === undefined) return;
-    const text = JSON.stringify(wanted);
+    const reports = await this.#attempt("the node's network cannot be brought to what it shall be", async () => {
+      try {
+        await this.#bring(wanted);
+        return await gateway.tend();
+      } catch (error) {
+        this.#applied = "";
+        gateway.forget();
+        throw error;
+      }
+    });
+    if (reports !== undefined) await this.#attempt("nobody hears how links are", async () => await told?.(reports));
+  }
+
+  async #bring({ state, privateKey }: GatewayWish): Promise<void> {
+    const { gateway, clock, logger, checkMs = 30_000 } = this.#options;
+    const text = JSON.stringify([state, privateKey]);
     if (text !== this.#applied) {
-      await gateway.apply(wanted.state, wanted.privateKey);
+      await gateway.apply(state, privateKey);
       this.#applied = text;
       this.#checkedAt = clock.now();
-      logger.info("the node's network is as it shall be", { peers: wanted.state.peers.length });
+      logger.info("the node's network is as it shall be", { peers: state.peers.length });
     } else if (clock.now() - this.#checkedAt >= checkMs) {
       this.#checkedAt = clock.now();
       await gateway.check();
     }
-    const reports = await gateway.tend();
-    await told?.(reports);
+  }
+
+  /** Undefined where it fails. */
+  async #attempt<T>(failure: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const result = await work();
+      this.#complaints.delete(failure);
+      return result;
+    } catch (error) {
+      const reason = describeError(error);
+      if (this.#complaints.get(failure) !== reason) this.#options.logger.error(failure, { reason });
+      this.#complaints.set(failure, reason);
+      return undefined;
+    }
   }
 }

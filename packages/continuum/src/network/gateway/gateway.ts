@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { Clock, Logger } from "@fjord/base";
 import { describeError } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
+import { InvalidNetworkState } from "../fabric/errors.ts";
 import { type Fabric, type FabricInterface, fabricOf } from "../fabric/fabric.ts";
 import { firewallChange, removedFirewall, wholeFirewall } from "../fabric/firewall-change.ts";
 import { firewallDrift } from "../fabric/firewall-drift.ts";
@@ -73,7 +74,9 @@ export class Gateway {
   async apply(state: NetworkState, privateKey: string): Promise<void> {
     const before = this.#applied?.privateKey === privateKey ? this.#applied.fabric : undefined;
     const fabric = fabricOf(state, { interfacePrefix: this.#prefix }, before);
-    const hex = Buffer.from(privateKey, "base64").toString("hex");
+    const bytes = Buffer.from(privateKey, "base64");
+    if (bytes.length !== 32) throw new InvalidNetworkState({ reason: "the private key is not one of WireGuard" });
+    const hex = bytes.toString("hex");
     // Until it is done nobody knows what is there: who tries again begins anew.
     this.#applied = undefined;
     if (before === undefined || !sameInterfaces(before, fabric)) await this.#applyWhole(fabric, hex);

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { LogFields } from "@fjord/base";
+import { silentLogger } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
+import { testState } from "../fabric/test-state.ts";
+import type { NetworkState } from "../network-state.ts";
+import type { LinkReport } from "./gateway.ts";
+import { GatewayLoop } from "./gateway-loop.ts";
+
+describe("A gateway that is kept at what its source says", () => {
+  let done: string[];
+  let complaints: string[];
+  let fails: string | undefined;
+  let state: NetworkState | undefined;
+  let told: (reports: readonly LinkReport[]) => Promise<void>;
+  let clock: ManualClock;
+  let stop: AbortController;
+  let running: Promise<void>;
+  const act = async (what: string) => {
+    done.push(what);
+    if (fails === what) throw new Error(`${what} fails`);
+  };
+
+  beforeEach(() => {
+    [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
+    clock = new ManualClock();
+    stop = new AbortController();
+    const error = (message: string, _: LogFields = {}) => void complaints.push(message);
+    running = new GatewayLoop({
+      gateway: {
+        apply: async (wanted) => act(`apply ${wanted.peers.length}`),
+        check: async () => act("check").then(() => []),
+        tend: async () => act("tend").then(() => []),
+        forget: () => void done.push("forget"),
+      },
+      source: {
+        async read() {
+          if (fails === "read") throw new Error("read fails");
+          return state && { state, privateKey: "key" };
+        },
+      },
+      clock,
+      logger: { ...silentLogger, error },
+      told: (reports) => told(reports),
+    }).run(stop.signal);
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+  });
+
+  const seconds = async (count: number) => {
+    for (let i = 0; i < count; i++) await clock.advance(1000);
+    return done.splice(0);
+  };
+
+  it("is changed only where that changes, and looked after every second", async () => {
+    assert.deepEqual((await seconds(2)).slice(0, 3), ["apply 1", "tend", "tend"]);
+    state = testState(2);
+    assert.deepEqual(await seconds(2), ["apply 2", "tend", "tend"]);
+  });
+
+  it("is compared with it every half minute", async () => {
+    const all = await seconds(61);
+    assert.equal(all.filter((each) => each === "check").length, 2);
+  });
+
+  it("stays as it is while nothing is known", async () => {
+    state = undefined;
+    await seconds(1);
+    assert.deepEqual(await seconds(5), []);
+    fails = "read";
+    assert.deepEqual(await seconds(5), []);
+    assert.deepEqual(complaints, ["what links shall be cannot be read"]);
+  });
+
+  it("is made anew after a failure, which is said once", async () => {
+    await seconds(1);
+    fails = "tend";
+    assert.deepEqual((await seconds(3)).slice(-6), ["apply 1", "tend", "forget", "apply 1", "tend", "forget"]);
+    fails = undefined;
+    assert.deepEqual(await seconds(2), ["apply 1", "tend", "tend"]);
+    assert.deepEqual(complaints, ["the node's network cannot be brought to what it shall be"]);
+  });
+
+  it("is left alone where only nobody hears of it", async () => {
+    await seconds(1);
+    told = async () => {
+      throw new Error("the API is away");
+    };
+    assert.deepEqual(await seconds(3), ["tend", "tend", "tend"]);
+    assert.deepEqual(complaints, ["nobody hears how links are"]);
+  });
+});
