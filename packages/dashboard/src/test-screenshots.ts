@@ -17,7 +17,7 @@ if (link === undefined) throw new Error("give the link that `demo page` prints, 
 await using browser = await TestBrowser.start();
 const { page } = browser;
 await page.goto(link);
-await page.getByRole("list", { name: "Sites" }).waitFor();
+await page.locator(".sites .card").first().waitFor();
 const { origin } = new URL(link);
 for (const [name, path, looks] of PICTURES)
   for (const look of looks) {

@@ -107,17 +107,24 @@ function nodeTable(items: readonly VirtualNode[], wide: boolean): string {
 function offloadingTable(items: readonly Offloading[], sites: readonly Site[], wide: boolean, now: number): string {
   const rows = items.map(({ metadata, spec, status }) => {
     const ready = getCondition(status?.conditions, "Ready");
-    const twins = (status?.sites ?? []).map(({ site, twin }) => `${siteName(site, sites)}/${twin ?? "?"}`);
+    // Twins of many sites have one name: who asks for more is shown it.
+    const at = (status?.sites ?? []).map(({ site, twin }) => {
+      const name = siteName(site, sites);
+      return wide ? `${name}/${twin ?? "?"}` : name;
+    });
     return [
       metadata.namespace ?? "",
       spec.pods,
-      cell(twins.join(",")),
+      cell(at.join(",")),
       ready?.status ?? "Unknown",
       cell(ready?.reason),
       ...(wide ? [spec.naming.strategy, age(metadata.creationTimestamp, now)] : []),
     ];
   });
-  return table(["NAMESPACE", "PODS", "TWINS", "READY", "REASON", ...(wide ? ["NAMING", "AGE"] : [])], rows);
+  return table(
+    ["NAMESPACE", "PODS", wide ? "TWINS" : "SITES", "READY", "REASON", ...(wide ? ["NAMING", "AGE"] : [])],
+    rows,
+  );
 }
 
 function siteName(id: string, sites: readonly Site[]): string {

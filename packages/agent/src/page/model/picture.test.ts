@@ -202,6 +202,16 @@ describe("workloads", () => {
     assert.deepEqual([web?.health, web?.problem], ["lost", "1 of its pods is at wave, which does not answer"]);
   });
 
+  it("what was replaced elsewhere is well, though an old pod cannot be ended yet", () => {
+    const world = {
+      sites: [t.site("harbor", t.HARBOR, { role: "Self" }), t.site("wave", t.WAVE, { reachable: false })],
+      pods: [t.webPod("a", { node: "wave", deleting: true }), t.webPod("b", { node: "own-1" })],
+    };
+    const web = shown({ ...world, workloads: [t.deployment("web", 1)] });
+    assert.deepEqual([web?.health, web?.problem, web?.ready, web?.pods], ["well", "", 1, 2]);
+    assert.equal(shown({ ...world, workloads: [t.deployment("web", 2)] })?.health, "lost");
+  });
+
   it("a Job that has finished is well", () => {
     const job = {
       apiVersion: "batch/v1",

@@ -94,13 +94,15 @@ function desiredBy(object: Workload | undefined, pods: readonly PodFacts[]): num
 }
 
 function problemOf(pods: readonly PodFacts[], lost: readonly PlaceView[], short: boolean): string {
+  if (!short) return "";
   const away = lost.map(({ site, pods: count }) => `${count} of its pods ${count === 1 ? "is" : "are"} at ${site}`);
   if (away.length > 0) return `${away.join(", ")}, which does not answer`;
-  return short ? (pods.find(({ problem }) => problem !== "")?.problem ?? "") : "";
+  return pods.find(({ problem }) => problem !== "")?.problem ?? "";
 }
 
 function healthOf(state: { desired: number; ready: number; problem: string; lost: boolean }): Health {
-  if (state.lost) return "lost";
+  // What was replaced elsewhere lacks nothing, though its old pods end only when their site answers again.
   if (state.ready >= state.desired) return "well";
+  if (state.lost) return "lost";
   return state.problem === "" ? "waiting" : "faulty";
 }
