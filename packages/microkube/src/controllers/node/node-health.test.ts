@@ -13,16 +13,34 @@ const node = (conditions: object[] = [], spec: object = {}): Node =>
 const ready = (status = "True", lastHeartbeatTime = "1") => ({ type: "Ready", status, lastHeartbeatTime });
 const lease = (renewTime: string) => ({ spec: { renewTime } }) as Lease;
 
+/** So long after the first look, by time; and by a clock that is set otherwise. */
+const at = (ms: number, set = 0) => ({ steady: 7_000 + ms, clock: NOW + ms + set });
+
 test("a node is alive as long as its lease or its status moves", () => {
-  const first = feel(undefined, node([ready()]), lease("a"), NOW);
-  assert.equal(untilSilent(node([ready()]), first, NOW), 50_000);
-  const same = feel(first, node([ready()]), lease("a"), NOW + 49_000);
-  assert.equal(untilSilent(node([ready()]), same, NOW + 49_000), 1_000);
-  const renewed = feel(same, node([ready()]), lease("b"), NOW + 49_000);
-  assert.equal(untilSilent(node([ready()]), renewed, NOW + 49_000), 50_000);
-  const beaten = feel(renewed, node([ready("True", "2")]), lease("b"), NOW + 90_000);
-  assert.equal(beaten.seenAt, NOW + 90_000);
-  assert.equal(untilSilent(node(), feel(undefined, node(), undefined, NOW), NOW), 50_000, "sixty since its making");
+  const first = feel(undefined, node([ready()]), lease("a"), at(0));
+  assert.equal(untilSilent(node([ready()]), first, at(0)), 50_000);
+  const same = feel(first, node([ready()]), lease("a"), at(49_000));
+  assert.equal(untilSilent(node([ready()]), same, at(49_000)), 1_000);
+  const renewed = feel(same, node([ready()]), lease("b"), at(49_000));
+  assert.equal(untilSilent(node([ready()]), renewed, at(49_000)), 50_000);
+  const beaten = feel(renewed, node([ready("True", "2")]), lease("b"), at(90_000));
+  assert.equal(untilSilent(node([ready("True", "2")]), beaten, at(90_000)), 50_000);
+  assert.equal(untilSilent(node(), feel(undefined, node(), undefined, at(0)), at(0)), 50_000, "sixty since its making");
+});
+
+test("a clock that is set, forward or back, makes no node silent, and keeps none alive", () => {
+  const first = feel(undefined, node([ready()]), lease("a"), at(0));
+  for (const hours of [1, -1]) {
+    const later = (ms: number) => at(ms, hours * 3_600_000);
+    assert.equal(
+      untilSilent(node([ready()]), feel(first, node([ready()]), lease("a"), later(1_000)), later(1_000)),
+      49_000,
+    );
+    assert.equal(
+      untilSilent(node([ready()]), feel(first, node([ready()]), lease("a"), later(50_000)), later(50_000)),
+      0,
+    );
+  }
 });
 
 test("nothing is known of a silent node", () => {

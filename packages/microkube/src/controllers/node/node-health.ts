@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "@fjord/base";
 import type { Lease, Node } from "@fjord/kube";
 import type { Taint } from "../taint.ts";
 import { timestamp } from "../workload/pod-state.ts";
@@ -8,7 +9,19 @@ export type NodeCondition = NonNullable<NonNullable<Node["status"]>["conditions"
 export const GRACE_MS = 50_000;
 export const STARTUP_GRACE_MS = 60_000;
 
-/** Last signs of life of a node, by the clock of whoever saw them: clocks of nodes may go wrong. */
+/** A moment, by the clock, and by time that nobody sets: for how long a node is silent is not for a clock to say that is put right. */
+export interface Moment {
+  readonly clock: number;
+  readonly steady: number;
+}
+
+/** Steady time beside a clock; one of the caller's own is taken at its word. */
+export function momentsOf(clock: Clock): () => Moment {
+  if (clock === systemClock) return () => ({ clock: clock.now(), steady: performance.now() });
+  return () => ({ clock: clock.now(), steady: clock.now() });
+}
+
+/** Last signs of life of a node, by the steady time of whoever saw them: clocks of nodes may go wrong. */
 export interface Pulse {
   readonly heartbeat: string;
   readonly renewal: string;
@@ -16,22 +29,22 @@ export interface Pulse {
 }
 
 /** The pulse after another look: time moves only when there was a new sign. */
-export function feel(before: Pulse | undefined, node: Node, lease: Lease | undefined, now: number): Pulse {
+export function feel(before: Pulse | undefined, node: Node, lease: Lease | undefined, now: Moment): Pulse {
   const heartbeat = readyCondition(node)?.lastHeartbeatTime ?? "";
   const renewal = lease?.spec?.renewTime ?? "";
   if (before === undefined) {
     // Nothing known: it gets its whole time from now on, or from its making if it never said a word.
-    const created = Date.parse(node.metadata.creationTimestamp ?? "") || now;
-    return { heartbeat, renewal, seenAt: heartbeat === "" ? created : now };
+    const age = now.clock - (Date.parse(node.metadata.creationTimestamp ?? "") || now.clock);
+    return { heartbeat, renewal, seenAt: heartbeat === "" ? now.steady - age : now.steady };
   }
   const isAlive = heartbeat !== before.heartbeat || renewal !== before.renewal;
-  return isAlive ? { heartbeat, renewal, seenAt: now } : before;
+  return isAlive ? { heartbeat, renewal, seenAt: now.steady } : before;
 }
 
 /** Milliseconds until the node counts as silent; 0 when it does. */
-export function untilSilent(node: Node, { seenAt }: Pulse, now: number): number {
+export function untilSilent(node: Node, { seenAt }: Pulse, { steady }: Moment): number {
   const grace = readyCondition(node) === undefined ? STARTUP_GRACE_MS : GRACE_MS;
-  return Math.max(0, seenAt + grace - now);
+  return Math.max(0, seenAt + grace - steady);
 }
 
 export function readyCondition({ status }: Node): NodeCondition | undefined {

@@ -3,7 +3,15 @@ import type { ControlLoop, ControlMeans } from "../control-loop.ts";
 import { again, Loop, unlessGone } from "../loop.ts";
 import { writeFields, writeStatus } from "../status-writer.ts";
 import { isPodReady, timestamp } from "../workload/pod-state.ts";
-import { feel, type Pulse, readyCondition, silentConditions, untilSilent, wantedTaints } from "./node-health.ts";
+import {
+  feel,
+  momentsOf,
+  type Pulse,
+  readyCondition,
+  silentConditions,
+  untilSilent,
+  wantedTaints,
+} from "./node-health.ts";
 
 const LEASES = "kube-node-lease";
 
@@ -14,6 +22,7 @@ export const nodeLifecycleController: ControlLoop = (means) => {
   const leases = loop.open(Lease);
   const pods = loop.open(Pod, { node: byNode });
   const pulses = new Map<string, Pulse>();
+  const moment = momentsOf(means.clock);
   return loop
     .hears(nodes, {
       onAdd: (node) => {
@@ -44,14 +53,15 @@ export const nodeLifecycleController: ControlLoop = (means) => {
         let node = nodes.get(request);
         if (node === undefined || isBeingDeleted(node)) return { type: "done" };
         const { uid = "", name = "" } = node.metadata;
-        const now = means.clock.now();
+        const seen = moment();
+        const now = seen.clock;
         const lease = { name, namespace: LEASES };
-        let pulse = feel(pulses.get(uid), node, leases.get(lease), now);
-        let left = untilSilent(node, pulse, now);
+        let pulse = feel(pulses.get(uid), node, leases.get(lease), seen);
+        let left = untilSilent(node, pulse, seen);
         if (left === 0 && readyCondition(node)?.status !== "Unknown") {
           // By the server's word: it may be this process that has heard nothing for a while.
-          pulse = feel(pulse, node, await unlessGone(means.client.get(Lease, lease, { signal })), means.clock.now());
-          left = untilSilent(node, pulse, means.clock.now());
+          pulse = feel(pulse, node, await unlessGone(means.client.get(Lease, lease, { signal })), moment());
+          left = untilSilent(node, pulse, moment());
         }
         pulses.set(uid, pulse);
         const wasReady = readyCondition(node)?.status === "True";
