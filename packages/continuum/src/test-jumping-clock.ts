@@ -6,10 +6,18 @@ interface Timer {
   disarm: () => void;
 }
 
-/** Real time, in which a test can jump ahead: whatever falls due by that fires at once. */
+/**
+ * Real time, in which a test can jump ahead: whatever falls due by that fires at once. What is due later than `longMs`
+ * waits for a jump: a test that waits for minutes sees what comes by itself, and not what comes once the time is over.
+ */
 export class JumpingClock implements Clock {
   readonly #timers = new Set<Timer>();
+  readonly #longMs: number;
   #ahead = 0;
+
+  constructor({ longMs = 20_000 } = {}) {
+    this.#longMs = longMs;
+  }
 
   now(): number {
     return systemClock.now() + this.#ahead;
@@ -34,7 +42,10 @@ export class JumpingClock implements Clock {
   }
 
   #arm(timer: Timer): void {
-    timer.disarm = systemClock.after(timer.due - this.now(), () => {
+    const ms = timer.due - this.now();
+    timer.disarm = () => {};
+    if (ms > this.#longMs) return;
+    timer.disarm = systemClock.after(ms, () => {
       this.#timers.delete(timer);
       timer.callback();
     });
