@@ -172,7 +172,24 @@ async function kill(child: ChildProcess): Promise<void> {
 
 /** What brings the output of a container: it waits for a reader, and its end is the end of the output. */
 function bring(path: string, script: string): Promise<unknown> {
-  return once(spawn("/bin/sh", ["-c", `{ ${script}; } >"$1"`, "sh", path], { stdio: "ignore" }), "exit");
+  // Open before this returns, and made blocking by the child, as standard output is.
+  const descriptor = open(path);
+  const child = spawn("/bin/sh", ["-c", script], { stdio: ["ignore", descriptor, "inherit"] });
+  closeSync(descriptor);
+  return once(child, "exit").then(([code]) => assert.equal(code, 0));
+}
+
+/** Writes what a pipe does not take at once as soon as somebody reads. */
+async function pour(descriptor: number, text: Buffer): Promise<void> {
+  for (let at = 0; at < text.length; ) {
+    try {
+      at += writeSync(descriptor, text, at);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "EAGAIN");
+      await sleep(systemClock, 5);
+    }
+  }
+  closeSync(descriptor);
 }
 
 const numbers = (lines: readonly string[], stream: string) =>
@@ -186,7 +203,7 @@ test("while this process is dead, all that the runtime leaves is read, and comes
   const ids = ["a", "b", "c", "d", "e", "f"];
   for (const id of ids) make(id);
   const first = await holder(runtime.socket, keptDirectory, ids);
-  const brought = [bring(pipe("f", "stdout"), "seq 1 100000"), bring(pipe("f", "stderr"), "seq 1 30000")];
+  const brought = [bring(pipe("f", "stdout"), "seq 1 40000"), bring(pipe("f", "stderr"), "seq 1 20000")];
   await kill(first);
   await sleep(systemClock, 500);
   assert.equal(existsSync(join(keptDirectory, "f-stdout")), false, "the runtime may read as long as the pipe is there");
@@ -194,23 +211,22 @@ test("while this process is dead, all that the runtime leaves is read, and comes
   await Promise.all(brought);
   // The next one is killed as well, whatever it has come to.
   await kill(await holder(runtime.socket, keptDirectory, []));
-  const late = bring(pipe("e", "stdout"), "seq 1 50000");
-  await sleep(systemClock, 100);
+  const late = pour(open(pipe("e", "stdout")), Buffer.from(upTo(30_000).join("\n")));
   letGo("e");
   const next = new HeldOutputs({ client, clock: systemClock, log: silentLogger, keptDirectory });
   assert.equal(next.size, ids.length);
   await next.settle("f", log);
   const lines = await records();
-  assert.deepEqual(numbers(lines, "stdout"), upTo(100_000));
-  assert.deepEqual(numbers(lines, "stderr"), upTo(30_000));
+  assert.deepEqual(numbers(lines, "stdout"), upTo(40_000));
+  assert.deepEqual(numbers(lines, "stderr"), upTo(20_000));
 
   await writeFile(log, "T stdout F before\n");
   await Promise.all([next.settle("e", log), late]);
-  assert.deepEqual(numbers(await records(), "stdout"), upTo(50_000));
+  assert.deepEqual(numbers(await records(), "stdout"), upTo(30_000));
   const keeper = Number(readFileSync(join(keptDirectory, "keeper"), "utf8"));
   next.close();
   assert.deepEqual(readdirSync(keptDirectory), []);
-  for (let tries = 100; tries > 0 && existsSync(`/proc/${keeper}`); tries--) await sleep(systemClock, 50);
+  for (let tries = 600; tries > 0 && existsSync(`/proc/${keeper}`); tries--) await sleep(systemClock, 50);
   assert.equal(existsSync(`/proc/${keeper}`), false, "with one that stops its keeper ends");
 });
 
