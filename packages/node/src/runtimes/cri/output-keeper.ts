@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
+import { setPriority } from "node:os";
 import { join, resolve } from "node:path";
 import { type Clock, sleep } from "@fjord/base";
 import { keeperScript } from "./keeper-script.ts";
@@ -75,6 +76,7 @@ export class OutputKeeper {
       const child = this.#start(pipes);
       if (child.pid === undefined) return false;
       this.#child = child;
+      favour(child.pid);
       writeFileSync(`${this.#file}.new`, `${child.pid}\n`);
       renameSync(`${this.#file}.new`, this.#file);
       // It has read nothing as long as this process lives.
@@ -117,6 +119,15 @@ export class OutputKeeper {
     this.#child?.kill("SIGKILL");
     this.#child = undefined;
     rmSync(this.#file, { force: true });
+  }
+}
+
+/** What it reads waits two seconds for it, on however busy a machine; it costs nothing as long as this process lives. */
+function favour(pid: number): void {
+  try {
+    setPriority(pid, -10);
+  } catch {
+    // It takes privileges.
   }
 }
 
