@@ -19,7 +19,7 @@ const NODES = 100;
 const PODS = 1_000;
 const execute = promisify(execFile);
 
-describe("a fleet of simulated nodes on a real API server", { skip: kubernetesSkip(), timeout: 240_000 }, () => {
+describe("a fleet of simulated nodes on a real API server", { skip: kubernetesSkip(), timeout: 420_000 }, () => {
   let site: TestSite;
   let client: KubeClient;
   let running: Running;
