@@ -13,15 +13,19 @@ import {
   TokenRedeemer,
 } from "@fjord/continuum/identity";
 import { ContractStore } from "@fjord/continuum/market";
+import { KnownAddresses, LinkKey, serviceRanges } from "@fjord/continuum/network";
 import {
   AdmissionConfiguration,
   AdmissionServer,
   admissionReviews,
+  KnownTwins,
+  KnownVirtualNodes,
   LoopbackGuests,
   loadChain,
 } from "@fjord/continuum/offload";
 import {
   LiveRemoteSites,
+  leaderOnly,
   OwnSite,
   ParkedConnections,
   PeerServer,
@@ -48,6 +52,7 @@ import { explainedError } from "./cannot-listen.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
 import { discoverHomeApi, serviceAddress } from "./home-api.ts";
+import { networkSide } from "./network-side.ts";
 import { ensureOwnSite } from "./own-site-object.ts";
 import { PageServer } from "./page/page-server.ts";
 import { patiently } from "./patience.ts";
@@ -133,6 +138,16 @@ export class Agent {
       twinLabels: this.#options.twinLabels ?? {},
       guestPrivileges,
     });
+    const known = { nodes: new KnownVirtualNodes(caches), twins: new KnownTwins(caches) };
+    const network = networkSide({
+      ...known,
+      home,
+      own,
+      remotes,
+      contracts: provider.book,
+      key: await patiently(() => LinkKey.load(client, namespace, signal), patience),
+      serviceRanges: await patiently(() => serviceRanges(client, signal), patience),
+    });
     const tokens = new PairingTokens({ client, namespace, clock, logger });
     const ownApi = new OwnApi({ client, clock, logger });
     const about = () => ({ name, endpoints: own.endpoints() });
@@ -159,6 +174,8 @@ export class Agent {
             free: () => provider.book.shared()?.free,
             guestPrivileges,
             contractsOf: (consumer) => provider.contractRoutes.contractsOf(consumer),
+            networkFor: (site) => network.told.to(site),
+            networkHeard: (site) => network.heard.digestOf(site),
           }),
         ),
         pairRoute({
@@ -171,6 +188,7 @@ export class Agent {
           logger,
           refused: counters.pairingRefused,
         }),
+        leaderOnly(network.heard.route, () => leads),
         ...provider.routes,
       ],
       rawRoutes: [provider.proxy, parked],
@@ -219,6 +237,8 @@ export class Agent {
       reflectionCounters: counters.reflection,
       address,
       loopback,
+      ...known,
+      addresses: new KnownAddresses(home),
       kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
       ...(clientCa !== undefined && { clientCa }),
       ...(homeApi !== undefined && { homeApi }),
@@ -275,6 +295,7 @@ export class Agent {
       redeemer,
       ...provider.runnables,
       ...consumer,
+      network.controller,
     ])
       manager.add(runnable);
     return manager;

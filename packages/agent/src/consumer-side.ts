@@ -1,3 +1,4 @@
+import type { Addresses } from "@fjord/continuum/addresses";
 import type { Home } from "@fjord/continuum/home";
 import {
   type ConsumerContracts,
@@ -6,8 +7,8 @@ import {
   Negotiation,
 } from "@fjord/continuum/market";
 import {
-  KnownTwins,
-  KnownVirtualNodes,
+  type KnownTwins,
+  type KnownVirtualNodes,
   type LoopbackGuests,
   OffloadingController,
   OffloadingRuleController,
@@ -34,17 +35,37 @@ export interface ConsumerSideOptions {
   /** Where pods at other sites reach the own API. */
   readonly homeApi?: HomeApi;
   readonly loopback: LoopbackGuests;
+  readonly addresses: Addresses;
+  readonly nodes: KnownVirtualNodes;
+  readonly twins: KnownTwins;
 }
 
 /** What makes a site a consumer: peerings, virtual nodes, twins of its namespaces, its pods elsewhere. */
 export function consumerSide(options: ConsumerSideOptions): Runnable[] {
-  const { home, remotes, store, redeem, reflectionCounters: counters, homeApi, loopback } = options;
+  const {
+    home,
+    remotes,
+    store,
+    redeem,
+    reflectionCounters: counters,
+    homeApi,
+    loopback,
+    addresses,
+    nodes,
+    twins,
+  } = options;
   const negotiation = new Negotiation({ home, store });
   const contracts: ConsumerContracts = new Contracts({ home, store, sites: remotes, negotiation });
   const peerings = new PeeringController({ home, sites: remotes, store, negotiation, contracts, redeem });
-  const nodes = new KnownVirtualNodes(home.caches);
-  const twins = new KnownTwins(home.caches);
-  const pods = new PodOffloader({ home, nodes, twins, sites: remotes, loopback, ...(homeApi && { homeApi }) });
+  const pods = new PodOffloader({
+    home,
+    nodes,
+    twins,
+    sites: remotes,
+    loopback,
+    addresses,
+    ...(homeApi && { homeApi }),
+  });
   const usage = new RemoteUsage({ home, remotes, pods, nodes });
   const virtualNodes = new VirtualNodeController({
     ...options,
@@ -54,6 +75,14 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
   });
   const offloadings = new OffloadingController({ home, remotes, pods });
   const rules = new OffloadingRuleController({ home });
-  const reflection = new Reflection({ home, twins, sites: remotes, pods, nodes, ...(counters && { counters }) });
+  const reflection = new Reflection({
+    home,
+    twins,
+    sites: remotes,
+    pods,
+    nodes,
+    addresses,
+    ...(counters && { counters }),
+  });
   return [contracts, peerings, pods, virtualNodes, offloadings, rules, reflection];
 }

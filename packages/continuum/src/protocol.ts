@@ -35,6 +35,22 @@ export interface SiteReport {
   readonly guestPrivileges?: readonly string[];
   /** The asking site's contracts as consumer that have not ended more than an hour ago. */
   readonly contracts: readonly ContractReport[];
+  /** How pods of the two can meet; absent where there is to be no link with the asking site. */
+  readonly network?: NetworkFacts;
+  /** Stands for what the asking site has said of its own network, where it has; see NetworkWord. */
+  readonly networkHeard?: string;
+}
+
+/** One side's part of an AddressPlan and a Link. */
+export interface NetworkFacts {
+  /** Of WireGuard, in base64. */
+  readonly publicKey: string;
+  /** Host and port where its gateway listens; empty where it dials. */
+  readonly endpoints: readonly string[];
+  /** That its pods have addresses of. */
+  readonly ranges: readonly string[];
+  /** What it calls those of the asking site. */
+  readonly names: readonly { readonly range: string; readonly called: string }[];
 }
 
 export interface ContractReport {
@@ -48,6 +64,11 @@ export interface ContractReport {
   readonly limit?: Resources;
   /** Whether the tenant is ready: the proxy serves it. */
   readonly tenantReady: boolean;
+}
+
+/** PUT network: what a consumer says of its network, as a provider cannot always ask. Null takes it back. */
+export interface NetworkWord {
+  readonly network: NetworkFacts | null;
 }
 
 /** POST pair: redeems a token. Whoever redeems has proven its id by its certificate. */

@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { Gateway, GatewayLoop, type GatewaySource, NodeNetwork } from "@fjord/continuum/gateway";
+import { AGENT_NAMESPACE } from "@fjord/api";
+import { Gateway, GatewayLoop, GatewayObjects, type GatewaySource, NodeNetwork } from "@fjord/continuum/gateway";
+import { KubeClient, loadClusterConfig, SharedCaches } from "@fjord/kube";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { InvalidAgentOption } from "./errors.ts";
@@ -10,8 +12,11 @@ interface GatewayFlags {
 
 interface RunFlags extends GatewayFlags {
   wireguardGo: string;
-  state: string;
-  key: string;
+  kubeconfig?: string;
+  context?: string;
+  namespace: string;
+  state?: string;
+  key?: string;
 }
 
 export function addGateway(program: Command, context: CommandContext): void {
@@ -23,9 +28,15 @@ export function addGateway(program: Command, context: CommandContext): void {
       .command(name)
       .description(description)
       .option("--interface <prefix>", "what WireGuard's interfaces are called, before their number", "fjord");
-  command("run", "keep the node's network at what a file says, until interrupted; what is made stays")
-    .requiredOption("--state <file>", "what shall be, as JSON; read again every second")
-    .requiredOption("--key <file>", "the private key of WireGuard, in base64")
+  command("run", "keep the node's network at what AddressPlans and Links say, until interrupted; what is made stays")
+    .option(
+      "--kubeconfig <file>",
+      "how to reach the site's own API (default: as kubectl does, or the pod's own cluster)",
+    )
+    .option("--context <name>", "context of the kubeconfig")
+    .option("--namespace <name>", "where the agent keeps its own objects", AGENT_NAMESPACE)
+    .option("--state <file>", "what shall be, as JSON, in the place of an API; read again every second")
+    .option("--key <file>", "with --state: the private key of WireGuard, in base64")
     .option("--wireguard-go <program>", "WireGuard as a program", "wireguard-go")
     .action((flags: RunFlags) => run(flags, context));
   command("remove", "take away every interface, route, rule and firewall of links").action((flags: GatewayFlags) =>
@@ -36,7 +47,32 @@ export function addGateway(program: Command, context: CommandContext): void {
 async function run(flags: RunFlags, context: CommandContext): Promise<void> {
   const { clock, logger, signal } = context;
   const gateway = gatewayOf(flags, context);
-  await new GatewayLoop({ gateway, source: new FileSource(flags), clock, logger }).run(signal);
+  const { state, key } = flags;
+  if (state === undefined) return await runByApi(gateway, flags, context);
+  if (key === undefined)
+    throw new InvalidAgentOption({ option: "--key", value: "left out", reason: "--state needs it" });
+  await new GatewayLoop({ gateway, source: new FileSource({ state, key }), clock, logger }).run(signal);
+}
+
+async function runByApi(gateway: Gateway, flags: RunFlags, context: CommandContext): Promise<void> {
+  const { clock, random, logger, signal, env, home } = context;
+  const { kubeconfig, context: name, namespace } = flags;
+  const config = await loadClusterConfig({
+    env,
+    clock,
+    home,
+    logger,
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(name !== undefined && { context: name }),
+  });
+  await using client = new KubeClient(config, { closeGraceMs: 2_000 });
+  const caches = new SharedCaches({ client, clock, random, logger });
+  const objects = new GatewayObjects({ client, caches, namespace, now: () => clock.now() });
+  const watching = caches.run(signal);
+  await caches.waitForSync(signal);
+  const loop = new GatewayLoop({ gateway, source: objects, clock, logger, told: (reports) => objects.tell(reports) });
+  await loop.run(signal);
+  await watching;
 }
 
 function gatewayOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: CommandContext): Gateway {
@@ -53,9 +89,9 @@ function gatewayOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: C
 
 /** A state and a key in files, which whoever writes them replaces by renaming. */
 class FileSource implements GatewaySource {
-  readonly #files: Pick<RunFlags, "state" | "key">;
+  readonly #files: { readonly state: string; readonly key: string };
 
-  constructor(files: Pick<RunFlags, "state" | "key">) {
+  constructor(files: { readonly state: string; readonly key: string }) {
     this.#files = files;
   }
 

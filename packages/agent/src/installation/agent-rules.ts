@@ -38,6 +38,8 @@ export function agentRules(): Rule[] {
     rule("", ["persistentvolumeclaims/status"], ["get", "patch"]),
     rule("discovery.k8s.io", ["endpointslices", "endpointslices/restricted"], all),
     rule("networking.k8s.io", ["ingresses", "networkpolicies"], all),
+    // Both: what addresses the own Services have, so that no peer is called by one of them.
+    rule("networking.k8s.io", ["servicecidrs"], read),
     rule("policy", ["poddisruptionbudgets"], all),
     // Provider: tenants and twin namespaces. It can give away only what it has itself.
     rule("", ["namespaces", "serviceaccounts", "resourcequotas"], all),

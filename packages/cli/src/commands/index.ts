@@ -20,6 +20,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   unoffload: { load: async () => (await import("./unoffload.ts")).addUnoffload },
   move: { load: async () => (await import("./move.ts")).addMove },
   cordon: { load: async () => (await import("./cordon.ts")).addCordon },
+  network: { load: async () => (await import("./network.ts")).addNetwork },
   explain: { load: async () => (await import("./explain.ts")).addExplain },
   logs: { load: async () => (await import("./logs.ts")).addLogs },
   kubectl: { load: async () => (await import("./kubectl.ts")).addKubectl },

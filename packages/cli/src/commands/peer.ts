@@ -16,6 +16,7 @@ interface PeerFlags extends ClusterFlags, ResourceFlags {
   readonly name?: string;
   readonly nodeName?: string;
   readonly bothWays: boolean;
+  readonly link: boolean;
   readonly wait: boolean;
   readonly timeout: string;
 }
@@ -35,6 +36,7 @@ export function addPeer(program: Command, context: CommandContext): void {
     .option("--name <name>", "name of the peering (default: the site's)")
     .option("--node-name <name>", "name of the virtual node (default: the peering's)")
     .option("--both-ways", "with a token: let the other site use this one too, as far as this one shares", false)
+    .option("--link", "let pods of offloaded namespaces reach each other across the two sites", false)
     .option("--namespace <name>", "namespace of the agent", "fjord-system")
     .option("--no-wait", "return without waiting for the virtual node")
     .option("--timeout <duration>", "how long to wait", "60s")
@@ -54,7 +56,12 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const name = flags.name ?? site;
   const object = newObject(Peering, {
     metadata: { name },
-    spec: { site, resources, virtualNode: { ...(flags.nodeName !== undefined && { name: flags.nodeName }) } },
+    spec: {
+      site,
+      resources,
+      link: flags.link,
+      virtualNode: { ...(flags.nodeName !== undefined && { name: flags.nodeName }) },
+    },
   });
   await createOrResize(client, object, signal);
   if (flags.wait) {
@@ -83,7 +90,9 @@ async function createOrResize(client: KubeClient, object: Peering, signal: Abort
     // A merge patch keeps resources that it does not name: those that are no longer wanted are taken out by null.
     const gone = Object.keys(found.spec.resources).filter((name) => !(name in object.spec.resources));
     const resources = { ...object.spec.resources, ...Object.fromEntries(gone.map((name) => [name, null])) };
-    await client.patch(Peering, key, "merge", { spec: { resources } }, { fieldManager: "fjord-cli", signal });
+    // Asking for amounts alone takes no link away.
+    const spec = { resources, ...(object.spec.link && { link: true }) };
+    await client.patch(Peering, key, "merge", { spec }, { fieldManager: "fjord-cli", signal });
   }
 }
 

@@ -51,7 +51,7 @@ export interface ReflectedKind<T extends KubeObject = KubeObject> {
   /** A twin stays for as long as its original exists, and is never made anew: it holds what cannot be made again. */
   readonly lasting?: boolean;
   /** What else than the object itself the forge looks at. */
-  readonly follows?: readonly ("pods" | "namespaces")[];
+  readonly follows?: readonly ("pods" | "namespaces" | "addresses")[];
   /** Has twins only where the object of this name, of another reflected kind, is allowed to have one. */
   readonly companion?: { readonly kind: Kind; nameOf(object: T): string | undefined };
   /** What the own object's status is to be, from a twin's; undefined where it stays as it is. Believes nothing. */

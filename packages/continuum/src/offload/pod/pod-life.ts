@@ -16,6 +16,7 @@ import {
   sameContent,
 } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
+import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../remote-site.ts";
 import type { KnownVirtualNode } from "../../virtual-nodes.ts";
@@ -41,6 +42,7 @@ export interface PodLifeOptions {
   readonly writer: StatusWriter;
   readonly homeApi?: ForgeContext["homeApi"];
   readonly loopback?: LoopbackGuests;
+  readonly addresses?: Addresses;
   /** Whether the contract behind the place has ended, and with it whatever was there. */
   readonly isOver: (place: Place) => boolean;
 }

@@ -12,6 +12,7 @@ import {
   type SharedCache,
 } from "@fjord/kube";
 import { StatusWriter } from "@fjord/node/pod-status";
+import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
@@ -34,6 +35,8 @@ export interface PodOffloaderOptions {
   readonly homeApi?: ForgeContext["homeApi"];
   /** Which addresses of this machine guests may have. @default none */
   readonly loopback?: LoopbackGuests;
+  /** What addresses of guests are called here. @default what they are */
+  readonly addresses?: Addresses;
   /** How many pods are worked on at once. @default 16 */
   readonly concurrency?: number;
 }
@@ -60,7 +63,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
 
   constructor(options: PodOffloaderOptions) {
     this.#options = options;
-    const { home, homeApi, loopback } = options;
+    const { home, homeApi, loopback, addresses } = options;
     const { client, clock, random, logger } = home;
     this.#pods = new HomePods({ ...options, onGone: (uid) => this.#podGone(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
@@ -72,6 +75,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
       isOver,
       ...(homeApi && { homeApi }),
       ...(loopback && { loopback }),
+      ...(addresses && { addresses }),
     });
     this.#controller = new Controller({
       name: "offloaded-pods",
@@ -103,7 +107,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
-    const { nodes, sites, twins } = this.#options;
+    const { nodes, sites, twins, addresses } = this.#options;
     const follow = () => {
       this.#pods.follow();
       this.#followSites(stop);
@@ -116,10 +120,11 @@ export class PodOffloader implements OffloadedPods, Runnable {
       }),
       sites.onChange((id) => this.#siteChanged(id, stop)),
       twins.onChange((site, namespace) => this.#enqueueNamespace(site, namespace)),
+      addresses?.onChange((site) => this.#enqueueSite(site)),
     ];
     follow();
     await Promise.all([this.#writer.run(stop), this.#controller.run(stop, abandon)]);
-    for (const each of release) each();
+    for (const each of release) each?.();
     this.#pods.stop();
     await Promise.all(this.#remotes.values().map((remote) => remote.stop()));
     this.#remotes.clear();

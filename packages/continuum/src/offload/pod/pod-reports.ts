@@ -1,6 +1,7 @@
 import type { ShadowPod } from "@fjord/api";
 import type { EventSink, Pod } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
+import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import type { LoopbackGuests } from "./loopback-guests.ts";
 import type { Place } from "./pod-life.ts";
@@ -11,6 +12,7 @@ export interface PodReportsOptions {
   readonly home: Pick<Home, "clock"> & { readonly recorder: EventSink };
   readonly writer: StatusWriter;
   readonly loopback?: LoopbackGuests;
+  readonly addresses?: Addresses;
 }
 
 /** Tells at home what becomes of pods elsewhere: statuses, and an event for what goes wrong. */
@@ -32,12 +34,15 @@ export class PodReports {
   report(pod: Pod, place: Place, shadow: ShadowPod | undefined, isForged = true): void {
     const guest = place.remote.guestOf(pod.metadata.uid ?? "");
     const isBehind = !isForged || (guest !== undefined && shadow !== undefined && !hasObserved(guest, shadow));
+    const { loopback, addresses } = this.#options;
+    const { id } = place.site;
     const status = homeStatus({
       ...this.#sources(pod, place),
       ...(shadow && { shadow }),
       ...(guest && { guest }),
       isBehind,
-      onLoopback: (address) => this.#options.loopback?.allows(place.site.id, address) === true,
+      onLoopback: (address) => loopback?.allows(id, address) === true,
+      calledHere: (address) => (addresses === undefined ? address : addresses.calledHere(id, address)),
     });
     if (status === undefined) return;
     this.#options.writer.set(pod, status);

@@ -67,6 +67,11 @@ export class OwnSite {
     return this.object()?.spec.endpoints ?? [];
   }
 
+  /** The own nodes, without virtual ones, as far as somebody needs to know them. */
+  nodes(): readonly Node[] {
+    return this.#nodes.list();
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -102,13 +107,20 @@ export class OwnSite {
 }
 
 /** Of each node only what is told: a site may have thousands, and each lists its images. */
-function trimNode({ apiVersion, kind, metadata, status }: Node): Node {
+function trimNode({ apiVersion, kind, metadata, spec, status }: Node): Node {
   const { name, uid, resourceVersion, annotations } = metadata;
   const range = annotations?.[LOOPBACK_RANGE_ANNOTATION];
-  const { nodeInfo } = status ?? {};
+  const { nodeInfo, addresses } = status ?? {};
+  const { podCIDRs } = spec ?? {};
   const told = range === undefined ? {} : { annotations: { [LOOPBACK_RANGE_ANNOTATION]: range } };
   const kept = { name, uid, resourceVersion, ...told } as Node["metadata"];
-  return { apiVersion, kind, metadata: kept, ...(nodeInfo && { status: { nodeInfo } }) };
+  return {
+    apiVersion,
+    kind,
+    metadata: kept,
+    ...(podCIDRs && { spec: { podCIDRs } }),
+    status: { ...(nodeInfo && { nodeInfo }), ...(addresses && { addresses }) },
+  };
 }
 
 function loopbackRangeOf({ metadata }: Node): string | undefined {

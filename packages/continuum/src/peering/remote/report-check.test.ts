@@ -24,6 +24,13 @@ const whole = {
   free: { cpu: 4, memory: "1.5e3" },
   guestPrivileges: ["hostPath"],
   contracts: [{ ...contract, endReason: "Revoked", limit: { cpu: "500m" } }],
+  network: {
+    publicKey: `${"Ab+/".repeat(10)}Abc=`,
+    endpoints: ["wave.example:51820"],
+    ranges: ["10.42.0.0/16"],
+    names: [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }],
+  },
+  networkHeard: "abcdefghijklmnopqrstu-",
 };
 const bare = { id, published: {}, endpoints: [], contracts: [] };
 
@@ -118,6 +125,8 @@ describe("the report of a peer", () => {
       endpoints: part,
       contracts: fc.array(part),
       free: part,
+      network: part,
+      networkHeard: part,
     });
     fc.assert(
       fc.property(report, (value) => {

@@ -1,4 +1,5 @@
 import { siteIdOf } from "../../identity/index.ts";
+import { checkNetworkFacts } from "../../network/index.ts";
 import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } from "../../protocol.ts";
 
 const MOST_CONTRACTS = 1024;
@@ -29,6 +30,7 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
   if (report.id !== id) throw new ReportMalformed("the report is another site's");
   const shared = resourcesOf(report.shared);
   const free = resourcesOf(report.free);
+  const network = checkNetworkFacts(report.network);
   return {
     id,
     ...publicKeyOf(report.publicKey, id),
@@ -38,6 +40,8 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
     ...(free === undefined ? {} : { free }),
     ...guestPrivilegesOf(report.guestPrivileges),
     contracts: contractsOf(report.contracts),
+    ...(network && { network }),
+    ...networkHeardOf(report.networkHeard),
   };
 }
 
@@ -56,6 +60,10 @@ function publicKeyOf(value: unknown, id: string): Pick<SiteReport, "publicKey"> 
   if (typeof value !== "string" || !/^[A-Za-z0-9+/]{43}=$/.test(value)) return {};
   const bytes = Buffer.from(value, "base64");
   return bytes.toString("base64") === value && siteIdOf(bytes) === id ? { publicKey: value } : {};
+}
+
+function networkHeardOf(value: unknown): Pick<SiteReport, "networkHeard"> {
+  return typeof value === "string" && /^[\w-]{22}$/.test(value) ? { networkHeard: value } : {};
 }
 
 function guestPrivilegesOf(value: unknown): Pick<SiteReport, "guestPrivileges"> {

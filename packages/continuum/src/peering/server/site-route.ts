@@ -1,5 +1,5 @@
 import type { PeerRoute } from "../../peer-routes.ts";
-import type { ContractReport, PublishedFacts, Resources, SiteReport } from "../../protocol.ts";
+import type { ContractReport, NetworkFacts, PublishedFacts, Resources, SiteReport } from "../../protocol.ts";
 import type { SiteId } from "../../site-identity.ts";
 
 /** Where the parts of a report come from; asked for each request. */
@@ -15,6 +15,9 @@ export interface SiteReportSources {
   readonly guestPrivileges?: readonly string[];
   /** The caller's contracts as consumer. */
   contractsOf(consumer: SiteId): readonly ContractReport[];
+  /** Where there is to be a link with the caller. */
+  networkFor?(site: SiteId): NetworkFacts | undefined;
+  networkHeard?(site: SiteId): string | undefined;
 }
 
 /** `GET /fjord/v1/site`: the heartbeat of a peering. */
@@ -26,6 +29,8 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
     async handle({ caller }): Promise<SiteReport> {
       const mayConsume = caller.site?.spec?.mayConsume === true;
       const shared = mayConsume ? sources.shared?.() : undefined;
+      const network = sources.networkFor?.(caller.id);
+      const networkHeard = sources.networkHeard?.(caller.id);
       const free = mayConsume ? sources.free?.() : undefined;
       return {
         id: sources.id,
@@ -36,6 +41,8 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
         ...(free === undefined ? {} : { free }),
         ...(mayConsume && sources.guestPrivileges?.length ? { guestPrivileges: sources.guestPrivileges } : {}),
         contracts: sources.contractsOf(caller.id),
+        ...(network && { network }),
+        ...(networkHeard !== undefined && { networkHeard }),
       };
     },
   };

@@ -1,6 +1,7 @@
 import { OFFLOADED_LABEL } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
 import { type Cache, type DynamicObject, Namespace, type Runnable, sameContent } from "@fjord/kube";
+import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
@@ -26,8 +27,8 @@ export interface ReflectionOptions {
   readonly counters?: ReflectionCounters;
   /** @default all built-in kinds */
   readonly kinds?: readonly ReflectedKind[];
-  /** What an address here is called at a site. @default the same */
-  readonly translateAddress?: (site: SiteId, address: string) => string | undefined;
+  /** What addresses here are called at sites. @default what they are */
+  readonly addresses?: Addresses;
 }
 
 /** Keeps twins of the objects of offloaded namespaces at the sites where these have a twin. */
@@ -71,7 +72,7 @@ export class Reflection implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
-    const { twins, sites, pods, nodes } = this.#options;
+    const { twins, sites, pods, nodes, addresses } = this.#options;
     const release = [
       this.#references.start(),
       this.#references.onChange((site, namespace, resource, name) =>
@@ -81,6 +82,7 @@ export class Reflection implements Runnable {
       ),
       twins.onChange((site, namespace) => this.#twinChanged(site, namespace)),
       sites.onChange((id) => this.#siteChanged(id)),
+      addresses?.onChange((site) => this.#addressesChanged(site)),
       // Pods may be known before the node that they are on.
       nodes.onChange((name) => this.#references.lookAt(pods.onNode(name))),
       pods.onChange((namespace) => this.#podsChanged(namespace)),
@@ -101,7 +103,7 @@ export class Reflection implements Runnable {
     this.#custom.follow(stop, abandon);
     await Promise.all(this.#kinds.values().map((kind) => kind.run(stop, abandon)));
     await this.#custom.stopped();
-    for (const each of release) each();
+    for (const each of release) each?.();
     await this.#events.stop();
   }
 
@@ -143,7 +145,7 @@ export class Reflection implements Runnable {
   }
 
   #contextOf(site: SiteId, namespace: string): TwinContext {
-    const { home, twins, nodes, pods, translateAddress } = this.#options;
+    const { home, twins, nodes, pods, addresses } = this.#options;
     return {
       consumer: home.identity.id,
       site,
@@ -159,7 +161,7 @@ export class Reflection implements Runnable {
         twins
           .namespacesAt(site)
           .map((name) => ({ name, labels: this.#namespaces.get({ name })?.metadata.labels ?? {} })),
-      translateAddress: (address) => (translateAddress === undefined ? address : translateAddress(site, address)),
+      translateAddress: (address) => (addresses === undefined ? address : addresses.calledThere(site, address)),
     };
   }
 
@@ -194,6 +196,10 @@ export class Reflection implements Runnable {
     if (twins.namespacesAt(id).length === 0) return;
     this.#follow();
     if (isReachable) for (const kind of this.#kinds.values()) kind.enqueueSite(id);
+  }
+
+  #addressesChanged(site: SiteId): void {
+    for (const kind of this.#kinds.values()) if (kind.kind.follows?.includes("addresses")) kind.enqueueSite(site);
   }
 
   #podsChanged(namespace: string): void {

@@ -15,6 +15,7 @@ export const SLICE_KEEPER = "fjord.dev";
 export const endpointSlices: ReflectedKind<EndpointSlice> = {
   kind: EndpointSlice,
   policy: "DenyList",
+  follows: ["addresses"],
   companion: { kind: Service, nameOf: ({ metadata }) => metadata.labels?.[SERVICE_LABEL] },
   forge(slice, context) {
     const endpoints = (slice.endpoints ?? []).flatMap((endpoint) => endpointAt(endpoint, context) ?? []);

@@ -26,6 +26,8 @@ export interface StatusSources {
   readonly hostIPs: readonly string[];
   /** Which addresses of this machine's loopback a guest there may have. @default none */
   readonly onLoopback?: (address: string) => boolean;
+  /** What an address there is called here; undefined where it cannot be reached. @default the same */
+  readonly calledHere?: (address: string) => string | undefined;
   readonly now: number;
 }
 
@@ -77,7 +79,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     phase,
     ...end,
     conditions: homeConditions(conditions),
-    ...podAddresses(guest, before, sources.onLoopback),
+    ...podAddresses(guest, before, sources),
     ...(statuses.init.length > 0 && { initContainerStatuses: statuses.init }),
     containerStatuses: statuses.main,
     ...(statuses.ephemeral.length > 0 && { ephemeralContainerStatuses: statuses.ephemeral }),
@@ -198,14 +200,13 @@ function unknownStatus(name: string, image: string | undefined, restartCount: nu
 function podAddresses(
   guest: Readonly<Record<string, unknown>>,
   before: PodStatus,
-  onLoopback: StatusSources["onLoopback"],
+  { onLoopback, calledHere = (address) => address }: Pick<StatusSources, "onLoopback" | "calledHere">,
 ): PodStatus {
-  const given = [fieldsOf({ ip: guest.podIP }), ...listOf(guest.podIPs, 4).map(fieldsOf)].map(({ ip }) =>
-    addressOf(ip, onLoopback),
+  const given = [fieldsOf({ ip: guest.podIP }), ...listOf(guest.podIPs, 4).map(fieldsOf)].flatMap(
+    ({ ip }) => addressOf(ip, onLoopback) ?? [],
   );
-  const addresses = [...new Set(given.filter((address) => address !== undefined))];
-  const all =
-    addresses.length > 0 ? addresses.slice(0, 2) : (before.podIPs ?? []).flatMap(({ ip }) => (ip ? [ip] : []));
+  const addresses = [...new Set(given.flatMap((address) => calledHere(address) ?? []))];
+  const all = given.length > 0 ? addresses.slice(0, 2) : (before.podIPs ?? []).flatMap(({ ip }) => (ip ? [ip] : []));
   const [podIP] = all;
   return podIP === undefined ? {} : { podIP, podIPs: all.map((ip) => ({ ip })) };
 }

@@ -1,0 +1,33 @@
+import type { Home } from "@fjord/continuum/home";
+import type { ContractBook } from "@fjord/continuum/market";
+import { HeardNetworks, type LinkKey, NetworkController, ToldNetwork } from "@fjord/continuum/network";
+import type { KnownTwins, KnownVirtualNodes } from "@fjord/continuum/offload";
+import type { OwnSite, RemoteSites } from "@fjord/continuum/peering";
+
+export interface NetworkSideOptions {
+  readonly home: Home;
+  readonly own: OwnSite;
+  readonly remotes: RemoteSites;
+  readonly contracts: ContractBook;
+  readonly nodes: KnownVirtualNodes;
+  readonly twins: KnownTwins;
+  readonly key: LinkKey;
+  /** Of the own Services. */
+  readonly serviceRanges: readonly string[];
+}
+
+export interface NetworkSide {
+  readonly told: ToldNetwork;
+  readonly heard: HeardNetworks;
+  readonly controller: NetworkController;
+}
+
+/** How the site's pods meet those of peers: what these are told, and what is agreed with them. */
+export function networkSide(options: NetworkSideOptions): NetworkSide {
+  const heard = new HeardNetworks();
+  return {
+    heard,
+    told: new ToldNetwork(options),
+    controller: new NetworkController({ ...options, heard, sites: options.remotes }),
+  };
+}

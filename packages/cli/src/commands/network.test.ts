@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AddressPlan, Link, newObject, Site } from "@fjord/api";
+import { networkTable } from "./network.ts";
+
+const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
+const now = Date.parse("2030-01-01T00:00:30Z");
+const at = "2030-01-01T00:00:00Z";
+const ready = (reason: string, message = "") =>
+  ({ type: "Ready", status: "True", reason, message, lastTransitionTime: at }) as never;
+const site = { ...newObject(Site, { metadata: { name: "wave" } }), status: { id } };
+const plan: AddressPlan = {
+  ...newObject(AddressPlan, {
+    metadata: { name: id },
+    spec: {
+      site: id,
+      own: [{ range: "10.42.0.0/16", called: "240.3.0.0/16" }],
+      peer: [
+        { range: "10.42.0.0/16", called: "240.0.0.0/16" },
+        { range: "10.44.0.0/16", called: "10.44.0.0/16" },
+      ],
+    },
+  }),
+  status: { conditions: [ready("NamesKnown")] },
+};
+const link: Link = {
+  ...newObject(Link, {
+    metadata: { name: id },
+    spec: {
+      site: id,
+      publicKey: `${"Ab+/".repeat(10)}Abc=`,
+      endpoints: [],
+      groups: [{ name: "shop", local: [], remote: [] }],
+    },
+  }),
+  status: {
+    handshakeAt: at,
+    receivedBytes: 7,
+    sentBytes: 8,
+    carrier: "Userspace",
+    conditions: [ready("HandshakeSeen")],
+  },
+};
+const lines = (text: string) =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/ {2,}/));
+
+describe("fjord network status", () => {
+  it("tells how to have a link where there is none", () => {
+    assert.match(networkTable([[site], [], []], false, now), /fjord peer SITE --link/);
+  });
+
+  it("has a line for each range, by the names of sites", () => {
+    const [, first, second] = lines(networkTable([[site], [plan], [link]], false, now));
+    const ranges = ["10.42.0.0/16 as 240.0.0.0/16", "10.42.0.0/16 as 240.3.0.0/16"];
+    assert.deepEqual(first, ["wave", ...ranges, "NamesKnown", "HandshakeSeen", "30s", "1"]);
+    assert.deepEqual(second, ["10.44.0.0/16"]);
+  });
+
+  it("shows what is not there yet", () => {
+    const waiting = { ...plan, spec: { site: id, own: [{ range: "10.42.0.0/16" }], peer: [] } };
+    waiting.status = { conditions: [ready("AwaitingPeer", "the peer has not told its ranges")] };
+    const [, first] = lines(networkTable([[], [waiting], []], false, now));
+    assert.deepEqual(first?.slice(0, 3), [id, "10.42.0.0/16 as ?", "AwaitingPeer"]);
+    assert.match(first?.join(" ") ?? "", /<none>.*the peer has not told its ranges/);
+  });
+});

@@ -1,0 +1,70 @@
+import { AddressPlan, Link, Site } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
+import type { Command } from "commander";
+import type { CommandContext } from "../command-line/command-context.ts";
+import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
+import { age, cell, table } from "../output/table.ts";
+
+type Lists = [Site[], AddressPlan[], Link[]];
+
+const listing: Listing<Lists> = {
+  kinds: [Site, AddressPlan, Link],
+  value: ([, addressPlans, links]) => ({ addressPlans, links }),
+  table: networkTable,
+};
+
+export function addNetwork(program: Command, context: CommandContext): void {
+  const network = program.command("network").description("how pods of this site and of its peers reach each other");
+  const status = network
+    .command("status")
+    .description("show what this site and its peers call each other's addresses, and the links between them");
+  listOptions(status).action((flags: ListFlags) => showLists(listing, flags, context));
+}
+
+/** A line for each range of a peer; what is of the link stands in the first. */
+export function networkTable([sites, plans, links]: Lists, wide: boolean, now: number): string {
+  if (plans.length === 0)
+    return "there are no links: `fjord peer SITE --link` asks for one, where both sites have spec.network in their Site\n";
+  const rows = plans.flatMap(({ spec, status }) => {
+    const plan = getCondition(status?.conditions, "Ready");
+    const link = links.find((each) => each.spec.site === spec.site);
+    const ready = getCondition(link?.status?.conditions, "Ready");
+    const lines = Math.max(spec.own.length, spec.peer.length, 1);
+    return Array.from({ length: lines }, (_, index) => {
+      const isFirst = index === 0;
+      const once = (text: string) => (isFirst ? text : "");
+      return [
+        once(siteName(spec.site, sites)),
+        naming(spec.peer[index]),
+        naming(spec.own[index]),
+        once(plan?.reason ?? "Unknown"),
+        once(link === undefined ? "<none>" : (ready?.reason ?? "Unknown")),
+        once(age(link?.status?.handshakeAt, now)),
+        once(String((link?.spec.groups ?? []).length)),
+        ...(wide
+          ? [
+              once(cell(link?.status?.endpoint)),
+              once(cell(link?.status?.carrier)),
+              once(String(link?.status?.receivedBytes ?? 0)),
+              once(String(link?.status?.sentBytes ?? 0)),
+            ]
+          : []),
+        once([plan?.message, ready?.message].filter((text) => text).join("; ")),
+      ];
+    });
+  });
+  const more = wide ? ["ENDPOINT", "CARRIER", "RECEIVED", "SENT"] : [];
+  const headers = ["SITE", "THEIRS", "OURS THERE", "PLAN", "LINK", "HANDSHAKE", "GROUPS", ...more, "MESSAGE"];
+  return table(headers, rows);
+}
+
+/** `10.42.0.0/16 as 240.0.0.0/16`, or the range alone where it is called what it is. */
+function naming(named: AddressPlan["spec"]["own"][number] | undefined): string {
+  if (named === undefined) return "";
+  const { range, called = "?" } = named;
+  return range === called ? range : `${range} as ${called}`;
+}
+
+function siteName(id: string, sites: readonly Site[]): string {
+  return sites.find(({ spec, status }) => (status?.id ?? spec.id) === id)?.metadata.name ?? id;
+}

@@ -1,0 +1,11 @@
+import type { SiteId } from "./site-identity.ts";
+
+/** What addresses are called across a border. Where no link is wanted with a site, all are called what they are. */
+export interface Addresses {
+  /** What an address of the site's is called here; undefined where it cannot be reached from here. */
+  calledHere(site: SiteId, address: string): string | undefined;
+  /** What an address of this site is called there; undefined where it cannot be reached from there. */
+  calledThere(site: SiteId, address: string): string | undefined;
+  /** Called with the site for which it has changed. */
+  onChange(listener: (site: SiteId) => void): () => void;
+}

@@ -1,0 +1,74 @@
+import type { AddressPlan, ConditionOf } from "@fjord/api";
+import type { NetworkFacts } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
+import type { IpRange } from "./ip-range.ts";
+import { chooseNames, type NamedRange } from "./names.ts";
+import type { OwnNetwork } from "./own-network.ts";
+import { formatCidr, parseCidr, parseCidrs } from "./ranges.ts";
+
+type PlanSpec = AddressPlan["spec"];
+export type PlanReason = ConditionOf<typeof AddressPlan>["reason"];
+
+export interface PlanSources {
+  readonly site: SiteId;
+  readonly own: OwnNetwork;
+  /** What the peer says; absent until it has. */
+  readonly facts?: NetworkFacts;
+  /** What was planned before. */
+  readonly before?: PlanSpec;
+  /** What other peers' ranges are called here. */
+  readonly others: readonly IpRange[];
+}
+
+/** Who calls whom what, by what both have said last. What a peer that is silent has said before still holds. */
+export function addressPlan({ site, own, facts, before, others }: PlanSources): PlanSpec {
+  const calledThere = facts?.names ?? before?.own ?? [];
+  const ranges = parseCidrs(facts?.ranges ?? before?.peer.map(({ range }) => range) ?? []);
+  const names = chooseNames({
+    ranges,
+    before: (before?.peer ?? []).flatMap(parseNamed),
+    taken: [...own.taken, ...others],
+    pools: own.pools,
+  });
+  return {
+    site,
+    own: own.ranges.map((each) => {
+      const range = formatCidr(each);
+      const called = calledThere.find((name) => name.range === range)?.called;
+      return { range, ...(called !== undefined && { called }) };
+    }),
+    peer: names.map(({ range, called }) => ({
+      range: formatCidr(range),
+      ...(called && { called: formatCidr(called) }),
+    })),
+  };
+}
+
+/** How far the two are, for the Ready condition. */
+export function planReason({ own, peer }: PlanSpec): PlanReason {
+  if (own.length === 0) return "RangesUnknown";
+  if (peer.length === 0) return "AwaitingPeer";
+  if (peer.some(({ called }) => called === undefined)) return "PoolExhausted";
+  return own.some(({ called }) => called === undefined) ? "AwaitingPeer" : "NamesKnown";
+}
+
+/** What a plan says that the peer is told. */
+export function factsOf(plan: PlanSpec, publicKey: string, endpoints: readonly string[]): NetworkFacts | undefined {
+  if (plan.own.length === 0) return undefined;
+  return {
+    publicKey,
+    endpoints,
+    ranges: plan.own.map(({ range }) => range),
+    names: plan.peer.flatMap(({ range, called }) => (called === undefined ? [] : [{ range, called }])),
+  };
+}
+
+/** What a plan's peer is called here. */
+export function calledRanges({ peer }: PlanSpec): IpRange[] {
+  return peer.flatMap(({ called }) => parseCidr(called ?? "") ?? []);
+}
+
+function parseNamed({ range, called }: PlanSpec["peer"][number]): NamedRange[] {
+  const [real, name] = [parseCidr(range), parseCidr(called ?? "")];
+  return real === undefined ? [] : [{ range: real, ...(name && { called: name }) }];
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Pod } from "@fjord/kube";
+import { consumerGroups, providerGroups } from "./groups.ts";
+
+const plan = {
+  site: "mzxw6ytboi2dcmrtgq2tmnzyhe",
+  own: [{ range: "10.42.0.0/16", called: "10.42.0.0/16" }],
+  peer: [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }],
+};
+const podOf = (node: string, ips: string[], change: { spec?: object; phase?: string; namespace?: string } = {}): Pod =>
+  ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: change.namespace ?? "shop" },
+    spec: { containers: [], nodeName: node, ...change.spec },
+    status: { phase: change.phase ?? "Running", ...(ips.length > 0 && { podIPs: ips.map((ip) => ({ ip })) }) },
+  }) as Pod;
+const shared = (name: string, ...pods: Pod[]) => ({
+  name,
+  pods,
+  isThere: ({ spec }: Pod) => spec?.nodeName === "wave",
+  isElsewhere: ({ spec }: Pod) => spec?.nodeName !== "own",
+});
+
+describe("who may talk over a link, at the consumer", () => {
+  it("are a namespace's pods here and there", () => {
+    const groups = consumerGroups(plan, [
+      shared("shop", podOf("own", ["10.42.0.7"]), podOf("own", ["10.42.0.6"]), podOf("wave", ["240.0.3.9"])),
+    ]);
+    assert.deepEqual(groups, [{ name: "shop", local: ["10.42.0.6", "10.42.0.7"], remote: ["240.0.3.9"] }]);
+  });
+
+  it("are not the pods at a third site, nor those on the host's network, nor those that have ended", () => {
+    const pods = [
+      podOf("own", ["10.42.0.7"]),
+      podOf("other-wave", ["240.1.0.1"]),
+      podOf("wave", ["240.0.0.1"]),
+      podOf("wave", ["240.0.0.2"], { phase: "Succeeded" }),
+      podOf("wave", ["240.0.0.3"], { phase: "Failed" }),
+      podOf("own", ["172.18.0.2"], { spec: { hostNetwork: true } }),
+      podOf("own", ["192.168.7.7"]),
+      podOf("own", []),
+    ];
+    assert.deepEqual(consumerGroups(plan, [shared("shop", ...pods)]), [
+      { name: "shop", local: ["10.42.0.7"], remote: ["240.0.0.1"] },
+    ]);
+  });
+
+  it("are nobody where one side has none", () => {
+    assert.deepEqual(consumerGroups(plan, [shared("shop", podOf("own", ["10.42.0.7"]))]), []);
+    assert.deepEqual(consumerGroups(plan, [shared("shop", podOf("wave", ["240.0.0.1"]))]), []);
+    assert.deepEqual(consumerGroups(plan, []), []);
+  });
+
+  it("keep namespaces apart", () => {
+    const groups = consumerGroups(plan, [
+      shared("shop", podOf("own", ["10.42.0.7"]), podOf("wave", ["240.0.0.1"])),
+      shared("bank", podOf("own", ["10.42.0.8"]), podOf("wave", ["240.0.0.2"])),
+    ]);
+    assert.deepEqual(groups, [
+      { name: "bank", local: ["10.42.0.8"], remote: ["240.0.0.2"] },
+      { name: "shop", local: ["10.42.0.7"], remote: ["240.0.0.1"] },
+    ]);
+  });
+});
+
+describe("who may talk over a link, at the provider", () => {
+  it("are the consumer's guests, with all that the consumer has", () => {
+    const guests = [
+      podOf("n", ["10.42.1.1"], { namespace: "shop-a" }),
+      podOf("n", ["10.42.1.2"], { namespace: "shop-a" }),
+      podOf("n", ["10.42.1.3"], { namespace: "bank-a" }),
+      podOf("n", [], { namespace: "bank-a" }),
+      podOf("n", ["172.18.0.2"], { namespace: "bank-a", spec: { hostNetwork: true } }),
+    ];
+    assert.deepEqual(providerGroups(plan, guests), [
+      { name: "bank-a", local: ["10.42.1.3"], remote: ["240.0.0.0/16"] },
+      { name: "shop-a", local: ["10.42.1.1", "10.42.1.2"], remote: ["240.0.0.0/16"] },
+    ]);
+    assert.deepEqual(providerGroups(plan, []), []);
+  });
+});

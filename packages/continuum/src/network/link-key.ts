@@ -1,0 +1,77 @@
+import { isAlreadyExists, isNotFound, type KubeClient, Secret } from "@fjord/kube";
+
+/** The Secret that holds the site's WireGuard key. Whoever reads it can read what links carry. */
+export const LINK_SECRET = "fjord-link";
+const PRIVATE_KEY = "privateKey";
+const PUBLIC_KEY = "publicKey";
+
+type Client = Pick<KubeClient, "get" | "create">;
+
+/** The public half of the site's key, once there is one. */
+export class LinkKey {
+  readonly #client: Client;
+  readonly #namespace: string;
+  #publicKey: string | undefined;
+
+  private constructor(client: Client, namespace: string, publicKey: string | undefined) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#publicKey = publicKey;
+  }
+
+  static async load(client: Client, namespace: string, signal?: AbortSignal): Promise<LinkKey> {
+    const secret = await client.get(Secret, { name: LINK_SECRET, namespace }, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      return undefined;
+    });
+    return new LinkKey(client, namespace, secret && publicKeyOf(secret));
+  }
+
+  get publicKey(): string | undefined {
+    return this.#publicKey;
+  }
+
+  /** Makes a key where there is none; of several that start at once, all get the same. */
+  async ensure(signal?: AbortSignal): Promise<void> {
+    this.#publicKey ??= publicKeyOf(await make(this.#client, this.#namespace, signal));
+  }
+}
+
+async function make(client: Client, namespace: string, signal?: AbortSignal): Promise<Secret> {
+  const { privateKey, publicKey } = await newKey();
+  const secret: Secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: LINK_SECRET, namespace },
+    type: "fjord.dev/link",
+    data: { [PRIVATE_KEY]: encode(privateKey), [PUBLIC_KEY]: encode(publicKey) },
+  };
+  try {
+    return await client.create(Secret, secret, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return await client.get(Secret, { name: LINK_SECRET, namespace }, { signal });
+  }
+}
+
+/** Both halves in base64, as WireGuard writes them. */
+async function newKey(): Promise<{ privateKey: string; publicKey: string }> {
+  const { generateKeyPairSync } = await import("node:crypto");
+  const pair = generateKeyPairSync("x25519");
+  const { d = "", x = "" } = pair.privateKey.export({ format: "jwk" });
+  const plain = (text: string) => Buffer.from(text, "base64url").toString("base64");
+  return { privateKey: plain(d), publicKey: plain(x) };
+}
+
+function encode(text: string): string {
+  return Buffer.from(text, "utf8").toString("base64");
+}
+
+/** The private half, as WireGuard writes it. */
+export function privateKeyOf({ data }: Secret): string {
+  return Buffer.from(data?.[PRIVATE_KEY] ?? "", "base64").toString("utf8");
+}
+
+function publicKeyOf({ data }: Secret): string {
+  return Buffer.from(data?.[PUBLIC_KEY] ?? "", "base64").toString("utf8");
+}

@@ -1,0 +1,42 @@
+import type { Link, StatusOf } from "@fjord/api";
+import { setCondition } from "@fjord/kube";
+
+/** What a gateway sees of a link. */
+export interface SeenLink {
+  /** Why the link is not there at all. */
+  readonly fault?: string;
+  /** Milliseconds since the epoch. */
+  readonly handshakeAt?: number;
+  readonly endpoint?: string;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+}
+
+/** WireGuard makes a new key every two minutes while there is traffic, and takes the old one for dead after three. */
+const KEY_LASTS_MS = 180_000;
+
+/** The status that says so. */
+export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
+  const { fault, handshakeAt, endpoint, receivedBytes, sentBytes } = seen;
+  const isAlive = handshakeAt !== undefined && now - handshakeAt < KEY_LASTS_MS;
+  const reason = fault !== undefined ? "NotApplied" : isAlive ? "HandshakeSeen" : "NoHandshake";
+  const { generation } = link.metadata;
+  const { conditions } = setCondition(
+    link.status?.conditions,
+    {
+      type: "Ready",
+      status: reason === "HandshakeSeen" ? "True" : "False",
+      reason,
+      message: fault ?? "",
+      ...(generation !== undefined && { observedGeneration: generation }),
+    },
+    now,
+  );
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),
+    receivedBytes,
+    sentBytes,
+    conditions,
+  };
+}

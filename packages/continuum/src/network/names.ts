@@ -1,0 +1,82 @@
+import { contains, type IpRange, overlaps } from "./ip-range.ts";
+import { parseCidrs, sizeOf } from "./ranges.ts";
+
+/** Where pods may be by their real addresses: a peer that names others would have the own pods talk to it instead. */
+const PRIVATE = parseCidrs(["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"]);
+/** That mean the own machine, its neighbours, everyone or nobody. */
+export const SPECIAL: readonly IpRange[] = parseCidrs([
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "224.0.0.0/4",
+  "255.255.255.255/32",
+  "::/96",
+  "fe80::/10",
+  "ff00::/8",
+]);
+
+/** What of a peer's is called what here; absent where nothing of that size is left. */
+export interface NamedRange {
+  readonly range: IpRange;
+  readonly called?: IpRange;
+}
+
+export interface NameWishes {
+  /** The peer's ranges. */
+  readonly ranges: readonly IpRange[];
+  /** What was chosen before: it is kept as long as it overlaps with nothing. */
+  readonly before: readonly NamedRange[];
+  /** What no peer's range may be called: the own ranges, and what other peers' are called. */
+  readonly taken: readonly IpRange[];
+  /** Where names come from that cannot be the real ranges. */
+  readonly pools: readonly IpRange[];
+}
+
+/** What to call a peer's ranges. What is kept comes first, so that no new range takes the name of an old one. */
+export function chooseNames({ ranges, before, taken, pools }: NameWishes): NamedRange[] {
+  const used: IpRange[] = [];
+  const names = new Map<IpRange, IpRange>();
+  const isFree = (called: IpRange) => ![...SPECIAL, ...taken, ...used].some((each) => overlaps(each, called));
+  const give = (range: IpRange, called: IpRange | undefined) => {
+    if (called === undefined || !sameSize(range, called) || !isFree(called)) return;
+    names.set(range, called);
+    used.push(called);
+  };
+  for (const range of ranges) give(range, before.find((each) => sameRange(each.range, range))?.called);
+  for (const range of ranges) if (!names.has(range) && isPrivate(range)) give(range, range);
+  // The largest first, as a small one may stand in the way of all places of a large one.
+  for (const range of [...ranges].sort((one, other) => one.length - other.length))
+    if (!names.has(range)) give(range, freePlace(range, pools, [...SPECIAL, ...taken, ...used]));
+  return ranges.map((range) => ({ range, ...(names.has(range) && { called: names.get(range) as IpRange }) }));
+}
+
+/** The first range of the size of `range` in a pool that overlaps with nothing that is used. */
+function freePlace(range: IpRange, pools: readonly IpRange[], used: readonly IpRange[]): IpRange | undefined {
+  const size = sizeOf(range);
+  for (const pool of pools) {
+    if (pool.family !== range.family || pool.length > range.length) continue;
+    const end = pool.first + sizeOf(pool);
+    let first = pool.first;
+    while (first + size <= end) {
+      const place: IpRange = { family: pool.family, first, length: range.length };
+      const hindrance = used.find((each) => overlaps(each, place));
+      if (hindrance === undefined) return place;
+      const next = hindrance.first + sizeOf(hindrance);
+      // The next place of this size that begins where the hindrance has ended.
+      first += size * (next > first ? (next - first + size - 1n) / size : 1n);
+    }
+  }
+  return undefined;
+}
+
+function isPrivate(range: IpRange): boolean {
+  return PRIVATE.some((each) => contains(each, range));
+}
+
+export function sameRange(one: IpRange, other: IpRange): boolean {
+  return one.family === other.family && one.first === other.first && one.length === other.length;
+}
+
+export function sameSize(one: IpRange, other: IpRange): boolean {
+  return one.family === other.family && one.length === other.length;
+}

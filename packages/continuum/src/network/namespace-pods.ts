@@ -1,0 +1,45 @@
+import { Pod, type SharedCache } from "@fjord/kube";
+import type { Home } from "../home.ts";
+
+interface Followed {
+  readonly shared: SharedCache<Pod>;
+  readonly removeHandler: () => void;
+}
+
+/** The own pods of those namespaces that somebody asks about. */
+export class NamespacePods {
+  readonly #home: Pick<Home, "caches">;
+  readonly #onChange: (namespace: string) => void;
+  readonly #followed = new Map<string, Followed>();
+
+  constructor(home: Pick<Home, "caches">, onChange: (namespace: string) => void) {
+    this.#home = home;
+    this.#onChange = onChange;
+  }
+
+  /** All of them: fewer would close what is open. */
+  async in(namespace: string, signal: AbortSignal): Promise<readonly Pod[]> {
+    const { cache } = (this.#followed.get(namespace) ?? this.#begin(namespace)).shared;
+    await cache.waitForSync(signal);
+    return cache.list();
+  }
+
+  /** Lets go of all namespaces but these. */
+  keepOnly(namespaces: ReadonlySet<string>): void {
+    for (const [namespace, { shared, removeHandler }] of this.#followed) {
+      if (namespaces.has(namespace)) continue;
+      this.#followed.delete(namespace);
+      removeHandler();
+      shared[Symbol.dispose]();
+    }
+  }
+
+  #begin(namespace: string): Followed {
+    const shared = this.#home.caches.open(Pod, { namespace });
+    const changed = () => this.#onChange(namespace);
+    const removeHandler = shared.cache.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+    const followed = { shared, removeHandler };
+    this.#followed.set(namespace, followed);
+    return followed;
+  }
+}

@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { AddressPlan, CONSUMER_LABEL, Link, newObject, Peering, Site } from "@fjord/api";
+import { type KubeObject, silentLogger, systemClock } from "@fjord/base";
+import { clusterConfig, KubeClient, Pod, Secret, SharedCaches } from "@fjord/kube";
+import { FaultServer } from "@fjord/testbed/fault-server";
+import type { Home } from "../home.ts";
+import type { NetworkFacts, NetworkWord } from "../protocol.ts";
+import type { RemoteSite } from "../remote-site.ts";
+import { HeardNetworks } from "./heard-networks.ts";
+import { LinkKey } from "./link-key.ts";
+import { NetworkController } from "./network-controller.ts";
+import { checkNetworkFacts } from "./network-facts.ts";
+import { ToldNetwork } from "./told-network.ts";
+
+const [HOME, AWAY] = ["a".repeat(26), "b".repeat(26)];
+const RANGE = "10.42.0.0/16";
+
+/** The network part of an agent, on an API that holds whatever it is given. Its peer cannot ask it anything. */
+class Agent {
+  readonly server: FaultServer;
+  readonly id: string;
+  readonly heard = new HeardNetworks();
+  readonly told: ToldNetwork;
+  readonly remote: { report?: RemoteSite["report"]; listener: () => void };
+  readonly synced: Promise<void>;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  private constructor(server: FaultServer, id: string, client: KubeClient, key: LinkKey, peer: () => Agent) {
+    this.server = server;
+    this.id = id;
+    const means = { clock: systemClock, random: Math.random, logger: silentLogger };
+    const caches = new SharedCaches({ ...means, client });
+    const home = { ...means, client, caches, namespace: "fjord-system" } as unknown as Home;
+    const own = { object: () => server.list(Site)[0], nodes: () => [], onChange: (_: () => void) => () => {} };
+    this.told = new ToldNetwork({ home, own, key });
+    const remote: { report?: RemoteSite["report"]; listener: () => void } = { listener: () => {} };
+    this.remote = remote;
+    const site = {
+      get report() {
+        return remote.report;
+      },
+      reachability: { reachable: true },
+      refresh: () => {},
+      call: async (_method: string, _path: string, word: NetworkWord) => {
+        const body = JSON.parse(JSON.stringify(word));
+        const caller = { id, publicKey: "" };
+        return await peer().heard.route.handle({ caller, params: {}, body, signal: this.#stop.signal });
+      },
+    } as unknown as RemoteSite;
+    const other = id === HOME ? AWAY : HOME;
+    const controller = new NetworkController({
+      home,
+      own,
+      key,
+      heard: this.heard,
+      serviceRanges: [],
+      sites: {
+        get: (asked) => (asked === other ? site : undefined),
+        list: () => [{ ...site, id: other } as RemoteSite],
+        onChange: (listener) => {
+          remote.listener = () => listener(other);
+          return () => {};
+        },
+      },
+      contracts: { of: () => (id === AWAY ? [{}] : []), onChange: () => () => {} } as never,
+      twins: {
+        namespacesAt: () => (id === HOME ? ["shop"] : []),
+        sitesOf: () => [AWAY],
+        onChange: () => () => {},
+      } as never,
+      nodes: {
+        get: (name: string) => (name === "wave" ? { site: AWAY } : undefined),
+        onChange: () => () => {},
+      } as never,
+    });
+    const { signal } = this.#stop;
+    const watching = caches.run(signal);
+    this.synced = caches.waitForSync(signal);
+    this.#running = this.synced.then(() => Promise.all([watching, controller.run(signal, signal)]));
+  }
+
+  static async start(server: FaultServer, id: string, peer: () => Agent): Promise<Agent> {
+    const client = writable(server);
+    const agent = new Agent(server, id, client, await LinkKey.load(client, "fjord-system"), peer);
+    // As an agent that is served only then.
+    await agent.synced;
+    return agent;
+  }
+
+  /** As a heartbeat would: it hears what the other's report has for it. */
+  hear(from: Agent): void {
+    const network = checkNetworkFacts(JSON.parse(JSON.stringify(from.told.to(this.id) ?? null)));
+    const networkHeard = from.heard.digestOf(this.id);
+    this.remote.report = {
+      id: from.id,
+      published: {},
+      endpoints: [],
+      contracts: [],
+      ...(network && { network: network as NetworkFacts }),
+      ...(networkHeard !== undefined && { networkHeard }),
+    };
+    this.remote.listener();
+  }
+
+  plan(): AddressPlan | undefined {
+    return this.server.list(AddressPlan)[0];
+  }
+
+  link(): Link | undefined {
+    return this.server.list(Link)[0];
+  }
+
+  async kill(): Promise<void> {
+    this.#stop.abort();
+    await this.#running.catch(() => {});
+  }
+}
+
+/** The fault server is read as an API is; what is written goes to its store. */
+function writable(server: FaultServer): KubeClient {
+  const client = new KubeClient(clusterConfig({ server: server.url }));
+  const find = (kind: { plural: string }, name: string) =>
+    server.list(kind as never).find(({ metadata }: KubeObject) => metadata.name === name) as KubeObject & {
+      spec: object;
+    };
+  const writes = {
+    create: async (kind: never, object: never) => server.create(kind, object),
+    patch: async (kind: never, { name }: { name: string }, type: string, patch: never) => {
+      const found = find(kind, name);
+      const changed =
+        type === "merge"
+          ? { ...found, ...(patch as object) }
+          : {
+              ...found,
+              spec: (patch as { path: string; value: object }[]).find(({ path }) => path === "/spec")?.value,
+            };
+      return server.update(kind, changed as never);
+    },
+    delete: async (kind: never, { name }: { name: string }) => server.delete(kind, { name }),
+  };
+  return new Proxy(client, {
+    get: (target, property) => {
+      if (property in writes) return writes[property as keyof typeof writes];
+      const value = Reflect.get(target, property, target) as unknown;
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+const podOf = (name: string, node: string, ip: string, labels = {}): Pod => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace: "shop", labels },
+  spec: { containers: [], nodeName: node },
+  status: { phase: "Running", podIP: ip, podIPs: [{ ip }] },
+});
+
+describe("two agents whose sites have the same range, one of which cannot be asked", () => {
+  let home: Agent;
+  let away: Agent;
+  const servers: FaultServer[] = [];
+
+  before(async () => {
+    for (const name of ["home", "away"]) {
+      const server = await FaultServer.start();
+      servers.push(server);
+      server.create(Site, newObject(Site, { metadata: { name }, spec: { network: { podRanges: [RANGE] } } }) as never);
+    }
+    const [one, other] = servers as [FaultServer, FaultServer];
+    one.create(Pod, podOf("native", "own", "10.42.0.7"));
+    one.create(Pod, podOf("guest", "wave", "240.0.3.9"));
+    other.create(Pod, podOf("guest", "n", "10.42.3.9", { [CONSUMER_LABEL]: HOME }));
+    home = await Agent.start(one, HOME, () => away);
+    away = await Agent.start(other, AWAY, () => home);
+  });
+  after(async () => {
+    await home.kill();
+    await away.kill();
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  });
+
+  /** Only the consumer asks: nobody can ask it. */
+  const until = async (what: string, holds: () => boolean | undefined) => {
+    for (const deadline = Date.now() + 60_000; !holds(); ) {
+      assert.ok(
+        Date.now() < deadline,
+        `${what}: ${JSON.stringify([home.plan(), home.link(), away.plan(), away.link()])}`,
+      );
+      home.hear(away);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  it("plan nothing as long as no Peering asks for it", async () => {
+    home.hear(away);
+    assert.deepEqual([home.plan(), away.plan()], [undefined, undefined]);
+  });
+
+  it("agree on names and have links, once one does", async () => {
+    const peering = newObject(Peering, {
+      metadata: { name: "wave" },
+      spec: { site: "wave", resources: { cpu: 1 }, link: true },
+    });
+    home.server.create(Peering, { ...peering, status: { siteId: AWAY } } as never);
+    await until("both have links", () => home.link() !== undefined && away.link() !== undefined);
+    const named = [{ range: RANGE, called: "240.0.0.0/16" }];
+    assert.deepEqual(home.plan()?.spec, { site: AWAY, own: named, peer: named });
+    assert.deepEqual(away.plan()?.spec, { site: HOME, own: named, peer: named });
+    assert.equal(home.plan()?.status?.conditions?.[0]?.reason, "NamesKnown");
+  });
+
+  it("list who may talk: at home both sides exactly, there the guests with all of home", async () => {
+    assert.deepEqual(home.link()?.spec.groups, [{ name: "shop", local: ["10.42.0.7"], remote: ["240.0.3.9"] }]);
+    assert.deepEqual(away.link()?.spec.groups, [{ name: "shop", local: ["10.42.3.9"], remote: ["240.0.0.0/16"] }]);
+    home.server.create(Pod, podOf("another", "own", "10.42.0.8"));
+    await until("a new pod is in the link", () => home.link()?.spec.groups[0]?.local.length === 2);
+  });
+
+  it("know each other's key, and keep their own", async () => {
+    const keys = [home, away].map(({ server }) => server.list(Secret)[0]?.data?.publicKey ?? "");
+    const known = keys.map((key) => Buffer.from(key, "base64").toString());
+    assert.deepEqual([away.link()?.spec.publicKey, home.link()?.spec.publicKey], known);
+  });
+
+  it("keep all of it when the provider's agent is killed, which is told again what it had heard", async () => {
+    const before = [home.plan()?.spec, away.plan()?.spec, home.link()?.spec, away.link()?.spec];
+    await away.kill();
+    const { server } = away;
+    away = await Agent.start(server, AWAY, () => home);
+    assert.equal(away.heard.get(HOME), undefined);
+    await until("it has heard", () => away.heard.get(HOME)?.facts !== undefined);
+    assert.deepEqual([home.plan()?.spec, away.plan()?.spec, home.link()?.spec, away.link()?.spec], before);
+  });
+
+  it("have nothing of it left when it is no longer asked for", async () => {
+    const [peering] = home.server.list(Peering);
+    if (peering !== undefined)
+      home.server.update(Peering, { ...peering, spec: { ...peering.spec, link: false } } as never);
+    await until("all is gone", () =>
+      [home.plan(), home.link(), away.plan(), away.link()].every((object) => object === undefined),
+    );
+  });
+});

@@ -1,0 +1,251 @@
+import { AddressPlan, CONSUMER_LABEL, Link, Peering, type Site, type StatusOf } from "@fjord/api";
+import {
+  againAfter,
+  type Cache,
+  type Controller,
+  done,
+  generationChanged,
+  isBeingDeleted,
+  type Node,
+  Pod,
+  type Result,
+  type Runnable,
+  setCondition,
+  watches,
+} from "@fjord/kube";
+import type { Home } from "../home.ts";
+import { homeController } from "../home-controller.ts";
+import type { LiveContracts } from "../live-contracts.ts";
+import { PeerRefused } from "../peer-refused-error.ts";
+import type { NetworkFacts, NetworkWord } from "../protocol.ts";
+import type { RemoteSites } from "../remote-site.ts";
+import type { SiteId } from "../site-identity.ts";
+import type { Twins } from "../twins.ts";
+import type { VirtualNodes } from "../virtual-nodes.ts";
+import { addressPlan, calledRanges, factsOf, planReason } from "./address-plan.ts";
+import { consumerGroups, providerGroups } from "./groups.ts";
+import { digestOf, type HeardNetworks } from "./heard-networks.ts";
+import { forgeLink } from "./link-forge.ts";
+import type { LinkKey } from "./link-key.ts";
+import { NamespacePods } from "./namespace-pods.ts";
+import type { Group } from "./network-state.ts";
+import { type OwnNetwork, ownNetwork } from "./own-network.ts";
+import { OwnObjects } from "./own-objects.ts";
+
+export interface NetworkControllerOptions {
+  readonly home: Home;
+  /** The own site and its nodes. */
+  readonly own: {
+    object(): Site | undefined;
+    nodes(): readonly Node[];
+    onChange(listener: () => void): () => void;
+  };
+  readonly sites: RemoteSites;
+  readonly heard: HeardNetworks;
+  /** As provider. */
+  readonly contracts: LiveContracts;
+  readonly twins: Twins;
+  readonly nodes: VirtualNodes;
+  readonly key: LinkKey;
+  /** Of the own Services. */
+  readonly serviceRanges: readonly string[];
+}
+
+const REFUSED_MS = 15_000;
+const LOST_MS = 1_000;
+
+/** What a peer says of its network: unknown where it has not been heard since the agent started. */
+type Word = { readonly facts?: NetworkFacts } | "unknown";
+
+/**
+ * Keeps an AddressPlan and a Link for each peer with which pods are to meet: at a consumer by its Peerings, at a provider
+ * for consumers with a contract that ask for it. One peer at a time, as no two may be given the same names.
+ */
+export class NetworkController implements Runnable {
+  readonly name = "network";
+  readonly needsLeaderElection = true;
+  readonly #options: NetworkControllerOptions;
+  readonly #controller: Controller;
+  readonly #plans: OwnObjects<AddressPlan>;
+  readonly #links: OwnObjects<Link>;
+  readonly #peerings: Cache<Peering>;
+  readonly #guests: Cache<Pod>;
+  readonly #pods: NamespacePods;
+
+  constructor(options: NetworkControllerOptions) {
+    this.#options = options;
+    const { home, twins } = options;
+    const { caches, client } = home;
+    const plans = caches.open(AddressPlan).cache;
+    const links = caches.open(Link).cache;
+    this.#plans = new OwnObjects(client, AddressPlan, plans);
+    this.#links = new OwnObjects(client, Link, links);
+    this.#peerings = caches.open(Peering).cache;
+    this.#guests = caches.open(Pod, { labelSelector: CONSUMER_LABEL }).cache;
+    this.#pods = new NamespacePods(home, (namespace) => {
+      for (const site of twins.sitesOf(namespace)) this.#look(site);
+    });
+    const siteOf = (id: SiteId | undefined) => (id === undefined ? [] : [{ name: id }]);
+    this.#controller = homeController(home, {
+      name: this.name,
+      sources: [
+        watches(plans, { when: generationChanged }),
+        watches(links, { when: generationChanged }),
+        watches(this.#peerings, { map: ({ status }) => siteOf(status?.siteId) }),
+        watches(this.#guests, { map: ({ metadata }) => siteOf(metadata.labels?.[CONSUMER_LABEL]) }),
+      ],
+      concurrency: 1,
+      backoff: { initial: 100, max: 5_000 },
+      reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
+    });
+  }
+
+  async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
+    const { own, sites, contracts, twins, nodes, heard } = this.#options;
+    const release = [
+      own.onChange(() => this.#lookAtAll()),
+      sites.onChange((id) => this.#look(id)),
+      heard.onChange((id) => this.#look(id)),
+      contracts.onChange((consumer) => this.#look(consumer)),
+      twins.onChange((site) => this.#look(site)),
+      nodes.onChange((name) => this.#look(nodes.get(name)?.site)),
+    ];
+    this.#lookAtAll();
+    try {
+      await this.#controller.run(stop, abandon);
+    } finally {
+      for (const each of release) each();
+      this.#pods.keepOnly(new Set());
+    }
+  }
+
+  async #reconcile(site: SiteId, signal: AbortSignal): Promise<Result> {
+    const own = this.#own();
+    const word = this.#wordOf(site);
+    if (own === undefined || !this.#isWanted(site, word)) {
+      await this.#links.remove(site, signal);
+      await this.#plans.remove(site, signal);
+      this.#followPods();
+      return await this.#tell(site, undefined, signal);
+    }
+    await this.#options.key.ensure(signal);
+    const facts = word === "unknown" ? undefined : word.facts;
+    // What a peer has said holds while it is silent, and not when it has taken it back.
+    const before = word === "unknown" || facts !== undefined ? this.#plans.get(site)?.spec : undefined;
+    const spec = addressPlan({
+      site,
+      own,
+      others: this.#namesOfOthers(site),
+      ...(facts && { facts }),
+      ...(before && { before }),
+    });
+    const plan = await this.#plans.keep(site, spec, signal);
+    await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
+    const told = facts ?? (word === "unknown" ? this.#links.get(site)?.spec : undefined);
+    if (told === undefined || planReason(spec) !== "NamesKnown") await this.#links.remove(site, signal);
+    else await this.#links.keep(site, forgeLink(site, told, own, await this.#groups(site, spec, signal)), signal);
+    this.#followPods();
+    return await this.#tell(site, factsOf(spec, this.#options.key.publicKey ?? "", own.endpoints), signal);
+  }
+
+  /** A consumer says by itself what its provider may not be able to ask, unless that has heard it already. */
+  async #tell(site: SiteId, facts: NetworkFacts | undefined, signal: AbortSignal): Promise<Result> {
+    const remote = this.#options.sites.get(site);
+    const isConsumer = this.#peerings.list().some(({ status }) => status?.siteId === site);
+    if (!isConsumer || remote?.report === undefined || !remote.reachability.reachable) return done();
+    if (remote.report.networkHeard === (facts && digestOf(facts))) return done();
+    const word: NetworkWord = { network: facts ?? null };
+    try {
+      await remote.call("PUT", "/network", word, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // One of before there were links knows nothing of it; one that was cut off is told when it is back.
+      return againAfter(error instanceof PeerRefused ? REFUSED_MS : LOST_MS);
+    }
+    remote.refresh();
+    return done();
+  }
+
+  #own(): OwnNetwork | undefined {
+    const { own, serviceRanges } = this.#options;
+    return ownNetwork(own.object(), own.nodes(), serviceRanges);
+  }
+
+  /** A consumer asks by its Peering; a provider serves whoever has a contract and asks. */
+  #isWanted(site: SiteId, word: Word): boolean {
+    const isAsked = this.#peerings
+      .list()
+      .some((peering) => peering.spec.link && peering.status?.siteId === site && !isBeingDeleted(peering));
+    if (isAsked) return true;
+    if (this.#options.contracts.of(site).length === 0) return false;
+    return word === "unknown" ? this.#plans.get(site) !== undefined : word.facts !== undefined;
+  }
+
+  #wordOf(site: SiteId): Word {
+    const { heard, sites } = this.#options;
+    const said = heard.get(site);
+    if (said?.facts !== undefined) return said;
+    const report = sites.get(site)?.report;
+    if (report?.network !== undefined) return { facts: report.network };
+    return said === undefined && report === undefined ? "unknown" : {};
+  }
+
+  #namesOfOthers(site: SiteId) {
+    return this.#plans.names().flatMap((name) => {
+      const plan = name === site ? undefined : this.#plans.get(name);
+      return plan === undefined ? [] : calledRanges(plan.spec);
+    });
+  }
+
+  async #groups(site: SiteId, plan: AddressPlan["spec"], signal: AbortSignal): Promise<Group[]> {
+    const { twins, nodes } = this.#options;
+    const namespaces = await Promise.all(
+      twins.namespacesAt(site).map(async (name) => ({
+        name,
+        pods: await this.#pods.in(name, signal),
+        isThere: ({ spec }: Pod) => nodes.get(spec?.nodeName ?? "")?.site === site,
+        isElsewhere: ({ spec }: Pod) => nodes.get(spec?.nodeName ?? "") !== undefined,
+      })),
+    );
+    const guests = this.#guests.list().filter(({ metadata }) => metadata.labels?.[CONSUMER_LABEL] === site);
+    const groups = [...consumerGroups(plan, namespaces), ...providerGroups(plan, guests)];
+    return [...new Map(groups.map((group) => [group.name, group])).values()];
+  }
+
+  #followPods(): void {
+    this.#pods.keepOnly(new Set(this.#links.names().flatMap((site) => this.#options.twins.namespacesAt(site))));
+  }
+
+  #look(site: SiteId | undefined): void {
+    if (site !== undefined) this.#controller.enqueue({ name: site });
+  }
+
+  #lookAtAll(): void {
+    for (const name of new Set([...this.#plans.names(), ...this.#links.names()])) this.#look(name);
+    for (const { id } of this.#options.sites.list()) this.#look(id);
+  }
+}
+
+const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
+  NamesKnown: "",
+  RangesUnknown: "no Node tells a range of pods: say it in spec.network.podRanges of the own Site",
+  AwaitingPeer: "the peer has not told its ranges, or what it calls those of this site",
+  PoolExhausted: "spec.network.names of the own Site has no range left that is large enough",
+};
+
+function planStatus(plan: AddressPlan, now: number): StatusOf<typeof AddressPlan> {
+  const reason = planReason(plan.spec);
+  const { generation } = plan.metadata;
+  const { conditions } = setCondition(
+    plan.status?.conditions,
+    {
+      type: "Ready",
+      status: reason === "NamesKnown" ? "True" : "False",
+      reason,
+      message: messages[reason],
+      ...(generation !== undefined && { observedGeneration: generation }),
+    },
+    now,
+  );
+  return { ...plan.status, conditions };
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { checkNetworkFacts } from "./network-facts.ts";
+
+const good = {
+  publicKey: `${"Ab+/".repeat(10)}Abc=`,
+  endpoints: ["wave.example:51820", "[2001:db8::1]:65535", "10.0.0.1:1"],
+  ranges: ["10.42.0.0/16", "fd00:42::/56"],
+  names: [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }],
+};
+
+describe("what a peer says of its network", () => {
+  it("is taken where all of it is well, and nothing else of it", () => {
+    assert.deepEqual(checkNetworkFacts(good), good);
+    assert.deepEqual(checkNetworkFacts({ ...good, more: 1 }), good);
+    assert.deepEqual(checkNetworkFacts({ ...good, endpoints: [], names: [] }), { ...good, endpoints: [], names: [] });
+  });
+
+  it("is written in one way", () => {
+    assert.deepEqual(checkNetworkFacts({ ...good, ranges: ["10.42.3.4/16", "FD00:42:0::/56"] })?.ranges, good.ranges);
+  });
+
+  const wrong: Record<string, object> = {
+    "no key": { publicKey: undefined },
+    "a key that is none": { publicKey: "x".repeat(44) },
+    "no ranges": { ranges: [] },
+    "a range in words": { ranges: ["everything"] },
+    everything: { ranges: ["0.0.0.0/0"] },
+    "a range that is too wide": { ranges: ["10.0.0.0/8"] },
+    "a range of IPv6 that is too wide": { ranges: ["fd00::/32"] },
+    loopback: { ranges: ["127.88.0.0/16"] },
+    "link-local": { ranges: ["169.254.0.0/16"] },
+    multicast: { ranges: ["224.0.0.0/16"] },
+    "multicast of IPv6": { ranges: ["ff02::/64"] },
+    "IPv4 in the words of IPv6": { ranges: ["::ffff:10.42.0.0/112"] },
+    "ranges that overlap": { ranges: ["10.42.0.0/16", "10.42.7.0/24"] },
+    "too many ranges": { ranges: Array.from({ length: 17 }, (_, at) => `10.${at}.0.0/16`) },
+    "a name of another size": { names: [{ range: "10.42.0.0/16", called: "240.0.0.0/24" }] },
+    "a name of another family": { names: [{ range: "10.42.0.0/16", called: "fd00::/112" }] },
+    "a name on loopback": { names: [{ range: "10.42.0.0/16", called: "127.0.0.0/16" }] },
+    "too many names": { names: Array.from({ length: 17 }, () => good.names[0]) },
+    "an endpoint without a port": { endpoints: ["wave.example"] },
+    "an endpoint that is an option": { endpoints: ["--x y:1"] },
+    "an endpoint at port 99999": { endpoints: ["wave.example:99999"] },
+    "too many endpoints": { endpoints: Array(9).fill("a:1") },
+  };
+  for (const [what, change] of Object.entries(wrong)) {
+    it(`is not believed where it has ${what}`, () =>
+      assert.equal(checkNetworkFacts({ ...good, ...change }), undefined));
+  }
+
+  it("is believed or not, whatever it is, and passes again unchanged", () => {
+    const part = fc.oneof(fc.anything(), fc.array(fc.oneof(fc.string(), fc.constantFrom(...good.ranges))));
+    const facts = fc.record({ publicKey: fc.constant(good.publicKey), endpoints: part, ranges: part, names: part });
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), facts), (value) => {
+        const checked = checkNetworkFacts(value);
+        if (checked !== undefined) assert.deepEqual(checkNetworkFacts(checked), checked);
+      }),
+    );
+  });
+});

@@ -1,0 +1,55 @@
+import type { NetworkFacts } from "../protocol.ts";
+import { type IpRange, overlaps } from "./ip-range.ts";
+import { SPECIAL, sameSize } from "./names.ts";
+import { formatCidr, parseCidr } from "./ranges.ts";
+
+const MOST_RANGES = 16;
+const MOST_ENDPOINTS = 8;
+/** Nobody's pods need more, and the names of wider ranges would soon use up a pool. */
+const WIDEST = { 4: 10, 6: 40 } as const;
+const KEY = /^[A-Za-z0-9+/]{43}=$/;
+const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
+
+/** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
+export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { publicKey, endpoints, ranges, names } = value as Record<string, unknown>;
+  if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
+  const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
+  const own = listOf(ranges, MOST_RANGES, podRangeOf);
+  const called = listOf(names, MOST_RANGES, nameOf);
+  if (places === undefined || own === undefined || called === undefined || own.length === 0) return undefined;
+  if (own.some((one, index) => own.slice(index + 1).some((other) => overlaps(one, other)))) return undefined;
+  return { publicKey, endpoints: places, ranges: own.map(formatCidr), names: called };
+}
+
+function podRangeOf(value: unknown): IpRange | undefined {
+  const range = rangeOf(value);
+  if (range === undefined || range.length < WIDEST[range.family]) return undefined;
+  return SPECIAL.some((each) => overlaps(each, range)) ? undefined : range;
+}
+
+function nameOf(value: unknown): NetworkFacts["names"][number] | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { range, called } = value as Record<string, unknown>;
+  const [real, name] = [podRangeOf(range), podRangeOf(called)];
+  if (real === undefined || name === undefined || !sameSize(real, name)) return undefined;
+  return { range: formatCidr(real), called: formatCidr(name) };
+}
+
+function endpointOf(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > 262) return undefined;
+  const port = Number(HOST_AND_PORT.exec(value)?.[2]);
+  return port <= 65535 ? value : undefined;
+}
+
+function rangeOf(value: unknown): IpRange | undefined {
+  return typeof value === "string" && value.length <= 64 ? parseCidr(value) : undefined;
+}
+
+/** All items as they are read; undefined where one cannot be, or there are too many. */
+function listOf<Item>(value: unknown, most: number, read: (item: unknown) => Item | undefined): Item[] | undefined {
+  if (!Array.isArray(value) || value.length > most) return undefined;
+  const items = value.map(read).filter((item) => item !== undefined);
+  return items.length === value.length ? items : undefined;
+}

@@ -1,0 +1,50 @@
+import type { Site } from "@fjord/api";
+import type { Node } from "@fjord/kube";
+import type { IpRange } from "./ip-range.ts";
+import { parseCidr, parseCidrs, summarise } from "./ranges.ts";
+
+/** More would be no plan that a peer takes: the owner names fewer, wider ones. */
+const MOST_RANGES = 16;
+/** How often a side that cannot be dialled keeps its way through a NAT open. */
+const KEEPALIVE_SECONDS = 25;
+
+/** What a site's owner and its nodes say of its network. */
+export interface OwnNetwork {
+  /** That its pods have addresses of; empty where nobody says. */
+  readonly ranges: readonly IpRange[];
+  /** What no peer's range may be called here, other peers' names aside. */
+  readonly taken: readonly IpRange[];
+  /** Where names for peers' ranges come from. */
+  readonly pools: readonly IpRange[];
+  /** Where peers reach the gateway. */
+  readonly endpoints: readonly string[];
+  readonly keepaliveSeconds?: number;
+}
+
+/** Undefined where the owner wants no links. */
+export function ownNetwork(
+  site: Site | undefined,
+  nodes: readonly Node[],
+  serviceRanges: readonly string[],
+): OwnNetwork | undefined {
+  const network = site?.spec.network;
+  if (network === undefined) return undefined;
+  const told = nodes.flatMap(({ spec }) => spec?.podCIDRs ?? []);
+  const ranges = summarise(parseCidrs(network.podRanges ?? told)).slice(0, MOST_RANGES);
+  const addresses = nodes.flatMap(({ status }) => status?.addresses ?? []);
+  const hosts = addresses.flatMap(({ address }) => parseCidr(`${address}/${address.includes(":") ? 128 : 32}`) ?? []);
+  const taken = [...parseCidrs([...told, ...serviceRanges, ...(network.reserved ?? [])]), ...ranges, ...hosts];
+  const endpoints = network.endpoints ?? hostsOf(site?.spec.endpoints ?? []).map((host) => `${host}:${network.port}`);
+  return {
+    ranges,
+    taken,
+    pools: parseCidrs(network.names),
+    endpoints,
+    ...(endpoints.length === 0 && { keepaliveSeconds: KEEPALIVE_SECONDS }),
+  };
+}
+
+/** Each once; an IPv6 address in its brackets. */
+function hostsOf(endpoints: readonly string[]): string[] {
+  return [...new Set(endpoints.flatMap((endpoint) => URL.parse(endpoint)?.hostname ?? []))];
+}

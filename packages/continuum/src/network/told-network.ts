@@ -1,0 +1,34 @@
+import { AddressPlan, type Site } from "@fjord/api";
+import type { Cache } from "@fjord/kube";
+import type { Home } from "../home.ts";
+import type { NetworkFacts } from "../protocol.ts";
+import type { SiteId } from "../site-identity.ts";
+import { factsOf } from "./address-plan.ts";
+import type { LinkKey } from "./link-key.ts";
+import { ownNetwork } from "./own-network.ts";
+
+export interface ToldNetworkOptions {
+  readonly home: Pick<Home, "caches">;
+  readonly own: { object(): Site | undefined };
+  readonly key: Pick<LinkKey, "publicKey">;
+}
+
+/** What peers are told of the own network: by the objects alone, so that all agents of a site tell the same. */
+export class ToldNetwork {
+  readonly #options: ToldNetworkOptions;
+  readonly #plans: Cache<AddressPlan>;
+
+  constructor(options: ToldNetworkOptions) {
+    this.#options = options;
+    this.#plans = options.home.caches.open(AddressPlan).cache;
+  }
+
+  /** Undefined where there is to be no link with the site. */
+  to(site: SiteId): NetworkFacts | undefined {
+    const { own, key } = this.#options;
+    const plan = this.#plans.get({ name: site });
+    const network = ownNetwork(own.object(), [], []);
+    if (plan === undefined || network === undefined || key.publicKey === undefined) return undefined;
+    return factsOf(plan.spec, key.publicKey, network.endpoints);
+  }
+}

@@ -1,0 +1,36 @@
+import type { AddressPlan } from "@fjord/api";
+import { contains, formatRange } from "./ip-range.ts";
+import { move, parseAddress, parseCidr } from "./ranges.ts";
+
+type PlanSpec = AddressPlan["spec"];
+
+/** What an own address is called at the peer; undefined where it has no name there. */
+export function calledThere(plan: PlanSpec, address: string): string | undefined {
+  return translate(plan.own, address, "range", "called");
+}
+
+/** What an address of the peer's is called here; undefined where it has no name here. */
+export function calledHere(plan: PlanSpec, address: string): string | undefined {
+  return translate(plan.peer, address, "range", "called");
+}
+
+/** The peer's address that is called so here. */
+export function meantThere(plan: PlanSpec, address: string): string | undefined {
+  return translate(plan.peer, address, "called", "range");
+}
+
+function translate(
+  namings: PlanSpec["own"],
+  text: string,
+  from: "range" | "called",
+  to: "range" | "called",
+): string | undefined {
+  const address = parseAddress(text);
+  if (address === undefined) return undefined;
+  for (const naming of namings) {
+    const [source, target] = [parseCidr(naming[from] ?? ""), parseCidr(naming[to] ?? "")];
+    if (source === undefined || target === undefined || source.length !== target.length) continue;
+    if (contains(source, address)) return formatRange(move(address, source, target));
+  }
+  return undefined;
+}
