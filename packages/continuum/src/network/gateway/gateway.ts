@@ -46,6 +46,16 @@ export interface LinkReport {
   readonly sentBytes: number;
 }
 
+/** Where a peer is looked for. */
+interface Dialled {
+  readonly index: number;
+  readonly at: number;
+  /** One of its endpoints. */
+  readonly name: string;
+  /** What that leads to, once it is known. */
+  address?: string;
+}
+
 /** A peer that has been silent for so long is looked for at its next endpoint; a living link has a handshake every two minutes. */
 const SILENT_MS = 150_000;
 const NEXT_ENDPOINT_MS = 10_000;
@@ -61,7 +71,7 @@ export class Gateway {
   readonly #logger: Logger;
   #applied: { readonly fabric: Fabric; readonly privateKey: string } | undefined;
   /** By public key: which of the endpoints is in use, and since when. */
-  readonly #dialled = new Map<string, { index: number; at: number; name: string; address: string }>();
+  readonly #dialled = new Map<string, Dialled>();
 
   constructor({ network, interfacePrefix = "fjord", clock, logger }: GatewayOptions) {
     this.#network = network;
@@ -114,7 +124,8 @@ export class Gateway {
         if (seen === undefined) continue;
         reports.set(checked.siteId, addReport(reports.get(checked.siteId), checked.siteId, seen));
         if (this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS) continue;
-        if (await this.#dialNext(checked)) peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
+        this.#dialNext(checked);
+        peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
       }
       const now = new Map([...state.peers].filter(([key]) => peers.has(key)));
       await new WireguardSocket(name).set(wireguardChange(now, peers));
@@ -145,7 +156,7 @@ export class Gateway {
     const wanted = new Set(fabric.interfaces.map(({ name }) => name));
     for (const name of await this.#interfaces())
       if (!wanted.has(name)) await this.#network.ip("link", "delete", "dev", name);
-    await this.#resolveAll(fabric);
+    this.#dialAll(fabric);
     for (const each of fabric.interfaces) await this.#applyInterface(fabric, each, privateKey);
     for (const family of [4, 6] as const) {
       const routes = [...routesOf(fabric)].filter(([range]) => range.includes(":") === (family === 6));
@@ -162,7 +173,7 @@ export class Gateway {
     await this.#network.nft(firewallChange(before, after));
     const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
     const there = after.interfaces.map(({ name }) => this.#wireguardPeers(gone, name, before));
-    await this.#resolveAll(after);
+    this.#dialAll(after);
     for (const [i, { name }] of after.interfaces.entries()) {
       const lines = wireguardChange(there[i] ?? new Map(), this.#wireguardPeers(come, name, after));
       await new WireguardSocket(name).set(lines);
@@ -208,11 +219,11 @@ export class Gateway {
       publicKey,
       keepaliveSeconds,
       ranges: fabric.peers.get(checked.siteId)?.ranges ?? [],
-      ...(dialled && { endpoint: nthPort(dialled.address, index) }),
+      ...(dialled?.address !== undefined && { endpoint: nthPort(dialled.address, index) }),
     };
   }
 
-  async #resolveAll(fabric: Fabric): Promise<void> {
+  #dialAll(fabric: Fabric): void {
     if (this.#dialled.size > fabric.peers.size) {
       const keys = new Set([...fabric.peers.values()].map(({ checked }) => checked.publicKey));
       for (const key of this.#dialled.keys()) if (!keys.has(key)) this.#dialled.delete(key);
@@ -221,36 +232,38 @@ export class Gateway {
       const dialled = this.#dialled.get(checked.publicKey);
       if (dialled !== undefined && checked.endpoints[dialled.index] === dialled.name) continue;
       if (checked.endpoints.length === 0) this.#dialled.delete(checked.publicKey);
-      else await this.#dial(checked, 0);
+      else this.#dial(checked, 0);
     }
   }
 
-  async #dialNext(peer: CheckedPeer): Promise<boolean> {
+  #dialNext(peer: CheckedPeer): void {
     const dialled = this.#dialled.get(peer.publicKey);
-    if (peer.endpoints.length === 0) return false;
-    if (dialled !== undefined && this.#clock.now() - dialled.at < NEXT_ENDPOINT_MS) return false;
-    return this.#dial(peer, ((dialled?.index ?? -1) + 1) % peer.endpoints.length);
+    if (peer.endpoints.length === 0) return;
+    if (dialled !== undefined && this.#clock.now() - dialled.at < NEXT_ENDPOINT_MS) return;
+    this.#dial(peer, ((dialled?.index ?? -1) + 1) % peer.endpoints.length);
   }
 
-  /** A name that leads nowhere costs nobody else anything: it is asked for again while the peer is silent. */
-  async #dial({ publicKey, siteId, endpoints }: CheckedPeer, index: number): Promise<boolean> {
+  /** Nobody waits for a name, which may lead nowhere: its address is used once it is known, while the peer is silent. */
+  #dial({ publicKey, siteId, endpoints }: CheckedPeer, index: number): void {
     const name = endpoints[index] ?? "";
     const at = name.lastIndexOf(":");
-    const host = name.slice(0, at).replace(/^\[|\]$/g, "");
-    const now = this.#clock.now();
-    try {
-      const { address } = isIP(host) === 0 ? await lookup(host) : { address: host };
-      const text = isIP(address) === 6 ? `[${address}]${name.slice(at)}` : `${address}${name.slice(at)}`;
-      this.#dialled.set(publicKey, { index, at: now, name, address: text });
-      return true;
-    } catch (error) {
-      this.#logger.warn("an endpoint of a peer has no address", {
-        siteId,
-        endpoint: name,
-        reason: describeError(error),
-      });
-      return false;
-    }
+    const [host, port] = [name.slice(0, at).replace(/^\[|\]$/g, ""), name.slice(at)];
+    const dialled: Dialled = { index, at: this.#clock.now(), name };
+    this.#dialled.set(publicKey, dialled);
+    const found = (address: string) => {
+      dialled.address = isIP(address) === 6 ? `[${address}]${port}` : `${address}${port}`;
+    };
+    if (isIP(host) !== 0) found(host);
+    else
+      lookup(host).then(
+        ({ address }) => found(address),
+        (error: unknown) =>
+          this.#logger.warn("an endpoint of a peer has no address", {
+            siteId,
+            endpoint: name,
+            reason: describeError(error),
+          }),
+      );
   }
 
   async #firewallDrift(fabric: Fabric): Promise<string[]> {
