@@ -1,19 +1,22 @@
 import type { GuestPrivilege } from "@fjord/api";
 import type { Home } from "@fjord/continuum/home";
 import { ContractBook, ContractRoutes, type ContractStore, ProviderContracts } from "@fjord/continuum/market";
-import { GuestPods, TwinNamespaceController } from "@fjord/continuum/offload";
+import { GuestBudgets, GuestPods, TwinNamespaceController } from "@fjord/continuum/offload";
 import {
   KubeProxy,
   leaderOnly,
   type OwnSite,
+  objectPolicy,
   type PeerMetrics,
   type PeerRoute,
+  StoredObjects,
   TENANT_CLUSTER_ROLE,
   TenantController,
+  TenantObjects,
   TwinNamespaces,
 } from "@fjord/continuum/peering";
 import { GuestUsage } from "@fjord/continuum/telemetry";
-import type { ClusterConfig, Runnable } from "@fjord/kube";
+import { type ClusterConfig, Node, type Runnable } from "@fjord/kube";
 
 export interface ProviderSideOptions {
   readonly home: Home;
@@ -50,11 +53,18 @@ export function providerSide(options: ProviderSideOptions): ProviderSide {
   const contractRoutes = new ContractRoutes({ book, tenants, clock, logger });
   const namespaces = new TwinNamespaces({ ...home });
   const guests = new GuestPods({ home, contracts: book, allowed });
+  const cordoned = home.caches.open(Node, { fieldSelector: "spec.unschedulable=true" }).cache;
+  const patience = () => own.object()?.spec.sharing?.drainPatience ?? "10m";
+  const budgets = new GuestBudgets({ client: home.client, cordoned, patience, clock, logger });
+  // What a consumer may have twins of is for the owner of this site to say.
+  const customResources = () => (own.object()?.spec.reflection ?? []).filter(({ policy }) => policy !== "Never");
+  const stored = new StoredObjects({ client: home.client, namespacesOf: (id) => namespaces.of(id), customResources });
   const proxy = new KubeProxy({
     config,
     tenants,
-    // What a consumer may have twins of is for the owner of this site to say.
-    customResources: () => (own.object()?.spec.reflection ?? []).filter(({ policy }) => policy !== "Never"),
+    customResources,
+    budgetsHold: (namespace) => budgets.hold(namespace),
+    objects: new TenantObjects({ policy: () => objectPolicy(own.object()), stored, clock, logger }),
     isTwinOf: (consumer, namespace) => namespaces.isTwinOf(consumer, namespace),
     isExpected: (consumer) => !store.complete || book.of(consumer).length > 0,
     onWritten: ({ path, verb, body }) => {
@@ -67,5 +77,5 @@ export function providerSide(options: ProviderSideOptions): ProviderSide {
   });
   const twins = new TwinNamespaceController({ home, tenants, role: TENANT_CLUSTER_ROLE, labels });
   const routes = [...contractRoutes.routes.map((route) => leaderOnly(route, leads)), new GuestUsage({ home }).route];
-  return { book, contractRoutes, routes, proxy, runnables: [contracts, tenants, twins, guests] };
+  return { book, contractRoutes, routes, proxy, runnables: [contracts, tenants, twins, guests, budgets] };
 }

@@ -20,18 +20,18 @@ export class TokenBucket {
     this.#filledAt = options.clock.now();
   }
 
-  /** Takes a token if there is one. */
-  tryTake(): boolean {
+  /** Takes so many tokens if they are there; none are there while there is a debt. */
+  tryTake(count = 1): boolean {
     this.#fill();
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
+    if (this.#tokens < count) return false;
+    this.#tokens -= count;
     return true;
   }
 
-  /** Takes a token, on credit if need be, and gives the milliseconds to wait until it is covered. */
-  reserve(): number {
+  /** Takes so many tokens, on credit if need be, and gives the milliseconds to wait until they are covered. */
+  reserve(count = 1): number {
     this.#fill();
-    this.#tokens -= 1;
+    this.#tokens -= count;
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#options.perSecond) * 1000;
   }
 

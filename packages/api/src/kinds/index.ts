@@ -6,13 +6,14 @@ import { Offloading } from "./offloading.ts";
 import { OffloadingRule } from "./offloading-rule.ts";
 import { Peering } from "./peering.ts";
 import { ShadowPod } from "./shadow-pod.ts";
-import { Site } from "./site.ts";
+import { keptObjects, Site } from "./site.ts";
 import { TwinNamespace } from "./twin-namespace.ts";
 import { VirtualNode } from "./virtual-node.ts";
 
 export {
   AddressPlan,
   Contract,
+  keptObjects,
   Link,
   Offloading,
   OffloadingRule,

@@ -39,6 +39,7 @@ export const Offloading = defineKind({
               AwaitingTwin: "The provider is making it.",
               NameTaken: "The provider has a namespace of that name that is not this one's twin.",
               NameRefused: "The provider does not give that name away.",
+              TwinRefused: "The provider takes no request for it; the message says why.",
               SiteUnreachable: "The provider does not answer.",
               ContractNotActive: "There is no contract in force with the provider.",
               Removing: "The twin is being removed.",

@@ -16,12 +16,16 @@ import {
   integer,
   labels,
   object,
+  quantity,
   reportedResources,
   resources,
   siteId,
   string,
   time,
 } from "../schema/index.ts";
+
+/** What a consumer may keep where the owner says nothing: 10,000 pods and their twins, and no more of a store than it can spare. */
+export const keptObjects = { count: 20_000, bytes: "256Mi", namespaces: 256 } as const;
 
 const sharing = object({
   resources: resources({ minProperties: 1 }).describe(
@@ -54,6 +58,20 @@ const sharing = object({
     .default("24h")
     .describe("How long a contract lasts before it must be renewed."),
   enforcement: enforcement().default("None").describe("What pods must state, written into every contract."),
+  objects: object({
+    count: integer({ minimum: 1 })
+      .default(keptObjects.count)
+      .describe("Objects in its twin namespaces: shadow pods, and twins of whatever kind."),
+    bytes: quantity().default(keptObjects.bytes).describe("Bytes of these together."),
+    namespaces: integer({ minimum: 1, maximum: 10_000 }).default(keptObjects.namespaces).describe("Twin namespaces."),
+  })
+    .default({})
+    .describe("What one consumer may keep in this site's API, whatever its contracts."),
+  drainPatience: duration({ minimum: "10s" })
+    .default("10m")
+    .describe(
+      "How long disruption budgets of guests may hold up the drain of a node of this site, from when it was cordoned.",
+    ),
 }).rule(
   "!has(self.perConsumer) || self.perConsumer.all(name, name in self.resources)",
   "may limit only what resources shares: add the resource there, or take it out here",

@@ -195,9 +195,12 @@ export class OffloadingController implements Runnable {
         failures.push(error);
       }
     }
+    if (failures.length === 0) return left.length;
+    const sites = new Set(left.map(({ site }) => site));
+    const now = this.#overview.factsOf(offloading).filter(({ site }) => sites.has(site));
+    await this.#say(offloading, now, signal);
     // One site's trouble is not the others'.
-    if (failures.length > 0) throw failures[0];
-    return left.length;
+    throw failures[0];
   }
 
   /** Nothing is to be left of a namespace without an Offloading, whoever took it away. */

@@ -63,6 +63,14 @@ describe("the status of an Offloading", () => {
     assert.deepEqual([lie.twin, lie.status], [undefined, "False"]);
   });
 
+  it("says why a provider takes no request, for as long as there is none", () => {
+    const refusal = `quota exceeded: ${"x".repeat(9_999)}`;
+    const { status, reason, message, twin } = told({ request: undefined, refusal });
+    assert.deepEqual([status, reason, twin], ["False", "TwinRefused", undefined]);
+    assert.equal(message, refusal.slice(0, 1024));
+    assert.equal(told({ refusal }).reason, "TwinReady");
+  });
+
   it("remembers the twin of a site that is away, or whose twins are not known yet", () => {
     const away = told({ reachable: false, known: false, request: undefined }, ready);
     assert.deepEqual([away.twin, away.status, away.reason], [NAME, "Unknown", "SiteUnreachable"]);

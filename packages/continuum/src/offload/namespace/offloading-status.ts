@@ -73,6 +73,8 @@ function twinVerdict(facts: TwinFacts, before: SiteStatus | undefined): Verdict<
     return { status, reason: "SiteUnreachable", message: "the site does not answer" };
   }
   if (isUsable(facts)) return usable(wanted);
+  if (request === undefined && facts.refusal !== undefined)
+    return { status: "False", reason: "TwinRefused", message: facts.refusal.slice(0, 1024) };
   const told = request?.status?.conditions?.find(({ type }) => type === "Ready");
   if (told === undefined || told.status === "True") return awaiting;
   const message = typeof told.message === "string" ? told.message.slice(0, 1024) : "";

@@ -1,5 +1,5 @@
 import { TwinNamespace, tenantNamespace } from "@fjord/api";
-import { Cache, isAlreadyExists, isNotFound } from "@fjord/kube";
+import { ApiError, Cache, isAlreadyExists, isNotFound } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { type RemoteSite, type RemoteSites, remoteTiming } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
@@ -15,6 +15,8 @@ export class RemoteTwinRequests {
   readonly #home: Home;
   readonly #remotes: RemoteSites;
   readonly #watched = new Map<SiteId, Watched>();
+  /** By `site/namespace`: why the provider took no request. */
+  readonly #refusals = new Map<string, string>();
   readonly #onChange: (namespace: string | undefined) => void;
 
   /** `onChange` is told the namespace whose twin changed somewhere; none where all of a site's became known. */
@@ -63,12 +65,20 @@ export class RemoteTwinRequests {
       metadata: { name: namespace, namespace: this.#tenant },
       spec: { originNamespace: namespace, wantedName },
     };
-    await this.#watched
-      .get(site)
-      ?.remote.kube.create(TwinNamespace, object, { signal })
-      .catch((error: unknown) => {
-        if (!isAlreadyExists(error)) throw error;
-      });
+    const place = `${site}/${namespace}`;
+    try {
+      await this.#watched.get(site)?.remote.kube.create(TwinNamespace, object, { signal });
+      this.#refusals.delete(place);
+    } catch (error) {
+      if (isAlreadyExists(error)) return;
+      if (error instanceof ApiError && error.statusCode < 500) this.#refusals.set(place, error.message);
+      throw error;
+    }
+  }
+
+  /** Why the provider took no request for the namespace when it was last asked. */
+  refusal(site: SiteId, namespace: string): string | undefined {
+    return this.#refusals.get(`${site}/${namespace}`);
   }
 
   async delete(site: SiteId, namespace: string, signal: AbortSignal): Promise<void> {

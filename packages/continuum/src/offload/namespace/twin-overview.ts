@@ -42,6 +42,7 @@ export class TwinOverview {
       reachable: this.isReachable(site),
       known: requests.isKnown(site),
       request: requests.get(site, namespace),
+      refusal: requests.refusal(site, namespace),
       hasPods: sitesWithPods.has(site),
       name,
     }));

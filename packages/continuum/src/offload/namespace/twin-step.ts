@@ -12,6 +12,8 @@ export interface TwinFacts {
   /** Whether what the site has is known; before that nothing can be said of its absence. */
   readonly known: boolean;
   readonly request: TwinNamespace | undefined;
+  /** Why the site took no request when it was last asked. */
+  readonly refusal?: string | undefined;
   /** Whether pods of the namespace are on the site's virtual nodes. */
   readonly hasPods: boolean;
   /** What the twin is to be called. */

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
-import { Contract, newObject, Peering, Site, TwinNamespace, VirtualNode } from "@fjord/api";
+import { Contract, newObject, Peering, Site, VirtualNode } from "@fjord/api";
 import { getCondition, Namespace, Role, ServiceAccount } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
-import { MOST_TWINS } from "./test-agent.ts";
 import { look, TwoSites, until } from "./test-bed.ts";
 
 describe("two sites that agree", { skip: kubernetesSkip() }, () => {
@@ -193,27 +192,5 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
     await shows({ cpu: "250m", pods: "1" });
     sites.provider.used = () => new Map([["pods", 2_000_000_000n]]);
     await shows({ pods: "2" });
-  });
-
-  it("let no consumer make more twin namespaces than anybody needs", async () => {
-    await sites.peer("greedy");
-    await sites.agreed("greedy");
-    const namespace = `fjord-tenant-${sites.consumer.id}`;
-    const names = Array.from({ length: MOST_TWINS }, (_, index) => `ns-${index}`);
-    const make = (name: string) => {
-      const spec = { originNamespace: name, wantedName: `${name}-twin` };
-      return sites.providerClient.create(
-        TwinNamespace,
-        newObject(TwinNamespace, { metadata: { name, namespace }, spec }),
-      );
-    };
-    const mayCreate = async () => {
-      const role = await sites.providerClient.get(Role, { name: "consumer", namespace });
-      return role.rules?.[0]?.verbs.includes("create") ?? false;
-    };
-    await Promise.all(names.map(make));
-    await until("it may make no more", async () => !(await mayCreate()));
-    await sites.providerClient.delete(TwinNamespace, { name: "ns-0", namespace });
-    await until("it may again", mayCreate);
   });
 });

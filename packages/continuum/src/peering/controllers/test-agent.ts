@@ -21,9 +21,6 @@ import { OwnSite } from "./own-site.ts";
 import { PeeringController } from "./peering-controller.ts";
 import { SiteController } from "./site-controller.ts";
 
-/** Fewer than a real site lets a tenant have, so that a test can make as many. */
-export const MOST_TWINS = 4;
-
 export interface TestAgentOptions {
   readonly client: KubeClient;
   readonly key: SiteKey;
@@ -71,7 +68,6 @@ export class TestAgent {
       contracts: book,
       contractsKnown: () => store.fresh(),
       ownSite,
-      mostTwinNamespaces: MOST_TWINS,
     });
     this.routes = new ContractRoutes({ book, tenants: this.tenants, clock, logger });
     this.sites = new ShortWays(this, options.peers);

@@ -3,9 +3,14 @@ import { once } from "node:events";
 import { Writable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { CONSUMER_LABEL, newObject, ShadowPod, TwinNamespace } from "@fjord/api";
+import { silentLogger } from "@fjord/base";
 import { ConfigMap, isForbidden, isTooManyRequests, type KubeClient, Pod, Secret } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { JumpingClock } from "../../test-jumping-clock.ts";
+import { tenantOf } from "../tenant/tenant-forge.ts";
 import type { AcceptedWrite } from "./kube-proxy.ts";
+import { StoredObjects } from "./stored-objects.ts";
+import { TenantObjects } from "./tenant-objects.ts";
 import { startTestKubelet, type TestKubelet } from "./test-kubelet.ts";
 import { type TestConsumer, TestProvider } from "./test-provider.ts";
 
@@ -181,5 +186,50 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     await assert.rejects(kube.list(Secret), isTooManyRequests);
     stop.abort();
     await watching;
+  });
+
+  test("a consumer that has as much as it may keep is told so, and has room again for what goes", async () => {
+    let policy = { objects: 1_000, bytes: 2 ** 28, namespaces: 3 };
+    const namespacesOf = () => [full.twinOf(full.consumer)];
+    const stored = new StoredObjects({ client: provider.client, namespacesOf, customResources: () => [] });
+    const clock = new JumpingClock();
+    const objects = new TenantObjects({ policy: () => policy, stored, clock, logger: silentLogger });
+    await using full = await TestProvider.start(bed.site, { objects });
+    await using consumer = await full.consume("dialled");
+    const { kube } = consumer.remote;
+    const { id } = full.consumer;
+    const config = (name: string, text = "") => {
+      const metadata = { name, namespace: full.twinOf(full.consumer) };
+      return kube.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data: { text } });
+    };
+    const succeeded = async (asked: Promise<unknown>[]) => {
+      const results = await Promise.allSettled(asked);
+      for (const result of results)
+        if (result.status === "rejected") assert.match(result.reason.message, /quota exceeded/);
+      return results.filter(({ status }) => status === "fulfilled").length;
+    };
+    const { namespace } = tenantOf(id);
+    const twins = Array.from({ length: 20 }, (_, index) => {
+      const name = `ns-${index}`;
+      const spec = { originNamespace: name, wantedName: `${name}-twin` };
+      return kube.create(TwinNamespace, newObject(TwinNamespace, { metadata: { name, namespace }, spec }));
+    });
+    assert.equal(await succeeded(twins), 3);
+    await config("first");
+    policy = { ...policy, objects: (await stored.twins(id)).size + 2 };
+    clock.jump(10_000);
+    assert.equal(await succeeded(Array.from({ length: 10 }, (_, index) => config(`many-${index}`))), 2);
+    const [gone] = (await kube.list(ConfigMap, { namespace: namespacesOf()[0] ?? "" })).items.filter(({ metadata }) =>
+      metadata.name?.startsWith("many-"),
+    );
+    // By the owner of the site, past the proxy.
+    await provider.client.delete(ConfigMap, { name: gone?.metadata.name ?? "", namespace: namespacesOf()[0] ?? "" });
+    clock.jump(10_000);
+    await config("in-its-place");
+    policy = { ...policy, objects: 1_000, bytes: 200_000 };
+    assert.equal(await succeeded(["a", "b", "c"].map((name) => config(name, "x".repeat(60_000)))), 3);
+    await assert.rejects(config("d", "x".repeat(60_000)), isForbidden);
+    await kube.patch(ConfigMap, { name: "a", namespace: namespacesOf()[0] ?? "" }, "merge", { data: { text: "" } });
+    await config("d", "x".repeat(50_000));
   });
 });

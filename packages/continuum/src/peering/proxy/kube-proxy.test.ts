@@ -10,6 +10,7 @@ import { means, siteObject, testSite } from "../server/test-sites.ts";
 import { tenantOf } from "../tenant/tenant-forge.ts";
 import type { AuditLine } from "./audit.ts";
 import { KubeProxy } from "./kube-proxy.ts";
+import { objectPolicy, TenantObjects } from "./tenant-objects.ts";
 import { TestTenants } from "./test-tenants.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -22,9 +23,11 @@ api.on("upgrade", (incoming, socket) => onUpgrade(incoming, socket));
 api.listen(0, "127.0.0.1");
 await once(api, "listening");
 
-const [provider, consumer] = await Promise.all([testSite(), testSite()]);
+const [provider, consumer, neighbour] = await Promise.all([testSite(), testSite(), testSite()]);
 const tenants = new TestTenants();
+const nothingStored = { twins: async () => new Map(), twinNamespaces: async () => new Map() };
 let expected = false;
+let budgetsHold = true;
 let onLine: (line: AuditLine) => void = () => {};
 const proxy = new KubeProxy({
   ...means,
@@ -32,6 +35,8 @@ const proxy = new KubeProxy({
   tenants,
   isTwinOf: (_, namespace) => namespace === "shop",
   isExpected: () => expected,
+  budgetsHold: () => budgetsHold,
+  objects: new TenantObjects({ ...means, policy: () => objectPolicy(undefined), stored: nothingStored }),
   audit: (line) => onLine(line),
 });
 const server = new PeerServer({
@@ -58,8 +63,15 @@ after(async () => {
 const PODS = "/kube/api/v1/namespaces/shop/pods";
 const MAPS = "/kube/api/v1/namespaces/shop/configmaps";
 
-async function ask(path: string, options: { method?: string; body?: string; headers?: Record<string, string> } = {}) {
-  const socket = await consumer.tls.connect(endpoint, provider.id);
+interface Asked {
+  method?: string;
+  body?: string;
+  headers?: Record<string, string>;
+  by?: typeof consumer;
+}
+
+async function ask(path: string, { by = consumer, ...options }: Asked = {}) {
+  const socket = await by.tls.connect(endpoint, provider.id);
   const { body, ...rest } = options;
   const asked = request({ createConnection: () => socket as Socket, path, ...rest });
   asked.on("error", () => {});
@@ -67,7 +79,14 @@ async function ask(path: string, options: { method?: string; body?: string; head
   return { asked, socket, answered: once(asked, "response") as Promise<[IncomingMessage]> };
 }
 
-async function statusOf(path: string, options?: Parameters<typeof ask>[1]): Promise<number | undefined> {
+const MERGE = { "content-type": "application/merge-patch+json" };
+
+function making(name: string): Asked {
+  const headers = { "content-type": "application/json" };
+  return { method: "POST", body: JSON.stringify({ metadata: { name } }), headers };
+}
+
+async function statusOf(path: string, options?: Asked): Promise<number | undefined> {
   const { answered, socket } = await ask(path, options);
   const [answer] = await answered;
   await text(answer);
@@ -162,8 +181,49 @@ describe("the proxy", () => {
   test("says that the API server did not answer, and whether a write may have been done", async () => {
     onRequest = (incoming) => incoming.socket.destroy();
     assert.equal(await statusOf(PODS), 503);
-    const headers = { "content-type": "application/json" };
-    assert.equal(await statusOf(MAPS, { method: "POST", body: "{}", headers }), 504);
+    assert.equal(await statusOf(MAPS, making("web")), 504);
+  });
+
+  test("lets no consumer wait for another's writes", async () => {
+    tenants.set(neighbour.id, true);
+    const held = new Set<ServerResponse>();
+    const enough = Promise.withResolvers<void>();
+    onRequest = (incoming, response) => {
+      if (incoming.headers["impersonate-user"] !== tenantOf(consumer.id).user) return void response.end("{}");
+      // As many as the pool of one tenant has connections.
+      if (held.add(response).size === 64) enough.resolve();
+    };
+    const slow = Array.from({ length: 70 }, (_, index) => statusOf(MAPS, making(`slow-${index}`)));
+    await enough.promise;
+    assert.equal(await statusOf(MAPS, { ...making("quick"), by: neighbour }), 200);
+    onRequest = (_, response) => void response.end("{}");
+    for (const response of held) response.end("{}");
+    assert.deepEqual(new Set(await Promise.all(slow)), new Set([200]));
+  });
+
+  test("takes no budgets where these hold no longer, and lets them go", async () => {
+    onRequest = (_, response) => void response.end("{}");
+    const budgets = "/kube/apis/policy/v1/namespaces/shop/poddisruptionbudgets";
+    assert.equal(await statusOf(budgets, making("web")), 200);
+    budgetsHold = false;
+    assert.equal(await statusOf(budgets, making("web")), 403);
+    assert.equal(await statusOf(`${budgets}/web`, { ...making("web"), method: "PATCH", headers: MERGE }), 403);
+    assert.equal(await statusOf(`${budgets}/web`, { method: "DELETE" }), 200);
+    assert.equal(await statusOf(MAPS, making("web")), 200);
+    budgetsHold = true;
+  });
+
+  test("tells a consumer to wait that writes more than a store can take", async () => {
+    const large = "x".repeat(8 * 1024 * 1024);
+    onRequest = (_, response) => void response.end(large);
+    const replies: (number | undefined)[] = [];
+    while (!replies.includes(429) && replies.length < 1_000)
+      replies.push(await statusOf(`${MAPS}/web`, { ...making("web"), method: "PATCH", headers: MERGE }));
+    // What comes to be of a small patch is what counts: 64 MB at once, and then 2 MB a second.
+    assert.ok(replies.length > 8 && replies.at(-1) === 429, replies.join(" "));
+    assert.equal(await statusOf(PODS), 200);
+    tenants.set(consumer.id, false);
+    tenants.set(consumer.id, true);
   });
 
   test("tells the consumer nothing of a credential that the API server did not take", async () => {

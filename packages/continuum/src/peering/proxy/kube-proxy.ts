@@ -12,10 +12,12 @@ import { type AuditSink, auditLog } from "./audit.ts";
 import { type Decision, decide, notYours } from "./decide.ts";
 import { Exchange } from "./exchange.ts";
 import { answerHeaders, impersonating, upstreamHeaders } from "./headers.ts";
+import type { Outcome } from "./kept-objects.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { forbidden, KubeRefusal, NotHere } from "./kube-refusal.ts";
 import { readBody } from "./read-body.ts";
 import { type CustomResource, Rules, type Verb } from "./rules.ts";
+import type { TenantObjects } from "./tenant-objects.ts";
 import { defaultTenantLimits, type TenantLimits, TooOften, Traffic } from "./tenant-traffic.ts";
 import { joinUpgrade } from "./upgrade.ts";
 import { Upstream } from "./upstream.ts";
@@ -41,6 +43,10 @@ export interface KubeProxyOptions {
   /** Custom resources that consumers may have twins of, as the owner lists them now. */
   readonly customResources?: () => readonly CustomResource[];
   readonly limits?: Partial<TenantLimits>;
+  /** Whether disruption budgets in a twin namespace are to be kept. @default all are */
+  readonly budgetsHold?: (namespace: string) => boolean;
+  /** Bounds what each consumer may keep here. */
+  readonly objects?: Pick<TenantObjects, "admit" | "forget">;
   /** Told of each request. @default the log */
   readonly audit?: AuditSink;
   /** Told of each accepted write of a ShadowPod, before the consumer is. */
@@ -75,7 +81,7 @@ export class KubeProxy implements RawRoute {
     this.#audit = options.audit ?? auditLog(options.logger);
     this.#metrics = options.peerMetrics ?? noPeerMetrics;
     this.#stopListening = options.tenants.onChange((consumer) => {
-      if (options.tenants.get(consumer) === undefined) this.#traffic.cut(consumer);
+      if (options.tenants.get(consumer) === undefined) this.#forget(consumer);
     });
   }
 
@@ -84,6 +90,12 @@ export class KubeProxy implements RawRoute {
     this.#stopListening();
     this.#traffic.cutAll();
     this.#upstream.close();
+  }
+
+  #forget(consumer: SiteId): void {
+    this.#traffic.cut(consumer);
+    this.#upstream.forget(consumer);
+    this.#options.objects?.forget(consumer);
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, caller: Caller): Promise<void> {
@@ -147,8 +159,16 @@ export class KubeProxy implements RawRoute {
       if (!(typeof answer === "boolean" ? answer : await answer)) throw forbidden(notYours(twinNamespace));
       // It may have ended while we looked.
       if (typeof answer !== "boolean") this.#tenant(caller.id);
+      this.#checkBudget(decision, twinNamespace);
     }
     return { decision, tenant };
+  }
+
+  #checkBudget({ verb, path }: Decision, twinNamespace: string): void {
+    const writes = verb === "create" || verb === "update" || verb === "patch";
+    if (!writes || resourceName(path) !== "poddisruptionbudgets.policy") return;
+    if (this.#options.budgetsHold?.(twinNamespace) !== false) return;
+    throw forbidden("budgets have held up the drain of a node for as long as they may: none is kept until it is done");
   }
 
   #tenant(id: SiteId): Tenant {
@@ -177,15 +197,26 @@ export class KubeProxy implements RawRoute {
   async #write(exchange: Exchange, decision: Decision, tenant: Tenant, response: ServerResponse): Promise<void> {
     const { request, caller } = exchange;
     const traffic = this.#traffic.of(caller.id);
+    traffic.mayWrite();
     const body = await readBody(request, this.#limits.bodyBytes, traffic);
     exchange.bodyBytes = body.length;
     try {
       const { verb, path } = decision;
-      checkWrite({ consumer: caller.id, verb, path, contentType: request.headers["content-type"], body });
-      // It took a while: the contract may be over by now.
-      this.#tenant(caller.id);
-      const headers = this.#headers(exchange, decision, tenant, "write");
-      const answer = await this.#upstream.write(exchange, decision, headers, body);
+      const write = { consumer: caller.id, verb, path, contentType: request.headers["content-type"], body };
+      const name = checkWrite(write);
+      const settle = await this.#options.objects?.admit({ ...write, name, bytes: body.length });
+      let outcome: Outcome = "undone";
+      let answer: HttpResponse;
+      try {
+        // It took a while: the contract may be over by now.
+        this.#tenant(caller.id);
+        const headers = this.#headers(exchange, decision, tenant, "write");
+        outcome = "unknown";
+        answer = await this.#upstream.write(exchange, decision, headers, body);
+        outcome = outcomeOf(decision, answer);
+      } finally {
+        traffic.wrote(settle?.(outcome) ?? 0);
+      }
       this.#announce(exchange, decision, answer);
       this.#answer(
         exchange,
@@ -234,6 +265,15 @@ type Answer = Pick<IncomingMessage, "statusCode" | "headers"> | Pick<HttpRespons
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** What the API keeps of what was written, by its answer. */
+function outcomeOf({ verb, target }: Decision, { statusCode, body }: HttpResponse): Outcome {
+  if (statusCode === 404) return "gone";
+  if (statusCode < 200 || statusCode >= 300 || target.includes("dryRun=")) return "undone";
+  if (verb !== "delete") return { kept: body.length };
+  // Anything but a Status is an object that is still there.
+  return body.subarray(0, 64).includes('"kind":"Status"') ? "gone" : "undone";
 }
 
 function isOfShadowPod({ resource, group }: KubePath): boolean {

@@ -14,6 +14,9 @@ export interface TenantLimits {
   readonly bodyBytes: number;
   /** Bytes of bodies held at once. */
   readonly heldBytes: number;
+  /** Bytes of objects written each second, and how many at once after a quiet time: a store keeps old versions for minutes. */
+  readonly writtenPerSecond: number;
+  readonly writtenBurst: number;
 }
 
 export const defaultTenantLimits: TenantLimits = {
@@ -23,12 +26,15 @@ export const defaultTenantLimits: TenantLimits = {
   streams: 512,
   bodyBytes: 3 * 1024 * 1024,
   heldBytes: 24 * 1024 * 1024,
+  writtenPerSecond: 2 * 1024 * 1024,
+  writtenBurst: 64 * 1024 * 1024,
 };
 
 /** What one tenant has under way, and how to end all of it. */
 export class TenantTraffic {
   readonly #limits: TenantLimits;
   readonly #bucket: TokenBucket;
+  readonly #written: TokenBucket;
   readonly #clock: Clock;
   readonly #cuts = new Set<() => void>();
   #requests = 0;
@@ -40,6 +46,7 @@ export class TenantTraffic {
     this.#limits = limits;
     this.#clock = clock;
     this.#bucket = new TokenBucket({ burst: limits.burst, perSecond: limits.requestsPerSecond, clock });
+    this.#written = new TokenBucket({ burst: limits.writtenBurst, perSecond: limits.writtenPerSecond, clock });
   }
 
   get idle(): boolean {
@@ -74,6 +81,15 @@ export class TenantTraffic {
     if (this.#held + bytes > this.#limits.heldBytes)
       throw new KubeRefusal(429, "this consumer sends too much at once", 1);
     this.#held += bytes;
+  }
+
+  /** How large an object becomes is known when it is written: this is the debt of those before. Throws `KubeRefusal`. */
+  mayWrite(): void {
+    if (!this.#written.tryTake(0)) throw new KubeRefusal(429, "this consumer writes too much", 1);
+  }
+
+  wrote(bytes: number): void {
+    this.#written.reserve(bytes);
   }
 
   release(bytes: number): void {

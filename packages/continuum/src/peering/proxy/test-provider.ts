@@ -111,7 +111,7 @@ export class TestProvider implements AsyncDisposable {
   async #prepare(): Promise<void> {
     await installKinds(this.client);
     await this.client.apply(ClusterRole, forgeClusterRole(undefined), { fieldManager: "fjord-test", force: true });
-    for (const { id } of [this.consumer, this.rival]) await makeTenant(this.client, id, false);
+    for (const { id } of [this.consumer, this.rival]) await makeTenant(this.client, id);
     for (const site of [this.consumer, this.rival]) await this.#twin(site);
     await this.#fill("default", {});
   }

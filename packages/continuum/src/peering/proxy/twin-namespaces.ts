@@ -38,6 +38,12 @@ export class TwinNamespaces implements Disposable {
     return this.#lookUp(consumer, namespace, key);
   }
 
+  /** The consumer's twins that are known. */
+  of(consumer: SiteId): string[] {
+    const own = this.#cache.list().filter(({ metadata }) => metadata.labels?.[CONSUMER_LABEL] === consumer);
+    return own.map(({ metadata }) => metadata.name ?? "");
+  }
+
   [Symbol.dispose](): void {
     this.#held[Symbol.dispose]();
   }

@@ -8,11 +8,12 @@ import {
   type HttpResponse,
   Transport,
 } from "@fjord/kube";
+import type { SiteId } from "../../site-identity.ts";
 import { ApiServer } from "./api-server.ts";
 import type { Decision } from "./decide.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Of all tenants together; more wait in line. */
+/** Of one tenant; more of its own wait in line, and nobody else's. */
 const WRITES_AT_ONCE = 64;
 /** An object is at most 3 MB, but for what an API server itself notes of it. */
 const LARGEST_ANSWER = 32 * 1024 * 1024;
@@ -20,16 +21,25 @@ const LARGEST_ANSWER = 32 * 1024 * 1024;
 /** Sends what was admitted to the API server. */
 export class Upstream {
   readonly #api: ApiServer;
-  readonly #writes: Transport;
+  readonly #config: ClusterConfig;
+  /** Each tenant has connections of its own: one whose writes take long must not keep others waiting. */
+  readonly #writes = new Map<SiteId, Transport>();
 
   constructor(config: ClusterConfig) {
+    this.#config = config;
     this.#api = new ApiServer(config);
-    this.#writes = new Transport(config, { connections: WRITES_AT_ONCE, maxBodyBytes: LARGEST_ANSWER });
   }
 
   close(): void {
     this.#api.close();
-    void this.#writes.close();
+    for (const consumer of [...this.#writes.keys()]) this.forget(consumer);
+  }
+
+  /** Lets the connections of a tenant go that is one no more. */
+  forget(consumer: SiteId): void {
+    const writes = this.#writes.get(consumer);
+    this.#writes.delete(consumer);
+    void writes?.close();
   }
 
   /** A request that its exchange can end, not sent yet. */
@@ -67,7 +77,7 @@ export class Upstream {
     const stop = new AbortController();
     exchange.reaches({ destroy: () => stop.abort() });
     try {
-      return await this.#writes.request({
+      return await this.#writesOf(exchange.caller.id).request({
         method: exchange.request.method as HttpMethod,
         path: target,
         headers,
@@ -81,6 +91,14 @@ export class Upstream {
       exchange.sent = error instanceof ConnectionError && error.sent;
       throw error;
     }
+  }
+
+  #writesOf(consumer: SiteId): Transport {
+    const known = this.#writes.get(consumer);
+    if (known !== undefined) return known;
+    const made = new Transport(this.#config, { connections: WRITES_AT_ONCE, maxBodyBytes: LARGEST_ANSWER });
+    this.#writes.set(consumer, made);
+    return made;
   }
 
   async #answerOf(upstream: ClientRequest): Promise<IncomingMessage> {

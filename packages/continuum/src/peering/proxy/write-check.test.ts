@@ -8,9 +8,9 @@ import { checkWrite } from "./write-check.ts";
 const consumer = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const label = "fjord.dev/consumer";
 
-function status(verb: Verb, resource: string, contentType: string | undefined, body: unknown): number {
+function status(verb: Verb, resource: string, contentType: string | undefined, body: unknown, name = "web"): number {
   const group = resource === "shadowpods" ? "/apis/fjord.dev/v1alpha1" : "/api/v1";
-  const path = parseKubePath(`${group}/namespaces/shop/${resource}`);
+  const path = parseKubePath(`${group}/namespaces/shop/${resource}${name && `/${name}`}`);
   assert.ok(path !== undefined);
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   try {
@@ -110,6 +110,12 @@ describe("what a tenant writes", () => {
     const protectedClaim = { metadata: { finalizers: ["kubernetes.io/pvc-protection"] } };
     assert.equal(status("update", "persistentvolumeclaims", json, protectedClaim), 200);
     assert.equal(status("update", "configmaps", json, protectedClaim), 403);
+  });
+
+  test("must have a name of its own, by which it is counted", () => {
+    assert.equal(status("create", "configmaps", json, { metadata: { name: "web" } }, ""), 200);
+    assert.equal(status("create", "configmaps", json, { metadata: { generateName: "web-" } }, ""), 400);
+    assert.equal(status("create", "configmaps", json, {}, ""), 400);
   });
 
   test("may be deleted with options, or without", () => {

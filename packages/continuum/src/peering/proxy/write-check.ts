@@ -32,18 +32,26 @@ export interface Write {
 
 /**
  * Throws `KubeRefusal` for a body that we cannot read, that claims to be another consumer's, or that asks for what reaches
- * beyond its namespace.
+ * beyond its namespace. Gives the name of the object that is written.
  */
-export function checkWrite(write: Write): void {
-  const { verb, body, contentType } = write;
-  if (verb === "delete" && body.length === 0) return;
+export function checkWrite(write: Write): string {
+  const { verb, body, contentType, path } = write;
+  if (verb === "delete" && body.length === 0) return path.name ?? "";
   const type = mediaType(contentType);
   const known = verb === "patch" ? PATCH_TYPES : OBJECT_TYPES;
   if (!known.includes(type)) throw new KubeRefusal(415, `a ${verb} must be one of ${known.join(", ")}`);
   const value = parse(body);
-  if (verb === "delete") return;
+  if (verb === "delete") return path.name ?? "";
   if (type === JSON_PATCH) checkJsonPatch(value, write);
   else checkObject(value, write);
+  return path.name ?? nameOf(value);
+}
+
+/** One that the API server would make up is known too late to be counted. */
+function nameOf(value: unknown): string {
+  const name = isObject(value) && isObject(value.metadata) ? value.metadata.name : undefined;
+  if (typeof name !== "string" || name === "") throw new KubeRefusal(400, "metadata.name must be given");
+  return name;
 }
 
 function mediaType(contentType: string | undefined): string {

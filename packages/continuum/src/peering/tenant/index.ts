@@ -1,3 +1,3 @@
 export * from "./errors.ts";
 export { TenantController, type TenantControllerOptions } from "./tenant-controller.ts";
-export { MOST_TWIN_NAMESPACES, TENANT_CLUSTER_ROLE, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
+export { TENANT_CLUSTER_ROLE, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";

@@ -1,4 +1,4 @@
-import { CONSUMER_LABEL, Site, TwinNamespace } from "@fjord/api";
+import { CONSUMER_LABEL, Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   type Cache,
@@ -18,7 +18,7 @@ import { homeController } from "../../home-controller.ts";
 import type { LiveContracts } from "../../live-contracts.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Tenant, Tenants } from "../../tenants.ts";
-import { MOST_TWIN_NAMESPACES, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
+import { TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
 import { makeClusterRole, makeTenant, removeTenant } from "./tenant-objects.ts";
 
 export interface TenantControllerOptions {
@@ -27,8 +27,6 @@ export interface TenantControllerOptions {
   /** Resolves when the contracts are known: before that nobody may be taken for one without. */
   contractsKnown(): Promise<void>;
   ownSite(): Site | undefined;
-  /** A tenant that has as many twin namespaces may make no more. @default 256 */
-  readonly mostTwinNamespaces?: number;
 }
 
 /** Gives each consumer with a contract in force its tenant, and takes everything away when the last has ended. */
@@ -37,9 +35,8 @@ export class TenantController implements Tenants, Runnable {
   readonly needsLeaderElection = true;
   readonly #options: TenantControllerOptions;
   readonly #controller: Controller;
-  readonly #twins: Cache<TwinNamespace>;
-  /** Consumers whose objects are known to exist: in which namespace, and whether its role lets them make more twins. */
-  readonly #made = new Map<SiteId, { uid: string; full: boolean }>();
+  /** Consumers whose objects are known to exist, with the uid of their namespace. */
+  readonly #made = new Map<SiteId, string>();
   /** Making and removing what one consumer has take turns: they would undo each other's work halfway. */
   readonly #turns = new Map<SiteId, Promise<void>>();
   readonly #listeners = new Set<(consumer: SiteId) => void>();
@@ -49,7 +46,6 @@ export class TenantController implements Tenants, Runnable {
   constructor(options: TenantControllerOptions) {
     this.#options = options;
     const { caches } = options.home;
-    this.#twins = caches.open(TwinNamespace).cache;
     const tenants = caches.open(Namespace, { labelSelector: TENANT_LABEL }).cache;
     const twinNamespaces = caches.open(Namespace, { labelSelector: CONSUMER_LABEL }).cache;
     this.#namespaces = [tenants, twinNamespaces];
@@ -66,7 +62,6 @@ export class TenantController implements Tenants, Runnable {
       sources: [
         watches(tenants, labelled(TENANT_LABEL)),
         watches(twinNamespaces, labelled(CONSUMER_LABEL)),
-        watches(this.#twins, { map: tenantOfNamespace, when: ({ type }) => type !== "update" }),
         watches(caches.open(Site).cache, { map: () => this.#known(), when: generationChanged }),
       ],
       concurrency: 4,
@@ -87,9 +82,9 @@ export class TenantController implements Tenants, Runnable {
 
   /** Resolves when the tenant's objects exist, and makes them if need be. */
   async ensure(consumer: SiteId, signal?: AbortSignal): Promise<void> {
-    if (this.#isMade(consumer)) return;
+    if (this.#made.has(consumer)) return;
     await this.#turn(consumer, async () => {
-      if (!this.#isMade(consumer)) await this.#make(consumer, signal);
+      if (!this.#made.has(consumer)) await this.#make(consumer, signal);
     });
   }
 
@@ -109,15 +104,6 @@ export class TenantController implements Tenants, Runnable {
     }
   }
 
-  #isMade(consumer: SiteId): boolean {
-    return this.#made.get(consumer)?.full === this.#isFull(consumer);
-  }
-
-  #isFull(consumer: SiteId): boolean {
-    const { mostTwinNamespaces = MOST_TWIN_NAMESPACES } = this.#options;
-    return this.#twins.list(tenantOf(consumer).namespace).length >= mostTwinNamespaces;
-  }
-
   #turn(consumer: SiteId, work: () => Promise<void>): Promise<void> {
     const before = this.#turns.get(consumer) ?? Promise.resolve();
     const turn = before.then(work, work).finally(() => {
@@ -129,9 +115,8 @@ export class TenantController implements Tenants, Runnable {
 
   async #make(consumer: SiteId, signal?: AbortSignal): Promise<void> {
     const { client } = this.#options.home;
-    const full = this.#isFull(consumer);
-    const [uid] = await Promise.all([makeTenant(client, consumer, full, signal), this.#ensureClusterRole()]);
-    this.#made.set(consumer, { uid, full });
+    const [uid] = await Promise.all([makeTenant(client, consumer, signal), this.#ensureClusterRole()]);
+    this.#made.set(consumer, uid);
     this.#tell(consumer);
   }
 
@@ -175,7 +160,7 @@ export class TenantController implements Tenants, Runnable {
   /** A namespace goes; one of the same name may have been made in its place before that was heard. */
   #lost({ metadata }: Namespace): void {
     const consumer = metadata.labels?.[TENANT_LABEL] ?? "";
-    if (this.#made.get(consumer)?.uid === metadata.uid) this.#made.delete(consumer);
+    if (this.#made.get(consumer) === metadata.uid) this.#made.delete(consumer);
   }
 
   /** What the owner says of custom resources is in one role for all. */
@@ -200,8 +185,3 @@ function labelled(label: string): MapFunction<Namespace> {
     return consumer === undefined ? [] : [{ name: consumer }];
   };
 }
-
-const tenantOfNamespace: MapFunction<TwinNamespace> = ({ metadata }) => {
-  const consumer = /^fjord-tenant-([a-z2-7]{26})$/.exec(metadata.namespace ?? "")?.[1];
-  return consumer === undefined ? [] : [{ name: consumer }];
-};

@@ -7,8 +7,6 @@ import type { Tenant } from "../../tenants.ts";
 export const TENANT_LABEL = "fjord.dev/tenant";
 /** What a tenant may do in each of its twin namespaces, bound there by a RoleBinding. */
 export const TENANT_CLUSTER_ROLE = "fjord-tenant";
-/** More namespaces than anybody offloads to one site; a tenant that has as many may make no more. */
-export const MOST_TWIN_NAMESPACES = 256;
 
 type Rule = NonNullable<Role["rules"]>[number];
 
@@ -32,9 +30,9 @@ export function forgeServiceAccount(consumer: SiteId): ServiceAccount {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false };
 }
 
-/** What the tenant may do in its own namespace: ask for twins of its namespaces, while it has not got too many. */
-export function forgeRole(consumer: SiteId, isFull: boolean): Role {
-  const verbs = isFull ? [...read, "delete"] : [...read, "create", "delete"];
+/** What the tenant may do in its own namespace: ask for twins of its namespaces. */
+export function forgeRole(consumer: SiteId): Role {
+  const verbs = [...read, "create", "delete"];
   const metadata = { name: TENANT_SERVICE_ACCOUNT, namespace: tenantNamespace(consumer) };
   const rules: Rule[] = [{ apiGroups: [group], resources: [TwinNamespace.plural], verbs }];
   return { ...rbac, kind: "Role", metadata, rules };

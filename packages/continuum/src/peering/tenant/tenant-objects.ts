@@ -31,17 +31,12 @@ const FIELD_MANAGER = "fjord-tenant";
  * Makes what the tenant of a consumer consists of, and gives the uid of its namespace. Two round trips where nothing is
  * there yet.
  */
-export async function makeTenant(
-  client: KubeClient,
-  consumer: SiteId,
-  isFull: boolean,
-  signal?: AbortSignal,
-): Promise<string> {
+export async function makeTenant(client: KubeClient, consumer: SiteId, signal?: AbortSignal): Promise<string> {
   const options = { fieldManager: FIELD_MANAGER, force: true, ...(signal && { signal }) };
   const uid = await makeNamespace(client, consumer, signal);
   await Promise.all([
     client.apply(ServiceAccount, forgeServiceAccount(consumer), options),
-    client.apply(Role, forgeRole(consumer, isFull), options),
+    client.apply(Role, forgeRole(consumer), options),
     client.apply(RoleBinding, forgeRoleBinding(consumer), options),
   ]);
   return uid;

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { silentLogger } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
+import { KeptObjects } from "./kept-objects.ts";
+
+/** The objects of a tenant that may keep three of 100 bytes together, and an API that has what the test puts there. */
+function tenant(stored: Record<string, number> = {}) {
+  const clock = new ManualClock();
+  const api = new Map(Object.entries(stored));
+  let counts = 0;
+  const kept = new KeptObjects({
+    noun: "objects",
+    limits: () => ({ objects: 3, bytes: 100 }),
+    count: async () => {
+      counts++;
+      return api;
+    },
+    clock,
+    logger: silentLogger,
+  });
+  const create = async (key: string, bytes = 10) => {
+    const settle = await kept.admit(key, true, bytes);
+    return settle({ kept: bytes });
+  };
+  return { clock, api, kept, create, counts: () => counts };
+}
+
+const full = { status: 403, message: /^quota exceeded: a consumer may keep 3 objects of 1Mi together at this site/ };
+
+describe("what a tenant keeps", () => {
+  it("is bounded in number, however many come at once", async () => {
+    const { kept, create } = tenant();
+    await create("a");
+    const settles = await Promise.allSettled(["b", "c", "d", "e"].map(async (key) => kept.admit(key, true, 10)));
+    assert.deepEqual(
+      settles.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "rejected", "rejected"],
+    );
+    await assert.rejects(create("f"), full);
+  });
+
+  it("is bounded in bytes, whether they are made, replaced or added by a patch", async () => {
+    const { kept, create } = tenant();
+    await create("a", 60);
+    await assert.rejects(create("b", 50), full);
+    await create("b", 40);
+    assert.throws(() => kept.admit("b", false, 1), full);
+    assert.throws(() => kept.admit("b", true, 41), full);
+    await create("b", 30);
+    assert.equal((await kept.admit("b", false, 10))({ kept: 35 }), 35);
+    await create("c", 5);
+  });
+
+  it("begins with what is there, and has room again for what goes", async () => {
+    const { kept, create } = tenant({ a: 10, b: 10 });
+    await create("c");
+    await assert.rejects(create("d"), full);
+    kept.settleDeletion("a")("undone");
+    await assert.rejects(create("d"), full);
+    kept.settleDeletion("a")("gone");
+    await create("d");
+  });
+
+  it("takes nothing where nothing was written, and all of it where nobody knows", async () => {
+    const { kept, create } = tenant();
+    await create("a");
+    await create("b");
+    (await kept.admit("c", true, 10))("undone");
+    (await kept.admit("c", true, 10))("gone");
+    assert.equal((await kept.admit("c", true, 10))("unknown"), 10);
+    await assert.rejects(create("d"), full);
+  });
+
+  it("is counted again when the room is used up, but not at every request", async () => {
+    const { clock, api, create, counts } = tenant();
+    for (const key of ["a", "b", "c"]) {
+      await create(key);
+      api.set(key, 10);
+    }
+    await assert.rejects(create("d"), full);
+    const before = counts();
+    await assert.rejects(create("d"), full);
+    assert.equal(counts(), before);
+    // Its namespace went, and no request said so.
+    api.delete("b");
+    await clock.advance(5_000);
+    await create("d");
+    assert.equal(counts(), before + 1);
+  });
+
+  it("is what it was where it cannot be counted", async () => {
+    const clock = new ManualClock();
+    const count = async () => Promise.reject(new Error("away"));
+    const limits = () => ({ objects: 1, bytes: 100 });
+    const kept = new KeptObjects({ noun: "objects", limits, count, clock, logger: silentLogger });
+    (await kept.admit("a", true, 10))({ kept: 10 });
+    await assert.rejects(async () => kept.admit("b", true, 10), /quota exceeded/);
+  });
+});

@@ -1,0 +1,133 @@
+import { type Clock, describeError, type Logger } from "@fjord/base";
+import { forbidden } from "./kube-refusal.ts";
+
+/** How much one tenant may keep in the own API. */
+export interface KeptLimits {
+  readonly objects: number;
+  readonly bytes: number;
+}
+
+export interface KeptObjectsOptions {
+  /** What they are, for the words of a refusal. */
+  readonly noun: string;
+  /** The owner's limits, as they are now. */
+  readonly limits: () => KeptLimits;
+  /** What the API has now: the bytes of each object, by its key. */
+  readonly count: () => Promise<ReadonlyMap<string, number>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What has become of a write: the bytes that are kept of the object, none where it is gone, nothing was done, or who knows. */
+export type Outcome = { readonly kept: number } | "gone" | "undone" | "unknown";
+/** Gives the bytes that were written, as far as is known. */
+export type Settle = (outcome: Outcome) => number;
+
+/** For so long a full tenant is refused on the word of the last count. */
+const COUNT_AGAIN_MS = 5_000;
+
+/**
+ * The objects that one tenant keeps in the own API, by what passes the proxy: it is the only way in. What goes without
+ * passing it, such as with a namespace, is found by counting, which is done at first and when the room seems to be used up.
+ */
+export class KeptObjects {
+  readonly #options: KeptObjectsOptions;
+  #sizes = new Map<string, number>();
+  #bytes = 0;
+  /** Room that writes under way have taken, which a count may not have seen. */
+  readonly #underWay = new Map<string, number>();
+  #counting: Promise<void> | undefined;
+  #countedAt: number | undefined;
+
+  constructor(options: KeptObjectsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes room for a write that sends this many bytes, until it is told what has become of it. Throws `KubeRefusal`. */
+  admit(key: string, replaces: boolean, bytes: number): Settle | Promise<Settle> {
+    // The first is not kept waiting: what is there already is known a moment later.
+    if (this.#countedAt === undefined) void this.#count();
+    if (this.#hasRoom(key, replaces, bytes)) return this.#take(key, replaces, bytes);
+    if (!this.#isDue()) throw this.#refusal();
+    return this.#count().then(() => {
+      if (!this.#hasRoom(key, replaces, bytes)) throw this.#refusal();
+      return this.#take(key, replaces, bytes);
+    });
+  }
+
+  /** A deletion needs no room. */
+  settleDeletion(key: string): Settle {
+    return (outcome) => {
+      if (outcome === "gone") this.#set(key, undefined);
+      return 0;
+    };
+  }
+
+  #hasRoom(key: string, replaces: boolean, bytes: number): boolean {
+    const { objects, bytes: mostBytes } = this.#options.limits();
+    const before = this.#sizes.get(key);
+    if (before === undefined) return this.#sizes.size < objects && this.#bytes + bytes <= mostBytes;
+    const grows = replaces ? bytes - before : bytes;
+    return grows <= 0 || this.#bytes + grows <= mostBytes;
+  }
+
+  #take(key: string, replaces: boolean, bytes: number): Settle {
+    const before = this.#sizes.get(key);
+    const taken = replaces ? bytes : (before ?? 0) + bytes;
+    this.#set(key, taken);
+    this.#underWay.set(key, taken);
+    return (outcome) => {
+      this.#underWay.delete(key);
+      if (outcome === "unknown") return taken;
+      const kept = outcome === "undone" ? before : outcome === "gone" ? undefined : outcome.kept;
+      this.#set(key, kept);
+      return typeof outcome === "object" ? outcome.kept : 0;
+    };
+  }
+
+  #set(key: string, bytes: number | undefined): void {
+    this.#bytes += (bytes ?? 0) - (this.#sizes.get(key) ?? 0);
+    if (bytes === undefined) this.#sizes.delete(key);
+    else this.#sizes.set(key, bytes);
+  }
+
+  #isDue(): boolean {
+    const { clock } = this.#options;
+    return this.#counting !== undefined || clock.now() >= (this.#countedAt ?? 0) + COUNT_AGAIN_MS;
+  }
+
+  #count(): Promise<void> {
+    this.#counting ??= this.#countNow().finally(() => {
+      this.#counting = undefined;
+    });
+    return this.#counting;
+  }
+
+  async #countNow(): Promise<void> {
+    const { count, clock, logger } = this.#options;
+    this.#countedAt = clock.now();
+    try {
+      const found = await count();
+      this.#sizes = new Map(found);
+      this.#bytes = found.values().reduce((sum, bytes) => sum + bytes, 0);
+      for (const [key, bytes] of this.#underWay) if (!this.#sizes.has(key)) this.#set(key, bytes);
+    } catch (error) {
+      logger.warn("a tenant's objects could not be counted", { error: describeError(error) });
+    }
+    this.#countedAt = clock.now();
+  }
+
+  #refusal(): Error {
+    const { noun, limits } = this.#options;
+    const { objects, bytes } = limits();
+    const most = `${objects} ${noun} of ${mebibytes(bytes)} together`;
+    const has = `${this.#sizes.size} of ${mebibytes(this.#bytes)}`;
+    return forbidden(
+      `quota exceeded: a consumer may keep ${most} at this site, and this one has ${has}: remove some, or ask its owner to raise sharing.objects of the Site`,
+    );
+  }
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 ** 2)}Mi`;
+}

@@ -1,0 +1,92 @@
+import { ShadowPod, TwinNamespace, tenantNamespace } from "@fjord/api";
+import type { Kind } from "@fjord/base";
+import {
+  ConfigMap,
+  Discovery,
+  EndpointSlice,
+  Ingress,
+  KindNotServed,
+  type KubeClient,
+  NetworkPolicy,
+  PersistentVolumeClaim,
+  PodDisruptionBudget,
+  Secret,
+  Service,
+} from "@fjord/kube";
+import type { SiteId } from "../../site-identity.ts";
+import type { CustomResource } from "./rules.ts";
+
+/** What consumers may write into twin namespaces, as `rules.ts` has it. */
+const TWIN_KINDS: readonly Kind[] = [
+  ShadowPod,
+  ConfigMap,
+  Secret,
+  Service,
+  PersistentVolumeClaim,
+  EndpointSlice,
+  Ingress,
+  NetworkPolicy,
+  PodDisruptionBudget,
+];
+/** Objects of a page: they may be large ones. */
+const PAGE = 200;
+
+export interface StoredObjectsOptions {
+  readonly client: KubeClient;
+  readonly namespacesOf: (consumer: SiteId) => readonly string[];
+  readonly customResources: () => readonly CustomResource[];
+}
+
+/** How an object is called where it is counted. */
+export function storedKey(resource: string, namespace: string, name: string): string {
+  return `${resource}/${namespace}/${name}`;
+}
+
+/** Counts what a tenant has in the API, with the agent's own rights and by namespace: labels are the consumer's to leave out. */
+export class StoredObjects {
+  readonly #options: StoredObjectsOptions;
+  readonly #discovery: Discovery;
+
+  constructor(options: StoredObjectsOptions) {
+    this.#options = options;
+    this.#discovery = new Discovery(options.client);
+  }
+
+  async twins(consumer: SiteId): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    const kinds = [...TWIN_KINDS, ...(await this.#customKinds())];
+    for (const namespace of this.#options.namespacesOf(consumer))
+      for (const kind of kinds) await this.#add(kind, namespace, found);
+    return found;
+  }
+
+  async twinNamespaces(consumer: SiteId): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    await this.#add(TwinNamespace, tenantNamespace(consumer), found);
+    return found;
+  }
+
+  async #add(kind: Kind, namespace: string, found: Map<string, number>): Promise<void> {
+    const resource = kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
+    let next: string | undefined;
+    do {
+      const page = await this.#options.client.list(kind, { namespace, limit: PAGE, ...(next && { continue: next }) });
+      for (const object of page.items)
+        found.set(storedKey(resource, namespace, object.metadata.name ?? ""), JSON.stringify(object).length);
+      next = page.metadata.continue;
+    } while (next);
+  }
+
+  async #customKinds(): Promise<Kind[]> {
+    const kinds: Kind[] = [];
+    for (const { group, resource } of this.#options.customResources()) {
+      try {
+        kinds.push((await this.#discovery.resource(`${resource}.${group}`)).kind);
+      } catch (error) {
+        // Listed, and not there: nobody has any.
+        if (!(error instanceof KindNotServed)) throw error;
+      }
+    }
+    return kinds;
+  }
+}
