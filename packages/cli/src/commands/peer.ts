@@ -7,7 +7,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { type ResourceFlags, resourcesOf } from "../command-line/resources.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
-import { type Progress, waitFor } from "../command-line/wait-for.ts";
+import { type Progress, type WaitOptions, waitFor } from "../command-line/wait-for.ts";
 import { InvalidValue, NoSuchThing, PeeringExists, ThisSite } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
 
@@ -63,7 +63,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
       virtualNode: { ...(flags.nodeName !== undefined && { name: flags.nodeName }) },
     },
   });
-  await createOrResize(client, object, signal);
+  await createOrResize(client, object, { signal, timeoutMs, told: pairing.told });
   if (flags.wait) {
     const look = (found: Peering | undefined) => {
       const ready = getCondition(found?.status?.conditions, "Ready");
@@ -77,8 +77,14 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   print(`peered with ${site}: node ${flags.nodeName ?? name}\n`);
 }
 
-/** Asking again with other amounts is a resize; with another site it is a mistake. */
-async function createOrResize(client: KubeClient, object: Peering, signal: AbortSignal): Promise<void> {
+type Waiting = Omit<WaitOptions, "what">;
+
+/**
+ * Asking again with other amounts is a resize, and where the contract is over it is a new beginning; with another site it is a
+ * mistake.
+ */
+async function createOrResize(client: KubeClient, object: Peering, waiting: Waiting): Promise<void> {
+  const { signal } = waiting;
   try {
     await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
   } catch (error) {
@@ -87,6 +93,10 @@ async function createOrResize(client: KubeClient, object: Peering, signal: Abort
     const found = await client.get(Peering, key, { signal });
     if (found.spec.site !== object.spec.site)
       throw new PeeringExists({ name: key.name, site: found.spec.site, wanted: object.spec.site });
+    if (getCondition(found.status?.conditions, "Agreed")?.reason === "ContractEnded") {
+      await beginAnew(client, found, object, waiting);
+      return;
+    }
     // A merge patch keeps resources that it does not name: those that are no longer wanted are taken out by null.
     const gone = Object.keys(found.spec.resources).filter((name) => !(name in object.spec.resources));
     const resources = { ...object.spec.resources, ...Object.fromEntries(gone.map((name) => [name, null])) };
@@ -94,6 +104,22 @@ async function createOrResize(client: KubeClient, object: Peering, signal: Abort
     const spec = { resources, ...(object.spec.link && { link: true }) };
     await client.patch(Peering, key, "merge", { spec }, { fieldManager: "fjord-cli", signal });
   }
+}
+
+/** A contract that an owner has ended stays so: what it was about goes, and is asked for as if for the first time. */
+async function beginAnew(client: KubeClient, { metadata, spec }: Peering, wanted: Peering, waiting: Waiting) {
+  const { name = "", uid = "", labels, annotations } = metadata;
+  const { signal } = waiting;
+  await client.delete(Peering, { name }, { preconditions: { uid }, signal });
+  const look = (left: Peering | undefined): Progress =>
+    left === undefined ? { done: true } : { done: false, progress: `${name}: what its last contract left is going` };
+  await waitFor(client, Peering, { name }, look, { ...waiting, what: `peering ${name} of before was not gone` });
+  const object = {
+    ...wanted,
+    metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
+    spec: { ...spec, resources: wanted.spec.resources },
+  };
+  await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
 }
 
 /** A misspelt site is a mistake now, not something to wait for. */

@@ -34,6 +34,8 @@ export interface ConsumerContractsOptions {
 
 /** After how long a contract is asked for again that the provider's report does not have, or not yet. */
 const UNREPORTED_MS = 2_000;
+/** For how long a provider must report a contract that has no copy here before it is let go. */
+const UNKNOWN_MS = 5_000;
 
 /** Leads the contracts that this site consumes by through their lives, by what their providers report and by time. */
 export class ConsumerContracts implements Runnable {
@@ -45,6 +47,8 @@ export class ConsumerContracts implements Runnable {
   readonly #expiring = new Map<string, ExpiringReason>();
   /** What each provider was told since this process began. */
   readonly #told = new Map<string, Standing>();
+  /** Since when a contract in force is reported that has no copy here. */
+  readonly #unknown = new Map<string, number>();
 
   constructor(options: ConsumerContractsOptions) {
     this.#options = options;
@@ -53,12 +57,15 @@ export class ConsumerContracts implements Runnable {
       sources: [storeSource(options.store)],
       concurrency: 4,
       backoff: { initial: 50, max: 5_000 },
-      reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
+      reconcile: ({ namespace: site, name }, { signal }) =>
+        site === undefined ? this.#lead(name, signal) : this.#letGo(site, name, signal),
     });
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal): Promise<void> {
-    const unsubscribe = this.#options.sites.onChange((site) => this.#siteChanged(site));
+    const { sites } = this.#options;
+    const unsubscribe = sites.onChange((site) => this.#siteChanged(site));
+    for (const { id } of sites.list()) this.#siteChanged(id);
     try {
       await this.#controller.run(stop, abandon);
     } finally {
@@ -77,9 +84,35 @@ export class ConsumerContracts implements Runnable {
     for (const { spec } of this.#options.store.all()) {
       if (spec.terms.provider === site) this.#controller.enqueue({ name: spec.terms.id });
     }
+    for (const { id } of reportsInForce(this.#options.sites.get(site)))
+      if (this.#options.store.get(id) === undefined) this.#controller.enqueue({ namespace: site, name: id });
   }
 
-  async #reconcile(id: string, signal: AbortSignal): Promise<Result> {
+  /**
+   * Lets a contract go that the provider keeps for this site and nobody here knows of: this site was wiped, or restored from a time
+   * before it. A copy is written before its signature is sent, so that none is on its way.
+   */
+  async #letGo(provider: SiteId, id: string, signal: AbortSignal): Promise<Result> {
+    const { home, store, sites } = this.#options;
+    await store.fresh();
+    const site = sites.get(provider);
+    const isKept = reportsInForce(site).some((report) => report.id === id);
+    if (site === undefined || !isKept || store.get(id) !== undefined || !site.reachability.reachable) {
+      this.#unknown.delete(id);
+      return done();
+    }
+    const now = home.clock.now();
+    const since = this.#unknown.get(id) ?? now;
+    this.#unknown.set(id, since);
+    if (now < since + UNKNOWN_MS) return againAfter(since + UNKNOWN_MS - now);
+    home.logger.info("a contract of which nothing is known here is let go", { contract: id, provider });
+    await site.call("PUT", `/contracts/${id}/standing`, { standing: "Ended" }, signal);
+    this.#unknown.delete(id);
+    site.refresh();
+    return done();
+  }
+
+  async #lead(id: string, signal: AbortSignal): Promise<Result> {
     const { home, store, sites } = this.#options;
     const contract = store.get(id);
     if (contract === undefined) this.#forget(id);
@@ -172,6 +205,14 @@ export class ConsumerContracts implements Runnable {
     this.#expiring.delete(id);
     this.#told.delete(id);
   }
+}
+
+/** What a provider reports as in force, under names that contracts have. */
+function reportsInForce(site: RemoteSite | undefined): ContractReport[] {
+  return (site?.report?.contracts ?? [])
+    .map(readReport)
+    .filter((report) => report !== undefined)
+    .filter(({ id, phase }) => /^[a-z0-9-]{1,63}$/.test(id) && (phase === "Active" || phase === "Expiring"));
 }
 
 function reportOf(site: RemoteSite, id: string): ContractReport | undefined {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Contract } from "@fjord/api";
-import { newestOf } from "./contract-line.ts";
+import { isEndedForGood, newestOf } from "./contract-line.ts";
 import { contractOf } from "./test-objects.ts";
 
 const line = (next: Record<string, string | undefined>) => (name: string) =>
@@ -16,4 +16,13 @@ test("a contract that was renewed or resized stands for the newest of its line",
 test("a successor that is not there yet leaves the old one, and a circle ends", () => {
   assert.equal(newestOf("a", line({ a: "b" }))?.metadata.name, "a");
   assert.ok(newestOf("a", line({ a: "b", b: "a" })));
+});
+
+test("a contract that an owner has ended is over for good, one that ran out or was renewed is not", () => {
+  const ended = (reason: string, status = "True") =>
+    ({ status: { conditions: [{ type: "Ended", status, reason }] } }) as unknown as Contract;
+  for (const reason of ["Revoked", "Cancelled", "PeerRemoved"]) assert.equal(isEndedForGood(ended(reason)), true);
+  for (const reason of ["Expired", "Superseded"]) assert.equal(isEndedForGood(ended(reason)), false);
+  assert.equal(isEndedForGood(ended("InForce", "False")), false);
+  assert.equal(isEndedForGood(undefined), false);
 });

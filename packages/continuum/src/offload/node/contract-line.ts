@@ -17,3 +17,9 @@ export function newestOf(name: string, get: (name: string) => Contract | undefin
   }
   return contract;
 }
+
+/** Whether an owner has ended it: no other follows unless somebody asks for one. One that ran out is asked for again. */
+export function isEndedForGood(contract: Contract | undefined): boolean {
+  const ended = contract?.status?.conditions?.find(({ type, status }) => type === "Ended" && status === "True");
+  return ended !== undefined && ["Revoked", "Cancelled", "PeerRemoved"].includes(ended.reason);
+}

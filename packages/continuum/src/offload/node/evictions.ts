@@ -1,5 +1,5 @@
 import { describeError } from "@fjord/base";
-import { isNotFound, isTooManyRequests, type KubeClient, type Pod } from "@fjord/kube";
+import { isConflict, isNotFound, isTooManyRequests, type KubeClient, Pod } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
 
 export interface Evicted {
@@ -19,21 +19,39 @@ export function isToGo(pod: Pod): boolean {
 
 /** Asks the API to evict pods, which may refuse for as long as disruption budgets say. */
 export async function evictPods(client: KubeClient, pods: readonly Pod[], signal: AbortSignal): Promise<Evicted> {
+  const refused: { pod: string; reason: string }[] = [];
+  const left = await askEach(pods, async (key, uid) => {
+    try {
+      await client.evict(key, { preconditions: { uid }, signal });
+    } catch (error) {
+      if (!isTooManyRequests(error)) throw error;
+      refused.push({ pod: `${key.namespace}/${key.name}`, reason: describeError(error) });
+    }
+  });
+  return { left, refused };
+}
+
+/** Deletes pods that nothing runs for any more, whatever budgets say, and gives how many must still go. */
+export function endPodsOfNoContract(client: KubeClient, pods: readonly Pod[], signal: AbortSignal): Promise<number> {
+  return askEach(pods, (key, uid) => client.delete(Pod, key, { preconditions: { uid }, signal }));
+}
+
+type Ask = (key: { name: string; namespace: string }, uid: string) => Promise<unknown>;
+
+/** Gives how many pods must go, those included that are on their way already. */
+async function askEach(pods: readonly Pod[], ask: Ask): Promise<number> {
   const going = pods.filter(isToGo);
   const waiting = going.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const refused: { pod: string; reason: string }[] = [];
   const work = waiting.values();
   const worker = async () => {
     for (const { metadata } of work) {
       const { name = "", namespace = "", uid = "" } = metadata;
-      try {
-        await client.evict({ name, namespace }, { preconditions: { uid }, signal });
-      } catch (error) {
-        if (isTooManyRequests(error)) refused.push({ pod: `${namespace}/${name}`, reason: describeError(error) });
-        else if (!isNotFound(error)) throw error;
-      }
+      await ask({ name, namespace }, uid).catch((error: unknown) => {
+        // Gone, or another of its name by now.
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      });
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, waiting.length) }, worker));
-  return { left: going.length, refused };
+  return going.length;
 }

@@ -303,6 +303,24 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
     );
   });
 
+  test("the pods of a contract that the provider revokes are over at once, and another is there for the asking", async () => {
+    await run("revoked", { app: "kept" });
+    await client.create(PodDisruptionBudget, {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: { name: "kept", namespace: "shop" },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: "kept" } } },
+    });
+    const before = await contract(client);
+    await stand(far, "Ended");
+    // A lost node's pods would be given up after five minutes.
+    await isGone(Pod, { name: "revoked", namespace: "shop" });
+    await client.delete(PodDisruptionBudget, { name: "kept", namespace: "shop" });
+    const site = continuum.site("site-1");
+    await fjord(site, "peer", "site-2", "--cpu=4", "--memory=8Gi", "--pods=50");
+    assert.notEqual(await contract(client), before);
+  });
+
   test("with force nothing waits for a provider that is gone", async () => {
     await run("five");
     await continuum.bed.cut("site-1", "site-2");

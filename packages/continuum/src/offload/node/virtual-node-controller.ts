@@ -24,8 +24,8 @@ import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import { AllocatedAmounts } from "./allocated.ts";
-import { newestOf } from "./contract-line.ts";
-import { evictPods } from "./evictions.ts";
+import { isEndedForGood, newestOf } from "./contract-line.ts";
+import { endPodsOfNoContract, evictPods } from "./evictions.ts";
 import { startKubeletServer } from "./kubelet-of-node.ts";
 import { NodeCertificates } from "./node-certificates.ts";
 import { cordonOf, nodePatch } from "./node-changes.ts";
@@ -183,12 +183,17 @@ export class VirtualNodeController implements Runnable {
     });
   }
 
-  /** Evicts the pods where either owner wants the contract drained. */
+  /** Evicts the pods where either owner wants the contract drained, and ends those of one that is over for good. */
   async #drain({ name, contract }: KnownVirtualNode, signal: AbortSignal): Promise<Result> {
     const { home, pods } = this.#options;
     const agreed = newestOf(contract, (each) => this.#contracts.get({ name: each }));
-    if (cordonOf(agreed, false) !== "ContractDrained") return done();
     const here = pods.onNode(name).map(({ pod }) => pod);
+    if (isEndedForGood(agreed)) {
+      // The provider has ended their guests: whoever keeps them is not to wait until a lost node's pods are given up.
+      const left = await endPodsOfNoContract(home.client, here, signal);
+      return left > 0 ? againAfter(ENDING_AGAIN_MS) : done();
+    }
+    if (cordonOf(agreed, false) !== "ContractDrained") return done();
     const { left, refused } = await evictPods(home.client, here, signal);
     const [first] = refused;
     if (first !== undefined) {

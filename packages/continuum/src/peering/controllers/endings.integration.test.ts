@@ -167,9 +167,25 @@ describe("a contract", { skip: kubernetesSkip() }, () => {
     await until("it is gone", async () => (await look(sites.consumerClient, Peering, "widow")) === undefined);
     assert.equal(await look(sites.consumerClient, Contract, id), undefined);
     assert.equal(await look(sites.consumerClient, VirtualNode, "widow"), undefined);
+    assert.ok(sites.provider.book.resolve(id), "a provider that was not told serves it");
     way.cut = false;
-    assert.ok(sites.provider.book.resolve(id), "a provider that was not told serves it until its end");
-    await sites.providerClient.delete(Contract, { name: id });
+    way.refresh();
+    assert.equal(await sites.ended(sites.providerClient, id), "Cancelled", "and is told when it is back");
+  });
+
+  it("of which the consumer has lost all that it knew is let go when it is back", async () => {
+    const id = await begin("wiped");
+    await sites.consumer.kill();
+    for (const [kind, name] of [
+      [Peering, "wiped"],
+      [VirtualNode, "wiped"],
+      [Contract, id],
+    ] as const) {
+      await sites.consumerClient.patch(kind as typeof Peering, { name }, "merge", { metadata: { finalizers: null } });
+      await sites.consumerClient.delete(kind as typeof Peering, { name });
+    }
+    await sites.killConsumer();
+    assert.equal(await sites.ended(sites.providerClient, id), "Cancelled");
   });
 
   it("goes with the Site of the consumer, and the Peering with that of the provider", async () => {

@@ -26,7 +26,10 @@ function tenant(stored: Record<string, number> = {}) {
   return { clock, api, kept, create, counts: () => counts };
 }
 
-const full = { status: 403, message: /^quota exceeded: a consumer may keep 3 objects of 1Mi together at this site/ };
+const full = {
+  status: 403,
+  message: /^quota exceeded: this consumer has [123] objects at this site, 1Mi in all, and may have 3 and 1Mi: /,
+};
 
 describe("what a tenant keeps", () => {
   it("is bounded in number, however many come at once", async () => {
@@ -87,6 +90,24 @@ describe("what a tenant keeps", () => {
     await clock.advance(5_000);
     await create("d");
     assert.equal(counts(), before + 1);
+  });
+
+  it("counts what comes and goes while it is counted", async () => {
+    const clock = new ManualClock();
+    const counted = Promise.withResolvers<Map<string, number>>();
+    const limits = () => ({ objects: 3, bytes: 100 });
+    const count = () => counted.promise;
+    const kept = new KeptObjects({ noun: "objects", limits, count, clock, logger: silentLogger });
+    (await kept.admit("a", true, 10))({ kept: 10 });
+    (await kept.admit("b", true, 10))({ kept: 10 });
+    kept.settleDeletion("gone")("gone");
+    const settle = await kept.admit("c", true, 10);
+    // The count looked before all that.
+    counted.resolve(new Map([["gone", 10]]));
+    await clock.advance(0);
+    assert.throws(() => kept.admit("d", true, 10), full);
+    settle("undone");
+    await kept.admit("d", true, 10);
   });
 
   it("is what it was where it cannot be counted", async () => {

@@ -36,6 +36,8 @@ export class KeptObjects {
   #bytes = 0;
   /** Room that writes under way have taken, which a count may not have seen. */
   readonly #underWay = new Map<string, number>();
+  /** What was written while a count goes on: it may have looked before. */
+  readonly #meanwhile = new Set<string>();
   #counting: Promise<void> | undefined;
   #countedAt: number | undefined;
 
@@ -89,6 +91,7 @@ export class KeptObjects {
     this.#bytes += (bytes ?? 0) - (this.#sizes.get(key) ?? 0);
     if (bytes === undefined) this.#sizes.delete(key);
     else this.#sizes.set(key, bytes);
+    if (this.#counting !== undefined) this.#meanwhile.add(key);
   }
 
   #isDue(): boolean {
@@ -106,11 +109,15 @@ export class KeptObjects {
   async #countNow(): Promise<void> {
     const { count, clock, logger } = this.#options;
     this.#countedAt = clock.now();
+    this.#meanwhile.clear();
     try {
       const found = await count();
+      const before = this.#sizes;
+      const newer = [...this.#meanwhile];
       this.#sizes = new Map(found);
       this.#bytes = found.values().reduce((sum, bytes) => sum + bytes, 0);
-      for (const [key, bytes] of this.#underWay) if (!this.#sizes.has(key)) this.#set(key, bytes);
+      for (const [key, bytes] of this.#underWay) this.#set(key, bytes);
+      for (const key of newer) this.#set(key, before.get(key));
     } catch (error) {
       logger.warn("a tenant's objects could not be counted", { error: describeError(error) });
     }
@@ -120,10 +127,9 @@ export class KeptObjects {
   #refusal(): Error {
     const { noun, limits } = this.#options;
     const { objects, bytes } = limits();
-    const most = `${objects} ${noun} of ${mebibytes(bytes)} together`;
-    const has = `${this.#sizes.size} of ${mebibytes(this.#bytes)}`;
+    const has = `${this.#sizes.size} ${noun} at this site, ${mebibytes(this.#bytes)} in all`;
     return forbidden(
-      `quota exceeded: a consumer may keep ${most} at this site, and this one has ${has}: remove some, or ask its owner to raise sharing.objects of the Site`,
+      `quota exceeded: this consumer has ${has}, and may have ${objects} and ${mebibytes(bytes)}: remove some, or ask the owner to raise sharing.objects of the Site`,
     );
   }
 }
