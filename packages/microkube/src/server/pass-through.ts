@@ -154,21 +154,28 @@ function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): str
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-/** Two connections as one: what ends or breaks on one side does on the other. */
-function join(one: NodeJS.ReadWriteStream & DestroyableStream, other: typeof one, done: () => void): void {
-  for (const [from, to] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    from.pipe(to);
-    from.on("error", () => to.destroy());
-    from.on("close", () => {
-      to.destroy();
-      done();
-    });
-  }
+/** So long a client has for the last of what it was told, and to hang up itself. */
+const LINGER_MS = 10_000;
+
+/**
+ * Two connections as one: what ends or breaks on one side does on the other. What was said before a proper end still reaches
+ * the client: closed with bytes that nobody has read, its connection would be reset, and lose what is on its way.
+ */
+export function join(client: Connection, other: Connection, done: () => void): void {
+  client.pipe(other);
+  other.pipe(client);
+  client.on("error", () => other.destroy());
+  other.on("error", () => client.destroy());
+  client.on("close", () => {
+    other.destroy();
+    done();
+  });
+  other.on("close", () => {
+    if (!other.readableEnded) return void client.destroy();
+    client.resume();
+    const cut = setTimeout(() => client.destroy(), LINGER_MS).unref();
+    client.once("close", () => clearTimeout(cut));
+  });
 }
 
-interface DestroyableStream {
-  destroy(): unknown;
-}
+type Connection = NodeJS.ReadWriteStream & { readonly readableEnded: boolean; destroy(): unknown };
