@@ -1,0 +1,333 @@
+import assert from "node:assert/strict";
+import { isIP } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site as SiteKind } from "@fjord/api";
+import { type KubeObject, silentLogger, systemClock } from "@fjord/base";
+import { Gateway, GatewayLoop, GatewayObjects, NodeNetwork } from "@fjord/continuum/gateway";
+import {
+  Deployment,
+  EndpointSlice,
+  getCondition,
+  isNotFound,
+  type KubeClient,
+  Namespace,
+  Pod,
+  Service,
+  SharedCaches,
+} from "@fjord/kube";
+import { Continuum, fjord } from "../agents/index.ts";
+import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
+import { makeWire, SiteNetwork } from "../namespaces/site-network.ts";
+import { networkSkip, startTestBed, testSubstrates, wireguardProgram } from "../testing.ts";
+import { eventually } from "./acceptance-bed.ts";
+import { deployment, namespace } from "./workloads.ts";
+
+const HOME = "site-1";
+const AWAY = "site-2";
+/** What the first overlapping range of a peer is called, by default. */
+const CALLED = "240.0.";
+
+describe("two sites whose pods have the same range", { timeout: 300_000 }, () => {
+  let continuum: Continuum;
+  let home: KubeClient;
+  let away: KubeClient;
+  let homeId: string;
+  let awayId: string;
+
+  before(async () => {
+    const kubernetes = testSubstrates(["microkube"]);
+    continuum = new Continuum(await startTestBed({ sites: 2, overlap: true, simulatedNodes: 1, kubernetes }));
+    await continuum.startAgents();
+    await continuum.share(AWAY);
+    await continuum.peer(HOME, AWAY, "--cpu=8", "--memory=8Gi", "--pods=20");
+    home = continuum.client(HOME);
+    away = continuum.client(AWAY);
+    homeId = await idOf(home, HOME);
+    awayId = await idOf(away, AWAY);
+    await home.create(Namespace, namespace("shop") as Namespace);
+    await fjord(continuum.site(HOME), "offload", "shop", "--pods=Both");
+    await home.create(Deployment, deployment("web", { namespace: "shop", replicas: 2, spread: true }) as Deployment);
+    await home.create(Service, serviceOf("web", "shop"));
+    await eventually("one pod runs here and one there", async () => {
+      const pods = await podsOf(home, "shop");
+      return pods.length === 2 && pods.every(({ status }) => status?.podIP !== undefined);
+    });
+  });
+
+  after(async () => {
+    await home?.close();
+    await away?.close();
+    await continuum?.[Symbol.asyncDispose]();
+  });
+
+  it("have no link that nobody asked for", async () => {
+    assert.deepEqual((await home.list(AddressPlan)).items, []);
+    assert.deepEqual((await away.list(Link)).items, []);
+  });
+
+  it("agree on what they call each other, once a Peering asks for it", async () => {
+    for (const [client, name] of [
+      [home, HOME],
+      [away, AWAY],
+    ] as const) {
+      const { podCidr } = continuum.site(name).layout;
+      const endpoints = [`192.0.2.${name === HOME ? 1 : 2}:51820`];
+      await client.patch(SiteKind, { name }, "merge", { spec: { network: { podRanges: [podCidr], endpoints } } });
+    }
+    await home.patch(Peering, { name: AWAY }, "merge", { spec: { link: true } });
+    const { podCidr } = continuum.site(HOME).layout;
+    for (const [client, peer] of [
+      [home, awayId],
+      [away, homeId],
+    ] as const) {
+      const plan = await eventually("the plan is agreed", async () => {
+        const found = await find(client, AddressPlan, peer);
+        return getCondition(found?.status?.conditions, "Ready")?.status === "True" && found;
+      });
+      const [own, theirs] = [plan.spec.own[0], plan.spec.peer[0]];
+      assert.equal(own?.range, podCidr);
+      assert.equal(theirs?.range, podCidr);
+      assert.ok(own?.called?.startsWith(CALLED) && theirs?.called?.startsWith(CALLED), JSON.stringify(plan.spec));
+    }
+  });
+
+  it("have a link each, with the other's key and endpoint, and the namespace's pods in it", async () => {
+    const [one, other] = await Promise.all([link(home, awayId), link(away, homeId)]);
+    assert.notEqual(one.spec.publicKey, other.spec.publicKey);
+    assert.deepEqual([one.spec.endpoints, other.spec.endpoints], [["192.0.2.2:51820"], ["192.0.2.1:51820"]]);
+    const pods = await podsOf(home, "shop");
+    const local = pods.find(({ spec }) => spec?.nodeName !== AWAY)?.status?.podIP;
+    const remote = pods.find(({ spec }) => spec?.nodeName === AWAY)?.status?.podIP;
+    assert.deepEqual(one.spec.groups, [{ name: "shop", local: [local], remote: [remote] }]);
+    const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+    assert.equal(guests.length, 1);
+    const [group] = other.spec.groups;
+    assert.deepEqual(group?.local, [guests[0]?.status?.podIP]);
+    assert.equal(group?.name, guests[0]?.metadata.namespace);
+  });
+
+  it("show the pod that is away by the name that its address has here", async () => {
+    const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+    const real = guests[0]?.status?.podIP ?? "";
+    const pods = await podsOf(home, "shop");
+    const shown = pods.find(({ spec }) => spec?.nodeName === AWAY)?.status?.podIP ?? "";
+    assert.ok(shown.startsWith(CALLED), shown);
+    assert.equal(shown.split(".").slice(2).join("."), real.split(".").slice(2).join("."));
+    await eventually("the Service here has both pods", async () => {
+      const addresses = await serviceAddresses(home, "shop");
+      return addresses.length === 2 && addresses.includes(shown);
+    });
+  });
+
+  it("show the pod that is at home to the Service there by the name that its address has there", async () => {
+    const pods = await podsOf(home, "shop");
+    const native = pods.find(({ spec }) => spec?.nodeName !== AWAY)?.status?.podIP ?? "";
+    const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+    const twin = guests[0]?.metadata.namespace ?? "";
+    const expected = `${CALLED}${native.split(".").slice(2).join(".")}`;
+    await eventually("the Service there has both pods", async () => {
+      const addresses = await serviceAddresses(away, twin);
+      return addresses.includes(expected) && addresses.includes(guests[0]?.status?.podIP ?? "");
+    });
+  });
+
+  describe("with a gateway each, in network namespaces", { skip: networkSkip() }, () => {
+    const namespaces = new NetworkNamespaces();
+    const stop = new AbortController();
+    let running: Promise<unknown> = Promise.resolve();
+    let native: string;
+    let shown: string;
+    let here: EchoPod;
+    let there: EchoPod;
+    let stranger: EchoPod;
+
+    before(async () => {
+      const pods = await podsOf(home, "shop");
+      native = pods.find(({ spec }) => spec?.nodeName !== AWAY)?.status?.podIP ?? "";
+      shown = pods.find(({ spec }) => spec?.nodeName === AWAY)?.status?.podIP ?? "";
+      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+      const podRange = continuum.site(HOME).layout.podCidr;
+      await makeWire(namespaces);
+      const one = await SiteNetwork.make(namespaces, { name: "a", address: "192.0.2.1", podRange });
+      const other = await SiteNetwork.make(namespaces, { name: "b", address: "192.0.2.2", podRange });
+      here = await EchoPod.start(namespaces, await one.addPod(native));
+      there = await EchoPod.start(namespaces, await other.addPod(guests[0]?.status?.podIP ?? ""));
+      // Of a namespace that is not offloaded.
+      stranger = await EchoPod.start(namespaces, await one.addPod(podRange.replace(/\.0\.0\/16$/, ".200.9")));
+      running = Promise.all([
+        runGateway(home, one.gateway, "a", namespaces, stop.signal),
+        runGateway(away, other.gateway, "b", namespaces, stop.signal),
+      ]);
+      running.catch(() => {});
+    });
+
+    after(async () => {
+      stop.abort();
+      await running;
+      await namespaces[Symbol.asyncDispose]();
+    });
+
+    const thereAs = () => `${CALLED}${native.split(".").slice(2).join(".")}`;
+
+    it("a pod at home reaches the one that is away, which sees it by its name there", async () => {
+      assert.equal(await answered(here, shown), thereAs());
+    });
+
+    it("the pod that is away reaches the one at home", async () => {
+      assert.equal(await answered(there, thereAs()), shown);
+    });
+
+    it("all endpoints that the Service has answer, at home and there", async () => {
+      for (const address of await serviceAddresses(home, "shop"))
+        assert.equal(await answered(here, address), address === shown ? thereAs() : native);
+      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+      const real = guests[0]?.status?.podIP ?? "";
+      for (const address of await serviceAddresses(away, guests[0]?.metadata.namespace ?? ""))
+        assert.equal(await answered(there, address), address === real ? real : shown);
+    });
+
+    it("a pod of another namespace reaches nothing", async () => {
+      assert.equal(await stranger.ask(shown, { proto: "udp", message: "forbidden", patienceMs: 1_000 }), "nothing");
+      assert.deepEqual(
+        there.heard.filter(({ message }) => message === "forbidden"),
+        [],
+      );
+    });
+
+    it("the Links say that they are up", async () => {
+      for (const [client, peer] of [
+        [home, awayId],
+        [away, homeId],
+      ] as const) {
+        const found = await eventually("a handshake is seen", async () => {
+          const each = await link(client, peer);
+          return getCondition(each.status?.conditions, "Ready")?.status === "True" && each;
+        });
+        assert.match(found.status?.endpoint ?? "", /^192\.0\.2\.[12]:51820$/);
+      }
+      assert.match(await fjord(continuum.site(HOME), "network", "status"), /site-2 .*NamesKnown +HandshakeSeen/);
+    });
+  });
+
+  it("keep names and links over the death of both agents", async () => {
+    const before = await Promise.all([find(home, AddressPlan, awayId), find(away, AddressPlan, homeId)]);
+    const keys = [(await link(home, awayId)).spec.publicKey, (await link(away, homeId)).spec.publicKey];
+    for (const name of [HOME, AWAY]) {
+      await continuum.agent(name).process.kill();
+      await continuum.agent(name).process.start();
+    }
+    await home.patch(Deployment, { name: "web", namespace: "shop" }, "merge", { spec: { replicas: 4 } });
+    await eventually("new pods are in the links", async () => {
+      const [one, other] = await Promise.all([link(home, awayId), link(away, homeId)]);
+      return one.spec.groups[0]?.local.length === 2 && other.spec.groups[0]?.local.length === 2;
+    });
+    const now = await Promise.all([find(home, AddressPlan, awayId), find(away, AddressPlan, homeId)]);
+    assert.deepEqual(
+      now.map((plan) => [plan?.metadata.uid, plan?.spec]),
+      before.map((plan) => [plan?.metadata.uid, plan?.spec]),
+    );
+    assert.deepEqual([(await link(home, awayId)).spec.publicKey, (await link(away, homeId)).spec.publicKey], keys);
+  });
+
+  it("follow a range that is added, and keep the names that there were", async () => {
+    const before = (await find(away, AddressPlan, homeId))?.spec.peer[0];
+    const { podCidr } = continuum.site(HOME).layout;
+    const podRanges = [podCidr, "10.77.0.0/16"];
+    await home.patch(SiteKind, { name: HOME }, "merge", { spec: { network: { podRanges } } });
+    await eventually("both know it", async () => {
+      const [one, other] = await Promise.all([find(home, AddressPlan, awayId), find(away, AddressPlan, homeId)]);
+      return [one?.spec.own, other?.spec.peer].every((namings) =>
+        namings?.some(({ range, called }) => range === "10.77.0.0/16" && called === "10.77.0.0/16"),
+      );
+    });
+    const after = (await find(away, AddressPlan, homeId))?.spec.peer.find(({ range }) => range === podCidr);
+    assert.deepEqual(after, before);
+  });
+
+  it("have nothing of it left when it is no longer asked for, and pods are shown as they were", async () => {
+    await home.patch(Peering, { name: AWAY }, "merge", { spec: { link: false } });
+    for (const client of [home, away]) {
+      await eventually("plans and links are gone", async () => {
+        const [plans, links] = await Promise.all([client.list(AddressPlan), client.list(Link)]);
+        return plans.items.length === 0 && links.items.length === 0;
+      });
+    }
+    await eventually("pods are shown by their own addresses", async () =>
+      (await podsOf(home, "shop")).every(({ status }) => !status?.podIP?.startsWith(CALLED)),
+    );
+  });
+});
+
+/** The address by which the other sees the pod; the gateways may not be there yet. */
+async function answered(pod: EchoPod, address: string): Promise<string> {
+  return await eventually(`${address} answers`, async () => {
+    const seen = await pod.ask(address, { patienceMs: 2_000 });
+    return isIP(seen) !== 0 && seen;
+  });
+}
+
+/** A gateway as a site has it, by what the site's API says; only its commands run in a network namespace. */
+async function runGateway(
+  client: KubeClient,
+  gateway: string,
+  name: string,
+  namespaces: NetworkNamespaces,
+  signal: AbortSignal,
+): Promise<void> {
+  const means = { clock: systemClock, random: Math.random, logger: silentLogger };
+  const network = new NodeNetwork({ prefix: namespaces.prefix(gateway), wireguardProgram: wireguardProgram() });
+  const caches = new SharedCaches({ ...means, client });
+  const source = new GatewayObjects({ client, caches, namespace: "fjord-system", now: () => systemClock.now() });
+  const loop = new GatewayLoop({
+    ...means,
+    gateway: new Gateway({ ...means, network, interfacePrefix: `n${process.pid.toString(36)}${name}` }),
+    source,
+    told: (reports) => source.tell(reports),
+    tickMs: 200,
+  });
+  const watching = caches.run(signal);
+  await caches.waitForSync(signal);
+  await loop.run(signal);
+  await watching;
+}
+
+async function link(client: KubeClient, peer: string): Promise<Link> {
+  return await eventually("the link is there, with its groups", async () => {
+    const found = await find(client, Link, peer);
+    return found !== undefined && found.spec.groups.length > 0 && found;
+  });
+}
+
+async function idOf(client: KubeClient, name: string): Promise<string> {
+  return (await client.get(SiteKind, { name })).status?.id ?? "";
+}
+
+async function find<T extends KubeObject>(
+  client: KubeClient,
+  kind: Parameters<typeof client.get<T>>[0],
+  name: string,
+): Promise<T | undefined> {
+  return await client.get<T>(kind, { name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    return undefined;
+  });
+}
+
+async function podsOf(client: KubeClient, inNamespace: string): Promise<Pod[]> {
+  return (await client.list(Pod, { namespace: inNamespace })).items;
+}
+
+async function serviceAddresses(client: KubeClient, inNamespace: string): Promise<string[]> {
+  const labelSelector = "kubernetes.io/service-name=web";
+  const { items } = await client.list(EndpointSlice, { namespace: inNamespace, labelSelector });
+  return items.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses));
+}
+
+function serviceOf(name: string, inNamespace: string): Service {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: inNamespace },
+    spec: { selector: { app: name }, ports: [{ port: 80 }] },
+  };
+}
