@@ -13,8 +13,6 @@ const required = process.env.FJORD_REQUIRE_KUBERNETES === "1";
 
 // Hundreds of processes load the same files: what one has compiled, the others need not.
 process.env.NODE_COMPILE_CACHE ??= join(root, "node_modules/.cache/compile");
-// And a hundred control planes live for moments: an API server spends a tenth of its start on its garbage.
-process.env.GOGC ??= "800";
 
 const files = globSync(["packages/*/{src,browser}/**/*.test.ts", "tools/**/*.test.ts"], { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)))

@@ -18,14 +18,12 @@ const markVariable = "FJORD_TESTBED_ID";
 
 /** The environment of each of a bed's processes. */
 export function bedEnvironment(id: string): Record<string, string> {
-  const { NODE_COMPILE_CACHE: compiled, GOGC: garbage } = process.env;
+  const { NODE_COMPILE_CACHE: compiled } = process.env;
   return {
     PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     [markVariable]: id,
     // Agents and nodes start sooner with what other processes have compiled.
     ...(compiled && { NODE_COMPILE_CACHE: compiled }),
-    // Kubernetes' programs collect garbage as often as whoever starts the bed wants it.
-    ...(garbage && { GOGC: garbage }),
   };
 }
 
