@@ -110,7 +110,7 @@ export const reading: Chapter = {
     kubectl describe configmap settings
     kubectl describe namespace $NAMESPACE
     kubectl describe serviceaccount default
-    kubectl describe service kubernetes -n default
+    kubectl describe service kubernetes -n default | grep -v '^Endpoints:'
     kubectl describe pod none
     kubectl describe replicasets
   `,
