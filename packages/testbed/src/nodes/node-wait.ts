@@ -91,14 +91,18 @@ async function attempt(action: () => Promise<unknown>): Promise<Look> {
   }
 }
 
+/** The kubelet and containerd name what there are too few of; kube-proxy, which opens nothing else as it begins, does not. */
+export function lacksInotify(log: string): boolean {
+  return /inotify.*too many open files|err="failed complete: too many open files"/.test(log);
+}
+
 function failIfEnded(node: RealNode, what: string, needed: readonly NodeProcess[]): void {
   for (const name of needed) {
     const process = node.process(name);
     if (process.running) continue;
     const { log } = process.record;
     const tail = process.logTail();
-    if (/inotify.*too many open files/.test(tail))
-      throw new TooFewInotifyError({ process: name, node: node.name, log });
+    if (lacksInotify(tail)) throw new TooFewInotifyError({ process: name, node: node.name, log });
     throw new NodeEndedError({ process: name, node: node.name, what, log, tail });
   }
 }
