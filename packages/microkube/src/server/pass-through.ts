@@ -165,14 +165,17 @@ export function join(client: Connection, other: Connection, done: () => void): v
   client.pipe(other);
   other.pipe(client);
   client.on("error", () => other.destroy());
-  other.on("error", () => client.destroy());
+  // What the client still says to one that has ended goes nowhere, and takes nothing from what that one said.
+  other.on("end", () => client.unpipe(other).resume());
+  other.on("error", () => {
+    if (!other.readableEnded) client.destroy();
+  });
   client.on("close", () => {
     other.destroy();
     done();
   });
   other.on("close", () => {
     if (!other.readableEnded) return void client.destroy();
-    client.resume();
     const cut = setTimeout(() => client.destroy(), LINGER_MS).unref();
     client.once("close", () => clearTimeout(cut));
   });
