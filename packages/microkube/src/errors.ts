@@ -9,7 +9,7 @@ export const StateInUse = defineError(
 export const StateUnreadable = defineError(
   "STATE_UNREADABLE",
   "cannot open {path}: {problem}",
-  "Look whether the disk is full and the file may be read and written. Where it is damaged, start on a backup of the data directory. A file that is no database is not microkube's: move it away.",
+  "Look whether the disk is full and the file may be read and written. Where it is damaged or empty, start on a backup of the data directory; without one, delete it, and a new cluster begins. A file that is no database is not microkube's: move it away.",
 );
 
 export const PortTaken = defineError(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -18,8 +18,8 @@ import {
   Secret,
   ServiceAccount,
 } from "@fjord/kube";
-import { PortTaken, StateInUse } from "./errors.ts";
-import { startMicrokube } from "./microkube.ts";
+import { PortTaken, StateInUse, StateUnreadable } from "./errors.ts";
+import { type Microkube, startMicrokube } from "./microkube.ts";
 
 function folder(t: { after(done: () => void): void }): string {
   const path = mkdtempSync(join(tmpdir(), "fjord-microkube-"));
@@ -63,6 +63,34 @@ test("everything is there after a restart: objects, versions, the authority", as
   assert.deepEqual([found.metadata.uid, found.data], [made.metadata.uid, { a: "1" }]);
   assert.equal(found.metadata.resourceVersion, made.metadata.resourceVersion);
 });
+
+test("a state that was emptied is refused, and no new cluster begins in its place", async (t) => {
+  const dataDir = folder(t);
+  const quiet = { dataDir, controllers: false, scheduler: false };
+  const path = join(dataDir, "state.db");
+  // As a kill leaves it that comes before anything is written.
+  writeFileSync(path, "");
+  const first = await startMicrokube(quiet);
+  const made = await uidOfKubeSystem(first);
+  await first.close();
+  truncateSync(path);
+  writeFileSync(`${path}-wal`, "what was not yet in it");
+  await assert.rejects(startMicrokube(quiet), (error) => {
+    assert(error instanceof StateUnreadable);
+    assert.match(error.message, /state\.db: it is empty, and the kubeconfig beside it is of a cluster/);
+    return true;
+  });
+  assert.deepEqual([statSync(path).size, statSync(`${path}-wal`).size], [0, 22]);
+  rmSync(path);
+  await using second = await startMicrokube(quiet);
+  assert.notEqual(await uidOfKubeSystem(second), made);
+});
+
+async function uidOfKubeSystem(microkube: Microkube): Promise<string | undefined> {
+  await using client = microkube.client();
+  const { metadata } = await client.get(Namespace, { name: "kube-system" });
+  return metadata.uid;
+}
 
 test("a port that is taken is said to be", async () => {
   await using one = await startMicrokube({ controllers: false, scheduler: false });

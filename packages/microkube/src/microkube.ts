@@ -97,6 +97,8 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
     problem === undefined
       ? logger.info("writes are kept again")
       : logger.error("nothing can be written: all is read-only until it can", { path, problem });
+  const kubeconfigPath = dataDir === undefined ? undefined : join(dataDir, "kubeconfig");
+  if (kubeconfigPath !== undefined) await refuseEmptied(path, kubeconfigPath);
   const store = openStore({ path, survives, told });
   begun.defer(() => store.close());
   let address = "";
@@ -118,7 +120,6 @@ export async function startMicrokube(options: MicrokubeOptions = {}): Promise<Mi
   const server = `https://${address}`;
   await plane.publish({ advertised, port: listener.port });
   const kubeconfig = await credentials.kubeconfig(server);
-  const kubeconfigPath = dataDir === undefined ? undefined : join(dataDir, "kubeconfig");
   if (kubeconfigPath !== undefined) await writeKubeconfig(kubeconfigPath, kubeconfig);
   const { controllers = true, scheduler = true } = options;
   begun.defer(
@@ -218,6 +219,16 @@ async function writeKubeconfig(path: string, text: string): Promise<void> {
   } catch (cause) {
     throw new KubeconfigUnwritable({ path, problem: describeError(cause) }, { cause });
   }
+}
+
+/**
+ * A file of no bytes is one that was just made, or one that a disk or a person has emptied: a new cluster must not begin
+ * in its place, and with that what SQLite has beside it be deleted. The kubeconfig is written once the file has something.
+ */
+async function refuseEmptied(path: string, kubeconfigPath: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.size !== 0 || !(await isThere(kubeconfigPath))) return;
+  throw new StateUnreadable({ path, problem: "it is empty, and the kubeconfig beside it is of a cluster" });
 }
 
 function openStore(options: SqliteStoreOptions): SqliteStore {
