@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { encodeControl, encodeDataHeader, frameType, numbers } from "./frames.ts";
+import { HeaderDeflater } from "./header-compression.ts";
+import { encodeHeaders } from "./headers.ts";
 import { SpdyConnection } from "./index.ts";
 
 const SIZE = 4_000_000;
@@ -48,4 +52,22 @@ test("a connection that is destroyed waits for no reader", async () => {
   await stream.accepted;
   client.destroy();
   assert.equal(await client.closed, undefined);
+});
+
+test("what arrived before the connection broke is read", async () => {
+  const wire = new Duplex({ read() {}, write: (_data, _encoding, done) => done() });
+  const client = new SpdyConnection(wire, { role: "client", announceWindows: false });
+  const stream = client.open({});
+  const block = new HeaderDeflater().deflate(encodeHeaders({}));
+  await setImmediate();
+  wire.push(encodeControl(frameType.synReply, 0, numbers(stream.id), block));
+  wire.push(encodeDataHeader(stream.id, 4, false));
+  wire.push("last");
+  wire.destroy(new Error("write EPIPE"));
+  const received: Buffer[] = [];
+  await assert.rejects(async () => {
+    for await (const piece of stream) received.push(piece as Buffer);
+  }, /write EPIPE/);
+  assert.equal(Buffer.concat(received).toString(), "last");
+  assert.match((await client.closed)?.message ?? "", /write EPIPE/);
 });

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { type Clock, describeError, systemClock } from "@fjord/base";
+import { Arrivals } from "./arrivals.ts";
 import { SpdyConnectionClosed, SpdyProtocol } from "./errors.ts";
 import { ReceiveCredits, SendWindows } from "./flow-control.ts";
 import { FrameSplitter, isData } from "./frame-splitter.ts";
@@ -23,6 +24,8 @@ export class SpdyConnection {
   /** Resolves when the connection is gone, with what broke it if anything did; never rejects. */
   readonly closed: Promise<Error | undefined>;
   readonly #transport: Duplex;
+  readonly #arrivals: Arrivals;
+  readonly #hungUp: Promise<void>;
   readonly #options: SpdyOptions;
   readonly #limits: SpdyLimits;
   readonly #clock: Clock;
@@ -44,6 +47,8 @@ export class SpdyConnection {
 
   constructor(transport: Duplex, options: SpdyOptions) {
     this.#transport = transport;
+    this.#arrivals = new Arrivals(transport);
+    this.#hungUp = new Promise((resolve) => transport.once("close", resolve));
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -65,9 +70,9 @@ export class SpdyConnection {
       };
       this.#cut = gone;
       transport.once("close", () => {
-        // A socket closes when it has been read to the end; its last bytes may still wait for their readers here.
-        if (transport.readableEnded && !this.#destroyed) this.#ran.then(gone);
-        else gone();
+        // Its last bytes may still wait to be handed to their streams.
+        if (this.#destroyed) gone();
+        else this.#ran.then(gone);
       });
     });
     if (this.#credits !== undefined) {
@@ -116,9 +121,9 @@ export class SpdyConnection {
   async #run(): Promise<void> {
     const splitter = new FrameSplitter(this.#limits.controlFrame);
     try {
-      for await (const chunk of this.#transport.iterator({ destroyOnReturn: false })) {
+      for await (const chunk of this.#arrivals) {
         this.#idle.touch();
-        for (const piece of splitter.push(chunk as Buffer)) {
+        for (const piece of splitter.push(chunk)) {
           if (isData(piece)) await this.#onData(piece.stream, piece.data, piece.fin);
           else await this.#onControl(piece);
         }
@@ -151,7 +156,7 @@ export class SpdyConnection {
       stream.failReset(wire.resetStatus.streamAlreadyClosed);
       this.#forget(stream);
     }
-    if (stream.isOverfull) await this.#waitFor(stream);
+    if (stream.isOverfull && !this.#transport.closed) await this.#waitFor(stream);
   }
 
   /** Nobody notices that the other end has gone while nothing is read, unless something is sent. */
@@ -164,7 +169,7 @@ export class SpdyConnection {
       });
     };
     again();
-    await Promise.race([stream.room(), this.closed]);
+    await Promise.race([stream.room(), this.#hungUp]);
     stop();
     this.#idle.touch();
   }

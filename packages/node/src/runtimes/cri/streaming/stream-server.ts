@@ -1,8 +1,8 @@
-import { createConnection } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, onAbort } from "@fjord/base";
 import { SpdyConnection } from "../../../spdy/index.ts";
 import { CriStreamRefused } from "../errors.ts";
+import { ReadFirstSocket } from "./read-first-socket.ts";
 
 // Not imported: an import would load all that it could ever give (docs/decisions/0007).
 const { request } = process.getBuiltinModule("node:http");
@@ -10,7 +10,7 @@ const { request } = process.getBuiltinModule("node:http");
 /** Opens a connection to where the runtime's streaming server is. */
 export type Dial = (host: string, port: number) => Duplex;
 
-export const dialHost: Dial = (host, port) => createConnection({ host, port, noDelay: true });
+export const dialHost: Dial = (host, port) => new ReadFirstSocket().setNoDelay(true).connect({ host, port });
 
 export interface StreamServerOptions {
   dial: Dial;
