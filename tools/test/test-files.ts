@@ -40,7 +40,7 @@ export interface TestFilesOptions {
  * that does not end is killed and named: the others are not held up by it.
  */
 export async function runTestFiles(files: string[], options: TestFilesOptions): Promise<boolean> {
-  const { cwd, atATime, minutes, hasRoom = roomOnMachine(), lookMs = 4_000 } = options;
+  const { cwd, atATime, minutes, hasRoom = roomOnMachine(), lookMs = 2_000 } = options;
   const began = performance.now();
   const waiting = [...files];
   const results: FileResult[] = [];
