@@ -125,3 +125,9 @@ export const NoPage = defineError(
   "there is no page at {url}: {reason}",
   "The agent serves it at its --page-listen, 127.0.0.1:7446 unless told otherwise. Does it run on this machine? If it is served elsewhere, name that by --url.",
 );
+
+export const UnclearEnd = defineError(
+  "CLI_UNCLEAR_END",
+  "{end} is no end of a path: {reason}",
+  "Name a pod (NAME, pod/NAME, pod/NAMESPACE/NAME), a Service to go to (service/NAME), an address as it is called here, or another site's own one (10.42.0.7@SITE).",
+);

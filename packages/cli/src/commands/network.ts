@@ -3,6 +3,7 @@ import { getCondition } from "@fjord/kube";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
+import { addNetworkExplain } from "../network/explain.ts";
 import { age, cell, table } from "../output/table.ts";
 
 type Lists = [Site[], AddressPlan[], Link[]];
@@ -19,6 +20,7 @@ export function addNetwork(program: Command, context: CommandContext): void {
     .command("status")
     .description("show what this site and its peers call each other's addresses, and the links between them");
   listOptions(status).action((flags: ListFlags) => showLists(listing, flags, context));
+  addNetworkExplain(network, context);
 }
 
 /** A line for each range of a peer; what is of the link stands in the first. */

@@ -44,14 +44,22 @@ export function complete(program: Command, typed: readonly string[]): Offer {
     };
   }
   if (prefix.startsWith("-")) return { ...none, words: optionsOf(meant) };
+  if (meant !== command && rest.includes(meant.name())) {
+    const behind = rest.slice(rest.indexOf(meant.name()) + 1);
+    return { ...none, ...argumentOffer(`${name} ${meant.name()}`, argumentsIn(meant, behind)) };
+  }
   if (meant !== command && argumentsIn(command, rest) > 0) return none;
   const sub = command.commands.map((each) => ({ word: each.name(), about: each.description() }));
-  const places = argumentSources[name] ?? [];
-  const place = places[Math.min(argumentsIn(command, rest), places.length - 1)] ?? [];
-  const listed = place.filter((each) => typeof each === "object").map(({ word }) => ({ word }));
+  const { words: listed, sources } = argumentOffer(name, argumentsIn(command, rest));
+  return { ...none, words: [...(argumentsIn(command, rest) === 0 ? sub : []), ...listed], sources };
+}
+
+/** What the argument behind so many others may be. */
+function argumentOffer(command: string, before: number): Pick<Offer, "words" | "sources"> {
+  const places = argumentSources[command] ?? [];
+  const place = places[Math.min(before, places.length - 1)] ?? [];
   return {
-    ...none,
-    words: [...(argumentsIn(command, rest) === 0 ? sub : []), ...listed],
+    words: place.filter((each) => typeof each === "object").map(({ word }) => ({ word })),
     sources: place.filter((each) => typeof each === "string"),
   };
 }

@@ -1,6 +1,6 @@
 import { Contract, Offloading, Peering, Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
-import { Deployment, type KubeClient, Namespace, Pod, readKubeconfigs, StatefulSet } from "@fjord/kube";
+import { Deployment, type KubeClient, Namespace, Pod, readKubeconfigs, Service, StatefulSet } from "@fjord/kube";
 import { connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { kubeconfigFiles } from "../command-line/kubeconfig-files.ts";
@@ -58,6 +58,8 @@ async function listed_(
       return (await client.list(Offloading, { signal })).items.map(({ metadata }) => metadata.namespace ?? "");
     case "pods":
       return names(Pod as Kind<KubeObject>, here);
+    case "services":
+      return (await names(Service as Kind<KubeObject>, here)).map((name) => `service/${name}`);
     case "workloads": {
       const deployments = await names(Deployment as Kind<KubeObject>, here);
       const sets = await names(StatefulSet as Kind<KubeObject>, here);

@@ -47,6 +47,8 @@ test("bash completes by asking the program itself", { skip: skip("bash") }, () =
   assert.equal(complete("offload", "--po"), "--pods");
   assert.equal(complete("offload", "--pods", "="), "Local Remote Both");
   assert.equal(complete("micro", "run", "--na"), "--name");
+  assert.equal(complete("network", "ex"), "explain");
+  assert.equal(complete("network", "explain", "web-1", "--peer-c"), "--peer-context");
   assert.equal(complete("sites", ""), "", "a cluster that is not there has no names, and says nothing");
 });
 

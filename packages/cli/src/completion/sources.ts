@@ -7,6 +7,7 @@ export type Source =
   | "offloaded"
   | "contexts"
   | "pods"
+  | "services"
   | "workloads";
 
 interface Word {
@@ -27,6 +28,7 @@ export const argumentSources: Readonly<Record<string, readonly (readonly (Source
   drain: [contracted, []],
   uncordon: [contracted, []],
   explain: [["pods", "workloads"], []],
+  "network explain": [["pods"], ["pods", "services"], []],
   logs: [["pods", "workloads"], []],
   kubectl: [["sites", "contexts"], []],
   completion: [[{ word: "bash" }, { word: "zsh" }, { word: "fish" }], []],
@@ -35,6 +37,8 @@ export const argumentSources: Readonly<Record<string, readonly (readonly (Source
 /** What the values of options may be, where they are no choices of their own. */
 export const optionSources: Readonly<Record<string, Source | "files" | readonly string[]>> = {
   "--context": "contexts",
+  "--peer-context": "contexts",
+  "--peer-kubeconfig": "files",
   "--namespace": "namespaces",
   "--kubeconfig": "files",
   "--file": "files",

@@ -207,6 +207,37 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       }
       assert.match(await fjord(continuum.site(HOME), "network", "status"), /site-2 .*NamesKnown +HandshakeSeen/);
     });
+
+    it("`fjord network explain` says of packets what becomes of them", async () => {
+      const explain = async (...args: string[]) =>
+        JSON.parse(await fjord(continuum.site(HOME), "network", "explain", "-n=shop", "-o=json", ...args));
+      const peer = `--peer-kubeconfig=${continuum.site(AWAY).kubeconfig}`;
+      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+      const real = guests[0]?.status?.podIP ?? "";
+      const pods = await podsOf(home, "shop");
+      const nameOf = (address: string) => pods.find(({ status }) => status?.podIP === address)?.metadata.name ?? "";
+      const out = await explain(nameOf(native), `${real}@${AWAY}`, peer);
+      assert.equal(out.verdict, "Delivered", JSON.stringify(out));
+      const [path] = out.paths;
+      const packets = path.hops.map(({ source, destination }: Record<string, string>) => `${source} ${destination}`);
+      assert.deepEqual(
+        [...new Set(packets)],
+        [`${native} ${shown}`, `${thereAs()} ${shown}`, `${thereAs()} ${real}`],
+        "as those see it who answered",
+      );
+      const toService = await explain(`pod/shop/${nameOf(native)}`, "service/web", peer);
+      assert.deepEqual(
+        toService.paths.map(({ verdict }: { verdict: string }) => verdict),
+        ["Delivered", "Delivered"],
+      );
+      const strangers = await explain(
+        continuum.site(HOME).layout.podCidr.replace(/\.0\.0\/16$/, ".200.9"),
+        shown,
+        peer,
+      );
+      assert.equal(strangers.verdict, "Dropped");
+      assert.match(strangers.paths[0].hops.at(-1).what, /is in no group/);
+    });
   });
 
   it("keep names and links over the death of both agents", async () => {

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { inWords, type PathAnswer } from "./explain.ts";
+
+const plain = (_: string, text: string) => text;
+
+it("a packet's way is told in lines, and nobody's words are a terminal's", () => {
+  const hop = { at: "pod", what: "sends", source: "10.42.0.7", destination: "240.0.3.9" } as const;
+  const answer: PathAnswer = {
+    from: "pod shop/web",
+    to: "Service shop/data (10.96.0.7)",
+    verdict: "Dropped",
+    paths: [
+      {
+        from: "pod shop/web",
+        to: "pod shop/data",
+        verdict: "Dropped",
+        hops: [
+          { ...hop, site: "harbor", verdict: "Passes" },
+          { ...hop, at: "link", what: "it is down \u001b[31m", rule: "Link x", verdict: "Dropped" },
+        ],
+        advice: [],
+      },
+    ],
+    advice: ["look at it"],
+  };
+  const text = inWords(answer, plain);
+  assert.equal(text.includes("\u001b"), false);
+  assert.deepEqual(
+    text.split("\n").map((line) => line.trim().replace(/ {2,}/g, " ")),
+    [
+      "From pod shop/web to Service shop/data (10.96.0.7): it is dropped",
+      "by pod shop/data",
+      "ok harbor pod 10.42.0.7 -> 240.0.3.9",
+      "sends",
+      "DROPPED link 10.42.0.7 -> 240.0.3.9",
+      text.split("\n")[5]?.trim(),
+      "What to do: look at it",
+      "",
+    ],
+  );
+  assert.match(text, /it is down .*\[Link x\]/);
+});

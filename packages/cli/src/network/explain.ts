@@ -1,0 +1,148 @@
+import { meantThere, type PacketPath, type PathEnd, packetPath } from "@fjord/continuum/network-path";
+import type { KubeClient } from "@fjord/kube";
+import type { Command } from "commander";
+import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
+import type { CommandContext, Style } from "../command-line/command-context.ts";
+import { UnclearEnd } from "../errors.ts";
+import { formatValue, type Output, outputOption } from "../output/format.ts";
+import { shownInLine } from "../output/terminal-text.ts";
+import { endText } from "./end-text.ts";
+import { type PathEnds, pathEnds, podOfAddress } from "./path-ends.ts";
+import { type SiteNetwork, siteNetwork, withPolicies } from "./site-network.ts";
+
+interface ExplainFlags extends ClusterFlags {
+  readonly namespace?: string;
+  readonly peerContext?: string;
+  readonly peerKubeconfig?: string;
+  readonly output: Output;
+}
+
+/** All ways between two ends. */
+export interface PathAnswer {
+  readonly from: string;
+  readonly to: string;
+  readonly verdict: PacketPath["verdict"] | "Partly";
+  /** Of a Service one for each endpoint. */
+  readonly paths: readonly PacketPath[];
+  readonly advice: readonly string[];
+}
+
+const ENDS =
+  "a pod (NAME, pod/NAME or pod/NAMESPACE/NAME), an address as called here, or a site's own one as ADDRESS@SITE";
+
+export function addNetworkExplain(network: Command, context: CommandContext): void {
+  const command = network
+    .command("explain")
+    .description("show every hop, translation and rule of a packet's way, and where it would be dropped")
+    .argument("<from>", ENDS)
+    .argument("<to>", "the same, or service/NAME");
+  outputOption(clusterOptions(command))
+    .option("-n, --namespace <name>", "namespace of pods and Services (default: the context's)")
+    .option("--peer-context <name>", "context of the other site, to see its rules too")
+    .option("--peer-kubeconfig <file>", "kubeconfig of the other site (default: the same)")
+    .action((from: string, to: string, flags: ExplainFlags) => explain(from, to, flags, context));
+}
+
+async function explain(from: string, to: string, flags: ExplainFlags, context: CommandContext): Promise<void> {
+  const { signal, print } = context;
+  const texts = { from: endText(from), to: endText(to) };
+  if (texts.from.kind === "Service")
+    throw new UnclearEnd({ end: from, reason: "a Service sends nothing; name a pod that would" });
+  await using client = await connect(flags, context);
+  const network = await siteNetwork(client, signal);
+  const namespace = flags.namespace ?? client.namespace;
+  const sources = await pathEnds(network, texts.from, namespace, signal);
+  if (sources.service !== undefined)
+    throw new UnclearEnd({ end: from, reason: `it is ${sources.service.title}, which sends nothing; name a pod` });
+  const targets = await pathEnds(network, texts.to, namespace, signal);
+  await using peer = await peerClient(flags, context);
+  const other = peer && (await siteNetwork(peer, signal));
+  const answer = await answerOf(network, other, sources.ends[0] as PathEnd, targets, signal);
+  const formatted = await formatValue(answer, flags.output);
+  if (formatted !== undefined) return print(formatted);
+  if (flags.output.format === "name") return print(`${answer.verdict}\n`);
+  print(inWords(answer, context.paint));
+}
+
+async function peerClient(flags: ExplainFlags, context: CommandContext): Promise<KubeClient | undefined> {
+  const { peerContext, peerKubeconfig } = flags;
+  if (peerContext === undefined && peerKubeconfig === undefined) return undefined;
+  const kubeconfig = peerKubeconfig ?? flags.kubeconfig;
+  return await connect(
+    { ...(kubeconfig !== undefined && { kubeconfig }), ...(peerContext !== undefined && { context: peerContext }) },
+    context,
+  );
+}
+
+async function answerOf(
+  network: SiteNetwork,
+  peer: SiteNetwork | undefined,
+  source: PathEnd,
+  { ends, service }: PathEnds,
+  signal: AbortSignal,
+): Promise<PathAnswer> {
+  const from = await seenThere(network, peer, source, signal);
+  const targets = await Promise.all(ends.map((end) => seenThere(network, peer, end, signal)));
+  const all = [from, ...targets];
+  const names = (which: "pod" | "there") => all.flatMap((end) => end[which]?.metadata.namespace ?? []);
+  const here = await withPolicies(network, names("pod"), signal);
+  const there = peer && (await withPolicies(peer, names("there"), signal));
+  const paths = targets.map((to) =>
+    packetPath(here, there?.id === otherSite(here.id, from, to) ? there : undefined, from, to),
+  );
+  const verdicts = new Set(paths.map(({ verdict }) => verdict));
+  return {
+    from: from.title,
+    to: service === undefined ? (ends[0]?.title ?? "") : `${service.title} (${service.address})`,
+    verdict: paths.length === 0 ? "Dropped" : verdicts.size > 1 ? "Partly" : ([...verdicts][0] ?? "Dropped"),
+    paths,
+    advice:
+      paths.length === 0
+        ? ["the Service has no endpoint that is ready: does a pod match its selector, and is it Ready?"]
+        : [...new Set(paths.flatMap(({ advice }) => advice))],
+  };
+}
+
+function otherSite(own: string, from: PathEnd, to: PathEnd): string | undefined {
+  return from.site === own ? to.site : from.site;
+}
+
+/** With what the API of the other site has of it. */
+async function seenThere(
+  network: SiteNetwork,
+  peer: SiteNetwork | undefined,
+  end: PathEnd,
+  signal: AbortSignal,
+): Promise<PathEnd> {
+  const plan = peer && network.plans.find(({ spec }) => spec.site === peer.id);
+  if (peer === undefined || plan === undefined || end.site !== peer.id) return end;
+  const real = meantThere(plan.spec, end.address);
+  const there = real === undefined ? undefined : await podOfAddress(peer.client, real, signal);
+  return { ...end, ...(there && { there }) };
+}
+
+const MARKS = { Passes: "ok", Dropped: "DROPPED", Unknown: "?" } as const;
+const STYLES = { Passes: "green", Dropped: "red", Unknown: "yellow" } as const satisfies Record<string, Style>;
+
+/** For people: a line for each hop, below what it does. */
+export function inWords(answer: PathAnswer, paint: CommandContext["paint"]): string {
+  const lines = [paint("bold", shownInLine(`From ${answer.from} to ${answer.to}: ${words[answer.verdict]}`))];
+  for (const { to, hops } of answer.paths) {
+    if (answer.paths.length > 1 || answer.to !== to) lines.push(shownInLine(`  by ${to}`));
+    for (const { site, at, what, rule, source, destination, verdict } of hops) {
+      const place = site === undefined ? at : `${site} ${at}`;
+      const mark = paint(STYLES[verdict], MARKS[verdict].padEnd(8));
+      lines.push(`  ${mark}${shownInLine(`${place.padEnd(18)} ${source} -> ${destination}`)}`);
+      lines.push(shownInLine(`          ${what}${rule === undefined ? "" : ` [${rule}]`}`));
+    }
+  }
+  for (const each of answer.advice) lines.push(`  ${paint("yellow", "What to do:")} ${shownInLine(each)}`);
+  return `${lines.join("\n")}\n`;
+}
+
+const words: Readonly<Record<PathAnswer["verdict"], string>> = {
+  Delivered: "it arrives",
+  Dropped: "it is dropped",
+  Unknown: "nothing that is seen from here drops it",
+  Partly: "some of it arrives, by what answers",
+};

@@ -1,0 +1,127 @@
+import { calledHere, type PathEnd, siteOfAddress } from "@fjord/continuum/network-path";
+import { EndpointSlice, isNotFound, type KubeClient, Pod, Service } from "@fjord/kube";
+import { didYouMean } from "../command-line/suggestion.ts";
+import { NoSuchThing, UnclearEnd } from "../errors.ts";
+import { idOf, siteOfNode } from "../place/known-places.ts";
+import type { EndText } from "./end-text.ts";
+import type { SiteNetwork } from "./site-network.ts";
+
+/** What is meant by an end: of a Service all that may answer for it. */
+export interface PathEnds {
+  readonly ends: readonly PathEnd[];
+  /** What somebody asks for, where another one answers. */
+  readonly service?: { readonly title: string; readonly address: string };
+}
+
+export async function pathEnds(
+  network: SiteNetwork,
+  text: EndText,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<PathEnds> {
+  const { client } = network;
+  switch (text.kind) {
+    case "Pod": {
+      const key = { name: text.name, namespace: text.namespace ?? namespace };
+      const pod = await found(client.get(Pod, key, { signal }), "pod", `${key.namespace}/${key.name}`);
+      return { ends: [podEnd(network, pod)] };
+    }
+    case "Service": {
+      const key = { name: text.name, namespace: text.namespace ?? namespace };
+      const service = await found(client.get(Service, key, { signal }), "Service", `${key.namespace}/${key.name}`);
+      return await serviceEnds(network, service, signal);
+    }
+    case "Address":
+      return await addressEnds(network, text, signal);
+  }
+}
+
+/** The pod that has an address at a site. */
+export async function podOfAddress(client: KubeClient, address: string, signal: AbortSignal): Promise<Pod | undefined> {
+  const { items } = await client.list(Pod, {
+    fieldSelector: `status.podIP=${address}`,
+    signal,
+    omitManagedFields: true,
+  });
+  return items.find(({ spec, status }) => spec?.hostNetwork !== true && !isOver(status?.phase));
+}
+
+function isOver(phase: string | undefined): boolean {
+  return phase === "Succeeded" || phase === "Failed";
+}
+
+function podEnd(network: SiteNetwork, pod: Pod): PathEnd {
+  const { name = "", namespace = "" } = pod.metadata;
+  const title = `pod ${namespace}/${name}`;
+  const address = pod.status?.podIP;
+  if (address === undefined || address === "" || isOver(pod.status?.phase))
+    throw new UnclearEnd({
+      end: title,
+      reason: `it has no address: it is ${pod.status?.phase ?? "Unknown"}; \`fjord explain\` says why`,
+    });
+  const site = siteOfNode(network.places, pod.spec?.nodeName);
+  return { title, site: site && idOf(site), address, pod };
+}
+
+async function serviceEnds(network: SiteNetwork, service: Service, signal: AbortSignal): Promise<PathEnds> {
+  const { name = "", namespace = "" } = service.metadata;
+  const { items: slices } = await network.client.list(EndpointSlice, {
+    namespace,
+    labelSelector: `kubernetes.io/service-name=${name}`,
+    signal,
+  });
+  const addresses = slices.flatMap(({ endpoints }) =>
+    (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false).flatMap((each) => each.addresses),
+  );
+  const { items: pods } = await network.client.list(Pod, { namespace, signal, omitManagedFields: true });
+  const ends = [...new Set(addresses)].map((address): PathEnd => {
+    const pod = pods.find(({ status }) => (status?.podIPs ?? [{ ip: status?.podIP }]).some(({ ip }) => ip === address));
+    if (pod !== undefined) return { ...podEnd(network, pod), address };
+    return { title: address, address, site: siteOfAddress(address, network) };
+  });
+  return { ends, service: { title: `Service ${namespace}/${name}`, address: service.spec?.clusterIP ?? "None" } };
+}
+
+async function addressEnds(
+  network: SiteNetwork,
+  { address, site }: Extract<EndText, { kind: "Address" }>,
+  signal: AbortSignal,
+): Promise<PathEnds> {
+  const called = site === undefined ? address : calledBy(network, address, site);
+  const { items: services } = await network.client.list(Service, { signal, omitManagedFields: true });
+  const service = services.find(({ spec }) => (spec?.clusterIPs ?? [spec?.clusterIP]).includes(called));
+  if (service !== undefined) return await serviceEnds(network, service, signal);
+  const pod = await podOfAddress(network.client, called, signal);
+  if (pod !== undefined) return { ends: [{ ...podEnd(network, pod), address: called }] };
+  const whose = siteOfAddress(called, network);
+  return { ends: [{ title: site === undefined ? address : `${address} of ${site}`, address: called, site: whose }] };
+}
+
+/** What an address that is another site's own is called here. */
+function calledBy(network: SiteNetwork, address: string, name: string): string {
+  const { sites } = network.places;
+  const site = sites.find(({ metadata }) => metadata.name === name);
+  const id = site && idOf(site);
+  if (id === undefined) {
+    const names = sites.map(({ metadata }) => metadata.name ?? "");
+    throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
+  }
+  if (id === network.id) return address;
+  const plan = network.plans.find(({ spec }) => spec.site === id);
+  const called = plan && calledHere(plan.spec, address);
+  if (called !== undefined) return called;
+  const reason =
+    plan === undefined
+      ? `there is no AddressPlan with ${name}: \`fjord peer ${name} --link\` asks for a link`
+      : `it is in none of the ranges that ${name} has told: ${plan.spec.peer.map(({ range }) => range).join(", ")}`;
+  throw new UnclearEnd({ end: `${address}@${name}`, reason });
+}
+
+async function found<T>(object: Promise<T>, what: string, name: string): Promise<T> {
+  try {
+    return await object;
+  } catch (error) {
+    if (isNotFound(error)) throw new NoSuchThing({ what, name, hint: "" }, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+import { AddressPlan, Link } from "@fjord/api";
+import { fabricFaults, type SiteView } from "@fjord/continuum/network-path";
+import { isForbidden, isNotFound, type KubeClient, Namespace, NetworkPolicy, Node } from "@fjord/kube";
+import { listOrExplain } from "../command-line/list-or-explain.ts";
+import { NoOwnSite } from "../errors.ts";
+import { idOf, type KnownPlaces, knownPlaces, ownSiteIn, siteById } from "../place/known-places.ts";
+
+/** What a site's API says of its links, and of where its pods are. */
+export interface SiteNetwork extends Omit<SiteView, "policies" | "namespaces"> {
+  readonly client: KubeClient;
+  readonly places: KnownPlaces;
+  /** Of its own pods. */
+  readonly ranges: readonly string[];
+}
+
+export async function siteNetwork(client: KubeClient, signal: AbortSignal): Promise<SiteNetwork> {
+  const [plans, links, places, nodes] = await Promise.all([
+    listOrExplain(client, AddressPlan, signal),
+    listOrExplain(client, Link, signal),
+    knownPlaces(client, signal),
+    client.list(Node, { signal, omitManagedFields: true }),
+  ]);
+  const own = ownSiteIn(places);
+  const id = own && idOf(own);
+  if (own === undefined || id === undefined) throw new NoOwnSite({ server: client.transport.server });
+  return {
+    client,
+    places,
+    id,
+    name: own.metadata.name ?? id,
+    nameOf: (site) => siteById(places, site)?.metadata.name,
+    plans,
+    links,
+    faults: fabricFaults(own, plans, links),
+    ranges: own.spec.network?.podRanges ?? nodes.items.flatMap(({ spec }) => spec?.podCIDRs ?? []),
+  };
+}
+
+/** With the policies of some namespaces, which are what else decides. */
+export async function withPolicies(
+  network: SiteNetwork,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<SiteView> {
+  const { client } = network;
+  const found = await Promise.all(
+    [...new Set(names)].map(async (namespace) => {
+      const [policies, object] = await Promise.all([
+        client.list(NetworkPolicy, { namespace, signal }),
+        client.get(Namespace, { name: namespace }, { signal }).catch((error: unknown) => {
+          if (isNotFound(error) || isForbidden(error)) return undefined;
+          throw error;
+        }),
+      ]);
+      const labels = { "kubernetes.io/metadata.name": namespace, ...object?.metadata.labels };
+      return { policies: policies.items, entry: [namespace, labels] as const };
+    }),
+  );
+  return {
+    ...network,
+    policies: found.flatMap(({ policies }) => policies),
+    namespaces: new Map(found.map(({ entry }) => entry)),
+  };
+}

@@ -1,0 +1,106 @@
+import type { AddressPlan, Link } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
+import { contains, parseRange } from "../ip-range.ts";
+import type { Hop, PathEnd, SiteView } from "./path.ts";
+
+/** One side of a link as the packet meets it. */
+export interface Side {
+  readonly site: string;
+  readonly view?: SiteView;
+  /** Its Link towards the other side. */
+  readonly link?: Link;
+  readonly end: PathEnd;
+  /** What its own API has of the pod. */
+  readonly pod?: PathEnd["pod"];
+  /** What its own API has of the other end. */
+  readonly other?: PathEnd["pod"];
+  /** The end's own address. */
+  readonly real: string;
+  /** What the other end is called here. */
+  readonly otherCalled: string;
+}
+
+/** A hop without what stands in the packet then. */
+export type BareHop = Omit<Hop, "source" | "destination">;
+
+/** Whether the gateway of a side lets the two talk: by its own list, in both directions the same. */
+export function permission(side: Side, other: Side): BareHop {
+  const { site, view, link, real, otherCalled } = side;
+  const hop = { site, at: "gateway" } as const;
+  if (view === undefined)
+    return {
+      ...hop,
+      what: `its own list decides, which only the API of ${site} knows`,
+      verdict: "Unknown",
+    };
+  if (link === undefined)
+    return { ...hop, what: `there is no Link with ${other.site}, so nothing goes there`, verdict: "Dropped" };
+  const rule = `Link ${link.metadata.name}`;
+  const fault = view.faults.get(link.spec.site);
+  if (fault !== undefined) return { ...hop, what: `the peer is left out: ${fault}`, rule, verdict: "Dropped" };
+  const has = (texts: readonly string[], address: string) => texts.some((text) => inRange(text, address));
+  const locals = link.spec.groups.filter((group) => has(group.local, real));
+  const remotes = link.spec.groups.filter((group) => has(group.remote, otherCalled));
+  const group = locals.find((each) => remotes.includes(each));
+  if (group !== undefined)
+    return {
+      ...hop,
+      what: `${real} and ${otherCalled} are in one group`,
+      rule: `${rule}, group ${group.name}`,
+      verdict: "Passes",
+    };
+  const listed = (groups: readonly { name: string }[]) => groups.map(({ name }) => name).join(", ");
+  const what =
+    locals.length === 0
+      ? `${real}, of ${side.end.title}, is in no group: it may talk with nobody over this link`
+      : remotes.length === 0
+        ? `${otherCalled}, of ${other.end.title}, is in no group: nobody may talk with it over this link`
+        : `${real} is in group ${listed(locals)}, and ${otherCalled} in ${listed(remotes)}: never both in one`;
+  return { ...hop, what, rule, verdict: "Dropped" };
+}
+
+export function adviceFor({ view, link, site, end }: Side): string[] {
+  if (view === undefined || link === undefined) return ["`fjord network status` shows links and what they wait for"];
+  const namespace = end.pod?.metadata.namespace;
+  const which = namespace === undefined ? "the namespace of both" : `namespace ${namespace}`;
+  return [`offload ${which} (\`fjord offload\`), so that its pods at both sites are in one group of ${site}`];
+}
+
+/** Undefined where the address stays what it is. */
+export function renamed(
+  site: string,
+  field: "source" | "destination",
+  before: string,
+  after: string,
+  namings: AddressPlan["spec"]["own"],
+): BareHop | undefined {
+  if (before === after) return undefined;
+  const naming = namings.find(({ range, called = "" }) =>
+    field === "source" ? inRange(range, before) || inRange(called, after) : inRange(called, before),
+  );
+  return {
+    site,
+    at: "gateway",
+    what: `${field} ${before} becomes ${after}`,
+    ...(naming && { rule: `AddressPlan: ${naming.range} is called ${naming.called}` }),
+    verdict: "Passes",
+  };
+}
+
+export function linkHop(link: Link | undefined): BareHop {
+  const ready = getCondition(link?.status?.conditions, "Ready");
+  const { endpoint, carrier } = link?.status ?? {};
+  const by = `WireGuard${carrier === undefined ? "" : ` (${carrier})`}${endpoint === undefined ? "" : `, peer at ${endpoint}`}`;
+  const rule = link && `Link ${link.metadata.name}`;
+  const hop = { at: "link", ...(rule !== undefined && { rule }) } as const;
+  if (ready === undefined)
+    return { ...hop, what: `${by}: no gateway has said how it is; does one run?`, verdict: "Unknown" };
+  if (ready.status === "True") return { ...hop, what: by, verdict: "Passes" };
+  const why = [ready.reason, ready.message].filter((text) => text).join(": ");
+  return { ...hop, what: `${by}: it is down (${why})`, verdict: "Dropped" };
+}
+
+function inRange(text: string, address: string): boolean {
+  const [range, found] = [parseRange(text), parseRange(address)];
+  return range !== undefined && found !== undefined && contains(range, found);
+}

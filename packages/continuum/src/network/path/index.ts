@@ -1,0 +1,5 @@
+export { calledHere, meantThere } from "../translate.ts";
+export { fabricFaults } from "./fabric-faults.ts";
+export { packetPath } from "./packet-path.ts";
+export type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
+export { siteOfAddress } from "./site-of-address.ts";

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AddressPlan, Link, newObject } from "@fjord/api";
+import type { NetworkPolicy, Pod } from "@fjord/kube";
+import { packetPath } from "./packet-path.ts";
+import type { PacketPath, PathEnd, SiteView } from "./path.ts";
+
+const HARBOR = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
+const WAVE = "bbbbbbbbbbbbbbbbbbbbbbbbbb";
+const REEF = "cccccccccccccccccccccccccc";
+const RANGE = "10.42.0.0/16";
+const at = "2030-01-01T00:00:00Z";
+const up = { type: "Ready", status: "True", reason: "HandshakeSeen", message: "", lastTransitionTime: at } as never;
+const names: Readonly<Record<string, string>> = { [HARBOR]: "harbor", [WAVE]: "wave", [REEF]: "reef" };
+
+/** Harbor calls wave 240.0/16, and wave calls harbor 241.9/16. */
+const plan = (peer: string, own: string, others: string): AddressPlan =>
+  newObject(AddressPlan, {
+    metadata: { name: peer },
+    spec: { site: peer, own: [{ range: RANGE, called: own }], peer: [{ range: RANGE, called: others }] },
+  });
+const link = (peer: string, local: string[], remote: string[]): Link => ({
+  ...newObject(Link, {
+    metadata: { name: peer },
+    spec: { site: peer, publicKey: "k", endpoints: [], groups: [{ name: "shop", local, remote }] },
+  }),
+  status: { endpoint: "192.0.2.2:51820", conditions: [up] },
+});
+const view = (id: string, parts: Partial<SiteView> = {}): SiteView => ({
+  id,
+  name: names[id] ?? "",
+  nameOf: (other) => names[other ?? ""],
+  plans: [],
+  links: [],
+  faults: new Map(),
+  policies: [],
+  namespaces: new Map([["shop", { team: "shop" }]]),
+  ...parts,
+});
+const harbor = view(HARBOR, {
+  plans: [plan(WAVE, "241.9.0.0/16", "240.0.0.0/16")],
+  links: [link(WAVE, ["10.42.0.7"], ["240.0.3.9"])],
+});
+const wave = view(WAVE, {
+  plans: [plan(HARBOR, "240.0.0.0/16", "241.9.0.0/16")],
+  links: [link(HARBOR, ["10.42.3.9"], ["241.9.0.0/16"])],
+});
+const pod = (name: string, labels: Record<string, string> = {}, spec: object = {}): Pod =>
+  ({ metadata: { name, namespace: "shop", labels }, spec }) as Pod;
+const web: PathEnd = { title: "pod shop/web", site: HARBOR, address: "10.42.0.7", pod: pod("web", { app: "web" }) };
+const data: PathEnd = {
+  title: "pod shop/data",
+  site: WAVE,
+  address: "240.0.3.9",
+  pod: pod("data", { app: "data" }),
+  there: pod("data", { app: "data" }),
+};
+const policy = (name: string, spec: object): NetworkPolicy =>
+  ({ metadata: { name, namespace: "shop" }, spec: { podSelector: {}, ...spec } }) as NetworkPolicy;
+const packets = ({ hops }: PacketPath) => hops.map(({ source, destination }) => `${source} ${destination}`);
+const drop = ({ hops }: PacketPath) => {
+  const last = hops.at(-1);
+  return last?.verdict === "Dropped" ? `${last.site} ${last.at}: ${last.what}` : undefined;
+};
+
+describe("the way of a packet", () => {
+  it("shows what stands in it at each hop, on the way out and on the way back", () => {
+    const out = packetPath(harbor, wave, web, data);
+    assert.equal(out.verdict, "Delivered");
+    assert.deepEqual([...new Set(packets(out))], ["10.42.0.7 240.0.3.9", "241.9.0.7 240.0.3.9", "241.9.0.7 10.42.3.9"]);
+    const back = packetPath(harbor, wave, data, web);
+    assert.equal(back.verdict, "Delivered");
+    assert.deepEqual(
+      [...new Set(packets(back))],
+      ["10.42.3.9 241.9.0.7", "240.0.3.9 241.9.0.7", "240.0.3.9 10.42.0.7"],
+    );
+    assert.ok(out.hops.some(({ rule }) => rule === `Link ${WAVE}, group shop`));
+    assert.ok(out.hops.some(({ rule }) => rule === "AddressPlan: 10.42.0.0/16 is called 241.9.0.0/16"));
+  });
+
+  it("asked at the other site, is the same", () => {
+    const here = { ...data, address: "10.42.3.9" };
+    const there = { ...web, address: "241.9.0.7", there: pod("web") };
+    const texts = (path: PacketPath) =>
+      path.hops.map(({ site, at, source, destination }) => [site, at, source, destination]);
+    assert.deepEqual(texts(packetPath(wave, harbor, there, here)), texts(packetPath(harbor, wave, web, data)));
+  });
+
+  it("does not claim what only the other site's API knows", () => {
+    const path = packetPath(harbor, undefined, web, data);
+    assert.equal(path.verdict, "Unknown");
+    assert.deepEqual(
+      path.hops.filter(({ verdict }) => verdict === "Unknown").map(({ site, at }) => [site, at]),
+      [["wave", "gateway"]],
+    );
+  });
+
+  it("ends at the gateway that has no group for it, and says which end is missing", () => {
+    const stranger = { ...web, title: "pod other/x", address: "10.42.0.8" };
+    assert.match(
+      drop(packetPath(harbor, wave, stranger, data)) ?? "",
+      /^harbor gateway: 10\.42\.0\.8, of pod other\/x, is in no group/,
+    );
+    assert.match(
+      drop(packetPath(harbor, wave, web, { ...data, address: "240.0.3.10" })) ?? "",
+      /^harbor gateway: 240\.0\.3\.10/,
+    );
+    const strict = { ...wave, links: [link(HARBOR, ["10.42.3.8"], ["241.9.0.0/16"])] };
+    assert.match(drop(packetPath(harbor, strict, web, data)) ?? "", /^wave gateway: 10\.42\.3\.9/);
+    const apart = { ...harbor, links: [link(WAVE, ["10.42.0.7"], ["240.0.3.8"])] };
+    apart.links[0]?.spec.groups.push({ name: "other", local: ["10.42.0.1"], remote: ["240.0.3.9"] });
+    assert.match(drop(packetPath(apart, wave, web, data)) ?? "", /group shop, and 240\.0\.3\.9 in other: never both/);
+  });
+
+  it("ends where there is no plan, no name, no Link, or the link is down", () => {
+    assert.match(drop(packetPath({ ...harbor, plans: [] }, wave, web, data)) ?? "", /no AddressPlan with wave/);
+    const far = { ...data, address: "240.1.0.9" };
+    assert.match(drop(packetPath(harbor, wave, web, far)) ?? "", /240\.1\.0\.9 has no name/);
+    assert.match(drop(packetPath({ ...harbor, links: [] }, wave, web, data)) ?? "", /no Link with wave/);
+    const down = link(WAVE, ["10.42.0.7"], ["240.0.3.9"]);
+    down.status = { conditions: [{ ...(up as object), status: "False", reason: "NoHandshake" } as never] };
+    assert.match(drop(packetPath({ ...harbor, links: [down] }, wave, web, data)) ?? "", /link: .*down \(NoHandshake\)/);
+    const faulty = { ...harbor, faults: new Map([[WAVE, "its range would be everything"]]) };
+    assert.match(drop(packetPath(faulty, wave, web, data)) ?? "", /left out: its range would be everything/);
+  });
+
+  it("knows what links are not for: the node's network, two other sites, and what is here", () => {
+    const host = { ...web, pod: pod("web", {}, { hostNetwork: true }) };
+    assert.match(drop(packetPath(harbor, wave, host, data)) ?? "", /on the network of its node/);
+    assert.match(drop(packetPath(harbor, wave, data, { ...web, site: REEF })) ?? "", /wave and at reef do not meet/);
+    const near = packetPath(harbor, undefined, web, { ...web, title: "pod shop/b", address: "10.42.0.8" });
+    assert.equal(near.verdict, "Delivered");
+    assert.ok(near.hops.every(({ at }) => at !== "link" && at !== "gateway"));
+    assert.equal(
+      packetPath(harbor, wave, web, { title: "192.0.2.1", site: undefined, address: "192.0.2.1" }).verdict,
+      "Unknown",
+    );
+  });
+
+  it("asks the NetworkPolicies of either site, by what the other end is called there", () => {
+    const only = (cidr: string) => policy("only", { ingress: [{ from: [{ ipBlock: { cidr } }] }] });
+    const with_ = (found: NetworkPolicy) => ({ ...wave, policies: [found] });
+    assert.match(drop(packetPath(harbor, with_(only("10.42.0.7/32")), web, data)) ?? "", /^wave policy/);
+    assert.equal(packetPath(harbor, with_(only("241.9.0.0/16")), web, data).verdict, "Delivered");
+    const egress = (labels: object) =>
+      policy("out", {
+        policyTypes: ["Egress"],
+        egress: [{ to: [{ podSelector: { matchLabels: labels } }], ports: [{ port: 80 }] }],
+      });
+    const path = packetPath({ ...harbor, policies: [egress({ app: "data" })] }, wave, web, data);
+    assert.equal(path.verdict, "Delivered");
+    assert.ok(path.hops.some(({ what, rule }) => /TCP 80 alone/.test(what) && rule === "NetworkPolicy shop/out"));
+    assert.match(
+      drop(packetPath({ ...harbor, policies: [egress({ app: "web" })] }, wave, web, data)) ?? "",
+      /^harbor policy/,
+    );
+    const spaces = (team: string) =>
+      policy("teams", {
+        policyTypes: ["Egress"],
+        egress: [{ to: [{ namespaceSelector: { matchLabels: { team } } }] }],
+      });
+    assert.equal(packetPath({ ...harbor, policies: [spaces("shop")] }, wave, web, data).verdict, "Delivered");
+    assert.equal(packetPath({ ...harbor, policies: [spaces("bank")] }, wave, web, data).verdict, "Dropped");
+    const closed = policy("none", { policyTypes: ["Ingress"] });
+    assert.equal(packetPath({ ...harbor, policies: [closed] }, wave, web, data).verdict, "Delivered");
+    assert.equal(packetPath({ ...harbor, policies: [closed] }, wave, data, web).verdict, "Dropped");
+  });
+});

@@ -1,0 +1,203 @@
+import type { AddressPlan } from "@fjord/api";
+import { planReason } from "../address-plan.ts";
+import { calledThere, meantThere } from "../translate.ts";
+import { adviceFor, type BareHop, linkHop, permission, renamed, type Side } from "./gateway-hops.ts";
+import type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
+import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
+
+/** Every place that a packet comes to between two ends, by what the objects of one site, or of both, say. */
+export function packetPath(here: SiteView, there: SiteView | undefined, from: PathEnd, to: PathEnd): PacketPath {
+  const names = { from: from.title, to: to.title };
+  const answer = (hops: readonly Hop[], advice: readonly string[] = []): PacketPath => ({
+    ...names,
+    hops,
+    verdict: hops.some(({ verdict }) => verdict === "Dropped")
+      ? "Dropped"
+      : hops.some(({ verdict }) => verdict === "Unknown")
+        ? "Unknown"
+        : "Delivered",
+    advice,
+  });
+  const packet = { source: from.address, destination: to.address };
+  const sends: Hop = { ...siteOf(here, from), at: "pod", what: "sends", ...packet, verdict: "Passes" };
+  const dropped = (hop: Omit<Hop, "source" | "destination" | "verdict">, ...advice: string[]) =>
+    answer([sends, { ...hop, ...packet, verdict: "Dropped" }], advice);
+  for (const end of [from, to])
+    if (end.pod?.spec?.hostNetwork === true && from.site !== to.site)
+      return dropped(
+        {
+          ...siteOf(here, end),
+          at: "network",
+          what: `${end.title} is on the network of its node, has no address of its own, and is in no group`,
+        },
+        "give the pod an address of its own (hostNetwork: false)",
+      );
+  if (to.site === undefined || from.site === undefined) {
+    const stray = from.site === undefined ? from : to;
+    const what = `${stray.address} is no address of a site that has a link with this one: no link carries it`;
+    return answer([sends, { site: here.name, at: "network", what, ...packet, verdict: "Unknown" }]);
+  }
+  if (from.site === to.site) return answer([sends, ...stays(here, from, to)]);
+  if (from.site !== here.id && to.site !== here.id)
+    return dropped(
+      {
+        at: "link",
+        what: `pods at ${nameOf(here, from.site)} and at ${nameOf(here, to.site)} do not meet: a link joins two sites, and this one passes nothing on`,
+      },
+      "place both at one site, or one of them here",
+    );
+  const peer = from.site === here.id ? to.site : from.site;
+  const plan = here.plans.find(({ spec }) => spec.site === peer);
+  if (plan === undefined)
+    return dropped(
+      {
+        site: here.name,
+        at: "network",
+        what: `there is no AddressPlan with ${nameOf(here, peer)}, so its pods have no addresses here`,
+      },
+      "ask for a link: `fjord peer SITE --link` at the consumer, with spec.network in both Sites",
+    );
+  return across(here, there, plan, from, to, answer);
+}
+
+function across(
+  here: SiteView,
+  there: SiteView | undefined,
+  plan: AddressPlan,
+  from: PathEnd,
+  to: PathEnd,
+  answer: (hops: readonly Hop[], advice?: readonly string[]) => PacketPath,
+): PacketPath {
+  const peer = plan.spec.site;
+  const isOutward = from.site === here.id;
+  const [own, others] = isOutward ? [from, to] : [to, from];
+  const start = { source: from.address, destination: to.address };
+  const sends: Hop = { site: nameOf(here, from.site), at: "pod", what: "sends", ...start, verdict: "Passes" };
+  const reason = planReason(plan.spec);
+  const [ownCalled, othersReal] = [calledThere(plan.spec, own.address), meantThere(plan.spec, others.address)];
+  const nameless = ownCalled === undefined ? own : othersReal === undefined ? others : undefined;
+  if (reason !== "NamesKnown" || ownCalled === undefined || othersReal === undefined) {
+    const what =
+      reason === "NamesKnown"
+        ? `${nameless?.address} has no name: it is in none of the ranges that the two have told each other`
+        : `the two do not know each other's names yet (${reason})`;
+    const hop: Hop = { site: here.name, at: "network", what, rule: planTitle(plan), ...start, verdict: "Dropped" };
+    return answer([sends, hop], ["`fjord network status` says how far the plan is, and what is missing"]);
+  }
+  const mine: Side = {
+    site: here.name,
+    view: here,
+    ...found(
+      "link",
+      here.links.find(({ spec }) => spec.site === peer),
+    ),
+    end: own,
+    ...found("pod", own.pod),
+    ...found("other", others.pod),
+    real: own.address,
+    otherCalled: others.address,
+  };
+  const theirs: Side = {
+    site: nameOf(here, peer),
+    ...found("view", there),
+    ...found(
+      "link",
+      there?.links.find(({ spec }) => spec.site === here.id),
+    ),
+    end: others,
+    ...found("pod", others.there),
+    ...found("other", own.there),
+    real: othersReal,
+    otherCalled: ownCalled,
+  };
+  const [sender, receiver] = isOutward ? [mine, theirs] : [theirs, mine];
+  const hops: Hop[] = [];
+  const advice: string[] = [];
+  let packet = { source: sender.real, destination: sender.otherCalled };
+  /** False where the packet ends there. */
+  const pass = (hop: BareHop | undefined, ...ifDropped: string[]): boolean => {
+    if (hop === undefined) return true;
+    hops.push({ ...hop, ...packet });
+    if (hop.verdict === "Dropped") advice.push(...ifDropped);
+    return hop.verdict !== "Dropped";
+  };
+  const end = () => answer(hops, advice);
+  pass({ site: sender.site, at: "pod", what: "sends", verdict: "Passes" });
+  if (!pass(policyHop("Egress", sender), "let a NetworkPolicy of its namespace allow it")) return end();
+  if (!pass(permission(sender, receiver), ...adviceFor(sender))) return end();
+  packet = { ...packet, source: receiver.otherCalled };
+  pass(renamed(sender.site, "source", sender.real, receiver.otherCalled, isOutward ? plan.spec.own : plan.spec.peer));
+  if (!pass(linkHop(mine.link ?? theirs.link), "`fjord network status` tells why it is down")) return end();
+  packet = { ...packet, destination: receiver.real };
+  pass(
+    renamed(
+      receiver.site,
+      "destination",
+      sender.otherCalled,
+      receiver.real,
+      isOutward ? plan.spec.peer : plan.spec.own,
+    ),
+  );
+  if (!pass(permission(receiver, sender), ...adviceFor(receiver))) return end();
+  if (!pass(policyHop("Ingress", receiver), "let a NetworkPolicy of its namespace allow it")) return end();
+  pass({ site: receiver.site, at: "pod", what: `receives, and answers ${packet.source}`, verdict: "Passes" });
+  return end();
+}
+
+/** Both at one site: no link has to do with it. */
+function stays(here: SiteView, from: PathEnd, to: PathEnd): Hop[] {
+  const packet = { source: from.address, destination: to.address };
+  const site = nameOf(here, from.site);
+  if (from.site !== here.id)
+    return [{ site, at: "network", what: "both are there: its own network carries it", ...packet, verdict: "Unknown" }];
+  const side = (end: PathEnd, other: PathEnd): Side => ({
+    site,
+    view: here,
+    end,
+    ...found("pod", end.pod),
+    ...found("other", other.pod),
+    real: end.address,
+    otherCalled: other.address,
+  });
+  const hops: Hop[] = [];
+  for (const hop of [
+    policyHop("Egress", side(from, to)),
+    { site, at: "network", what: "both are here: the pods' network carries it, without a link", verdict: "Passes" },
+    policyHop("Ingress", side(to, from)),
+    { site, at: "pod", what: `receives, and answers ${packet.source}`, verdict: "Passes" },
+  ] as const) {
+    if (hop === undefined) continue;
+    hops.push({ ...hop, ...packet });
+    if (hop.verdict === "Dropped") break;
+  }
+  return hops;
+}
+
+function policyHop(direction: PolicyDirection, side: Side): BareHop | undefined {
+  const { view, pod, other, site, otherCalled } = side;
+  if (view === undefined || pod === undefined) return undefined;
+  const answer = policyAnswer({
+    direction,
+    pod,
+    other: { address: otherCalled, ...found("pod", other) },
+    policies: view.policies,
+    namespaces: view.namespaces,
+  });
+  return answer && { site, at: "policy", ...answer };
+}
+
+function planTitle({ metadata }: AddressPlan): string {
+  return `AddressPlan ${metadata.name}`;
+}
+
+function nameOf(here: SiteView, id: string | undefined): string {
+  return id === here.id ? here.name : (here.nameOf(id) ?? id ?? "elsewhere");
+}
+
+function siteOf(here: SiteView, { site }: PathEnd): { site?: string } {
+  return site === undefined ? {} : { site: nameOf(here, site) };
+}
+
+function found<Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: Value };
+}
