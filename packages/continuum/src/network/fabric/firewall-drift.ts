@@ -2,27 +2,52 @@ import { formatRange, parseRange } from "../ip-range.ts";
 import type { Fabric } from "./fabric.ts";
 
 /**
- * What of a table, as `nft -j list table` prints it, is not as it shall be, in words: chains and how many rules each has, sets and
- * their elements. Empty where all is there.
+ * What of a table, as `nft -j list table` prints it, is not as it shall be, in words: chains and their rules, sets and
+ * their elements. `made` are the chains as they were made. Empty where all is there.
  */
-export function firewallDrift(fabric: Fabric, json: string): string[] {
+export function firewallDrift(fabric: Fabric, made: ReadonlyMap<string, string>, json: string): string[] {
   const { nftables } = JSON.parse(json) as { nftables: readonly NftObject[] };
-  const rules = new Map<string, number>();
   const elements = new Map<string, Set<string>>();
-  for (const { chain, rule, set, map } of nftables) {
-    if (chain !== undefined) rules.set(chain.name, rules.get(chain.name) ?? 0);
-    if (rule !== undefined) rules.set(rule.chain, (rules.get(rule.chain) ?? 0) + 1);
+  for (const { set, map } of nftables) {
     const some = set ?? map;
     if (some !== undefined) elements.set(some.name, new Set((some.elem ?? []).map(elementText)));
   }
-  return [...chainDrift(fabric, rules), ...elementDrift(fabric, elements)];
+  const chains = new Set(fabric.table.chains.keys());
+  for (const { rules } of fabric.peers.values()) for (const name of rules.chains.keys()) chains.add(name);
+  return [...chainDrift(chains, made, json), ...elementDrift(fabric, elements)];
 }
 
-function chainDrift({ table, peers }: Fabric, rules: ReadonlyMap<string, number>): string[] {
-  const wanted = new Map<string, number>();
-  for (const [name, chain] of table.chains) wanted.set(name, chain.rules.length);
-  for (const peer of peers.values()) for (const [name, each] of peer.rules.chains) wanted.set(name, each.length);
-  return differences("chain", wanted, rules);
+/** Chains out of what `nft -e -j` prints of a transaction: all that it has made or filled. */
+export function madeChains(json: string): Map<string, string> {
+  if (json === "") return new Map();
+  const { nftables } = JSON.parse(json) as { nftables: readonly { readonly add?: NftObject }[] };
+  return chainTexts(nftables.flatMap(({ add }) => add ?? []));
+}
+
+/** By name, a text that is another one where the chain's hook or one of its rules is: nft says rules otherwise than they were given. */
+function chainTexts(objects: readonly NftObject[]): Map<string, string> {
+  const parts = new Map<string, unknown[]>();
+  const partsOf = (name: string) => parts.get(name) ?? parts.set(name, [{}]).get(name) ?? [];
+  for (const { chain, rule } of objects) {
+    if (chain !== undefined) {
+      const { type, hook, prio, policy } = chain;
+      partsOf(chain.name)[0] = { type, hook, prio, policy };
+    }
+    if (rule !== undefined) partsOf(rule.chain).push(rule.expr);
+  }
+  return new Map([...parts].map(([name, each]) => [name, JSON.stringify(each)]));
+}
+
+/** What of the chains in a listed table is not as it was made. */
+export function chainDrift(wanted: ReadonlySet<string>, made: ReadonlyMap<string, string>, json: string): string[] {
+  const there = chainTexts((JSON.parse(json) as { nftables: readonly NftObject[] }).nftables);
+  const drift: string[] = [];
+  for (const name of wanted) {
+    if (!there.has(name)) drift.push(`chain ${name} is gone`);
+    else if (there.get(name) !== made.get(name)) drift.push(`chain ${name} has other rules`);
+  }
+  for (const name of there.keys()) if (!wanted.has(name)) drift.push(`chain ${name} is not Fjord's`);
+  return drift;
 }
 
 function elementDrift({ table, peers }: Fabric, elements: ReadonlyMap<string, ReadonlySet<string>>): string[] {
@@ -41,22 +66,19 @@ function elementDrift({ table, peers }: Fabric, elements: ReadonlyMap<string, Re
   return drift;
 }
 
-function differences(what: string, wanted: ReadonlyMap<string, number>, there: ReadonlyMap<string, number>): string[] {
-  const drift: string[] = [];
-  for (const [name, count] of wanted) {
-    const now = there.get(name);
-    if (now === undefined) drift.push(`${what} ${name} is gone`);
-    else if (now !== count) drift.push(`${what} ${name} has ${now} rules instead of ${count}`);
-  }
-  for (const name of there.keys()) if (!wanted.has(name)) drift.push(`${what} ${name} is not Fjord's`);
-  return drift;
-}
-
 interface NftObject {
-  readonly chain?: { readonly name: string };
-  readonly rule?: { readonly chain: string };
+  readonly chain?: NftChain;
+  readonly rule?: { readonly chain: string; readonly expr: readonly unknown[] };
   readonly set?: NftSet;
   readonly map?: NftSet;
+}
+
+interface NftChain {
+  readonly name: string;
+  readonly type?: string;
+  readonly hook?: string;
+  readonly prio?: number;
+  readonly policy?: string;
 }
 
 interface NftSet {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fabricOf } from "./fabric.ts";
-import { parseRoutes, routeChange, routesOf } from "./route-change.ts";
+import { LINK_ROUTES, parseRoutes, routeChange, routesOf } from "./route-change.ts";
 import { testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
 
 describe("Routes into links", () => {
   it("lead each peer's ranges to the interface, by family", () => {
-    const routes = new Map([...routesOf(fabricOf(testState(1), options)), ["fd66::/64", "fjord0"]]);
-    assert.deepEqual(routeChange(new Map(), routes), {
+    const routes = new Map([...routesOf(fabricOf(testState(1), options)), ["fd66::/64", "dev fjord0"]]);
+    assert.deepEqual(routeChange(LINK_ROUTES, new Map(), routes), {
       4: ["route replace 240.0.0.0/16 table 7443 protocol 174 dev fjord0"],
       6: ["route replace fd66::/64 table 7443 protocol 174 dev fjord0"],
     });
@@ -17,21 +17,21 @@ describe("Routes into links", () => {
 
   it("share several interfaces", () => {
     const routes = routesOf(fabricOf({ ...testState(1), parallel: 2 }, options));
-    assert.deepEqual(routeChange(new Map(), routes)[4], [
+    assert.deepEqual(routeChange(LINK_ROUTES, new Map(), routes)[4], [
       "route replace 240.0.0.0/16 table 7443 protocol 174 nexthop dev fjord0 nexthop dev fjord1",
     ]);
   });
 
   it("change only where they have changed", () => {
     const before = new Map([
-      ["240.0.0.0/16", "fjord0"],
-      ["240.1.0.0/16", "fjord0"],
+      ["240.0.0.0/16", "dev fjord0"],
+      ["240.1.0.0/16", "dev fjord0"],
     ]);
     const after = new Map([
-      ["240.0.0.0/16", "fjord0"],
-      ["240.2.0.0/16", "fjord0"],
+      ["240.0.0.0/16", "dev fjord0"],
+      ["240.2.0.0/16", "dev fjord0"],
     ]);
-    assert.deepEqual(routeChange(before, after)[4], [
+    assert.deepEqual(routeChange(LINK_ROUTES, before, after)[4], [
       "route delete 240.1.0.0/16 table 7443",
       "route replace 240.2.0.0/16 table 7443 protocol 174 dev fjord0",
     ]);
@@ -44,12 +44,24 @@ describe("Routes into links", () => {
       { dst: "10.0.0.0/8", dev: "eth0", table: "main" },
     ]);
     assert.deepEqual(
-      [...parseRoutes(json)],
+      [...parseRoutes(LINK_ROUTES, json)],
       [
-        ["240.0.0.0/16", "fjord0"],
-        ["240.1.0.0/16", "fjord0 fjord1"],
+        ["240.0.0.0/16", "dev fjord0"],
+        ["240.1.0.0/16", "nexthop dev fjord0 nexthop dev fjord1"],
       ],
     );
-    assert.deepEqual([...parseRoutes("")], []);
+    assert.deepEqual([...parseRoutes(LINK_ROUTES, "")], []);
+  });
+
+  it("are read with routers and tunnels on them, whose end ip calls as it calls the range", () => {
+    const json = `[{"dst":"240.0.0.0/16","gateway":"192.0.2.7","dev":"eth0","table":"7443","flags":[]},
+      {"dst":"240.1.0.0/16","encap":"ip","id":7443,"src":"0.0.0.0","dst":"192.0.2.7","ttl":0,"dev":"fjordx","table":"7443"}]`;
+    assert.deepEqual(
+      [...parseRoutes(LINK_ROUTES, json)],
+      [
+        ["240.0.0.0/16", "via 192.0.2.7 dev eth0"],
+        ["240.1.0.0/16", "encap ip id 7443 dst 192.0.2.7 dev fjordx"],
+      ],
+    );
   });
 });

@@ -1,54 +1,75 @@
 import type { Family } from "../ip-range.ts";
 import type { Fabric } from "./fabric.ts";
 
-/** Links have a table of routes of their own, which is asked before the main one. Names of ranges are good in both. */
-export const ROUTE_TABLE = 7443;
-export const RULE_PREFERENCE = 7443;
-/** Who has made a route, as `ip` shows it. */
-export const ROUTE_PROTOCOL = 174;
+/** A table of routes of Fjord's own, which is asked before the main one: names of peers' ranges are good in both. */
+export interface RouteTableNumbers {
+  /** Of the table, and of the rule that leads to it. */
+  readonly table: number;
+  /** Who has made a route, as `ip` shows it. */
+  readonly protocol: number;
+}
 
-/** Where to: the interfaces, by range. */
+/** Into links, at the gateway. */
+export const LINK_ROUTES: RouteTableNumbers = { table: 7443, protocol: 174 };
+/** To the gateway, at other nodes; asked after the other one. */
+export const WAY_ROUTES: RouteTableNumbers = { table: 7444, protocol: 175 };
+
+/** By range, the way that `ip route` takes: `dev fjord0`, or `via 192.0.2.7 dev eth0`. */
 export type Routes = ReadonlyMap<string, string>;
 
 export function routesOf({ peers, interfaces }: Fabric): Map<string, string> {
-  const devices = interfaces.map(({ name }) => name).join(" ");
+  const way = wayInto(interfaces.map(({ name }) => name));
   const routes = new Map<string, string>();
-  for (const { ranges } of peers.values()) for (const range of ranges) routes.set(range, devices);
+  for (const { ranges } of peers.values()) for (const range of ranges) routes.set(range, way);
   return routes;
 }
 
 /** Lines for `ip -batch`, by family. */
-export function routeChange(from: Routes, to: Routes): Readonly<Record<Family, readonly string[]>> {
+export function routeChange(
+  { table, protocol }: RouteTableNumbers,
+  from: Routes,
+  to: Routes,
+): Readonly<Record<Family, readonly string[]>> {
   const lines: Record<Family, string[]> = { 4: [], 6: [] };
   for (const range of from.keys())
-    if (!to.has(range)) lines[familyOf(range)].push(`route delete ${range} table ${ROUTE_TABLE}`);
-  for (const [range, devices] of to) {
-    if (from.get(range) === devices) continue;
-    const names = devices.split(" ");
-    const way = names.length === 1 ? `dev ${devices}` : names.map((name) => `nexthop dev ${name}`).join(" ");
-    lines[familyOf(range)].push(`route replace ${range} table ${ROUTE_TABLE} protocol ${ROUTE_PROTOCOL} ${way}`);
-  }
+    if (!to.has(range)) lines[familyOf(range)].push(`route delete ${range} table ${table}`);
+  for (const [range, way] of to)
+    if (from.get(range) !== way)
+      lines[familyOf(range)].push(`route replace ${range} table ${table} protocol ${protocol} ${way}`);
   return lines;
 }
 
-/** Routes of the own table out of what `ip -json route show table all protocol 174` prints, of one family. */
-export function parseRoutes(json: string): Map<string, string> {
+/** The routes of a table out of what `ip -json route show table all protocol NUMBER` prints, of one family. */
+export function parseRoutes({ table }: RouteTableNumbers, json: string): Map<string, string> {
   const routes = new Map<string, string>();
-  for (const { dst, dev, nexthops, table } of JSON.parse(json.trim() || "[]") as RouteJson[]) {
-    if (table !== String(ROUTE_TABLE)) continue;
-    const devices = nexthops === undefined ? [dev ?? ""] : nexthops.map((each) => each.dev);
-    routes.set(dst, devices.join(" "));
-  }
+  // ip calls the end of a tunnel "dst", as it calls what the route is for.
+  const text = json.replace(/("encap":"ip6?","id":\d+,"src":"[^"]*",)"dst":/g, '$1"end":');
+  for (const route of JSON.parse(text.trim() || "[]") as RouteJson[])
+    if (route.table === String(table)) routes.set(route.dst, wayOf(route));
   return routes;
+}
+
+export function familyOf(addressOrRange: string): Family {
+  return addressOrRange.includes(":") ? 6 : 4;
 }
 
 interface RouteJson {
   readonly dst: string;
   readonly dev?: string;
   readonly table?: string;
+  readonly gateway?: string;
+  readonly encap?: "ip" | "ip6";
+  readonly id?: number;
+  readonly end?: string;
   readonly nexthops?: readonly { readonly dev: string }[];
 }
 
-function familyOf(range: string): Family {
-  return range.includes(":") ? 6 : 4;
+function wayOf({ dev = "", gateway, encap, id, end, nexthops }: RouteJson): string {
+  if (nexthops !== undefined) return wayInto(nexthops.map((each) => each.dev));
+  if (encap !== undefined) return `encap ${encap} id ${id} dst ${end} dev ${dev}`;
+  return gateway === undefined ? `dev ${dev}` : `via ${gateway} dev ${dev}`;
+}
+
+function wayInto(names: readonly string[]): string {
+  return names.length === 1 ? `dev ${names[0]}` : names.map((name) => `nexthop dev ${name}`).join(" ");
 }

@@ -6,15 +6,8 @@ import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import { InvalidNetworkState } from "../fabric/errors.ts";
 import { type Fabric, type FabricInterface, fabricOf } from "../fabric/fabric.ts";
 import { firewallChange, removedFirewall, wholeFirewall } from "../fabric/firewall-change.ts";
-import { firewallDrift } from "../fabric/firewall-drift.ts";
-import {
-  parseRoutes,
-  ROUTE_PROTOCOL,
-  ROUTE_TABLE,
-  RULE_PREFERENCE,
-  routeChange,
-  routesOf,
-} from "../fabric/route-change.ts";
+import { firewallDrift, madeChains } from "../fabric/firewall-drift.ts";
+import { LINK_ROUTES, routesOf } from "../fabric/route-change.ts";
 import { TABLE } from "../fabric/table.ts";
 import {
   type WireguardPeer,
@@ -24,6 +17,7 @@ import {
 } from "../fabric/wireguard-change.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
+import { RouteTable } from "./route-table.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
 
 export interface GatewayOptions {
@@ -69,7 +63,10 @@ export class Gateway {
   readonly #prefix: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #routes: RouteTable;
   #applied: { readonly fabric: Fabric; readonly privateKey: string } | undefined;
+  /** The firewall's chains as nft showed them when they were made. */
+  #made = new Map<string, string>();
   /** By public key: which of the endpoints is in use, and since when. */
   readonly #dialled = new Map<string, Dialled>();
 
@@ -78,6 +75,7 @@ export class Gateway {
     this.#prefix = interfacePrefix;
     this.#clock = clock;
     this.#logger = logger;
+    this.#routes = new RouteTable(network, LINK_ROUTES);
   }
 
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
@@ -100,7 +98,7 @@ export class Gateway {
     const { fabric, privateKey } = this.#applied;
     const drift = [
       ...(await this.#firewallDrift(fabric)),
-      ...(await this.#routeDrift(fabric)),
+      ...(await this.#routes.drift(routesOf(fabric))),
       ...(await this.#interfaceDrift(fabric)),
     ];
     if (drift.length > 0) {
@@ -142,35 +140,23 @@ export class Gateway {
   async remove(): Promise<void> {
     this.#applied = undefined;
     for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
-    for (const family of [4, 6] as const) {
-      const routes = await this.#routes(family);
-      await this.#network.ipBatch(family, routeChange(routes, new Map())[family]);
-      if (await this.#hasRule(family))
-        await this.#network.ip(`-${family}`, "rule", "delete", "preference", String(RULE_PREFERENCE));
-    }
+    await this.#routes.remove();
     await this.#network.nft(removedFirewall());
   }
 
   async #applyWhole(fabric: Fabric, privateKey: string): Promise<void> {
-    await this.#network.nft(wholeFirewall(fabric));
+    this.#made = madeChains(await this.#network.nft(wholeFirewall(fabric)));
     const wanted = new Set(fabric.interfaces.map(({ name }) => name));
     for (const name of await this.#interfaces())
       if (!wanted.has(name)) await this.#network.ip("link", "delete", "dev", name);
     this.#dialAll(fabric);
     for (const each of fabric.interfaces) await this.#applyInterface(fabric, each, privateKey);
-    for (const family of [4, 6] as const) {
-      const routes = [...routesOf(fabric)].filter(([range]) => range.includes(":") === (family === 6));
-      const lines = routeChange(await this.#routes(family), new Map(routes))[family];
-      await this.#network.ipBatch(family, lines);
-      if (!(await this.#hasRule(family))) {
-        const rule = ["preference", String(RULE_PREFERENCE), "lookup", String(ROUTE_TABLE)];
-        await this.#network.ip(`-${family}`, "rule", "add", ...rule, "protocol", String(ROUTE_PROTOCOL));
-      }
-    }
+    await this.#routes.bring(routesOf(fabric));
   }
 
   async #applyChange(before: Fabric, after: Fabric): Promise<void> {
-    await this.#network.nft(firewallChange(before, after));
+    const made = madeChains(await this.#network.nft(firewallChange(before, after)));
+    for (const [name, text] of made) this.#made.set(name, text);
     const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
     const there = after.interfaces.map(({ name }) => this.#wireguardPeers(gone, name, before));
     this.#dialAll(after);
@@ -178,8 +164,7 @@ export class Gateway {
       const lines = wireguardChange(there[i] ?? new Map(), this.#wireguardPeers(come, name, after));
       await new WireguardSocket(name).set(lines);
     }
-    const lines = routeChange(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
-    for (const family of [4, 6] as const) await this.#network.ipBatch(family, lines[family]);
+    await this.#routes.change(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
   }
 
   async #applyInterface(fabric: Fabric, { name, listenPort }: FabricInterface, privateKey: string): Promise<void> {
@@ -268,16 +253,7 @@ export class Gateway {
 
   async #firewallDrift(fabric: Fabric): Promise<string[]> {
     const json = await this.#network.nftTable(TABLE);
-    return json === undefined ? [`table ${TABLE} is gone`] : firewallDrift(fabric, json);
-  }
-
-  async #routeDrift(fabric: Fabric): Promise<string[]> {
-    const there = new Map([...(await this.#routes(4)), ...(await this.#routes(6))]);
-    const lines = routeChange(there, routesOf(fabric));
-    const drift = [...lines[4], ...lines[6]];
-    for (const family of [4, 6] as const)
-      if (!(await this.#hasRule(family))) drift.push(`the rule for IPv${family} is gone`);
-    return drift;
+    return json === undefined ? [`table ${TABLE} is gone`] : firewallDrift(fabric, this.#made, json);
   }
 
   async #interfaceDrift(fabric: Fabric): Promise<string[]> {
@@ -298,16 +274,6 @@ export class Gateway {
         drift.push(`WireGuard of ${name} has other peers`);
     }
     return drift;
-  }
-
-  async #routes(family: 4 | 6): Promise<Map<string, string>> {
-    const args = ["route", "show", "table", "all", "protocol", String(ROUTE_PROTOCOL)];
-    return parseRoutes(await this.#network.ip(`-${family}`, "-json", ...args));
-  }
-
-  async #hasRule(family: 4 | 6): Promise<boolean> {
-    const rules = await this.#network.ip(`-${family}`, "rule", "show", "preference", String(RULE_PREFERENCE));
-    return rules.trim() !== "";
   }
 
   /** The interfaces that are there and have a name of Fjord's. */

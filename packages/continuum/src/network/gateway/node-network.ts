@@ -1,4 +1,7 @@
 import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { NetworkCommandFailed, WireguardMissing } from "./errors.ts";
 
 export interface NodeNetworkOptions {
@@ -18,9 +21,19 @@ export class NodeNetwork {
     this.#wireguardProgram = options.wireguardProgram ?? "wireguard-go";
   }
 
-  /** All of it, or nothing. */
-  async nft(text: string): Promise<void> {
-    if (text !== "") await this.#run(["nft", "-f", "-"], text);
+  /** All of it, or nothing. Where it makes rules: these as nft shows them, in JSON. */
+  async nft(text: string): Promise<string> {
+    if (text === "") return "";
+    if (!/\bchain\b/.test(text)) return await this.#run(["nft", "-f", "-"], text);
+    // To print JSON it takes what it reads for that too, and has to begin again: which a pipe cannot.
+    const directory = await mkdtemp(join(tmpdir(), "fjord-nft-"));
+    try {
+      const file = join(directory, "change");
+      await writeFile(file, text, { mode: 0o600 });
+      return await this.#run(["nft", "-e", "-j", "-f", file]);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
   }
 
   /** A table as JSON; undefined where there is none. */
