@@ -13,16 +13,13 @@ import {
   watches,
 } from "@fjord/kube";
 import type { ControlLoop, ControlMeans } from "../control-loop.ts";
-import { Expectations } from "../expectations.ts";
 import { RevisionHistory } from "../history/revision-history.ts";
 import { isEmptySelector, selects } from "../label-selector.ts";
 import { again, Loop } from "../loop.ts";
-import { controllerIndex, controllerReferenceOf, orphansOf, refersTo } from "../ownership.ts";
+import { controllerIndex } from "../ownership.ts";
 import { sameValue } from "../same-value.ts";
-import { slowStart } from "../slow-start.ts";
 import { writeStatus } from "../status-writer.ts";
-import { claim } from "../workload/claim.ts";
-import { PodControl } from "../workload/pod-control.ts";
+import { OwnedPods } from "../workload/owned-pods.ts";
 import { isPodFinished, isPodTerminating, untilAvailable } from "../workload/pod-state.ts";
 import { type DaemonPlan, daemonStatus, type Place, placesOf, planPlaces, planUpdate } from "./daemon-plan.ts";
 import { forgeDaemonPod, REVISION_HASH, targetNode } from "./daemon-pod.ts";
@@ -36,20 +33,14 @@ export const daemonSetController: ControlLoop = (means) => {
   const nodes = loop.open(Node);
   const revisions = loop.open(ControllerRevision, controllerIndex);
   const controller = new DaemonSetController(means, loop, { sets, pods, nodes, revisions });
-  return loop
-    .hears(pods, {
-      onAdd: (pod) => controller.saw(pod, true),
-      onUpdate: (_, pod) => controller.saw(pod, false),
-      onDelete: (pod) => controller.sawGone(pod),
-    })
-    .reconciles({
-      sources: [
-        watches(sets),
-        watches(pods, (pod) => controller.setsOf(pod)),
-        watches(nodes, { when: updatesWhere(isOtherPlace), map: () => sets.list().map(requestFor) }),
-      ],
-      reconcile: (request, { signal }) => controller.reconcile(request, signal),
-    });
+  return loop.hears(pods, controller.owned.observer()).reconciles({
+    sources: [
+      watches(sets),
+      watches(pods, (pod) => controller.owned.ownersOf(pod)),
+      watches(nodes, { when: updatesWhere(isOtherPlace), map: () => sets.list().map(requestFor) }),
+    ],
+    reconcile: (request, { signal }) => controller.reconcile(request, signal),
+  });
 };
 
 /** Whether a set may think otherwise of a node; not for its heartbeats. */
@@ -65,12 +56,11 @@ interface Caches {
 }
 
 class DaemonSetController {
+  readonly owned: OwnedPods<DaemonSet>;
   readonly #means: ControlMeans;
   readonly #loop: Loop;
   readonly #caches: Caches;
-  readonly #control: PodControl;
   readonly #history: RevisionHistory<DaemonSet>;
-  readonly #expectations: Expectations;
   /** When a pod that ends by itself may be replaced again, by set and node. */
   readonly #failures = new Map<string, { count: number; until: number }>();
 
@@ -78,34 +68,16 @@ class DaemonSetController {
     this.#means = means;
     this.#loop = loop;
     this.#caches = caches;
-    this.#control = new PodControl(means.client, loop);
-    this.#expectations = new Expectations(means.clock);
-    const { revisions } = caches;
+    const { sets, pods, revisions } = caches;
+    this.owned = new OwnedPods({
+      means,
+      teller: loop,
+      kind: DaemonSet,
+      owners: sets,
+      pods,
+      selects: ({ spec }, { metadata }) => selects(spec?.selector, metadata.labels),
+    });
     this.#history = new RevisionHistory({ client: means.client, kind: DaemonSet, revisions, hashLabel: REVISION_HASH });
-  }
-
-  saw(pod: Pod, isNew: boolean): void {
-    const owner = controllerReferenceOf(pod)?.uid;
-    if (owner === undefined) return;
-    if (isNew) this.#expectations.creationObserved(owner);
-    if (isPodTerminating(pod)) this.sawGone(pod);
-  }
-
-  sawGone(pod: Pod): void {
-    const owner = controllerReferenceOf(pod)?.uid;
-    if (owner !== undefined) this.#expectations.deletionObserved(owner, pod.metadata.uid ?? "");
-  }
-
-  *setsOf(pod: Pod): Iterable<Request> {
-    const reference = controllerReferenceOf(pod);
-    const { namespace, labels } = pod.metadata;
-    if (reference !== undefined) {
-      if (refersTo(reference, DaemonSet)) yield { name: reference.name, namespace };
-      return;
-    }
-    for (const set of this.#caches.sets.list(namespace)) {
-      if (selects(set.spec?.selector, labels)) yield requestFor(set);
-    }
   }
 
   async reconcile(request: Request, signal: AbortSignal): Promise<Result> {
@@ -116,12 +88,11 @@ class DaemonSetController {
       this.#loop.event(set, "Warning", "SelectingAll", message);
       return { type: "done" };
     }
-    const { uid = "" } = set.metadata;
-    const isSettled = this.#expectations.satisfied(uid);
+    const isSettled = this.owned.expectations.satisfied(set.metadata.uid ?? "");
     const known = await this.#history.claim(set, signal);
     const present = await this.#history.present(set, known, set.status?.collisionCount ?? 0, signal);
     const hash = present.update.metadata.labels?.[REVISION_HASH] ?? "";
-    const pods = await this.#claim(set, signal);
+    const pods = await this.owned.claim(set, signal);
     const places = placesOf(set, this.#caches.nodes.list(), byTarget(pods));
     const now = this.#means.clock.now();
     let wait: number | undefined;
@@ -139,20 +110,6 @@ class DaemonSetController {
     const left = untilAvailable(pods, set.spec.minReadySeconds ?? 0, now);
     const soonest = [wait, left].filter((ms) => ms !== undefined);
     return soonest.length === 0 ? { type: "done" } : again(Math.min(...soonest));
-  }
-
-  async #claim(set: DaemonSet, signal: AbortSignal): Promise<Pod[]> {
-    const { uid = "", namespace } = set.metadata;
-    const { pods } = this.#caches;
-    const candidates = [...pods.byIndex("controller", uid), ...pods.byIndex("controller", orphansOf(namespace))];
-    return await claim(candidates, {
-      client: this.#means.client,
-      kind: Pod,
-      ownerKind: DaemonSet,
-      owner: set,
-      matches: ({ metadata }) => selects(set.spec?.selector, metadata.labels),
-      signal,
-    });
   }
 
   /** Gives how long to wait before a pod that ended may be replaced. */
@@ -200,30 +157,12 @@ class DaemonSetController {
   }
 
   async #carryOut(set: DaemonSet, plan: Pick<DaemonPlan, "create" | "delete">, hash: string, signal: AbortSignal) {
-    const { uid = "" } = set.metadata;
     const nodes = plan.create.slice(0, BURST);
-    this.#expectations.expectCreations(uid, nodes.length);
-    let made = 0;
-    const { error } = await slowStart(nodes.length, async (index) => {
-      const pod = forgeDaemonPod(set, nodes[index] ?? "", hash);
-      if ((await this.#control.create(set, pod, signal)) !== undefined) made++;
-    });
-    for (let i = made; i < nodes.length; i++) this.#expectations.creationObserved(uid);
-    await this.#remove(set, plan.delete.slice(0, BURST), signal);
+    const forge = (index: number) => forgeDaemonPod(set, nodes[index] ?? "", hash);
+    const created = await this.owned.create(set, nodes.length, forge, signal);
+    const deleted = await this.owned.delete(set, plan.delete.slice(0, BURST), signal);
+    const error = deleted.error ?? created.error;
     if (error !== undefined) throw error;
-  }
-
-  async #remove(set: DaemonSet, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
-    if (pods.length === 0) return;
-    const { uid = "" } = set.metadata;
-    const uids = pods.map(({ metadata }) => metadata.uid ?? "");
-    this.#expectations.expectDeletions(uid, uids);
-    const results = await Promise.allSettled(pods.map((pod) => this.#control.delete(set, pod, signal)));
-    results.forEach((result, i) => {
-      if (result.status === "rejected" || !result.value) this.#expectations.deletionObserved(uid, uids[i] ?? "");
-    });
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed !== undefined) throw failed.reason;
   }
 }
 

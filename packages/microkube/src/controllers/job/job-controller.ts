@@ -10,15 +10,12 @@ import {
   watches,
 } from "@fjord/kube";
 import type { ControlLoop, ControlMeans } from "../control-loop.ts";
-import { Expectations } from "../expectations.ts";
 import { selects } from "../label-selector.ts";
 import { again, Loop } from "../loop.ts";
-import { controllerIndex, controllerReferenceOf, orphansOf, refersTo } from "../ownership.ts";
-import { slowStart } from "../slow-start.ts";
+import { controllerIndex, controllerReferenceOf, refersTo } from "../ownership.ts";
 import { writeStatus } from "../status-writer.ts";
-import { claim } from "../workload/claim.ts";
-import { PodControl } from "../workload/pod-control.ts";
-import { isPodTerminating, timestamp } from "../workload/pod-state.ts";
+import { OwnedPods } from "../workload/owned-pods.ts";
+import { timestamp } from "../workload/pod-state.ts";
 import { type JobPlan, lastFailures, planJob, type Setbacks, setbacks } from "./job-plan.ts";
 import {
   forgeJobPod,
@@ -55,14 +52,15 @@ export const jobController: ControlLoop = (means) => {
   const pods = loop.open(Pod, controllerIndex);
   const controller = new JobController(means, loop, jobs, pods);
   return loop
+    .hears(pods, controller.owned.observer())
     .hears(pods, {
-      onAdd: (pod) => controller.saw(pod, true),
-      onUpdate: (_, pod) => controller.saw(pod, false),
+      onAdd: (pod) => controller.saw(pod),
+      onUpdate: (_, pod) => controller.saw(pod),
       onDelete: (pod) => controller.sawGone(pod),
     })
     .hears(jobs, { onDelete: (job) => controller.jobGone(job) })
     .reconciles({
-      sources: [watches(jobs), watches(pods, (pod) => controller.jobsOf(pod))],
+      sources: [watches(jobs), watches(pods, (pod) => controller.owned.ownersOf(pod))],
       concurrency: 10,
       reconcile: (request, { signal }) => controller.reconcile(request, signal),
     })
@@ -76,12 +74,11 @@ export const jobController: ControlLoop = (means) => {
 };
 
 class JobController {
+  readonly owned: OwnedPods<Job>;
   readonly #means: ControlMeans;
   readonly #loop: Loop;
   readonly #jobs: Cache<Job>;
   readonly #pods: Cache<Pod>;
-  readonly #control: PodControl;
-  readonly #expectations: Expectations;
   readonly #setbacks = new Map<string, Setbacks>();
   /** Pods that were counted and let go of, by Job, until the cache shows it: they must not count twice. */
   readonly #released = new Map<string, Set<string>>();
@@ -91,44 +88,35 @@ class JobController {
     this.#loop = loop;
     this.#jobs = jobs;
     this.#pods = pods;
-    this.#control = new PodControl(means.client, loop);
-    this.#expectations = new Expectations(means.clock);
+    this.owned = new OwnedPods({
+      means,
+      teller: loop,
+      kind: Job,
+      owners: jobs,
+      pods,
+      selects: ({ spec }, { metadata }) => selects(spec?.selector, metadata.labels),
+      finalizers: [TRACKING],
+    });
   }
 
-  saw(pod: Pod, isNew: boolean): void {
-    const owner = controllerReferenceOf(pod)?.uid;
-    if (owner === undefined) return;
-    if (isNew) this.#expectations.creationObserved(owner);
-    if (isPodTerminating(pod)) this.#expectations.deletionObserved(owner, pod.metadata.uid ?? "");
-    if (!isTracked(pod)) this.#released.get(owner)?.delete(pod.metadata.uid ?? "");
+  saw(pod: Pod): void {
+    if (!isTracked(pod)) this.sawGone(pod);
   }
 
   sawGone(pod: Pod): void {
     const owner = controllerReferenceOf(pod)?.uid;
-    if (owner === undefined) return;
-    this.#expectations.deletionObserved(owner, pod.metadata.uid ?? "");
-    this.#released.get(owner)?.delete(pod.metadata.uid ?? "");
+    if (owner !== undefined) this.#released.get(owner)?.delete(pod.metadata.uid ?? "");
   }
 
   jobGone({ metadata }: Job): void {
     const { uid = "" } = metadata;
-    this.#expectations.forget(uid);
+    this.owned.expectations.forget(uid);
     this.#setbacks.delete(uid);
     this.#released.delete(uid);
     // Nobody will count these any more.
     for (const pod of this.#pods.byIndex("controller", uid)) {
       if (isTracked(pod)) this.#loop.enqueue(requestFor(pod), undefined, "job-orphan-controller");
     }
-  }
-
-  *jobsOf(pod: Pod): Iterable<Request> {
-    const reference = controllerReferenceOf(pod);
-    const { namespace, labels } = pod.metadata;
-    if (reference !== undefined) {
-      if (refersTo(reference, Job)) yield { name: reference.name, namespace };
-      return;
-    }
-    for (const job of this.#jobs.list(namespace)) if (selects(job.spec?.selector, labels)) yield requestFor(job);
   }
 
   /** Lets go of a pod whose Job is gone, or that has lost it. */
@@ -150,8 +138,8 @@ class JobController {
     if (job?.spec === undefined || isFinished(job)) return { type: "done" };
     if (job.spec.managedBy !== undefined && job.spec.managedBy !== OWN) return { type: "done" };
     const { uid = "" } = job.metadata;
-    const isSettled = this.#expectations.satisfied(uid);
-    const pods = await this.#claim(job, signal);
+    const isSettled = this.owned.expectations.satisfied(uid);
+    const pods = await this.owned.claim(job, signal);
     const now = this.#means.clock.now();
     const fresh = freshPods(job, pods, this.#released.get(uid) ?? new Set());
     const count = tally(job, pods, fresh);
@@ -185,52 +173,21 @@ class JobController {
     return { verdict: reached, plan: { create: [], delete: isSettled ? count.active : [] } };
   }
 
-  async #claim(job: Job, signal: AbortSignal): Promise<Pod[]> {
-    const { uid = "", namespace } = job.metadata;
-    const owned = this.#pods.byIndex("controller", uid);
-    const orphans = this.#pods.byIndex("controller", orphansOf(namespace));
-    return await claim([...owned, ...orphans], {
-      client: this.#means.client,
-      kind: Pod,
-      ownerKind: Job,
-      owner: job,
-      matches: ({ metadata }) => selects(job.spec?.selector, metadata.labels),
-      finalizers: [TRACKING],
-      signal,
-    });
-  }
-
   async #carryOut(
     job: Job,
     plan: JobPlan,
     goesOn: boolean,
     signal: AbortSignal,
   ): Promise<{ created: number; removed: number; failure?: unknown }> {
-    const { uid = "" } = job.metadata;
-    let created = 0;
-    this.#expectations.expectCreations(uid, plan.create.length);
-    const { error } = await slowStart(plan.create.length, async (i) => {
+    const forge = (i: number) => {
       const { index, failures } = plan.create[i] ?? {};
-      if ((await this.#control.create(job, forgeJobPod(job, index, failures), signal)) !== undefined) created++;
-    });
-    for (let i = created; i < plan.create.length; i++) this.#expectations.creationObserved(uid);
+      return forgeJobPod(job, index, failures);
+    };
+    const created = await this.owned.create(job, plan.create.length, forge, signal);
     // Pods that are not wanted while the Job goes on have not failed: nobody counts them.
     if (goesOn) await Promise.all(plan.delete.map((pod) => this.#removeFinalizer(pod, signal)));
-    const removed = await this.#remove(job, plan.delete, signal);
-    return { created, removed: removed.count, failure: error ?? removed.failure };
-  }
-
-  async #remove(job: Job, pods: readonly Pod[], signal: AbortSignal): Promise<{ count: number; failure?: unknown }> {
-    if (pods.length === 0) return { count: 0 };
-    const { uid = "" } = job.metadata;
-    const uids = pods.map(({ metadata }) => metadata.uid ?? "");
-    this.#expectations.expectDeletions(uid, uids);
-    const results = await Promise.allSettled(pods.map((pod) => this.#control.delete(job, pod, signal)));
-    results.forEach((result, i) => {
-      if (result.status === "rejected" || !result.value) this.#expectations.deletionObserved(uid, uids[i] ?? "");
-    });
-    const failure = results.find((result) => result.status === "rejected")?.reason;
-    return { count: results.filter((result) => result.status === "fulfilled").length, failure };
+    const deleted = await this.owned.delete(job, plan.delete, signal);
+    return { created: created.made, removed: deleted.gone, failure: created.error ?? deleted.error };
   }
 
   #statusOf(

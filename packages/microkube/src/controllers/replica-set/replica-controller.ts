@@ -1,24 +1,11 @@
 import type { Kind, KubeObject } from "@fjord/base";
-import {
-  type Cache,
-  type CacheHandler,
-  isBeingDeleted,
-  type KubeClient,
-  Pod,
-  type Request,
-  type Result,
-  requestFor,
-  watches,
-} from "@fjord/kube";
+import { type Cache, isBeingDeleted, type KubeClient, Pod, type Request, type Result, watches } from "@fjord/kube";
 import type { ControlMeans } from "../control-loop.ts";
-import { Expectations } from "../expectations.ts";
 import type { Labels } from "../label-selector.ts";
 import { again, isNamespaceTerminating, Loop, reasonOf } from "../loop.ts";
-import { controllerIndex, controllerReferenceOf, orphansOf, refersTo } from "../ownership.ts";
-import { slowStart } from "../slow-start.ts";
+import { controllerIndex, controllerReferenceOf } from "../ownership.ts";
 import { writeStatus } from "../status-writer.ts";
-import { claim } from "../workload/claim.ts";
-import { PodControl } from "../workload/pod-control.ts";
+import { OwnedPods } from "../workload/owned-pods.ts";
 import { forgePod } from "../workload/pod-forge.ts";
 import { podsToDelete } from "../workload/pod-ranking.ts";
 import { isPodActive, isPodTerminating, untilAvailable } from "../workload/pod-state.ts";
@@ -45,85 +32,49 @@ export function replicaLoop<T extends KubeObject>(means: ControlMeans, replicaKi
   const pods = loop.open(Pod, controllerIndex);
   const controller = new ReplicaController(means, loop, replicaKind, owners, pods);
   return loop
-    .hears(pods, controller.observer())
-    .hears(owners, { onDelete: ({ metadata }) => controller.expectations.forget(metadata.uid ?? "") })
+    .hears(pods, controller.owned.observer())
+    .hears(owners, { onDelete: ({ metadata }) => controller.owned.expectations.forget(metadata.uid ?? "") })
     .reconciles({
-      sources: [watches(owners), watches(pods, (pod) => controller.ownersOf(pod))],
+      sources: [watches(owners), watches(pods, (pod) => controller.owned.ownersOf(pod))],
       concurrency: 10,
       reconcile: (request, { signal }) => controller.reconcile(request, signal),
     });
 }
 
 class ReplicaController<T extends KubeObject> {
-  readonly expectations: Expectations;
+  readonly owned: OwnedPods<T>;
   readonly #means: ControlMeans;
   readonly #client: KubeClient;
   readonly #kind: ReplicaKind<T>;
   readonly #owners: Cache<T>;
   readonly #pods: Cache<Pod>;
-  readonly #control: PodControl;
 
   constructor(means: ControlMeans, loop: Loop, kind: ReplicaKind<T>, owners: Cache<T>, pods: Cache<Pod>) {
-    this.expectations = new Expectations(means.clock);
+    this.owned = new OwnedPods({
+      means,
+      teller: loop,
+      kind: kind.kind,
+      owners,
+      pods,
+      selects: (owner, { metadata }) => kind.selects(owner, metadata.labels),
+    });
     this.#means = means;
     this.#client = means.client;
     this.#kind = kind;
     this.#owners = owners;
     this.#pods = pods;
-    this.#control = new PodControl(means.client, loop);
-  }
-
-  /** Notes what the cache shows of what was done. */
-  observer(): CacheHandler<Pod> {
-    const gone = (pod: Pod) => {
-      const owner = controllerReferenceOf(pod)?.uid;
-      if (owner !== undefined) this.expectations.deletionObserved(owner, pod.metadata.uid ?? "");
-    };
-    return {
-      onAdd: (pod) => {
-        if (isPodTerminating(pod)) return gone(pod);
-        const owner = controllerReferenceOf(pod)?.uid;
-        if (owner !== undefined) this.expectations.creationObserved(owner);
-      },
-      onUpdate: (_, pod) => {
-        if (isPodTerminating(pod)) gone(pod);
-      },
-      onDelete: gone,
-    };
-  }
-
-  /** Those to look at because of a pod: its controller, or for one without all that might adopt it. */
-  *ownersOf(pod: Pod): Iterable<Request> {
-    const reference = controllerReferenceOf(pod);
-    const { namespace } = pod.metadata;
-    if (reference !== undefined) {
-      if (refersTo(reference, this.#kind.kind)) yield { name: reference.name, namespace };
-      return;
-    }
-    if (!isPodActive(pod)) return;
-    for (const owner of this.#owners.list(namespace)) {
-      if (this.#kind.selects(owner, pod.metadata.labels)) yield requestFor(owner);
-    }
   }
 
   async reconcile(request: Request, signal: AbortSignal): Promise<Result> {
     const owner = this.#owners.get(request);
     if (owner === undefined) return { type: "done" };
-    const { uid = "", namespace, generation } = owner.metadata;
+    const { uid = "", generation } = owner.metadata;
     const spec = this.#kind.spec(owner);
     // Before anything is awaited: what the cache shows later must not be taken for what it shows now.
-    const settled = this.expectations.satisfied(uid);
-    const owned = this.#pods.byIndex("controller", uid);
-    const orphans = this.#pods.byIndex("controller", orphansOf(namespace));
+    const settled = this.owned.expectations.satisfied(uid);
+    const owned = this.owned.of(owner);
     const matches = (pod: Pod) => this.#kind.selects(owner, pod.metadata.labels);
-    const active = await claim([...owned, ...orphans].filter(isPodActive), {
-      client: this.#client,
-      kind: Pod,
-      ownerKind: this.#kind.kind,
-      owner,
-      matches,
-      signal,
-    });
+    const active = await this.owned.claim(owner, signal, isPodActive);
     let failure: unknown;
     if (settled && !isBeingDeleted(owner)) failure = await this.#scale(owner, spec, active, signal);
     const now = this.#means.clock.now();
@@ -153,36 +104,14 @@ class ReplicaController<T extends KubeObject> {
   }
 
   async #create(owner: T, { template }: ReplicaSpec, count: number, signal: AbortSignal): Promise<unknown> {
-    const { uid = "" } = owner.metadata;
-    this.expectations.expectCreations(uid, count);
     const pod = forgePod(template, this.#kind.kind, owner);
-    let made = 0;
-    const { error } = await slowStart(count, async () => {
-      if ((await this.#control.create(owner, pod, signal)) !== undefined) made++;
-    });
-    for (let i = made; i < count; i++) this.expectations.creationObserved(uid);
+    const { error } = await this.owned.create(owner, count, () => pod, signal);
     return error === undefined || isNamespaceTerminating(error) ? undefined : error;
   }
 
   async #delete(owner: T, active: readonly Pod[], count: number, signal: AbortSignal): Promise<unknown> {
-    const { uid = "" } = owner.metadata;
     const chosen = podsToDelete(active, count, this.#related(owner, active), this.#means.clock.now());
-    this.expectations.expectDeletions(
-      uid,
-      chosen.map(({ metadata }) => metadata.uid ?? ""),
-    );
-    const results = await Promise.allSettled(
-      chosen.map(async (pod) => {
-        const forget = () => this.expectations.deletionObserved(uid, pod.metadata.uid ?? "");
-        try {
-          if (!(await this.#control.delete(owner, pod, signal))) forget();
-        } catch (error) {
-          forget();
-          throw error;
-        }
-      }),
-    );
-    return results.find((result) => result.status === "rejected")?.reason;
+    return (await this.owned.delete(owner, chosen, signal)).error;
   }
 
   /** Pods of all that belong to the same Deployment: a node with many of them is relieved first. */

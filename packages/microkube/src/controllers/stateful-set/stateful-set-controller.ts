@@ -11,14 +11,13 @@ import {
   watches,
 } from "@fjord/kube";
 import type { ControlLoop, ControlMeans } from "../control-loop.ts";
-import { Expectations } from "../expectations.ts";
 import { RevisionHistory, templateOf } from "../history/revision-history.ts";
 import { selects } from "../label-selector.ts";
 import { again, isNamespaceTerminating, Loop, reasonOf, unlessGone } from "../loop.ts";
-import { controllerIndex, controllerReferenceOf, orphansOf, refersTo } from "../ownership.ts";
+import { controllerIndex } from "../ownership.ts";
 import { slowStart } from "../slow-start.ts";
 import { writeFields, writeStatus } from "../status-writer.ts";
-import { claim } from "../workload/claim.ts";
+import { OwnedPods } from "../workload/owned-pods.ts";
 import { isPodTerminating, untilAvailable } from "../workload/pod-state.ts";
 import { claimOwners } from "./claim-owners.ts";
 import { planPods, type Revisions, statefulStatus } from "./stateful-plan.ts";
@@ -31,16 +30,10 @@ export const statefulSetController: ControlLoop = (means) => {
   const revisions = loop.open(ControllerRevision, controllerIndex);
   const claims = loop.open(PersistentVolumeClaim);
   const controller = new StatefulSetController(means, loop, { sets, pods, revisions, claims });
-  return loop
-    .hears(pods, {
-      onAdd: (pod) => controller.saw(pod, true),
-      onUpdate: (_, pod) => controller.saw(pod, false),
-      onDelete: (pod) => controller.sawGone(pod),
-    })
-    .reconciles({
-      sources: [watches(sets), watches(pods, (pod) => controller.setsOf(pod))],
-      reconcile: (request, { signal }) => controller.reconcile(request, signal),
-    });
+  return loop.hears(pods, controller.owned.observer()).reconciles({
+    sources: [watches(sets), watches(pods, (pod) => controller.owned.ownersOf(pod))],
+    reconcile: (request, { signal }) => controller.reconcile(request, signal),
+  });
 };
 
 interface Caches {
@@ -51,52 +44,34 @@ interface Caches {
 }
 
 class StatefulSetController {
+  readonly owned: OwnedPods<StatefulSet>;
   readonly #means: ControlMeans;
   readonly #loop: Loop;
   readonly #caches: Caches;
   readonly #history: RevisionHistory<StatefulSet>;
-  readonly #expectations: Expectations;
 
   constructor(means: ControlMeans, loop: Loop, caches: Caches) {
     this.#means = means;
     this.#loop = loop;
     this.#caches = caches;
-    this.#expectations = new Expectations(means.clock);
-    const { revisions } = caches;
+    const { sets, pods, revisions } = caches;
+    this.owned = new OwnedPods({
+      means,
+      teller: loop,
+      kind: StatefulSet,
+      owners: sets,
+      pods,
+      selects: (set, pod) => ordinalOf(pod, set) !== undefined && selects(set.spec?.selector, pod.metadata.labels),
+    });
     const hashLabel = "controller.kubernetes.io/hash";
     this.#history = new RevisionHistory({ client: means.client, kind: StatefulSet, revisions, hashLabel });
-  }
-
-  saw(pod: Pod, isNew: boolean): void {
-    const owner = controllerReferenceOf(pod)?.uid;
-    if (owner === undefined) return;
-    if (isNew) this.#expectations.creationObserved(owner);
-    if (isPodTerminating(pod)) this.sawGone(pod);
-  }
-
-  sawGone(pod: Pod): void {
-    const owner = controllerReferenceOf(pod)?.uid;
-    if (owner !== undefined) this.#expectations.deletionObserved(owner, pod.metadata.uid ?? "");
-  }
-
-  *setsOf(pod: Pod): Iterable<Request> {
-    const reference = controllerReferenceOf(pod);
-    const { namespace, labels } = pod.metadata;
-    if (reference !== undefined) {
-      if (refersTo(reference, StatefulSet)) yield { name: reference.name, namespace };
-      return;
-    }
-    for (const set of this.#caches.sets.list(namespace)) {
-      if (selects(set.spec?.selector, labels)) yield requestFor(set);
-    }
   }
 
   async reconcile(request: Request, signal: AbortSignal): Promise<Result> {
     const set = this.#caches.sets.get(request);
     if (set?.spec === undefined) return { type: "done" };
-    const { uid = "" } = set.metadata;
-    const isSettled = this.#expectations.satisfied(uid);
-    const pods = await this.#claim(set, signal);
+    const isSettled = this.owned.expectations.satisfied(set.metadata.uid ?? "");
+    const pods = await this.owned.claim(set, signal);
     const known = await this.#history.claim(set, signal);
     const { all, update, collisions } = await this.#history.present(
       set,
@@ -124,20 +99,6 @@ class StatefulSetController {
     return left === undefined ? { type: "done" } : again(left);
   }
 
-  async #claim(set: StatefulSet, signal: AbortSignal): Promise<Pod[]> {
-    const { uid = "", namespace } = set.metadata;
-    const { pods } = this.#caches;
-    const candidates = [...pods.byIndex("controller", uid), ...pods.byIndex("controller", orphansOf(namespace))];
-    return await claim(candidates, {
-      client: this.#means.client,
-      kind: Pod,
-      ownerKind: StatefulSet,
-      owner: set,
-      matches: (pod) => ordinalOf(pod, set) !== undefined && selects(set.spec?.selector, pod.metadata.labels),
-      signal,
-    });
-  }
-
   async #act(
     set: StatefulSet,
     pods: readonly Pod[],
@@ -160,12 +121,12 @@ class StatefulSetController {
   async #create(set: StatefulSet, pod: Pod, ordinal: number, signal: AbortSignal): Promise<void> {
     const { uid = "" } = set.metadata;
     await this.#createClaims(set, pod, ordinal, signal);
-    this.#expectations.expectCreations(uid, 1);
+    this.owned.expectations.expectCreations(uid, 1);
     try {
       await this.#means.client.create(Pod, pod, { signal });
       this.#tell(set, "Normal", "create", pod);
     } catch (error) {
-      this.#expectations.creationObserved(uid);
+      this.owned.expectations.creationObserved(uid);
       if (isAlreadyExists(error) || isNamespaceTerminating(error)) return;
       if (!signal.aborted) this.#tell(set, "Warning", "create", pod, error);
       throw error;
@@ -216,13 +177,13 @@ class StatefulSetController {
   async #delete(set: StatefulSet, pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid = "" } = set.metadata;
     const podUid = pod.metadata.uid ?? "";
-    this.#expectations.expectDeletions(uid, [podUid]);
+    this.owned.expectations.expectDeletions(uid, [podUid]);
     try {
       const preconditions = { uid: podUid };
       await unlessGone(this.#means.client.delete(Pod, requestFor(pod), { preconditions, signal }));
       this.#tell(set, "Normal", "delete", pod);
     } catch (error) {
-      this.#expectations.deletionObserved(uid, podUid);
+      this.owned.expectations.deletionObserved(uid, podUid);
       if (!signal.aborted) this.#tell(set, "Warning", "delete", pod, error);
       throw error;
     }
