@@ -1,8 +1,13 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { registerAddresses } from "./addresses.ts";
+import { registerComprehensions } from "./comprehensions.ts";
 import { registerLists } from "./lists.ts";
+import { registerNameFormats } from "./name-formats.ts";
 import { registerQuantities } from "./quantities.ts";
+import { registerSets } from "./sets.ts";
 import { registerTexts } from "./texts.ts";
+import { registerUrls } from "./urls.ts";
+import { registerVersions } from "./versions.ts";
 
 export type CelEnvironment = Environment;
 
@@ -17,6 +22,11 @@ export function celEnvironment(): CelEnvironment {
   registerTexts(environment);
   registerQuantities(environment);
   registerAddresses(environment);
+  registerComprehensions(environment);
+  registerSets(environment);
+  registerUrls(environment);
+  registerVersions(environment);
+  registerNameFormats(environment);
   return environment;
 }
 

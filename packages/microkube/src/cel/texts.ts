@@ -1,18 +1,12 @@
 import type { Environment } from "@marcbachmann/cel-js";
 import { budget } from "./budget.ts";
 import { Expression } from "./expression/expression.ts";
+import { registerNamespace } from "./namespace.ts";
 
 /** What `matches` is called where it is run: the library's own would use JavaScript's expressions. */
 export const MATCHES = "matchesExpression";
 
-class CelUrl {
-  readonly url: URL;
-  constructor(url: URL) {
-    this.url = url;
-  }
-}
-
-/** Functions of strings: those of CEL's extension, regular expressions, and URLs. */
+/** Functions of strings: those of CEL's extension, and regular expressions. */
 export function registerTexts(environment: Environment): void {
   environment
     .registerFunction("string.charAt(int): string", (text: string, at: bigint) => charAt(text, at))
@@ -31,6 +25,9 @@ export function registerTexts(environment: Environment): void {
       "string.find(string): string",
       (text: string, pattern: string) => expressionFor(text, pattern).find(text) ?? "",
     )
+    .registerFunction("matches(string, string): bool", (text: string, pattern: string) =>
+      expressionFor(text, pattern).test(text),
+    )
     .registerFunction(`string.${MATCHES}(string): bool`, (text: string, pattern: string) =>
       expressionFor(text, pattern).test(text),
     )
@@ -42,20 +39,8 @@ export function registerTexts(environment: Environment): void {
     )
     .registerFunction("string.format(list): string", (text: string, values: unknown[]) =>
       within(text, format(text, values)),
-    )
-    .registerType("kubernetes.URL", { ctor: CelUrl, fields: {} })
-    .registerFunction("isURL(string): bool", (text: string) => parseUrl(text) !== undefined)
-    .registerFunction("url(string): kubernetes.URL", (text: string) => {
-      const url = parseUrl(text);
-      if (url === undefined)
-        throw new Error(`URL parse error during conversion from string: parse "${text}": invalid URI for request`);
-      return new CelUrl(url);
-    })
-    .registerFunction("kubernetes.URL.getScheme(): string", ({ url }: CelUrl) => url.protocol.slice(0, -1))
-    .registerFunction("kubernetes.URL.getHost(): string", ({ url }: CelUrl) => url.host)
-    .registerFunction("kubernetes.URL.getHostname(): string", ({ url }: CelUrl) => url.hostname.replace(/^\[|\]$/g, ""))
-    .registerFunction("kubernetes.URL.getPort(): string", ({ url }: CelUrl) => url.port)
-    .registerFunction("kubernetes.URL.getEscapedPath(): string", ({ url }: CelUrl) => url.pathname);
+    );
+  registerNamespace(environment, "strings", { "quote(string): string": quoted });
 }
 
 function charAt(text: string, at: bigint): string {
@@ -125,11 +110,18 @@ function shown(value: unknown): string {
   return String(value);
 }
 
-function parseUrl(text: string): URL | undefined {
-  try {
-    // An absolute path counts, too.
-    return text.startsWith("/") ? new URL(text, "file://") : new URL(text);
-  } catch {
-    return undefined;
-  }
+/** As a text of CEL: what cannot be seen is written out. */
+function quoted(text: string): string {
+  const known: Record<string, string> = {
+    "\u0007": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+  };
+  return within(text, `"${[...text].map((one) => known[one] ?? one).join("")}"`);
 }

@@ -95,10 +95,11 @@ export function compileRules(schema: JsonSchema, compact: Schema): Check | undef
       ? compileRules(additionalProperties, compact.additionalProperties ?? {})
       : undefined;
   if (rules.length === 0 && fields.length === 0 && ofItems === undefined && ofValues === undefined) return undefined;
+  const { type = "" } = schema;
   const keys = schema["x-kubernetes-list-type"] === "map" ? (schema["x-kubernetes-list-map-keys"] ?? []) : undefined;
   return (value, old, field) => {
     if (value === undefined || value === null) return [];
-    const errors = applyAll(rules, value, old, field, compact);
+    const errors = applyAll(rules, value, old, { field, type }, compact);
     if (Array.isArray(value) && ofItems !== undefined) {
       for (const [index, one] of value.entries()) {
         errors.push(...ofItems(one, counterpart(one, old, keys), `${field}[${index}]`));
@@ -133,11 +134,17 @@ function compileRule(rule: ValidationRule): CompiledRule {
   };
 }
 
+interface Place {
+  readonly field: string;
+  /** As the definition has it. */
+  readonly type: string;
+}
+
 function applyAll(
   rules: readonly CompiledRule[],
   value: unknown,
   old: unknown,
-  field: string,
+  at: Place,
   schema: Schema,
 ): FieldError[] {
   // A rule on a transition has nothing to say where there was nothing before.
@@ -146,32 +153,49 @@ function applyAll(
   try {
     const self = celValue(value, schema);
     const oldSelf = old === undefined ? undefined : celValue(old, schema);
-    return asked.flatMap((rule) => apply(rule, value, self, oldSelf, field));
+    return asked.flatMap((rule) => apply(rule, value, self, oldSelf, at));
   } catch (error) {
     if (!(error instanceof CostExceeded)) throw error;
-    return [tooDear(value, field, asked[0] as CompiledRule)];
+    return [unrun(at.type, at.field, asked[0] as CompiledRule, error)];
   }
 }
 
-function tooDear(value: unknown, field: string, { rule }: CompiledRule): FieldError {
-  const shown = typeof value === "object" ? { omitsValue: true } : { value };
-  const detail = `call cost exceeds limit for rule: ${messageOf(rule)}`;
-  return { type: "FieldValueInvalid", field, ...shown, detail };
+/** What could not be run is told with the type of the value, not the value. */
+function unrun(type: string, field: string, { rule }: CompiledRule, error: unknown): FieldError {
+  const why = errorText(error);
+  const named = (rule.message || rule.rule).trim();
+  const detail =
+    error instanceof CostExceeded
+      ? `'${why}': no further validation rules will be run due to call cost exceeds limit for rule: ${named}`
+      : why === NO_OVERLOAD
+        ? `'${why}': call arguments did not match a supported operator, function or macro signature for rule: ${named}`
+        : `${why} evaluating rule: ${named}`;
+  return { type: "FieldValueInvalid", field, value: type, detail };
 }
 
-function apply(compiled: CompiledRule, value: unknown, self: unknown, oldSelf: unknown, field: string): FieldError[] {
+const NO_OVERLOAD = "no such overload";
+
+/** In the words of a real server, where the library has others. */
+function errorText(error: unknown): string {
+  const text = (error as Error).message.split("\n")[0] ?? "";
+  if (/^(found no matching overload|no such overload)/.test(text)) return NO_OVERLOAD;
+  if (text === "Optional value is not present") return "optional.none() dereference";
+  return text
+    .replace(/^No such key: index out of bounds, index (-?\d+) .*/, "index out of bounds: $1")
+    .replace(/^No such key/, "no such key")
+    .replace(/^(integer overflow): .*/, "$1");
+}
+
+function apply(compiled: CompiledRule, value: unknown, self: unknown, oldSelf: unknown, at: Place): FieldError[] {
   const { rule } = compiled;
-  const at = rule.fieldPath === undefined ? field : `${field}${rule.fieldPath}`;
   const type = reasons[rule.reason ?? "FieldValueInvalid"] ?? "FieldValueInvalid";
   const shown = typeof value === "object" ? { omitsValue: true } : { value };
   try {
     if (compiled.run(self, oldSelf) === true) return [];
-    return [{ type, field: at, ...shown, detail: detailOf(compiled, self, oldSelf) }];
+    const field = rule.fieldPath === undefined ? at.field : `${at.field}${rule.fieldPath}`;
+    return [{ type, field, ...shown, detail: detailOf(compiled, self, oldSelf) }];
   } catch (error) {
-    if (error instanceof CostExceeded) return [tooDear(value, field, compiled)];
-    const why = (error as Error).message.split("\n")[0];
-    const detail = `rule execution error: ${why} evaluating rule: ${messageOf(rule)}`;
-    return [{ type: "FieldValueInvalid", field: at, ...shown, detail }];
+    return [unrun(at.type, at.field, compiled, error)];
   }
 }
 

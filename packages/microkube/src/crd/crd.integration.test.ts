@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { ApiError, KubeClient as Client, type KubeClient } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { type Microkube, startMicrokube } from "../microkube.ts";
+import { failingExpressions, formatExpressions, trueExpressions } from "./test-library.ts";
 import { selectableDefinitions } from "./test-selectable.ts";
 
 const base = {
@@ -179,6 +180,25 @@ const gadgets = {
   },
 };
 
+const bookDefinition = (spec: object) => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "books.library.example.com" },
+  spec: {
+    group: "library.example.com",
+    scope: "Namespaced",
+    names: { plural: "books", kind: "Book" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", properties: { spec } } },
+      },
+    ],
+  },
+});
+
 /** What a webhook would add to each gadget and map that has this label. */
 const added = [
   { op: "add", path: "/spec", value: { color: "blue", nonsense: 1 } },
@@ -211,6 +231,7 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
 
   const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
+  const BOOKS = "/apis/library.example.com/v1/namespaces/default/books";
   const GADGETS = "/apis/tools.example.com/v2/gadgets";
 
   async function established(client: KubeClient, path: string): Promise<void> {
@@ -273,6 +294,23 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
       await same("POST", `${WIDGETS}?dryRun=All&fieldValidation=Strict`, widget);
     });
   }
+
+  it("are checked with the libraries that are there", async () => {
+    const rules = [...trueExpressions, ...failingExpressions].map((rule) => ({ rule }));
+    const formats = formatExpressions.map((expression) => ({
+      rule: `!format.${expression}.hasValue()`,
+      messageExpression: `format.${expression}.value()[0]`,
+    }));
+    const spec = { type: "object", "x-kubernetes-validations": [...rules, ...formats] };
+    for (const { code, body } of await both("POST", CRDS, bookDefinition(spec))) {
+      assert.equal(code, 201, JSON.stringify(body));
+    }
+    await Promise.all(clients.map((client) => established(client, BOOKS)));
+    const book = { apiVersion: "library.example.com/v1", kind: "Book", metadata: { name: "b" }, spec: {} };
+    const { body } = await same("POST", BOOKS, book);
+    const { causes } = (body as { details: { causes: unknown[] } }).details;
+    assert.equal(causes.length, failingExpressions.length + formatExpressions.length);
+  });
 
   for (const [title, object] of Object.entries(badDefinitions)) {
     it(`are not defined as there: ${title}`, async () => {

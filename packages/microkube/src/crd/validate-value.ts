@@ -1,6 +1,6 @@
 import { expression, TakesTooLong } from "../cel/index.ts";
 import { type FieldError, invalidField, notSupported, required } from "../field-error.ts";
-import { isOfFormat } from "./formats.ts";
+import { isOfFormat } from "../kinds/values/text-format.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 /** As many comparisons of a value with a schema as one object may cost: alternatives multiply them. */

@@ -32,9 +32,15 @@ export function isOfFormat(value: string, format: string): boolean {
       return URL.canParse(value) || value.startsWith("/");
     case "date":
     case "date-time":
-      return (patterns[format] as RegExp).test(value) && !Number.isNaN(Date.parse(value));
+      return (patterns[format] as RegExp).test(value) && !Number.isNaN(Date.parse(value)) && isDay(value);
     default:
       // A definition may name whatever objects have from the start.
       return !Object.hasOwn(patterns, format) || (patterns[format] as RegExp).test(value);
   }
+}
+
+/** JavaScript takes the 30th of February for a day in March. */
+function isDay(value: string): boolean {
+  const day = value.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
