@@ -1,6 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { AGENT_NAMESPACE } from "@fjord/api";
-import { Gateway, GatewayLoop, GatewayObjects, type GatewaySource, NodeNetwork } from "@fjord/continuum/gateway";
+import {
+  Gateway,
+  GatewayLoop,
+  GatewayObjects,
+  type GatewaySource,
+  LinkProbe,
+  NodeNetwork,
+  openUdpProbe,
+  type SeenReport,
+} from "@fjord/continuum/gateway";
 import { KubeClient, loadClusterConfig, SharedCaches } from "@fjord/kube";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
@@ -51,7 +60,8 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
   if (state === undefined) return await runByApi(gateway, flags, context);
   if (key === undefined)
     throw new InvalidAgentOption({ option: "--key", value: "left out", reason: "--state needs it" });
-  await new GatewayLoop({ gateway, source: new FileSource({ state, key }), clock, logger }).run(signal);
+  const probe = new LinkProbe({ open: openUdpProbe, clock, logger });
+  await new GatewayLoop({ gateway, source: new FileSource({ state, key }), clock, logger, probe }).run(signal);
 }
 
 async function runByApi(gateway: Gateway, flags: RunFlags, context: CommandContext): Promise<void> {
@@ -70,8 +80,9 @@ async function runByApi(gateway: Gateway, flags: RunFlags, context: CommandConte
   const objects = new GatewayObjects({ client, caches, namespace, now: () => clock.now() });
   const watching = caches.run(signal);
   await caches.waitForSync(signal);
-  const loop = new GatewayLoop({ gateway, source: objects, clock, logger, told: (reports) => objects.tell(reports) });
-  await loop.run(signal);
+  const probe = new LinkProbe({ open: openUdpProbe, clock, logger });
+  const told = (reports: readonly SeenReport[]) => objects.tell(reports);
+  await new GatewayLoop({ gateway, source: objects, clock, logger, probe, told }).run(signal);
   await watching;
 }
 

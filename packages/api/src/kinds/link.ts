@@ -18,6 +18,13 @@ export const Link = defineKind({
     conditionColumn("Ready", "Whether the peer answers on it."),
     reasonColumn("Ready", "Why it is ready or not."),
     { name: "Handshake", path: ".status.handshakeAt", description: "When the two last agreed on a key." },
+    {
+      name: "Latency",
+      path: ".status.latencyMicroseconds",
+      type: "integer",
+      wide: true,
+      description: "There and back, in microseconds.",
+    },
     { name: "Endpoint", path: ".status.endpoint", wide: true, description: "Where the peer is." },
     { name: "Carrier", path: ".status.carrier", wide: true, description: "What encrypts." },
   ],
@@ -52,6 +59,15 @@ export const Link = defineKind({
     handshakeAt: time().optional().describe("When the two last agreed on a key."),
     receivedBytes: integer({ minimum: 0 }).optional().describe("Bytes that came."),
     sentBytes: integer({ minimum: 0 }).optional().describe("Bytes that went."),
+    latencyMicroseconds: integer({ minimum: 0 })
+      .optional()
+      .describe(
+        "To the peer's gateway and back, by probes over the link: the median of the last 20. Absent until the peer answers.",
+      ),
+    lossPercent: integer({ minimum: 0, maximum: 100 }).optional().describe("Of the last 20 probes."),
+    mtu: integer({ minimum: 0 })
+      .optional()
+      .describe("The largest packet that came back from the peer's gateway, in bytes."),
     conditions: conditions({
       Ready: {
         meaning: "The peer answers on the link.",

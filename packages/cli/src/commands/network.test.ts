@@ -36,7 +36,10 @@ const link: Link = {
   status: {
     handshakeAt: at,
     receivedBytes: 7,
-    sentBytes: 8,
+    sentBytes: 1_500_000,
+    latencyMicroseconds: 12_345,
+    lossPercent: 5,
+    mtu: 1380,
     carrier: "Userspace",
     conditions: [ready("HandshakeSeen")],
   },
@@ -55,8 +58,26 @@ describe("fjord network status", () => {
   it("has a line for each range, by the names of sites", () => {
     const [, first, second] = lines(networkTable([[site], [plan], [link]], false, now));
     const ranges = ["10.42.0.0/16 as 240.0.0.0/16", "10.42.0.0/16 as 240.3.0.0/16"];
-    assert.deepEqual(first, ["wave", ...ranges, "NamesKnown", "HandshakeSeen", "30s", "1"]);
+    assert.deepEqual(first, ["wave", ...ranges, "NamesKnown", "HandshakeSeen", "30s", "12.3ms", "5%", "1"]);
     assert.deepEqual(second, ["10.44.0.0/16"]);
+  });
+
+  it("has more to tell where it is wide", () => {
+    const [headers = [], first = []] = lines(networkTable([[site], [plan], [link]], true, now));
+    const told = (header: string) => first[headers.indexOf(header)];
+    assert.deepEqual(["ENDPOINT", "CARRIER", "MTU", "RECEIVED", "SENT"].map(told), [
+      "<none>",
+      "Userspace",
+      "1380",
+      "7B",
+      "1.4MiB",
+    ]);
+  });
+
+  it("does not claim to have measured what nobody has", () => {
+    const { latencyMicroseconds: _, lossPercent: __, ...status } = link.status ?? {};
+    const [, first] = lines(networkTable([[site], [plan], [{ ...link, status } as Link]], false, now));
+    assert.deepEqual(first?.slice(6, 8), ["<unknown>", "<unknown>"]);
   });
 
   it("shows what is not there yet", () => {

@@ -42,21 +42,36 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         once(plan?.reason ?? "Unknown"),
         once(link === undefined ? "<none>" : (ready?.reason ?? "Unknown")),
         once(age(link?.status?.handshakeAt, now)),
+        once(latency(link?.status?.latencyMicroseconds)),
+        once(percent(link?.status?.lossPercent)),
         once(String((link?.spec.groups ?? []).length)),
         ...(wide
           ? [
               once(cell(link?.status?.endpoint)),
               once(cell(link?.status?.carrier)),
-              once(String(link?.status?.receivedBytes ?? 0)),
-              once(String(link?.status?.sentBytes ?? 0)),
+              once(cell(link?.status?.mtu)),
+              once(amount(link?.status?.receivedBytes ?? 0)),
+              once(amount(link?.status?.sentBytes ?? 0)),
             ]
           : []),
         once([plan?.message, ready?.message].filter((text) => text).join("; ")),
       ];
     });
   });
-  const more = wide ? ["ENDPOINT", "CARRIER", "RECEIVED", "SENT"] : [];
-  const headers = ["SITE", "THEIRS", "OURS THERE", "PLAN", "LINK", "HANDSHAKE", "GROUPS", ...more, "MESSAGE"];
+  const more = wide ? ["ENDPOINT", "CARRIER", "MTU", "RECEIVED", "SENT"] : [];
+  const headers = [
+    "SITE",
+    "THEIRS",
+    "OURS THERE",
+    "PLAN",
+    "LINK",
+    "HANDSHAKE",
+    "LATENCY",
+    "LOSS",
+    "GROUPS",
+    ...more,
+    "MESSAGE",
+  ];
   return table(headers, rows);
 }
 
@@ -65,6 +80,23 @@ function naming(named: AddressPlan["spec"]["own"][number] | undefined): string {
   if (named === undefined) return "";
   const { range, called = "?" } = named;
   return range === called ? range : `${range} as ${called}`;
+}
+
+/** `12.3ms`; nothing is known until the peer's gateway has answered. */
+function latency(microseconds: number | undefined): string {
+  return microseconds === undefined ? "<unknown>" : `${(microseconds / 1000).toFixed(1)}ms`;
+}
+
+function percent(value: number | undefined): string {
+  return value === undefined ? "<unknown>" : `${value}%`;
+}
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+/** `1.4MiB`. */
+function amount(bytes: number): string {
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
+  return `${power === 0 ? bytes : (bytes / 1024 ** power).toFixed(1)}${UNITS[power]}`;
 }
 
 function siteName(id: string, sites: readonly Site[]): string {

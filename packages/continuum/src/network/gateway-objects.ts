@@ -55,12 +55,17 @@ export class GatewayObjects {
     const name = link.metadata.name ?? "";
     const status = linkStatus(link, seen, now());
     const isNews =
-      !sameContent(status.conditions, link.status?.conditions) || status.endpoint !== link.status?.endpoint;
+      !sameContent(status.conditions, link.status?.conditions) ||
+      status.endpoint !== link.status?.endpoint ||
+      (status.mtu === undefined) !== (link.status?.mtu === undefined);
     const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, link.status);
     if (!isNews && !isDue) return;
     this.#toldAt.set(name, now());
     const options = { subresource: "status", fieldManager: "fjord-gateway" };
-    await client.patch(Link, { name }, "merge", { status }, options).catch((error: unknown) => {
+    // What is no longer known is not said any more.
+    const gone = Object.keys(link.status ?? {}).filter((field) => !(field in status));
+    const patch = { status: { ...Object.fromEntries(gone.map((field) => [field, null])), ...status } };
+    await client.patch(Link, { name }, "merge", patch, options).catch((error: unknown) => {
       // It has gone meanwhile.
       if (!isNotFound(error)) throw error;
     });

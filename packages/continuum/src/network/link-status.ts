@@ -10,6 +10,10 @@ export interface SeenLink {
   readonly endpoint?: string;
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** By probes; absent where the peer has answered none. */
+  readonly latencyMs?: number;
+  readonly lossPercent?: number;
+  readonly mtu?: number;
 }
 
 /** WireGuard makes a new key every two minutes while there is traffic, and takes the old one for dead after three. */
@@ -17,7 +21,7 @@ const KEY_LASTS_MS = 180_000;
 
 /** The status that says so. */
 export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
-  const { fault, handshakeAt, endpoint, receivedBytes, sentBytes } = seen;
+  const { fault, handshakeAt, endpoint, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
   const isAlive = handshakeAt !== undefined && now - handshakeAt < KEY_LASTS_MS;
   const reason = fault !== undefined ? "NotApplied" : isAlive ? "HandshakeSeen" : "NoHandshake";
   const { generation } = link.metadata;
@@ -37,6 +41,9 @@ export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<ty
     ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),
     receivedBytes,
     sentBytes,
+    ...(latencyMs !== undefined && { latencyMicroseconds: Math.round(latencyMs * 1_000) }),
+    ...(lossPercent !== undefined && { lossPercent }),
+    ...(mtu !== undefined && { mtu }),
     conditions,
   };
 }

@@ -1,19 +1,23 @@
 import { contains, type IpRange, overlaps } from "./ip-range.ts";
+import { LINK_RANGE } from "./link-address.ts";
 import { parseCidrs, sizeOf } from "./ranges.ts";
 
 /** Where pods may be by their real addresses: a peer that names others would have the own pods talk to it instead. */
 const PRIVATE = parseCidrs(["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"]);
-/** That mean the own machine, its neighbours, everyone or nobody. */
-export const SPECIAL: readonly IpRange[] = parseCidrs([
-  "0.0.0.0/8",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "224.0.0.0/4",
-  "255.255.255.255/32",
-  "::/96",
-  "fe80::/10",
-  "ff00::/8",
-]);
+/** That mean the own machine, its neighbours, everyone or nobody; and gateways themselves. */
+export const SPECIAL: readonly IpRange[] = [
+  LINK_RANGE,
+  ...parseCidrs([
+    "0.0.0.0/8",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "224.0.0.0/4",
+    "255.255.255.255/32",
+    "::/96",
+    "fe80::/10",
+    "ff00::/8",
+  ]),
+];
 
 /** What of a peer's is called what here; absent where nothing of that size is left. */
 export interface NamedRange {

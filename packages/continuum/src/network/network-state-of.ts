@@ -11,7 +11,9 @@ export function networkState(site: Site, plans: readonly AddressPlan[], links: r
     const plan = plans.find((each) => each.spec.site === spec.site)?.spec;
     return plan === undefined || planReason(plan) !== "NamesKnown" ? [] : [peerNetwork(plan, spec)];
   });
+  const siteId = site.status?.id ?? site.spec.id;
   return {
+    ...(siteId !== undefined && { siteId }),
     listenPort: network.port,
     mtu: network.mtu,
     ranges: [...new Set(peers.flatMap(({ own }) => own.map(({ range }) => range)))].sort(),

@@ -1,5 +1,7 @@
 /** What a gateway brings about, and the whole of it: what is not in here is not to be. */
 export interface NetworkState {
+  /** Id of the own site, by which peers know the gateway's own address on links; without it links are not probed. */
+  readonly siteId?: string;
   /** UDP; of several interfaces the first one's, and the others' are the next ones. */
   readonly listenPort: number;
   /** Of the interface. */

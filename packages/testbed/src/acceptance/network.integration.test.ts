@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site as SiteKind } from "@fjord/api";
 import { type KubeObject, silentLogger, systemClock } from "@fjord/base";
-import { Gateway, GatewayLoop, GatewayObjects, NodeNetwork } from "@fjord/continuum/gateway";
+import { Gateway, GatewayLoop, GatewayObjects, LinkProbe, NodeNetwork, PROBE_PORT } from "@fjord/continuum/gateway";
 import {
   Deployment,
   EndpointSlice,
@@ -16,7 +16,7 @@ import {
   SharedCaches,
 } from "@fjord/kube";
 import { Continuum, fjord } from "../agents/index.ts";
-import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
+import { EchoPod, NetworkNamespaces, namespaceUdp } from "../namespaces/index.ts";
 import { makeWire, SiteNetwork } from "../namespaces/site-network.ts";
 import { networkSkip, startTestBed, testSubstrates, wireguardProgram } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
@@ -208,6 +208,24 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       assert.match(await fjord(continuum.site(HOME), "network", "status"), /site-2 .*NamesKnown +HandshakeSeen/);
     });
 
+    it("the Links say how long it takes to the other gateway, and how large packets may be", async () => {
+      for (const [client, peer] of [
+        [home, awayId],
+        [away, homeId],
+      ] as const) {
+        const status = await eventually("the peer's gateway answers probes", async () => {
+          const found = (await link(client, peer)).status;
+          return found?.mtu !== undefined && found;
+        });
+        assert.equal(status.mtu, 1380);
+        assert.ok((status.latencyMicroseconds ?? 0) > 0 && status.lossPercent !== undefined, JSON.stringify(status));
+      }
+      assert.match(
+        await fjord(continuum.site(HOME), "network", "status", "-o=wide"),
+        /HandshakeSeen .*ms +\d+% .* 1380 /,
+      );
+    });
+
     it("`fjord network explain` says of packets what becomes of them", async () => {
       const explain = async (...args: string[]) =>
         JSON.parse(await fjord(continuum.site(HOME), "network", "explain", "-n=shop", "-o=json", ...args));
@@ -313,6 +331,11 @@ async function runGateway(
     ...means,
     gateway: new Gateway({ ...means, network, interfacePrefix: `n${process.pid.toString(36)}${name}` }),
     source,
+    probe: new LinkProbe({
+      ...means,
+      everyMs: 500,
+      open: (address, heard) => namespaceUdp(namespaces, gateway, { address, port: PROBE_PORT }, heard),
+    }),
     told: (reports) => source.tell(reports),
     tickMs: 200,
   });

@@ -1,4 +1,5 @@
 export { EchoPod, type Heard, type Question } from "./echo-pod.ts";
 export { type NamespaceSite, namespaceSites, POD_RANGES } from "./namespace-sites.ts";
+export { namespaceUdp } from "./namespace-udp.ts";
 export { NetworkNamespaces } from "./network-namespaces.ts";
 export { wireguardKeys } from "./wireguard-keys.ts";

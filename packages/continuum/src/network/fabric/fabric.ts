@@ -1,4 +1,5 @@
 import { type Family, formatRange, type IpRange, lastOf, parseRange } from "../ip-range.ts";
+import { linkAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
@@ -9,6 +10,8 @@ import { type TableParts, tableParts } from "./table.ts";
 export interface Fabric {
   readonly interfaces: readonly FabricInterface[];
   readonly mtu: number;
+  /** The own address on links. */
+  readonly linkAddress?: string;
   readonly table: TableParts;
   /** What the table was made of: where it differs, the table is made anew. */
   readonly tableKey: string;
@@ -78,10 +81,11 @@ export function fabricOf(state: NetworkState, options: FabricOptions, previous?:
     listenPort: state.listenPort + i,
   }));
   const lengths = { 4: lengthsOf(4, peers), 6: lengthsOf(6, peers) };
-  const tableOptions = { interfaces: interfaces.map(({ name }) => name), mtu: state.mtu, own, lengths };
+  const probed = state.siteId === undefined ? {} : { linkAddress: linkAddress(state.siteId) };
+  const tableOptions = { interfaces: interfaces.map(({ name }) => name), mtu: state.mtu, own, ...probed, lengths };
   const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
-  return { interfaces, mtu: state.mtu, table, tableKey, peers, faults, nextNumber };
+  return { interfaces, mtu: state.mtu, ...probed, table, tableKey, peers, faults, nextNumber };
 }
 
 function checkState(state: NetworkState): { own: IpRange[]; count: number } {

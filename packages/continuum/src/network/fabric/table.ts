@@ -1,4 +1,5 @@
 import { type Family, formatAddress, formatRange, hostMask, type IpRange } from "../ip-range.ts";
+import { LINK_RANGE, PROBE_PORT } from "../link-address.ts";
 
 export const TABLE = "inet fjord";
 
@@ -12,6 +13,8 @@ export interface TableOptions {
   readonly mtu: number;
   /** The own ranges. */
   readonly own: readonly IpRange[];
+  /** The own address on links, by which gateways probe them. */
+  readonly linkAddress?: string;
   /** The prefix lengths of peers' ranges, for which there are maps. */
   readonly lengths: Readonly<Record<Family, readonly number[]>>;
 }
@@ -34,7 +37,7 @@ export interface TableChain {
  * between all have addresses that are good here, so that Services, connection tracking and policies work as ever.
  * Marks are free there: nobody has set one yet, or nobody will ask for it.
  */
-export function tableParts({ interfaces, mtu, own, lengths }: TableOptions): TableParts {
+export function tableParts({ interfaces, mtu, own, linkAddress, lengths }: TableOptions): TableParts {
   const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
   const sets = new Map<string, string>([
     ["denied-in", "counter"],
@@ -75,7 +78,18 @@ export function tableParts({ interfaces, mtu, own, lengths }: TableOptions): Tab
     ["admit", { rules: ["meta mark set 0 accept"] }],
   ]);
   for (const family of [4, 6] as const) addFamily(family, lengths[family], mtu, sets, chains);
+  if (linkAddress !== undefined) addProbe(linkAddress, chains);
   return { sets, chains };
+}
+
+/** Gateways ask each other how links are. The source can be none but the peer's own, by WireGuard. */
+function addProbe(own: string, chains: Map<string, TableChain>): void {
+  const gateways = formatRange(LINK_RANGE);
+  const before = (name: string, rule: string) => {
+    chains.set(name, { rules: [`${rule} udp dport ${PROBE_PORT} accept`, ...(chains.get(name)?.rules ?? [])] });
+  };
+  before("arrive6", `ip6 saddr ${gateways} ip6 daddr ${own}`);
+  before("leave6", `ip6 saddr ${own} ip6 daddr ${gateways}`);
 }
 
 function addFamily(

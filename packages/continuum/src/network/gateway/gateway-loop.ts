@@ -1,6 +1,7 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { NetworkState } from "../network-state.ts";
 import type { Gateway, LinkReport } from "./gateway.ts";
+import type { LinkProbe, ProbedLink } from "./link-probe.ts";
 
 export interface GatewayWish {
   readonly state: NetworkState;
@@ -22,9 +23,14 @@ export interface GatewayLoopOptions {
   readonly tickMs?: number;
   /** How often everything is compared with what it shall be. @default 30,000 */
   readonly checkMs?: number;
+  /** Asks peers over their links, which needs the state's `siteId`. @default nobody is asked */
+  readonly probe?: Pick<LinkProbe, "tick" | "seen" | "close">;
   /** Hears how links are, at every tick. */
-  readonly told?: (reports: readonly LinkReport[]) => Promise<void>;
+  readonly told?: (reports: readonly SeenReport[]) => Promise<void>;
 }
+
+/** What is known of a link, by WireGuard and by probes. */
+export type SeenReport = LinkReport & ProbedLink;
 
 /** Keeps a gateway at what its source says. What it has made stays when it ends: traffic goes on, and the next one takes over. */
 export class GatewayLoop {
@@ -44,6 +50,7 @@ export class GatewayLoop {
       await this.#step();
       await sleep(clock, tickMs, signal).catch(() => {});
     }
+    this.#options.probe?.close();
   }
 
   async #step(): Promise<void> {
@@ -60,7 +67,16 @@ export class GatewayLoop {
         throw error;
       }
     });
-    if (reports !== undefined) await this.#attempt("nobody hears how links are", async () => await told?.(reports));
+    if (reports === undefined) return;
+    const seen = await this.#probed(reports, wanted.state);
+    await this.#attempt("nobody hears how links are", async () => await told?.(seen));
+  }
+
+  async #probed(reports: readonly LinkReport[], { siteId, mtu }: NetworkState): Promise<SeenReport[]> {
+    const { probe } = this.#options;
+    const peers = reports.filter(({ fault }) => fault === undefined).map((each) => each.siteId);
+    if (probe !== undefined && siteId !== undefined) await probe.tick(siteId, peers, mtu);
+    return reports.map((report) => ({ ...report, ...probe?.seen(report.siteId) }));
   }
 
   async #bring({ state, privateKey }: GatewayWish): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type WireguardState,
   wireguardChange,
 } from "../fabric/wireguard-change.ts";
+import { LINK_RANGE, linkAddress } from "../link-address.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import { RouteTable } from "./route-table.ts";
@@ -189,6 +190,16 @@ export class Gateway {
     }
     await socket.set([...lines, ...wireguardChange(state.peers, wanted)]);
     await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
+    if (name === fabric.interfaces[0]?.name) await this.#bringLinkAddress(name, fabric);
+  }
+
+  /** Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. */
+  async #bringLinkAddress(name: string, { linkAddress: own }: Fabric): Promise<void> {
+    if (own === undefined) return;
+    const address = `${own}/${LINK_RANGE.length}`;
+    await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad").catch((error: unknown) => {
+      this.#logger.warn("links are not probed on this node", { reason: describeError(error) });
+    });
   }
 
   #wireguardPeers(peers: Fabric["peers"], name: string, fabric: Fabric): Map<string, WireguardPeer> {
@@ -203,7 +214,7 @@ export class Gateway {
     return {
       publicKey,
       keepaliveSeconds,
-      ranges: fabric.peers.get(checked.siteId)?.ranges ?? [],
+      ranges: [...(fabric.peers.get(checked.siteId)?.ranges ?? []), linkAddress(checked.siteId)],
       ...(dialled?.address !== undefined && { endpoint: nthPort(dialled.address, index) }),
     };
   }
@@ -285,7 +296,9 @@ export class Gateway {
 }
 
 function sameInterfaces(a: Fabric, b: Fabric): boolean {
-  return a.mtu === b.mtu && JSON.stringify(a.interfaces) === JSON.stringify(b.interfaces);
+  return (
+    a.mtu === b.mtu && a.linkAddress === b.linkAddress && JSON.stringify(a.interfaces) === JSON.stringify(b.interfaces)
+  );
 }
 
 /** Of the peers of `from` those that `to` has not, or has otherwise. */

@@ -1,6 +1,9 @@
 export { InvalidNetworkState } from "../fabric/errors.ts";
 export { GatewayObjects, type GatewayObjectsOptions } from "../gateway-objects.ts";
+export { PROBE_PORT } from "../link-address.ts";
 export type { NetworkState } from "../network-state.ts";
 export { Gateway, type GatewayOptions, type LinkReport } from "./gateway.ts";
-export { GatewayLoop, type GatewayLoopOptions, type GatewaySource } from "./gateway-loop.ts";
+export { GatewayLoop, type GatewayLoopOptions, type GatewaySource, type SeenReport } from "./gateway-loop.ts";
+export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-probe.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
+export { openUdpProbe } from "./udp-probe.ts";

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { contains, parseRange } from "./ip-range.ts";
+import { LINK_RANGE, linkAddress } from "./link-address.ts";
+import { checkNetworkFacts } from "./network-facts.ts";
+
+it("sites have addresses on links by their ids alone, each another", () => {
+  const ids = Array.from({ length: 1_000 }, (_, index) => `site${index}`);
+  const addresses = ids.map(linkAddress);
+  assert.deepEqual(ids.map(linkAddress), addresses);
+  assert.equal(new Set(addresses).size, ids.length);
+  for (const address of addresses) assert.ok(contains(LINK_RANGE, parseRange(address) as never), address);
+});
+
+it("no peer may say that its pods are there", () => {
+  const facts = { publicKey: `${"A".repeat(43)}=`, endpoints: [], names: [] };
+  assert.equal(checkNetworkFacts({ ...facts, ranges: ["fd66:6a70:1::/48"] }), undefined);
+  assert.notEqual(checkNetworkFacts({ ...facts, ranges: ["fd66:6a71:1::/48"] }), undefined);
+});
