@@ -1,16 +1,5 @@
 import { readFile } from "node:fs/promises";
-import {
-  AddressPlan,
-  Contract,
-  Link,
-  Offloading,
-  OffloadingRule,
-  Peering,
-  ShadowPod,
-  Site,
-  TwinNamespace,
-  VirtualNode,
-} from "@fjord/api";
+import { kinds } from "@fjord/api";
 import { describeError, type Kind, type KubeObject } from "@fjord/base";
 import {
   CoreEvent,
@@ -41,20 +30,7 @@ export interface ReportFile {
   readonly content: string;
 }
 
-const everywhere = [
-  Site,
-  Peering,
-  Contract,
-  VirtualNode,
-  Offloading,
-  OffloadingRule,
-  TwinNamespace,
-  ShadowPod,
-  AddressPlan,
-  Link,
-  Node,
-  Namespace,
-] as unknown as Kind<KubeObject>[];
+const everywhere = [...kinds, Node, Namespace] as unknown as Kind<KubeObject>[];
 const agents = [Deployment, Pod, Service, Lease] as unknown as Kind<KubeObject>[];
 /** Secrets are never read. */
 const MOST_EVENTS = 2_000;

@@ -1,45 +1,12 @@
 import type { GuestPrivilege } from "@fjord/api";
-import type { Pod } from "@fjord/kube";
+import { defaultCapabilities, type Pod, safeSysctls } from "@fjord/kube";
 import { addressOf } from "../pod/status/index.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
 type Container = PodSpec["containers"][number];
 
-/** Those that container runtimes give by default. */
-const defaultCapabilities = [
-  "AUDIT_WRITE",
-  "CHOWN",
-  "DAC_OVERRIDE",
-  "FOWNER",
-  "FSETID",
-  "KILL",
-  "MKNOD",
-  "NET_BIND_SERVICE",
-  "SETFCAP",
-  "SETGID",
-  "SETPCAP",
-  "SETUID",
-  "SYS_CHROOT",
-];
-
 /** `kubectl debug` asks for it unless told otherwise; it reaches no process outside the pod. */
 const debugCapabilities = [...defaultCapabilities, "SYS_PTRACE"];
-
-/** Those that Kubernetes counts as safe: they have an effect within the pod only. */
-const safeSysctls = [
-  "kernel.shm_rmid_forced",
-  "net.ipv4.ip_local_port_range",
-  "net.ipv4.ip_local_reserved_ports",
-  "net.ipv4.ip_unprivileged_port_start",
-  "net.ipv4.ping_group_range",
-  "net.ipv4.tcp_fin_timeout",
-  "net.ipv4.tcp_keepalive_intvl",
-  "net.ipv4.tcp_keepalive_probes",
-  "net.ipv4.tcp_keepalive_time",
-  "net.ipv4.tcp_rmem",
-  "net.ipv4.tcp_syncookies",
-  "net.ipv4.tcp_wmem",
-];
 
 const seLinuxTypes = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 

@@ -1,3 +1,4 @@
+import { defaultCapabilities } from "@fjord/kube";
 import {
   type Container,
   containersOf,
@@ -35,25 +36,9 @@ export const appArmorProfile: PodCheck = ({ annotations = {} }, spec) => {
   };
 };
 
-const DEFAULT_CAPABILITIES = [
-  "AUDIT_WRITE",
-  "CHOWN",
-  "DAC_OVERRIDE",
-  "FOWNER",
-  "FSETID",
-  "KILL",
-  "MKNOD",
-  "NET_BIND_SERVICE",
-  "SETFCAP",
-  "SETGID",
-  "SETPCAP",
-  "SETUID",
-  "SYS_CHROOT",
-];
-
 export const capabilitiesBaseline: PodCheck = (_, spec) => {
   const strange = ({ securityContext }: Container) =>
-    (securityContext?.capabilities?.add ?? []).filter((one) => !DEFAULT_CAPABILITIES.includes(one));
+    (securityContext?.capabilities?.add ?? []).filter((one) => !defaultCapabilities.includes(one));
   const bad = containersOf(spec).filter((container) => strange(container).length > 0);
   if (bad.length === 0) return undefined;
   const names = bad.map(({ name }) => name);
