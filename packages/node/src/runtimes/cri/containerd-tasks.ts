@@ -7,11 +7,21 @@ import { type Init, type Method, type Schema, schema } from "./proto/message.ts"
 const NAMESPACE = { "containerd-namespace": "k8s.io" };
 const SIGKILL = 9;
 export const TASK_CREATED = 1;
+export const TASK_STOPPED = 3;
 /** What is killed goes at once, unless it waits for a disk. */
 const WAIT_TIMEOUT = 10_000;
 
 /** "waiting": everything is there but its program. */
 export type TaskStage = "none" | "waiting" | "begun";
+
+/** How the first process of a container ended. */
+export interface TaskEnd {
+  readonly exitCode: number;
+  /** In nanoseconds, as CRI counts. */
+  readonly finishedAt: bigint;
+  /** Where there is nothing left that could tell. */
+  readonly isUnknown?: boolean;
+}
 
 /**
  * The processes of containers as containerd itself sees them. Where a start is given up at a bad moment, its CRI says
@@ -35,6 +45,29 @@ export class ContainerdTasks {
         return error.status === grpcStatus.notFound ? "none" : "begun";
       }
       throw error;
+    }
+  }
+
+  /** How a container ended that CRI says runs; undefined where it does, or may, run. */
+  async endOf(id: string): Promise<TaskEnd | undefined> {
+    try {
+      const { process } = await this.#call(Tasks.get, { containerId: id }, `look for the process of container ${id}`);
+      if (process?.status !== TASK_STOPPED) return undefined;
+      const { seconds = 0n, nanos = 0 } = process.exitedAt ?? {};
+      return { exitCode: process.exitStatus, finishedAt: seconds * 1_000_000_000n + BigInt(nanos) };
+    } catch (error) {
+      if (error instanceof CriNotSupported) return undefined;
+      if (!(error instanceof CriCallFailed) || !harmless.has(error.status)) throw error;
+      return error.status === grpcStatus.notFound ? { exitCode: 255, finishedAt: 0n, isUnknown: true } : undefined;
+    }
+  }
+
+  /** Forgets a process that has ended. */
+  async forget(id: string): Promise<void> {
+    try {
+      await this.#call(Tasks.delete, { containerId: id }, "forget a process that has ended");
+    } catch (error) {
+      if (!(error instanceof CriCallFailed) || !harmless.has(error.status)) throw error;
     }
   }
 
@@ -70,6 +103,13 @@ interface KillRequest extends TaskRequest {
 
 interface TaskProcess {
   status: number;
+  exitStatus: number;
+  exitedAt?: Timestamp;
+}
+
+interface Timestamp {
+  seconds: bigint;
+  nanos: number;
 }
 
 interface GetResponse {
@@ -84,7 +124,15 @@ const KillRequest = schema<KillRequest>(() => [
   ["all", 4, "bool"],
 ]);
 const Nothing = schema<Record<string, never>>(() => []);
-const TaskProcess = schema<TaskProcess>(() => [["status", 4, "enum"]]);
+const Timestamp = schema<Timestamp>(() => [
+  ["seconds", 1, "int64"],
+  ["nanos", 2, "int32"],
+]);
+const TaskProcess = schema<TaskProcess>(() => [
+  ["status", 4, "enum"],
+  ["exitStatus", 9, "uint32"],
+  ["exitedAt", 10, Timestamp],
+]);
 const GetResponse = schema<GetResponse>(() => [["process", 1, TaskProcess]]);
 
 function method<I, O>(name: string, input: Schema<I>, output: Schema<O>): Method<I, O> {

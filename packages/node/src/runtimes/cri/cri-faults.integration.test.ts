@@ -226,17 +226,21 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
       stdio: ["ignore", "ignore", "inherit"],
     });
 
-  /** A container that a process of its own starts as a node does; that is killed once it runs. */
-  const forsaken = async (name: string, script: string) => {
-    const pod = examplePod(containerd, name);
-    const sandbox = await runtime.runSandbox(pod);
-    const id = await runtime.createContainer(sandbox, exampleContainer("main", script), pod);
-    const child = runProgram(oneStart(keeping(), id));
-    await until(async () => (existsSync(join(pod.logDirectory, "main/0.log")) ? true : undefined));
+  /** Containers that a process of its own starts as a node does; that is killed once they run. */
+  const forsaken = async (script: string, ...names: string[]) => {
+    const pods = names.map((name) => examplePod(containerd, name));
+    const ids: string[] = [];
+    for (const pod of pods) {
+      const sandbox = await runtime.runSandbox(pod);
+      ids.push(await runtime.createContainer(sandbox, exampleContainer("main", script), pod));
+    }
+    const child = runProgram(starts(keeping(), ids));
+    const isBegun = ({ logDirectory }: SandboxConfig) => existsSync(join(logDirectory, "main/0.log"));
+    await until(async () => (pods.every(isBegun) ? true : undefined));
     await sleep(systemClock, 300);
     child.kill("SIGKILL");
     await once(child, "exit");
-    return id;
+    return ids;
   };
 
   /** Asks nobody who would hold its output. */
@@ -249,29 +253,33 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     client.close();
   };
 
-  /** As the next node finds it. */
-  const nextFinds = async (id: string, stdout: number, stderr: number) => {
+  /** As the next node finds them. */
+  const nextFinds = async (ids: readonly string[], stdout: number, stderr: number) => {
     const next = new CriRuntime(keeping());
-    const found = (await next.list()).flatMap(({ containers }) => containers).find((container) => container.id === id);
-    assert.equal(found?.state, "exited");
-    await assertCounted(found.logFile, "stdout", stdout);
-    await assertCounted(found.logFile, "stderr", stderr);
+    for (const id of ids) {
+      const { logFile } = await until(async () => {
+        const all = (await next.list()).flatMap(({ containers }) => containers);
+        return all.find((container) => container.id === id && container.state === "exited");
+      });
+      await assertCounted(logFile, "stdout", stdout);
+      await assertCounted(logFile, "stderr", stderr);
+    }
     next.close();
     assert.deepEqual(await readdir(keeping().keptDirectory ?? ""), []);
   };
 
   test("nor of one that ends while both the runtime and the node are away", async () => {
-    const id = await forsaken("ends-forsaken", "seq 1 100; sleep 1; seq 101 4000; seq 1 300 >&2");
+    const ids = await forsaken("seq 1 100; sleep 1; seq 101 4000; seq 1 300 >&2", "ends-forsaken");
     await containerd.killDaemon();
     await sleep(systemClock, 1200);
     await containerd.startDaemon();
-    await nextFinds(id, 4000, 300);
+    await nextFinds(ids, 4000, 300);
     await removeAll();
   });
 
   test("nor of one that ends with more than a pipe takes while the node is away, however often that is killed", async () => {
-    const alone = await forsaken("loud-alone", "sleep 2; seq 1 30000; seq 1 300 >&2");
-    await runtimeSaysEnded(alone);
+    const alone = await forsaken("sleep 2; seq 1 30000; seq 1 300 >&2", "loud-alone");
+    for (const id of alone) await runtimeSaysEnded(id);
     for (const delay of [0, 100, 300]) {
       const child = runProgram(oneLook(keeping()));
       await sleep(systemClock, 300 + delay);
@@ -279,6 +287,22 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
       await once(child, "exit");
     }
     await nextFinds(alone, 30_000, 300);
+    await removeAll();
+  });
+
+  test("nor of those that end as the runtime comes back while the node is away, even where the runtime never says so", async () => {
+    const script = "sleep 2; seq 1 30000; seq 1 300 >&2; exit 7";
+    const ids = await forsaken(script, "awaited-1", "awaited-2", "awaited-3");
+    await containerd.killDaemon();
+    // They wait for a reader then.
+    await sleep(systemClock, 2500);
+    await containerd.startDaemon();
+    await nextFinds(ids, 30_000, 300);
+    for (const id of ids) assert.equal((await until(() => isEnded(id))).exitCode, 7);
+    await removeAll();
+    // What containerd could not remove.
+    await containerd.killDaemon();
+    await containerd.startDaemon();
     await removeAll();
   });
 
@@ -412,7 +436,7 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
     const options = { socket: containerd.socket, cgroups: containerd.cgroups };
     const settings = { ...options, startsDirectory: join(containerd.directory, "starts") };
     const release = await containerd.hold("start");
-    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", oneStart(settings, id)], {
+    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", starts(settings, [id])], {
       cwd: import.meta.dirname,
       stdio: ["ignore", "ignore", "inherit"],
     });
@@ -482,10 +506,11 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
   });
 });
 
-/** A program that starts a container, and stays. */
-const oneStart = (options: CriRuntimeOptions, id: string) => `
+/** A program that starts containers, and stays. */
+const starts = (options: CriRuntimeOptions, ids: readonly string[]) => `
 import { CriRuntime } from "./cri-runtime.ts";
-await new CriRuntime(${JSON.stringify(options)}).startContainer("${id}");
+const runtime = new CriRuntime(${JSON.stringify(options)});
+for (const id of ${JSON.stringify(ids)}) await runtime.startContainer(id);
 setInterval(() => {}, 1000);
 `;
 

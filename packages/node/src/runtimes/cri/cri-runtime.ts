@@ -95,7 +95,14 @@ export class CriRuntime implements Runtime {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLogger;
-    this.#client = new CriClient({ socket: options.socket, clock: this.#clock });
+    this.#client = new CriClient({
+      socket: options.socket,
+      clock: this.#clock,
+      onConnect: () => {
+        this.#lister.lostEnds.doubt();
+        return () => {};
+      },
+    });
     const { keptDirectory } = options;
     this.#outputs = new HeldOutputs({
       client: this.#client,
@@ -198,6 +205,7 @@ export class CriRuntime implements Runtime {
 
   async stopSandbox(id: string, signal?: AbortSignal): Promise<void> {
     const { stopPodSandbox } = RuntimeService;
+    await this.#lister.lostEnds.release(id);
     await unlessGone(this.#call(stopPodSandbox, { podSandboxId: id }, `stop the sandbox ${id}`, signal));
   }
 
@@ -208,11 +216,22 @@ export class CriRuntime implements Runtime {
     const isLast = async () => sandbox !== undefined && (await this.#lister.isLast(sandbox, signal));
     // Where the node is killed after the sandbox has gone, nobody knows of the group any more: mostly it can go before.
     const isRemoved = cgroup !== undefined && (await isLast()) && (await this.#cgroups.removeEmpty(cgroup));
-    await unlessGone(this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal));
+    const removal = this.#call(removePodSandbox, { podSandboxId: id }, `remove the sandbox ${id}`, signal);
+    await unlessGone(this.#lister.lostEnds.hasLost(id) ? this.#unlessRefused(id, removal) : removal);
     if (cgroup === undefined || isRemoved || !(await isLast())) return;
     // What the runtime has lost track of, killed while it made something, nobody else would end.
     if ((await this.#cgroups.remove(cgroup)) || (await this.#cgroups.clear(cgroup))) return;
     this.#log.warn("a pod's control group still has processes in it", { cgroup });
+  }
+
+  /** With a container of which it has missed the end, the runtime cannot remove a sandbox. */
+  async #unlessRefused(sandbox: string, removal: Promise<unknown>): Promise<void> {
+    try {
+      await removal;
+    } catch (error) {
+      if (!(error instanceof CriCallFailed)) throw error;
+      this.#lister.lostEnds.hide(sandbox);
+    }
   }
 
   async clearGroup(cgroupParent: string, signal?: AbortSignal): Promise<void> {
@@ -250,6 +269,7 @@ export class CriRuntime implements Runtime {
   }
 
   async stopContainer(id: string, graceSeconds: number, signal?: AbortSignal): Promise<void> {
+    await this.#lister.lostEnds.release(id);
     const timeout = Math.max(0, Math.ceil(graceSeconds));
     const call = this.#client.call(
       RuntimeService.stopContainer,
@@ -260,6 +280,13 @@ export class CriRuntime implements Runtime {
   }
 
   async removeContainer(id: string, signal?: AbortSignal): Promise<void> {
+    const { lostEnds } = this.#lister;
+    if (lostEnds.isLost(id)) {
+      await lostEnds.release(id);
+      const pod = await this.#podGroupOf(id, signal);
+      if (pod !== undefined) await this.#clearContainer(id, pod);
+      return lostEnds.hide(id);
+    }
     const { removeContainer, containerStatus } = RuntimeService;
     const action = `read the status of container ${id}`;
     await unlessGone(

@@ -33,6 +33,8 @@ const STREAMS: readonly LogStream[] = ["stdout", "stderr"];
 const GATHER_TIME = 3_000;
 const GATHER_INTERVAL = 5;
 const LOOK_INTERVAL = 200;
+/** A runtime that comes back tells of what has just ended seconds later; whoever tells sooner may not be heard yet. */
+const LOOK_TIME = 10_000;
 const CHUNK = 64 * 1024;
 
 /**
@@ -52,6 +54,7 @@ export class HeldOutputs {
   /** Than is kept. */
   #hasMore = false;
   #cancelLook: () => void = () => {};
+  #lookEnd = 0;
 
   constructor({ client, clock, log, keptDirectory }: HeldOutputsOptions) {
     this.#client = client;
@@ -69,6 +72,7 @@ export class HeldOutputs {
       if (id !== undefined) this.#add(id, path, constants.O_RDONLY, link);
     }
     this.keep();
+    if (this.size > 0) this.awaitRuntime();
   }
 
   get size(): number {
@@ -96,6 +100,8 @@ export class HeldOutputs {
     const pipe = openPipe(path, flags, file);
     if (pipe === undefined) return;
     output.pipes.push(pipe);
+    // Nobody has read this one yet.
+    delete output.gathering;
     this.#outputs.set(id, output);
     this.#hasMore = true;
   }
@@ -113,13 +119,18 @@ export class HeldOutputs {
   }
 
   /**
-   * Looks after all of them until something is listed again: a runtime that comes back lets go of what has ended before
-   * it answers anybody.
+   * Looks after all of them until some time after something is listed again: a runtime that comes back lets go of what has
+   * ended before it answers anybody.
    */
   awaitRuntime(): void {
+    this.#lookEnd = Infinity;
+    this.#look();
+  }
+
+  #look(): void {
     this.#cancelLook();
     for (const id of this.#outputs.keys()) this.gather(id);
-    this.#cancelLook = this.#clock.after(LOOK_INTERVAL, () => this.awaitRuntime());
+    if (this.#clock.now() < this.#lookEnd) this.#cancelLook = this.#clock.after(LOOK_INTERVAL, () => this.#look());
   }
 
   /** Adds what the runtime has not read to the log of a container that it says has ended. */
@@ -144,7 +155,7 @@ export class HeldOutputs {
 
   /** Lets go of all others that the runtime has let go of too: one that is about to start may not be listed yet. */
   keepOnly(ids: ReadonlySet<string>): void {
-    this.#cancelLook();
+    if (this.#lookEnd === Infinity) this.#lookEnd = this.#clock.now() + LOOK_TIME;
     for (const [id, output] of this.#outputs) {
       if (ids.has(id) || !isLeft(output)) continue;
       this.#drop(id, output);

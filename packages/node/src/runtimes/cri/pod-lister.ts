@@ -7,6 +7,7 @@ import { CriCallFailed } from "./errors.ts";
 import { grpcStatus } from "./grpc/grpc-status.ts";
 import type { HeldOutputs } from "./held-outputs.ts";
 import { runtimeContainer, runtimeSandbox } from "./listing.ts";
+import { type Listed, LostEnds } from "./lost-ends.ts";
 import { ListDecoder } from "./proto/decode.ts";
 import {
   Container,
@@ -34,6 +35,7 @@ export interface PodListerOptions {
  * for once, and again only when the state has changed.
  */
 export class PodLister {
+  readonly lostEnds: LostEnds;
   readonly #client: CriClient;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -52,6 +54,7 @@ export class PodLister {
     this.#clock = clock;
     this.#log = log;
     this.#tasks = new ContainerdTasks(client);
+    this.lostEnds = new LostEnds({ tasks: this.#tasks, clock, log });
   }
 
   /** A sandbox as it was last listed; lists anew only where it was not. */
@@ -99,7 +102,7 @@ export class PodLister {
   }
 
   /** What the runtime tells without being asked for each. */
-  async listRaw(signal?: AbortSignal): Promise<{ sandboxes: PodSandbox[]; containers: Container[] }> {
+  async listRaw(signal?: AbortSignal): Promise<Listed> {
     const options = signal && { signal };
     // Containers first: the sandbox of each that is listed is then there, unless it has been removed meanwhile.
     const containers = await this.#client.list(RuntimeService.listContainers, {}, this.#containerItems, {
@@ -110,8 +113,9 @@ export class PodLister {
       action: "list sandboxes",
       ...options,
     });
-    this.#sandboxes = new Map(items.map((sandbox) => [sandbox.id, sandbox]));
-    return { sandboxes: items, containers };
+    const listed = await this.lostEnds.correct({ sandboxes: items, containers });
+    this.#sandboxes = new Map(listed.sandboxes.map((sandbox) => [sandbox.id, sandbox]));
+    return listed;
   }
 
   async #container(listed: Container, signal?: AbortSignal): Promise<RuntimeContainer | undefined> {
@@ -154,7 +158,8 @@ export class PodLister {
   async #statusOf(containerId: string, signal?: AbortSignal): Promise<ContainerStatus | undefined> {
     const options = { action: `read the status of container ${containerId}`, ...(signal && { signal }) };
     const call = this.#client.call(RuntimeService.containerStatus, { containerId }, options);
-    return (await this.#unlessGone(call)).status;
+    const { status } = await this.#unlessGone(call);
+    return status && this.lostEnds.correctStatus(containerId, status);
   }
 
   /** Whether there is output of a container that counts as not begun; what the runtime has not read of it comes into the log. */

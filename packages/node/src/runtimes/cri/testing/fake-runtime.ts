@@ -71,6 +71,12 @@ export class FakeRuntime implements AsyncDisposable {
     };
   }
 
+  /** Ends all connections; new ones are taken. */
+  cut(): void {
+    for (const session of this.#sessions) session.destroy();
+    this.#sessions.clear();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     for (const session of this.#sessions) session.destroy();
