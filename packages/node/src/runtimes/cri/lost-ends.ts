@@ -23,7 +23,7 @@ interface Lost extends TaskEnd {
 /**
  * Containers that containerd's CRI says run, for ever, though their processes have ended: one that ends while containerd looks for what
  * ran before it was restarted, such as one that waited for a reader of its output and had nothing else to do, ends too soon for it
- * (before 2.0.5). It then neither stops nor removes the container until it is restarted again. What containerd itself knows of the
+ * (1.6, and 1.7 before 1.7.34). It then neither stops nor removes the container until it is restarted again. What containerd itself knows of the
  * process is told instead, and what was to be removed is no longer shown.
  */
 export class LostEnds {
