@@ -39,13 +39,13 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
   const find = async (id: string): Promise<RuntimeContainer | undefined> =>
     (await runtime.list()).flatMap(({ containers }) => containers).find((container) => container.id === id);
 
-  const until = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
+  const until = async <T>(look: () => Promise<T | undefined>, seen?: () => string): Promise<T> => {
     for (let tries = 1_200; tries > 0; tries--) {
       const found = await look();
       if (found !== undefined) return found;
       await sleep(systemClock, 50);
     }
-    throw new Error("it does not happen");
+    throw new Error(seen === undefined ? "it does not happen" : `it does not happen: ${seen()}`);
   };
 
   const isEnded = async (id: string) => {
@@ -228,27 +228,26 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
 
   /** Containers that a process of its own starts as a node does; that is killed once they run. */
   const forsaken = async (script: string, ...names: string[]) => {
-    const pods = names.map((name) => examplePod(containerd, name));
     const ids: string[] = [];
-    for (const pod of pods) {
+    for (const name of names) {
+      const pod = examplePod(containerd, name);
       const sandbox = await runtime.runSandbox(pod);
       ids.push(await runtime.createContainer(sandbox, exampleContainer("main", script), pod));
     }
     const child = runProgram(starts(keeping(), ids));
-    const isBegun = ({ logDirectory }: SandboxConfig) => existsSync(join(logDirectory, "main/0.log"));
-    await until(async () => (pods.every(isBegun) ? true : undefined));
-    await sleep(systemClock, 300);
+    // What has not begun when the runtime is killed does not begin.
+    for (const id of ids) await runtimeSays(id, ContainerState.CONTAINER_RUNNING, ContainerState.CONTAINER_EXITED);
     child.kill("SIGKILL");
     await once(child, "exit");
     return ids;
   };
 
   /** Asks nobody who would hold its output. */
-  const runtimeSaysEnded = async (id: string) => {
+  const runtimeSays = async (id: string, ...states: ContainerState[]) => {
     const client = new CriClient({ socket: containerd.socket, clock: systemClock });
     await until(async () => {
-      const answer = client.call(RuntimeService.containerStatus, { containerId: id }, { action: "look" });
-      return (await answer).status?.state === ContainerState.CONTAINER_EXITED ? true : undefined;
+      const { status } = await client.call(RuntimeService.containerStatus, { containerId: id }, { action: "look" });
+      return status !== undefined && states.includes(status.state) ? true : undefined;
     });
     client.close();
   };
@@ -257,10 +256,13 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
   const nextFinds = async (ids: readonly string[], stdout: number, stderr: number) => {
     const next = new CriRuntime(keeping());
     for (const id of ids) {
-      const { logFile } = await until(async () => {
+      let found: RuntimeContainer | undefined;
+      const look = async () => {
         const all = (await next.list()).flatMap(({ containers }) => containers);
-        return all.find((container) => container.id === id && container.state === "exited");
-      });
+        found = all.find((container) => container.id === id);
+        return found?.state === "exited" ? found : undefined;
+      };
+      const { logFile } = await until(look, () => JSON.stringify(found));
       await assertCounted(logFile, "stdout", stdout);
       await assertCounted(logFile, "stderr", stderr);
     }
@@ -279,7 +281,7 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
 
   test("nor of one that ends with more than a pipe takes while the node is away, however often that is killed", async () => {
     const alone = await forsaken("sleep 2; seq 1 30000; seq 1 300 >&2", "loud-alone");
-    for (const id of alone) await runtimeSaysEnded(id);
+    for (const id of alone) await runtimeSays(id, ContainerState.CONTAINER_EXITED);
     for (const delay of [0, 100, 300]) {
       const child = runProgram(oneLook(keeping()));
       await sleep(systemClock, 300 + delay);

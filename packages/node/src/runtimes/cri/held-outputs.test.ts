@@ -230,6 +230,21 @@ test("while this process is dead, all that the runtime leaves is read, and comes
   assert.equal(existsSync(`/proc/${keeper}`), false, "with one that stops its keeper ends");
 });
 
+test("what a runtime that has just come back lets go of is read, though nobody has heard of an end", async (t) => {
+  const { outputs, log, pipe, make, letGo, records } = await withPipes(t);
+  make("c", ["stdout"]);
+  await outputs.hold("c");
+  outputs.awaitRuntime();
+  // It is listed, and runs.
+  outputs.keepOnly(new Set(["c"]));
+  const descriptor = open(pipe("c", "stdout"));
+  await sleep(systemClock, 500);
+  letGo("c");
+  await pour(descriptor, Buffer.from(upTo(30_000).join("\n")));
+  await outputs.settle("c", log);
+  assert.deepEqual(numbers(await records(), "stdout"), upTo(30_000));
+});
+
 test("what is kept of containers that are gone is removed", async (t) => {
   const { client, directory } = await withPipes(t);
   const keptDirectory = join(directory, "kept");
