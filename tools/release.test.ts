@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { buildRelease } from "./release/build-release.ts";
+import { buildRelease } from "@fjord/testbed/release";
 import { packageManifest } from "./release/package-manifest.ts";
 
 const root = dirname(import.meta.dirname);

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { buildPage } from "@fjord/dashboard";
-import { buildRelease, PARTS, PROGRAMS } from "./release/build-release.ts";
+import { buildRelease, PARTS, PROGRAMS } from "@fjord/testbed/release";
 import { packageManifest } from "./release/package-manifest.ts";
 
 const root = dirname(import.meta.dirname);

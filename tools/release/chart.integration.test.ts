@@ -13,8 +13,8 @@ import { buildPage } from "@fjord/dashboard";
 import { ClusterRole, CustomResourceDefinition, KubeClient, Namespace, Pod } from "@fjord/kube";
 import { type Bed, findBinaries } from "@fjord/testbed";
 import { fjord } from "@fjord/testbed/agents";
+import { buildRelease } from "@fjord/testbed/release";
 import { helmSkip, realNodesSkip, startTestBed, testNodes } from "@fjord/testbed/testing";
-import { buildRelease } from "./build-release.ts";
 import { releaseImage } from "./test-image.ts";
 
 const root = dirname(dirname(import.meta.dirname));

@@ -14,6 +14,7 @@ else {
 
 async function becomeLean(): Promise<void> {
   const { leanCommand } = await import("@fjord/base/lean-start");
-  const lean = leanCommand(process, { micro: ["--max-semi-space-size=4", "--heap-growing-percent=30"] });
+  const { LEAN_MICRO } = await import("./lean.ts");
+  const lean = leanCommand(process, { micro: LEAN_MICRO });
   if (lean !== undefined && process.execve !== undefined) process.execve(process.execPath, lean, process.env);
 }

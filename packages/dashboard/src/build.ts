@@ -1,7 +1,6 @@
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
 
 const browser = join(import.meta.dirname, "../browser");
 
@@ -13,6 +12,8 @@ export interface PageWeight {
 
 /** Bundles the page into a folder: `index.html`, and scripts and styles whose names hold a hash of their content. */
 export async function buildPage(folder: string): Promise<PageWeight> {
+  // Only where something is built: most find what was built before.
+  const { build } = await import("esbuild");
   const made = `${folder}.${process.pid}`;
   const { metafile } = await build({
     absWorkingDir: browser,

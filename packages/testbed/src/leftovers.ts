@@ -92,7 +92,9 @@ export function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch (error) {
-    if (!["ENOENT", "ENOTEMPTY"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    // One that is not ours to remove, such as a mount point, may stay: that must not hide what happened before.
+    const stays = ["ENOENT", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "EROFS"];
+    if (!stays.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** A process as nothing else can be mistaken for it: a pid alone is used again once its process has ended. */
 export interface ProcessIdentity {
@@ -17,6 +17,16 @@ export function identify(pid: number): ProcessIdentity | undefined {
   const ended = fields[0] === "X" || (fields[0] === "Z" && Number(fields[17]) <= 1);
   if (ended) return undefined;
   return { pid, started: `${bootId()}/${fields[19]}` };
+}
+
+/** A process that was started with this very argument. */
+export function findProcess(argument: string): ProcessIdentity | undefined {
+  for (const pid of existsSync("/proc") ? readdirSync("/proc") : []) {
+    const words = /^\d+$/.test(pid) ? readProc(`/proc/${pid}/cmdline`)?.split("\0") : undefined;
+    const found = words?.includes(argument) ? identify(Number(pid)) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 export function isAlive(identity: ProcessIdentity): boolean {

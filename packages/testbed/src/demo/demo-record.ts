@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessIdentity } from "../process-identity.ts";
 import type { SubstrateName } from "./substrate.ts";
@@ -14,7 +14,7 @@ export interface DemoRecord {
 
 const FILE = "demo.json";
 
-/** Undefined where no demo was started in the directory, or none far enough to leave anything. */
+/** Undefined where no demo was started in the directory, or nobody can tell any more which. */
 export function readRecord(directory: string): DemoRecord | undefined {
   try {
     return JSON.parse(readFileSync(join(directory, FILE), "utf8")) as DemoRecord;
@@ -24,7 +24,31 @@ export function readRecord(directory: string): DemoRecord | undefined {
   }
 }
 
-export function writeRecord(directory: string, record: DemoRecord): void {
+/** Of two demos that begin in one directory at the same moment one writes its record; the other is given that. */
+export function writeRecord(directory: string, record: DemoRecord): DemoRecord | undefined {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  writeFileSync(join(directory, FILE), JSON.stringify(record));
+  const file = join(directory, FILE);
+  const written = `${file}.${process.pid}`;
+  try {
+    writeFileSync(written, JSON.stringify(record));
+    for (;;) {
+      // Whole or not at all, and never in the place of another.
+      if (isLinked(written, file)) return undefined;
+      const other = readRecord(directory);
+      if (other !== undefined) return other;
+      rmSync(file, { force: true });
+    }
+  } finally {
+    rmSync(written, { force: true });
+  }
+}
+
+function isLinked(file: string, place: string): boolean {
+  try {
+    linkSync(file, place);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
 }

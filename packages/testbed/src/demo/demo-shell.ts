@@ -2,7 +2,6 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { ClusterConfig } from "@fjord/kube";
 import { kubeconfigOf } from "@fjord/kube";
 import { parse, stringify } from "yaml";
@@ -14,14 +13,12 @@ export interface DemoShellOptions {
   readonly contexts: Readonly<Record<string, () => ClusterConfig | Promise<ClusterConfig>>>;
   /** A real one, where there is one; asked when the shell is written. */
   readonly kubectl: () => string | undefined;
-  /** Other programs of the demo's own: a source to run, and its first arguments. */
-  readonly commands?: Readonly<Record<string, readonly string[]>>;
+  /** Programs for Node: a file, and its first arguments; asked when the shell is written. */
+  readonly commands: () => Readonly<Record<string, readonly string[]>>;
   /** Variables for what is run here. @default those of this process */
   readonly env?: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
 }
-
-const fjordSource = fileURLToPath(new URL("../../../cli/src/cli.ts", import.meta.url));
 
 /** One kubeconfig with a context for each site, and `kubectl` and `fjord` beside it: what the reader is given to play with. */
 export class DemoShell {
@@ -46,12 +43,12 @@ export class DemoShell {
   }
 
   async write(): Promise<void> {
-    const { contexts, commands = {} } = this.#options;
+    const { contexts, commands } = this.#options;
     const kubectl = this.#options.kubectl();
     await writeFile(this.kubeconfig, await mergedKubeconfig(contexts), { mode: 0o600 });
     await mkdir(this.#programs, { recursive: true });
     if (kubectl !== undefined) await symlink(kubectl, join(this.#programs, "kubectl"));
-    for (const [name, words] of Object.entries({ fjord: [fjordSource], ...commands })) {
+    for (const [name, words] of Object.entries(commands())) {
       const script = `#!/bin/sh\nexec ${[process.execPath, ...words].map(quoted).join(" ")} "$@"\n`;
       await writeFile(join(this.#programs, name), script, { mode: 0o755 });
     }

@@ -8,13 +8,15 @@ import { runFjord } from "@fjord/cli/in-process";
 import { ensurePage } from "@fjord/dashboard";
 import { Deployment, KubeClient, Namespace, Pod, Service } from "@fjord/kube";
 import { identify, isAlive } from "../process-identity.ts";
+import { ensureFjord, type FjordProgram } from "../release/fjord-program.ts";
 import { waitFor } from "../wait.ts";
 import { application, FRONT_PORT, NAMESPACE } from "./application.ts";
 import { ControlServer } from "./control-server.ts";
 import { ASKED, BUSY, CLOUD, EDGES, SHARED } from "./demo-plan.ts";
-import { readRecord, writeRecord } from "./demo-record.ts";
+import { type DemoRecord, readRecord, writeRecord } from "./demo-record.ts";
 import { DemoShell } from "./demo-shell.ts";
 import { DemoNotReady, DemoRunning } from "./errors.ts";
+import { COMPILED, KEPT } from "./kept.ts";
 import { openSubstrate } from "./open-substrate.ts";
 import { type Spread, spreadOf, total } from "./pod-spread.ts";
 import { CALM_REPLICAS, RUSH, RUSH_APP, rush } from "./rush.ts";
@@ -35,8 +37,7 @@ export interface DemoOptions {
 
 export const REPLICAS = 6;
 const PATIENCE_MS = 120_000;
-/** Made once, and used by every later run: what is built of the page, and what V8 makes of the sources. */
-const kept = fileURLToPath(new URL("../../../../node_modules/.cache/fjord/", import.meta.url));
+const fjordSource = fileURLToPath(new URL("../../../cli/src/cli.ts", import.meta.url));
 const commandSource = fileURLToPath(new URL("demo-command.ts", import.meta.url));
 
 /** Five sites, peered both ways, with an application over them. */
@@ -46,6 +47,7 @@ export class Demo implements AsyncDisposable {
   readonly #control: ControlServer;
   readonly #substrate: Substrate;
   readonly #clients = new Map<string, KubeClient>();
+  #fjordProgram = fjordSource;
 
   private constructor(options: DemoOptions, control: ControlServer, substrate: Substrate) {
     const { directory, signal } = options;
@@ -55,8 +57,8 @@ export class Demo implements AsyncDisposable {
     this.shell = new DemoShell({
       directory,
       contexts: Object.fromEntries(this.sites.map((site) => [site.name, () => site.config()])),
-      commands: { demo: [commandSource, directory] },
-      env: siteEnvironment(options.env),
+      commands: () => ({ fjord: [this.#fjordProgram], demo: [commandSource, directory] }),
+      env: options.env,
       kubectl: () => substrate.kubectl,
       signal,
     });
@@ -163,12 +165,16 @@ export class Demo implements AsyncDisposable {
     const { steps, signal, env } = this.#options;
     const edges = `${EDGES.slice(0, -1).join(", ")} and ${EDGES.at(-1)} at the edge`;
     await steps.step(`${this.#substrate.title}: ${CLOUD} in the cloud, ${edges}`, async () => {
-      const page = ensurePage(join(kept, "page")).catch((error: unknown) =>
-        steps.say(`  The page cannot be built (${describeError(error)}): all else goes on without it.`),
-      );
+      const page = ensurePage(join(KEPT, "page")).catch((error: unknown) => {
+        if (!signal.aborted)
+          steps.say(`  The page cannot be built (${describeError(error)}): all else goes on without it.`);
+      });
+      const program = await this.#program();
+      this.#fjordProgram = program.file;
       await this.#substrate.start({
-        env: siteEnvironment(env),
-        page: join(kept, "page"),
+        env: { ...env, NODE_COMPILE_CACHE: program.compiled },
+        fjord: program.file,
+        page: join(KEPT, "page"),
         control: this.#control.url,
         signal,
         told: (line) => steps.say(`  ${line}`),
@@ -178,6 +184,17 @@ export class Demo implements AsyncDisposable {
     });
     await this.#peer();
     await this.#deploy();
+  }
+
+  /** Where it cannot be built, the sources are run: the same, and slower to start. */
+  async #program(): Promise<FjordProgram> {
+    const { signal, steps } = this.#options;
+    return await ensureFjord(join(KEPT, "programs")).catch((error: unknown) => {
+      // Ctrl-C ends what builds too.
+      signal.throwIfAborted();
+      steps.say(`  fjord runs from its sources, because it cannot be built: ${describeError(error)}`);
+      return { file: fjordSource, compiled: COMPILED };
+    });
   }
 
   async #reach(name: string, cut: boolean): Promise<string | undefined> {
@@ -210,12 +227,15 @@ export class Demo implements AsyncDisposable {
     await (await this.client(name)).patch(Site, { name }, "merge", { spec }, { signal: this.#options.signal });
   }
 
-  /** The edge pairs by a token of the cloud's; then each takes a slice of the other. */
+  /** The edge pairs by a token of the cloud's; then each takes a slice of the other, at the same time. */
   async #peerWith(edge: string): Promise<void> {
     const way = await this.#substrate.wayToCloud(edge);
     const token = (await this.fjord(["pair", "token", "--context", CLOUD, ...way])).trim();
-    await this.fjord(["peer", token, "--both-ways", "--context", edge, ...amounts(ASKED.cloud)]);
-    await this.fjord(["peer", edge, "--context", CLOUD, ...amounts(ASKED.edge)]);
+    await this.fjord(["pair", token, "--both-ways", "--context", edge]);
+    await Promise.all([
+      this.fjord(["peer", CLOUD, "--context", edge, ...amounts(ASKED.cloud)]),
+      this.fjord(["peer", edge, "--context", CLOUD, ...amounts(ASKED.edge)]),
+    ]);
     this.#options.steps.say(`  ${edge} and ${CLOUD} share with each other`);
   }
 
@@ -277,18 +297,28 @@ async function makeRoom(options: DemoOptions): Promise<ControlServer> {
   const { directory, substrate } = options;
   const before = readRecord(directory);
   if (before !== undefined) {
-    const { owner, berth } = before;
-    if (owner !== undefined && isAlive(owner)) throw new DemoRunning({ pid: owner.pid, directory });
-    await (await openSubstrate(before.substrate, { ...options, berth })).remove();
+    refuseIfRunning(before, directory);
+    await (await openSubstrate(before.substrate, { ...options, berth: before.berth })).remove();
+    // Another demo may have cleared up as well meanwhile, and begun.
+    refuseIfRunning(readRecord(directory), directory);
     rmSync(directory, { recursive: true, force: true });
   }
   const control = await ControlServer.open();
-  writeRecord(directory, { owner: identify(process.pid), berth: control.berth, substrate, control: control.url });
-  return control;
+  const { berth, url } = control;
+  try {
+    refuseIfRunning(
+      writeRecord(directory, { owner: identify(process.pid), berth, substrate, control: url }),
+      directory,
+    );
+    return control;
+  } catch (error) {
+    await control[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
-function siteEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return { ...env, NODE_COMPILE_CACHE: join(kept, "compiled") };
+function refuseIfRunning(record: DemoRecord | undefined, directory: string): void {
+  if (record?.owner !== undefined && isAlive(record.owner)) throw new DemoRunning({ pid: record.owner.pid, directory });
 }
 
 function amounts(resources: Readonly<Record<string, string>>): string[] {

@@ -14,8 +14,14 @@ export const DemoStepFailed = defineError(
 
 export const DemoSiteFailed = defineError(
   "TESTBED_DEMO_SITE_FAILED",
-  "site {site} did not start. The last that it wrote:\n{tail}",
-  "Another program may use its addresses or ports: `npm run demo` tries again.",
+  "site {site} did not start: {how}. The last that it wrote:\n{tail}",
+  "Another program may use its addresses or ports, or the disk may be full: `npm run demo` tries again.",
+);
+
+export const DemoPortTaken = defineError(
+  "TESTBED_DEMO_PORT_TAKEN",
+  "the shop is to answer at {address}, and another program listens there",
+  "End that program, or give it another port.",
 );
 
 export const DemoNotReady = defineError(

@@ -19,6 +19,8 @@ export interface DemoSite {
 export interface SubstrateStart {
   /** Variables for its processes. */
   readonly env: NodeJS.ProcessEnv;
+  /** The command `fjord`, as a file for Node. */
+  readonly fjord: string;
   /** The built files of the sites' pages. */
   readonly page: string;
   /** Where pages send the wish to cut a site off. */

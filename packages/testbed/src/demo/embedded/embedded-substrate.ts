@@ -1,6 +1,10 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import type { Clock } from "@fjord/base";
 import { which } from "../../binaries/find.ts";
+import { FRONT_PORT } from "../application.ts";
 import { CLOUD, type DemoSitePlan } from "../demo-plan.ts";
+import { DemoPortTaken } from "../errors.ts";
 import type { Substrate, SubstrateStart } from "../substrate.ts";
 import { MicroSite } from "./micro-site.ts";
 
@@ -27,6 +31,7 @@ export class EmbeddedSubstrate implements Substrate {
   }
 
   async start(options: SubstrateStart): Promise<void> {
+    await requireFree(this.nodeAddress, FRONT_PORT);
     await Promise.all(
       this.sites.map(async (site) => {
         await site.start(options);
@@ -45,4 +50,19 @@ export class EmbeddedSubstrate implements Substrate {
     const results = await Promise.allSettled(this.sites.map((site) => site.remove()));
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
+}
+
+/** What a site itself listens on it tells by ending; a port of a Service that is taken is only seen by nobody answering. */
+async function requireFree(host: string, port: number): Promise<void> {
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    throw new DemoPortTaken({ address: `${host}:${port}` }, { cause: error });
+  }
+  const closed = once(server, "close");
+  server.close();
+  await closed;
 }

@@ -2,11 +2,18 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Clock, silentLogger } from "@fjord/base";
+import { LEAN_MICRO } from "@fjord/cli/lean";
 import { type ClusterConfig, loadClusterConfig } from "@fjord/kube";
 import { resetNode } from "@fjord/node/reset";
-import { identify, isAlive, type ProcessIdentity, residentMemory, sendSignal } from "../../process-identity.ts";
+import {
+  findProcess,
+  identify,
+  isAlive,
+  type ProcessIdentity,
+  residentMemory,
+  sendSignal,
+} from "../../process-identity.ts";
 import { waitFor } from "../../wait.ts";
 import type { DemoSitePlan } from "../demo-plan.ts";
 import { DemoSiteFailed } from "../errors.ts";
@@ -17,7 +24,6 @@ interface SiteRecord {
   readonly process: ProcessIdentity;
 }
 
-const program = fileURLToPath(new URL("../../../../cli/src/cli.ts", import.meta.url));
 const READY_MS = 90_000;
 const STOP_MS = 10_000;
 const METRICS_PORT = 7445;
@@ -55,7 +61,7 @@ export class MicroSite implements DemoSite {
   }
 
   /** Resolves when its API, its node and its agent are there. */
-  async start({ env, page, control, signal, told }: SubstrateStart): Promise<void> {
+  async start({ env, fjord, page, control, signal, told }: SubstrateStart): Promise<void> {
     const { name, tier, address, serviceRange, podRange, capacity } = this.plan;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const log = openSync(this.#log, "a", 0o600);
@@ -71,9 +77,9 @@ export class MicroSite implements DemoSite {
       `--capacity=cpu=${capacity.cpu}`,
       `--capacity=memory=${capacity.memory}Gi`,
       `--capacity=pods=${capacity.pods}`,
-      `--state-dir=${this.#state}`,
+      this.#stateFlag,
     ];
-    this.#child = spawn(process.execPath, [program, "micro", "run", ...flags], {
+    this.#child = spawn(process.execPath, [...LEAN_MICRO, fjord, "micro", "run", ...flags], {
       stdio: ["ignore", log, log],
       // Ctrl-C is the demo's: it ends its sites in its own order.
       detached: true,
@@ -88,7 +94,7 @@ export class MicroSite implements DemoSite {
       interval: 100,
       signal,
     });
-    if (ready !== true) throw new DemoSiteFailed({ site: name, tail: this.tail() });
+    if (ready !== true) throw this.#failed(`it was not ready within ${READY_MS / 1000} s`);
     this.#child.once("exit", (status, by) => {
       if (this.#isEnding || signal.aborted) return;
       told(`${name} has ended (${by ?? `status ${status}`}): Ctrl-C, and begin anew. It wrote to ${this.#log}`);
@@ -128,7 +134,8 @@ export class MicroSite implements DemoSite {
 
   async #end(): Promise<void> {
     this.#isEnding = true;
-    const identity = this.#recorded();
+    // A demo that was killed in the moment of starting it has written nothing down.
+    const identity = this.#recorded() ?? findProcess(this.#stateFlag);
     if (identity === undefined || !sendSignal(identity, "SIGTERM")) return;
     // One that was cut off hears nothing else before this.
     sendSignal(identity, "SIGCONT");
@@ -139,10 +146,16 @@ export class MicroSite implements DemoSite {
   }
 
   async #isReady(): Promise<boolean> {
-    if (this.#child?.exitCode !== null) throw new DemoSiteFailed({ site: this.name, tail: this.tail() });
+    const { exitCode, signalCode } = this.#child ?? {};
+    if (typeof signalCode === "string") throw this.#failed(`it was ended by ${signalCode}`);
+    if (exitCode !== null) throw this.#failed(`it ended with status ${exitCode}`);
     const answer = await fetch(`http://${this.plan.address}:${METRICS_PORT}/readyz`).catch(() => undefined);
     await answer?.body?.cancel();
     return answer?.ok === true;
+  }
+
+  #failed(how: string): Error {
+    return new DemoSiteFailed({ site: this.name, how, tail: this.tail() });
   }
 
   #send(signal: NodeJS.Signals): void {
@@ -160,6 +173,11 @@ export class MicroSite implements DemoSite {
 
   get #state(): string {
     return join(this.#directory, "site");
+  }
+
+  /** Among all processes only this site's has it. */
+  get #stateFlag(): string {
+    return `--state-dir=${this.#state}`;
   }
 
   get #log(): string {

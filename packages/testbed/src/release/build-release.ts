@@ -21,14 +21,15 @@ const needsNode = (program: string) =>
 const BANNER =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
-/** Bundles each program into one file of `folder`. */
+/** Bundles each program into one file of `folder`, and gives the files that it was made of, from the root. */
 export async function buildRelease(
   root: string,
   folder: string,
   programs: readonly string[] = [...Object.keys(PROGRAMS), ...Object.keys(PARTS)],
-): Promise<void> {
-  for (const program of programs)
-    await build({
+): Promise<string[]> {
+  const sources = new Set<string>();
+  for (const program of programs) {
+    const { metafile } = await build({
       absWorkingDir: root,
       entryPoints: { [program]: PROGRAMS[program] ?? PARTS[program] ?? "" },
       outdir: folder,
@@ -43,8 +44,14 @@ export async function buildRelease(
       banner: { js: `${BANNER}\n${needsNode(program)}` },
       plugins: [ownPlace(root), builtInsOnDemand, partsApart(root)],
       logLevel: "error",
+      metafile: true,
     });
+    for (const source of Object.keys(metafile.inputs)) if (!source.startsWith(BUILT_IN)) sources.add(source);
+  }
+  return [...sources];
 }
+
+const BUILT_IN = "built-in";
 
 /**
  * In one file every import of Node's own modules would be made at the start, whatever the command: that takes longer than all the
@@ -53,8 +60,8 @@ export async function buildRelease(
 const builtInsOnDemand: Plugin = {
   name: "built-ins on demand",
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: "built-in" }));
-    onLoad({ filter: /.*/, namespace: "built-in" }, ({ path }) => ({
+    onResolve({ filter: /^node:/ }, ({ path }) => ({ path, namespace: BUILT_IN }));
+    onLoad({ filter: /.*/, namespace: BUILT_IN }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
       loader: "js",
     }));

@@ -1,0 +1,1 @@
+export { buildRelease, PARTS, PROGRAMS } from "./build-release.ts";
