@@ -80,7 +80,9 @@ suite("when containerd or the node dies", { skip: containerdSkip() }, () => {
       const { status } = await client.call(RuntimeService.containerStatus, { containerId }, { action });
       return status?.state === ContainerState.CONTAINER_EXITED ? status.message : undefined;
     };
-    for (const patience of [5, 10, 20, 40, 80, 160, 320, 640]) {
+    // In small steps: the moment may be short.
+    const steps = Array.from({ length: 24 }, (_, step) => Math.round(5 * 1.25 ** step));
+    for (const patience of [...steps, ...steps]) {
       const containerId = await runtime.createContainer(sandbox, exampleContainer("main", "exec sleep 1000"), pod);
       const signal = AbortSignal.timeout(patience);
       const call = client.call(RuntimeService.startContainer, { containerId }, { action, signal });
