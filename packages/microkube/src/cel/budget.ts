@@ -13,6 +13,13 @@ export class CostExceeded extends Error {
   }
 }
 
+/** What all expressions that one object is checked by may still cost, where they are run in parts. */
+export class CostAccount {
+  left = MOST_OF_ALL;
+  /** Whether one of them cost too much: no further one is run. */
+  isClosed = false;
+}
+
 /** What is left for the expressions that run now. They run without a pause, so that one account is enough. */
 class Budget {
   #ofAll = Number.POSITIVE_INFINITY;
@@ -22,11 +29,17 @@ class Budget {
 
   /** Everything within shares what an object's checks may cost. */
   all<T>(work: () => T): T {
+    return this.of(new CostAccount(), work);
+  }
+
+  /** The same for a part of the checks. */
+  of<T>(account: CostAccount, work: () => T): T {
     const before = this.#ofAll;
-    this.#ofAll = Math.min(before, MOST_OF_ALL);
+    this.#ofAll = Math.min(before, account.left);
     try {
       return work();
     } finally {
+      account.left = this.#ofAll;
       this.#ofAll = before;
     }
   }

@@ -1,4 +1,4 @@
-export { budget, CostExceeded } from "./budget.ts";
+export { budget, CostAccount, CostExceeded } from "./budget.ts";
 export * from "./environment.ts";
 export { TakesTooLong } from "./expression/expression.ts";
 export { type CelProgram, compileCel } from "./program.ts";

@@ -1,10 +1,14 @@
-import { CostExceeded, celName, celValue, compileCel, newEnvironment } from "../cel/index.ts";
+import { budget, type CostAccount, CostExceeded, celName, celValue, compileCel, newEnvironment } from "../cel/index.ts";
 import type { FieldError, FieldErrorType } from "../field-error.ts";
+import type { Steps } from "../pace.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { JsonSchema, ValidationRule } from "./json-schema.ts";
 
-/** Checks one value, with the one before where there was one. */
-type Check = (value: unknown, old: unknown, field: string) => FieldError[];
+/** Checks one value, with the one before where there was one, one rule after the other. */
+type Check = (value: unknown, old: unknown, field: string, account: CostAccount) => Steps<FieldError[]>;
+
+/** So much is wrong that it need not be looked for further. */
+const MOST_ERRORS = 1_000;
 
 interface CompiledRule {
   readonly rule: ValidationRule;
@@ -97,19 +101,29 @@ export function compileRules(schema: JsonSchema, compact: Schema): Check | undef
   if (rules.length === 0 && fields.length === 0 && ofItems === undefined && ofValues === undefined) return undefined;
   const { type = "" } = schema;
   const keys = schema["x-kubernetes-list-type"] === "map" ? (schema["x-kubernetes-list-map-keys"] ?? []) : undefined;
-  return (value, old, field) => {
+  const ofElements = keys === undefined ? () => () => undefined : counterparts(keys);
+  return function* (value, old, field, account) {
     if (value === undefined || value === null) return [];
-    const errors = applyAll(rules, value, old, { field, type }, compact);
+    const errors = budget.of(account, () => applyAll(rules, value, old, { field, type, account }, compact));
+    yield;
     if (Array.isArray(value) && ofItems !== undefined) {
+      const counterpart = ofElements(old);
       for (const [index, one] of value.entries()) {
-        errors.push(...ofItems(one, counterpart(one, old, keys), `${field}[${index}]`));
+        if (account.isClosed || errors.length >= MOST_ERRORS) break;
+        errors.push(...(yield* ofItems(one, counterpart(one), `${field}[${index}]`, account)));
       }
     } else if (isObject(value)) {
       const before = isObject(old) ? old : {};
       const below = (name: string) => (field === "" ? name : `${field}.${name}`);
-      for (const { name, check } of fields) errors.push(...check(value[name], before[name], below(name)));
+      for (const { name, check } of fields) {
+        if (account.isClosed) break;
+        errors.push(...(yield* check(value[name], before[name], below(name), account)));
+      }
       if (ofValues !== undefined) {
-        for (const [name, one] of Object.entries(value)) errors.push(...ofValues(one, before[name], below(name)));
+        for (const [name, one] of Object.entries(value)) {
+          if (account.isClosed || errors.length >= MOST_ERRORS) break;
+          errors.push(...(yield* ofValues(one, before[name], below(name), account)));
+        }
       }
     }
     return errors;
@@ -117,9 +131,14 @@ export function compileRules(schema: JsonSchema, compact: Schema): Check | undef
 }
 
 /** Elements of a list are the same thing before and after only where keys say so. */
-function counterpart(one: unknown, old: unknown, keys: readonly string[] | undefined): unknown {
-  if (keys === undefined || !Array.isArray(old) || !isObject(one)) return undefined;
-  return old.find((other) => isObject(other) && keys.every((key) => other[key] === one[key]));
+function counterparts(keys: readonly string[]): (old: unknown) => (one: unknown) => unknown {
+  const keyOf = (one: unknown) => (isObject(one) ? JSON.stringify(keys.map((key) => one[key])) : undefined);
+  return (old) => {
+    const before = new Map<string | undefined, unknown>();
+    for (const one of Array.isArray(old) ? old : []) if (!before.has(keyOf(one))) before.set(keyOf(one), one);
+    before.delete(undefined);
+    return (one) => before.get(keyOf(one));
+  };
 }
 
 function compileRule(rule: ValidationRule): CompiledRule {
@@ -138,6 +157,7 @@ interface Place {
   readonly field: string;
   /** As the definition has it. */
   readonly type: string;
+  readonly account: CostAccount;
 }
 
 function applyAll(
@@ -153,15 +173,16 @@ function applyAll(
   try {
     const self = celValue(value, schema);
     const oldSelf = old === undefined ? undefined : celValue(old, schema);
-    return asked.flatMap((rule) => apply(rule, value, self, oldSelf, at));
+    return asked.flatMap((rule) => (at.account.isClosed ? [] : apply(rule, value, self, oldSelf, at)));
   } catch (error) {
     if (!(error instanceof CostExceeded)) throw error;
-    return [unrun(at.type, at.field, asked[0] as CompiledRule, error)];
+    return [unrun(at, asked[0] as CompiledRule, error)];
   }
 }
 
 /** What could not be run is told with the type of the value, not the value. */
-function unrun(type: string, field: string, { rule }: CompiledRule, error: unknown): FieldError {
+function unrun({ field, type, account }: Place, { rule }: CompiledRule, error: unknown): FieldError {
+  if (error instanceof CostExceeded) account.isClosed = true;
   const why = errorText(error);
   const named = (rule.message || rule.rule).trim();
   const detail =
@@ -195,7 +216,7 @@ function apply(compiled: CompiledRule, value: unknown, self: unknown, oldSelf: u
     const field = rule.fieldPath === undefined ? at.field : `${at.field}${rule.fieldPath}`;
     return [{ type, field, ...shown, detail: detailOf(compiled, self, oldSelf) }];
   } catch (error) {
-    return [unrun(at.type, at.field, compiled, error)];
+    return [unrun(at, compiled, error)];
   }
 }
 

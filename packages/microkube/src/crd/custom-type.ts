@@ -1,6 +1,6 @@
 import type { KubeObject } from "@fjord/base";
 import { jsonPathValues } from "@fjord/kube";
-import { budget } from "../cel/index.ts";
+import { CostAccount } from "../cel/index.ts";
 import { type FieldError, invalidField } from "../field-error.ts";
 import { validateKubeFinalizers, validateObjectMeta, validateObjectMetaUpdate } from "../kinds/object-meta.ts";
 import type { Column, ResourceType, Strategy, Subresource } from "../kinds/resource-type.ts";
@@ -87,14 +87,10 @@ function customStrategy(version: DefinitionVersion, namespaced: boolean, compact
   const rules = schema && compileRules(schema, compact);
   const { status, scale } = version.subresources ?? {};
   const hasStatus = status !== undefined;
-  const content = (object: KubeObject, old: KubeObject | undefined): FieldError[] => {
+  const content = (object: KubeObject): FieldError[] => {
     if (schema === undefined) return [];
     const value = contentOf(object);
-    const errors = [...validateValue(value, schema, ""), ...(scale ? scaleProblems(scale, object) : [])];
-    if (rules === undefined) return errors;
-    // Rules may count on types only where these are right.
-    if (errors.some(({ type }) => blocking.has(type))) return [...errors, notChecked];
-    return [...errors, ...budget.all(() => rules(value, old && contentOf(old), ""))];
+    return [...validateValue(value, schema, ""), ...(scale ? scaleProblems(scale, object) : [])];
   };
   return {
     hasStatus,
@@ -102,9 +98,16 @@ function customStrategy(version: DefinitionVersion, namespaced: boolean, compact
     validate: (object) => [
       ...validateObjectMeta(object, { namespaced }),
       ...validateKubeFinalizers(object.metadata.finalizers, "metadata.finalizers"),
-      ...content(object, undefined),
+      ...content(object),
     ],
-    validateUpdate: (object, old) => [...validateObjectMetaUpdate(object, old), ...content(object, old)],
+    validateUpdate: (object, old) => [...validateObjectMetaUpdate(object, old), ...content(object)],
+    ...(rules && {
+      *checkRules(object, old, errors) {
+        // Rules may count on types only where these are right.
+        if (errors.some(({ type }) => blocking.has(type))) return [notChecked];
+        return yield* rules(contentOf(object), old && contentOf(old), "", new CostAccount());
+      },
+    }),
     changesGeneration: (object, old) => !sameMeaning(generated(object, hasStatus), generated(old, hasStatus)),
     ...(version.deprecated && {
       warnings: () => [version.deprecationWarning ?? `${version.name} is deprecated`],

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import type { Caller, Cluster } from "../cluster.ts";
 import type { FieldError } from "../field-error.ts";
+import type { Steps } from "../pace.ts";
 import type { WrittenKeys } from "../schema/json-text.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { NameRule } from "./values/name.ts";
@@ -74,6 +75,8 @@ export interface Strategy {
   validate?(object: KubeObject): FieldError[];
   /** All that is wrong with a change, the metadata included. */
   validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
+  /** What rules that may be many say beside what is wrong by then, whatever part of the object is written. */
+  checkRules?(object: KubeObject, old: KubeObject | undefined, errors: readonly FieldError[]): Steps<FieldError[]>;
   warnings?(object: KubeObject, old?: KubeObject): string[];
   /** Whether status is a thing of its own: then it is kept by writes of the rest, and dropped on create. @default false */
   readonly hasStatus?: boolean;

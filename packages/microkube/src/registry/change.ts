@@ -9,6 +9,7 @@ import { manage } from "./field-ownership.ts";
 import { ensureName, ensureNamespace, uniteOwners } from "./object-rules.ts";
 import { contentOf } from "./object-text.ts";
 import { contextOf, keyFor, type Operation, type RegistryMeans, type Written } from "./operation.ts";
+import { withRules } from "./rule-checks.ts";
 import { sameObject } from "./same-object.ts";
 import { applyAllDefaults, fromStored, toStored } from "./versions.ts";
 
@@ -78,11 +79,12 @@ async function attempt(
   uniteOwners(operation, object, true);
   await prepare(means, operation, object, old, view);
   await operation.pace?.rest();
-  const errors = view?.validate?.(object, old) ?? [];
+  const found = view?.validate?.(object, old) ?? [];
   // What comes by a view of another kind still has to be right as a whole.
-  if (errors.length === 0 && (view === undefined || isOtherKind)) {
-    errors.push(...(type.strategy.validateUpdate?.(object, old) ?? []));
+  if (found.length === 0 && (view === undefined || isOtherKind)) {
+    found.push(...(type.strategy.validateUpdate?.(object, old) ?? []));
   }
+  const errors = await withRules(operation, object, old, found);
   if (errors.length > 0) throw invalid(type, name, errors);
   if (view === undefined) for (const text of type.strategy.warnings?.(object, old) ?? []) operation.warn(text);
   await operation.pace?.rest();

@@ -8,6 +8,7 @@ import { manage } from "./field-ownership.ts";
 import { ensureNamespace, generatedName, uniteOwners, wipeSystemFields } from "./object-rules.ts";
 import { contentOf } from "./object-text.ts";
 import { contextOf, keyFor, type Operation, type RegistryMeans, timestamp, type Written } from "./operation.ts";
+import { withRules } from "./rule-checks.ts";
 import { applyAllDefaults, toStored } from "./versions.ts";
 
 const NAME_ATTEMPTS = 8;
@@ -61,7 +62,7 @@ async function attempt(means: RegistryMeans, operation: Operation, object: KubeO
   if (strategy.changesGeneration !== undefined) metadata.generation = 1;
   await strategy.prepareCreate?.(object, contextOf(means, operation));
   await operation.pace?.rest();
-  const errors = strategy.validate?.(object) ?? [];
+  const errors = await withRules(operation, object, undefined, strategy.validate?.(object) ?? []);
   if (errors.length > 0) throw invalid(type, metadata.name ?? "", errors);
   const name = metadata.name ?? "";
   if (name === "") throw invalid(type, "", [nameRequired]);
