@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -18,6 +18,10 @@ const look = setInterval(() => {
   writeFileSync("node_modules/.package-lock.json", "{}");
 }, 20);
 `;
+
+const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as {
+  scripts: Record<string, string>;
+};
 
 describe("what npm scripts run", () => {
   let root: string;
@@ -65,6 +69,27 @@ describe("what npm scripts run", () => {
     await begun(2);
     writeFileSync(join(root, "go-on"), "");
     assert.equal(await ended(next), 7);
+  });
+
+  test("has nobody between npm and itself, who would keep to himself that it is to end", async () => {
+    mkdirSync(join(root, "node_modules"));
+    writeFileSync(join(root, "node_modules", ".package-lock.json"), "{}");
+    writeFileSync(
+      join(root, "entry.ts"),
+      `require("node:fs").writeFileSync("entry.pid", String(process.pid)); setInterval(() => {}, 1000);`,
+    );
+    for (const script of Object.values(scripts)) assert.match(script, /^exec node tools\/run\.mjs \S+\.ts$/);
+    // npm gives the text to a shell, and its signals to that shell alone.
+    const command = (scripts.microkube ?? "").replace(/\S+\.ts$/, "entry.ts");
+    const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+    const shell = spawn("sh", ["-c", `${command} --one`], { cwd: root, env });
+    started.push(shell);
+    const written = join(root, "entry.pid");
+    while (!existsSync(written) || readFileSync(written, "utf8") === "") await pause(20);
+    const entry = Number(readFileSync(written, "utf8"));
+    shell.kill("SIGTERM");
+    await once(shell, "exit");
+    while (isAlive(entry)) await pause(20);
   });
 
   function run(): ChildProcess {
