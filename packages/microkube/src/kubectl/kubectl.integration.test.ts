@@ -25,7 +25,10 @@ describe("kubectl as on Kubernetes", { skip: unasked || kubernetesSkip(), timeou
     });
 
   describe("what others stand on", { skip: !isWhole && "FJORD_TEST_KUBECTL=all goes through it" }, () => {
-    before(() => bed.startProcessNodes());
+    before(async () => {
+      await bed.removeNamespaces();
+      await bed.startProcessNodes();
+    });
     for (const version of versions)
       for (const chapter of lastChapters) {
         test(`${chapter.about}, kubectl ${version}`, { skip: kubectlSkip(version) }, () => bed.check(chapter, version));

@@ -17,6 +17,8 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "TIME"],
   [/\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}/g, "TIME"],
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4} \w+(?: m=\S+)?/g, "TIME"],
+  // Of a release, by Helm, in seconds.
+  [/\bmodifiedAt=\d+/g, "modifiedAt=TIME"],
   [
     /((?:resourceVersion|Resource ?Version|the resource version)\\?"?: +\\?"?|\bresourceVersion\\?":\\?")\d+/g,
     "$1REVISION",
@@ -43,7 +45,7 @@ export function normalOutput(text: string, { site, server }: SiteWords): string 
   const port = new URL(server).port;
   result = result.replaceAll(new RegExp(`\\b${port}\\b`, "g"), "PORT");
   for (const [pattern, replacement] of rules) result = result.replaceAll(pattern, replacement);
-  return sortEvents(result.split("\n").map(narrow)).join("\n");
+  return sortManagedFields(sortEvents(result.split("\n").map(narrow))).join("\n");
 }
 
 /** Columns are as wide as what stands in them. */
@@ -65,4 +67,23 @@ function sortEvents(lines: readonly string[]): string[] {
   const end = lines.findIndex((line, i) => i > start && !line.startsWith("  "));
   const stop = end < 0 ? lines.length : end;
   return [...lines.slice(0, start + 1), ...lines.slice(start + 1, stop).sort(), ...sortEvents(lines.slice(stop))];
+}
+
+/** They are ordered by their times first, and a controller writes in the second of a user's write or in the next one. */
+function sortManagedFields(lines: readonly string[]): string[] {
+  const sorted: string[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const line = lines[at++] as string;
+    sorted.push(line);
+    const indent = /^( *)managedFields:$/.exec(line)?.[1];
+    if (indent === undefined) continue;
+    const entries: string[][] = [];
+    while (lines[at]?.startsWith(`${indent}- `) || lines[at]?.startsWith(`${indent}  `)) {
+      const next = lines[at++] as string;
+      if (next.startsWith(`${indent}- `)) entries.push([]);
+      entries.at(-1)?.push(next);
+    }
+    sorted.push(...entries.map((entry) => entry.join("\n")).sort());
+  }
+  return sorted;
 }

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Bed } from "@fjord/testbed";
+import { sleep, systemClock } from "@fjord/base";
+import { KubeClient, Namespace } from "@fjord/kube";
+import type { Bed, Site } from "@fjord/testbed";
 import { type KubectlVersion, kubectlProgram, startProcessNode, startTestBed } from "@fjord/testbed/testing";
 import { type Chapter, stepsOf } from "./chapter.ts";
 import { compareSessions, describeDifferences } from "./test-session.ts";
@@ -49,6 +51,11 @@ export class SessionBed implements AsyncDisposable {
     assert.equal(differences.length, 0, `microkube (+) is not as Kubernetes (-):\n${describeDifferences(differences)}`);
   }
 
+  /** Takes away what chapters have left: which nodes their pods are on is a matter of chance. */
+  async removeNamespaces(): Promise<void> {
+    await Promise.all(this.bed.sites.map((site) => removeNamespaces(site)));
+  }
+
   /** Gives both sites a node that runs processes, for whoever names it. */
   async startProcessNodes(): Promise<void> {
     const taint = "runs=processes:NoSchedule";
@@ -61,4 +68,14 @@ export class SessionBed implements AsyncDisposable {
     await this.bed.stop();
     await rm(this.#directory, { recursive: true, force: true });
   }
+}
+
+async function removeNamespaces({ config }: Site): Promise<void> {
+  await using client = new KubeClient(config);
+  const ours = async () => {
+    const { items } = await client.list(Namespace);
+    return items.flatMap(({ metadata: { name = "" } }) => (/^(default$|kube-)/.test(name) ? [] : [name]));
+  };
+  for (const name of await ours()) await client.delete(Namespace, { name });
+  while ((await ours()).length > 0) await sleep(systemClock, 200);
 }

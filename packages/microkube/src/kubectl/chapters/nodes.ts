@@ -20,7 +20,7 @@ metadata: { name: alone, labels: { app: alone } }
 spec: { nodeName: NODE, terminationGracePeriodSeconds: 1, containers: [{ name: c, image: "nginx:1" }], volumes: [{ name: v, emptyDir: {} }] }
 `;
 
-/** Nodes: their marks, and getting work off them. It comes last, since others' pods are there, too. */
+/** Nodes: their marks, and getting work off them. It comes last, when no others' pods are there. */
 export const nodes: Chapter = {
   about: "nodes",
   files: { "pods.yaml": pods },
