@@ -286,6 +286,27 @@ describe("a pod of processes", () => {
     );
   });
 
+  test("does not outlast a state that was put back from a copy of before it", async (t) => {
+    const records = join(bench.state, "process");
+    const kept = await bench.start(shell("echo here; sleep 1000"));
+    await until(async () => existsSync((await bench.container(kept.id)).logFile), "the first one");
+    assert.equal(spawnSync("cp", ["-a", records, `${records}-copy`]).status, 0);
+    const later = await bench.start(shell("sleep 1000"));
+    const other = await ProcessBench.open();
+    t.after(() => other.close());
+    const elsewhere = await other.start(shell("sleep 1000"));
+    bench.runtime.close();
+    rmSync(records, { recursive: true });
+    renameSync(`${records}-copy`, records);
+    await bench.reopen();
+    const ofPod = (uid: string) => bench.processes().filter(({ pod }) => pod === uid);
+    assert.deepEqual(ofPod(later.pod.pod.uid), []);
+    // Its keeper wrote to the folder that is gone.
+    assert.equal((await bench.ended(kept.id)).exitCode, 137);
+    assert.deepEqual(ofPod(kept.pod.pod.uid), []);
+    assert.equal((await other.container(elsewhere.id)).state, "running");
+  });
+
   test("has its volumes where it asks for them, and the machine does not", async () => {
     const { id: sandbox, pod } = await bench.sandbox();
     const volume = join(pod.podDirectory, "volume");

@@ -1,10 +1,11 @@
+import { realpathSync } from "node:fs";
 import type { Clock, Logger } from "@fjord/base";
 import type { RuntimeSandbox } from "../../runtime/runtime.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { ProcessContainerMissing, ProcessSandboxMissing } from "./errors.ts";
 import { removeTree } from "./files.ts";
 import { ProcessContainer } from "./process-container.ts";
-import { bootId } from "./process-table.ts";
+import { bootId, workingDirectory } from "./process-table.ts";
 import { RawSpace } from "./raw-space.ts";
 import type { Reaper } from "./reaper.ts";
 import type { ContainerRecord, Records, SandboxRecord } from "./records.ts";
@@ -48,10 +49,30 @@ export class ProcessSandboxes {
       // Whatever an earlier process was about to start has been started by now, or is made anew.
       for (const container of sandbox.containers.values()) container.forsake();
     }
+    await this.#endForgotten();
     if (stray.length === 0) return;
     const names = new Set(stray.map((path) => path.slice(path.lastIndexOf("/") + 1)));
     await reaper.kill({ matches: (each) => each.container !== undefined && names.has(each.container) });
     await Promise.all(stray.map(removeTree));
+  }
+
+  /**
+   * Whoever puts the folder back as it was before, from a copy, leaves containers running of which it says nothing, and
+   * others whose keepers write to a folder that is gone.
+   */
+  async #endForgotten(): Promise<void> {
+    const { records, reaper, logger } = this.#options;
+    const root = `${realpathSync(records.root)}/`;
+    const forgotten = new Set<string>();
+    for (const { keeper, container, pid } of await reaper.scan()) {
+      if (!keeper || container === undefined) continue;
+      const place = workingDirectory(pid);
+      if (!place?.startsWith(root)) continue;
+      if (!this.#containers.has(container) || place.endsWith(" (deleted)")) forgotten.add(container);
+    }
+    if (forgotten.size === 0) return;
+    logger.warn("ending containers that the state of the node does not go with", { containers: forgotten.size });
+    await reaper.kill({ matches: ({ container }) => container !== undefined && forgotten.has(container) });
   }
 
   all(): Iterable<ProcessSandbox> {

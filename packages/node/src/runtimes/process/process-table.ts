@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { constants } from "node:os";
 
 /** A process as nothing else can be mistaken for it: pids are used again, but not within one clock tick. */
@@ -156,8 +156,17 @@ export function inheritMarks(
 
 /** A file of /proc; undefined where its process has ended, or belongs to someone else. */
 export function readProc(path: string): string | undefined {
+  return ofOthers(() => readFileSync(path, "latin1"));
+}
+
+/** Where a process stands, though the folder may be gone; undefined as above. */
+export function workingDirectory(pid: number): string | undefined {
+  return ofOthers(() => readlinkSync(`/proc/${pid}/cwd`));
+}
+
+function ofOthers(read: () => string): string | undefined {
   try {
-    return readFileSync(path, "latin1");
+    return read();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "ENOENT" || code === "ESRCH" || code === "EACCES" || code === "EPERM") return undefined;
