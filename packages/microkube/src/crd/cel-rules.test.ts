@@ -47,20 +47,33 @@ test("elements are compared with what they were, wherever they were", () => {
   assert.deepEqual(told({ parts: [{ id: "a", size: 10 }] }), ["parts[0] failed rule: self.size < 10"]);
 });
 
-test("thousands of rules are run one after the other, and others may go on in between", () => {
-  const check = compileRules(keyed, {});
+/** How often others might go on meanwhile, and what is told in the end. */
+function paced(schema: JsonSchema, value: unknown, old?: unknown): { pauses: number; errors: FieldError[] } {
+  const check = compileRules(schema, {});
   assert(check !== undefined);
-  const parts = Array.from({ length: 5_000 }, (_, n) => ({ id: String(n), size: 1 }));
-  const steps = check({ parts }, { parts: parts.toReversed() }, "", new CostAccount());
-  let pauses = 0;
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done) {
-      assert.deepEqual(step.value, []);
-      break;
-    }
-    pauses++;
+  const steps = check(value, old, "", new CostAccount());
+  for (let pauses = 0; ; pauses++) {
+    const step = steps.next();
+    if (step.done) return { pauses, errors: step.value };
   }
+}
+
+test("thousands of rules are run one after the other, and others may go on in between", () => {
+  const parts = Array.from({ length: 5_000 }, (_, n) => ({ id: String(n), size: 1 }));
+  const { pauses, errors } = paced(keyed, { parts }, { parts: parts.toReversed() });
+  assert.deepEqual(errors, []);
   assert(pauses >= 5_000, `${pauses}`);
+});
+
+test("thousands of rules for one value, too", () => {
+  const rules = Array.from({ length: 1_000 }, (_, n) => ({ rule: `self.x != ${n}` }));
+  const properties: JsonSchema["properties"] = { x: { type: "integer" } };
+  const { pauses, errors } = paced({ type: "object", properties, "x-kubernetes-validations": rules }, { x: 7 });
+  assert.deepEqual(
+    errors.map(({ detail }) => detail),
+    ["failed rule: self.x != 7"],
+  );
+  assert(pauses >= 1_000, `${pauses}`);
 });
 
 test("rules share what an object's checks may cost, also where they are run in parts", () => {

@@ -1,4 +1,13 @@
-import { budget, type CostAccount, CostExceeded, celName, celValue, compileCel, newEnvironment } from "../cel/index.ts";
+import {
+  budget,
+  type CelProgram,
+  type CostAccount,
+  CostExceeded,
+  celName,
+  celValue,
+  compileCel,
+  newEnvironment,
+} from "../cel/index.ts";
 import type { FieldError, FieldErrorType } from "../field-error.ts";
 import type { Steps } from "../pace.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -104,8 +113,7 @@ export function compileRules(schema: JsonSchema, compact: Schema): Check | undef
   const ofElements = keys === undefined ? () => () => undefined : counterparts(keys);
   return function* (value, old, field, account) {
     if (value === undefined || value === null) return [];
-    const errors = budget.of(account, () => applyAll(rules, value, old, { field, type, account }, compact));
-    yield;
+    const errors = yield* applyAll(rules, value, old, { field, type, account }, compact);
     if (Array.isArray(value) && ofItems !== undefined) {
       const counterpart = ofElements(old);
       for (const [index, one] of value.entries()) {
@@ -141,15 +149,24 @@ function counterparts(keys: readonly string[]): (old: unknown) => (one: unknown)
   };
 }
 
+/** Each is read when it is first run: a definition may have thousands. */
 function compileRule(rule: ValidationRule): CompiledRule {
-  const parsed = compileCel(environment(), rule.rule);
-  const message = rule.messageExpression === undefined ? undefined : compileCel(environment(), rule.messageExpression);
+  const parsed = readLater(rule.rule);
+  const message = rule.messageExpression === undefined ? undefined : readLater(rule.messageExpression);
   const context = (self: unknown, oldSelf: unknown) => ({ self, ...(oldSelf !== undefined && { oldSelf }) });
   return {
     rule,
     usesOld: /\boldSelf\b/.test(rule.rule),
     run: (self, oldSelf) => parsed(context(self, oldSelf)),
     ...(message && { message: (self: unknown, oldSelf: unknown) => message(context(self, oldSelf)) }),
+  };
+}
+
+function readLater(expression: string): CelProgram {
+  let program: CelProgram | undefined;
+  return (values) => {
+    program ??= compileCel(environment(), expression);
+    return program(values);
   };
 }
 
@@ -160,24 +177,36 @@ interface Place {
   readonly account: CostAccount;
 }
 
-function applyAll(
+function* applyAll(
   rules: readonly CompiledRule[],
   value: unknown,
   old: unknown,
   at: Place,
   schema: Schema,
-): FieldError[] {
+): Steps<FieldError[]> {
   // A rule on a transition has nothing to say where there was nothing before.
   const asked = rules.filter(({ rule, usesOld }) => !usesOld || old !== undefined || rule.optionalOldSelf);
-  if (asked.length === 0) return [];
+  const errors: FieldError[] = [];
+  const { account } = at;
+  const [first] = asked;
+  if (first === undefined) return errors;
+  let self: unknown;
+  let oldSelf: unknown;
   try {
-    const self = celValue(value, schema);
-    const oldSelf = old === undefined ? undefined : celValue(old, schema);
-    return asked.flatMap((rule) => (at.account.isClosed ? [] : apply(rule, value, self, oldSelf, at)));
+    budget.of(account, () => {
+      self = celValue(value, schema);
+      oldSelf = old === undefined ? undefined : celValue(old, schema);
+    });
   } catch (error) {
     if (!(error instanceof CostExceeded)) throw error;
-    return [unrun(at, asked[0] as CompiledRule, error)];
+    return [unrun(at, first, error)];
   }
+  for (const rule of asked) {
+    if (account.isClosed || errors.length >= MOST_ERRORS) break;
+    errors.push(...budget.of(account, () => apply(rule, value, self, oldSelf, at)));
+    yield;
+  }
+  return errors;
 }
 
 /** What could not be run is told with the type of the value, not the value. */
