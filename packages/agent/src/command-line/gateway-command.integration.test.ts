@@ -97,7 +97,7 @@ describe("fjord-agent gateway", { skip }, () => {
     const [code] = (await once(command("a", "remove"), "exit")) as [number];
     assert.equal(code, 0);
     assert.equal((await namespaces.ip("a-gw", "link")).includes(prefix("a")), false);
-    assert.equal((await namespaces.run("a-gw", "nft", "list", "tables")).trim(), "");
+    assert.equal((await namespaces.run("a-gw", "nft", "list", "tables")).trim(), "table inet pods");
     assert.equal((await namespaces.ip("a-gw", "rule")).includes("7443"), false);
     assert.equal((await namespaces.ip("a-gw", "route", "show", "table", "all")).includes("241."), false);
   });

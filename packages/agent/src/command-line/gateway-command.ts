@@ -1,17 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { AGENT_NAMESPACE } from "@fjord/api";
 import {
+  Fence,
   Gateway,
   GatewayLoop,
+  type GatewayLoopOptions,
   GatewayObjects,
+  type GatewayPlace,
+  GatewayRole,
   type GatewaySource,
   LinkProbe,
   NodeNetwork,
+  NodeWay,
   openUdpProbe,
-  type SeenReport,
 } from "@fjord/continuum/gateway";
 import { KubeClient, loadClusterConfig, SharedCaches } from "@fjord/kube";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { InvalidAgentOption } from "./errors.ts";
 
@@ -24,6 +28,10 @@ interface RunFlags extends GatewayFlags {
   kubeconfig?: string;
   context?: string;
   namespace: string;
+  node?: string;
+  role: "gateway" | "node";
+  tunnel: boolean;
+  endpoint: string[];
   state?: string;
   key?: string;
 }
@@ -44,29 +52,45 @@ export function addGateway(program: Command, context: CommandContext): void {
     )
     .option("--context <name>", "context of the kubeconfig")
     .option("--namespace <name>", "where the agent keeps its own objects", AGENT_NAMESPACE)
+    .option(
+      "--node <name>",
+      "this Node's name, where other nodes of the site run this too: one of them carries the links",
+    )
+    .addOption(
+      new Option("--role <role>", "with --node: `gateway` may carry links, `node` only leads its pods to who does")
+        .choices(["gateway", "node"])
+        .default("gateway"),
+    )
+    .option("--endpoint <host:port...>", "with --node: where peers reach this node, over UDP", [])
+    .option("--tunnel", "with --node: reach the gateway by VXLAN though it is a neighbour", false)
     .option("--state <file>", "what shall be, as JSON, in the place of an API; read again every second")
     .option("--key <file>", "with --state: the private key of WireGuard, in base64")
     .option("--wireguard-go <program>", "WireGuard as a program", "wireguard-go")
     .action((flags: RunFlags) => run(flags, context));
-  command("remove", "take away every interface, route, rule and firewall of links").action((flags: GatewayFlags) =>
-    gatewayOf(flags, context).remove(),
+  command("remove", "take away every interface, route, rule and firewall of links").action(
+    async (flags: GatewayFlags) => {
+      const { gateway: carrier, way, fence } = partsOf(flags, context);
+      await carrier.remove();
+      await way.remove();
+      await fence.remove();
+    },
   );
 }
 
 async function run(flags: RunFlags, context: CommandContext): Promise<void> {
   const { clock, logger, signal } = context;
-  const gateway = gatewayOf(flags, context);
   const { state, key } = flags;
-  if (state === undefined) return await runByApi(gateway, flags, context);
+  if (state === undefined) return await runByApi(flags, context);
   if (key === undefined)
     throw new InvalidAgentOption({ option: "--key", value: "left out", reason: "--state needs it" });
+  const { gateway } = partsOf(flags, context);
   const probe = new LinkProbe({ open: openUdpProbe, clock, logger });
   await new GatewayLoop({ gateway, source: new FileSource({ state, key }), clock, logger, probe }).run(signal);
 }
 
-async function runByApi(gateway: Gateway, flags: RunFlags, context: CommandContext): Promise<void> {
+async function runByApi(flags: RunFlags, context: CommandContext): Promise<void> {
   const { clock, random, logger, signal, env, home } = context;
-  const { kubeconfig, context: name, namespace } = flags;
+  const { kubeconfig, context: name, namespace, node } = flags;
   const config = await loadClusterConfig({
     env,
     clock,
@@ -77,25 +101,36 @@ async function runByApi(gateway: Gateway, flags: RunFlags, context: CommandConte
   });
   await using client = new KubeClient(config, { closeGraceMs: 2_000 });
   const caches = new SharedCaches({ client, clock, random, logger });
-  const objects = new GatewayObjects({ client, caches, namespace, now: () => clock.now() });
+  const role =
+    node === undefined || flags.role === "node"
+      ? undefined
+      : new GatewayRole({ client, namespace, node, clock, random, logger });
+  const place: GatewayPlace | undefined =
+    node === undefined ? undefined : { node, endpoints: flags.endpoint, ...(role && { role }) };
+  const now = () => clock.now();
+  const objects = new GatewayObjects({ client, caches, namespace, now, ...(place && { place }) });
   const watching = caches.run(signal);
   await caches.waitForSync(signal);
   const probe = new LinkProbe({ open: openUdpProbe, clock, logger });
-  const told = (reports: readonly SeenReport[]) => objects.tell(reports);
-  await new GatewayLoop({ gateway, source: objects, clock, logger, probe, told }).run(signal);
-  await watching;
+  const told: GatewayLoopOptions["told"] = (reports) => objects.tell(reports);
+  const loop = new GatewayLoop({ ...partsOf(flags, context), source: objects, clock, logger, probe, told });
+  await Promise.all([loop.run(signal), role?.run(signal), watching]);
 }
 
-function gatewayOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: CommandContext): Gateway {
+function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: CommandContext) {
   if (!/^[a-z][a-z0-9-]{0,11}$/.test(flags.interface))
     throw new InvalidAgentOption({
       option: "--interface",
       value: flags.interface,
       reason: "it must be of at most 12 characters a-z, 0-9 and '-', such as fjord",
     });
-  const { wireguardGo } = flags;
+  const { wireguardGo, interface: interfacePrefix, tunnel = false } = flags;
   const network = new NodeNetwork(wireguardGo === undefined ? {} : { wireguardProgram: wireguardGo });
-  return new Gateway({ network, interfacePrefix: flags.interface, clock, logger });
+  return {
+    gateway: new Gateway({ network, interfacePrefix, clock, logger }),
+    way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger }),
+    fence: new Fence({ network, clock, logger }),
+  };
 }
 
 /** A state and a key in files, which whoever writes them replaces by renaming. */
@@ -108,6 +143,6 @@ class FileSource implements GatewaySource {
 
   async read(): ReturnType<GatewaySource["read"]> {
     const [state, key] = await Promise.all([readFile(this.#files.state, "utf8"), readFile(this.#files.key, "utf8")]);
-    return { state: JSON.parse(state), privateKey: key.trim() };
+    return { carries: { state: JSON.parse(state), privateKey: key.trim() } };
   }
 }

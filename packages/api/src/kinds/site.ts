@@ -187,6 +187,15 @@ export const Site = defineKind({
     reachableSince: time().optional().describe("Since when it has answered without a break."),
     shared: reportedResources().optional().describe("Amounts that it shares."),
     free: reportedResources().optional().describe("Amounts of these that no contract promises yet."),
+    gateway: object({
+      node: string({ maxLength: 253 }).describe("Name of its Node."),
+      addresses: array(string({ maxLength: 39 }), { maxItems: 8 }).describe("By which the other nodes reach it."),
+      endpoints: array(hostAndPort(), { maxItems: 8 })
+        .optional()
+        .describe("Where peers reach it: what they try before `spec.network.endpoints`."),
+    })
+      .optional()
+      .describe("On the own site: the node that carries its links, where several may; by that node."),
     conditions: conditions({
       Ready: {
         meaning: "The site can be used.",

@@ -2,48 +2,111 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AddressPlan, Link, newObject, Site } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
-import { clusterConfig, KubeClient, Secret, SharedCaches } from "@fjord/kube";
+import { clusterConfig, KubeClient, Node, Secret, SharedCaches } from "@fjord/kube";
 import { FaultServer } from "@fjord/testbed/fault-server";
-import { GatewayObjects } from "./gateway-objects.ts";
+import { GatewayObjects, type GatewayPlace } from "./gateway-objects.ts";
 
 const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const naming = [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }];
 
+/** The API of a site with one peer, and caches of it that run. */
+async function siteApi() {
+  const server = await FaultServer.start();
+  const client = new KubeClient(clusterConfig({ server: server.url }));
+  const caches = new SharedCaches({ client, clock: systemClock, random: Math.random, logger: silentLogger });
+  const own = newObject(Site, { metadata: { name: "own" }, spec: { network: { port: 4000 } } });
+  const gateway = { node: "one", addresses: ["192.0.2.7"], endpoints: [] };
+  server.create(Site, { ...own, status: { role: "Self", gateway } } as never);
+  server.create(Site, newObject(Site, { metadata: { name: "peer" }, spec: { id } }) as never);
+  const plan = newObject(AddressPlan, { metadata: { name: id }, spec: { site: id, own: naming, peer: naming } });
+  server.create(AddressPlan, plan as never);
+  const publicKey = `${"Ab+/".repeat(10)}Abc=`;
+  const spec = { site: id, publicKey, endpoints: ["a:1"], groups: [] };
+  server.create(Link, newObject(Link, { metadata: { name: id }, spec }) as never);
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  return {
+    server,
+    objects: async (place?: GatewayPlace) => {
+      const now = () => systemClock.now();
+      const objects = new GatewayObjects({ client, caches, namespace: "fjord-system", now, ...(place && { place }) });
+      running = caches.run(stop.signal);
+      await caches.waitForSync();
+      return objects;
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+      await client.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (const deadline = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 10))) {
+    const found = await look();
+    if (found !== undefined) return found;
+    assert.ok(Date.now() < deadline, "not within a minute");
+  }
+}
+
+const metadata = { name: "fjord-link", namespace: "fjord-system" };
+const secret: Secret = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata,
+  data: { privateKey: Buffer.from("secret").toString("base64") },
+};
+const nodeOf = (name: string, address: string): Node => ({
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name },
+  status: { addresses: [{ type: "InternalIP", address }] },
+});
+
 describe("what a gateway reads of its site's API", () => {
   it("is the own site's links, and its key", async () => {
-    await using server = await FaultServer.start();
-    await using client = new KubeClient(clusterConfig({ server: server.url }));
-    const caches = new SharedCaches({ client, clock: systemClock, random: Math.random, logger: silentLogger });
-    const objects = new GatewayObjects({ client, caches, namespace: "fjord-system", now: () => systemClock.now() });
-    const own = newObject(Site, { metadata: { name: "own" }, spec: { network: { port: 4000 } } });
-    server.create(Site, { ...own, status: { role: "Self" } } as never);
-    server.create(Site, newObject(Site, { metadata: { name: "peer" }, spec: { id } }) as never);
-    const plan = newObject(AddressPlan, { metadata: { name: id }, spec: { site: id, own: naming, peer: naming } });
-    server.create(AddressPlan, plan as never);
-    const publicKey = `${"Ab+/".repeat(10)}Abc=`;
-    const spec = { site: id, publicKey, endpoints: ["a:1"], groups: [] };
-    server.create(Link, newObject(Link, { metadata: { name: id }, spec }) as never);
-    const stop = new AbortController();
-    const running = caches.run(stop.signal);
-    await caches.waitForSync();
+    await using api = await siteApi();
+    const objects = await api.objects();
     assert.equal(await objects.read(), undefined);
-    const privateKey = Buffer.from("secret").toString("base64");
-    const metadata = { name: "fjord-link", namespace: "fjord-system" };
-    server.create(Secret, { apiVersion: "v1", kind: "Secret", metadata, data: { privateKey } });
-    let found = await objects.read();
-    for (
-      const deadline = Date.now() + 30_000;
-      found === undefined && Date.now() < deadline;
-      found = await objects.read()
-    )
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(found?.privateKey, "secret");
-    assert.equal(found?.state.listenPort, 4000);
+    api.server.create(Secret, secret);
+    const found = await eventually(() => objects.read());
+    assert.equal(found.carries?.privateKey, "secret");
+    assert.equal(found.carries?.state.listenPort, 4000);
     assert.deepEqual(
-      found?.state.peers.map(({ siteId, own: ours, link }) => [siteId, ours, link.endpoints]),
+      found.carries?.state.peers.map(({ siteId, own: ours, link }) => [siteId, ours, link.endpoints]),
       [[id, naming, ["a:1"]]],
     );
-    stop.abort();
-    await running;
+    assert.equal(found.way, undefined);
+  });
+
+  it("is, for a node that only follows, where the gateway is, and not the key", async () => {
+    await using api = await siteApi();
+    api.server.create(Secret, secret);
+    const objects = await api.objects({ node: "two" });
+    assert.deepEqual(await objects.read(), {
+      way: { own: ["10.42.0.0/16"], ranges: ["240.0.0.0/16"], gateway: ["192.0.2.7"], nodes: [], mtu: 1380 },
+    });
+  });
+
+  it("is for whoever carries the links who else is there", async () => {
+    await using api = await siteApi();
+    api.server.create(Secret, secret);
+    api.server.create(Node, nodeOf("one", "192.0.2.7"));
+    api.server.create(Node, nodeOf("two", "192.0.2.8"));
+    const role: { carries: boolean | undefined; onChange(): () => void } = {
+      carries: undefined,
+      onChange: () => () => {},
+    };
+    const objects = await api.objects({ node: "two", role });
+    assert.equal(await objects.read(), undefined, "nobody knows yet who does");
+    role.carries = false;
+    assert.deepEqual((await objects.read())?.way?.gateway, ["192.0.2.7"]);
+    assert.equal((await objects.read())?.carries, undefined);
+    role.carries = true;
+    const { carries, way } = (await objects.read()) ?? {};
+    assert.equal(carries?.privateKey, "secret");
+    assert.deepEqual([way?.gateway, way?.nodes], [[], ["192.0.2.7"]]);
   });
 });

@@ -1,5 +1,7 @@
-import { AddressPlan, Link, Site } from "@fjord/api";
-import { type Cache, isNotFound, type KubeClient, Secret, type SharedCaches, sameContent } from "@fjord/kube";
+import { AddressPlan, Link, Site, VIRTUAL_NODE } from "@fjord/api";
+import { type Cache, isNotFound, type KubeClient, Node, Secret, type SharedCaches, sameContent } from "@fjord/kube";
+import type { WayState } from "./fabric/way.ts";
+import type { NodeWish } from "./gateway/gateway-loop.ts";
 import { LINK_SECRET, privateKeyOf } from "./link-key.ts";
 import { linkStatus, type SeenLink } from "./link-status.ts";
 import type { NetworkState } from "./network-state.ts";
@@ -11,7 +13,18 @@ export interface GatewayObjectsOptions {
   readonly caches: SharedCaches;
   /** The agent's. */
   readonly namespace: string;
+  /** Where other nodes of the site have agents too: this one. @default it carries the links, and knows nobody else */
+  readonly place?: GatewayPlace;
   now(): number;
+}
+
+/** A node among those of its site. */
+export interface GatewayPlace {
+  readonly node: string;
+  /** Where peers reach this node. @default as the own Site says */
+  readonly endpoints?: readonly string[];
+  /** Absent where the node never carries links. */
+  readonly role?: { readonly carries: boolean | undefined; onChange(listener: () => void): () => void };
 }
 
 /** Numbers that change with each packet are told this often; what somebody waits for, at once. */
@@ -23,31 +36,82 @@ export class GatewayObjects {
   readonly #sites: Cache<Site>;
   readonly #plans: Cache<AddressPlan>;
   readonly #links: Cache<Link>;
-  readonly #secrets: Cache<Secret>;
+  readonly #secrets: Cache<Secret> | undefined;
+  readonly #nodes: Cache<Node> | undefined;
   readonly #toldAt = new Map<string, number>();
 
   constructor(options: GatewayObjectsOptions) {
     this.#options = options;
-    const { caches, namespace } = options;
+    const { caches, namespace, place } = options;
     this.#sites = caches.open(Site).cache;
     this.#plans = caches.open(AddressPlan).cache;
     this.#links = caches.open(Link).cache;
-    this.#secrets = caches.open(Secret, { namespace, fieldSelector: `metadata.name=${LINK_SECRET}` }).cache;
+    // Who never carries links does not see the key.
+    const mayCarry = place === undefined || place.role !== undefined;
+    const fieldSelector = `metadata.name=${LINK_SECRET}`;
+    this.#secrets = mayCarry ? caches.open(Secret, { namespace, fieldSelector }).cache : undefined;
+    // Only who carries links asks where others are.
+    this.#nodes = place?.role && caches.open(Node, { labelSelector: `!${VIRTUAL_NODE}` }).cache;
   }
 
-  /** Undefined while the site has no key, as it has never wanted links. */
-  async read(): Promise<{ readonly state: NetworkState; readonly privateKey: string } | undefined> {
-    const [secret] = this.#secrets.list();
-    const own = this.#sites.list().find(({ status }) => status?.role === "Self");
-    if (secret === undefined || own === undefined) return undefined;
-    return { state: networkState(own, this.#plans.list(), this.#links.list()), privateKey: privateKeyOf(secret) };
+  /** Undefined while the site has no key, as it has never wanted links, or while it is not known who carries them. */
+  async read(): Promise<NodeWish | undefined> {
+    const { place } = this.#options;
+    const [secret] = this.#secrets?.list() ?? [];
+    const own = this.#own();
+    if ((secret === undefined && this.#secrets !== undefined) || own === undefined) return undefined;
+    const state = networkState(own, this.#plans.list(), this.#links.list());
+    const carried = secret && { carries: { state, privateKey: privateKeyOf(secret) } };
+    if (place === undefined) return carried;
+    const carries = place.role === undefined ? false : place.role.carries;
+    if (carries === undefined) return undefined;
+    const nodes = carries ? this.#addresses(({ metadata }) => metadata.name !== place.node) : [];
+    const gateway = own.status?.gateway;
+    const elsewhere = carries || gateway?.node === place.node ? [] : (gateway?.addresses ?? []);
+    return { ...(carries && carried), way: wayState(state, elsewhere, nodes) };
   }
 
+  /** Another node carries the links, or may. */
+  onChange(listener: () => void): () => void {
+    const seen = (old: Site, { status }: Site) => {
+      if (!sameContent(old.status?.gateway, status?.gateway)) listener();
+    };
+    const release = [this.#sites.addHandler({ onUpdate: seen }), this.#options.place?.role?.onChange(listener)];
+    return () => {
+      for (const each of release) each?.();
+    };
+  }
+
+  /** Says how links are, and that this node carries them. */
   async tell(reports: readonly (SeenLink & { readonly siteId: string })[]): Promise<void> {
+    await this.#sayGateway();
     for (const { siteId, ...seen } of reports) {
       const link = this.#links.get({ name: siteId });
       if (link !== undefined) await this.#say(link, seen);
     }
+  }
+
+  async #sayGateway(): Promise<void> {
+    const { client, place } = this.#options;
+    const own = this.#own();
+    if (place?.role?.carries !== true || own === undefined) return;
+    const { node, endpoints = [] } = place;
+    const addresses = this.#addresses(({ metadata }) => metadata.name === node);
+    const gateway = { node, addresses, endpoints: [...endpoints] };
+    if (sameContent(gateway, own.status?.gateway)) return;
+    const options = { subresource: "status", fieldManager: "fjord-gateway" };
+    await client.patch(Site, { name: own.metadata.name ?? "" }, "merge", { status: { gateway } }, options);
+  }
+
+  #own(): Site | undefined {
+    return this.#sites.list().find(({ status }) => status?.role === "Self");
+  }
+
+  /** By which nodes of the site reach each other. */
+  #addresses(which: (node: Node) => boolean): string[] {
+    const nodes = (this.#nodes?.list() ?? []).filter(which);
+    const addresses = nodes.flatMap(({ status }) => status?.addresses ?? []);
+    return [...new Set(addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address))].sort();
   }
 
   async #say(link: Link, seen: SeenLink): Promise<void> {
@@ -70,4 +134,9 @@ export class GatewayObjects {
       if (!isNotFound(error)) throw error;
     });
   }
+}
+
+function wayState(state: NetworkState, gateway: readonly string[], nodes: readonly string[]): WayState {
+  const ranges = state.peers.flatMap(({ peer }) => peer.map(({ called }) => called));
+  return { own: state.ranges, ranges, gateway, nodes, mtu: state.mtu };
 }

@@ -59,6 +59,15 @@ describe("the own network", () => {
     ]);
   });
 
+  it("is reached first where its links are now", () => {
+    const site = siteOf({ endpoints: ["one.example:1", "two.example:1"] });
+    const gateway = { node: "two", addresses: [], endpoints: ["two.example:1"] };
+    assert.deepEqual(ownNetwork({ ...site, status: { ...site.status, gateway } }, [], [])?.endpoints, [
+      "two.example:1",
+      "one.example:1",
+    ]);
+  });
+
   it("keeps the way open where it cannot be dialled", () => {
     assert.equal(ownNetwork(siteOf({}), [], [])?.keepaliveSeconds, 25);
     assert.equal(ownNetwork(siteOf({ endpoints: ["a:1"] }), [], [])?.keepaliveSeconds, undefined);

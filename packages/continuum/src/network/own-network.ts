@@ -5,6 +5,7 @@ import { parseCidr, parseCidrs, summarise } from "./ranges.ts";
 
 /** More would be no plan that a peer takes: the owner names fewer, wider ones. */
 const MOST_RANGES = 16;
+const MOST_ENDPOINTS = 8;
 /** How often a side that cannot be dialled keeps its way through a NAT open. */
 const KEEPALIVE_SECONDS = 25;
 
@@ -34,7 +35,9 @@ export function ownNetwork(
   const addresses = nodes.flatMap(({ status }) => status?.addresses ?? []);
   const hosts = addresses.flatMap(({ address }) => parseCidr(`${address}/${address.includes(":") ? 128 : 32}`) ?? []);
   const taken = [...parseCidrs([...told, ...serviceRanges, ...(network.reserved ?? [])]), ...ranges, ...hosts];
-  const endpoints = network.endpoints ?? hostsOf(site?.spec.endpoints ?? []).map((host) => `${host}:${network.port}`);
+  const known = network.endpoints ?? hostsOf(site?.spec.endpoints ?? []).map((host) => `${host}:${network.port}`);
+  // Where the links are now goes before where they may be.
+  const endpoints = [...new Set([...(site?.status?.gateway?.endpoints ?? []), ...known])].slice(0, MOST_ENDPOINTS);
   return {
     ranges,
     taken,

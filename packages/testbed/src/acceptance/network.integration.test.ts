@@ -3,7 +3,17 @@ import { isIP } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site as SiteKind } from "@fjord/api";
 import { type KubeObject, silentLogger, systemClock } from "@fjord/base";
-import { Gateway, GatewayLoop, GatewayObjects, LinkProbe, NodeNetwork, PROBE_PORT } from "@fjord/continuum/gateway";
+import {
+  Gateway,
+  GatewayLoop,
+  GatewayObjects,
+  type GatewayPlace,
+  GatewayRole,
+  LinkProbe,
+  NodeNetwork,
+  NodeWay,
+  PROBE_PORT,
+} from "@fjord/continuum/gateway";
 import {
   Deployment,
   EndpointSlice,
@@ -11,13 +21,14 @@ import {
   isNotFound,
   type KubeClient,
   Namespace,
+  Node,
   Pod,
   Service,
   SharedCaches,
 } from "@fjord/kube";
 import { Continuum, fjord } from "../agents/index.ts";
 import { EchoPod, NetworkNamespaces, namespaceUdp } from "../namespaces/index.ts";
-import { makeWire, SiteNetwork } from "../namespaces/site-network.ts";
+import { addNode, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
 import { networkSkip, startTestBed, testSubstrates, wireguardProgram } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
 import { deployment, namespace } from "./workloads.ts";
@@ -131,10 +142,11 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     });
   });
 
-  describe("with a gateway each, in network namespaces", { skip: networkSkip() }, () => {
+  describe("with gateways in network namespaces", { skip: networkSkip() }, () => {
     const namespaces = new NetworkNamespaces();
     const stop = new AbortController();
-    let running: Promise<unknown> = Promise.resolve();
+    const running: Promise<void>[] = [];
+    const switchedOff = new AbortController();
     let native: string;
     let shown: string;
     let here: EchoPod;
@@ -154,16 +166,26 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       there = await EchoPod.start(namespaces, await other.addPod(guests[0]?.status?.podIP ?? ""));
       // Of a namespace that is not offloaded.
       stranger = await EchoPod.start(namespaces, await one.addPod(podRange.replace(/\.0\.0\/16$/, ".200.9")));
-      running = Promise.all([
-        runGateway(home, one.gateway, "a", namespaces, stop.signal),
-        runGateway(away, other.gateway, "b", namespaces, stop.signal),
-      ]);
-      running.catch(() => {});
+      // At home two nodes may carry the links: first the one without pods, which the other one has to reach.
+      await addNode(namespaces, { name: "front", address: "192.0.2.3", podRange, via: "192.0.2.1" });
+      for (const [node, address] of [
+        ["front", "192.0.2.3"],
+        [one.gateway, "192.0.2.1"],
+      ] as const) {
+        await makeNode(home, node, address);
+        const place = { node, endpoints: [`${address}:51820`] };
+        const signal = node === "front" ? switchedOff.signal : stop.signal;
+        running.push(runGateway(home, { node, place, signal }, namespaces));
+        await eventually("the first one carries the links", async () => (await gatewayNode(home)) === "front");
+      }
+      running.push(runGateway(away, { node: other.gateway, signal: stop.signal }, namespaces));
+      for (const each of running) each.catch(() => {});
     });
 
     after(async () => {
+      switchedOff.abort();
       stop.abort();
-      await running;
+      await Promise.all(running);
       await namespaces[Symbol.asyncDispose]();
     });
 
@@ -203,7 +225,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
           const each = await link(client, peer);
           return getCondition(each.status?.conditions, "Ready")?.status === "True" && each;
         });
-        assert.match(found.status?.endpoint ?? "", /^192\.0\.2\.[12]:51820$/);
+        assert.match(found.status?.endpoint ?? "", /^192\.0\.2\.[23]:51820$/);
       }
       assert.match(await fjord(continuum.site(HOME), "network", "status"), /site-2 .*NamesKnown +HandshakeSeen/);
     });
@@ -255,6 +277,15 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       );
       assert.equal(strangers.verdict, "Dropped");
       assert.match(strangers.paths[0].hops.at(-1).what, /is in no group/);
+    });
+
+    it("another node carries the links when the one that does is switched off", async () => {
+      switchedOff.abort();
+      await namespaces.remove("front");
+      assert.equal(await answered(here, shown), thereAs());
+      assert.equal(await answered(there, thereAs()), shown);
+      await eventually("it says so", async () => (await gatewayNode(home)) === "a-gw");
+      await eventually("peers are told where", async () => (await link(away, homeId)).spec.endpoints.length === 1);
     });
   });
 
@@ -315,34 +346,74 @@ async function answered(pod: EchoPod, address: string): Promise<string> {
   });
 }
 
-/** A gateway as a site has it, by what the site's API says; only its commands run in a network namespace. */
+interface GatewayAt {
+  /** The network namespace. */
+  readonly node: string;
+  /** Where several nodes may carry links. When `signal` aborts, all that it has of the API goes with it, as by a power cut. */
+  readonly place?: Omit<GatewayPlace, "role">;
+  readonly signal: AbortSignal;
+}
+
+/** What runs on a node of a site, by what the site's API says; only its commands run in a network namespace. */
 async function runGateway(
   client: KubeClient,
-  gateway: string,
-  name: string,
+  { node, place, signal }: GatewayAt,
   namespaces: NetworkNamespaces,
-  signal: AbortSignal,
 ): Promise<void> {
   const means = { clock: systemClock, random: Math.random, logger: silentLogger };
-  const network = new NodeNetwork({ prefix: namespaces.prefix(gateway), wireguardProgram: wireguardProgram() });
+  const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
   const caches = new SharedCaches({ ...means, client });
-  const source = new GatewayObjects({ client, caches, namespace: "fjord-system", now: () => systemClock.now() });
+  const now = () => systemClock.now();
+  const role = place && new GatewayRole({ ...means, client: mortal(client, signal), namespace: "fjord-system", node });
+  const source = new GatewayObjects({
+    client,
+    caches,
+    namespace: "fjord-system",
+    now,
+    ...(place && role && { place: { ...place, role } }),
+  });
+  const interfacePrefix = `n${process.pid.toString(36)}${node.slice(0, 1)}`;
   const loop = new GatewayLoop({
     ...means,
-    gateway: new Gateway({ ...means, network, interfacePrefix: `n${process.pid.toString(36)}${name}` }),
+    gateway: new Gateway({ ...means, network, interfacePrefix }),
+    way: new NodeWay({ network, interfacePrefix, logger: silentLogger }),
     source,
     probe: new LinkProbe({
       ...means,
       everyMs: 500,
-      open: (address, heard) => namespaceUdp(namespaces, gateway, { address, port: PROBE_PORT }, heard),
+      open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
     }),
     told: (reports) => source.tell(reports),
     tickMs: 200,
   });
   const watching = caches.run(signal);
   await caches.waitForSync(signal);
-  await loop.run(signal);
-  await watching;
+  await Promise.all([loop.run(signal), role?.run(signal), watching]);
+}
+
+/** A client that reaches nobody from the end on: a lease is not given back. */
+function mortal(client: KubeClient, end: AbortSignal): Pick<KubeClient, "get" | "create" | "update"> {
+  const whileAlive =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A) => {
+      if (end.aborted) throw new Error("switched off");
+      return await call.apply(client, args);
+    };
+  const { get, create, update } = client;
+  return { get: whileAlive(get), create: whileAlive(create), update: whileAlive(update) } as typeof client;
+}
+
+/** A Node that nothing runs on, for its address. */
+async function makeNode(client: KubeClient, name: string, address: string): Promise<void> {
+  const taints = [{ key: "example.com/gateway", effect: "NoSchedule" }];
+  await client.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name }, spec: { taints } } as Node);
+  const status = { addresses: [{ type: "InternalIP", address }] };
+  await client.patch(Node, { name }, "merge", { status }, { subresource: "status" });
+}
+
+/** The node that carries the links of a site. */
+async function gatewayNode(client: KubeClient): Promise<string | undefined> {
+  return (await client.get(SiteKind, { name: HOME })).status?.gateway?.node;
 }
 
 async function link(client: KubeClient, peer: string): Promise<Link> {

@@ -1,4 +1,5 @@
 import type { NetworkNamespaces } from "./network-namespaces.ts";
+import { hidePods } from "./site-network.ts";
 
 /** A site of one gateway and some pods, each a network namespace. */
 export interface NamespaceSite {
@@ -34,6 +35,13 @@ export async function namespaceSites(
     await namespaces.ip(gateway, "link", "set", "dev", "pods", "up");
     await namespaces.ip(gateway, "address", "add", "10.42.0.1/16", "dev", "pods");
     await namespaces.ip(gateway, "-6", "address", "add", "fd42::1/64", "dev", "pods", "nodad");
+    const [ipv4, ipv6] = POD_RANGES;
+    await hidePods(
+      namespaces,
+      gateway,
+      `ip saddr ${ipv4} ip daddr != ${ipv4}`,
+      `ip6 saddr ${ipv6} ip6 daddr != ${ipv6}`,
+    );
     const pods = new Map<string, { ipv4: string; ipv6: string }>();
     for (let i = 1; i <= count; i++) {
       const number = 10 * (index + 1) + i;

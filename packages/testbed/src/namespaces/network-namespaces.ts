@@ -62,6 +62,12 @@ export class NetworkNamespaces implements AsyncDisposable {
     return spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
   }
 
+  /** As a node that is switched off: all that runs there ends with it. */
+  async remove(name: string): Promise<void> {
+    this.#names.delete(name);
+    await removeNamespace(this.fullName(name));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const name of this.#names) await removeNamespace(this.fullName(name));
     this.#names.clear();

@@ -28,6 +28,7 @@ export class SiteNetwork {
     await namespaces.ip(gateway, "link", "add", "pods", "type", "bridge");
     await namespaces.ip(gateway, "link", "set", "dev", "pods", "up");
     await namespaces.ip(gateway, "address", "add", `${bridgeAddress}/16`, "dev", "pods");
+    await hidePods(namespaces, gateway, `ip saddr ${podRange} ip daddr != ${podRange}`);
     return new SiteNetwork(namespaces, gateway, bridgeAddress);
   }
 
@@ -41,6 +42,30 @@ export class SiteNetwork {
     await this.#namespaces.ip(name, "route", "add", "default", "via", this.#bridgeAddress);
     return name;
   }
+}
+
+/** As networks of pods do: to others than pods, these speak in their node's name. */
+export async function hidePods(
+  namespaces: NetworkNamespaces,
+  node: string,
+  ...matches: readonly string[]
+): Promise<void> {
+  const rules = matches.map((match) => `${match} masquerade`).join("\n");
+  const chain = `chain leave { type nat hook postrouting priority srcnat; policy accept;\n${rules}\n}`;
+  await namespaces.run(node, "nft", `table inet pods {\n${chain}\n}\n`);
+}
+
+/** Another node of a site on the same wire, without pods of its own, from which `podRange` is reached through `via`. */
+export async function addNode(
+  namespaces: NetworkNamespaces,
+  node: { readonly name: string; readonly address: string; readonly podRange: string; readonly via: string },
+): Promise<void> {
+  const { name, address, podRange, via } = node;
+  await namespaces.add(name);
+  await namespaces.cable(name, "eth0", "wan", name);
+  await namespaces.ip("wan", "link", "set", "dev", name, "master", "wire");
+  await namespaces.ip(name, "address", "add", `${address}/24`, "dev", "eth0");
+  await namespaces.ip(name, "route", "add", podRange, "via", via);
 }
 
 /** A wire on which sites' gateways are. */

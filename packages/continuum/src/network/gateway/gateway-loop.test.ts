@@ -4,6 +4,7 @@ import type { LogFields } from "@fjord/base";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import { testState } from "../fabric/test-state.ts";
+import type { WayState } from "../fabric/way.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { LinkReport } from "./gateway.ts";
 import { GatewayLoop } from "./gateway-loop.ts";
@@ -13,6 +14,8 @@ describe("A gateway that is kept at what its source says", () => {
   let complaints: string[];
   let fails: string | undefined;
   let state: NetworkState | undefined;
+  let way: WayState | undefined;
+  let changed: () => void;
   let told: (reports: readonly LinkReport[]) => Promise<void>;
   let clock: ManualClock;
   let stop: AbortController;
@@ -24,27 +27,46 @@ describe("A gateway that is kept at what its source says", () => {
 
   beforeEach(() => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
+    way = undefined;
     clock = new ManualClock();
     stop = new AbortController();
+    running = begin();
+  });
+  const begin = () => {
     const error = (message: string, _: LogFields = {}) => void complaints.push(message);
-    running = new GatewayLoop({
+    return new GatewayLoop({
       gateway: {
         apply: async (wanted) => act(`apply ${wanted.peers.length}`),
         check: async () => act("check").then(() => []),
         tend: async () => act("tend").then(() => []),
         forget: () => void done.push("forget"),
+        remove: async () => act("remove"),
+      },
+      way: {
+        apply: async ({ gateway }) => act(`way ${gateway.join()}`),
+        check: async () => act("check the way").then(() => []),
+      },
+      fence: {
+        keep: async (ports) => act(`fence ${ports}`),
+        rest: async () => {},
+        remove: async () => act("no fence"),
       },
       source: {
         async read() {
           if (fails === "read") throw new Error("read fails");
-          return state && { state, privateKey: "key" };
+          if (state === undefined && way === undefined) return undefined;
+          return { ...(state && { carries: { state, privateKey: "key" } }), ...(way && { way }) };
+        },
+        onChange(listener) {
+          changed = listener;
+          return () => {};
         },
       },
       clock,
       logger: { ...silentLogger, error },
       told: (reports) => told(reports),
     }).run(stop.signal);
-  });
+  };
   afterEach(async () => {
     stop.abort();
     await running;
@@ -56,7 +78,7 @@ describe("A gateway that is kept at what its source says", () => {
   };
 
   it("is changed only where that changes, and looked after every second", async () => {
-    assert.deepEqual((await seconds(2)).slice(0, 3), ["apply 1", "tend", "tend"]);
+    assert.deepEqual((await seconds(2)).slice(0, 4), ["no fence", "apply 1", "tend", "tend"]);
     state = testState(2);
     assert.deepEqual(await seconds(2), ["apply 2", "tend", "tend"]);
   });
@@ -82,6 +104,48 @@ describe("A gateway that is kept at what its source says", () => {
     fails = undefined;
     assert.deepEqual(await seconds(2), ["apply 1", "tend", "tend"]);
     assert.deepEqual(complaints, ["the node's network cannot be brought to what it shall be"]);
+  });
+
+  const wayTo = (gateway: string): WayState => ({ own: [], ranges: [], gateway: [gateway], nodes: [], mtu: 1380 });
+
+  it("gives its links away once there is a way to who has them, and takes them before that is given up", async () => {
+    await seconds(1);
+    done.splice(0);
+    [state, way] = [undefined, wayTo("192.0.2.7")];
+    assert.deepEqual(await seconds(3), ["way 192.0.2.7", "remove", "no fence"]);
+    state = testState(1);
+    assert.deepEqual((await seconds(1)).slice(0, 2), ["apply 1", "tend"]);
+    way = wayTo("192.0.2.8");
+    assert.deepEqual((await seconds(1)).slice(0, 2), ["way 192.0.2.8", "tend"]);
+  });
+
+  it("is fenced before anything else while other nodes could have its links", async () => {
+    await seconds(1);
+    done.splice(0);
+    [state, way] = [testState(2), { ...wayTo("192.0.2.7"), gateway: [], nodes: ["192.0.2.7"] }];
+    assert.deepEqual((await seconds(1)).slice(0, 2), ["fence 51820", "apply 2"]);
+    way = { ...way, nodes: [] };
+    assert.equal((await seconds(1))[0], "no fence");
+    assert.deepEqual(await seconds(1), ["tend"]);
+  });
+
+  it("has what was left there taken away where it is not the gateway", async () => {
+    stop.abort();
+    await running;
+    done.splice(0);
+    stop = new AbortController();
+    [state, way] = [undefined, wayTo("192.0.2.7")];
+    running = begin();
+    assert.deepEqual(await seconds(3), ["way 192.0.2.7", "remove", "no fence"]);
+  });
+
+  it("is changed at once where its source says that something has", async () => {
+    await seconds(1);
+    done.splice(0);
+    state = testState(2);
+    changed();
+    await clock.advance(0);
+    assert.deepEqual(done.splice(0), ["apply 2", "tend"]);
   });
 
   it("is left alone where only nobody hears of it", async () => {

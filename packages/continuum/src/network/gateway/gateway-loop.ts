@@ -1,7 +1,10 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import type { WayState } from "../fabric/way.ts";
 import type { NetworkState } from "../network-state.ts";
+import type { Fence } from "./fence.ts";
 import type { Gateway, LinkReport } from "./gateway.ts";
 import type { LinkProbe, ProbedLink } from "./link-probe.ts";
+import type { NodeWay } from "./node-way.ts";
 
 export interface GatewayWish {
   readonly state: NetworkState;
@@ -9,13 +12,26 @@ export interface GatewayWish {
   readonly privateKey: string;
 }
 
-/** What a gateway shall be; undefined while that is not known, and then everything stays as it is. */
+/** What a node shall be. */
+export interface NodeWish {
+  /** Present where it carries the site's links. */
+  readonly carries?: GatewayWish;
+  /** How it, or how others, reach the node that carries them; absent where the site's nodes are none of its business. */
+  readonly way?: WayState;
+}
+
+/** What a node shall be; undefined while that is not known, and then everything stays as it is. */
 export interface GatewaySource {
-  read(): Promise<GatewayWish | undefined>;
+  read(): Promise<NodeWish | undefined>;
+  /** Calls whoever does not want to wait until it reads again. */
+  onChange?(listener: () => void): () => void;
 }
 
 export interface GatewayLoopOptions {
-  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "forget">;
+  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "forget" | "remove">;
+  readonly way?: Pick<NodeWay, "apply" | "check">;
+  /** Silences links that another node may have taken over, when this process is no more. @default they go on */
+  readonly fence?: Pick<Fence, "keep" | "rest" | "remove">;
   readonly source: GatewaySource;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -32,11 +48,16 @@ export interface GatewayLoopOptions {
 /** What is known of a link, by WireGuard and by probes. */
 export type SeenReport = LinkReport & ProbedLink;
 
-/** Keeps a gateway at what its source says. What it has made stays when it ends: traffic goes on, and the next one takes over. */
+/** Keeps a node at what its source says. What it has made stays when it ends: traffic goes on, and the next one takes over. */
 export class GatewayLoop {
   readonly #options: GatewayLoopOptions;
   #applied = "";
+  #appliedWay = "";
+  /** Unknown before the first step: another process may have left a gateway here. */
+  #carries: boolean | undefined;
+  #isFenced: boolean | undefined;
   #checkedAt = 0;
+  #wake = new AbortController();
   /** By what was attempted: said once for each reason, as it is tried again every second. */
   readonly #complaints = new Map<string, string>();
 
@@ -45,11 +66,16 @@ export class GatewayLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, tickMs = 1000 } = this.#options;
+    const { clock, source, tickMs = 1000 } = this.#options;
+    this.#checkedAt = clock.now();
+    const release = source.onChange?.(() => this.#wake.abort());
     while (!signal.aborted) {
+      this.#wake = new AbortController();
       await this.#step();
-      await sleep(clock, tickMs, signal).catch(() => {});
+      await sleep(clock, tickMs, AbortSignal.any([signal, this.#wake.signal]));
     }
+    release?.();
+    await this.#options.fence?.rest();
     this.#options.probe?.close();
   }
 
@@ -60,15 +86,16 @@ export class GatewayLoop {
     const reports = await this.#attempt("the node's network cannot be brought to what it shall be", async () => {
       try {
         await this.#bring(wanted);
-        return await gateway.tend();
+        return wanted.carries === undefined ? [] : await gateway.tend();
       } catch (error) {
         this.#applied = "";
+        this.#appliedWay = "";
         gateway.forget();
         throw error;
       }
     });
-    if (reports === undefined) return;
-    const seen = await this.#probed(reports, wanted.state);
+    if (reports === undefined || wanted.carries === undefined) return;
+    const seen = await this.#probed(reports, wanted.carries.state);
     await this.#attempt("nobody hears how links are", async () => await told?.(seen));
   }
 
@@ -79,18 +106,51 @@ export class GatewayLoop {
     return reports.map((report) => ({ ...report, ...probe?.seen(report.siteId) }));
   }
 
-  async #bring({ state, privateKey }: GatewayWish): Promise<void> {
+  /** Links before the way is given up, and the way before links are: there is always one of them. */
+  async #bring({ carries, way }: NodeWish): Promise<void> {
     const { gateway, clock, logger, checkMs = 30_000 } = this.#options;
-    const text = JSON.stringify([state, privateKey]);
-    if (text !== this.#applied) {
-      await gateway.apply(state, privateKey);
-      this.#applied = text;
-      this.#checkedAt = clock.now();
-      logger.info("the node's network is as it shall be", { peers: state.peers.length });
-    } else if (clock.now() - this.#checkedAt >= checkMs) {
-      this.#checkedAt = clock.now();
-      await gateway.check();
+    // Where nobody else could carry them, they need not end with this process.
+    if (carries !== undefined) await this.#bringFence(carries, (way?.nodes.length ?? 0) > 0);
+    if (carries !== undefined) await this.#bringLinks(carries);
+    if (way !== undefined) await this.#bringWay(way);
+    if (carries === undefined && this.#carries !== false) {
+      this.#options.probe?.close();
+      await gateway.remove();
+      await this.#options.fence?.remove();
+      this.#isFenced = false;
+      this.#applied = "";
+      if (this.#carries) logger.info("another node carries the links");
     }
+    this.#carries = carries !== undefined;
+    if (clock.now() - this.#checkedAt < checkMs) return;
+    this.#checkedAt = clock.now();
+    if (carries !== undefined) await gateway.check();
+    await this.#options.way?.check();
+  }
+
+  async #bringFence({ state }: GatewayWish, isWanted: boolean): Promise<void> {
+    const { fence } = this.#options;
+    const ports = Array.from({ length: state.parallel ?? 1 }, (_, i) => state.listenPort + i);
+    if (isWanted) await fence?.keep(ports);
+    else if (this.#isFenced !== false) await fence?.remove();
+    this.#isFenced = isWanted;
+  }
+
+  async #bringLinks({ state, privateKey }: GatewayWish): Promise<void> {
+    const { gateway, logger } = this.#options;
+    const text = JSON.stringify([state, privateKey]);
+    if (text === this.#applied) return;
+    await gateway.apply(state, privateKey);
+    this.#applied = text;
+    logger.info("the node's network is as it shall be", { peers: state.peers.length });
+  }
+
+  async #bringWay(way: WayState): Promise<void> {
+    const text = JSON.stringify(way);
+    if (text === this.#appliedWay) return;
+    await this.#options.way?.apply(way);
+    this.#appliedWay = text;
+    this.#options.logger.info("the node's way to the gateway is as it shall be", { gateway: way.gateway });
   }
 
   /** Undefined where it fails. */

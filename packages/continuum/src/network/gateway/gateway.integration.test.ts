@@ -11,6 +11,7 @@ import {
 } from "@fjord/testbed/namespaces";
 import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
 import type { Group, NetworkState, PeerNetwork } from "../network-state.ts";
+import { Fence } from "./fence.ts";
 import { Gateway } from "./gateway.ts";
 import { NodeNetwork } from "./node-network.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
@@ -129,8 +130,25 @@ describe("A link between sites with the same addresses", { skip }, () => {
   /** Sends one datagram that must not arrive, and waits until a gateway has dropped it. */
   const isDenied = async (site: string, counter: "denied-in" | "denied-out", from: string, to: string) => {
     const before = await denied(site, counter);
-    assert.equal(await pods[from]?.ask(to, { proto: "udp", message: "forbidden", patienceMs: 300 }), "nothing");
-    await eventually(async () => (await denied(site, counter)) > before);
+    const sent = await sentBy(site, async () => {
+      assert.equal(await pods[from]?.ask(to, { proto: "udp", message: "forbidden", patienceMs: 300 }), "nothing");
+      await eventually(async () => (await denied(site, counter)) > before);
+    });
+    // The other end would drop it too, and must not have to.
+    if (counter === "denied-out") assert.equal(sent, 0, "it was counted, and went out nevertheless");
+  };
+  /** Datagrams to pods that leave a site's gateway by its link meanwhile, after everybody else has seen them. */
+  const sentBy = async (site: string, during: () => Promise<void>): Promise<number> => {
+    const nft = (text: string) => namespaces.run(`${site}-gw`, "nft", text);
+    await nft("add table inet witness");
+    await nft("add chain inet witness out { type filter hook postrouting priority 300; }");
+    await nft(`add rule inet witness out oifname "${prefixOf(site)}0" udp dport 7000 counter`);
+    try {
+      await during();
+      return Number(/packets (\d+)/.exec(await nft("list table inet witness"))?.[1]);
+    } finally {
+      await nft("delete table inet witness");
+    }
   };
   const nobodyHeard = (message: string) => {
     for (const [name, { heard }] of Object.entries(pods))
@@ -181,7 +199,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     const name = `${prefixOf("c")}0`;
     const wire = { own: called("c", "c1"), asCalled: called("a", "c1") };
     // From now on, c sends whatever it likes: no firewall, and the whole world on the other side of its link.
-    await namespaces.run("c-gw", "nft", "delete", "table", "inet", "fjord");
+    for (const table of ["fjord", "pods"]) await namespaces.run("c-gw", "nft", "delete", "table", "inet", table);
     const everything = ["replace_allowed_ips=true", "allowed_ip=0.0.0.0/0"];
     await new WireguardSocket(name).set([`public_key=${hex(keys.a?.public)}`, ...everything]);
     await namespaces.ip("c-gw", "route", "add", "240.0.0.0/4", "dev", name);
@@ -221,6 +239,25 @@ describe("A link between sites with the same addresses", { skip }, () => {
     assert.equal(await pods.a1?.ask(called("a", "b1")), called("b", "a1"));
   });
 
+  it("is silent soon after its agent where it is fenced, and not before", async () => {
+    const network = new NodeNetwork({ prefix: namespaces.prefix("a-gw") });
+    const fence = new Fence({ network, lastsMs: 1_500, clock: systemClock, logger: silentLogger });
+    const live = async () =>
+      (await namespaces.run("a-gw", "nft", "list", "set", "inet", "fjord-fence", "live")).includes("expires");
+    const ask = (patienceMs = 0) => pods.a1?.ask(called("a", "b1"), { proto: "udp", patienceMs });
+    await fence.keep([51_820]);
+    assert.equal(await ask(), called("b", "a1"));
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    assert.equal(await ask(), called("b", "a1"), "a sign of life is renewed");
+    await fence.rest();
+    await eventually(async () => !(await live()));
+    assert.equal(await ask(500), "nothing");
+    await fence.keep([51_820]);
+    assert.equal(await ask(), called("b", "a1"));
+    await fence.remove();
+    assert.equal(await ask(), called("b", "a1"));
+  });
+
   it("puts back what others have taken away", async () => {
     const gateway = gateways.a as Gateway;
     const name = `${prefixOf("a")}0`;
@@ -240,7 +277,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
       () => edit("leave4", "drop", "accept"),
       () => edit("out-b", "| 240.0.0.0", "| 240.5.0.0"),
       () => namespaces.run("a-gw", "nft", "chain", "inet", "fjord", "leave", "{ policy drop; }"),
-      () => namespaces.run("a-gw", "nft", "flush", "ruleset"),
+      () => namespaces.run("a-gw", "nft", "delete", "table", "inet", "fjord"),
       () => namespaces.run("a-gw", "nft", "flush", "chain", "inet", "fjord", "leave4"),
       () => namespaces.run("a-gw", "nft", "flush", "set", "inet", "fjord", "member4"),
       () => namespaces.ip("a-gw", "route", "delete", "240.0.0.0/16", "table", "7443"),

@@ -54,6 +54,8 @@ interface Dialled {
 /** A peer that has been silent for so long is looked for at its next endpoint; a living link has a handshake every two minutes. */
 const SILENT_MS = 150_000;
 const NEXT_ENDPOINT_MS = 10_000;
+/** How often a peer is greeted that has not answered yet, where nothing is to be kept alive. */
+const GREETING_SECONDS = 5;
 
 /**
  * Brings a node's interfaces, firewall and routes to what a state asks for. After the first time it changes only what has changed; `check`
@@ -70,6 +72,8 @@ export class Gateway {
   #made = new Map<string, string>();
   /** By public key: which of the endpoints is in use, and since when. */
   readonly #dialled = new Map<string, Dialled>();
+  /** Interfaces and public keys of those who are to hear of this node before they send it anything: it may have come in the place of another. */
+  readonly #greeted = new Set<string>();
 
   constructor({ network, interfacePrefix = "fjord", clock, logger }: GatewayOptions) {
     this.#network = network;
@@ -122,6 +126,13 @@ export class Gateway {
         const seen = state.peers.get(checked.publicKey);
         if (seen === undefined) continue;
         reports.set(checked.siteId, addReport(reports.get(checked.siteId), checked.siteId, seen));
+        if (seen.handshakeSeconds > 0 && this.#greeted.delete(`${name} ${checked.publicKey}`)) {
+          const { endpoint } = seen;
+          peers.set(checked.publicKey, {
+            ...this.#wireguardPeer(checked, name, fabric),
+            ...(endpoint && { endpoint }),
+          });
+        }
         if (this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS) continue;
         this.#dialNext(checked);
         peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
@@ -140,6 +151,7 @@ export class Gateway {
   /** Takes everything away that a gateway has made, whoever has run it. */
   async remove(): Promise<void> {
     this.#applied = undefined;
+    this.#greeted.clear();
     for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
     await this.#routes.remove();
     await this.#network.nft(removedFirewall());
@@ -177,6 +189,7 @@ export class Gateway {
       // Its process has ended, and the interface with it.
       await this.#network.startWireguard(name);
       state = await socket.get();
+      for (const { checked } of fabric.peers.values()) this.#greeted.add(`${name} ${checked.publicKey}`);
     }
     const lines: string[] = [];
     if (state.privateKey !== privateKey) lines.push(`private_key=${privateKey}`);
@@ -213,7 +226,8 @@ export class Gateway {
     const index = fabric.interfaces.findIndex((each) => each.name === name);
     return {
       publicKey,
-      keepaliveSeconds,
+      // What keeps a link alive is what opens it without anything to say.
+      keepaliveSeconds: keepaliveSeconds || (this.#greeted.has(`${name} ${publicKey}`) ? GREETING_SECONDS : 0),
       ranges: [...(fabric.peers.get(checked.siteId)?.ranges ?? []), linkAddress(checked.siteId)],
       ...(dialled?.address !== undefined && { endpoint: nthPort(dialled.address, index) }),
     };

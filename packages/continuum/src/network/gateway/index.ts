@@ -1,9 +1,18 @@
 export { InvalidNetworkState } from "../fabric/errors.ts";
-export { GatewayObjects, type GatewayObjectsOptions } from "../gateway-objects.ts";
+export { GatewayObjects, type GatewayObjectsOptions, type GatewayPlace } from "../gateway-objects.ts";
 export { PROBE_PORT } from "../link-address.ts";
 export type { NetworkState } from "../network-state.ts";
+export { Fence, type FenceOptions } from "./fence.ts";
 export { Gateway, type GatewayOptions, type LinkReport } from "./gateway.ts";
-export { GatewayLoop, type GatewayLoopOptions, type GatewaySource, type SeenReport } from "./gateway-loop.ts";
+export {
+  GatewayLoop,
+  type GatewayLoopOptions,
+  type GatewaySource,
+  type NodeWish,
+  type SeenReport,
+} from "./gateway-loop.ts";
+export { GATEWAY_LEASE, GatewayRole, type GatewayRoleOptions } from "./gateway-role.ts";
 export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-probe.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
+export { NodeWay, type NodeWayOptions } from "./node-way.ts";
 export { openUdpProbe } from "./udp-probe.ts";

@@ -133,7 +133,9 @@ export class SiteController implements Runnable {
   async #say(site: Site, status: SiteStatus, signal: AbortSignal): Promise<void> {
     if (sameContent(status, site.status)) return;
     const key = { name: site.metadata.name ?? "" };
-    await this.#options.home.client.patch(Site, key, "merge", { status }, { subresource: "status", signal });
+    // Who the gateway is it says itself, and what is known of that here may be old.
+    const { gateway: _, ...said } = status;
+    await this.#options.home.client.patch(Site, key, "merge", { status: said }, { subresource: "status", signal });
   }
 
   #siteChanged(id: SiteId): void {

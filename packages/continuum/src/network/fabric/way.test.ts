@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Hop, type WayState, wayFirewall, wayOf } from "./way.ts";
+
+const state: WayState = {
+  own: ["10.42.0.0/16", "fd42::/64"],
+  ranges: ["240.0.0.0/16", "fd66:6a6f::/64"],
+  gateway: ["192.0.2.7", "2001:db8::7"],
+  nodes: [],
+  mtu: 1380,
+};
+const hop = (address: string, isNeighbour = true): Hop => ({ address, device: "eth0", isNeighbour });
+const way = (hops: readonly Hop[], change: Partial<WayState> = {}) => wayOf({ ...state, ...change }, hops, "fjordx");
+
+describe("A node's way to the gateway", () => {
+  it("is a route to a neighbour, by family", () => {
+    const { routes, tunnel } = way([hop("192.0.2.7"), hop("2001:db8::7")]);
+    assert.deepEqual(
+      [...routes],
+      [
+        ["240.0.0.0/16", "via 192.0.2.7 dev eth0"],
+        ["fd66:6a6f::/64", "via 2001:db8::7 dev eth0"],
+      ],
+    );
+    assert.equal(tunnel, false);
+  });
+
+  it("is a tunnel where routers are in between, or where the gateway has no address of the family", () => {
+    assert.deepEqual(
+      [...way([hop("192.0.2.7", false)]).routes.values()],
+      ["encap ip id 7443 dst 192.0.2.7 dev fjordx", "encap ip id 7443 dst 192.0.2.7 dev fjordx"],
+    );
+    const mixed = way([hop("192.0.2.7")]);
+    assert.equal(mixed.routes.get("240.0.0.0/16"), "via 192.0.2.7 dev eth0");
+    assert.equal(mixed.routes.get("fd66:6a6f::/64"), "encap ip id 7443 dst 192.0.2.7 dev fjordx");
+    assert.equal(mixed.tunnel, true);
+    assert.match(way([hop("2001:db8::7", false)]).routes.get("240.0.0.0/16") ?? "", /^encap ip6 /);
+  });
+
+  it("keeps the addresses of pods on it, both ways", () => {
+    const text = wayFirewall(way([hop("192.0.2.7")]));
+    assert.match(text, /ip saddr { 10\.42\.0\.0\/16 } ip daddr { 240\.0\.0\.0\/16 } snat ip to ip saddr/);
+    assert.match(text, /ip6 saddr { fd66:6a6f::\/64 } ip6 daddr { fd42::\/64 } snat ip6 to ip6 saddr/);
+  });
+
+  it("takes nothing out of a tunnel but at the gateway, from the other nodes", () => {
+    const { chains } = way([hop("192.0.2.7", false)]);
+    assert.deepEqual(chains.get("guard")?.slice(1), ["udp dport 7444 drop"]);
+    const gateway = way([], { gateway: [], nodes: ["192.0.2.8", "2001:db8::8"] });
+    assert.deepEqual(gateway.chains.get("guard")?.slice(1), [
+      "udp dport 7444 ip saddr { 192.0.2.8 } accept",
+      "udp dport 7444 ip6 saddr { 2001:db8::8 } accept",
+      "udp dport 7444 drop",
+    ]);
+    assert.deepEqual([gateway.tunnel, gateway.routes.size, gateway.chains.has("keep")], [true, 0, false]);
+  });
+
+  it("is nothing where nobody is the gateway, or where it cannot be reached", () => {
+    const nothing = way([], { gateway: [] });
+    assert.deepEqual([nothing.tunnel, nothing.routes.size, nothing.chains.size], [false, 0, 0]);
+    assert.equal(wayFirewall(nothing), "table inet fjord-way\ndelete table inet fjord-way\n");
+  });
+});

@@ -1,0 +1,97 @@
+import type { Family } from "../ip-range.ts";
+import { familyOf } from "./route-change.ts";
+
+/** How a node is to reach the gateway of its site, or, where it is that one, how others reach it. */
+export interface WayState {
+  /** The own pod ranges. */
+  readonly own: readonly string[];
+  /** What peers' ranges are called here. */
+  readonly ranges: readonly string[];
+  /** Where the gateway is; none where this node is it, or nobody is. */
+  readonly gateway: readonly string[];
+  /** Who may send packets through the tunnel to this node: at the gateway the other nodes, elsewhere nobody. */
+  readonly nodes: readonly string[];
+  /** Of a link. */
+  readonly mtu: number;
+}
+
+/** What the node knows of the way to an address of the gateway. */
+export interface Hop {
+  readonly address: string;
+  readonly device: string;
+  /** Whether no router is in between. */
+  readonly isNeighbour: boolean;
+}
+
+/** All that a node shall have for it. */
+export interface Way {
+  readonly routes: ReadonlyMap<string, string>;
+  /** Whether the tunnel's interface is needed. */
+  readonly tunnel: boolean;
+  /** The chains of the table, by name. */
+  readonly chains: ReadonlyMap<string, readonly string[]>;
+}
+
+export const WAY_TABLE = "inet fjord-way";
+/** UDP. */
+export const TUNNEL_PORT = 7444;
+const TUNNEL_ID = 7443;
+
+/**
+ * Packets to peers go to the gateway as they are where it is a neighbour, and else in a tunnel (VXLAN), as routers in between know
+ * nothing of these addresses. What comes back takes the pods' own network.
+ */
+export function wayOf(state: WayState, hops: readonly Hop[], tunnelName: string): Way {
+  const routes = new Map<string, string>();
+  const [first] = hops;
+  let tunnel = state.nodes.length > 0;
+  for (const range of first === undefined ? [] : state.ranges) {
+    const neighbour = hops.find((hop) => hop.isNeighbour && familyOf(hop.address) === familyOf(range));
+    if (neighbour !== undefined) routes.set(range, `via ${neighbour.address} dev ${neighbour.device}`);
+    else {
+      const end = first?.address ?? "";
+      tunnel = true;
+      routes.set(range, `encap ${familyOf(end) === 4 ? "ip" : "ip6"} id ${TUNNEL_ID} dst ${end} dev ${tunnelName}`);
+    }
+  }
+  const chains = new Map<string, readonly string[]>();
+  if (routes.size > 0)
+    chains.set("keep", [
+      // Before those of the pods' network, which would give the pod the node's address.
+      "type nat hook postrouting priority srcnat - 1; policy accept;",
+      ...([4, 6] as const).flatMap((family) => keepRules(family, state)),
+    ]);
+  if (tunnel)
+    chains.set("guard", [
+      "type filter hook input priority filter; policy accept;",
+      ...([4, 6] as const).flatMap((family) => {
+        const nodes = ofFamily(family, state.nodes);
+        return nodes === "" ? [] : [`udp dport ${TUNNEL_PORT} ${ip(family)} saddr { ${nodes} } accept`];
+      }),
+      `udp dport ${TUNNEL_PORT} drop`,
+    ]);
+  return { routes, tunnel, chains };
+}
+
+/** Text for `nft -f`: the table in the place of whatever there is. */
+export function wayFirewall({ chains }: Pick<Way, "chains">): string {
+  const lines = [`table ${WAY_TABLE}`, `delete table ${WAY_TABLE}`];
+  if (chains.size === 0) return `${lines.join("\n")}\n`;
+  lines.push(`table ${WAY_TABLE} {`);
+  for (const [name, rules] of chains) lines.push(`chain ${name} {`, ...rules, "}");
+  return `${lines.join("\n")}\n}\n`;
+}
+
+function keepRules(family: Family, state: WayState): string[] {
+  const [own, remote] = [ofFamily(family, state.own), ofFamily(family, state.ranges)];
+  if (own === "" || remote === "") return [];
+  const rule = (from: string, to: string) =>
+    `${ip(family)} saddr { ${from} } ${ip(family)} daddr { ${to} } snat ${ip(family)} to ${ip(family)} saddr`;
+  return [rule(own, remote), rule(remote, own)];
+}
+
+function ofFamily(family: Family, texts: readonly string[]): string {
+  return texts.filter((text) => familyOf(text) === family).join(", ");
+}
+
+const ip = (family: Family) => (family === 4 ? "ip" : "ip6");

@@ -1,0 +1,108 @@
+import type { Logger } from "@fjord/base";
+import { chainDrift, madeChains } from "../fabric/firewall-drift.ts";
+import { familyOf, WAY_ROUTES } from "../fabric/route-change.ts";
+import { type Hop, TUNNEL_PORT, WAY_TABLE, type Way, type WayState, wayFirewall, wayOf } from "../fabric/way.ts";
+import type { NodeNetwork } from "./node-network.ts";
+import { RouteTable } from "./route-table.ts";
+
+export interface NodeWayOptions {
+  readonly network: NodeNetwork;
+  /** The tunnel's interface is called so, with an x. @default "fjord" */
+  readonly interfacePrefix?: string;
+  /** Uses the tunnel for neighbours too: where the network between nodes carries only their own addresses. @default false */
+  readonly alwaysTunnel?: boolean;
+  readonly logger: Logger;
+}
+
+/** Keeps a node's way to the gateway of its site at what a state says. */
+export class NodeWay {
+  readonly #network: NodeNetwork;
+  readonly #tunnel: string;
+  readonly #alwaysTunnel: boolean;
+  readonly #logger: Logger;
+  readonly #routes: RouteTable;
+  #applied: { readonly state: WayState; readonly way: Way } | undefined;
+  #made = new Map<string, string>();
+
+  constructor({ network, interfacePrefix = "fjord", alwaysTunnel = false, logger }: NodeWayOptions) {
+    this.#network = network;
+    this.#tunnel = `${interfacePrefix}x`;
+    this.#alwaysTunnel = alwaysTunnel;
+    this.#logger = logger;
+    this.#routes = new RouteTable(network, WAY_ROUTES);
+  }
+
+  async apply(state: WayState): Promise<void> {
+    this.#applied = undefined;
+    const way = await this.#way(state);
+    // Who passes is decided before anybody can.
+    this.#made = madeChains(await this.#network.nft(wayFirewall(way)));
+    if (way.tunnel) await this.#bringTunnel(state.mtu);
+    await this.#routes.bring(way.routes);
+    if (!way.tunnel && (await this.#hasTunnel())) await this.#network.ip("link", "delete", "dev", this.#tunnel);
+    this.#applied = { state, way };
+  }
+
+  /** Looks whether everything is as it was left, and whether the gateway is still reached that way; puts back what is not. */
+  async check(): Promise<string[]> {
+    if (this.#applied === undefined) return [];
+    const { state, way } = this.#applied;
+    const drift = [...(await this.#firewallDrift(way)), ...(await this.#routes.drift((await this.#way(state)).routes))];
+    if (way.tunnel !== (await this.#hasTunnel())) drift.push(`interface ${this.#tunnel} is gone, or too much`);
+    if (drift.length === 0) return drift;
+    this.#logger.warn("the node's way to the gateway was changed by others, and is put back", {
+      drift: drift.slice(0, 5),
+    });
+    await this.apply(state);
+    return drift;
+  }
+
+  /** Takes everything away, whoever has made it. */
+  async remove(): Promise<void> {
+    this.#applied = undefined;
+    await this.#routes.remove();
+    if (await this.#hasTunnel()) await this.#network.ip("link", "delete", "dev", this.#tunnel);
+    await this.#network.nft(wayFirewall({ chains: new Map() }));
+  }
+
+  async #way(state: WayState): Promise<Way> {
+    const hops = await Promise.all(state.gateway.map((address) => this.#hop(address)));
+    return wayOf(
+      state,
+      hops.flatMap((hop) => hop ?? []),
+      this.#tunnel,
+    );
+  }
+
+  /** Undefined where there is no way at all. */
+  async #hop(address: string): Promise<Hop | undefined> {
+    try {
+      const json = await this.#network.ip(`-${familyOf(address)}`, "-json", "route", "get", address);
+      const [route] = JSON.parse(json) as { dev: string; gateway?: string }[];
+      if (route === undefined) return undefined;
+      return { address, device: route.dev, isNeighbour: route.gateway === undefined && !this.#alwaysTunnel };
+    } catch (error) {
+      this.#logger.warn("there is no way to an address of the gateway", { address, reason: String(error) });
+      return undefined;
+    }
+  }
+
+  async #bringTunnel(mtu: number): Promise<void> {
+    if (!(await this.#hasTunnel())) {
+      const options = ["external", "gpe", "nolearning", "dstport", String(TUNNEL_PORT)];
+      await this.#network.ip("link", "add", this.#tunnel, "type", "vxlan", ...options);
+    }
+    await this.#network.ip("link", "set", "dev", this.#tunnel, "mtu", String(mtu), "up");
+  }
+
+  async #hasTunnel(): Promise<boolean> {
+    const links = JSON.parse((await this.#network.ip("-json", "link", "show")) || "[]") as { ifname: string }[];
+    return links.some(({ ifname }) => ifname === this.#tunnel);
+  }
+
+  async #firewallDrift({ chains }: Way): Promise<string[]> {
+    const json = await this.#network.nftTable(WAY_TABLE);
+    if (json === undefined) return chains.size === 0 ? [] : [`table ${WAY_TABLE} is gone`];
+    return chainDrift(new Set(chains.keys()), this.#made, json);
+  }
+}

@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { ManagedProcess } from "../managed-process.ts";
+import type { NetworkNamespaces } from "../namespaces/index.ts";
+import type { RealNode } from "../nodes/node.ts";
+import { enterFile, inside } from "../nodes/node-scripts.ts";
+import type { Site } from "../site.ts";
+import { wireguardProgram } from "../testing.ts";
+
+const AGENT = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.url));
+
+/** Gives a node an address on the wire on which gateways of sites meet (`makeWire`): its site's network leads nowhere else. */
+export async function joinWire(namespaces: NetworkNamespaces, node: RealNode, address: string): Promise<void> {
+  const pid = (await readFile(join(node.directory, "pid"), "utf8")).trim();
+  const port = portOf(address);
+  await namespaces.ip("wan", "link", "add", port, "type", "veth", "peer", "name", "wan0", "netns", pid);
+  await namespaces.ip("wan", "link", "set", "dev", port, "master", "wire", "up");
+  await node.run(["ip", "address", "add", `${address}/24`, "dev", "wan0"], "join the wire");
+  await node.run(["ip", "link", "set", "dev", "wan0", "up"], "join the wire");
+}
+
+/** Cuts a node off from its site's network and from the wire, or joins it to them again. */
+export async function setCables(
+  namespaces: NetworkNamespaces,
+  node: RealNode,
+  wireAddress: string,
+  state: "up" | "down",
+): Promise<void> {
+  await namespaces.ip("wan", "link", "set", "dev", portOf(wireAddress), state);
+  await promisify(execFile)("ip", ["link", "set", "dev", node.plan.link, state]);
+}
+
+const portOf = (address: string) => `port${address.split(".").at(-1)}`;
+
+/** `fjord-agent gateway` on a node, as the site's owner would run it there. */
+export async function startGateway(site: Site, node: RealNode, ...flags: readonly string[]): Promise<ManagedProcess> {
+  const kubeconfig = "gateway.kubeconfig";
+  await writeFile(join(node.directory, "etc", kubeconfig), await readFile(site.kubeconfig), { mode: 0o600 });
+  const program = ["gateway", "run", `--kubeconfig=${inside.directory}/etc/${kubeconfig}`];
+  const started = site.addProcess({
+    name: `gateway-${node.name}`,
+    file: "/bin/sh",
+    args: [
+      enterFile(node.directory),
+      process.execPath,
+      AGENT,
+      ...program,
+      `--wireguard-go=${wireguardProgram()}`,
+      ...flags,
+    ],
+  });
+  await started.start();
+  return started;
+}
+
+export async function removeGateway(node: RealNode): Promise<void> {
+  await node.run([process.execPath, AGENT, "gateway", "remove"], "remove the gateway");
+}
+
+/** All that somebody may have put into a node's network; not what containers and the kernel put there by themselves. */
+export async function networkOf(node: RealNode): Promise<string[]> {
+  const run = (...command: string[]) => node.run(command, "look at the network");
+  const links = JSON.parse(await run("ip", "-json", "link")) as { ifname: string }[];
+  const rules = [...(await run("ip", "rule")).split("\n"), ...(await run("ip", "-6", "rule")).split("\n")];
+  const routes = (await run("ip", "route", "show", "table", "all")).split("\n");
+  const tables = (await run("nft", "list", "tables")).split("\n");
+  return [
+    ...links.map(({ ifname }) => ifname).filter((name) => !name.startsWith("veth")),
+    ...rules,
+    ...routes.filter((route) => !/ dev veth|table local|^fe80|^multicast/.test(route)),
+    ...tables,
+  ]
+    .filter((line) => line !== "")
+    .sort();
+}

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { fjord } from "../agents/index.ts";
+import { NetworkNamespaces } from "../namespaces/index.ts";
+import { makeWire } from "../namespaces/site-network.ts";
+import type { RealNode } from "../nodes/node.ts";
+import type { RealNodes } from "../nodes/real-nodes.ts";
+import { networkSkip, realNodesSkip, testNodes } from "../testing.ts";
+import { AcceptanceBed, eventually } from "./acceptance-bed.ts";
+import { joinWire, networkOf, removeGateway, setCables, startGateway } from "./linked-nodes.ts";
+import { deployment, namespace, pod } from "./workloads.ts";
+
+const HOME = "site-1";
+const AWAY = "site-2";
+const PORT = 8080;
+/** Says who answers, and by what address it was asked. */
+const SERVER = [
+  "sh",
+  "-c",
+  `mkdir -p /www/cgi-bin
+printf '#!/bin/sh\\necho; echo "$(hostname) $REMOTE_ADDR"\\n' > /www/cgi-bin/who
+chmod +x /www/cgi-bin/who
+exec httpd -f -p ${PORT} -h /www`,
+];
+
+const skip =
+  process.env.FJORD_TEST_LINKS !== "1"
+    ? "two sites of real nodes joined by a link take a minute: FJORD_TEST_LINKS=1 runs it"
+    : realNodesSkip() || networkSkip();
+
+/** A pod by the name that it has everywhere, the site that it runs at, and its address there. */
+interface Member {
+  readonly name: string;
+  readonly site: string;
+  readonly node: string;
+  readonly address: string;
+}
+
+describe("two sites of real nodes whose pods and Services have the same ranges", { skip, timeout: 600_000 }, () => {
+  const namespaces = new NetworkNamespaces();
+  let provider: RealNodes;
+  let bed: AcceptanceBed;
+  let members: Member[];
+  const empty = new Map<string, string[]>();
+
+  before(async () => {
+    provider = testNodes();
+    bed = await AcceptanceBed.start({ sites: 2, overlap: true, nodes: { count: 2, provider } });
+    await makeWire(namespaces);
+    for (const [index, node] of allNodes().entries()) {
+      await joinWire(namespaces, node, `192.0.2.${index + 1}`);
+      empty.set(node.name, await networkOf(node));
+    }
+    for (const name of [HOME, AWAY]) {
+      const endpoints = nodesOf(name).map((node) => `${wireAddress(node)}:51820`);
+      const podRanges = [bed.site(name).layout.podCidr];
+      await bed.kubectl(
+        name,
+        "patch",
+        "site",
+        name,
+        "--type=merge",
+        `--patch=${JSON.stringify({ spec: { network: { podRanges, endpoints } } })}`,
+      );
+    }
+    await bed.peer(HOME, AWAY, "--cpu=2", "--memory=2Gi", "--pods=30", "--link");
+    await bed.apply(HOME, namespace("shop"), namespace("other"));
+    await fjord(bed.site(HOME), "offload", "shop", "--pods=Both");
+    await bed.apply(
+      HOME,
+      deployment("web", { namespace: "shop", replicas: 3, spread: true, command: SERVER }),
+      service("web"),
+      service("each", { clusterIP: "None" }),
+      pod("stranger", { namespace: "other", command: SERVER }),
+    );
+    await bed.rolledOut(HOME, "shop", "deployment/web");
+    await bed.kubectl(HOME, "-n=other", "wait", "--for=condition=Ready", "pod/stranger", "--timeout=150s");
+    members = await membersOf();
+    for (const node of allNodes()) {
+      const flags = [`--node=${node.name}`, `--endpoint=${wireAddress(node)}:51820`];
+      // Both ways to the gateway, though all nodes are neighbours.
+      if (siteOf(node).name === AWAY) flags.push("--tunnel");
+      await startGateway(siteOf(node), node, ...flags);
+    }
+  });
+
+  after(async () => {
+    await bed?.[Symbol.asyncDispose]();
+    await namespaces[Symbol.asyncDispose]();
+  });
+
+  const nodesOf = (name: string) => provider.nodes(bed.site(name)) as readonly [RealNode, RealNode];
+  const allNodes = () => [...nodesOf(HOME), ...nodesOf(AWAY)];
+  const siteOf = (node: RealNode) => bed.site(node.name.startsWith(HOME) ? HOME : AWAY);
+  const wireAddress = (node: RealNode) => `192.0.2.${allNodes().indexOf(node) + 1}`;
+  const inPod = (name: string, ...command: string[]) => bed.kubectl(HOME, "-n=shop", "exec", name, "--", ...command);
+  /** Who answers, and as whom it sees the pod. */
+  const ask = async (from: string, host: string): Promise<{ name: string; seen: string }> => {
+    const [name = "", seen = ""] = (
+      await inPod(from, "timeout", "5", "wget", "-q", "-O", "-", `http://${host}:${PORT}/cgi-bin/who`)
+    )
+      .trim()
+      .split(" ");
+    return { name, seen: seen.replace(/^\[::ffff:|\]$/g, "") };
+  };
+  const asks = (from: string, host: string) => eventually(`${host} answers ${from}`, () => ask(from, host));
+
+  async function membersOf(): Promise<Member[]> {
+    const found: Member[] = [];
+    const { items } = await bed.get<{ items: PodJson[] }>(HOME, "pods", "-n=shop", "--selector=app=web");
+    const twin = await bed.twin(HOME, "shop");
+    const guests = await bed.get<{ items: PodJson[] }>(AWAY, "pods", `-n=${twin}`, "--selector=app=web");
+    for (const { metadata, spec, status } of items) {
+      const guest = guests.items.find((each) => each.metadata.name === metadata.name);
+      found.push({
+        name: metadata.name,
+        site: guest === undefined ? HOME : AWAY,
+        node: (guest ?? { spec }).spec.nodeName,
+        address: (guest ?? { status }).status.podIP,
+      });
+    }
+    return found;
+  }
+
+  /** What a site calls a pod's address: all of these are called by the first range of the pool. */
+  const called = (at: string, { site, address }: Member) =>
+    at === site ? address : `240.0.${address.split(".").slice(2).join(".")}`;
+
+  it("have a pod on each node of the one, and on one of the other", () => {
+    assert.deepEqual([...new Set(members.map(({ node }) => node))].length, 3);
+    assert.equal(members.filter(({ site }) => site === AWAY).length, 1);
+  });
+
+  const everyPodReachesEveryOther = async () => {
+    for (const from of members)
+      for (const to of members) {
+        if (from === to) continue;
+        const answer = await asks(from.name, called(from.site, to));
+        assert.deepEqual(answer, { name: to.name, seen: called(to.site, from) }, `${from.node} to ${to.node}`);
+      }
+  };
+
+  it(
+    "let every pod reach every other one, and be seen by its own address as it is called there",
+    everyPodReachesEveryOther,
+  );
+
+  it("have a Service of which every pod answers, wherever it is asked", async () => {
+    for (const from of members) {
+      const heard = new Set<string>();
+      await eventually(`all answer ${from.name} on ${from.node}`, async () => {
+        const { name, seen } = await ask(from.name, "web");
+        heard.add(name);
+        const to = members.find((each) => each.name === name);
+        // A pod that is led back to itself has its node's address.
+        if (to !== undefined && to !== from) assert.equal(seen, called(to.site, from));
+        return heard.size === members.length;
+      });
+    }
+  });
+
+  it("have names of all pods of a headless Service, by addresses that answer", async () => {
+    for (const from of members) {
+      const addresses = await eventually(`${from.name} resolves it`, async () => {
+        const text = await inPod(
+          from.name,
+          "sh",
+          "-c",
+          'nslookup each.$(sed -n "s/^search \\([^ ]*\\).*/\\1/p" /etc/resolv.conf)',
+        );
+        const found = [...text.matchAll(/^Address(?: \d+)?: *([0-9.]+)(?!.*:53)\s*$/gm)].map(
+          ([, address = ""]) => address,
+        );
+        return found.length === members.length && found;
+      });
+      assert.deepEqual(addresses.sort(), members.map((member) => called(from.site, member)).sort());
+      const names = await Promise.all(addresses.map(async (address) => (await asks(from.name, address)).name));
+      assert.deepEqual(names.sort(), members.map(({ name }) => name).sort());
+    }
+  });
+
+  it("let a pod of another namespace reach nothing there", async () => {
+    const there = members.find(({ site }) => site === AWAY) as Member;
+    const command = ["timeout", "3", "wget", "-q", "-O", "-", `http://${called(HOME, there)}:${PORT}/cgi-bin/who`];
+    await assert.rejects(bed.kubectl(HOME, "-n=other", "exec", "stranger", "--", ...command), /143|timed out/);
+  });
+
+  it("say in their Links that they are up", async () => {
+    await eventually("both have seen the other", async () => {
+      const states = await Promise.all(
+        [HOME, AWAY].map((name) =>
+          bed.kubectl(name, "get", "links", "--output=jsonpath={.items[*].status.conditions[0].reason}"),
+        ),
+      );
+      return states.every((state) => state === "HandshakeSeen");
+    });
+  });
+
+  const gatewayOf = async (name: string): Promise<RealNode> => {
+    const node = await bed.kubectl(name, "get", "site", name, "--output=jsonpath={.status.gateway.node}");
+    return nodesOf(name).find((each) => each.name === node) as RealNode;
+  };
+
+  it("have another node carry the links where the agent of the first one is killed, and that one follow when it is back", async () => {
+    const first = await gatewayOf(AWAY);
+    const agent = bed.site(AWAY).process(`gateway-${first.name}`);
+    await agent.kill();
+    const next = await eventually("another one is the gateway", async () => {
+      const node = await gatewayOf(AWAY);
+      return node !== first && node;
+    });
+    await agent.start();
+    await eventually("the first one has given its links away", async () => {
+      const there = await networkOf(first);
+      return !there.includes("fjord0") && there.some((route) => route.includes(`dst ${next.plan.address}`));
+    });
+    await everyPodReachesEveryOther();
+  });
+
+  it("have another node carry the links where the first one is cut off, and all of them when it is back", async (t) => {
+    const cut = await gatewayOf(HOME);
+    const from = members.find(({ site, node }) => site === HOME && node !== cut.name) as Member;
+    const to = called(HOME, members.find(({ site }) => site === AWAY) as Member);
+    const url = `http://${to}:${PORT}/cgi-bin/who`;
+    const one = `(timeout 2 wget -q -O /dev/null ${url} && cut -d" " -f1 /proc/uptime >> /tmp/reached) &`;
+    const loop = `rm -f /tmp/reached; i=0; while [ $i -lt 200 ]; do ${one} i=$((i+1)); sleep 0.1; done; wait`;
+    const asking = inPod(from.name, "sh", "-c", loop);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await setCables(namespaces, cut, wireAddress(cut), "down");
+    await asking;
+    await setCables(namespaces, cut, wireAddress(cut), "up");
+    const reached = (await inPod(from.name, "cat", "/tmp/reached"))
+      .trim()
+      .split("\n")
+      .map(Number)
+      .sort((a, b) => a - b);
+    const gaps = reached.slice(1).map((time, i) => time - (reached[i] ?? 0));
+    t.diagnostic(`${reached.length} of 200 answered, ${Math.max(...gaps).toFixed(1)} s without an answer`);
+    assert.notEqual(await gatewayOf(HOME), cut);
+    assert.ok(Math.max(...gaps) < 10, `${Math.max(...gaps)} s without an answer`);
+    await everyPodReachesEveryOther();
+  });
+
+  it("leave nothing on nodes from which it is removed", async () => {
+    for (const node of allNodes()) {
+      await siteOf(node).process(`gateway-${node.name}`).stop();
+      await removeGateway(node);
+      assert.deepEqual(await networkOf(node), empty.get(node.name));
+    }
+  });
+});
+
+interface PodJson {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly nodeName: string };
+  readonly status: { readonly podIP: string };
+}
+
+function service(name: string, spec: object = {}): object {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "shop" },
+    spec: { selector: { app: "web" }, ports: [{ port: PORT }], ...spec },
+  };
+}
