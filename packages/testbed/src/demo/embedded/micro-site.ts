@@ -24,6 +24,8 @@ interface SiteRecord {
   readonly process: ProcessIdentity;
 }
 
+/** Compilers take a fifth of what it computes until the shop answers, and are not done with much before that is over. */
+const WITHOUT_COMPILERS = ["--no-opt", "--no-maglev"];
 const READY_MS = 90_000;
 const STOP_MS = 10_000;
 const METRICS_PORT = 7445;
@@ -79,7 +81,8 @@ export class MicroSite implements DemoSite {
       `--capacity=pods=${capacity.pods}`,
       this.#stateFlag,
     ];
-    this.#child = spawn(process.execPath, [...LEAN_MICRO, fjord, "micro", "run", ...flags], {
+    const settings = [...LEAN_MICRO, ...WITHOUT_COMPILERS];
+    this.#child = spawn(process.execPath, [...settings, fjord, "micro", "run", ...flags], {
       stdio: ["ignore", log, log],
       // Ctrl-C is the demo's: it ends its sites in its own order.
       detached: true,
