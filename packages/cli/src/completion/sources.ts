@@ -29,6 +29,7 @@ export const argumentSources: Readonly<Record<string, readonly (readonly (Source
   uncordon: [contracted, []],
   explain: [["pods", "workloads"], []],
   "network explain": [["pods"], ["pods", "services"], []],
+  "network test": [["sites"]],
   logs: [["pods", "workloads"], []],
   kubectl: [["sites", "contexts"], []],
   completion: [[{ word: "bash" }, { word: "zsh" }, { word: "fish" }], []],

@@ -1,5 +1,4 @@
 import { meantThere, type PacketPath, type PathEnd, packetPath } from "@fjord/continuum/network-path";
-import type { KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext, Style } from "../command-line/command-context.ts";
@@ -8,12 +7,11 @@ import { formatValue, type Output, outputOption } from "../output/format.ts";
 import { shownInLine } from "../output/terminal-text.ts";
 import { endText } from "./end-text.ts";
 import { type PathEnds, pathEnds, podOfAddress } from "./path-ends.ts";
+import { type PeerFlags, peerClient, peerOptions } from "./peer-options.ts";
 import { type SiteNetwork, siteNetwork, withPolicies } from "./site-network.ts";
 
-interface ExplainFlags extends ClusterFlags {
+interface ExplainFlags extends ClusterFlags, PeerFlags {
   readonly namespace?: string;
-  readonly peerContext?: string;
-  readonly peerKubeconfig?: string;
   readonly output: Output;
 }
 
@@ -36,10 +34,8 @@ export function addNetworkExplain(network: Command, context: CommandContext): vo
     .description("show every hop, translation and rule of a packet's way, and where it would be dropped")
     .argument("<from>", ENDS)
     .argument("<to>", "the same, or service/NAME");
-  outputOption(clusterOptions(command))
+  peerOptions(outputOption(clusterOptions(command)))
     .option("-n, --namespace <name>", "namespace of pods and Services (default: the context's)")
-    .option("--peer-context <name>", "context of the other site, to see its rules too")
-    .option("--peer-kubeconfig <file>", "kubeconfig of the other site (default: the same)")
     .action((from: string, to: string, flags: ExplainFlags) => explain(from, to, flags, context));
 }
 
@@ -62,16 +58,6 @@ async function explain(from: string, to: string, flags: ExplainFlags, context: C
   if (formatted !== undefined) return print(formatted);
   if (flags.output.format === "name") return print(`${answer.verdict}\n`);
   print(inWords(answer, context.paint));
-}
-
-async function peerClient(flags: ExplainFlags, context: CommandContext): Promise<KubeClient | undefined> {
-  const { peerContext, peerKubeconfig } = flags;
-  if (peerContext === undefined && peerKubeconfig === undefined) return undefined;
-  const kubeconfig = peerKubeconfig ?? flags.kubeconfig;
-  return await connect(
-    { ...(kubeconfig !== undefined && { kubeconfig }), ...(peerContext !== undefined && { context: peerContext }) },
-    context,
-  );
 }
 
 async function answerOf(

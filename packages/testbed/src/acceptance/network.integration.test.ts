@@ -26,7 +26,7 @@ import {
   Service,
   SharedCaches,
 } from "@fjord/kube";
-import { Continuum, fjord } from "../agents/index.ts";
+import { Continuum, fjord, fjordResult } from "../agents/index.ts";
 import { EchoPod, NetworkNamespaces, namespaceUdp } from "../namespaces/index.ts";
 import { addNode, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
 import { networkSkip, startTestBed, testSubstrates, wireguardProgram } from "../testing.ts";
@@ -242,6 +242,26 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
         await fjord(continuum.site(HOME), "network", "status", "-o=wide"),
         /HandshakeSeen .*ms +\d+% .* 1380 /,
       );
+    });
+
+    it("`fjord network test` passes what the gateways have seen, and says what nobody could test", async () => {
+      const peer = `--peer-kubeconfig=${continuum.site(AWAY).kubeconfig}`;
+      const { stdout } = await fjordResult(continuum.site(HOME), "network", "test", "-o=json", peer);
+      const { items } = JSON.parse(stdout);
+      assert.deepEqual(
+        items.map(({ from, to }: Record<string, string>) => [from, to]),
+        [
+          [HOME, AWAY],
+          [AWAY, HOME],
+        ],
+      );
+      for (const { outcomes } of items) {
+        for (const column of ["link", "mtu"]) assert.equal(outcomes[column].result, "Passed", column);
+        assert.match(outcomes.latency.detail, /^\d+\.\dms/);
+        // Of the rest nothing is said here: simulated pods run no commands, and answer all alike.
+        assert.equal(outcomes.policy.result, "NotTested");
+        assert.match(outcomes.policy.detail, /--outsider/);
+      }
     });
 
     it("`fjord network explain` says of packets what becomes of them", async () => {

@@ -174,8 +174,9 @@ export class LinkProbe {
     for (const [number, { sentAt, size }] of probed.waiting) {
       if (this.#precise() - sentAt < LOST_MS) continue;
       probed.waiting.delete(number);
-      if (size === undefined) this.#note(probed, "lost");
-      else probed.search.failed(size, now);
+      if (size !== undefined) probed.search.failed(size, now);
+      // One that has never answered may not be there yet.
+      else if (probed.hasAnswered) this.#note(probed, "lost");
     }
   }
 

@@ -1,4 +1,4 @@
-export { calledHere, meantThere } from "../translate.ts";
+export { calledHere, calledThere, meantThere } from "../translate.ts";
 export { fabricFaults } from "./fabric-faults.ts";
 export { packetPath } from "./packet-path.ts";
 export type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { connectScript, NO_TOOL, resolveScript } from "./trial-script.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "fjord-trial-"));
+/** It hangs up on whoever comes, as many a server does that is not spoken to in its own words. */
+const server = createServer((socket) => socket.on("error", () => {}).end("hello\n"));
+let open = 0;
+let closed = 0;
+
+before(async () => {
+  const gone = createServer().listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  closed = (gone.address() as AddressInfo).port;
+  gone.close();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  open = (server.address() as AddressInfo).port;
+});
+after(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs a script where there are these programs, and no others. */
+async function ended(script: string, ...programs: readonly string[]): Promise<number | null> {
+  const path = mkdtempSync(join(folder, "bin-"));
+  for (const program of programs) {
+    const found = spawnSync("sh", ["-c", `command -v ${program}`])
+      .stdout.toString()
+      .trim();
+    // It may need others itself.
+    const script = `#!/bin/sh\nPATH='${process.env.PATH}' exec '${found}' "$@"\n`;
+    writeFileSync(join(path, program), script, { mode: 0o755 });
+  }
+  const child = spawn("/bin/sh", ["-c", script], { env: { PATH: path }, stdio: "ignore" });
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code;
+}
+
+const has = (program: string) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
+
+describe("what pods are told to run", () => {
+  for (const programs of [["nc"], ["bash", "timeout"], ["curl"], ["python3"]])
+    it(`tells by ${programs[0]} whether something listens`, { skip: !programs.every(has) }, async () => {
+      assert.equal(await ended(connectScript("127.0.0.1", open), ...programs), 0);
+      const code = await ended(connectScript("127.0.0.1", closed), ...programs);
+      assert.ok(code !== 0 && code !== NO_TOOL, String(code));
+    });
+
+  it("tells of names whether they have addresses", { skip: !has("getent") }, async () => {
+    assert.equal(await ended(resolveScript("localhost"), "getent"), 0);
+    const code = await ended(resolveScript("nobody.invalid"), "getent");
+    assert.ok(code !== 0 && code !== NO_TOOL, String(code));
+  });
+
+  it("says where there is nothing to ask by", async () => {
+    assert.equal(await ended(connectScript("127.0.0.1", open)), NO_TOOL);
+    assert.equal(await ended(resolveScript("localhost")), NO_TOOL);
+  });
+
+  it("runs nothing that a name says", () => {
+    for (const name of ["web; reboot", "$(reboot)", "`reboot`", "a b", "", "'"]) {
+      assert.throws(() => connectScript(name, 80), TypeError);
+      assert.throws(() => resolveScript(name), TypeError);
+    }
+  });
+});

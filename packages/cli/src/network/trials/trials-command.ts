@@ -1,0 +1,145 @@
+import { EndpointSlice, type KubeClient, Pod, Service } from "@fjord/kube";
+import type { Command } from "commander";
+import { type ClusterFlags, clusterOptions, connect } from "../../command-line/cluster-options.ts";
+import type { CommandContext } from "../../command-line/command-context.ts";
+import { UnclearEnd } from "../../errors.ts";
+import { colourTable } from "../../output/colour.ts";
+import { formatValue, type Output, outputOption } from "../../output/format.ts";
+import { table } from "../../output/table.ts";
+import { shownInLine } from "../../output/terminal-text.ts";
+import { ownSiteIn } from "../../place/known-places.ts";
+import { type PeerFlags, peerClient, peerOptions } from "../peer-options.ts";
+import { type SiteNetwork, siteNetwork } from "../site-network.ts";
+import { type RunInPod, runTrials } from "./run-trials.ts";
+import {
+  type Asker,
+  type Chances,
+  COLUMNS,
+  chancesOf,
+  linkOutcomes,
+  type NamespaceFacts,
+  type TrialRow,
+} from "./trials.ts";
+
+interface TestFlags extends ClusterFlags, PeerFlags {
+  readonly outsider?: string;
+  readonly output: Output;
+}
+
+export function addNetworkTest(network: Command, context: CommandContext): void {
+  const command = network
+    .command("test")
+    .description("try every link in both directions: pods ask each other by commands that are run in them")
+    .argument("[sites...]", "of these peers alone");
+  peerOptions(outputOption(clusterOptions(command)))
+    .option("--outsider <namespace/pod>", "a pod that may not use links, to see that it cannot")
+    .action((sites: readonly string[], flags: TestFlags) => test(sites, flags, context));
+}
+
+async function test(sites: readonly string[], flags: TestFlags, context: CommandContext): Promise<void> {
+  const { signal, print } = context;
+  const outsider = flags.outsider === undefined ? undefined : askerOf(flags.outsider);
+  await using client = await connect(flags, context);
+  const network = await siteNetwork(client, signal);
+  await using peer = await peerClient(flags, context);
+  const other = peer && (await siteNetwork(peer, signal));
+  const run: RunInPod = async ({ namespace, pod }, script) =>
+    (await client.exec({ name: pod, namespace }, { command: ["sh", "-c", script], signal })).exitCode;
+  const plans = network.plans.filter(({ spec }) => sites.length === 0 || sites.includes(nameOf(network, spec.site)));
+  const missing = sites.find((name) => !plans.some(({ spec }) => nameOf(network, spec.site) === name));
+  if (missing !== undefined)
+    throw new UnclearEnd({ end: missing, reason: "there is no link with a site of that name" });
+  const rows: TrialRow[] = [];
+  for (const plan of plans) {
+    const name = nameOf(network, plan.spec.site);
+    const link = network.links.find(({ spec }) => spec.site === plan.spec.site);
+    const namespaces = await Promise.all(
+      (link?.spec.groups ?? []).map((group) => namespaceFacts(client, group.name, signal)),
+    );
+    const { out, back } = chancesOf(network.id, plan, namespaces);
+    const mtu = ownSiteIn(network.places)?.spec.network?.mtu ?? 0;
+    rows.push({
+      from: network.name,
+      to: name,
+      outcomes: {
+        ...linkOutcomes(link, mtu),
+        ...(await runTrials(await withPort(client, out, signal), outsider, run)),
+      },
+    });
+    rows.push({
+      from: name,
+      to: network.name,
+      outcomes: {
+        ...(other?.id === plan.spec.site ? theirs(other, network.id) : unseen(name)),
+        ...(await runTrials(await withPort(client, back, signal), undefined, run)),
+      },
+    });
+  }
+  if (rows.some(({ outcomes }) => COLUMNS.some((column) => outcomes[column].result === "Failed")))
+    context.setExitCode(1);
+  const formatted = await formatValue({ items: rows }, flags.output);
+  if (formatted !== undefined) return print(formatted);
+  print(rows.length === 0 ? "there are no links to test\n" : colourTable(matrix(rows), context.paint));
+}
+
+/** A line for each direction; below it what failed, and what could not be tested and why. */
+export function matrix(rows: readonly TrialRow[]): string {
+  const words = { Passed: "ok", Failed: "FAILED", NotTested: "-" } as const;
+  const cells = rows.map(({ from, to, outcomes }) => [
+    from,
+    to,
+    ...COLUMNS.map((column) => {
+      const { result, detail } = outcomes[column];
+      return result === "Passed" && (column === "latency" || column === "mtu") ? detail : words[result];
+    }),
+  ]);
+  const remarks = rows.flatMap(({ from, to, outcomes }) =>
+    COLUMNS.flatMap((column) => {
+      const { result, detail } = outcomes[column];
+      if (result === "Passed") return [];
+      const head = result === "Failed" ? "FAILED" : "not tested";
+      return [shownInLine(`${head}: ${column} from ${from} to ${to}: ${detail}`)];
+    }),
+  );
+  const headers = ["FROM", "TO", ...COLUMNS.map((column) => column.toUpperCase())];
+  return `${table(headers, cells)}${remarks.length === 0 ? "" : `\n${remarks.join("\n")}\n`}`;
+}
+
+function theirs(other: SiteNetwork, own: string) {
+  const mtu = ownSiteIn(other.places)?.spec.network?.mtu ?? 0;
+  return linkOutcomes(
+    other.links.find(({ spec }) => spec.site === own),
+    mtu,
+  );
+}
+
+function unseen(name: string): ReturnType<typeof linkOutcomes> {
+  const outcome = { result: "NotTested", detail: `only the API of ${name} knows: --peer-context` } as const;
+  return { link: outcome, latency: outcome, mtu: outcome };
+}
+
+async function namespaceFacts(client: KubeClient, name: string, signal: AbortSignal): Promise<NamespaceFacts> {
+  const options = { namespace: name, signal, omitManagedFields: true };
+  const [pods, slices] = await Promise.all([client.list(Pod, options), client.list(EndpointSlice, options)]);
+  return { name, pods: pods.items, slices: slices.items };
+}
+
+/** The port of the Service is not that of its endpoints. */
+async function withPort(client: KubeClient, chances: Chances, signal: AbortSignal): Promise<Chances> {
+  const { service, asker, ...rest } = chances;
+  if (service === undefined || asker === undefined) return { ...rest, ...(asker && { asker }) };
+  const { spec } = await client.get(Service, { name: service.name, namespace: asker.namespace }, { signal });
+  const port = spec?.ports?.find(({ protocol = "TCP" }) => protocol === "TCP")?.port;
+  return { ...rest, asker, ...(port !== undefined && { service: { ...service, port } }) };
+}
+
+function nameOf(network: SiteNetwork, id: string): string {
+  return network.nameOf(id) ?? id;
+}
+
+function askerOf(text: string): Asker {
+  const [namespace = "", pod = "", ...more] = text.split("/");
+  if (namespace === "" || pod === "" || more.length > 0)
+    throw new UnclearEnd({ end: text, reason: "--outsider is NAMESPACE/POD" });
+  return { namespace, pod };
+}

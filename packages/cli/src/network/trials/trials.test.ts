@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AddressPlan, Link, newObject } from "@fjord/api";
+import type { EndpointSlice, Pod } from "@fjord/kube";
+import { runTrials } from "./run-trials.ts";
+import { type Asker, COLUMNS, chancesOf, linkOutcomes, type TrialRow } from "./trials.ts";
+import { matrix } from "./trials-command.ts";
+
+const OWN = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
+const PEER = "bbbbbbbbbbbbbbbbbbbbbbbbbb";
+const range = "10.42.0.0/16";
+const plan = newObject(AddressPlan, {
+  metadata: { name: PEER },
+  spec: {
+    site: PEER,
+    own: [{ range, called: "241.9.0.0/16" }],
+    peer: [{ range, called: "240.0.0.0/16" }],
+  },
+});
+const pod = (name: string, podIP: string, phase = "Running"): Pod =>
+  ({ metadata: { name, namespace: "shop" }, spec: {}, status: { podIP, phase } }) as Pod;
+const slice = (...addresses: string[]): EndpointSlice =>
+  ({
+    metadata: { labels: { "kubernetes.io/service-name": "web" } },
+    endpoints: [{ addresses }],
+    ports: [{ port: 8080 }],
+  }) as unknown as EndpointSlice;
+const shop = {
+  name: "shop",
+  pods: [pod("old", "10.42.0.6", "Succeeded"), pod("here", "10.42.0.7"), pod("there", "240.0.3.9")],
+  slices: [slice("10.42.0.7", "240.0.3.9")],
+};
+const reached = async () => 0;
+
+describe("who could ask whom over a link", () => {
+  it("is a pod of a namespace that both have, and what listens on the other side by its name there", () => {
+    const { out, back } = chancesOf(OWN, plan, [{ ...shop, name: "empty", pods: [], slices: [] }, shop]);
+    assert.deepEqual([out.asker?.pod, out.target, out.lack], ["here", { address: "240.0.3.9", port: 8080 }, undefined]);
+    assert.deepEqual(
+      [back.asker?.pod, back.target, back.lack],
+      ["there", { address: "241.9.0.7", port: 8080 }, undefined],
+    );
+  });
+
+  it("is nobody where there is nothing, and says why", () => {
+    assert.match(chancesOf(OWN, plan, []).out.lack ?? "", /no namespace has pods at both/);
+    const silent = chancesOf(OWN, plan, [{ ...shop, slices: [slice("10.42.0.7")] }]);
+    assert.match(silent.out.lack ?? "", /no Service .* endpoint there/);
+    const alone = chancesOf(OWN, plan, [{ ...shop, pods: [pod("here", "10.42.0.7")] }]);
+    assert.match(alone.back.lack ?? "", /no pod that runs there/);
+  });
+});
+
+describe("what is tried", () => {
+  const { out } = chancesOf(OWN, plan, [shop]);
+  const chances = { ...out, service: { name: "web", port: 80 } };
+  const outsider: Asker = { namespace: "other", pod: "stranger" };
+
+  it("passes where others are answered and the outsider is not", async () => {
+    const asked: string[] = [];
+    const outcomes = await runTrials(chances, outsider, async (asker, script) => {
+      asked.push(asker.pod);
+      return asker.pod === "stranger" ? 1 : script.includes("web") || script.includes("240.0.3.9") ? 0 : 1;
+    });
+    assert.deepEqual(
+      Object.values(outcomes).map(({ result }) => result),
+      ["Passed", "Passed", "Passed", "Passed"],
+    );
+    assert.deepEqual(asked, ["here", "here", "here", "stranger"]);
+  });
+
+  it("fails where the outsider is answered, and where nobody is", async () => {
+    assert.equal((await runTrials(chances, outsider, reached)).policy.result, "Failed");
+    const outcomes = await runTrials(chances, outsider, async () => 1);
+    assert.equal(outcomes.pod.result, "Failed");
+    assert.match(outcomes.pod.detail, /240\.0\.3\.9:8080 does not answer shop\/here/);
+    assert.equal(outcomes.policy.result, "NotTested", "that nobody is answered says nothing of policies");
+  });
+
+  it("does not claim to have tested what it could not", async () => {
+    for (const code of [66, 127]) {
+      const outcomes = await runTrials(chances, outsider, async () => code);
+      assert.ok(Object.values(outcomes).every(({ result }) => result === "NotTested"));
+    }
+    const refused = await runTrials(chances, undefined, () => Promise.reject(new Error("forbidden")));
+    assert.match(refused.pod.detail, /no command can be run in shop\/here: .*forbidden/);
+    assert.match(refused.policy.detail, /--outsider/);
+    assert.equal((await runTrials({ lack: "no pod" }, undefined, reached)).dns.detail, "no pod");
+  });
+});
+
+describe("what the gateway has said", () => {
+  const ready = (status: string, reason: string) =>
+    ({ type: "Ready", status, reason, message: "", lastTransitionTime: "2030-01-01T00:00:00Z" }) as never;
+  const link = (status: NonNullable<Link["status"]>): Link => ({
+    ...newObject(Link, { metadata: { name: PEER }, spec: { site: PEER, publicKey: "k", endpoints: [], groups: [] } }),
+    status,
+  });
+  const results = (status: NonNullable<Link["status"]> | undefined) =>
+    Object.values(linkOutcomes(status && link(status), 1380)).map(({ result }) => result);
+
+  it("passes, fails, or is not known", () => {
+    const up = { conditions: [ready("True", "HandshakeSeen")] };
+    assert.deepEqual(results({ ...up, latencyMicroseconds: 900, lossPercent: 0, mtu: 1380 }), [
+      "Passed",
+      "Passed",
+      "Passed",
+    ]);
+    assert.deepEqual(results({ ...up, latencyMicroseconds: 900, lossPercent: 50, mtu: 1300 }), [
+      "Passed",
+      "Failed",
+      "Failed",
+    ]);
+    assert.deepEqual(results({ ...up, lossPercent: 100 }), ["Passed", "Failed", "NotTested"]);
+    assert.deepEqual(results(up), ["Passed", "NotTested", "NotTested"]);
+    assert.deepEqual(results({ conditions: [ready("False", "NoHandshake")] })[0], "Failed");
+    assert.deepEqual(results({ conditions: [] })[0], "Failed");
+    assert.deepEqual(results(undefined), ["Failed", "NotTested", "NotTested"]);
+  });
+
+  it("is shown as a matrix, with what failed and what was not tested below", () => {
+    const passed = { result: "Passed", detail: "1.2ms" } as const;
+    const outcomes = {
+      ...(Object.fromEntries(COLUMNS.map((column) => [column, passed])) as TrialRow["outcomes"]),
+      pod: { result: "Failed", detail: "240.0.3.9:80 does not answer" },
+      dns: { result: "NotTested", detail: "no pod" },
+    } as const;
+    const lines = matrix([{ from: "harbor", to: "wave", outcomes }]).split("\n");
+    assert.deepEqual(lines[1]?.split(/ +/), ["harbor", "wave", "ok", "1.2ms", "1.2ms", "FAILED", "ok", "-", "ok"]);
+    assert.ok(lines.includes("FAILED: pod from harbor to wave: 240.0.3.9:80 does not answer"));
+    assert.ok(lines.includes("not tested: dns from harbor to wave: no pod"));
+  });
+});

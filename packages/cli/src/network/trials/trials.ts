@@ -1,0 +1,141 @@
+import type { AddressPlan, Link } from "@fjord/api";
+import { calledThere, siteOfAddress } from "@fjord/continuum/network-path";
+import { type EndpointSlice, getCondition, type Pod } from "@fjord/kube";
+
+export const COLUMNS = ["link", "latency", "mtu", "pod", "service", "dns", "policy"] as const;
+export type Column = (typeof COLUMNS)[number];
+
+/** What one try has shown. */
+export interface Outcome {
+  readonly result: "Passed" | "Failed" | "NotTested";
+  /** What was seen, or why nothing was. */
+  readonly detail: string;
+}
+
+/** One direction between two sites. */
+export interface TrialRow {
+  readonly from: string;
+  readonly to: string;
+  readonly outcomes: Readonly<Record<Column, Outcome>>;
+}
+
+/** A pod that may be told to ask. */
+export interface Asker {
+  readonly namespace: string;
+  readonly pod: string;
+}
+
+/** What can be tried from one site to another. */
+export interface Chances {
+  /** Pods that would ask. */
+  readonly asker?: Asker;
+  /** Something of the other site that listens, as it is called where the asker stands. */
+  readonly target?: { readonly address: string; readonly port: number };
+  /** A Service of the namespace. */
+  readonly service?: { readonly name: string; readonly port: number };
+  /** Why there is nothing to ask, or nobody who could. */
+  readonly lack?: string;
+}
+
+export interface NamespaceFacts {
+  readonly name: string;
+  readonly pods: readonly Pod[];
+  readonly slices: readonly EndpointSlice[];
+}
+
+/** Who could ask whom over a link, in both directions, by what the own API knows of the namespaces that its groups have. */
+export function chancesOf(
+  own: string,
+  plan: AddressPlan,
+  namespaces: readonly NamespaceFacts[],
+): { readonly out: Chances; readonly back: Chances } {
+  const peer = plan.spec.site;
+  const place = { id: own, ranges: [], plans: [plan] };
+  const siteOf = (address: string) => siteOfAddress(address, place);
+  const lacks = { out: "no namespace has pods at both", back: "no namespace has pods at both" };
+  for (const { name, pods, slices } of namespaces) {
+    const running = pods.filter(
+      ({ status, spec }) => status?.phase === "Running" && status.podIP !== undefined && spec?.hostNetwork !== true,
+    );
+    const here = running.find(({ status }) => siteOf(status?.podIP ?? "") === own);
+    const there = running.find(({ status }) => siteOf(status?.podIP ?? "") === peer);
+    const listeners = slices.flatMap(({ metadata, endpoints, ports }) =>
+      (endpoints ?? [])
+        .filter(({ conditions }) => conditions?.ready !== false)
+        .flatMap(({ addresses }) => addresses)
+        .flatMap((address) => {
+          const port = ports?.find(({ protocol = "TCP" }) => protocol === "TCP")?.port;
+          const service = metadata.labels?.["kubernetes.io/service-name"];
+          return port === undefined || service === undefined ? [] : [{ address, port: Number(port), service }];
+        }),
+    );
+    const remote = listeners.find(({ address }) => siteOf(address) === peer);
+    const local = listeners.find(({ address }) => siteOf(address) === own);
+    const calledOver = local && calledThere(plan.spec, local.address);
+    const asker = (pod: Pod | undefined) =>
+      pod === undefined ? {} : { asker: { namespace: name, pod: pod.metadata.name ?? "" } };
+    const service = listeners[0] && { service: { name: listeners[0].service, port: 0 } };
+    const out: Chances = {
+      ...asker(here),
+      ...(remote && { target: { address: remote.address, port: remote.port } }),
+      ...service,
+    };
+    const back: Chances = {
+      ...asker(there),
+      ...(local && calledOver !== undefined && { target: { address: calledOver, port: local.port } }),
+      ...service,
+    };
+    if (out.asker === undefined && back.asker === undefined) continue;
+    return {
+      out: { ...out, ...lackOf(out, "here", "there") },
+      back: { ...back, ...lackOf(back, "there, as far as this site sees,", "here") },
+    };
+  }
+  return { out: { lack: lacks.out }, back: { lack: lacks.back } };
+}
+
+function lackOf({ asker, target }: Chances, from: string, to: string): Pick<Chances, "lack"> {
+  if (asker === undefined) return { lack: `no pod that runs ${from} could ask` };
+  return target === undefined ? { lack: `no Service of the namespace has an endpoint ${to} that is ready` } : {};
+}
+
+/** What the gateway has said of a link: nothing is sent for it. */
+export function linkOutcomes(
+  link: Link | undefined,
+  wantedMtu: number,
+): Pick<TrialRow["outcomes"], "link" | "latency" | "mtu"> {
+  const notTested = (detail: string): Outcome => ({ result: "NotTested", detail });
+  if (link === undefined) {
+    const none = notTested("there is no Link");
+    return { link: { result: "Failed", detail: "there is no Link" }, latency: none, mtu: none };
+  }
+  const ready = getCondition(link.status?.conditions, "Ready");
+  const { latencyMicroseconds, lossPercent, mtu } = link.status ?? {};
+  const unknown = notTested("the peer's gateway has answered no probe");
+  return {
+    link:
+      ready === undefined
+        ? { result: "Failed", detail: "no gateway has said how it is" }
+        : ready.status === "True"
+          ? { result: "Passed", detail: "up" }
+          : { result: "Failed", detail: [ready.reason, ready.message].filter((text) => text).join(": ") },
+    latency:
+      lossPercent === undefined
+        ? unknown
+        : latencyMicroseconds === undefined
+          ? { result: "Failed", detail: "all of the last probes were lost" }
+          : {
+              result: lossPercent <= 20 ? "Passed" : "Failed",
+              detail: `${(latencyMicroseconds / 1000).toFixed(1)}ms${lossPercent === 0 ? "" : `, ${lossPercent}% lost`}`,
+            },
+    mtu:
+      mtu === undefined
+        ? unknown
+        : mtu >= wantedMtu
+          ? { result: "Passed", detail: String(mtu) }
+          : {
+              result: "Failed",
+              detail: `packets of more than ${mtu} bytes get lost, and spec.network.mtu is ${wantedMtu}`,
+            },
+  };
+}
