@@ -2,6 +2,7 @@
 import { prometheusMetrics, Registry, type SharedCaches } from "@fjord/kube";
 import { agentMetrics } from "../../packages/agent/src/agent-metrics.ts";
 import { stateMetrics } from "../../packages/agent/src/state-metrics.ts";
+import { GatewayMetrics } from "../../packages/continuum/src/network/gateway/gateway-metrics.ts";
 import { ServerMetrics } from "../../packages/microkube/src/server/server-metrics.ts";
 import { processMetrics } from "../../packages/node/src/kubelet-api/process-metrics.ts";
 
@@ -18,6 +19,16 @@ export function agentDescriptions(): Described[] {
   stateMetrics(registry, empty as unknown as SharedCaches);
   agentMetrics(registry);
   prometheusMetrics(registry);
+  return descriptionsIn(registry);
+}
+
+export function gatewayDescriptions(): Described[] {
+  const registry = new Registry();
+  new GatewayMetrics({ registry, now: () => 0 });
+  return descriptionsIn(registry);
+}
+
+function descriptionsIn(registry: Registry): Described[] {
   return registry
     .list()
     .map(({ name, type, help, labelNames }) => ({ name, type, help, labels: labelNames }))
@@ -37,6 +48,12 @@ At \`--metrics-listen\` (127.0.0.1:7445; port \`metrics\` of the pod in a cluste
 with \`fjord_\` are those of controller-runtime and client-go, so that dashboards made for these show the agent too.
 
 ${table(agentDescriptions())}
+
+## fjord-agent gateway
+
+At \`--metrics-listen\` of \`fjord-agent gateway run\` (127.0.0.1:7448), without authentication. The label \`site\` is what the peer is called here.
+
+${table(gatewayDescriptions())}
 
 ## fjord-node
 

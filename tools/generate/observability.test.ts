@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { parse } from "yaml";
 import { expressions, grafanaDashboards } from "./dashboards.ts";
-import { agentDescriptions } from "./metrics-reference.ts";
+import { agentDescriptions, gatewayDescriptions } from "./metrics-reference.ts";
 
 const root = dirname(dirname(import.meta.dirname));
 const rulesFile = join(root, "deploy/prometheus/fjord.rules.yaml");
@@ -24,7 +24,7 @@ const skip =
   spawnSync(promtool, ["--version"]).error === undefined ? false : "there is no promtool (Debian: prometheus)";
 
 test("dashboards and alerts ask for nothing that no process tells", async () => {
-  const described = agentDescriptions();
+  const described = [...agentDescriptions(), ...gatewayDescriptions()];
   const known = new Set(
     described.flatMap(({ name }) => [name, ...["_bucket", "_count", "_sum"].map((end) => name + end)]),
   );

@@ -49,6 +49,7 @@ describe("fjord-agent gateway", { skip }, () => {
     const [own, peer] = [sites.find(({ name }) => name === site), sites.find(({ name }) => name === other)];
     const [local] = [...(own?.pods.values() ?? [])].map(({ ipv4 }) => ipv4);
     const state: NetworkState = {
+      siteId: site,
       listenPort: 51_820,
       mtu: 1380,
       ranges: ["10.42.0.0/16"],
@@ -83,6 +84,29 @@ describe("fjord-agent gateway", { skip }, () => {
     assert.equal(await pods.a1?.ask("240.0.0.21"), "240.0.0.11");
     run("a");
     assert.equal(await pods.b1?.ask("240.0.0.11"), "240.0.0.21");
+  });
+
+  it("tells at /metrics how its link is, by what the other gateway answers", async () => {
+    const fetched = () =>
+      namespaces.run(
+        "a-gw",
+        process.execPath,
+        "-e",
+        "fetch('http://127.0.0.1:7448/metrics').then((answer) => answer.text()).then(console.log)",
+      );
+    const wanted = [
+      /^fjord_gateway_applied 1$/m,
+      /^fjord_link_ready\{site="b"\} 1$/m,
+      /^fjord_link_latency_seconds_count\{site="b"\} [1-9]/m,
+      /^fjord_link_mtu_bytes\{site="b"\} 1380$/m,
+      /^fjord_link_received_bytes_total\{site="b"\} [1-9]/m,
+    ];
+    let text = "";
+    for (const end = Date.now() + 60_000; !wanted.every((each) => each.test(text)); ) {
+      assert.ok(Date.now() < end, text);
+      // It may have just been started.
+      text = await fetched().catch(String);
+    }
   });
 
   it("follows its file", async () => {

@@ -5,6 +5,7 @@ import {
   Gateway,
   GatewayLoop,
   type GatewayLoopOptions,
+  GatewayMetrics,
   GatewayObjects,
   type GatewayPlace,
   GatewayRole,
@@ -14,10 +15,12 @@ import {
   NodeWay,
   openUdpProbe,
 } from "@fjord/continuum/gateway";
-import { KubeClient, loadClusterConfig, SharedCaches } from "@fjord/kube";
+import { HealthChecks, KubeClient, loadClusterConfig, Registry, SharedCaches } from "@fjord/kube";
 import { type Command, Option } from "commander";
+import { HealthServer } from "../health-server.ts";
 import type { CommandContext } from "./command-context.ts";
 import { InvalidAgentOption } from "./errors.ts";
+import { listenOption } from "./option-values.ts";
 
 interface GatewayFlags {
   interface: string;
@@ -34,6 +37,7 @@ interface RunFlags extends GatewayFlags {
   endpoint: string[];
   state?: string;
   key?: string;
+  metricsListen: string;
 }
 
 export function addGateway(program: Command, context: CommandContext): void {
@@ -65,6 +69,7 @@ export function addGateway(program: Command, context: CommandContext): void {
     .option("--tunnel", "with --node: reach the gateway by VXLAN though it is a neighbour", false)
     .option("--state <file>", "what shall be, as JSON, in the place of an API; read again every second")
     .option("--key <file>", "with --state: the private key of WireGuard, in base64")
+    .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7448")
     .option("--wireguard-go <program>", "WireGuard as a program", "wireguard-go")
     .action((flags: RunFlags) => run(flags, context));
   command("remove", "take away every interface, route, rule and firewall of links").action(
@@ -78,14 +83,36 @@ export function addGateway(program: Command, context: CommandContext): void {
 }
 
 async function run(flags: RunFlags, context: CommandContext): Promise<void> {
-  const { clock, logger, signal } = context;
   const { state, key } = flags;
   if (state === undefined) return await runByApi(flags, context);
   if (key === undefined)
     throw new InvalidAgentOption({ option: "--key", value: "left out", reason: "--state needs it" });
   const { gateway } = partsOf(flags, context);
-  const probe = new LinkProbe({ open: openUdpProbe, clock, logger });
-  await new GatewayLoop({ gateway, source: new FileSource({ state, key }), clock, logger, probe }).run(signal);
+  await runLoop({ parts: { gateway }, source: new FileSource({ state, key }) }, flags, context);
+}
+
+interface Kept {
+  readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence">;
+  readonly source: GatewaySource & { nameOf?(siteId: string): string | undefined };
+  readonly told?: GatewayLoopOptions["told"];
+}
+
+/** With probes, and metrics of what they and the gateway see. */
+async function runLoop({ parts, source, told }: Kept, flags: RunFlags, context: CommandContext): Promise<void> {
+  const { clock, logger, signal } = context;
+  const listen = listenOption("--metrics-listen", flags.metricsListen);
+  const registry = new Registry();
+  const now = () => clock.now();
+  const observer = new GatewayMetrics({ registry, now, nameOf: (siteId) => source.nameOf?.(siteId) });
+  const answered = (siteId: string, ms: number) => observer.answered(siteId, ms);
+  const probe = new LinkProbe({ open: openUdpProbe, clock, logger, answered });
+  const [health, ready] = [new HealthChecks({ clock }), new HealthChecks({ clock })];
+  ready.add("the node's network is as it shall be", () => {
+    if (!observer.isApplied) throw new Error("not yet");
+  });
+  const loop = new GatewayLoop({ ...parts, source, clock, logger, probe, observer, ...(told && { told }) });
+  const server = new HealthServer({ listen, health, ready, metrics: registry, logger });
+  await Promise.all([loop.run(signal), server.run(signal)]);
 }
 
 async function runByApi(flags: RunFlags, context: CommandContext): Promise<void> {
@@ -111,10 +138,9 @@ async function runByApi(flags: RunFlags, context: CommandContext): Promise<void>
   const objects = new GatewayObjects({ client, caches, namespace, now, ...(place && { place }) });
   const watching = caches.run(signal);
   await caches.waitForSync(signal);
-  const probe = new LinkProbe({ open: openUdpProbe, clock, logger });
+  const parts = partsOf(flags, context);
   const told: GatewayLoopOptions["told"] = (reports) => objects.tell(reports);
-  const loop = new GatewayLoop({ ...partsOf(flags, context), source: objects, clock, logger, probe, told });
-  await Promise.all([loop.run(signal), role?.run(signal), watching]);
+  await Promise.all([runLoop({ parts, source: objects, told }, flags, context), role?.run(signal), watching]);
 }
 
 function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: CommandContext) {

@@ -2,7 +2,7 @@ import { AddressPlan, Link, Site, VIRTUAL_NODE } from "@fjord/api";
 import { type Cache, isNotFound, type KubeClient, Node, Secret, type SharedCaches, sameContent } from "@fjord/kube";
 import type { WayState } from "./fabric/way.ts";
 import type { NodeWish } from "./gateway/gateway-loop.ts";
-import { LINK_SECRET, privateKeyOf } from "./link-key.ts";
+import { keyMadeAtOf, LINK_SECRET, privateKeyOf } from "./link-key.ts";
 import { linkStatus, type SeenLink } from "./link-status.ts";
 import type { NetworkState } from "./network-state.ts";
 import { networkState } from "./network-state-of.ts";
@@ -61,7 +61,10 @@ export class GatewayObjects {
     const own = this.#own();
     if ((secret === undefined && this.#secrets !== undefined) || own === undefined) return undefined;
     const state = networkState(own, this.#plans.list(), this.#links.list());
-    const carried = secret && { carries: { state, privateKey: privateKeyOf(secret) } };
+    const keyMadeAt = secret && keyMadeAtOf(secret);
+    const carried = secret && {
+      carries: { state, privateKey: privateKeyOf(secret), ...(keyMadeAt !== undefined && { keyMadeAt }) },
+    };
     if (place === undefined) return carried;
     const carries = place.role === undefined ? false : place.role.carries;
     if (carries === undefined) return undefined;
@@ -69,6 +72,11 @@ export class GatewayObjects {
     const gateway = own.status?.gateway;
     const elsewhere = carries || gateway?.node === place.node ? [] : (gateway?.addresses ?? []);
     return { ...(carries && carried), way: wayState(state, elsewhere, nodes) };
+  }
+
+  /** What a site is called here. */
+  nameOf(siteId: string): string | undefined {
+    return this.#sites.list().find(({ spec, status }) => (status?.id ?? spec.id) === siteId)?.metadata.name;
   }
 
   /** Another node carries the links, or may. */

@@ -75,3 +75,9 @@ export function privateKeyOf({ data }: Secret): string {
 function publicKeyOf({ data }: Secret): string {
   return Buffer.from(data?.[PUBLIC_KEY] ?? "", "base64").toString("utf8");
 }
+
+/** When the key was made, in milliseconds since the epoch. */
+export function keyMadeAtOf({ metadata }: Secret): number | undefined {
+  const at = Date.parse(String(metadata.creationTimestamp ?? ""));
+  return Number.isNaN(at) ? undefined : at;
+}

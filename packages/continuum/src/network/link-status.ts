@@ -19,11 +19,15 @@ export interface SeenLink {
 /** WireGuard makes a new key every two minutes while there is traffic, and takes the old one for dead after three. */
 const KEY_LASTS_MS = 180_000;
 
+/** Whether the two have agreed on a key lately. */
+export function isAlive(handshakeAt: number | undefined, now: number): boolean {
+  return handshakeAt !== undefined && now - handshakeAt < KEY_LASTS_MS;
+}
+
 /** The status that says so. */
 export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
   const { fault, handshakeAt, endpoint, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
-  const isAlive = handshakeAt !== undefined && now - handshakeAt < KEY_LASTS_MS;
-  const reason = fault !== undefined ? "NotApplied" : isAlive ? "HandshakeSeen" : "NoHandshake";
+  const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
   const { generation } = link.metadata;
   const { conditions } = setCondition(
     link.status?.conditions,

@@ -10,6 +10,8 @@ export interface GatewayWish {
   readonly state: NetworkState;
   /** The site's of WireGuard, in base64. */
   readonly privateKey: string;
+  /** When that key was made, in milliseconds since the epoch, where it is known. */
+  readonly keyMadeAt?: number;
 }
 
 /** What a node shall be. */
@@ -27,6 +29,16 @@ export interface GatewaySource {
   onChange?(listener: () => void): () => void;
 }
 
+/** Hears what a loop does. */
+export interface LoopObserver {
+  /** Whether the node's network is what it shall be. */
+  brought(isApplied: boolean): void;
+  /** So many things were changed by others, and were put back. */
+  drifted(count: number): void;
+  linked(links: readonly SeenReport[]): void;
+  keyMade(at: number | undefined): void;
+}
+
 export interface GatewayLoopOptions {
   readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "forget" | "remove">;
   readonly way?: Pick<NodeWay, "apply" | "check">;
@@ -41,6 +53,7 @@ export interface GatewayLoopOptions {
   readonly checkMs?: number;
   /** Asks peers over their links, which needs the state's `siteId`. @default nobody is asked */
   readonly probe?: Pick<LinkProbe, "tick" | "seen" | "close">;
+  readonly observer?: LoopObserver;
   /** Hears how links are, at every tick. */
   readonly told?: (reports: readonly SeenReport[]) => Promise<void>;
 }
@@ -80,7 +93,7 @@ export class GatewayLoop {
   }
 
   async #step(): Promise<void> {
-    const { source, gateway, told } = this.#options;
+    const { source, gateway, told, observer } = this.#options;
     const wanted = await this.#attempt("what links shall be cannot be read", () => source.read());
     if (wanted === undefined) return;
     const reports = await this.#attempt("the node's network cannot be brought to what it shall be", async () => {
@@ -94,8 +107,12 @@ export class GatewayLoop {
         throw error;
       }
     });
+    observer?.brought(reports !== undefined);
+    observer?.keyMade(wanted.carries?.keyMadeAt);
+    if (wanted.carries === undefined) observer?.linked([]);
     if (reports === undefined || wanted.carries === undefined) return;
     const seen = await this.#probed(reports, wanted.carries.state);
+    observer?.linked(seen);
     await this.#attempt("nobody hears how links are", async () => await told?.(seen));
   }
 
@@ -124,8 +141,9 @@ export class GatewayLoop {
     this.#carries = carries !== undefined;
     if (clock.now() - this.#checkedAt < checkMs) return;
     this.#checkedAt = clock.now();
-    if (carries !== undefined) await gateway.check();
-    await this.#options.way?.check();
+    const drift = carries === undefined ? [] : await gateway.check();
+    const ofWay = (await this.#options.way?.check()) ?? [];
+    this.#options.observer?.drifted(drift.length + ofWay.length);
   }
 
   async #bringFence({ state }: GatewayWish, isWanted: boolean): Promise<void> {

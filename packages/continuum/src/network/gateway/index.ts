@@ -11,6 +11,7 @@ export {
   type NodeWish,
   type SeenReport,
 } from "./gateway-loop.ts";
+export { GatewayMetrics, type GatewayMetricsOptions } from "./gateway-metrics.ts";
 export { GATEWAY_LEASE, GatewayRole, type GatewayRoleOptions } from "./gateway-role.ts";
 export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-probe.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";

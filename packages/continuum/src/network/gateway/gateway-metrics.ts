@@ -1,0 +1,117 @@
+import { Counter, Gauge, Histogram, type Registry } from "@fjord/kube";
+import { isAlive } from "../link-status.ts";
+import type { LoopObserver, SeenReport } from "./gateway-loop.ts";
+
+export interface GatewayMetricsOptions {
+  readonly registry: Registry;
+  now(): number;
+  /** What a site is called here. @default its id */
+  readonly nameOf?: (siteId: string) => string | undefined;
+}
+
+/** What a gateway tells at /metrics: its links, by the names of peers, and whether the node is as it shall be. */
+export class GatewayMetrics implements LoopObserver {
+  readonly #nameOf: (siteId: string) => string;
+  readonly #latency: Histogram<"site">;
+  readonly #received: Counter<"site">;
+  readonly #sent: Counter<"site">;
+  readonly #drift: Counter;
+  #links: readonly SeenReport[] = [];
+  #isApplied = false;
+  #keyMadeAt: number | undefined;
+
+  constructor({ registry, now, nameOf }: GatewayMetricsOptions) {
+    const registers = [registry];
+    this.#nameOf = (siteId) => nameOf?.(siteId) ?? siteId;
+    const ofLinks = (name: string, help: string, read: (link: SeenReport) => number | undefined) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: ["site"] as const,
+        registers,
+        read: (gauge) => {
+          for (const link of this.#links) {
+            const value = read(link);
+            if (value !== undefined) gauge.set({ site: this.#nameOf(link.siteId) }, value);
+          }
+        },
+      });
+    ofLinks("fjord_link_ready", "Whether the peer answers on a link", ({ fault, handshakeAt }) =>
+      fault === undefined && isAlive(handshakeAt, now()) ? 1 : 0,
+    );
+    ofLinks("fjord_link_handshake_age_seconds", "Since a link's two ends last agreed on a key", ({ handshakeAt }) =>
+      handshakeAt === undefined ? undefined : Math.max(0, (now() - handshakeAt) / 1000),
+    );
+    ofLinks("fjord_link_loss_ratio", "Of the last 20 probes of a link", ({ lossPercent }) =>
+      lossPercent === undefined ? undefined : lossPercent / 100,
+    );
+    ofLinks("fjord_link_mtu_bytes", "The largest packet that came back over a link", ({ mtu }) => mtu);
+    const bytes = (name: string, help: string) => new Counter({ name, help, labelNames: ["site"] as const, registers });
+    this.#received = bytes("fjord_link_received_bytes_total", "Bytes that came over a link since the gateway started");
+    this.#sent = bytes("fjord_link_sent_bytes_total", "Bytes that went over a link since the gateway started");
+    this.#latency = new Histogram({
+      name: "fjord_link_latency_seconds",
+      help: "To a peer's gateway and back, over the link",
+      labelNames: ["site"] as const,
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
+      registers,
+    });
+    new Gauge({
+      name: "fjord_gateway_applied",
+      help: "Whether the node's network was brought to what the objects say",
+      registers,
+      read: (gauge) => gauge.set({}, this.#isApplied ? 1 : 0),
+    });
+    this.#drift = new Counter({
+      name: "fjord_gateway_drift_total",
+      help: "Things of the node's network that others had changed, and that were put back",
+      registers,
+    });
+    new Gauge({
+      name: "fjord_link_key_age_seconds",
+      help: "How old the site's own WireGuard key is",
+      labelNames: [] as const,
+      registers,
+      read: (gauge) => {
+        if (this.#keyMadeAt !== undefined) gauge.set({}, (now() - this.#keyMadeAt) / 1000);
+      },
+    });
+  }
+
+  get isApplied(): boolean {
+    return this.#isApplied;
+  }
+
+  answered(siteId: string, latencyMs: number): void {
+    this.#latency.observe({ site: this.#nameOf(siteId) }, latencyMs / 1000);
+  }
+
+  brought(isApplied: boolean): void {
+    this.#isApplied = isApplied;
+  }
+
+  drifted(count: number): void {
+    this.#drift.inc({}, count);
+  }
+
+  linked(links: readonly SeenReport[]): void {
+    const before = new Map(this.#links.map((link) => [link.siteId, link]));
+    for (const { siteId, fault, receivedBytes, sentBytes } of links) {
+      const labels = { site: this.#nameOf(siteId) };
+      const last = before.get(siteId);
+      if (fault !== undefined || last === undefined) continue;
+      this.#received.inc(labels, grown(last.receivedBytes, receivedBytes));
+      this.#sent.inc(labels, grown(last.sentBytes, sentBytes));
+    }
+    this.#links = links;
+  }
+
+  keyMade(at: number | undefined): void {
+    this.#keyMadeAt = at;
+  }
+}
+
+/** WireGuard counts from the beginning where it was started anew. */
+function grown(before: number, now: number): number {
+  return now >= before ? now - before : now;
+}
