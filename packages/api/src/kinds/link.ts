@@ -56,6 +56,11 @@ export const Link = defineKind({
       .optional()
       .describe("What encrypts."),
     endpoint: hostAndPort().optional().describe("Where the peer was last heard."),
+    ownKey: key()
+      .optional()
+      .describe(
+        "This site's own WireGuard key that the gateway uses. Peers are told of a new one once it stands here.",
+      ),
     handshakeAt: time().optional().describe("When the two last agreed on a key."),
     receivedBytes: integer({ minimum: 0 }).optional().describe("Bytes that came."),
     sentBytes: integer({ minimum: 0 }).optional().describe("Bytes that went."),

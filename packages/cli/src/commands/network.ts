@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
 import { addNetworkExplain } from "../network/explain.ts";
+import { addRotateKey } from "../network/rotate-key.ts";
 import { addNetworkTest } from "../network/trials/trials-command.ts";
 import { age, cell, table } from "../output/table.ts";
 
@@ -23,6 +24,7 @@ export function addNetwork(program: Command, context: CommandContext): void {
   listOptions(status).action((flags: ListFlags) => showLists(listing, flags, context));
   addNetworkExplain(network, context);
   addNetworkTest(network, context);
+  addRotateKey(network, context);
 }
 
 /** A line for each range of a peer; what is of the link stands in the first. */

@@ -129,6 +129,8 @@ export class GatewayObjects {
     const isNews =
       !sameContent(status.conditions, link.status?.conditions) ||
       status.endpoint !== link.status?.endpoint ||
+      status.ownKey !== link.status?.ownKey ||
+      status.handshakeAt !== link.status?.handshakeAt ||
       (status.mtu === undefined) !== (link.status?.mtu === undefined);
     const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, link.status);
     if (!isNews && !isDue) return;

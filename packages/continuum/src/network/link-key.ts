@@ -1,9 +1,12 @@
+import { createPrivateKey, createPublicKey } from "node:crypto";
 import { isAlreadyExists, isNotFound, type KubeClient, Secret } from "@fjord/kube";
 
 /** The Secret that holds the site's WireGuard key. Whoever reads it can read what links carry. */
 export const LINK_SECRET = "fjord-link";
 const PRIVATE_KEY = "privateKey";
 const PUBLIC_KEY = "publicKey";
+/** On a Secret whose key was replaced. */
+const MADE_AT = "fjord.dev/made-at";
 
 type Client = Pick<KubeClient, "get" | "create">;
 
@@ -54,6 +57,22 @@ async function make(client: Client, namespace: string, signal?: AbortSignal): Pr
   }
 }
 
+/** Puts a new key into the place of the one that there is. The gateway uses it as soon as it hears of it, and peers are told then. */
+export async function replaceLinkKey(
+  client: Pick<KubeClient, "patch">,
+  namespace: string,
+  now: number,
+  signal?: AbortSignal,
+): Promise<string> {
+  const { privateKey, publicKey } = await newKey();
+  const patch = {
+    metadata: { annotations: { [MADE_AT]: new Date(now).toISOString() } },
+    data: { [PRIVATE_KEY]: encode(privateKey), [PUBLIC_KEY]: encode(publicKey) },
+  };
+  await client.patch(Secret, { name: LINK_SECRET, namespace }, "merge", patch, { signal });
+  return publicKey;
+}
+
 /** Both halves in base64, as WireGuard writes them. */
 async function newKey(): Promise<{ privateKey: string; publicKey: string }> {
   const { generateKeyPairSync } = await import("node:crypto");
@@ -76,8 +95,21 @@ function publicKeyOf({ data }: Secret): string {
   return Buffer.from(data?.[PUBLIC_KEY] ?? "", "base64").toString("utf8");
 }
 
+/** The public half of a private one, both as WireGuard writes them. */
+export function publicHalf(privateKey: string): string {
+  // What stands before the 32 bytes of an X25519 key in PKCS #8 (RFC 8410).
+  const der = Buffer.concat([
+    Buffer.from("302e020100300506032b656e04220420", "hex"),
+    Buffer.from(privateKey, "base64"),
+  ]);
+  const { x = "" } = createPublicKey(createPrivateKey({ key: der, format: "der", type: "pkcs8" })).export({
+    format: "jwk",
+  });
+  return Buffer.from(x, "base64url").toString("base64");
+}
+
 /** When the key was made, in milliseconds since the epoch. */
 export function keyMadeAtOf({ metadata }: Secret): number | undefined {
-  const at = Date.parse(String(metadata.creationTimestamp ?? ""));
+  const at = Date.parse(String(metadata.annotations?.[MADE_AT] ?? metadata.creationTimestamp ?? ""));
   return Number.isNaN(at) ? undefined : at;
 }

@@ -8,6 +8,8 @@ export interface SeenLink {
   /** Milliseconds since the epoch. */
   readonly handshakeAt?: number;
   readonly endpoint?: string;
+  /** The own public key that is in use. */
+  readonly ownKey?: string;
   readonly receivedBytes: number;
   readonly sentBytes: number;
   /** By probes; absent where the peer has answered none. */
@@ -26,7 +28,7 @@ export function isAlive(handshakeAt: number | undefined, now: number): boolean {
 
 /** The status that says so. */
 export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
-  const { fault, handshakeAt, endpoint, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
+  const { fault, handshakeAt, endpoint, ownKey, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
   const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
   const { generation } = link.metadata;
   const { conditions } = setCondition(
@@ -42,6 +44,7 @@ export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<ty
   );
   return {
     ...(endpoint !== undefined && { endpoint }),
+    ...(ownKey !== undefined && { ownKey }),
     ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),
     receivedBytes,
     sentBytes,

@@ -11,6 +11,7 @@ import {
   type Result,
   type Runnable,
   setCondition,
+  updatesWhere,
   watches,
 } from "@fjord/kube";
 import type { Home } from "../home.ts";
@@ -51,6 +52,9 @@ export interface NetworkControllerOptions {
   readonly serviceRanges: readonly string[];
 }
 
+/** The gateway uses another key, which peers are to be told. */
+const keyChanged = updatesWhere<Link>((old, { status }) => old.status?.ownKey !== status?.ownKey);
+
 const REFUSED_MS = 15_000;
 const LOST_MS = 1_000;
 
@@ -90,7 +94,7 @@ export class NetworkController implements Runnable {
       name: this.name,
       sources: [
         watches(plans, { when: generationChanged }),
-        watches(links, { when: generationChanged }),
+        watches(links, { when: (change) => generationChanged(change) || keyChanged(change) }),
         watches(this.#peerings, { map: ({ status }) => siteOf(status?.siteId) }),
         watches(this.#guests, { map: ({ metadata }) => siteOf(metadata.labels?.[CONSUMER_LABEL]) }),
       ],
@@ -145,7 +149,8 @@ export class NetworkController implements Runnable {
     if (told === undefined || planReason(spec) !== "NamesKnown") await this.#links.remove(site, signal);
     else await this.#links.keep(site, forgeLink(site, told, own, await this.#groups(site, spec, signal)), signal);
     this.#followPods();
-    return await this.#tell(site, factsOf(spec, this.#options.key.publicKey ?? "", own.endpoints), signal);
+    const key = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
+    return await this.#tell(site, factsOf(spec, key, own.endpoints), signal);
   }
 
   /** A consumer says by itself what its provider may not be able to ask, unless that has heard it already. */

@@ -1,4 +1,4 @@
-import { AddressPlan, type Site } from "@fjord/api";
+import { AddressPlan, Link, type Site } from "@fjord/api";
 import type { Cache } from "@fjord/kube";
 import type { Home } from "../home.ts";
 import type { NetworkFacts } from "../protocol.ts";
@@ -17,10 +17,12 @@ export interface ToldNetworkOptions {
 export class ToldNetwork {
   readonly #options: ToldNetworkOptions;
   readonly #plans: Cache<AddressPlan>;
+  readonly #links: Cache<Link>;
 
   constructor(options: ToldNetworkOptions) {
     this.#options = options;
     this.#plans = options.home.caches.open(AddressPlan).cache;
+    this.#links = options.home.caches.open(Link).cache;
   }
 
   /** Undefined where there is to be no link with the site. */
@@ -29,6 +31,7 @@ export class ToldNetwork {
     const plan = this.#plans.get({ name: site });
     const network = ownNetwork(own.object(), [], []);
     if (plan === undefined || network === undefined || key.publicKey === undefined) return undefined;
-    return factsOf(plan.spec, key.publicKey, network.endpoints);
+    const inUse = this.#links.get({ name: site })?.status?.ownKey;
+    return factsOf(plan.spec, inUse ?? key.publicKey, network.endpoints);
   }
 }

@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { promisify } from "node:util";
 import type { NetworkNamespaces } from "./network-namespaces.ts";
 
@@ -48,6 +49,15 @@ if (proto === "udp") {
   begin();
 }`;
 
+/** Sends numbered packets until told to stop, and says then how many. */
+const STREAM = `
+const [host, everyMs] = process.argv.slice(1);
+const socket = require("node:dgram").createSocket(host.includes(":") ? "udp6" : "udp4");
+let count = 0;
+const timer = setInterval(() => socket.send("packet " + count++, ${PORT}, host, () => {}), Number(everyMs));
+console.log("ready");
+process.stdin.on("end", () => { clearInterval(timer); console.log(count); process.exit(0); }).resume();`;
+
 /** What a pod was told, and by whom. */
 export interface Heard {
   readonly from: string;
@@ -91,6 +101,27 @@ export class EchoPod {
       });
     });
     return pod;
+  }
+
+  /** Sends numbered packets (`packet 0`, ...) until it is ended, which tells how many were sent. */
+  async stream(host: string, everyMs: number): Promise<{ end(): Promise<number> }> {
+    const [program = "", ...prefix] = this.#namespaces.prefix(this.#name);
+    const child = spawn(program, [...prefix, process.execPath, "-e", STREAM, "--", host, String(everyMs)], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    while (!said.startsWith("ready")) await once(child.stdout, "data");
+    return {
+      end: async () => {
+        const ended = once(child, "close");
+        child.stdin.end();
+        await ended;
+        return Number(said.trim().split("\n").at(-1));
+      },
+    };
   }
 
   /** The address that the other one sees, or why there is no answer. */

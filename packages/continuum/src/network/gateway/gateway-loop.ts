@@ -52,7 +52,7 @@ export interface GatewayLoopOptions {
   /** How often everything is compared with what it shall be. @default 30,000 */
   readonly checkMs?: number;
   /** Asks peers over their links, which needs the state's `siteId`. @default nobody is asked */
-  readonly probe?: Pick<LinkProbe, "tick" | "seen" | "close">;
+  readonly probe?: Pick<LinkProbe, "tick" | "seen" | "hurry" | "close">;
   readonly observer?: LoopObserver;
   /** Hears how links are, at every tick. */
   readonly told?: (reports: readonly SeenReport[]) => Promise<void>;
@@ -155,11 +155,13 @@ export class GatewayLoop {
   }
 
   async #bringLinks({ state, privateKey }: GatewayWish): Promise<void> {
-    const { gateway, logger } = this.#options;
+    const { gateway, logger, probe } = this.#options;
     const text = JSON.stringify([state, privateKey]);
     if (text === this.#applied) return;
     await gateway.apply(state, privateKey);
     this.#applied = text;
+    // What was made anew agrees on keys when something is sent.
+    probe?.hurry();
     logger.info("the node's network is as it shall be", { peers: state.peers.length });
   }
 

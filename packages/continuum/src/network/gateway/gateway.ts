@@ -16,6 +16,7 @@ import {
   wireguardChange,
 } from "../fabric/wireguard-change.ts";
 import { LINK_RANGE, linkAddress } from "../link-address.ts";
+import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import { RouteTable } from "./route-table.ts";
@@ -37,6 +38,8 @@ export interface LinkReport {
   /** Unix time in milliseconds of the last handshake. */
   readonly handshakeAt?: number;
   readonly endpoint?: string;
+  /** The own public key that the interface has. */
+  readonly ownKey?: string;
   readonly receivedBytes: number;
   readonly sentBytes: number;
 }
@@ -67,7 +70,7 @@ export class Gateway {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #routes: RouteTable;
-  #applied: { readonly fabric: Fabric; readonly privateKey: string } | undefined;
+  #applied: { readonly fabric: Fabric; readonly privateKey: string; readonly ownKey: string } | undefined;
   /** The firewall's chains as nft showed them when they were made. */
   #made = new Map<string, string>();
   /** By public key: which of the endpoints is in use, and since when. */
@@ -94,7 +97,7 @@ export class Gateway {
     this.#applied = undefined;
     if (before === undefined || !sameInterfaces(before, fabric)) await this.#applyWhole(fabric, hex);
     else await this.#applyChange(before, fabric);
-    this.#applied = { fabric, privateKey };
+    this.#applied = { fabric, privateKey, ownKey: publicHalf(privateKey) };
   }
 
   /** Looks whether everything is as it was left, and puts back what is not. Resolves with what was not, in words. */
@@ -116,16 +119,18 @@ export class Gateway {
   /** Dials silent peers at their next endpoint, whose name may lead elsewhere by now, and tells how links are. */
   async tend(): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
-    const { fabric } = this.#applied;
+    const { fabric, ownKey } = this.#applied;
     const reports = new Map<string, LinkReport>();
-    for (const [siteId, fault] of fabric.faults) reports.set(siteId, { siteId, fault, receivedBytes: 0, sentBytes: 0 });
+    for (const [siteId, fault] of fabric.faults)
+      reports.set(siteId, { siteId, fault, ownKey, receivedBytes: 0, sentBytes: 0 });
     for (const { name } of fabric.interfaces) {
       const state = await new WireguardSocket(name).get();
       const peers = new Map<string, WireguardPeer>();
       for (const { checked } of fabric.peers.values()) {
         const seen = state.peers.get(checked.publicKey);
         if (seen === undefined) continue;
-        reports.set(checked.siteId, addReport(reports.get(checked.siteId), checked.siteId, seen));
+        const report = addReport(reports.get(checked.siteId), checked.siteId, seen);
+        reports.set(checked.siteId, { ...report, ownKey });
         if (seen.handshakeSeconds > 0 && this.#greeted.delete(`${name} ${checked.publicKey}`)) {
           const { endpoint } = seen;
           peers.set(checked.publicKey, {
@@ -174,8 +179,15 @@ export class Gateway {
     const there = after.interfaces.map(({ name }) => this.#wireguardPeers(gone, name, before));
     this.#dialAll(after);
     for (const [i, { name }] of after.interfaces.entries()) {
-      const lines = wireguardChange(there[i] ?? new Map(), this.#wireguardPeers(come, name, after));
-      await new WireguardSocket(name).set(lines);
+      const socket = new WireguardSocket(name);
+      const wanted = this.#wireguardPeers(come, name, after);
+      for (const [oldKey, newKey] of replacedKeys(gone, come)) {
+        // A peer that has another key is still where it was heard of.
+        const endpoint = (await socket.get()).peers.get(oldKey)?.endpoint;
+        const peer = wanted.get(newKey);
+        if (peer !== undefined && endpoint !== undefined) wanted.set(newKey, { ...peer, endpoint });
+      }
+      await socket.set(wireguardChange(there[i] ?? new Map(), wanted));
     }
     await this.#routes.change(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
   }
@@ -318,6 +330,14 @@ function sameInterfaces(a: Fabric, b: Fabric): boolean {
 /** Of the peers of `from` those that `to` has not, or has otherwise. */
 function changedPeers(from: Fabric, to: Fabric): Fabric["peers"] {
   return new Map([...from.peers].filter(([siteId, peer]) => to.peers.get(siteId) !== peer));
+}
+
+/** Of the peers that have changed, those that have another key now: the old one and the new. */
+function replacedKeys(gone: Fabric["peers"], come: Fabric["peers"]): (readonly [string, string])[] {
+  return [...come].flatMap(([siteId, { checked }]) => {
+    const old = gone.get(siteId)?.checked.publicKey;
+    return old === undefined || old === checked.publicKey ? [] : [[old, checked.publicKey] as const];
+  });
 }
 
 /** Interfaces side by side have ports side by side. */

@@ -17,3 +17,4 @@ export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-p
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";
 export { openUdpProbe } from "./udp-probe.ts";
+export { WireguardSocket } from "./wireguard-socket.ts";

@@ -99,6 +99,11 @@ export class LinkProbe {
     }
   }
 
+  /** At the next tick all peers are asked, whenever they were asked last. */
+  hurry(): void {
+    for (const probed of this.#peers.values()) probed.sentAt = Number.NEGATIVE_INFINITY;
+  }
+
   seen(siteId: string): ProbedLink {
     const probed = this.#peers.get(siteId);
     if (!probed?.hasAnswered) return {};

@@ -1,3 +1,4 @@
+export { LINK_SECRET, replaceLinkKey } from "../link-key.ts";
 export { calledHere, calledThere, meantThere } from "../translate.ts";
 export { fabricFaults } from "./fabric-faults.ts";
 export { packetPath } from "./packet-path.ts";
