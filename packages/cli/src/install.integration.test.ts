@@ -31,7 +31,9 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     folder = mkdtempSync(join(tmpdir(), "fjord-install-"));
     site = await startTestSite({ components: "all" });
     client = new KubeClient(site.config, { closeGraceMs: 500 });
-    before_ = await inventory(client);
+    // The API server makes its own Service only after it has said that it is ready.
+    do before_ = await inventory(client);
+    while (!before_.includes("Service kubernetes"));
   });
 
   after(async () => {

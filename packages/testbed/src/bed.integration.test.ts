@@ -11,6 +11,7 @@ import { silentLogger, systemClock } from "@fjord/base";
 import { findBinaries } from "./binaries/index.ts";
 import { markedProcesses, reapLeftovers } from "./leftovers.ts";
 import { Registry } from "./registry.ts";
+import type { Site } from "./site.ts";
 import { probe } from "./site-probe.ts";
 import { kubernetesSkip, startTestBed } from "./testing.ts";
 import { waitFor } from "./wait.ts";
@@ -29,9 +30,7 @@ test("three sites: each its own cluster, its processes in the hand of the test",
       const names = await kubectl(site.kubeconfig, "get", "namespaces", "-o", "name");
       assert.match(names, /namespace\/kube-system/);
     }
-    const services = await Promise.all(
-      bed.sites.map((site) => kubectl(site.kubeconfig, "get", "svc", "kubernetes", "-o", "jsonpath={.spec.clusterIP}")),
-    );
+    const services = await Promise.all(bed.sites.map(serviceAddress));
     assert.deepEqual(services, ["10.181.0.1", "10.182.0.1", "10.183.0.1"]);
   });
 
@@ -97,9 +96,7 @@ test("three sites: each its own cluster, its processes in the hand of the test",
 test("with overlap the sites have equal ranges", { skip }, async (t) => {
   const { registry } = await place(t);
   await using bed = await startTestBed({ sites: 2, overlap: true, components: "apiserver", registry });
-  const services = await Promise.all(
-    bed.sites.map((site) => kubectl(site.kubeconfig, "get", "svc", "kubernetes", "-o", "jsonpath={.spec.clusterIP}")),
-  );
+  const services = await Promise.all(bed.sites.map(serviceAddress));
   assert.deepEqual(services, ["10.181.0.1", "10.181.0.1"]);
 });
 
@@ -151,6 +148,12 @@ for (const kernel of [true, false]) {
     await reapLeftovers({ registry, log: silentLogger });
     assert.deepEqual([markedProcesses(id), readdirSync(registry.directory)], [[], []]);
   });
+}
+
+/** Of the API server's own Service, which it makes only after it has said that it is ready. */
+function serviceAddress({ kubeconfig }: Site): Promise<string | undefined> {
+  const look = () => kubectl(kubeconfig, "get", "svc", "kubernetes", "-o", "jsonpath={.spec.clusterIP}");
+  return waitFor(() => look().catch(() => undefined), { ...limits, clock: systemClock });
 }
 
 async function kubectl(kubeconfig: string, ...args: string[]): Promise<string> {

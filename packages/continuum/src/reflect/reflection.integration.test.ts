@@ -250,7 +250,10 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
   it("reflects the custom resources that the operators list: out with their status back, and in", async () => {
     for (const where of ["home", "away"] as const) {
       await bed.apply(where, "default", ...boatDefinitions(), boatRole());
-      await bed.kubectl(where, "wait", "crd", "boats.reflect.example.com", "--for=condition=Established");
+      // What is established is known to kubectl a moment later.
+      const known = () =>
+        bed.kubectl(where, "api-resources", "--api-group=reflect.example.com", "--output=name").catch(() => "");
+      await bed.eventually("boats and buoys", known, (names) => /boats/.test(names) && /buoys/.test(names));
       const site = where === "home" ? bed.consumer : bed.provider;
       const reflection = [
         { group: "reflect.example.com", resource: "boats", direction: "Both" },

@@ -143,11 +143,11 @@ describe("all controllers on a real API server", { skip: kubernetesSkip(), timeo
     await cluster.until("three pods", async () => (await status())?.readyReplicas === 3);
     const created = (await podsOf("state", "db")).map(({ metadata }) => metadata.name).sort();
     assert.deepEqual(created, ["db-0", "db-1", "db-2"]);
-    const { items } = await cluster.client.list(PersistentVolumeClaim, { namespace: "state" });
-    assert.deepEqual(
-      items.map(({ status }) => status?.phase),
-      ["Bound", "Bound", "Bound"],
-    );
+    // The played kubelet does not wait for them.
+    await cluster.until("three claims", async () => {
+      const { items } = await cluster.client.list(PersistentVolumeClaim, { namespace: "state" });
+      return items.length === 3 && items.every(({ status }) => status?.phase === "Bound");
+    });
     const image = [{ name: "main", image: "image:2" }];
     await cluster.client.patch(StatefulSet, metadata, "merge", { spec: { template: { spec: { containers: image } } } });
     await cluster.until("the update", async () => {

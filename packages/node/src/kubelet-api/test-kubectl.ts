@@ -182,12 +182,19 @@ export function testKubectl({ minor, declares }: Scene): void {
       const child = start(["logs", "-f", "--tail=1", "web"]);
       const file = backend.logFiles.get("main") as string;
       const out = child.stdout as NodeJS.ReadableStream;
-      assert.equal(String((await once(out, "data"))[0]), "line 9\n");
+      let said = "";
+      out.on("data", (part) => (said += part));
+      const hears = async (all: string) => {
+        while (said.length < all.length) await once(out, "data");
+        assert.equal(said, all);
+      };
+      await hears(shown(9, 10));
       await appendFile(file, lines(10, 11));
-      assert.equal(String((await once(out, "data"))[0]), "line 10\n");
+      await hears(shown(9, 11));
       await appendFile(file, lines(11, 12));
       backend.ended.resolve();
-      assert.equal(await text(out), "line 11\n");
+      await once(child, "close");
+      assert.equal(said, shown(9, 12));
     });
 
     for (const [name, env] of [

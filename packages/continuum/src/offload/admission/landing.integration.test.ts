@@ -156,6 +156,17 @@ describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), time
     });
     await client.delete(MutatingWebhookConfiguration, key);
     await eventually(async () => (await client.get(MutatingWebhookConfiguration, key)).metadata.uid !== metadata.uid);
+    // The API server learns of it by watching: from then on it asks again.
+    await eventually(async () => {
+      const pod: Pod = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "asked", namespace: "remote" },
+        spec: { containers },
+      };
+      const { spec } = await client.create(Pod, pod, { dryRun: true });
+      return spec?.tolerations?.some(({ key: each }) => each === VIRTUAL_NODE) ?? false;
+    });
   });
 
   it("leave a node that is away after as long as their Offloading says, or stay", async () => {

@@ -172,6 +172,8 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
   });
 
   it("show what guests take of a contract, now and then", async () => {
+    // Longer than all the time that passes below, however often it is looked: a renewed one has another name.
+    await sites.share({ resources: { cpu: 8, memory: "16Gi" }, contractLifetime: "720h" });
     await sites.peer("busy");
     const id = (await sites.agreed("busy")).status?.contract ?? "";
     const shows = (used: Record<string, string> | undefined) =>

@@ -86,7 +86,7 @@ describe("a contract", { skip: kubernetesSkip() }, () => {
     await setStanding(sites.consumerClient, id, "Ended");
     assert.equal(await sites.ended(sites.providerClient, id), "Cancelled");
     assert.equal(await sites.ended(sites.consumerClient, id), "Cancelled");
-    assert.equal(sites.provider.book.shared()?.free.cpu, "8");
+    await until("all is free again", () => sites.provider.book.shared()?.free.cpu === "8");
   });
 
   it("whose object the provider deletes is over too", async () => {
