@@ -2,6 +2,7 @@ import type { Home } from "../../home.ts";
 import type { AdmissionServerOptions } from "./admission-server.ts";
 import { reviewDaemonSet } from "./daemon-set-admission.ts";
 import { KnownOffloadings } from "./known-offloadings.ts";
+import { reviewQuestion } from "./label-question.ts";
 import { NamespaceAdmission } from "./namespace-admission.ts";
 import { OffloadingAdmission } from "./offloading-admission.ts";
 import { PodAdmission, reviewPlacedPod } from "./pod-admission.ts";
@@ -19,6 +20,7 @@ export function admissionReviews(home: Home): AdmissionReviews {
     "/admission/placed-pods": reviewPlacedPod,
     "/admission/namespaces": (request) => namespaces.review(request),
     "/admission/offloadings": (request) => offloadings.review(request),
+    "/admission/label-questions": reviewQuestion,
     "/admission/rules": (request) => offloadings.reviewRule(request),
     "/admission/daemonsets": reviewDaemonSet,
   };

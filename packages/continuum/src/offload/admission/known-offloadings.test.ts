@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { newObject, OFFLOADED_LABEL, Offloading, OffloadingRule } from "@fjord/api";
 import type { KubeObject } from "@fjord/base";
-import { ApiError, type Namespace, type Pod } from "@fjord/kube";
+import { ApiError, apiErrorFromBody, type Namespace, type Pod } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { AdmissionRequest } from "./admission-review.ts";
 import { KnownOffloadings } from "./known-offloadings.ts";
+import { reviewQuestion } from "./label-question.ts";
 import { NamespaceAdmission } from "./namespace-admission.ts";
 import { OffloadingAdmission } from "./offloading-admission.ts";
 import { PodAdmission } from "./pod-admission.ts";
@@ -36,19 +37,26 @@ class FakeHome {
   readonly stored = new Map<string, KubeObject>();
   reads = 0;
   labelled: string[] = [];
+  /** How many questions come before the API server sees the label. */
+  lateBy = 0;
+  questions = 0;
 
   get home(): Home {
     const cache = (kind: string) => ({
       get: () => this.shown.get(kind),
       list: () => [this.shown.get(kind)].filter((each) => each !== undefined),
-      addHandler: (handler: { onAdd?(object: object): void }) => {
-        handler.onAdd?.(namespace());
-        return () => {};
-      },
     });
     return {
       namespace: "agents",
-      clock: { now: () => this.now, after: () => () => {} },
+      random: () => 0,
+      clock: {
+        now: () => this.now,
+        after: (ms: number, act: () => void) => {
+          // Whoever waits for a moment gets it at once; nobody's patience ends.
+          if (ms < 1_000) queueMicrotask(act);
+          return () => {};
+        },
+      },
       logger: { debug() {}, info() {}, warn() {}, error() {} },
       caches: { open: ({ kind }: { kind: string }) => ({ cache: cache(kind) }) },
       client: {
@@ -60,6 +68,19 @@ class FakeHome {
         },
         patch: async (_: unknown, key: { name: string }) => {
           this.labelled.push(key.name);
+        },
+        create: async () => {
+          this.questions++;
+          if (this.questions <= this.lateBy) return;
+          const { allowed, message } = reviewQuestion() as { allowed: false; message: string };
+          assert.equal(allowed, false);
+          const body = {
+            kind: "Status",
+            code: 403,
+            reason: "Forbidden",
+            message: `admission webhook denied the request: ${message}`,
+          };
+          throw apiErrorFromBody("create it", 403, JSON.stringify(body));
         },
       },
     } as unknown as Home;
@@ -160,6 +181,13 @@ describe("admission", () => {
     await offloadings.review(ask("DELETE", offloading("Remote")));
     fake.shown.set("Offloading", offloading("Remote"));
     assert.deepEqual(await placed(), { allowed: true });
+  });
+
+  it("of an Offloading waits until the API server itself sees the label", async () => {
+    fake.lateBy = 3;
+    const offloadings = new OffloadingAdmission(fake.home, known);
+    assert.deepEqual(await offloadings.review(ask("CREATE", offloading("Remote"))), { allowed: true });
+    assert.equal(fake.questions, 4);
   });
 
   it("does nothing for a dry run, another name, or what no schema would take", async () => {

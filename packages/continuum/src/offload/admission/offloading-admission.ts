@@ -1,25 +1,23 @@
-import { isKeptNamespace, OFFLOADED_LABEL, OFFLOADING_NAME, type Offloading, type OffloadingRule } from "@fjord/api";
+import { isKeptNamespace, OFFLOADING_NAME, type Offloading, type OffloadingRule } from "@fjord/api";
 import { describeError } from "@fjord/base";
-import { type Cache, Namespace, type Pod } from "@fjord/kube";
+import type { Pod } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { AdmissionRequest, Verdict } from "./admission-review.ts";
 import type { KnownOffloadings } from "./known-offloadings.ts";
+import { labelInForce } from "./label-question.ts";
 import { placementOf } from "./pod-placement.ts";
 
-/** How long an Offloading is held back for its namespace's label to be seen. */
-const LABEL_MS = 1_000;
+/** How long an Offloading is held back for its namespace's label to be in force: less than the webhook's patience. */
+const LABEL_MS = 3_000;
 
 /** Has a namespace's label in force before its Offloading is, and remembers what holds from now on. */
 export class OffloadingAdmission {
   readonly #home: Home;
   readonly #known: KnownOffloadings;
-  /** Those that carry the label. */
-  readonly #namespaces: Cache<Namespace>;
 
   constructor(home: Home, known: KnownOffloadings) {
     this.#home = home;
     this.#known = known;
-    this.#namespaces = home.caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
   }
 
   async review({ operation, namespace = "", name, object, dryRun }: AdmissionRequest): Promise<Verdict> {
@@ -48,17 +46,11 @@ export class OffloadingAdmission {
   }
 
   async #label(namespace: string): Promise<void> {
-    const { client, clock, logger } = this.#home;
+    const { clock, logger } = this.#home;
     const patience = new AbortController();
     const cancel = clock.after(LABEL_MS, () => patience.abort());
-    const { signal } = patience;
     try {
-      if (this.#namespaces.get({ name: namespace }) !== undefined) return;
-      const patch = { metadata: { labels: { [OFFLOADED_LABEL]: "true" } } };
-      const seen = this.#seen(namespace, signal);
-      await client.patch(Namespace, { name: namespace }, "merge", patch, { signal });
-      // The API server learns of it as this agent does: by a watch.
-      await seen;
+      await labelInForce(this.#home, namespace, patience.signal);
     } catch (error) {
       // The controller labels it as well, and looks after pods that were made meanwhile.
       logger.warn("cannot label a namespace before it is offloaded", { namespace, error: describeError(error) });
@@ -66,20 +58,6 @@ export class OffloadingAdmission {
       patience.abort();
       cancel();
     }
-  }
-
-  #seen(namespace: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const remove = this.#namespaces.addHandler({
-        onAdd: ({ metadata }) => {
-          if (metadata.name === namespace) resolve();
-        },
-      });
-      signal.addEventListener("abort", () => {
-        remove();
-        resolve();
-      });
-    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { group, OFFLOADED_LABEL, VIRTUAL_NODE } from "@fjord/api";
 import { isNotFound, type KubeClient, MutatingWebhookConfiguration } from "@fjord/kube";
+import { QUESTION_LABEL } from "./label-question.ts";
 
 export interface WebhookConfigurationOptions {
   /** Where the own API server reaches the admission server: a base URL, or a Service. */
@@ -57,6 +58,17 @@ const webhooks: Readonly<Record<string, (caller: (path: string) => Webhook["clie
       operations: ["CREATE", "UPDATE", "DELETE"],
     }),
     sideEffects: "NoneOnDryRun",
+  }),
+  labelQuestions: (caller) => ({
+    ...ask("label-questions", "/admission/label-questions", caller, {
+      apiGroups: [group],
+      apiVersions: ["*"],
+      resources: ["offloadings"],
+      operations: ["CREATE"],
+    }),
+    timeoutSeconds: 2,
+    namespaceSelector: { matchLabels: { [OFFLOADED_LABEL]: "true" } },
+    objectSelector: { matchLabels: { [QUESTION_LABEL]: "true" } },
   }),
   rules: (caller) =>
     ask("offloadingrules", "/admission/rules", caller, {
