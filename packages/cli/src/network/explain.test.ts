@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { inWords, type PathAnswer } from "./explain.ts";
+import { inWords, type PathAnswer, verdictOf } from "./explain.ts";
 
 const plain = (_: string, text: string) => text;
 
@@ -40,4 +40,12 @@ it("a packet's way is told in lines, and nobody's words are a terminal's", () =>
     ],
   );
   assert.match(text, /it is down .*\[Link x\]/);
+});
+
+it("of many endpoints, one that is dropped counts, and one that is not known is no success", () => {
+  const of = (...verdicts: ("Delivered" | "Dropped" | "Unknown")[]) =>
+    verdictOf(verdicts.map((verdict) => ({ verdict })));
+  assert.deepEqual([of("Delivered", "Delivered"), of("Delivered", "Unknown")], ["Delivered", "Unknown"]);
+  assert.deepEqual([of("Dropped", "Dropped"), of("Dropped", "Unknown")], ["Dropped", "Partly"]);
+  assert.deepEqual([of("Delivered", "Dropped"), of()], ["Partly", "Dropped"]);
 });

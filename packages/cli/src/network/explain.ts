@@ -54,6 +54,7 @@ async function explain(from: string, to: string, flags: ExplainFlags, context: C
   await using peer = await peerClient(flags, context);
   const other = peer && (await siteNetwork(peer, signal));
   const answer = await answerOf(network, other, sources.ends[0] as PathEnd, targets, signal);
+  if (answer.verdict === "Dropped" || answer.verdict === "Partly") context.setExitCode(1);
   const formatted = await formatValue(answer, flags.output);
   if (formatted !== undefined) return print(formatted);
   if (flags.output.format === "name") return print(`${answer.verdict}\n`);
@@ -76,17 +77,24 @@ async function answerOf(
   const paths = targets.map((to) =>
     packetPath(here, there?.id === otherSite(here.id, from, to) ? there : undefined, from, to),
   );
-  const verdicts = new Set(paths.map(({ verdict }) => verdict));
   return {
     from: from.title,
     to: service === undefined ? (ends[0]?.title ?? "") : `${service.title} (${service.address})`,
-    verdict: paths.length === 0 ? "Dropped" : verdicts.size > 1 ? "Partly" : ([...verdicts][0] ?? "Dropped"),
+    verdict: verdictOf(paths),
     paths,
     advice:
       paths.length === 0
         ? ["the Service has no endpoint that is ready: does a pod match its selector, and is it Ready?"]
         : [...new Set(paths.flatMap(({ advice }) => advice))],
   };
+}
+
+/** Of all that may answer: nothing arrives where nobody does. */
+export function verdictOf(paths: readonly Pick<PacketPath, "verdict">[]): PathAnswer["verdict"] {
+  const has = (wanted: PacketPath["verdict"]) => paths.some(({ verdict }) => verdict === wanted);
+  if (has("Dropped")) return paths.every(({ verdict }) => verdict === "Dropped") ? "Dropped" : "Partly";
+  if (has("Unknown")) return "Unknown";
+  return paths.length === 0 ? "Dropped" : "Delivered";
 }
 
 function otherSite(own: string, from: PathEnd, to: PathEnd): string | undefined {
@@ -130,5 +138,5 @@ const words: Readonly<Record<PathAnswer["verdict"], string>> = {
   Delivered: "it arrives",
   Dropped: "it is dropped",
   Unknown: "nothing that is seen from here drops it",
-  Partly: "some of it arrives, by what answers",
+  Partly: "some of it is dropped, by which endpoint answers",
 };

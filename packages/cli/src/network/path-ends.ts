@@ -87,18 +87,25 @@ async function addressEnds(
   { address, site }: Extract<EndText, { kind: "Address" }>,
   signal: AbortSignal,
 ): Promise<PathEnds> {
-  const called = site === undefined ? address : calledBy(network, address, site);
+  const title = site === undefined ? address : `${address} of ${site}`;
+  const there = site === undefined ? { called: address } : calledBy(network, address, site);
+  // Without a plan it may be what something here is called too.
+  if ("site" in there) return { ends: [{ title, address, site: there.site }] };
+  const { called } = there;
   const { items: services } = await network.client.list(Service, { signal, omitManagedFields: true });
   const service = services.find(({ spec }) => (spec?.clusterIPs ?? [spec?.clusterIP]).includes(called));
   if (service !== undefined) return await serviceEnds(network, service, signal);
   const pod = await podOfAddress(network.client, called, signal);
   if (pod !== undefined) return { ends: [{ ...podEnd(network, pod), address: called }] };
-  const whose = siteOfAddress(called, network);
-  return { ends: [{ title: site === undefined ? address : `${address} of ${site}`, address: called, site: whose }] };
+  return { ends: [{ title, address: called, site: siteOfAddress(called, network) }] };
 }
 
-/** What an address that is another site's own is called here. */
-function calledBy(network: SiteNetwork, address: string, name: string): string {
+/** What an address that is another site's own is called here; the site's id where the two have no names for each other. */
+function calledBy(
+  network: SiteNetwork,
+  address: string,
+  name: string,
+): { readonly called: string } | { readonly site: string } {
   const { sites } = network.places;
   const site = sites.find(({ metadata }) => metadata.name === name);
   const id = site && idOf(site);
@@ -106,14 +113,12 @@ function calledBy(network: SiteNetwork, address: string, name: string): string {
     const names = sites.map(({ metadata }) => metadata.name ?? "");
     throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
   }
-  if (id === network.id) return address;
+  if (id === network.id) return { called: address };
   const plan = network.plans.find(({ spec }) => spec.site === id);
-  const called = plan && calledHere(plan.spec, address);
-  if (called !== undefined) return called;
-  const reason =
-    plan === undefined
-      ? `there is no AddressPlan with ${name}: \`fjord peer ${name} --link\` asks for a link`
-      : `it is in none of the ranges that ${name} has told: ${plan.spec.peer.map(({ range }) => range).join(", ")}`;
+  if (plan === undefined) return { site: id };
+  const called = calledHere(plan.spec, address);
+  if (called !== undefined) return { called };
+  const reason = `it is in none of the ranges that ${name} has told: ${plan.spec.peer.map(({ range }) => range).join(", ")}`;
   throw new UnclearEnd({ end: `${address}@${name}`, reason });
 }
 

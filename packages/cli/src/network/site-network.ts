@@ -9,8 +9,6 @@ import { idOf, type KnownPlaces, knownPlaces, ownSiteIn, siteById } from "../pla
 export interface SiteNetwork extends Omit<SiteView, "policies" | "namespaces"> {
   readonly client: KubeClient;
   readonly places: KnownPlaces;
-  /** Of its own pods. */
-  readonly ranges: readonly string[];
 }
 
 export async function siteNetwork(client: KubeClient, signal: AbortSignal): Promise<SiteNetwork> {

@@ -304,8 +304,13 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     };
 
     it("`fjord network explain` says of packets what becomes of them", async () => {
-      const explain = async (...args: string[]) =>
-        JSON.parse(await fjord(continuum.site(HOME), "network", "explain", "-n=shop", "-o=json", ...args));
+      const explain = async (...args: string[]) => {
+        const command = ["network", "explain", "-n=shop", "-o=json", ...args];
+        const { exitCode, stdout, stderr } = await fjordResult(continuum.site(HOME), ...command);
+        const answer = JSON.parse(stdout);
+        assert.equal(exitCode, answer.verdict === "Dropped" ? 1 : 0, stderr);
+        return answer;
+      };
       const peer = `--peer-kubeconfig=${continuum.site(AWAY).kubeconfig}`;
       const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
       const real = guests[0]?.status?.podIP ?? "";

@@ -30,6 +30,7 @@ const view = (id: string, parts: Partial<SiteView> = {}): SiteView => ({
   id,
   name: names[id] ?? "",
   nameOf: (other) => names[other ?? ""],
+  ranges: [RANGE],
   plans: [],
   links: [],
   faults: new Map(),
@@ -112,8 +113,41 @@ describe("the way of a packet", () => {
     assert.match(drop(packetPath(apart, wave, web, data)) ?? "", /group shop, and 240\.0\.3\.9 in other: never both/);
   });
 
-  it("ends where there is no plan, no name, no Link, or the link is down", () => {
-    assert.match(drop(packetPath({ ...harbor, plans: [] }, wave, web, data)) ?? "", /no AddressPlan with wave/);
+  it("claims nothing of sites without a link, but that an address which is taken here does not leave", () => {
+    const bare = { ...harbor, plans: [], links: [] };
+    const far = { ...data, address: "10.43.3.9" };
+    for (const [from, to] of [
+      [web, far],
+      [far, web],
+    ] as const) {
+      const path = packetPath(bare, undefined, from, to);
+      assert.equal(path.verdict, "Unknown");
+      assert.match(
+        path.hops.at(-1)?.what ?? "",
+        /have no link: it arrives where their networks are joined by something/,
+      );
+      assert.match(path.advice.join(), /fjord peer SITE --link/);
+    }
+    const [here, there] = [web, data].map((end) => ({ ...end, address: end.address.replace(/^\d+/, "127") }));
+    const shared = packetPath({ ...bare, ranges: [] }, undefined, here as PathEnd, there as PathEnd);
+    assert.match(
+      shared.hops.at(-1)?.what ?? "",
+      /harbor and wave have no link: it arrives where both .* on one machine/,
+    );
+    assert.match(
+      drop(packetPath(bare, undefined, web, { ...data, address: "10.42.3.9" })) ?? "",
+      /^harbor network: .*10\.42\.3\.9 is one of this site's own addresses \(10\.42\.0\.0\/16\): a packet to it stays/,
+    );
+    const strangers = packetPath(bare, undefined, far, { ...web, site: REEF, address: "10.44.0.1" });
+    assert.deepEqual([strangers.verdict, strangers.hops.at(-1)?.at], ["Unknown", "network"]);
+    const host = { ...web, pod: pod("web", {}, { hostNetwork: true }) };
+    assert.equal(packetPath(bare, undefined, host, far).verdict, "Unknown");
+    const closed = { ...bare, policies: [policy("none", { policyTypes: ["Ingress", "Egress"] })] };
+    assert.match(drop(packetPath(closed, undefined, web, far)) ?? "", /^harbor policy/);
+    assert.match(drop(packetPath(closed, undefined, far, web)) ?? "", /^harbor policy/);
+  });
+
+  it("ends where there is no name, no Link, or the link is down", () => {
     const far = { ...data, address: "240.1.0.9" };
     assert.match(drop(packetPath(harbor, wave, web, far)) ?? "", /240\.1\.0\.9 has no name/);
     assert.match(drop(packetPath({ ...harbor, links: [] }, wave, web, data)) ?? "", /no Link with wave/);

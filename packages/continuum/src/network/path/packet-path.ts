@@ -2,6 +2,7 @@ import type { AddressPlan } from "@fjord/api";
 import { planReason } from "../address-plan.ts";
 import { calledThere, meantThere } from "../translate.ts";
 import { adviceFor, type BareHop, linkHop, permission, renamed, type Side } from "./gateway-hops.ts";
+import { hopWithoutLink, LINK_ADVICE } from "./no-link.ts";
 import type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
 import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
 
@@ -22,6 +23,15 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
   const sends: Hop = { ...siteOf(here, from), at: "pod", what: "sends", ...packet, verdict: "Passes" };
   const dropped = (hop: Omit<Hop, "source" | "destination" | "verdict">, ...advice: string[]) =>
     answer([sends, { ...hop, ...packet, verdict: "Dropped" }], advice);
+  if (to.site === undefined || from.site === undefined) {
+    const stray = from.site === undefined ? from : to;
+    const what = `${stray.address} is no address of a site that has a link with this one: no link carries it`;
+    return answer([sends, { site: here.name, at: "network", what, ...packet, verdict: "Unknown" }]);
+  }
+  if (from.site === to.site) return answer([sends, ...stays(here, from, to)]);
+  const sites = [from.site, to.site];
+  const plan = here.plans.find(({ spec }) => sites.includes(spec.site));
+  if (plan === undefined) return answer([sends, ...withoutLink(here, from, to)], [LINK_ADVICE]);
   for (const end of [from, to])
     if (end.pod?.spec?.hostNetwork === true && from.site !== to.site)
       return dropped(
@@ -32,30 +42,13 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
         },
         "give the pod an address of its own (hostNetwork: false)",
       );
-  if (to.site === undefined || from.site === undefined) {
-    const stray = from.site === undefined ? from : to;
-    const what = `${stray.address} is no address of a site that has a link with this one: no link carries it`;
-    return answer([sends, { site: here.name, at: "network", what, ...packet, verdict: "Unknown" }]);
-  }
-  if (from.site === to.site) return answer([sends, ...stays(here, from, to)]);
-  if (from.site !== here.id && to.site !== here.id)
+  if (!sites.includes(here.id))
     return dropped(
       {
         at: "link",
         what: `pods at ${nameOf(here, from.site)} and at ${nameOf(here, to.site)} do not meet: a link joins two sites, and this one passes nothing on`,
       },
       "place both at one site, or one of them here",
-    );
-  const peer = from.site === here.id ? to.site : from.site;
-  const plan = here.plans.find(({ spec }) => spec.site === peer);
-  if (plan === undefined)
-    return dropped(
-      {
-        site: here.name,
-        at: "network",
-        what: `there is no AddressPlan with ${nameOf(here, peer)}, so its pods have no addresses here`,
-      },
-      "ask for a link: `fjord peer SITE --link` at the consumer, with spec.network in both Sites",
     );
   return across(here, there, plan, from, to, answer);
 }
@@ -144,33 +137,47 @@ function across(
   return end();
 }
 
-/** Both at one site: no link has to do with it. */
-function stays(here: SiteView, from: PathEnd, to: PathEnd): Hop[] {
+/** Between two sites that Fjord has not joined: this one's policies are known, and no more. */
+function withoutLink(here: SiteView, from: PathEnd, to: PathEnd): Hop[] {
+  const names = { from: nameOf(here, from.site), to: nameOf(here, to.site) };
+  const own = (end: PathEnd, other: PathEnd, direction: PolicyDirection) =>
+    end.site === here.id ? policyHop(direction, sideHere(here, end, other)) : undefined;
+  return upToDrop(from, to, [own(from, to, "Egress"), hopWithoutLink(here, from, to, names), own(to, from, "Ingress")]);
+}
+
+/** The hops that a packet comes to, which stays as it is. */
+function upToDrop(from: PathEnd, to: PathEnd, all: readonly (BareHop | undefined)[]): Hop[] {
   const packet = { source: from.address, destination: to.address };
-  const site = nameOf(here, from.site);
-  if (from.site !== here.id)
-    return [{ site, at: "network", what: "both are there: its own network carries it", ...packet, verdict: "Unknown" }];
-  const side = (end: PathEnd, other: PathEnd): Side => ({
-    site,
+  const hops = all.flatMap((hop) => (hop === undefined ? [] : [{ ...hop, ...packet }]));
+  const last = hops.findIndex(({ verdict }) => verdict === "Dropped");
+  return last < 0 ? hops : hops.slice(0, last + 1);
+}
+
+/** An end at the site that is asked, which calls it what it is. */
+function sideHere(here: SiteView, end: PathEnd, other: PathEnd): Side {
+  return {
+    site: here.name,
     view: here,
     end,
     ...found("pod", end.pod),
     ...found("other", other.pod),
     real: end.address,
     otherCalled: other.address,
-  });
-  const hops: Hop[] = [];
-  for (const hop of [
-    policyHop("Egress", side(from, to)),
+  };
+}
+
+/** Both at one site: no link has to do with it. */
+function stays(here: SiteView, from: PathEnd, to: PathEnd): Hop[] {
+  const packet = { source: from.address, destination: to.address };
+  const site = nameOf(here, from.site);
+  if (from.site !== here.id)
+    return [{ site, at: "network", what: "both are there: its own network carries it", ...packet, verdict: "Unknown" }];
+  return upToDrop(from, to, [
+    policyHop("Egress", sideHere(here, from, to)),
     { site, at: "network", what: "both are here: the pods' network carries it, without a link", verdict: "Passes" },
-    policyHop("Ingress", side(to, from)),
+    policyHop("Ingress", sideHere(here, to, from)),
     { site, at: "pod", what: `receives, and answers ${packet.source}`, verdict: "Passes" },
-  ] as const) {
-    if (hop === undefined) continue;
-    hops.push({ ...hop, ...packet });
-    if (hop.verdict === "Dropped") break;
-  }
-  return hops;
+  ]);
 }
 
 function policyHop(direction: PolicyDirection, side: Side): BareHop | undefined {

@@ -8,6 +8,8 @@ export interface SiteView {
   readonly name: string;
   /** What other sites are called here. */
   nameOf(id: string | undefined): string | undefined;
+  /** Of its own pods, as far as they are known. */
+  readonly ranges: readonly string[];
   readonly plans: readonly AddressPlan[];
   readonly links: readonly Link[];
   /** Peers that the gateway would leave out, by id, and why. */
