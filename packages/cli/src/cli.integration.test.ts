@@ -167,8 +167,18 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     for (const cpu of ["2", "2", "3"])
       assert.equal((await fjord("peer", "lively-wave", `--cpu=${cpu}`, "--memory=1Gi", "--no-wait")).code, 0);
     assert.deepEqual((await client.get(Peering, { name: "lively-wave" })).spec.resources, { cpu: "3", memory: "1Gi" });
-    await fjord("peer", "lively-wave", "--cpu=3", "--no-wait");
-    assert.deepEqual((await client.get(Peering, { name: "lively-wave" })).spec.resources, { cpu: "3" });
+    const wanted = async () => (await client.get(Peering, { name: "lively-wave" })).spec.resources;
+    const more = await fjord("peer", "lively-wave", "--cpu=4", "--pods=5", "--no-wait");
+    assert.match(more.err, /^asking for cpu=4,memory=1Gi,pods=5\n/, "what is not named stays");
+    assert.deepEqual(await wanted(), { cpu: "4", memory: "1Gi", pods: "5" });
+    assert.equal((await fjord("peer", "lively-wave", "--pods=none", "--no-wait")).code, 0);
+    assert.deepEqual(await wanted(), { cpu: "4", memory: "1Gi" });
+    assert.equal((await fjord("peer", "lively-wave", "--link", "--no-wait")).code, 0, "a link alone");
+    const nothing = await fjord("peer", "lively-wave", "--cpu=none", "--memory=none", "--no-wait");
+    assert.match(nothing.err, /say how much is wanted/);
+    const renamed = await fjord("peer", "lively-wave", "--cpu=9", "--node-name=other", "--no-wait");
+    assert.match(renamed.err, /--node-name cannot be other: the node of peering lively-wave is lively-wave/);
+    assert.deepEqual(await wanted(), { cpu: "4", memory: "1Gi" }, "a mistake changes nothing");
     assert.match(
       (await fjord("peer", "harbour", "--name=lively-wave", "--cpu=1")).err,
       /Give the new one another name/,
@@ -223,6 +233,10 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       err,
       /error: peering lively-wave was not ready: .*cpu 1000 is more than there is; available: cpu 750m/,
     );
+    assert.match(
+      (await fjord("status")).out,
+      /lively-wave .*InService +other amounts: cpu 1000 is more than there is; available: cpu 750m\n/,
+    );
     await fjord("unpeer", "lively-wave", "--no-wait");
   });
 
@@ -252,6 +266,9 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       assert.equal((await fjord("unoffload", ...args)).out, "namespace default is home\n");
     }
     assert.equal((await fjord("unoffload", "default")).out, "namespace default was not offloaded\n");
+    const misspelt = await fjord("unoffload", "defualt");
+    assert.deepEqual([misspelt.code, misspelt.out], [1, ""]);
+    assert.match(misspelt.err, /there is no namespace defualt here \(did you mean default\?\)/);
     assert.match((await fjord("offload")).err, /say which one is meant/);
     assert.match((await fjord("offload", "a", "-n=b")).err, /--namespace cannot be b: a is named too/);
   });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { Site } from "@fjord/api";
 import { Deployment, type KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
 import { Continuum } from "@fjord/testbed/agents";
 import { kubectlProgram, kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
@@ -264,6 +265,58 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
       execFile("tar", ["-tzf", file], (_, names) => resolve(names)),
     );
     assert.match(listed, /^fjord-report-\S+\/versions\.yaml$/m);
+  });
+
+  it("says of a site that is away that it is, and changes nothing for it", async () => {
+    const { process: agent } = continuum.agent(AWAY);
+    const isAway = async () => {
+      const { status } = await home.get(Site, { name: AWAY });
+      return status?.conditions?.some(({ type, status: is }) => type === "Reachable" && is === "False") ?? false;
+    };
+    await agent.kill();
+    try {
+      while (!(await isAway())) await new Promise((resolve) => setTimeout(resolve, 100));
+      const web = { name: "web", namespace: NAMESPACE };
+      const before = await home.get(Deployment, web);
+      const refused = await fjord("move", "web", AWAY, "-n", NAMESPACE);
+      assert.deepEqual([refused.code, refused.out], [1, ""]);
+      assert.match(
+        refused.err,
+        /^error: deployment\/web was not moved to site-2: site-2 does not answer \(.*\)\nNothing was changed/,
+      );
+      const after = await home.get(Deployment, web);
+      assert.deepEqual([after.metadata.generation, after.spec], [before.metadata.generation, before.spec]);
+      const logs = await fjord("logs", "deployment/api", "-n", NAMESPACE);
+      assert.deepEqual([logs.code, logs.out], [1, ""]);
+      assert.match(logs.err, /^error: the log could not be read: pod api-\S+, at site-2: site-2 does not answer/);
+    } finally {
+      await agent.start();
+    }
+    while (await isAway()) await new Promise((resolve) => setTimeout(resolve, 100));
+  });
+
+  it("says whose logs there are where it is asked for others", async () => {
+    const wrong = await fjord("logs", "deployment/api", "-n", NAMESPACE, "-c", "nope");
+    assert.match(wrong.err, /^error: deployment\/api has no container nope; it has main\n/);
+    assert.match(
+      (await fjord("logs", "-l=app=nope", "-n", NAMESPACE)).err,
+      /^error: -l app=nope has no pods in namespace shop\n/,
+    );
+    assert.match((await fjord("logs")).err, /^error: nothing was named\nName a pod/);
+  });
+
+  it("brings a namespace home, and names what still asks for another site", async () => {
+    const { code, out, err } = await fjord("unoffload", NAMESPACE);
+    assert.deepEqual([code, out], [0, "namespace shop is home\n"], err);
+    assert.match(
+      err,
+      /deployment\/api still asks for site-2 only, .*`fjord move deployment\/api anywhere -n shop` lets them run here\n$/,
+    );
+    assert.equal(err.includes("deployment/web"), false, err);
+    const undone = await fjord("move", "deployment/api", "anywhere", "-n", NAMESPACE);
+    assert.equal(undone.code, 0, undone.err);
+    assert.ok((await nodesOf("api")).every((node) => node?.startsWith("site-1-")));
+    assert.equal((await fjord("unoffload", NAMESPACE)).err, "", "nothing is left to tell");
   });
 });
 

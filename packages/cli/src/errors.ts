@@ -96,10 +96,46 @@ export const CannotMove = defineError(
   "`fjord explain` says where its pods may run, `fjord status` which sites there are.",
 );
 
+export const PlaceNotReady = defineError(
+  "CLI_PLACE_NOT_READY",
+  "{what} was not moved to {place}: {reason}",
+  "Nothing was changed: its new pods would wait, and the old ones with them. Repeat it when `fjord sites` shows the site as ready and its node takes pods (`fjord uncordon`), or have them wait with --force.",
+);
+
+export const MoveUnfinished = defineError(
+  "CLI_MOVE_UNFINISHED",
+  "{what} was not at {place} within {seconds} s; last: {last}",
+  "The wish stands, and the old pods end when new ones are ready. `fjord explain TYPE/NAME` says where each pod is and what it waits for; `fjord move TYPE/NAME anywhere` takes the wish back. Give more time with --timeout.",
+);
+
 export const AmbiguousTarget = defineError(
   "CLI_AMBIGUOUS_TARGET",
   "{target} is not clear: {reason}",
   "Name a pod, or a workload as TYPE/NAME, such as deployment/web; `--help` has examples.",
+);
+
+export const NoTarget = defineError(
+  "CLI_NO_TARGET",
+  "nothing was named",
+  "Name a pod, a workload as TYPE/NAME, such as deployment/web, or labels with --selector; `kubectl get pods` lists what there is.",
+);
+
+export const NoPods = defineError(
+  "CLI_NO_PODS",
+  "{target} has no pods in namespace {namespace}",
+  "`kubectl get pods,deployments` lists what there is. Was another --namespace or --context meant?",
+);
+
+export const NoContainer = defineError(
+  "CLI_NO_CONTAINER",
+  "{target} has no container {name}; it has {containers}",
+  "Name one of them by --container, or leave that out for all but the init containers.",
+);
+
+export const LogUnread = defineError(
+  "CLI_LOG_UNREAD",
+  "{what} could not be read: {reason}",
+  "`fjord sites` says which sites answer: what is written at one that is away can be read when it is back. `fjord explain POD` says what a pod waits for.",
 );
 
 export const WrongValues = defineError(

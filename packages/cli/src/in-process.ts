@@ -22,6 +22,7 @@ export async function runFjord(
     ...means,
     print,
     note: () => {},
+    warn: () => {},
     paint: (_, text) => text,
     isTerminal: false,
     setExitCode: () => {},

@@ -30,6 +30,7 @@ const context: CommandContext = {
   logger: silentLogger,
   print: (text) => void process.stdout.write(text),
   note: (text) => void (quiet || process.stderr.write(shown(text))),
+  warn: (text) => void process.stderr.write(shown(text)),
   // Whatever FORCE_COLOR says: a file or a pipe is no terminal.
   paint: (style, text) => (process.stdout.isTTY ? styleText(style, text, { stream: process.stdout }) : text),
   isTerminal: process.stdout.isTTY === true,

@@ -1,3 +1,4 @@
+import { Site } from "@fjord/api";
 import type { Kind } from "@fjord/base";
 import {
   type DaemonSet,
@@ -10,6 +11,7 @@ import {
   type StatefulSet,
 } from "@fjord/kube";
 import { obstaclesAt } from "./obstacles.ts";
+import { passingObstacle } from "./passing-obstacle.ts";
 import { namespacesOf } from "./pod-term-obstacles.ts";
 import { affinityFor, type Place } from "./site-affinity.ts";
 import { wayObstacle } from "./way-obstacle.ts";
@@ -23,8 +25,10 @@ export interface Move<T extends Movable> {
   readonly place: Place;
   /** The place's name for people. */
   readonly called: string;
-  /** The error for a move that something stands in the way of. */
-  readonly refusal: (reason: string) => Error;
+  /** The error for a move that something stands in the way of; `passing`: it may be gone later, by itself. */
+  readonly refusal: (reason: string, passing: boolean) => Error;
+  /** Whatever passing obstacle there is now: new pods wait for its end. */
+  readonly force?: boolean;
   /** Who does it, in the object's managed fields. */
   readonly fieldManager?: string;
 }
@@ -41,11 +45,13 @@ export async function moveWorkload<T extends Movable>(
   move: Move<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { kind, key, place, refusal, fieldManager } = move;
+  const { kind, key, place, refusal, force = false, fieldManager } = move;
   for (let attempt = 1; ; attempt++) {
     const workload = await client.get(kind, key, { signal });
     const reason = await obstacleTo(client, move, workload, signal);
-    if (reason !== undefined) throw refusal(reason);
+    if (reason !== undefined) throw refusal(reason, false);
+    const now = force ? undefined : await obstacleNow(client, move, signal);
+    if (now !== undefined) throw refusal(now, true);
     try {
       await client.patch(kind, key, "merge", movePatch(workload, place), {
         signal,
@@ -71,6 +77,19 @@ async function obstacleTo<T extends Movable>(
     (await asFarAsMay(way)) ??
     (await asFarAsMay(() => wishObstacle(client, workload, { namespace, place, called }, signal)))
   );
+}
+
+async function obstacleNow<T extends Movable>(
+  client: KubeClient,
+  { place, called }: Move<T>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (place === "anywhere") return undefined;
+  const options = { signal, omitManagedFields: true };
+  return await asFarAsMay(async () => {
+    const [nodes, sites] = await Promise.all([client.list(Node, options), client.list(Site, options)]);
+    return passingObstacle(place, called, { nodes: nodes.items, sites: sites.items });
+  });
 }
 
 /** Whoever may not look at nodes or contracts may move all the same: then the scheduler says what stands in the way. */

@@ -1,5 +1,6 @@
-import { SITE_LABEL, VIRTUAL_NODE } from "@fjord/api";
+import { VIRTUAL_NODE } from "@fjord/api";
 import { type Deployment, matchesNodeTerm, type Node, type Pod, type SelectableNode } from "@fjord/kube";
+import { isAt } from "./nodes-at.ts";
 import { podTermObstacles } from "./pod-term-obstacles.ts";
 import { affinityFor, type Place } from "./site-affinity.ts";
 
@@ -31,11 +32,6 @@ export function obstaclesAt(place: Exclude<Place, "anywhere">, called: string, s
   const usable = against.filter(({ reasons }) => reasons.length === 0).map(({ node }) => node);
   if (usable.length === 0) return [...new Set(against.flatMap(({ reasons }) => reasons))];
   return podTermObstacles(usable, called, situation);
-}
-
-function isAt(place: Exclude<Place, "anywhere">, { metadata }: Node): boolean {
-  const site = metadata.labels?.[SITE_LABEL];
-  return place === "home" ? site === undefined : site === place.site;
 }
 
 /** What keeps pods from one node. */

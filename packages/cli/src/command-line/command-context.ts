@@ -16,6 +16,8 @@ export interface CommandContext {
   print(text: string): void;
   /** What else is worth knowing, such as progress; nothing with `-q`. */
   note(text: string): void;
+  /** What has to be known though nobody asked for it, also with `-q`. */
+  warn(text: string): void;
   /** Colours what is printed, where a terminal shows it and NO_COLOR does not forbid it. */
   paint(style: Style, text: string): string;
   readonly isTerminal: boolean;

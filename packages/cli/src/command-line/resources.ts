@@ -9,11 +9,18 @@ export interface ResourceFlags {
 
 const quantity = /^\d+(\.\d+)?(m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/;
 
+/** By the name of the resource; null where it is asked for no longer. */
+export type Changes = Readonly<Record<string, string | null>>;
+
+/** What an option says to ask for nothing in particular of a resource. */
+const NONE = "none";
+
 /** The amounts that the flags ask for. */
-export function resourcesOf(flags: ResourceFlags): Record<string, string> {
+export function resourcesOf(flags: ResourceFlags): Changes {
   const others = flags.resource.map((text) => {
     const [name = "", amount = ""] = text.split("=");
-    if (name === "") throw new InvalidValue({ option: "--resource", value: text, reason: "it must be name=amount" });
+    if (name === "" || amount === "")
+      throw new InvalidValue({ option: "--resource", value: text, reason: "it must be name=amount" });
     return [name, amount] as const;
   });
   const named = [["cpu", flags.cpu] as const, ["memory", flags.memory] as const, ["pods", flags.pods] as const];
@@ -22,8 +29,24 @@ export function resourcesOf(flags: ResourceFlags): Record<string, string> {
     ...others,
   ];
   for (const [name, value] of amounts) {
-    if (!quantity.test(value))
+    if (value !== NONE && !quantity.test(value))
       throw new InvalidValue({ option: `--${name}`, value, reason: "it must be an amount such as 4, 500m or 8Gi" });
   }
-  return Object.fromEntries(amounts);
+  return Object.fromEntries(amounts.map(([name, value]) => [name, value === NONE ? null : value]));
+}
+
+/** What is asked for when these are changed: what is not named stays as it was. */
+export function withChanges<Amount>(
+  before: Readonly<Record<string, Amount>>,
+  changes: Changes,
+): Record<string, Amount | string> {
+  const after = Object.entries<Amount | string | null>({ ...before, ...changes });
+  return Object.fromEntries(after.filter((entry): entry is [string, Amount | string] => entry[1] !== null));
+}
+
+/** `cpu=4,memory=8Gi`. */
+export function amountsText(amounts: Readonly<Record<string, unknown>>): string {
+  return Object.entries(amounts)
+    .map(([name, amount]) => `${name}=${amount}`)
+    .join(",");
 }

@@ -9,6 +9,10 @@ export interface WaitOptions {
   readonly what: string;
   /** Says in a few words how far it is; told whenever that is something new. */
   readonly told?: (progress: string) => void;
+  /** The error where time is over, with what was told last; `TimedOut` unless there is better advice. */
+  readonly late?: (seconds: number, last: string) => Error;
+  /** The error where waiting will not help; `WishRefused` unless there is better advice. */
+  readonly refusal?: (reason: string) => Error;
 }
 
 /** What `look` found: done, or how far it is. */
@@ -17,22 +21,29 @@ export type Progress =
   /** `refused`: waiting will not help. */
   | { readonly done: false; readonly progress: string; readonly refused?: boolean };
 
-/** Follows one object until `look` is content with it; undefined stands for an object that does not exist. */
+/**
+ * Follows one object until `look` is content with it; undefined stands for an object that does not exist. What `look` itself
+ * asks for must end with the signal that it is given.
+ */
 export async function waitFor<T extends KubeObject>(
   client: KubeClient,
   kind: Kind<T>,
   key: ObjectKey,
-  look: (object: T | undefined) => Progress,
+  look: (object: T | undefined, signal: AbortSignal) => Progress | Promise<Progress>,
   options: WaitOptions,
 ): Promise<void> {
   const { signal, timeoutMs, what, told = () => {} } = options;
+  const {
+    late: lateError = (seconds: number, said: string) => new TimedOut({ what, seconds, last: said }),
+    refusal = (reason: string) => new WishRefused({ what, reason }),
+  } = options;
   const late = AbortSignal.timeout(timeoutMs);
   const either = AbortSignal.any([signal, late]);
   let last = "";
-  const isDone = (object: T | undefined) => {
-    const progress = look(object);
+  const isDone = async (object: T | undefined) => {
+    const progress = await look(object, either);
     if (progress.done) return true;
-    if (progress.refused) throw new WishRefused({ what, reason: progress.progress });
+    if (progress.refused) throw refusal(progress.progress);
     if (progress.progress !== last) told(progress.progress);
     last = progress.progress;
     return false;
@@ -43,7 +54,7 @@ export async function waitFor<T extends KubeObject>(
         if (isNotFound(error)) return undefined;
         throw error;
       });
-      if (isDone(object)) return;
+      if (await isDone(object)) return;
       const scope = {
         fieldSelector: `metadata.name=${key.name}`,
         ...(key.namespace !== undefined && { namespace: key.namespace }),
@@ -53,12 +64,11 @@ export async function waitFor<T extends KubeObject>(
       };
       for await (const event of client.watch(kind, scope)) {
         if (event.type === "BOOKMARK") continue;
-        if (isDone(event.type === "DELETED" ? undefined : event.object)) return;
+        if (await isDone(event.type === "DELETED" ? undefined : event.object)) return;
       }
     }
   } catch (error) {
-    if (late.aborted && !signal.aborted)
-      throw new TimedOut({ what, seconds: timeoutMs / 1000, last: last || "nothing" });
+    if (late.aborted && !signal.aborted) throw lateError(timeoutMs / 1000, last || "nothing");
     throw error;
   }
 }

@@ -3,10 +3,11 @@ import { type Command, Option } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
-import { AmbiguousTarget, InvalidValue } from "../errors.ts";
+import { AmbiguousTarget, InvalidValue, LogUnread, NoContainer, NoPods, NoTarget } from "../errors.ts";
 import { LinePrefix } from "../output/line-prefix.ts";
 import { TerminalLines } from "../output/terminal-text.ts";
-import { knownPlaces, siteNameOfNode } from "../place/known-places.ts";
+import { placesAsFarAsMay } from "../place/known-places.ts";
+import { containersIn, type LogStream, readLogs, streamsOf, unreadText } from "../place/log-streams.ts";
 import { podsOf } from "../place/workload-pods.ts";
 import { workloadReference } from "../place/workload-reference.ts";
 
@@ -20,11 +21,6 @@ interface LogFlags extends ClusterFlags {
   readonly prefix: boolean;
   readonly tail?: string;
   readonly since?: string;
-}
-
-interface Stream {
-  readonly pod: Pod;
-  readonly container: string;
 }
 
 export function addLogs(program: Command, context: CommandContext): void {
@@ -48,33 +44,42 @@ export function addLogs(program: Command, context: CommandContext): void {
 }
 
 async function logs(target: readonly string[], flags: LogFlags, context: CommandContext): Promise<void> {
-  const { signal, print, paint, isTerminal } = context;
+  const { signal, print, paint, isTerminal, warn } = context;
   const options = logOptions(flags);
-  if ((target.length === 0) === (flags.selector === undefined))
-    throw new AmbiguousTarget({ target: target.join(" ") || "nothing", reason: "give either a target or --selector" });
+  if (target.length === 0 && flags.selector === undefined) throw new NoTarget({});
+  if (target.length > 0 && flags.selector !== undefined)
+    throw new AmbiguousTarget({ target: target.join(" "), reason: "give either a target or --selector" });
   await using client = await connect(flags, context);
   const namespace = flags.namespace ?? client.namespace;
+  const called = flags.selector === undefined ? target.join("/") : `-l ${flags.selector}`;
   const pods = await chosen(client, target, namespace, flags, signal);
-  const streams = pods.flatMap((pod) => containersOf(pod, flags.container).map((container) => ({ pod, container })));
+  if (pods.length === 0) throw new NoPods({ target: called, namespace });
+  const streams = streamsOf(pods, flags.container);
   if (streams.length === 0)
-    throw new AmbiguousTarget({
-      target: target.join(" ") || `-l ${flags.selector}`,
-      reason: "it has no pods, or none with that container",
-    });
+    throw new NoContainer({ target: called, name: flags.container, containers: containersIn(pods).join(", ") });
   const several = flags.prefix || streams.length > 1;
-  const places = several ? await knownPlaces(client, signal) : undefined;
-  const read = async ({ pod, container }: Stream) => {
+  const read = async ({ pod, container }: LogStream, site: string) => {
     const { name = "" } = pod.metadata;
-    const site = places === undefined ? "" : siteNameOfNode(places, pod.spec?.nodeName);
     const prefix = several ? paint("dim", `[${site} ${name} ${container}] `) : "";
     const lines = new LinePrefix(prefix, isTerminal ? new TerminalLines() : undefined);
-    for await (const chunk of client.log({ name, namespace }, { ...options, container, signal }))
-      print(lines.take(chunk));
-    print(lines.rest());
+    try {
+      for await (const chunk of client.log({ name, namespace }, { ...options, container, signal }))
+        print(lines.take(chunk));
+    } finally {
+      print(lines.rest());
+    }
   };
-  // One after the other where they end, so that lines of one pod stay together.
-  if (flags.follow) await Promise.all(streams.map(read));
-  else for (const stream of streams) await read(stream);
+  const unread = await readLogs(streams, {
+    places: () => placesAsFarAsMay(client, signal),
+    read,
+    together: flags.follow,
+    // The others go on, maybe for long.
+    told: (text) => flags.follow && several && warn(`${text}\n`),
+    signal,
+  });
+  if (unread.length === 0) return;
+  const what = streams.length === 1 ? "the log" : `${unread.length} of ${streams.length} logs`;
+  throw new LogUnread({ what, reason: unreadText(unread) });
 }
 
 function logOptions(flags: LogFlags) {
@@ -100,10 +105,4 @@ async function chosen(
 ): Promise<Pod[]> {
   if (flags.selector === undefined) return podsOf(client, workloadReference(target), namespace, signal);
   return (await client.list(Pod, { namespace, labelSelector: flags.selector, signal })).items;
-}
-
-function containersOf({ spec }: Pod, wanted: string | undefined): string[] {
-  const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ name }) => name);
-  const main = (spec?.containers ?? []).map(({ name }) => name);
-  return wanted === undefined ? main : all.filter((name) => name === wanted);
 }

@@ -1,15 +1,16 @@
 import { newObject, Peering, Site } from "@fjord/api";
-import { getCondition, isAlreadyExists, type KubeClient } from "@fjord/kube";
+import { getCondition, isAlreadyExists, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { type ResourceFlags, resourcesOf } from "../command-line/resources.ts";
+import { amountsText, type Changes, type ResourceFlags, resourcesOf, withChanges } from "../command-line/resources.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, type WaitOptions, waitFor } from "../command-line/wait-for.ts";
 import { InvalidValue, NoSuchThing, PeeringExists, ThisSite } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
+import { otherAmountsMissed } from "../place/peering-message.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
   readonly namespace: string;
@@ -29,7 +30,10 @@ export function addPeer(program: Command, context: CommandContext): void {
     .description("use a slice of another site: agree on a contract, and see the site as a node")
     .argument("<site-or-token>", "a site that this one knows, or a pairing token of one that it does not");
   clusterOptions(command)
-    .option("--cpu <amount>", "processors wanted")
+    .option(
+      "--cpu <amount>",
+      "processors wanted; of a peering that exists, what is left out stays, and `none` takes it back",
+    )
     .option("--memory <amount>", "memory wanted")
     .option("--pods <count>", "pods wanted")
     .option("--resource <name=amount>", "any other resource; several times", several, [])
@@ -46,24 +50,17 @@ export function addPeer(program: Command, context: CommandContext): void {
 async function peer(target: string, flags: PeerFlags, context: CommandContext): Promise<void> {
   const { signal, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
-  const resources = resourcesOf(flags);
-  if (Object.keys(resources).length === 0)
-    throw new InvalidValue({ option: "--cpu, --memory", value: "left out", reason: "say how much is wanted" });
+  const changes = resourcesOf(flags);
+  // Before a token is redeemed for nothing.
+  if (isToken(target)) wantedOf(changes);
   await using client = await connect(flags, context);
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
   await known(client, site, signal);
   const name = flags.name ?? site;
-  const object = newObject(Peering, {
-    metadata: { name },
-    spec: {
-      site,
-      resources,
-      link: flags.link,
-      virtualNode: { ...(flags.nodeName !== undefined && { name: flags.nodeName }) },
-    },
-  });
-  await createOrResize(client, object, { signal, timeoutMs, told: pairing.told });
+  const { link, nodeName } = flags;
+  const wish = { name, site, changes, link, ...(nodeName !== undefined && { nodeName }) };
+  const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told });
   if (flags.wait) {
     const look = (found: Peering | undefined) => {
       const ready = getCondition(found?.status?.conditions, "Ready");
@@ -74,52 +71,87 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
     const what = `peering ${name} was not ready`;
     await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
   }
-  print(`peered with ${site}: node ${flags.nodeName ?? name}\n`);
+  print(`peered with ${site}: node ${peering.spec.virtualNode.name ?? name}\n`);
 }
 
 type Waiting = Omit<WaitOptions, "what">;
 
+interface Wish {
+  readonly name: string;
+  readonly site: string;
+  readonly changes: Changes;
+  readonly link: boolean;
+  readonly nodeName?: string;
+}
+
 /**
- * Asking again with other amounts is a resize, and where the contract is over it is a new beginning; with another site it is a
- * mistake.
+ * Asking again with other amounts is a resize of those that are named, and where the contract is over it is a new beginning;
+ * with another site it is a mistake.
  */
-async function createOrResize(client: KubeClient, object: Peering, waiting: Waiting): Promise<void> {
+async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting): Promise<Peering> {
+  const { name, site, changes, link, nodeName } = wish;
   const { signal } = waiting;
-  try {
-    await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const key = { name: object.metadata.name ?? "" };
-    const found = await client.get(Peering, key, { signal });
-    if (found.spec.site !== object.spec.site)
-      throw new PeeringExists({ name: key.name, site: found.spec.site, wanted: object.spec.site });
-    if (getCondition(found.status?.conditions, "Agreed")?.reason === "ContractEnded") {
-      await beginAnew(client, found, object, waiting);
-      return;
+  const writing = { fieldManager: "fjord-cli", signal };
+  const found = await peeringCalled(client, name, signal);
+  if (found === undefined) {
+    const virtualNode = { ...(nodeName !== undefined && { name: nodeName }) };
+    const spec = { site, resources: wantedOf(changes), link, virtualNode };
+    try {
+      return await client.create(Peering, newObject(Peering, { metadata: { name }, spec }), writing);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return await createOrResize(client, wish, waiting);
     }
-    // A merge patch keeps resources that it does not name: those that are no longer wanted are taken out by null.
-    const gone = Object.keys(found.spec.resources).filter((name) => !(name in object.spec.resources));
-    const resources = { ...object.spec.resources, ...Object.fromEntries(gone.map((name) => [name, null])) };
-    // Asking for amounts alone takes no link away.
-    const spec = { resources, ...(object.spec.link && { link: true }) };
-    await client.patch(Peering, key, "merge", { spec }, { fieldManager: "fjord-cli", signal });
+  }
+  if (found.spec.site !== site) throw new PeeringExists({ name, site: found.spec.site, wanted: site });
+  const node = found.spec.virtualNode.name ?? name;
+  if (nodeName !== undefined && nodeName !== node) {
+    const reason = `the node of peering ${name} is ${node}, and keeps its name; --name makes a second peering`;
+    throw new InvalidValue({ option: "--node-name", value: nodeName, reason });
+  }
+  const resources = wantedOf(changes, found.spec.resources);
+  if (getCondition(found.status?.conditions, "Agreed")?.reason === "ContractEnded")
+    return await beginAnew(client, found, { resources, ...(link && { link }) }, waiting);
+  if (Object.keys(changes).length > 0) waiting.told?.(`asking for ${amountsText(resources)}`);
+  // A merge patch keeps what it does not name, and takes out by null; asking for amounts alone takes no link away.
+  const spec = { resources: changes, ...(link && { link }) };
+  return await client.patch(Peering, { name }, "merge", { spec }, writing);
+}
+
+async function peeringCalled(client: KubeClient, name: string, signal: AbortSignal): Promise<Peering | undefined> {
+  try {
+    return await client.get(Peering, { name }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
 }
 
+/** The amounts after a change, of which there must be some. */
+function wantedOf(changes: Changes, before: Peering["spec"]["resources"] = {}): Peering["spec"]["resources"] {
+  const wanted = withChanges(before, changes);
+  if (Object.keys(wanted).length > 0) return wanted;
+  throw new InvalidValue({ option: "--cpu, --memory", value: "left out", reason: "say how much is wanted" });
+}
+
 /** A contract that an owner has ended stays so: what it was about goes, and is asked for as if for the first time. */
-async function beginAnew(client: KubeClient, { metadata, spec }: Peering, wanted: Peering, waiting: Waiting) {
+async function beginAnew(
+  client: KubeClient,
+  { metadata, spec }: Peering,
+  changed: Partial<Peering["spec"]>,
+  waiting: Waiting,
+): Promise<Peering> {
   const { name = "", uid = "", labels, annotations } = metadata;
   const { signal } = waiting;
   await client.delete(Peering, { name }, { preconditions: { uid }, signal });
   const look = (left: Peering | undefined): Progress =>
     left === undefined ? { done: true } : { done: false, progress: `${name}: what its last contract left is going` };
   await waitFor(client, Peering, { name }, look, { ...waiting, what: `peering ${name} of before was not gone` });
-  const object = {
-    ...wanted,
+  const object = newObject(Peering, {
     metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
-    spec: { ...spec, resources: wanted.spec.resources },
-  };
-  await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
+    spec: { ...spec, ...changed },
+  });
+  return await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
 }
 
 /** A misspelt site is a mistake now, not something to wait for. */
@@ -133,9 +165,9 @@ async function known(client: KubeClient, name: string, signal: AbortSignal): Pro
 
 /** A peering that is in service may be so with the amounts of before: those asked for now were refused, or nobody answers. */
 function resized(peering: Peering | undefined): Progress {
-  const progress = getCondition(peering?.status?.conditions, "Agreed")?.message ?? "";
-  const [, reason] = /is in force; other amounts: (.*)/s.exec(progress) ?? [];
-  if (reason === undefined) return { done: true };
+  const reason = peering && otherAmountsMissed(peering);
+  if (peering === undefined || reason === undefined) return { done: true };
+  const progress = getCondition(peering.status?.conditions, "Agreed")?.message ?? reason;
   return { done: false, progress, refused: !reason.startsWith("cannot ") };
 }
 

@@ -2,8 +2,10 @@ import { Contract, Offloading, Peering, Site, VirtualNode } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
+import { amountsText } from "../command-line/resources.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
 import { age, cell, table } from "../output/table.ts";
+import { peeringMessage } from "../place/peering-message.ts";
 import { siteTable } from "./sites.ts";
 
 type Lists = [Site[], Peering[], Contract[], VirtualNode[], Offloading[]];
@@ -61,7 +63,7 @@ function peeringTable(items: readonly Peering[], wide: boolean): string {
       ready?.status ?? "Unknown",
       cell(ready?.reason),
       ...(wide ? steps.map((type) => getCondition(status?.conditions, type)?.status ?? "Unknown") : []),
-      ready?.message ?? "",
+      peeringMessage({ ...(status && { status }) }),
     ];
   });
   const more = wide ? steps.map((type) => type.toUpperCase()) : [];
@@ -72,14 +74,13 @@ function contractTable(items: readonly Contract[], sites: readonly Site[], wide:
   const rows = items.map(({ metadata, spec, status }) => {
     const { terms } = spec;
     const other = status?.side === "Provider" ? terms.consumer : terms.provider;
-    const amounts = Object.entries(terms.resources).map(([name, amount]) => `${name}=${amount}`);
     return [
       metadata.name ?? "",
       cell(status?.side),
       siteName(other, sites),
       cell(status?.phase),
       spec.standing,
-      amounts.join(","),
+      amountsText(terms.resources),
       terms.notAfter,
       ...(wide ? [terms.consumer, terms.provider] : []),
     ];

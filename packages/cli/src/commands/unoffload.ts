@@ -1,11 +1,15 @@
 import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { isNotFound } from "@fjord/kube";
+import { isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
-import { waitFor } from "../command-line/wait-for.ts";
+import { type Progress, waitFor } from "../command-line/wait-for.ts";
+import { placesAsFarAsMay } from "../place/known-places.ts";
+import { workloadsMoved } from "../place/moved-workloads.ts";
+import { twinsLeft } from "../place/twins-left.ts";
+import { namespaceExists } from "../place/workload-pods.ts";
 
 interface UnoffloadFlags extends ClusterFlags {
   readonly namespace?: string;
@@ -32,18 +36,15 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const key = { name: OFFLOADING_NAME, namespace };
   await using client = await connect(flags, context);
-  try {
-    await client.delete(Offloading, key, { signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return print(`namespace ${namespace} was not offloaded\n`);
+  if (!(await isDeleted(client, key, signal))) {
+    await namespaceExists(client, namespace, signal);
+    print(`namespace ${namespace} was not offloaded\n`);
+    return await warnOfMoved(client, namespace, context);
   }
   if (flags.wait) {
-    const look = (found: Offloading | undefined) => {
-      if (found === undefined) return { done: true } as const;
-      const left = (found.status?.sites ?? []).map(({ twin }) => twin ?? "a twin");
-      return { done: false, progress: `waiting for ${left.join(", ") || "its pods"} to end` } as const;
-    };
+    const places = await placesAsFarAsMay(client, signal);
+    const look = (found: Offloading | undefined): Progress =>
+      found === undefined ? { done: true } : { done: false, progress: twinsLeft(found, places) };
     const what = `namespace ${namespace} was not home`;
     await waitFor(client, Offloading, key, look, {
       signal,
@@ -52,5 +53,26 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
       told: (progress) => note(`${progress}\n`),
     });
   }
-  print(`namespace ${namespace} is home\n`);
+  print(`namespace ${namespace} ${flags.wait ? "is home" : "comes home"}\n`);
+  await warnOfMoved(client, namespace, context);
+}
+
+/** False where there was nothing to delete. */
+async function isDeleted(client: KubeClient, key: { name: string; namespace: string }, signal: AbortSignal) {
+  try {
+    await client.delete(Offloading, key, { signal });
+    return true;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return false;
+  }
+}
+
+/** What `fjord move` was told stands in the workloads, which are their owner's: their new pods wait for the site. */
+async function warnOfMoved(client: KubeClient, namespace: string, { signal, warn }: CommandContext): Promise<void> {
+  const places = await placesAsFarAsMay(client, signal);
+  for (const { what, site } of await workloadsMoved(client, namespace, places, signal))
+    warn(
+      `${what} still asks for ${site} only, and its pods wait for it: \`fjord move ${what} anywhere -n ${namespace}\` lets them run here\n`,
+    );
 }

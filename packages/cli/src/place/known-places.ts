@@ -1,6 +1,6 @@
 import { Contract, Peering, Site, VirtualNode } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
-import { isNotFound, type KubeClient } from "@fjord/kube";
+import { getCondition, isForbidden, isNotFound, type KubeClient } from "@fjord/kube";
 
 /** What this site knows of others: enough to say at which one a pod is. */
 export interface KnownPlaces {
@@ -19,6 +19,16 @@ export async function knownPlaces(client: KubeClient, signal: AbortSignal): Prom
     listed(client, Peering, signal),
   ]);
   return { sites, virtualNodes, contracts, peerings };
+}
+
+/** Nothing where somebody may not look at sites: what they may do otherwise, they may do without names. */
+export async function placesAsFarAsMay(client: KubeClient, signal: AbortSignal): Promise<KnownPlaces> {
+  try {
+    return await knownPlaces(client, signal);
+  } catch (error) {
+    if (isForbidden(error)) return { sites: [], virtualNodes: [], contracts: [], peerings: [] };
+    throw error;
+  }
 }
 
 async function listed<T extends KubeObject>(client: KubeClient, kind: Kind<T>, signal: AbortSignal): Promise<T[]> {
@@ -54,4 +64,19 @@ export function siteOfNode(places: KnownPlaces, node: string | undefined): Site 
 export function siteNameOfNode(places: KnownPlaces, node: string | undefined): string {
   if (node === undefined || node === "") return "nowhere";
   return siteOfNode(places, node)?.metadata.name ?? "here";
+}
+
+/** Why nothing at a node can be asked for now, where that is known; undefined: nothing is known against it. */
+export function silenceOf(places: KnownPlaces, node: string | undefined): string | undefined {
+  const virtual = places.virtualNodes.find(({ metadata }) => metadata.name === node);
+  if (virtual === undefined) return undefined;
+  const name = siteNameOfNode(places, node);
+  const reachable = getCondition(siteOfNode(places, node)?.status?.conditions, "Reachable");
+  const ready = getCondition(virtual.status?.conditions, "Ready");
+  if (reachable?.status === "False") return `${name} does not answer${inBrackets(reachable)}`;
+  return ready?.reason === "ProviderUnreachable" ? `${name} does not answer${inBrackets(ready)}` : undefined;
+}
+
+function inBrackets({ message }: { readonly message: string }): string {
+  return message === "" ? "" : ` (${message})`;
 }

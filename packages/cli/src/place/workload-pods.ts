@@ -1,5 +1,13 @@
 import type { Kind, KubeObject } from "@fjord/base";
-import { isNotFound, type KubeClient, type LabelSelector, matchesSelector, Namespace, Pod } from "@fjord/kube";
+import {
+  isForbidden,
+  isNotFound,
+  type KubeClient,
+  type LabelSelector,
+  matchesSelector,
+  Namespace,
+  Pod,
+} from "@fjord/kube";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing } from "../errors.ts";
 import type { WorkloadReference } from "./workload-reference.ts";
@@ -25,8 +33,13 @@ export async function getOrSuggest<T extends KubeObject>(
   }
 }
 
-async function namespaceExists(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
-  const { items } = await client.list(Namespace, { signal });
+/** A misspelt namespace is a mistake; whoever may not list them is not told so. */
+export async function namespaceExists(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  const items = await client.list(Namespace, { signal }).then(
+    (list) => list.items,
+    (error: unknown) => (isForbidden(error) ? undefined : Promise.reject(error)),
+  );
+  if (items === undefined) return;
   const names = items.map(({ metadata }) => metadata.name ?? "");
   if (!names.includes(name)) throw new NoSuchThing({ what: "namespace", name, hint: didYouMean(name, names) });
 }

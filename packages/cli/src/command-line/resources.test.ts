@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { amountsText, resourcesOf, withChanges } from "./resources.ts";
+
+test("amounts are read from options, and none takes one back", () => {
+  assert.deepEqual(resourcesOf({ cpu: "500m", pods: "none", resource: ["nvidia.com/gpu=1"] }), {
+    cpu: "500m",
+    pods: null,
+    "nvidia.com/gpu": "1",
+  });
+  assert.deepEqual(resourcesOf({ resource: [] }), {});
+  assert.throws(() => resourcesOf({ cpu: "much", resource: [] }), /--cpu cannot be much: it must be an amount/);
+  for (const wrong of ["=1", "gpu", "gpu="])
+    assert.throws(() => resourcesOf({ resource: [wrong] }), /--resource cannot be .*: it must be name=amount/);
+});
+
+test("what is not named stays, what is named changes or goes", () => {
+  const before = { cpu: "2", memory: "1Gi", pods: "5" };
+  assert.deepEqual(withChanges(before, { cpu: "3" }), { cpu: "3", memory: "1Gi", pods: "5" });
+  assert.deepEqual(withChanges(before, { pods: null, gpu: "1" }), { cpu: "2", memory: "1Gi", gpu: "1" });
+  assert.deepEqual(withChanges({}, { pods: null }), {});
+  assert.equal(amountsText(before), "cpu=2,memory=1Gi,pods=5");
+});

@@ -1,0 +1,26 @@
+import type { Peering } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
+
+type Told = Pick<Peering, "status">;
+
+const STEPS = ["Paired", "Agreed", "Realised", "Ready"] as const;
+
+/** Why a peering in force has not got the amounts that are asked for now; undefined where it has. */
+export function otherAmountsMissed({ status }: Told): string | undefined {
+  const { message = "" } = getCondition(status?.conditions, "Agreed") ?? {};
+  return /is in force; other amounts: (.*)/s.exec(message)?.[1];
+}
+
+/** What a peering waits for, in the words of the first step that is not done; of one in service, what it was refused. */
+export function peeringMessage(peering: Told): string {
+  const { status } = peering;
+  const missed = otherAmountsMissed(peering);
+  const waiting = STEPS.map((type) => getCondition(status?.conditions, type)).find(
+    (condition) => condition !== undefined && condition.status !== "True" && condition.message !== "",
+  );
+  const agreed = getCondition(status?.conditions, "Agreed")?.message ?? "";
+  const renewal = missed === undefined && agreed.includes("is in force; ") ? agreed : "";
+  const refused = missed === undefined ? renewal : `other amounts: ${missed}`;
+  const ready = getCondition(status?.conditions, "Ready")?.message ?? "";
+  return [...new Set([waiting?.message ?? ready, refused])].filter((text) => text !== "").join("; ");
+}
