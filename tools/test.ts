@@ -4,6 +4,7 @@ import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
+import { allowInotify } from "./test/inotify.ts";
 import { runNode } from "./test/run-node.ts";
 import { failuresOf, runTestFiles } from "./test/test-files.ts";
 
@@ -38,6 +39,11 @@ if (required && integration.length > 0) {
   if (code !== 0) {
     console.error("Kubernetes is required (FJORD_REQUIRE_KUBERNETES=1) and could not be had: see above.");
     process.exit(code);
+  }
+  const giveBack = allowInotify();
+  if (giveBack !== undefined) {
+    console.log("More inotify instances are allowed while the tests run.");
+    process.once("exit", giveBack);
   }
 }
 let status = 0;
