@@ -52,14 +52,27 @@ test("and so with other values", { skip }, () => {
     guestPrivileges: ["hostPath"],
     extraArgs: ["--home-api=api.example:6443"],
     crds: { install: false },
+    gateway: { enabled: true, nodeLabel: "fjord.dev/gateway", endpoint: "$(NODE_IP):51820", extraArgs: ["--tunnel"] },
   };
   const sets = Object.entries(values).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
   assert.deepEqual(comparable(rendered(...sets)), comparable(installation("fjord-system", readValues(values))));
 });
 
+test("and so where every node may carry links", { skip }, () => {
+  const values = { gateway: { enabled: true } };
+  const args = ["--set", "gateway.enabled=true"];
+  assert.deepEqual(comparable(rendered(...args)), comparable(installation("fjord-system", readValues(values))));
+});
+
 test("Helm finds nothing to complain of, and refuses wrong values by the schema", { skip }, () => {
   execFileSync(helm(), ["lint", "--strict", chart]);
-  for (const wrong of ["replicas=0", "tier=space", "replica=2", "image.pullPolicy=Sometimes"]) {
+  for (const wrong of [
+    "replicas=0",
+    "tier=space",
+    "replica=2",
+    "image.pullPolicy=Sometimes",
+    "gateway.endpoint=here",
+  ]) {
     const { status, stderr } = spawnSync(helm(), ["template", "fjord", chart, "--kube-version=1.36", "--set", wrong]);
     assert.notEqual(status, 0, wrong);
     assert.match(stderr.toString(), /values don't meet the specifications of the schema/, wrong);

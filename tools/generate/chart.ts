@@ -4,6 +4,8 @@ import type { KubeObject } from "@fjord/base";
 import { stringify } from "yaml";
 import { type AgentParts, agentObjects, networkPolicy } from "../../packages/agent/src/installation/agent-objects.ts";
 import { defaultValues } from "../../packages/agent/src/installation/install-values.ts";
+import { followerObjects, gatewayObjects, type LinkParts } from "../../packages/agent/src/installation/link-objects.ts";
+import { followerRights, gatewayRights } from "../../packages/agent/src/installation/link-rights.ts";
 import { manifests } from "../../packages/agent/src/installation/manifests.ts";
 import { type ValueSchema, valuesSchema } from "../../packages/agent/src/installation/values-schema.ts";
 import { FJORD_VERSION } from "../../packages/agent/src/version.ts";
@@ -15,6 +17,9 @@ const NOTE = "Written by `npm run generate` from packages/agent/src/installation
 /** An expression that stands for a value that is no text: its quotes are taken away. */
 const bare = (expression: string) => `@@{{ ${expression} }}@@`;
 const OPTIONS = "@@OPTIONS@@";
+const LINK_OPTIONS = "@@LINK-OPTIONS@@";
+const MORE_LINK_OPTIONS = "@@MORE-LINK-OPTIONS@@";
+const NODE_LABEL = "{{ .Values.gateway.nodeLabel }}";
 
 const parts: AgentParts = {
   namespace: "{{ .Release.Namespace }}",
@@ -29,6 +34,21 @@ const parts: AgentParts = {
   nodeSelector: bare("toJson .Values.nodeSelector"),
   tolerations: bare("toJson .Values.tolerations"),
 };
+
+const linkParts: LinkParts = {
+  ...parts,
+  options: [MORE_LINK_OPTIONS],
+  resources: bare("toJson .Values.gateway.resources"),
+  tolerations: bare("toJson .Values.gateway.tolerations"),
+};
+
+const moreLinkOptions = `{{- range .Values.gateway.extraArgs }}
+            - {{ . | quote }}
+            {{- end }}`;
+const linkOptions = `{{- with .Values.gateway.endpoint }}
+            - {{ printf "--endpoint=%s" . | quote }}
+            {{- end }}
+            ${moreLinkOptions}`;
 
 const options = `{{- with .Values.siteName }}
             - {{ printf "--site-name=%s" . | quote }}
@@ -62,8 +82,25 @@ export function chart(): GeneratedFile[] {
     file("templates/rights.yaml", whole(rights.map(template))),
     file("templates/agent.yaml", whole(agentObjects(parts).map(template))),
     file("templates/network-policy.yaml", guarded(".Values.networkPolicy.enabled", [template(networkPolicy(parts))])),
+    file("templates/gateway.yaml", guarded(".Values.gateway.enabled", gatewayTemplates())),
+    file(
+      "templates/follower.yaml",
+      guarded("and .Values.gateway.enabled .Values.gateway.nodeLabel", [
+        ...followerRights(parts.namespace).map(template),
+        ...followerObjects({ ...linkParts, nodeLabel: NODE_LABEL }).map(template),
+      ]),
+    ),
     file("templates/NOTES.txt", notes),
   ];
+}
+
+function gatewayTemplates(): string[] {
+  const carrying = { ...linkParts, options: [LINK_OPTIONS], nodeLabel: NODE_LABEL };
+  const labelled = new RegExp(`^ *- key: "${NODE_LABEL}"\\n *operator: Exists\\n`, "m");
+  const sets = gatewayObjects(carrying)
+    .map(template)
+    .map((text) => text.replace(labelled, (lines) => `{{- if .Values.gateway.nodeLabel }}\n${lines}{{- end }}\n`));
+  return [...gatewayRights(parts.namespace).map(template), ...sets];
 }
 
 const chartYaml = `# ${NOTE}
@@ -97,6 +134,8 @@ function guarded(condition: string, documents: readonly string[]): string {
 function template(object: KubeObject): string {
   return yaml(object)
     .replace(/^ *- ["']?@@OPTIONS@@["']?$/m, `            ${options}`)
+    .replace(/^ *- ["']?@@LINK-OPTIONS@@["']?$/m, `            ${linkOptions}`)
+    .replace(/^ *- ["']?@@MORE-LINK-OPTIONS@@["']?$/m, `            ${moreLinkOptions}`)
     .replaceAll(/["']?@@(\{\{.*?\}\})@@["']?/g, "$1");
 }
 

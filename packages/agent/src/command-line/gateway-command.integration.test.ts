@@ -71,9 +71,9 @@ describe("fjord-agent gateway", { skip }, () => {
     const [program = "", ...rest] = [...namespaces.prefix(`${site}-gw`), process.execPath, PROGRAM, "gateway", ...args];
     return spawn(program, [...rest, "--interface", prefix(site)], { stdio: ["ignore", "ignore", "inherit"] });
   };
-  const run = (site: string) => {
+  const run = (site: string, ...more: string[]) => {
     const files = ["--state", join(directory, `${site}.json`), "--key", join(directory, `${site}.key`)];
-    running.set(site, command(site, "run", ...files, "--wireguard-go", wireguardProgram()));
+    running.set(site, command(site, "run", ...files, "--wireguard-go", wireguardProgram(), ...more));
   };
 
   it("makes the link, which stays when the program is killed, and the next one goes on with it", async () => {
@@ -114,15 +114,33 @@ describe("fjord-agent gateway", { skip }, () => {
     assert.equal(await pods.a1?.ask("241.0.0.21", { proto: "udp" }), "241.0.0.11");
   });
 
+  const interrupt = async (site: string) => {
+    const child = running.get(site) as ChildProcess;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    assert.deepEqual(await ended, [0, null]);
+  };
+  const hasLink = async (site: string) => (await namespaces.ip(`${site}-gw`, "link")).includes(prefix(site));
+  const hasNothing = async (site: string) => {
+    const gateway = `${site}-gw`;
+    assert.equal(await hasLink(site), false);
+    assert.equal((await namespaces.run(gateway, "nft", "list", "tables")).trim(), "table inet pods");
+    assert.equal((await namespaces.ip(gateway, "rule")).includes("7443"), false);
+    assert.equal((await namespaces.ip(gateway, "route", "show", "table", "all")).includes("241."), false);
+  };
+
   it("takes everything away when it is told to", async () => {
-    running.get("a")?.kill("SIGTERM");
-    const [program] = (await once(running.get("a") as ChildProcess, "exit")) as [number | null];
-    assert.equal(program, 0);
+    await interrupt("a");
+    assert.equal(await hasLink("a"), true);
     const [code] = (await once(command("a", "remove"), "exit")) as [number];
     assert.equal(code, 0);
-    assert.equal((await namespaces.ip("a-gw", "link")).includes(prefix("a")), false);
-    assert.equal((await namespaces.run("a-gw", "nft", "list", "tables")).trim(), "table inet pods");
-    assert.equal((await namespaces.ip("a-gw", "rule")).includes("7443"), false);
-    assert.equal((await namespaces.ip("a-gw", "route", "show", "table", "all")).includes("241."), false);
+    await hasNothing("a");
+  });
+
+  it("takes everything away at its end where that was asked for", async () => {
+    run("a", "--remove-at-end");
+    assert.equal(await pods.a1?.ask("241.0.0.21", { proto: "udp" }), "241.0.0.11");
+    await interrupt("a");
+    await hasNothing("a");
   });
 });

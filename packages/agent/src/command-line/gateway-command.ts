@@ -38,6 +38,7 @@ interface RunFlags extends GatewayFlags {
   state?: string;
   key?: string;
   metricsListen: string;
+  removeAtEnd: boolean;
 }
 
 export function addGateway(program: Command, context: CommandContext): void {
@@ -70,19 +71,31 @@ export function addGateway(program: Command, context: CommandContext): void {
     .option("--state <file>", "what shall be, as JSON, in the place of an API; read again every second")
     .option("--key <file>", "with --state: the private key of WireGuard, in base64")
     .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7448")
+    .option("--remove-at-end", "take everything away when interrupted, as `gateway remove` does", false)
     .option("--wireguard-go <program>", "WireGuard as a program", "wireguard-go")
     .action((flags: RunFlags) => run(flags, context));
   command("remove", "take away every interface, route, rule and firewall of links").action(
     async (flags: GatewayFlags) => {
-      const { gateway: carrier, way, fence } = partsOf(flags, context);
-      await carrier.remove();
-      await way.remove();
-      await fence.remove();
+      await removeAll(partsOf(flags, context));
     },
   );
 }
 
+async function removeAll({ gateway, way, fence }: ReturnType<typeof partsOf>): Promise<void> {
+  await gateway.remove();
+  await way.remove();
+  await fence.remove();
+}
+
 async function run(flags: RunFlags, context: CommandContext): Promise<void> {
+  try {
+    await keep(flags, context);
+  } finally {
+    if (flags.removeAtEnd && context.signal.aborted) await removeAll(partsOf(flags, context));
+  }
+}
+
+async function keep(flags: RunFlags, context: CommandContext): Promise<void> {
   const { state, key } = flags;
   if (state === undefined) return await runByApi(flags, context);
   if (key === undefined)

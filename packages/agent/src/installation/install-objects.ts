@@ -3,10 +3,13 @@ import {
   ClusterRole,
   ClusterRoleBinding,
   CustomResourceDefinition,
+  DaemonSet,
   Deployment,
   type KubeClient,
   Namespace,
   NetworkPolicy,
+  Role,
+  RoleBinding,
   Service,
   ServiceAccount,
 } from "@fjord/kube";
@@ -24,9 +27,12 @@ const kinds: readonly Kind<KubeObject>[] = [
   ServiceAccount,
   ClusterRole,
   ClusterRoleBinding,
+  Role,
+  RoleBinding,
   NetworkPolicy,
   Service,
   Deployment,
+  DaemonSet,
 ] as unknown as Kind<KubeObject>[];
 
 /** Applies the objects in order, and returns once the server knows the kinds among them. Repeating it changes nothing. */

@@ -21,6 +21,18 @@ export interface InstallValues {
   /** More options of `fjord-agent run`. */
   readonly extraArgs: readonly string[];
   readonly crds: { readonly install: boolean };
+  /** What carries links to peers' pods, on nodes' own networks. */
+  readonly gateway: {
+    readonly enabled: boolean;
+    /** Nodes with this label may carry links; empty: all may. */
+    readonly nodeLabel: string;
+    /** Where peers reach the node that does; empty: as `spec.network` of the Site says. */
+    readonly endpoint: string;
+    readonly resources: object;
+    readonly tolerations: readonly object[];
+    /** More options of `fjord-agent gateway run`. */
+    readonly extraArgs: readonly string[];
+  };
 }
 
 export const defaultValues: InstallValues = {
@@ -38,4 +50,12 @@ export const defaultValues: InstallValues = {
   guestPrivileges: [],
   extraArgs: [],
   crds: { install: true },
+  gateway: {
+    enabled: false,
+    nodeLabel: "",
+    endpoint: "",
+    resources: { requests: { cpu: "20m", memory: "96Mi" }, limits: { memory: "384Mi" } },
+    tolerations: [],
+    extraArgs: [],
+  },
 };

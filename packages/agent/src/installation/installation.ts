@@ -1,6 +1,8 @@
 import type { KubeObject } from "@fjord/base";
 import { type AgentParts, agentObjects, networkPolicy } from "./agent-objects.ts";
 import type { InstallValues } from "./install-values.ts";
+import { followerObjects, gatewayObjects, type LinkParts } from "./link-objects.ts";
+import { followerRights, gatewayRights } from "./link-rights.ts";
 import { manifests } from "./manifests.ts";
 
 /** Everything that makes a cluster a site with its agent as a pod, in the order in which it is applied. */
@@ -8,7 +10,26 @@ export function installation(namespace: string, values: InstallValues): KubeObje
   const base = manifests({ namespace });
   const wanted = values.crds.install ? base : base.filter(({ kind }) => kind !== "CustomResourceDefinition");
   const parts = partsOf(namespace, values);
-  return [...wanted, ...(values.networkPolicy.enabled ? [networkPolicy(parts)] : []), ...agentObjects(parts)];
+  return [
+    ...wanted,
+    ...(values.networkPolicy.enabled ? [networkPolicy(parts)] : []),
+    ...agentObjects(parts),
+    ...(values.gateway.enabled ? links(parts, values) : []),
+  ];
+}
+
+/** Gateways, and followers on the other nodes where not all nodes may be gateways. */
+function links(agent: AgentParts, { gateway }: InstallValues): KubeObject[] {
+  const { namespace } = agent;
+  const { nodeLabel, endpoint, extraArgs, resources, tolerations } = gateway;
+  const parts: LinkParts = { ...agent, options: extraArgs, resources, tolerations };
+  const own = endpoint === "" ? [] : [`--endpoint=${endpoint}`];
+  const carrying = { ...parts, options: [...own, ...extraArgs], ...(nodeLabel !== "" && { nodeLabel }) };
+  return [
+    ...gatewayRights(namespace),
+    ...gatewayObjects(carrying),
+    ...(nodeLabel === "" ? [] : [...followerRights(namespace), ...followerObjects({ ...parts, nodeLabel })]),
+  ];
 }
 
 function partsOf(namespace: string, values: InstallValues): AgentParts {

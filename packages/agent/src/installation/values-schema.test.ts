@@ -17,6 +17,7 @@ test("a wrong value is named with what it may be", () => {
     [{ tier: "space" }, /tier must be one of "", cloud, edge, device/],
     [{ endpoints: ["http://a"] }, /endpoints\[0\] cannot be http:\/\/a/],
     [{ image: { name: "x" } }, /there is no value image\.name/],
+    [{ gateway: { nodeLabel: "a b" } }, /gateway\.nodeLabel cannot be a b/],
     [{ nodeSelector: { a: 1 } }, /nodeSelector\.a must be of type string/],
   ];
   for (const [values, words] of faults) assert.throws(() => readValues(values), words);

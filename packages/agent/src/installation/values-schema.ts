@@ -74,6 +74,20 @@ const properties: Readonly<Record<keyof InstallValues, ValueSchema>> = {
       type: "boolean",
     },
   }),
+  gateway: object("What carries links to pods of peers, as root on nodes' own networks; see docs/network.md.", {
+    enabled: { description: "Whether to run it.", type: "boolean" },
+    nodeLabel: text(
+      "Label of the nodes that may carry links, such as fjord.dev/gateway; the others lead their pods to these, and never see the key. Empty: all nodes may.",
+      { pattern: "^(([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$" },
+    ),
+    endpoint: text(
+      "Where peers reach the node that carries links: host and port, over UDP. $(NODE_IP) and $(NODE_NAME) stand for that node's. Empty: as spec.network of the Site says.",
+      { pattern: "^([^\\s,]+:[0-9]{1,5})?$" },
+    ),
+    resources: { ...anything, description: "What its container asks for." },
+    tolerations: list("Taints that it bears.", anything),
+    extraArgs: list("More options of `fjord-agent gateway run`, such as --tunnel.", { type: "string" }),
+  }),
 };
 
 /** What values may be: for Helm as it is, and for `fjord init --values`. */

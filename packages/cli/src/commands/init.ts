@@ -21,6 +21,9 @@ interface InitFlags extends ClusterFlags {
   readonly serviceType?: string;
   readonly guestPrivilege: readonly string[];
   readonly networkPolicy: boolean;
+  readonly gateway: boolean;
+  readonly gatewayNodeLabel?: string;
+  readonly gatewayEndpoint?: string;
   readonly dryRun: boolean;
   readonly wait: boolean;
   readonly timeout: string;
@@ -68,6 +71,12 @@ function installOptions(command: Command): Command {
       new Option("--guest-privilege <name...>", "what guests may have beyond Kubernetes' baseline")
         .choices(GUEST_PRIVILEGES)
         .default([], "none"),
+    )
+    .option("--gateway", "run what carries links to pods of peers, as root on nodes' own networks", false)
+    .option("--gateway-node-label <label>", "with --gateway: only nodes with this label carry links")
+    .option(
+      "--gateway-endpoint <host:port>",
+      "with --gateway: where peers reach the node that does, such as '$(NODE_IP):51820'",
     )
     .option("--no-network-policy", "without the policy that says who may reach the agent")
     .addOption(new Option("--dry-run", "print the manifests instead of applying them").default(false))
@@ -128,10 +137,15 @@ async function valuesOf(flags: InitFlags, base: InstallValues): Promise<InstallV
     ...(flags.guestPrivilege.length > 0 && { guestPrivileges: flags.guestPrivilege }),
     ...(!flags.networkPolicy && { networkPolicy: { enabled: false } }),
   };
+  const gateway = {
+    ...(flags.gateway && { enabled: true }),
+    ...(flags.gatewayNodeLabel !== undefined && { nodeLabel: flags.gatewayNodeLabel }),
+    ...(flags.gatewayEndpoint !== undefined && { endpoint: flags.gatewayEndpoint }),
+  };
   const file = flags.values === undefined ? {} : await valuesFile(flags.values);
   const source = flags.values ?? "these options";
   try {
-    const values = readValues({ ...file, ...said }, base);
+    const values = readValues({ gateway }, readValues({ ...file, ...said }, base));
     return {
       ...values,
       image: { ...values.image, ...(repository !== undefined && { repository }), ...(tag !== undefined && { tag }) },

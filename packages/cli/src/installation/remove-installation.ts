@@ -20,6 +20,7 @@ import {
   ClusterRole,
   ClusterRoleBinding,
   CustomResourceDefinition,
+  DaemonSet,
   Deployment,
   isNotFound,
   type KubeClient,
@@ -29,6 +30,8 @@ import {
   NetworkPolicy,
   Node,
   Pod,
+  Role,
+  RoleBinding,
   Service,
   ServiceAccount,
 } from "@fjord/kube";
@@ -61,12 +64,17 @@ const REST = [
 ] as unknown as readonly AnyKind[];
 const INSTALLED = [
   Deployment,
+  DaemonSet,
   Service,
   NetworkPolicy,
+  RoleBinding,
+  Role,
   ClusterRoleBinding,
   ClusterRole,
   ServiceAccount,
 ] as unknown as readonly AnyKind[];
+/** With all that an installation may have. */
+const WHOLE = { ...defaultValues, gateway: { ...defaultValues.gateway, enabled: true, nodeLabel: "any" } };
 const POLL_MS = 300;
 
 /** What would end with Fjord, in words. */
@@ -113,7 +121,7 @@ export async function removeInstallation(client: KubeClient, options: RemoveOpti
   );
   await removeEach(client, Namespace as unknown as AnyKind, signal, ({ metadata }) => isTenants(metadata));
   await unlabel(client, signal);
-  const wanted = installation(namespace, defaultValues);
+  const wanted = installation(namespace, WHOLE);
   for (const kind of INSTALLED) {
     const names = wanted.filter((object) => object.kind === kind.kind).map(({ metadata }) => metadata);
     for (const { name = "" } of names)
@@ -134,12 +142,15 @@ export async function removeInstallation(client: KubeClient, options: RemoveOpti
   told("Fjord's kinds are gone");
 }
 
-/** Its pods too: one that still runs would write again what is removed. */
+/** Its pods too: one that still runs would write again what is removed. Gateways take away on their nodes what they have made there. */
 async function endAgent(client: KubeClient, options: RemoveOptions): Promise<void> {
   const { namespace, signal } = options;
-  const labelSelector = "app.kubernetes.io/name=fjord,app.kubernetes.io/component=agent";
+  const labelSelector = "app.kubernetes.io/name=fjord,app.kubernetes.io/component in (agent,gateway,follower)";
   await remove(client, Deployment as unknown as AnyKind, { name: AGENT_NAME, namespace }, signal);
-  for (const kind of [Deployment, Pod] as unknown as readonly AnyKind[])
+  const kind = DaemonSet as unknown as AnyKind;
+  for (const { metadata } of await listed(client, kind, signal, { namespace, labelSelector }))
+    await remove(client, kind, keyOf(metadata), signal);
+  for (const kind of [Deployment, DaemonSet, Pod] as unknown as readonly AnyKind[])
     await untilGone(client, kind, options, () => true, { namespace, labelSelector });
 }
 

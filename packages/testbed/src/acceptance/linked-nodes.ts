@@ -1,8 +1,12 @@
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { FOLLOWER_NAME, followerRights, GATEWAY_NAME, gatewayRights, installObjects } from "@fjord/agent";
+import { AGENT_NAMESPACE } from "@fjord/api";
+import { KubeClient } from "@fjord/kube";
+import { writeAccountKubeconfig } from "../agents/account-kubeconfig.ts";
 import type { ManagedProcess } from "../managed-process.ts";
 import type { NetworkNamespaces } from "../namespaces/index.ts";
 import type { RealNode } from "../nodes/node.ts";
@@ -35,13 +39,25 @@ export async function setCables(
 
 const portOf = (address: string) => `port${address.split(".").at(-1)}`;
 
-/** `fjord-agent gateway` on a node, as the site's owner would run it there. */
-export async function startGateway(site: Site, node: RealNode, ...flags: readonly string[]): Promise<ManagedProcess> {
-  const kubeconfig = "gateway.kubeconfig";
-  await writeFile(join(node.directory, "etc", kubeconfig), await readFile(site.kubeconfig), { mode: 0o600 });
-  const program = ["gateway", "run", `--kubeconfig=${inside.directory}/etc/${kubeconfig}`];
+/** What a node is to its site's links: it may carry them, or only follows. */
+export type LinkRole = "gateway" | "node";
+
+/** `fjord-agent gateway` on a node, with the rights that an installation gives to it, and no others. */
+export async function startGateway(
+  site: Site,
+  node: RealNode,
+  role: LinkRole,
+  ...flags: readonly string[]
+): Promise<ManagedProcess> {
+  await using client = new KubeClient(site.config, { closeGraceMs: 1_000 });
+  const rights = role === "gateway" ? gatewayRights(AGENT_NAMESPACE) : followerRights(AGENT_NAMESPACE);
+  await installObjects(client, rights, { signal: new AbortController().signal, told: () => {} });
+  const account = role === "gateway" ? GATEWAY_NAME : FOLLOWER_NAME;
+  await writeAccountKubeconfig(client, site, account, join(node.directory, "etc", `${account}.kubeconfig`));
+  const kubeconfig = `${inside.directory}/etc/${account}.kubeconfig`;
+  const program = ["gateway", "run", `--kubeconfig=${kubeconfig}`, `--node=${node.name}`, `--role=${role}`];
   const started = site.addProcess({
-    name: `gateway-${node.name}`,
+    name: linkProcess(node, role),
     file: "/bin/sh",
     args: [
       enterFile(node.directory),
@@ -55,6 +71,9 @@ export async function startGateway(site: Site, node: RealNode, ...flags: readonl
   await started.start();
   return started;
 }
+
+/** What that process is called. */
+export const linkProcess = (node: RealNode, role: LinkRole = "gateway") => `link-${role}-${node.name}`;
 
 export async function removeGateway(node: RealNode): Promise<void> {
   await node.run([process.execPath, AGENT, "gateway", "remove"], "remove the gateway");

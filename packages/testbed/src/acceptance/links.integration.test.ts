@@ -7,7 +7,7 @@ import type { RealNode } from "../nodes/node.ts";
 import type { RealNodes } from "../nodes/real-nodes.ts";
 import { networkSkip, realNodesSkip, testNodes } from "../testing.ts";
 import { AcceptanceBed, eventually } from "./acceptance-bed.ts";
-import { joinWire, networkOf, removeGateway, setCables, startGateway } from "./linked-nodes.ts";
+import { joinWire, linkProcess, networkOf, removeGateway, setCables, startGateway } from "./linked-nodes.ts";
 import { deployment, namespace, pod } from "./workloads.ts";
 
 const HOME = "site-1";
@@ -77,10 +77,10 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     await bed.kubectl(HOME, "-n=other", "wait", "--for=condition=Ready", "pod/stranger", "--timeout=150s");
     members = await membersOf();
     for (const node of allNodes()) {
-      const flags = [`--node=${node.name}`, `--endpoint=${wireAddress(node)}:51820`];
+      const flags = [`--endpoint=${wireAddress(node)}:51820`];
       // Both ways to the gateway, though all nodes are neighbours.
       if (siteOf(node).name === AWAY) flags.push("--tunnel");
-      await startGateway(siteOf(node), node, ...flags);
+      await startGateway(siteOf(node), node, "gateway", ...flags);
     }
   });
 
@@ -203,7 +203,7 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
 
   it("have another node carry the links where the agent of the first one is killed, and that one follow when it is back", async () => {
     const first = await gatewayOf(AWAY);
-    const agent = bed.site(AWAY).process(`gateway-${first.name}`);
+    const agent = bed.site(AWAY).process(linkProcess(first));
     await agent.kill();
     const next = await eventually("another one is the gateway", async () => {
       const node = await gatewayOf(AWAY);
@@ -241,9 +241,43 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     await everyPodReachesEveryOther();
   });
 
+  it("let a node only follow, with rights to nothing but where to", async () => {
+    const carries = await gatewayOf(HOME);
+    const node = nodesOf(HOME).find((each) => each !== carries) as RealNode;
+    await siteOf(node).process(linkProcess(node)).stop();
+    await removeGateway(node);
+    await startGateway(siteOf(node), node, "node");
+    await eventually("it leads to the gateway", async () =>
+      (await networkOf(node)).some(
+        (route) => route.includes(`dst ${carries.plan.address}`) || route.includes(`via ${carries.plan.address}`),
+      ),
+    );
+    await everyPodReachesEveryOther();
+    const as = (account: string) => `--as=system:serviceaccount:fjord-system:${account}`;
+    const may = (account: string, ...what: string[]) =>
+      bed.kubectl(HOME, "auth", "can-i", ...what, "--namespace=fjord-system", as(account)).then(
+        () => true,
+        () => false,
+      );
+    assert.deepEqual(
+      [await may("fjord-gateway", "get", "secret/fjord-link"), await may("fjord-follower", "get", "secret/fjord-link")],
+      [true, false],
+    );
+    for (const account of ["fjord-gateway", "fjord-follower"])
+      for (const what of [
+        ["get", "secrets"],
+        ["update", "sites.fjord.dev"],
+        ["create", "pods"],
+        ["patch", "nodes"],
+      ])
+        assert.equal(await may(account, ...what), false, `${account} ${what}`);
+    await siteOf(node).process(linkProcess(node, "node")).stop();
+    await siteOf(node).process(linkProcess(node)).start();
+  });
+
   it("leave nothing on nodes from which it is removed", async () => {
     for (const node of allNodes()) {
-      await siteOf(node).process(`gateway-${node.name}`).stop();
+      await siteOf(node).process(linkProcess(node)).stop();
       await removeGateway(node);
       assert.deepEqual(await networkOf(node), empty.get(node.name));
     }

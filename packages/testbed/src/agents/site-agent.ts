@@ -1,17 +1,16 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { installObjects, manifests } from "@fjord/agent";
+import { AGENT_NAME, installObjects, manifests } from "@fjord/agent";
 import { AGENT_NAMESPACE } from "@fjord/api";
 import { type Clock, type Random, systemClock } from "@fjord/base";
-import { clusterConfig, KubeClient, kubeconfigOf } from "@fjord/kube";
+import { KubeClient } from "@fjord/kube";
 import { NotReadyError, ProcessEndedError } from "../errors.ts";
 import type { ManagedProcess } from "../managed-process.ts";
 import type { Endpoint } from "../network/relay.ts";
 import { freePorts } from "../ports.ts";
 import type { Site } from "../site.ts";
-import { siteServer } from "../site-layout.ts";
 import { waitFor } from "../wait.ts";
+import { writeAccountKubeconfig } from "./account-kubeconfig.ts";
 
 export interface SiteAgentOptions {
   /** Name of the own Site. @default the site's name in the bed */
@@ -115,11 +114,7 @@ export async function agentReady(
 async function installAgent(site: Site, signal: AbortSignal): Promise<string> {
   await using client = new KubeClient(site.config, { closeGraceMs: 1_000 });
   await installObjects(client, manifests({ namespace: AGENT_NAMESPACE }), { signal, told: () => {} });
-  const key = { name: "fjord-agent", namespace: AGENT_NAMESPACE };
-  const { token } = await client.createToken(key, { expirationSeconds: 24 * 3600, signal });
-  const { ca } = site.config.tls;
-  const config = clusterConfig({ server: siteServer(site.layout), ...(ca !== undefined && { ca }), token });
   const file = join(site.layout.directory, "agent.kubeconfig");
-  await writeFile(file, await kubeconfigOf(config, site.name), { mode: 0o600 });
+  await writeAccountKubeconfig(client, site, AGENT_NAME, file, signal);
   return file;
 }

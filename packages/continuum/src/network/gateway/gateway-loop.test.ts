@@ -20,6 +20,7 @@ describe("A gateway that is kept at what its source says", () => {
   let clock: ManualClock;
   let stop: AbortController;
   let running: Promise<void>;
+  let isBrought: boolean | undefined;
   const act = async (what: string) => {
     done.push(what);
     if (fails === what) throw new Error(`${what} fails`);
@@ -65,6 +66,14 @@ describe("A gateway that is kept at what its source says", () => {
       clock,
       logger: { ...silentLogger, error },
       told: (reports) => told(reports),
+      observer: {
+        brought: (isApplied) => {
+          isBrought = isApplied;
+        },
+        drifted: () => {},
+        linked: () => {},
+        keyMade: () => {},
+      },
     }).run(stop.signal);
   };
   afterEach(async () => {
@@ -86,6 +95,21 @@ describe("A gateway that is kept at what its source says", () => {
   it("is compared with it every half minute", async () => {
     const all = await seconds(61);
     assert.equal(all.filter((each) => each === "check").length, 2);
+  });
+
+  it("is what it shall be where nobody wants links, and not where it could not be brought to it", async () => {
+    await seconds(1);
+    [fails, state] = ["apply 2", testState(2)];
+    await seconds(1);
+    assert.equal(isBrought, false);
+    state = undefined;
+    await seconds(1);
+    assert.equal(isBrought, false);
+    [fails, state] = [undefined, testState(1)];
+    await seconds(1);
+    state = undefined;
+    await seconds(1);
+    assert.equal(isBrought, true);
   });
 
   it("stays as it is while nothing is known", async () => {

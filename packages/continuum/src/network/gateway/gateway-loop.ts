@@ -31,7 +31,7 @@ export interface GatewaySource {
 
 /** Hears what a loop does. */
 export interface LoopObserver {
-  /** Whether the node's network is what it shall be. */
+  /** Whether the node's network is what it shall be, also where nothing is known that it shall be. */
   brought(isApplied: boolean): void;
   /** So many things were changed by others, and were put back. */
   drifted(count: number): void;
@@ -94,7 +94,9 @@ export class GatewayLoop {
 
   async #step(): Promise<void> {
     const { source, gateway, told, observer } = this.#options;
-    const wanted = await this.#attempt("what links shall be cannot be read", () => source.read());
+    const read = await this.#attempt("what links shall be cannot be read", async () => ({ wish: await source.read() }));
+    const wanted = read?.wish;
+    if (read !== undefined && wanted === undefined) observer?.brought(this.#complaints.size === 0);
     if (wanted === undefined) return;
     const reports = await this.#attempt("the node's network cannot be brought to what it shall be", async () => {
       try {

@@ -1,6 +1,7 @@
 export { InvalidNetworkState } from "../fabric/errors.ts";
 export { GatewayObjects, type GatewayObjectsOptions, type GatewayPlace } from "../gateway-objects.ts";
 export { PROBE_PORT } from "../link-address.ts";
+export { LINK_SECRET } from "../link-key.ts";
 export type { NetworkState } from "../network-state.ts";
 export { Fence, type FenceOptions } from "./fence.ts";
 export { Gateway, type GatewayOptions, type LinkReport } from "./gateway.ts";

@@ -1,0 +1,76 @@
+import { group } from "@fjord/api";
+import type { KubeObject } from "@fjord/base";
+import { GATEWAY_LEASE, LINK_SECRET } from "@fjord/continuum/gateway";
+
+/** The name of everything that nodes have which may carry the site's links. */
+export const GATEWAY_NAME = "fjord-gateway";
+/** And of those that only lead their pods to such a node. */
+export const FOLLOWER_NAME = "fjord-follower";
+
+const labels = { "app.kubernetes.io/name": "fjord" };
+const RBAC = "rbac.authorization.k8s.io";
+const read = ["get", "list", "watch"];
+
+const rule = (apiGroups: string, resources: string[], verbs: string[], ...names: string[]) => ({
+  apiGroups: [apiGroups],
+  resources,
+  verbs,
+  ...(names.length > 0 && { resourceNames: names }),
+});
+
+/** What a node needs that only follows: it never sees the key, and says nothing. */
+const followerRules = [rule(group, ["sites", "addressplans", "links"], read)];
+
+const gatewayRules = [
+  ...followerRules,
+  // How links are, and who carries them.
+  rule(group, ["links/status", "sites/status"], ["patch"]),
+  // Where the others are.
+  rule("", ["nodes"], read),
+];
+
+const gatewayRulesInNamespace = [
+  rule("", ["secrets"], read, LINK_SECRET),
+  rule("coordination.k8s.io", ["leases"], ["get", "update"], GATEWAY_LEASE),
+  // What is not there yet has no name by which it could be granted.
+  rule("coordination.k8s.io", ["leases"], ["create"]),
+];
+
+/** ServiceAccount and rights of nodes that may carry links. */
+export function gatewayRights(namespace: string): KubeObject[] {
+  return [
+    ...clusterRights(GATEWAY_NAME, namespace, gatewayRules),
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "Role",
+      metadata: { name: GATEWAY_NAME, namespace, labels },
+      rules: gatewayRulesInNamespace,
+    } as KubeObject,
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "RoleBinding",
+      metadata: { name: GATEWAY_NAME, namespace, labels },
+      roleRef: { apiGroup: RBAC, kind: "Role", name: GATEWAY_NAME },
+      subjects: [{ kind: "ServiceAccount", name: GATEWAY_NAME, namespace }],
+    } as KubeObject,
+  ];
+}
+
+/** ServiceAccount and rights of nodes that lead their pods to one that carries links. */
+export function followerRights(namespace: string): KubeObject[] {
+  return clusterRights(FOLLOWER_NAME, namespace, followerRules);
+}
+
+function clusterRights(name: string, namespace: string, rules: readonly object[]): KubeObject[] {
+  return [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace, labels } },
+    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name, labels }, rules } as KubeObject,
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name, labels },
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", name, namespace }],
+    } as KubeObject,
+  ];
+}
