@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
+import { removeDeadSockets } from "./dead-sockets.ts";
 
 const execute = promisify(execFile);
 
@@ -69,7 +70,7 @@ export class NetworkNamespaces implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const name of this.#names) await removeNamespace(this.fullName(name));
+    for (const name of this.#names) await removeNamespace(this.fullName(name), PATIENCE_MS);
     this.#names.clear();
   }
 
@@ -78,21 +79,42 @@ export class NetworkNamespaces implements AsyncDisposable {
   }
 }
 
+/** What ends by itself within this takes its sockets with it. */
+const PATIENCE_MS = 2_000;
+
 /** Ends what runs in it, or it would go on to exist. */
-async function removeNamespace(fullName: string): Promise<void> {
-  const { stdout } = await execute("ip", ["netns", "pids", fullName]).catch(() => ({ stdout: "" }));
-  for (const pid of stdout.split("\n").filter((line) => line !== "")) {
+async function removeNamespace(fullName: string, patienceMs = 0): Promise<void> {
+  let left = await endAll(fullName, patienceMs > 0 ? "SIGTERM" : "SIGKILL");
+  for (const end = Date.now() + patienceMs; left > 0 && Date.now() < end; left = (await pidsIn(fullName)).length)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  if (left > 0 && patienceMs > 0) await endAll(fullName, "SIGKILL");
+  await execute("ip", ["netns", "delete", fullName]);
+}
+
+/** How many there were. */
+async function endAll(fullName: string, signal: NodeJS.Signals): Promise<number> {
+  const pids = await pidsIn(fullName);
+  for (const pid of pids) {
     try {
-      process.kill(Number(pid), "SIGKILL");
+      process.kill(pid, signal);
     } catch {
       // It has ended by itself.
     }
   }
-  await execute("ip", ["netns", "delete", fullName]);
+  return pids.length;
+}
+
+async function pidsIn(fullName: string): Promise<number[]> {
+  const { stdout } = await execute("ip", ["netns", "pids", fullName]).catch(() => ({ stdout: "" }));
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map(Number);
 }
 
 /** What processes have left that were killed. */
 async function removeLeftovers(): Promise<void> {
+  await removeDeadSockets();
   const { stdout } = await execute("ip", ["netns", "list"]);
   for (const line of stdout.split("\n")) {
     const [name = ""] = line.split(" ");
