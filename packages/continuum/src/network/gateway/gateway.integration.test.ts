@@ -35,6 +35,8 @@ describe("A link between sites with the same addresses", { skip }, () => {
   const marks = process.pid.toString(36);
   const prefixOf = (site: string) => `w${marks}${site}`;
   const empty: Record<string, unknown> = {};
+  /** In the place of c's gateway, once that is hostile. */
+  let hostile: EchoPod;
 
   before(async () => {
     const made = await namespaceSites(namespaces, { a: 2, b: 2, c: 1 });
@@ -208,7 +210,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     await namespaces.ip("c-gw", "route", "add", "198.51.100.1/32", "dev", name);
     const sources = [wire.asCalled, called("a", "b1"), "10.42.0.12", "203.0.113.7"];
     for (const source of sources) await namespaces.ip("c-gw", "address", "add", `${source}/32`, "dev", "lo");
-    const hostile = await EchoPod.start(namespaces, "c-gw");
+    hostile = await EchoPod.start(namespaces, "c-gw");
     const send = (to: string, from: string) =>
       hostile.ask(to, { proto: "udp", from, message: "hostile", patienceMs: 300 });
     const before = await denied("a", "denied-in");
@@ -229,6 +231,63 @@ describe("A link between sites with the same addresses", { skip }, () => {
     // By WireGuard, which knows whose sources they are: they never came to the firewall.
     assert.equal(await denied("a", "denied-in"), before + 3);
   });
+
+  /** Another rule of a's in the place of one: nothing is missing, and nothing is more. */
+  const edit = async (chain: string, text: string, by: string) => {
+    const rules = await namespaces.run("a-gw", "nft", "-a", "list", "chain", "inet", "fjord", chain);
+    const [, rule = "", handle] =
+      rules
+        .split("\n")
+        .find((line) => line.includes(text))
+        ?.match(/^\s*(.*) # handle (\d+)$/) ?? [];
+    const command = `replace rule inet fjord ${chain} handle ${handle} ${rule.replace(text, by)}\n`;
+    await namespaces.run("a-gw", "sh", "-c", `printf '%s' '${command}' | nft -f -`);
+  };
+
+  it("would let each of these pass without the rule that stops it, so that the tests above would tell", async () => {
+    const asC = called("a", "c1");
+    const guards = [
+      {
+        without: () => edit("arrive4", "drop", "accept"),
+        // An unlisted destination.
+        attack: (message: string) => hostile.ask("240.9.0.11", { proto: "udp", from: asC, message, patienceMs: 300 }),
+      },
+      {
+        without: () => acceptFromC([...(NAMES.a?.c ?? []), "240.0.0.0/16"]),
+        // Another's source, to a pod that this other one may talk with.
+        attack: (message: string) =>
+          hostile.ask("10.42.0.11", { proto: "udp", from: called("a", "b1"), message, patienceMs: 300 }),
+      },
+    ];
+    for (const [index, { without, attack }] of guards.entries()) {
+      const heard = () => pods.a1?.heard.some(({ message }) => message === `without ${index}`) === true;
+      await without();
+      await eventually(async () => {
+        await attack(`without ${index}`);
+        return heard();
+      });
+      assert.ok(((await gateways.a?.check()) ?? []).length > 0, "nobody noticed that it is gone");
+      await attack(`with ${index}`);
+      assert.equal(await hostile.ask("240.9.0.12", { proto: "udp", from: asC, message: "allowed" }), asC);
+      nobodyHeard(`with ${index}`);
+    }
+    // The same for what leaves.
+    await edit("leave4", "drop", "accept");
+    const attempt = async () => {
+      await pods.a2?.ask(called("a", "b1"), { proto: "udp", message: "leaving", patienceMs: 300 });
+    };
+    assert.ok((await sentBy("a", attempt)) > 0);
+    assert.ok(((await gateways.a?.check()) ?? []).length > 0, "nobody noticed that it is gone");
+    assert.equal(await sentBy("a", attempt), 0);
+    nobodyHeard("leaving");
+  });
+
+  /** What a's WireGuard takes from c; what it is given there is taken from others. */
+  const acceptFromC = (ranges: readonly string[]) =>
+    new WireguardSocket(`${prefixOf("a")}0`).set([
+      `public_key=${hex(keys.c?.public)}`,
+      ...ranges.map((range) => `allowed_ip=${range}`),
+    ]);
 
   it("goes on with what another process has left, without an interruption", async () => {
     const index = await namespaces.ip("a-gw", "-oneline", "link", "show", "dev", `${prefixOf("a")}0`);
@@ -261,17 +320,6 @@ describe("A link between sites with the same addresses", { skip }, () => {
   it("puts back what others have taken away", async () => {
     const gateway = gateways.a as Gateway;
     const name = `${prefixOf("a")}0`;
-    /** Another rule in the place of one: nothing is missing, and nothing is more. */
-    const edit = async (chain: string, text: string, by: string) => {
-      const rules = await namespaces.run("a-gw", "nft", "-a", "list", "chain", "inet", "fjord", chain);
-      const [, rule = "", handle] =
-        rules
-          .split("\n")
-          .find((line) => line.includes(text))
-          ?.match(/^\s*(.*) # handle (\d+)$/) ?? [];
-      const command = `replace rule inet fjord ${chain} handle ${handle} ${rule.replace(text, by)}\n`;
-      await namespaces.run("a-gw", "sh", "-c", `printf '%s' '${command}' | nft -f -`);
-    };
     const damages: (() => Promise<unknown>)[] = [
       () => edit("arrive4", "drop", "accept"),
       () => edit("leave4", "drop", "accept"),
