@@ -51,6 +51,8 @@ export interface NetworkFacts {
   readonly ranges: readonly string[];
   /** What it calls those of the asking site. */
   readonly names: readonly { readonly range: string; readonly called: string }[];
+  /** The hub that is to lead to its gateway, which the other side cannot meet, and the port that WireGuard has there. */
+  readonly relay?: { readonly hub: string; readonly port: number };
 }
 
 export interface ContractReport {

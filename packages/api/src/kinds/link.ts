@@ -34,6 +34,11 @@ export const Link = defineKind({
     endpoints: array(hostAndPort(), { maxItems: 8 }).describe(
       "Where the peer listens, host and port. Empty where it cannot be dialled, and dials itself.",
     ),
+    via: siteId()
+      .optional()
+      .describe(
+        "Id of the peer whose gateway leads to this one, where the two cannot meet: it passes on what it cannot read. `endpoints` is then known to that gateway alone.",
+      ),
     keepaliveSeconds: integer({ minimum: 1, maximum: 65535 })
       .optional()
       .describe("How often something is sent when there is nothing to say, where this site cannot be dialled."),

@@ -39,6 +39,11 @@ export const Peering = defineKind({
       .describe(
         "Whether pods of the two sites are to reach each other, see AddressPlan and Link. It needs `spec.network` of the own Site of both.",
       ),
+    via: objectName()
+      .optional()
+      .describe(
+        "With `link`: name of the Site whose gateway leads to the other one, where the gateways of the two cannot meet. Both need a link with it, and its owner says in `spec.network.relays` that these two may.",
+      ),
     virtualNode: object({
       name: labelName()
         .optional()

@@ -16,6 +16,7 @@ import {
   integer,
   labels,
   object,
+  objectName,
   quantity,
   reportedResources,
   resources,
@@ -94,7 +95,19 @@ const network = object({
       "Where peers reach the gateway, over UDP. Where it is left out, `port` of the hosts in `spec.endpoints`; empty where it cannot be dialled.",
     ),
   port: integer({ minimum: 1, maximum: 65535 }).default(51820).describe("UDP port that the gateway listens on."),
-  mtu: integer({ minimum: 1280, maximum: 65455 }).default(1380).describe("Largest packet that goes through a link."),
+  mtu: integer({ minimum: 1280, maximum: 65455 })
+    .default(1380)
+    .describe("Largest packet that goes through a link. Where less gets to a peer, less is sent there."),
+  relays: array(
+    object({
+      between: array(objectName(), { minItems: 2, maxItems: 2, set: true }).describe("Names of two Sites."),
+    }),
+    { maxItems: 64 },
+  )
+    .optional()
+    .describe(
+      "Peers that may reach each other through this site's gateway, which cannot read what it passes on. Without it nobody may.",
+    ),
 });
 
 const published = object({

@@ -51,7 +51,9 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         once(String((link?.spec.groups ?? []).length)),
         ...(wide
           ? [
-              once(cell(link?.status?.endpoint)),
+              once(
+                link?.spec.via === undefined ? cell(link?.status?.endpoint) : `via ${siteName(link.spec.via, sites)}`,
+              ),
               once(cell(link?.status?.carrier)),
               once(cell(link?.status?.mtu)),
               once(amount(link?.status?.receivedBytes ?? 0)),

@@ -18,6 +18,7 @@ interface PeerFlags extends ClusterFlags, ResourceFlags {
   readonly nodeName?: string;
   readonly bothWays: boolean;
   readonly link: boolean;
+  readonly via?: string;
   readonly wait: boolean;
   readonly timeout: string;
 }
@@ -41,6 +42,7 @@ export function addPeer(program: Command, context: CommandContext): void {
     .option("--node-name <name>", "name of the virtual node (default: the peering's)")
     .option("--both-ways", "with a token: let the other site use this one too, as far as this one shares", false)
     .option("--link", "let pods of offloaded namespaces reach each other across the two sites", false)
+    .option("--via <site>", "with --link: through this site's gateway, where the gateways of the two cannot meet")
     .option("--namespace <name>", "namespace of the agent", "fjord-system")
     .option("--no-wait", "return without waiting for the virtual node")
     .option("--timeout <duration>", "how long to wait", "60s")
@@ -53,13 +55,19 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const changes = resourcesOf(flags);
   // Before a token is redeemed for nothing.
   if (isToken(target)) wantedOf(changes);
+  if (flags.via !== undefined && !flags.link) {
+    const reason = "it says by what way a link goes: add --link";
+    throw new InvalidValue({ option: "--via", value: flags.via, reason });
+  }
   await using client = await connect(flags, context);
+  if (flags.via !== undefined) await known(client, flags.via, signal, "reach others through itself");
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
   await known(client, site, signal);
   const name = flags.name ?? site;
-  const { link, nodeName } = flags;
-  const wish = { name, site, changes, link, ...(nodeName !== undefined && { nodeName }) };
+  const { link, via, nodeName } = flags;
+  const way = { ...(link && { link }), ...(via !== undefined && { via }) };
+  const wish = { name, site, changes, way, ...(nodeName !== undefined && { nodeName }) };
   const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told });
   if (flags.wait) {
     const look = (found: Peering | undefined) => {
@@ -80,7 +88,8 @@ interface Wish {
   readonly name: string;
   readonly site: string;
   readonly changes: Changes;
-  readonly link: boolean;
+  /** What is said of a link; asking for amounts alone takes none away. */
+  readonly way: Partial<Pick<Peering["spec"], "link" | "via">>;
   readonly nodeName?: string;
 }
 
@@ -89,13 +98,13 @@ interface Wish {
  * with another site it is a mistake.
  */
 async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting): Promise<Peering> {
-  const { name, site, changes, link, nodeName } = wish;
+  const { name, site, changes, way, nodeName } = wish;
   const { signal } = waiting;
   const writing = { fieldManager: "fjord-cli", signal };
   const found = await peeringCalled(client, name, signal);
   if (found === undefined) {
     const virtualNode = { ...(nodeName !== undefined && { name: nodeName }) };
-    const spec = { site, resources: wantedOf(changes), link, virtualNode };
+    const spec = { site, resources: wantedOf(changes), ...way, virtualNode };
     try {
       return await client.create(Peering, newObject(Peering, { metadata: { name }, spec }), writing);
     } catch (error) {
@@ -111,10 +120,10 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
   }
   const resources = wantedOf(changes, found.spec.resources);
   if (getCondition(found.status?.conditions, "Agreed")?.reason === "ContractEnded")
-    return await beginAnew(client, found, { resources, ...(link && { link }) }, waiting);
+    return await beginAnew(client, found, { resources, ...way }, waiting);
   if (Object.keys(changes).length > 0) waiting.told?.(`asking for ${amountsText(resources)}`);
-  // A merge patch keeps what it does not name, and takes out by null; asking for amounts alone takes no link away.
-  const spec = { resources: changes, ...(link && { link }) };
+  // A merge patch keeps what it does not name, and takes out by null.
+  const spec = { resources: changes, ...way };
   return await client.patch(Peering, { name }, "merge", { spec }, writing);
 }
 
@@ -155,12 +164,12 @@ async function beginAnew(
 }
 
 /** A misspelt site is a mistake now, not something to wait for. */
-async function known(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+async function known(client: KubeClient, name: string, signal: AbortSignal, what = "peer with itself"): Promise<void> {
   const sites = await listOrExplain(client, Site, signal);
   const names = sites.map(({ metadata }) => metadata.name ?? "");
   if (!names.includes(name)) throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
   const own = sites.find(({ status }) => status?.role === "Self")?.metadata.name;
-  if (name === own) throw new ThisSite({ name, what: "peer with itself" });
+  if (name === own) throw new ThisSite({ name, what });
 }
 
 /** A peering that is in service may be so with the amounts of before: those asked for now were refused, or nobody answers. */

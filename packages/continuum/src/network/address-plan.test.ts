@@ -20,6 +20,7 @@ const networkOf = (
   taken: parseCidrs([...ranges, ...services]),
   pools: parseCidrs(names),
   endpoints: [],
+  port: 51820,
 });
 
 /** One side of a pair: it hears the other's word now and then, and may forget all but its plan in between. */
@@ -37,7 +38,7 @@ class Side {
 
   hear(other: Side | undefined): void {
     // As a report: through JSON, and checked.
-    const told = other?.plan && factsOf(other.plan, KEY, []);
+    const told = other?.plan && factsOf(other.plan, { publicKey: KEY, endpoints: [] });
     const facts = checkNetworkFacts(JSON.parse(JSON.stringify(told ?? null)));
     this.plan = addressPlan({
       site: this.#site,

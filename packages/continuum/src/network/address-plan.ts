@@ -53,9 +53,13 @@ export function planReason({ own, peer }: PlanSpec): PlanReason {
 }
 
 /** What a plan says that the peer is told. */
-export function factsOf(plan: PlanSpec, publicKey: string, endpoints: readonly string[]): NetworkFacts | undefined {
+export function factsOf(
+  plan: PlanSpec,
+  { publicKey, endpoints, relay }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay">,
+): NetworkFacts | undefined {
   if (plan.own.length === 0) return undefined;
   return {
+    ...(relay && { relay }),
     publicKey,
     endpoints,
     ranges: plan.own.map(({ range }) => range),

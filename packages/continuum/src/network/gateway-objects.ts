@@ -60,7 +60,7 @@ export class GatewayObjects {
     const [secret] = this.#secrets?.list() ?? [];
     const own = this.#own();
     if ((secret === undefined && this.#secrets !== undefined) || own === undefined) return undefined;
-    const state = networkState(own, this.#plans.list(), this.#links.list());
+    const state = networkState(own, this.#plans.list(), this.#links.list(), this.#sites.list());
     const keyMadeAt = secret && keyMadeAtOf(secret);
     const carried = secret && {
       carries: { state, privateKey: privateKeyOf(secret), ...(keyMadeAt !== undefined && { keyMadeAt }) },

@@ -7,6 +7,18 @@ export const PROBE_PORT = 7447;
 /** Where gateways have their own addresses on links; no peer's range may be called so. */
 export const LINK_RANGE: IpRange = parseRange("fd66:6a70::/32") as IpRange;
 
+/** Where gateways have addresses by which a hub leads them to each other; no peer's range may be called so. */
+export const RELAY_RANGE: IpRange = parseRange("248.0.0.0/6") as IpRange;
+
+/**
+ * The address by which the gateway of a site is reached through a hub. Of IPv4, as every node that has pods passes that on. Two sites may have
+ * the same one by chance: a site that has links with both through hubs has to do without the second.
+ */
+export function relayAddress(siteId: string): string {
+  const hash = createHash("sha256").update(`fjord relay ${siteId}`).digest();
+  return formatAddress(4, RELAY_RANGE.first | BigInt(hash.readUInt32BE(0) >>> RELAY_RANGE.length));
+}
+
 /**
  * The address that the gateway of a site has on links. Both ends know it by the site's id, so that nothing has to be agreed on; as the
  * only one that WireGuard takes such a source from is that site, what comes from it is the site's word.

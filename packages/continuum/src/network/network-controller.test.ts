@@ -8,12 +8,13 @@ import type { Home } from "../home.ts";
 import type { NetworkFacts, NetworkWord } from "../protocol.ts";
 import type { RemoteSite } from "../remote-site.ts";
 import { HeardNetworks } from "./heard-networks.ts";
+import { relayAddress } from "./link-address.ts";
 import { LinkKey } from "./link-key.ts";
 import { NetworkController } from "./network-controller.ts";
 import { checkNetworkFacts } from "./network-facts.ts";
 import { ToldNetwork } from "./told-network.ts";
 
-const [HOME, AWAY] = ["a".repeat(26), "b".repeat(26)];
+const [HOME, AWAY, HUB] = ["a".repeat(26), "b".repeat(26), "c".repeat(26)];
 const RANGE = "10.42.0.0/16";
 
 /** The network part of an agent, on an API that holds whatever it is given. Its peer cannot ask it anything. */
@@ -232,6 +233,27 @@ describe("two agents whose sites have the same range, one of which cannot be ask
     assert.equal(away.heard.get(HOME), undefined);
     await until("it has heard", () => away.heard.get(HOME)?.facts !== undefined);
     assert.deepEqual([home.plan()?.spec, away.plan()?.spec, home.link()?.spec, away.link()?.spec], before);
+  });
+
+  it("reach each other through a hub that the consumer names, and without it when that is taken back", async () => {
+    const direct = [home.link()?.spec, away.link()?.spec];
+    home.server.create(Site, newObject(Site, { metadata: { name: "hub" }, spec: { id: HUB } }) as never);
+    const through = (via: string | undefined) => {
+      const [peering] = home.server.list(Peering) as [Peering];
+      const { via: _, ...spec } = peering.spec;
+      home.server.update(Peering, { ...peering, spec: { ...spec, ...(via && { via }) } } as never);
+    };
+    through("hub");
+    await until("both go through it", () => home.link()?.spec.via === HUB && away.link()?.spec.via === HUB);
+    assert.deepEqual(home.link()?.spec.endpoints, [`${relayAddress(AWAY)}:51820`]);
+    assert.deepEqual(away.link()?.spec.endpoints, [`${relayAddress(HOME)}:51820`]);
+    assert.deepEqual(home.link()?.spec.groups, direct[0]?.groups);
+    through(undefined);
+    await until(
+      "both are dialled again",
+      () => home.link()?.spec.via === undefined && away.link()?.spec.via === undefined,
+    );
+    assert.deepEqual([home.link()?.spec, away.link()?.spec], direct);
   });
 
   it("have nothing of it left when it is no longer asked for", async () => {

@@ -1,4 +1,4 @@
-import { AddressPlan, CONSUMER_LABEL, Link, Peering, type Site, type StatusOf } from "@fjord/api";
+import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site, type StatusOf } from "@fjord/api";
 import {
   againAfter,
   type Cache,
@@ -26,7 +26,7 @@ import type { VirtualNodes } from "../virtual-nodes.ts";
 import { addressPlan, calledRanges, factsOf, planReason } from "./address-plan.ts";
 import { consumerGroups, providerGroups } from "./groups.ts";
 import { digestOf, type HeardNetworks } from "./heard-networks.ts";
-import { forgeLink } from "./link-forge.ts";
+import { forgeLink, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import type { Group } from "./network-state.ts";
@@ -73,6 +73,7 @@ export class NetworkController implements Runnable {
   readonly #plans: OwnObjects<AddressPlan>;
   readonly #links: OwnObjects<Link>;
   readonly #peerings: Cache<Peering>;
+  readonly #sites: Cache<Site>;
   readonly #guests: Cache<Pod>;
   readonly #pods: NamespacePods;
 
@@ -85,6 +86,7 @@ export class NetworkController implements Runnable {
     this.#plans = new OwnObjects(client, AddressPlan, plans);
     this.#links = new OwnObjects(client, Link, links);
     this.#peerings = caches.open(Peering).cache;
+    this.#sites = caches.open(Site).cache;
     this.#guests = caches.open(Pod, { labelSelector: CONSUMER_LABEL }).cache;
     this.#pods = new NamespacePods(home, (namespace) => {
       for (const site of twins.sitesOf(namespace)) this.#look(site);
@@ -108,7 +110,11 @@ export class NetworkController implements Runnable {
     const { own, sites, contracts, twins, nodes, heard } = this.#options;
     const release = [
       own.onChange(() => this.#lookAtAll()),
-      sites.onChange((id) => this.#look(id)),
+      sites.onChange((id) => {
+        this.#look(id);
+        // It may be a hub.
+        for (const { spec, status } of this.#peerings.list()) if (spec.via !== undefined) this.#look(status?.siteId);
+      }),
       heard.onChange((id) => this.#look(id)),
       contracts.onChange((consumer) => this.#look(consumer)),
       twins.onChange((site) => this.#look(site)),
@@ -145,12 +151,22 @@ export class NetworkController implements Runnable {
     });
     const plan = await this.#plans.keep(site, spec, signal);
     await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
-    const told = facts ?? (word === "unknown" ? this.#links.get(site)?.spec : undefined);
-    if (told === undefined || planReason(spec) !== "NamesKnown") await this.#links.remove(site, signal);
-    else await this.#links.keep(site, forgeLink(site, told, own, await this.#groups(site, spec, signal)), signal);
+    const asked = this.#hubOf(site);
+    const heard = facts && linkPath(site, facts, asked);
+    const path = heard ?? (word === "unknown" ? this.#links.get(site)?.spec : undefined);
+    if (path === undefined || planReason(spec) !== "NamesKnown") await this.#links.remove(site, signal);
+    else await this.#links.keep(site, forgeLink(site, path, own, await this.#groups(site, spec, signal)), signal);
     this.#followPods();
-    const key = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
-    return await this.#tell(site, factsOf(spec, key, own.endpoints), signal);
+    const publicKey = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
+    const relay = asked === undefined ? {} : { relay: { hub: asked, port: own.port } };
+    return await this.#tell(site, factsOf(spec, { publicKey, endpoints: own.endpoints, ...relay }), signal);
+  }
+
+  /** Through which site the owner wants to reach another one, if through any. */
+  #hubOf(site: SiteId): SiteId | undefined {
+    const peering = this.#peerings.list().find(({ spec, status }) => spec.link && status?.siteId === site);
+    const hub = peering?.spec.via === undefined ? undefined : this.#sites.get({ name: peering.spec.via });
+    return hub?.status?.id ?? hub?.spec.id;
   }
 
   /** A consumer says by itself what its provider may not be able to ask, unless that has heard it already. */

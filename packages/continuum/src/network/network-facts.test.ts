@@ -17,6 +17,11 @@ describe("what a peer says of its network", () => {
     assert.deepEqual(checkNetworkFacts({ ...good, endpoints: [], names: [] }), { ...good, endpoints: [], names: [] });
   });
 
+  it("may have a hub in it", () => {
+    const relay = { hub: "a".repeat(26), port: 51820 };
+    assert.deepEqual(checkNetworkFacts({ ...good, relay: { ...relay, more: 1 } }), { ...good, relay });
+  });
+
   it("is written in one way", () => {
     assert.deepEqual(checkNetworkFacts({ ...good, ranges: ["10.42.3.4/16", "FD00:42:0::/56"] })?.ranges, good.ranges);
   });
@@ -43,6 +48,10 @@ describe("what a peer says of its network", () => {
     "an endpoint without a port": { endpoints: ["wave.example"] },
     "an endpoint that is an option": { endpoints: ["--x y:1"] },
     "an endpoint at port 99999": { endpoints: ["wave.example:99999"] },
+    "a hub that is no site": { relay: { hub: "hub", port: 1 } },
+    "a hub without a port": { relay: { hub: "a".repeat(26) } },
+    "a hub at port 70000": { relay: { hub: "a".repeat(26), port: 70000 } },
+    "nothing for a hub": { relay: null },
     "too many endpoints": { endpoints: Array(9).fill("a:1") },
   };
   for (const [what, change] of Object.entries(wrong)) {

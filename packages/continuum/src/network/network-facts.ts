@@ -8,19 +8,29 @@ const MOST_ENDPOINTS = 8;
 /** Nobody's pods need more, and the names of wider ranges would soon use up a pool. */
 const WIDEST = { 4: 10, 6: 40 } as const;
 const KEY = /^[A-Za-z0-9+/]{43}=$/;
+const SITE_ID = /^[a-z2-7]{26}$/;
 const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, endpoints, ranges, names } = value as Record<string, unknown>;
+  const { publicKey, endpoints, ranges, names, relay } = value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const own = listOf(ranges, MOST_RANGES, podRangeOf);
   const called = listOf(names, MOST_RANGES, nameOf);
   if (places === undefined || own === undefined || called === undefined || own.length === 0) return undefined;
   if (own.some((one, index) => own.slice(index + 1).some((other) => overlaps(one, other)))) return undefined;
-  return { publicKey, endpoints: places, ranges: own.map(formatCidr), names: called };
+  const behind = relay === undefined ? undefined : relayOf(relay);
+  if (relay !== undefined && behind === undefined) return undefined;
+  return { publicKey, endpoints: places, ranges: own.map(formatCidr), names: called, ...(behind && { relay: behind }) };
+}
+
+function relayOf(value: unknown): NetworkFacts["relay"] {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { hub, port } = value as Record<string, unknown>;
+  if (typeof hub !== "string" || !SITE_ID.test(hub)) return undefined;
+  return typeof port === "number" && Number.isInteger(port) && port > 0 && port <= 65535 ? { hub, port } : undefined;
 }
 
 function podRangeOf(value: unknown): IpRange | undefined {

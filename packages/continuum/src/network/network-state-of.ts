@@ -3,13 +3,21 @@ import { planReason } from "./address-plan.ts";
 import type { Naming, NetworkState, PeerNetwork } from "./network-state.ts";
 
 /** What the gateway is to bring about, from the objects that say so: no links where the owner wants none. */
-export function networkState(site: Site, plans: readonly AddressPlan[], links: readonly Link[]): NetworkState {
+export function networkState(
+  site: Site,
+  plans: readonly AddressPlan[],
+  links: readonly Link[],
+  sites: readonly Site[] = [],
+): NetworkState {
   const { network } = site.spec;
   if (network === undefined) return { listenPort: 51820, mtu: 1380, ranges: [], peers: [] };
-  const peers = links.flatMap(({ spec, metadata }) => {
+  const relays = relaysOf(network.relays ?? [], sites);
+  const peers = links.flatMap(({ spec, metadata, status }) => {
     if (metadata.deletionTimestamp !== undefined) return [];
     const plan = plans.find((each) => each.spec.site === spec.site)?.spec;
-    return plan === undefined || planReason(plan) !== "NamesKnown" ? [] : [peerNetwork(plan, spec)];
+    return plan === undefined || planReason(plan) !== "NamesKnown"
+      ? []
+      : [peerNetwork(plan, spec, status?.mtu, relays.get(spec.site))];
   });
   const siteId = site.status?.id ?? site.spec.id;
   return {
@@ -21,14 +29,45 @@ export function networkState(site: Site, plans: readonly AddressPlan[], links: r
   };
 }
 
-function peerNetwork(plan: AddressPlan["spec"], link: Link["spec"]): PeerNetwork {
-  const { publicKey, endpoints, keepaliveSeconds, groups } = link;
+type Relays = NonNullable<NonNullable<Site["spec"]["network"]>["relays"]>;
+
+/** By id, the sites that each may reach through here, of those that are known by these names. */
+function relaysOf(relays: Relays, sites: readonly Site[]): Map<string, string[]> {
+  const idOf = (name: string | undefined) => {
+    const found = sites.find(({ metadata }) => metadata.name === name);
+    return found?.status?.id ?? found?.spec.id;
+  };
+  const found = new Map<string, Set<string>>();
+  const add = (from: string, to: string) => found.set(from, (found.get(from) ?? new Set()).add(to));
+  for (const { between } of relays) {
+    const [one, other] = between.map(idOf);
+    if (one === undefined || other === undefined || one === other) continue;
+    add(one, other);
+    add(other, one);
+  }
+  return new Map([...found].map(([site, others]) => [site, [...others].sort()]));
+}
+
+function peerNetwork(
+  plan: AddressPlan["spec"],
+  link: Link["spec"],
+  mtu: number | undefined,
+  relayTo: readonly string[] | undefined,
+): PeerNetwork {
+  const { publicKey, endpoints, via, keepaliveSeconds, groups } = link;
   return {
     siteId: link.site,
     own: plan.own.flatMap(named),
     peer: plan.peer.flatMap(named),
-    link: { publicKey, endpoints, ...(keepaliveSeconds !== undefined && { keepaliveSeconds }) },
+    link: {
+      publicKey,
+      endpoints,
+      ...(via !== undefined && { via }),
+      ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
+    },
     groups,
+    ...(mtu !== undefined && { mtu }),
+    ...(relayTo && { relayTo }),
   };
 }
 

@@ -22,6 +22,10 @@ export interface PeerNetwork {
   readonly peer: readonly Naming[];
   readonly link: PeerLink;
   readonly groups: readonly Group[];
+  /** The largest packet that is known to reach it. @default the interface's */
+  readonly mtu?: number;
+  /** Ids of other peers that this one may reach through here. @default none */
+  readonly relayTo?: readonly string[];
 }
 
 /** A range, and one of the same family and size that stands for it; the same one where nothing is translated. */
@@ -37,6 +41,8 @@ export interface PeerLink {
   readonly endpoints: readonly string[];
   /** Present where this side has to keep a way through a NAT open. */
   readonly keepaliveSeconds?: number;
+  /** Id of the peer whose gateway leads to this one, which cannot be met itself: the endpoint is then one that only that gateway knows. */
+  readonly via?: string;
 }
 
 /** Every local address may talk with every remote one, whoever begins. */

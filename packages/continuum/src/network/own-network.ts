@@ -19,6 +19,8 @@ export interface OwnNetwork {
   readonly pools: readonly IpRange[];
   /** Where peers reach the gateway. */
   readonly endpoints: readonly string[];
+  /** WireGuard's. */
+  readonly port: number;
   readonly keepaliveSeconds?: number;
 }
 
@@ -43,6 +45,7 @@ export function ownNetwork(
     taken,
     pools: parseCidrs(network.names),
     endpoints,
+    port: network.port,
     ...(endpoints.length === 0 && { keepaliveSeconds: KEEPALIVE_SECONDS }),
   };
 }

@@ -31,7 +31,12 @@ export class ToldNetwork {
     const plan = this.#plans.get({ name: site });
     const network = ownNetwork(own.object(), [], []);
     if (plan === undefined || network === undefined || key.publicKey === undefined) return undefined;
-    const inUse = this.#links.get({ name: site })?.status?.ownKey;
-    return factsOf(plan.spec, inUse ?? key.publicKey, network.endpoints);
+    const { spec, status } = this.#links.get({ name: site }) ?? {};
+    const { endpoints, port } = network;
+    return factsOf(plan.spec, {
+      publicKey: status?.ownKey ?? key.publicKey,
+      endpoints,
+      ...(spec?.via !== undefined && { relay: { hub: spec.via, port } }),
+    });
   }
 }

@@ -1,20 +1,8 @@
 import assert from "node:assert/strict";
-import { isIP } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site as SiteKind } from "@fjord/api";
-import { type KubeObject, silentLogger, systemClock } from "@fjord/base";
-import {
-  Gateway,
-  GatewayLoop,
-  GatewayObjects,
-  type GatewayPlace,
-  GatewayRole,
-  LinkProbe,
-  NodeNetwork,
-  NodeWay,
-  PROBE_PORT,
-  WireguardSocket,
-} from "@fjord/continuum/gateway";
+import type { KubeObject } from "@fjord/base";
+import { WireguardSocket } from "@fjord/continuum/gateway";
 import {
   Deployment,
   EndpointSlice,
@@ -25,13 +13,13 @@ import {
   Node,
   Pod,
   Service,
-  SharedCaches,
 } from "@fjord/kube";
 import { Continuum, fjord, fjordResult } from "../agents/index.ts";
-import { EchoPod, NetworkNamespaces, namespaceUdp } from "../namespaces/index.ts";
+import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
 import { addNode, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
-import { networkSkip, startTestBed, testSubstrates, wireguardProgram } from "../testing.ts";
+import { networkSkip, startTestBed, testSubstrates } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
+import { answered, interfacePrefixOf, runGateway } from "./namespace-gateway.ts";
 import { deployment, namespace } from "./workloads.ts";
 
 const HOME = "site-1";
@@ -403,79 +391,6 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     );
   });
 });
-
-/** The address by which the other sees the pod; the gateways may not be there yet. */
-async function answered(pod: EchoPod, address: string): Promise<string> {
-  return await eventually(`${address} answers`, async () => {
-    const seen = await pod.ask(address, { patienceMs: 2_000 });
-    return isIP(seen) !== 0 && seen;
-  });
-}
-
-/** WireGuard's sockets are in one folder, for all network namespaces. */
-function interfacePrefixOf(node: string): string {
-  return `n${process.pid.toString(36)}${node.slice(0, 1)}`;
-}
-
-interface GatewayAt {
-  /** The network namespace. */
-  readonly node: string;
-  /** Where several nodes may carry links. When `signal` aborts, all that it has of the API goes with it, as by a power cut. */
-  readonly place?: Omit<GatewayPlace, "role">;
-  readonly mayCarry?: boolean;
-  readonly signal: AbortSignal;
-}
-
-/** What runs on a node of a site, by what the site's API says; only its commands run in a network namespace. */
-async function runGateway(
-  client: KubeClient,
-  { node, place, mayCarry, signal }: GatewayAt,
-  namespaces: NetworkNamespaces,
-): Promise<void> {
-  const means = { clock: systemClock, random: Math.random, logger: silentLogger };
-  const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
-  const caches = new SharedCaches({ ...means, client });
-  const now = () => systemClock.now();
-  const role = mayCarry
-    ? new GatewayRole({ ...means, client: mortal(client, signal), namespace: "fjord-system", node })
-    : undefined;
-  const source = new GatewayObjects({
-    client,
-    caches,
-    namespace: "fjord-system",
-    now,
-    ...(place && { place: { ...place, ...(role && { role }) } }),
-  });
-  const interfacePrefix = interfacePrefixOf(node);
-  const loop = new GatewayLoop({
-    ...means,
-    gateway: new Gateway({ ...means, network, interfacePrefix }),
-    way: new NodeWay({ network, interfacePrefix, logger: silentLogger }),
-    source,
-    probe: new LinkProbe({
-      ...means,
-      everyMs: 500,
-      open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
-    }),
-    told: (reports) => source.tell(reports),
-    tickMs: 200,
-  });
-  const watching = caches.run(signal);
-  await caches.waitForSync(signal);
-  await Promise.all([loop.run(signal), role?.run(signal), watching]);
-}
-
-/** A client that reaches nobody from the end on: a lease is not given back. */
-function mortal(client: KubeClient, end: AbortSignal): Pick<KubeClient, "get" | "create" | "update"> {
-  const whileAlive =
-    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
-    async (...args: A) => {
-      if (end.aborted) throw new Error("switched off");
-      return await call.apply(client, args);
-    };
-  const { get, create, update } = client;
-  return { get: whileAlive(get), create: whileAlive(create), update: whileAlive(update) } as typeof client;
-}
 
 /** A Node that nothing runs on, for its address. */
 async function makeNode(client: KubeClient, name: string, address: string): Promise<void> {

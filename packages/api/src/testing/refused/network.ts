@@ -21,6 +21,7 @@ export const refusedLinks: readonly Refusal[] = [
     ["another's name", { metadata: { name: aSiteId } }, "spec.site", named("Link")],
     ["a site that is none", { metadata: { name: "x" }, spec: { site: "x" } }, "spec.site", notASiteId],
     ["a key that is none", { spec: { publicKey: "secret" } }, "spec.publicKey", "should match"],
+    ["a hub that is no site", { spec: { via: "hub" } }, "spec.via", notASiteId],
     ["an endpoint without a port", { spec: { endpoints: ["wave.example"] } }, "spec.endpoints[0]", "should match"],
     [
       "a member in words",

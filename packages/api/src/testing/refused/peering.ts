@@ -14,6 +14,12 @@ export const refusedPeerings: readonly Refusal[] = [
       "spec.site",
       "must be the name of an object: a-z, 0-9, '-' and '.', such as lively-wave",
     ],
+    [
+      "a hub that is no name",
+      { spec: { via: "Lively Wave" } },
+      "spec.via",
+      "must be the name of an object: a-z, 0-9, '-' and '.', such as lively-wave",
+    ],
     ["no amounts", { spec: { resources: null } }, "spec.resources", "Required value"],
     ...amounts("spec.resources"),
     ["a node name with a dot", nodeName("wave.1"), "spec.virtualNode.name", notAName],

@@ -57,6 +57,18 @@ export const refusedSites: readonly Refusal[] = [
       "spec.network.endpoints[0]",
       notAHostAndPort,
     ],
+    [
+      "a relay for a site that is no name",
+      network({ relays: [{ between: ["harbor", "Lively Wave"] }] }),
+      "spec.network.relays[0].between[1]",
+      "must be the name of an object: a-z, 0-9, '-' and '.', such as lively-wave",
+    ],
+    [
+      "a relay for one site alone",
+      network({ relays: [{ between: ["harbor"] }] }),
+      "spec.network.relays[0].between",
+      "should have at least 2 items",
+    ],
     ["a packet that IPv6 forbids", network({ mtu: 1279 }), "spec.network.mtu", "greater than or equal to 1280"],
     ...labels("spec.properties"),
     ["sharing without amounts", sharing({ resources: null }), "spec.sharing.resources", "Required value"],

@@ -12,6 +12,12 @@ export interface CheckedPeer {
   readonly endpoints: readonly string[];
   readonly keepaliveSeconds: number;
   readonly groups: readonly CheckedGroup[];
+  /** The largest packet that reaches it, where that is known. */
+  readonly mtu?: number;
+  /** The hub that leads to it. */
+  readonly via?: string;
+  /** Other peers that it may reach through here. */
+  readonly relayTo: readonly string[];
 }
 
 export interface Renaming {
@@ -38,9 +44,14 @@ export function checkPeer(peer: PeerNetwork): CheckedPeer | { readonly fault: st
 class Fault extends Error {}
 
 function checked(peer: PeerNetwork): CheckedPeer {
-  if (!/^[a-z0-9]{1,63}$/.test(peer.siteId)) throw new Fault(`${JSON.stringify(peer.siteId)} is not the id of a site`);
+  const { via } = peer.link;
+  const relayTo = peer.relayTo ?? [];
+  for (const id of [peer.siteId, ...(via === undefined ? [] : [via]), ...relayTo])
+    if (!/^[a-z0-9]{1,63}$/.test(id)) throw new Fault(`${JSON.stringify(id)} is not the id of a site`);
   const ranges = peer.peer.map((naming) => renaming(naming).called);
   if (ranges.some(({ length }) => length === 0)) throw new Fault("its range would be everything");
+  const { mtu } = peer;
+  if (mtu !== undefined && (!Number.isInteger(mtu) || mtu < 576)) throw new Fault(`packets cannot be of ${mtu} bytes`);
   const { keepaliveSeconds = 0 } = peer.link;
   if (!Number.isInteger(keepaliveSeconds) || keepaliveSeconds < 0 || keepaliveSeconds > 65_535)
     throw new Fault(`${keepaliveSeconds} is no number of seconds to keep a link alive by`);
@@ -51,6 +62,9 @@ function checked(peer: PeerNetwork): CheckedPeer {
     publicKey: keyOf(peer.link.publicKey),
     endpoints: peer.link.endpoints.map(endpointOf),
     keepaliveSeconds,
+    ...(mtu !== undefined && { mtu }),
+    ...(via !== undefined && { via }),
+    relayTo,
     groups: peer.groups.map(({ name, local, remote }) => ({
       name,
       local: local.map(rangeOf),

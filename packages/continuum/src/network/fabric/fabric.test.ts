@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { linkAddress, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import { InvalidNetworkState } from "./errors.ts";
 import { type Fabric, fabricOf } from "./fabric.ts";
@@ -173,6 +174,51 @@ describe("What a state asks of a node", () => {
     assert.deepEqual([...narrow.faults], [["peer1", "240.0.1.0/24 overlaps with 240.0.0.0/16 of peer0"]]);
     const key = fabric({ ...testState(0), peers: [testPeer(0), { ...testPeer(1), link: testPeer(0).link }] });
     assert.deepEqual([...key.faults], [["peer1", "site peer0 has the same key"]]);
+  });
+
+  const through = (hub: string, more: Partial<NetworkState> = { siteId: "own" }): NetworkState => ({
+    ...testState(3, (peer) => (peer.siteId === "peer2" ? { ...peer, link: { ...peer.link, via: hub } } : peer)),
+    ...more,
+  });
+
+  it("takes the address of a peer behind a hub from that hub, and from nobody else", () => {
+    const made = fabric(through("peer0"));
+    const gateways = (site: string) => made.peers.get(site)?.gateways;
+    assert.deepEqual(gateways("peer0"), [linkAddress("peer0"), relayAddress("peer2")]);
+    assert.deepEqual(gateways("peer1"), [linkAddress("peer1")]);
+    assert.deepEqual(gateways("peer2"), [linkAddress("peer2")]);
+    assert.deepEqual(elements(made, "behind", "peer2"), [[relayAddress("peer2"), ""]]);
+    assert.deepEqual(elements(made, "behind"), []);
+    assert.equal(fabric(testState(3)).table.sets.has("behind"), false, "and has no rules for it where nobody is");
+  });
+
+  it("looks at a hub again when somebody comes behind it, or is no longer", () => {
+    const [before, after] = [fabric(testState(3)), fabric(through("peer0"), fabric(testState(3)))];
+    assert.notEqual(after.peers.get("peer0"), before.peers.get("peer0"));
+    assert.deepEqual(fabric(testState(3), after).peers.get("peer0")?.gateways, [linkAddress("peer0")]);
+  });
+
+  it("lets two peers reach each other through here where both are named, and no others", () => {
+    const made = fabric({
+      ...testState(3, (peer) =>
+        peer.siteId === "peer1" ? peer : { ...peer, relayTo: [peer.siteId === "peer0" ? "peer2" : "peer0"] },
+      ),
+      siteId: "own",
+    });
+    const [one, other] = [relayAddress("peer0"), relayAddress("peer2")];
+    assert.deepEqual(elements(made, "relays"), [[`${one} . ${other}`, ""]]);
+    assert.deepEqual(elements(made, "relays", "peer2"), [[`${other} . ${one}`, ""]]);
+    assert.deepEqual(elements(made, "relays", "peer1"), []);
+    assert.deepEqual(made.peers.get("peer1")?.gateways, [linkAddress("peer1")]);
+  });
+
+  it("leaves out who is behind a hub that leads nowhere", () => {
+    const faultOf = (state: NetworkState) => fabric(state).faults.get("peer2");
+    assert.equal(faultOf(through("peer0")), undefined);
+    assert.match(faultOf(through("nobody")) ?? "", /no link with site nobody/);
+    assert.match(faultOf(through("peer2")) ?? "", /is itself behind another one/);
+    assert.match(faultOf(through("peer0", {})) ?? "", /own id is not known/);
+    assert.match(faultOf(through("../x")) ?? "", /is not the id of a site/);
   });
 
   it("refuses a state that cannot be", () => {

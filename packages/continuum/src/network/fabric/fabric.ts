@@ -1,5 +1,5 @@
 import { type Family, formatRange, type IpRange, lastOf, parseRange } from "../ip-range.ts";
-import { linkAddress } from "../link-address.ts";
+import { linkAddress, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
@@ -12,6 +12,8 @@ export interface Fabric {
   readonly mtu: number;
   /** The own address on links. */
   readonly linkAddress?: string;
+  /** The own address by which hubs lead to it. */
+  readonly relayAddress?: string;
   readonly table: TableParts;
   /** What the table was made of: where it differs, the table is made anew. */
   readonly tableKey: string;
@@ -36,6 +38,10 @@ export interface FabricPeer {
   readonly rules: PeerRules;
   /** Ranges that are routed into the interfaces, and accepted from the peer. */
   readonly ranges: readonly string[];
+  /** The largest packet that is sent there, where that is less than the interface's. */
+  readonly mtu?: number;
+  /** Addresses of gateways that are accepted from the peer: its own, and those that it leads to as a hub. */
+  readonly gateways: readonly string[];
 }
 
 export interface FabricOptions {
@@ -51,14 +57,18 @@ export function fabricOf(state: NetworkState, options: FabricOptions, previous?:
   const { own, count } = checkState(state);
   const faults = new Map<string, string>();
   const candidates: (Pick<FabricPeer, "checked" | "source"> & { known?: FabricPeer })[] = [];
+  const behind = Map.groupBy(state.peers, ({ link }) => link?.via);
+  const mtus = new Map(state.peers.map(({ siteId, mtu }) => [siteId, Math.min(mtu ?? state.mtu, state.mtu)]));
   for (const peer of state.peers) {
-    const source = JSON.stringify(peer);
+    const relayed = (behind.get(peer.siteId) ?? []).map(({ siteId }) => siteId);
+    const source = JSON.stringify([peer, relayed, state.mtu, mtus.get(peer.link?.via ?? "")]);
     const known = previous?.peers.get(peer.siteId);
     const checked = known?.source === source ? known.checked : check(peer);
     if ("fault" in checked) faults.set(peer.siteId, checked.fault);
     else candidates.push({ checked, source, ...(known && { known }) });
   }
   for (const [siteId, fault] of conflicts(own, candidates)) faults.set(siteId, fault);
+  for (const [siteId, fault] of hubFaults(state.siteId, candidates, faults)) faults.set(siteId, fault);
   const fitting = candidates.filter(({ checked }) => !faults.has(checked.siteId));
   let nextNumber = previous?.nextNumber ?? 1;
   const peers = new Map<string, FabricPeer>();
@@ -74,7 +84,14 @@ export function fabricOf(state: NetworkState, options: FabricOptions, previous?:
       return number;
     };
     const ranges = checked.ranges.map(formatRange);
-    peers.set(checked.siteId, { checked, source, numbers, rules: peerRules(checked, numberOf), ranges });
+    const mtu = mtuOf(checked, mtus);
+    const gateways = [
+      linkAddress(checked.siteId),
+      ...(checked.relayTo.length > 0 ? [relayAddress(checked.siteId)] : []),
+      ...(behind.get(checked.siteId) ?? []).map(({ siteId }) => relayAddress(siteId)),
+    ];
+    const rules = peerRules(checked, numberOf);
+    peers.set(checked.siteId, { checked, source, numbers, rules, ranges, ...(mtu < state.mtu && { mtu }), gateways });
   }
   const interfaces = Array.from({ length: count }, (_, i) => ({
     name: `${options.interfacePrefix}${i}`,
@@ -82,10 +99,26 @@ export function fabricOf(state: NetworkState, options: FabricOptions, previous?:
   }));
   const lengths = { 4: lengthsOf(4, peers), 6: lengthsOf(6, peers) };
   const probed = state.siteId === undefined ? {} : { linkAddress: linkAddress(state.siteId) };
-  const tableOptions = { interfaces: interfaces.map(({ name }) => name), mtu: state.mtu, own, ...probed, lengths };
+  const isRelaying = fitting.some(({ checked }) => checked.via !== undefined || checked.relayTo.length > 0);
+  const relaying =
+    isRelaying && state.siteId !== undefined
+      ? { relay: { address: relayAddress(state.siteId), ports: interfaces.map(({ listenPort }) => listenPort) } }
+      : {};
+  const names = interfaces.map(({ name }) => name);
+  const tableOptions = { interfaces: names, own, ...probed, ...relaying, lengths };
   const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
-  return { interfaces, mtu: state.mtu, ...probed, table, tableKey, peers, faults, nextNumber };
+  const relayed = relaying.relay && { relayAddress: relaying.relay.address };
+  return { interfaces, mtu: state.mtu, ...probed, ...relayed, table, tableKey, peers, faults, nextNumber };
+}
+
+/** What WireGuard adds to a packet, with IPv4 and UDP; it fills up to sixteens. */
+const AROUND = 60;
+
+/** The largest packet that gets to a peer. What goes through a hub is wrapped twice. */
+function mtuOf({ siteId, via }: CheckedPeer, mtus: ReadonlyMap<string, number>): number {
+  const [own = 0, ofHub = 0] = [mtus.get(siteId), mtus.get(via ?? siteId)];
+  return via === undefined ? own : Math.min(own, Math.floor((ofHub - AROUND) / 16) * 16);
 }
 
 function checkState(state: NetworkState): { own: IpRange[]; count: number } {
@@ -142,6 +175,33 @@ function conflicts(own: readonly IpRange[], peers: readonly { checked: CheckedPe
     if (loser === outer) outer = entry;
   }
   return faults;
+}
+
+/** Peers behind a hub that is none, or that cannot be told apart there. */
+function hubFaults(
+  own: string | undefined,
+  peers: readonly { checked: CheckedPeer }[],
+  faults: ReadonlyMap<string, string>,
+): Map<string, string> {
+  const found = new Map<string, string>();
+  const hubs = new Map(peers.map(({ checked }) => [checked.siteId, checked]));
+  const addresses = new Map<string, string>();
+  for (const { checked } of peers) {
+    const { siteId, via, relayTo } = checked;
+    if (via === undefined && relayTo.length === 0) continue;
+    if (own === undefined) found.set(siteId, "the own id is not known, by which hubs lead here");
+    const address = relayAddress(siteId);
+    const other = addresses.get(address);
+    if (other !== undefined) found.set(siteId, `site ${other} has the same address behind hubs`);
+    addresses.set(address, other ?? siteId);
+    if (via === undefined) continue;
+    const hub = hubs.get(via);
+    if (hub === undefined || faults.has(via))
+      found.set(siteId, `there is no link with site ${via}, which is to lead there`);
+    else if (hub.via !== undefined)
+      found.set(siteId, `site ${via}, which is to lead there, is itself behind another one`);
+  }
+  return found;
 }
 
 function compare(a: bigint, b: bigint): number {

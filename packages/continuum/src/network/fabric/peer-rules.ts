@@ -1,4 +1,5 @@
 import { contains, type Family, formatAddress, formatRange, hostMask, type IpRange, isAddress } from "../ip-range.ts";
+import { relayAddress } from "../link-address.ts";
 import type { CheckedGroup, CheckedPeer, Renaming } from "./checked-peer.ts";
 import { OPEN_MARK } from "./table.ts";
 
@@ -19,6 +20,9 @@ export interface PeerRules {
 export function peerRules(peer: CheckedPeer, numberOf: (key: string) => number): PeerRules {
   const rules = new RulesOfPeer();
   addNames(peer, rules);
+  if (peer.via !== undefined) rules.element("behind", relayAddress(peer.siteId), "");
+  for (const other of peer.relayTo)
+    rules.element("relays", `${relayAddress(peer.siteId)} . ${relayAddress(other)}`, "");
   const opened = addGroups(peer, numberOf, rules);
   if (opened.length > 0) {
     const chain = `open-${peer.siteId}`;

@@ -22,6 +22,38 @@ describe("Routes into links", () => {
     ]);
   });
 
+  it("say how large a packet a peer gets, where that is less than the interface takes", () => {
+    const routes = routesOf(
+      fabricOf(
+        testState(1, (peer) => ({ ...peer, mtu: 1300 })),
+        options,
+      ),
+    );
+    assert.deepEqual([...routes], [["240.0.0.0/16", "mtu lock 1300 dev fjord0"]]);
+    const json = [{ dst: "240.0.0.0/16", dev: "fjord0", table: "7443", flags: [], metrics: [{ mtu: 1300 }] }];
+    assert.deepEqual(parseRoutes(LINK_ROUTES, JSON.stringify(json)), routes);
+    for (const mtu of [1380, 9000]) {
+      const whole = routesOf(
+        fabricOf(
+          testState(1, (peer) => ({ ...peer, mtu })),
+          options,
+        ),
+      );
+      assert.deepEqual([...whole], [["240.0.0.0/16", "dev fjord0"]]);
+    }
+  });
+
+  it("say that twice wrapped packets are smaller, by what gets to the hub", () => {
+    const behind = (hub: object) => {
+      const state = testState(2, (peer) =>
+        peer.siteId === "peer0" ? { ...peer, ...hub } : { ...peer, link: { ...peer.link, via: "peer0" } },
+      );
+      return [...routesOf(fabricOf({ ...state, siteId: "own" }, options)).values()];
+    };
+    assert.deepEqual(behind({}), ["dev fjord0", "mtu lock 1312 dev fjord0"]);
+    assert.deepEqual(behind({ mtu: 1300 }), ["mtu lock 1300 dev fjord0", "mtu lock 1232 dev fjord0"]);
+  });
+
   it("change only where they have changed", () => {
     const before = new Map([
       ["240.0.0.0/16", "dev fjord0"],

@@ -18,11 +18,15 @@ export const WAY_ROUTES: RouteTableNumbers = { table: 7444, protocol: 175 };
 export type Routes = ReadonlyMap<string, string>;
 
 export function routesOf({ peers, interfaces }: Fabric): Map<string, string> {
-  const way = wayInto(interfaces.map(({ name }) => name));
+  const names = interfaces.map(({ name }) => name);
   const routes = new Map<string, string>();
-  for (const { ranges } of peers.values()) for (const range of ranges) routes.set(range, way);
+  for (const { ranges, mtu } of peers.values())
+    for (const range of ranges) routes.set(range, wayInto(names, mtu && Math.max(mtu, SMALLEST[familyOf(range)])));
   return routes;
 }
+
+/** Smaller packets nobody need be able to send. */
+const SMALLEST = { 4: 576, 6: 1280 } as const;
 
 /** Lines for `ip -batch`, by family. */
 export function routeChange(
@@ -62,14 +66,22 @@ interface RouteJson {
   readonly id?: number;
   readonly end?: string;
   readonly nexthops?: readonly { readonly dev: string }[];
+  readonly metrics?: readonly { readonly mtu?: number }[];
 }
 
-function wayOf({ dev = "", gateway, encap, id, end, nexthops }: RouteJson): string {
-  if (nexthops !== undefined) return wayInto(nexthops.map((each) => each.dev));
+function wayOf({ dev = "", gateway, encap, id, end, nexthops, metrics }: RouteJson): string {
+  const mtu = metrics?.find((each) => each.mtu !== undefined)?.mtu;
+  if (nexthops !== undefined)
+    return wayInto(
+      nexthops.map((each) => each.dev),
+      mtu,
+    );
   if (encap !== undefined) return `encap ${encap} id ${id} dst ${end} dev ${dev}`;
-  return gateway === undefined ? `dev ${dev}` : `via ${gateway} dev ${dev}`;
+  return gateway === undefined ? wayInto([dev], mtu) : `via ${gateway} dev ${dev}`;
 }
 
-function wayInto(names: readonly string[]): string {
-  return names.length === 1 ? `dev ${names[0]}` : names.map((name) => `nexthop dev ${name}`).join(" ");
+/** An `mtu` that is locked holds for what is passed on too. */
+function wayInto(names: readonly string[], mtu?: number): string {
+  const into = names.length === 1 ? `dev ${names[0]}` : names.map((name) => `nexthop dev ${name}`).join(" ");
+  return mtu === undefined ? into : `mtu lock ${mtu} ${into}`;
 }

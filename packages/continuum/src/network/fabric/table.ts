@@ -10,14 +10,18 @@ export const OPEN_MARK = 0xffff_ffff;
 export interface TableOptions {
   /** The WireGuard interfaces. */
   readonly interfaces: readonly string[];
-  readonly mtu: number;
   /** The own ranges. */
   readonly own: readonly IpRange[];
   /** The own address on links, by which gateways probe them. */
   readonly linkAddress?: string;
+  /** The own address by which hubs lead here, and WireGuard's ports; present where this site is behind a hub, or is one. */
+  readonly relay?: { readonly address: string; readonly ports: readonly number[] };
   /** The prefix lengths of peers' ranges, for which there are maps. */
   readonly lengths: Readonly<Record<Family, readonly number[]>>;
 }
+
+/** TCP's beginnings, in which each end says how large segments it takes. */
+const SYN = "tcp flags & (syn | rst) == syn";
 
 /** A chain or set as it stands inside of its table. */
 export interface TableParts {
@@ -37,7 +41,7 @@ export interface TableChain {
  * between all have addresses that are good here, so that Services, connection tracking and policies work as ever.
  * Marks are free there: nobody has set one yet, or nobody will ask for it.
  */
-export function tableParts({ interfaces, mtu, own, linkAddress, lengths }: TableOptions): TableParts {
+export function tableParts({ interfaces, own, linkAddress, relay, lengths }: TableOptions): TableParts {
   const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
   const sets = new Map<string, string>([
     ["denied-in", "counter"],
@@ -75,10 +79,19 @@ export function tableParts({ interfaces, mtu, own, linkAddress, lengths }: Table
         }),
       },
     ],
+    [
+      "clamp",
+      {
+        // By the routes, which know how large a packet each peer gets: of both directions, so whichever end has it.
+        hook: "type filter hook forward priority mangle; policy accept;",
+        rules: ["iifname", "oifname"].map((side) => `${side} ${names} ${SYN} tcp option maxseg size set rt mtu`),
+      },
+    ],
     ["admit", { rules: ["meta mark set 0 accept"] }],
   ]);
-  for (const family of [4, 6] as const) addFamily(family, lengths[family], mtu, sets, chains);
+  for (const family of [4, 6] as const) addFamily(family, lengths[family], sets, chains);
   if (linkAddress !== undefined) addProbe(linkAddress, chains);
+  if (relay !== undefined) addRelay(relay, sets, chains);
   return { sets, chains };
 }
 
@@ -92,10 +105,28 @@ function addProbe(own: string, chains: Map<string, TableChain>): void {
   before("leave6", `ip6 saddr ${own} ip6 daddr ${gateways}`);
 }
 
+/**
+ * A hub passes on what one gateway sends to another, where its owner lets these two: WireGuard's packets, which it cannot read. At the ends they come to
+ * WireGuard alone, and from those alone that are behind a hub.
+ */
+function addRelay(
+  { address, ports }: NonNullable<TableOptions["relay"]>,
+  sets: Map<string, string>,
+  chains: Map<string, TableChain>,
+): void {
+  sets.set("behind", "set { type ipv4_addr; }");
+  sets.set("relays", "set { type ipv4_addr . ipv4_addr; }");
+  const before = (name: string, ...rules: string[]) => {
+    chains.set(name, { rules: [...rules, ...(chains.get(name)?.rules ?? [])] });
+  };
+  const passOn = "meta l4proto udp ip saddr . ip daddr @relays accept";
+  before("arrive4", `ip saddr @behind ip daddr ${address} udp dport { ${ports.join(", ")} } accept`, passOn);
+  before("leave4", `meta l4proto udp ip saddr ${address} ip daddr @behind accept`, passOn);
+}
+
 function addFamily(
   family: Family,
   lengths: readonly number[],
-  mtu: number,
   sets: Map<string, string>,
   chains: Map<string, TableChain>,
 ): void {
@@ -113,8 +144,6 @@ function addFamily(
       `${ip} ${local} . meta mark @member${family} goto ${verdict}`,
     ]),
   ];
-  const segment = mtu - (family === 4 ? 40 : 60);
-  const clamp = `tcp flags & (syn | rst) == syn tcp option maxseg size > ${segment} tcp option maxseg size set ${segment}`;
   sets.set(`group${family}`, `map { type ${type} : mark; }`);
   sets.set(`member${family}`, `set { type ${type} . mark; }`);
   for (const length of lengths)
@@ -123,7 +152,6 @@ function addFamily(
   chains.set(`arrive${family}`, {
     rules: [
       ...lookup("saddr", "in"),
-      clamp,
       ...judge("saddr", "daddr", "admit"),
       ...lookup("saddr", "open"),
       `meta mark ${OPEN_MARK} goto admit`,
@@ -132,7 +160,6 @@ function addFamily(
   });
   chains.set(`leave${family}`, {
     rules: [
-      clamp,
       ...judge("daddr", "saddr", `rename${family}`),
       ...lookup("daddr", "open"),
       `meta mark ${OPEN_MARK} goto rename${family}`,

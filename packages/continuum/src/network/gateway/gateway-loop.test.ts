@@ -21,6 +21,8 @@ describe("A gateway that is kept at what its source says", () => {
   let stop: AbortController;
   let running: Promise<void>;
   let isBrought: boolean | undefined;
+  let seenMtu: number | undefined;
+  let mtus: (number | undefined)[][];
   const act = async (what: string) => {
     done.push(what);
     if (fails === what) throw new Error(`${what} fails`);
@@ -28,7 +30,7 @@ describe("A gateway that is kept at what its source says", () => {
 
   beforeEach(() => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
-    way = undefined;
+    [way, seenMtu, mtus] = [undefined, undefined, []];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -37,7 +39,10 @@ describe("A gateway that is kept at what its source says", () => {
     const error = (message: string, _: LogFields = {}) => void complaints.push(message);
     return new GatewayLoop({
       gateway: {
-        apply: async (wanted) => act(`apply ${wanted.peers.length}`),
+        apply: async (wanted) => {
+          mtus.push(wanted.peers.map(({ mtu }) => mtu));
+          await act(`apply ${wanted.peers.length}`);
+        },
         check: async () => act("check").then(() => []),
         tend: async () => act("tend").then(() => []),
         forget: () => void done.push("forget"),
@@ -66,6 +71,12 @@ describe("A gateway that is kept at what its source says", () => {
       clock,
       logger: { ...silentLogger, error },
       told: (reports) => told(reports),
+      probe: {
+        tick: async () => {},
+        seen: () => (seenMtu === undefined ? {} : { mtu: seenMtu }),
+        hurry: () => {},
+        close: () => {},
+      },
       observer: {
         brought: (isApplied) => {
           isBrought = isApplied;
@@ -90,6 +101,15 @@ describe("A gateway that is kept at what its source says", () => {
     assert.deepEqual((await seconds(2)).slice(0, 4), ["no fence", "apply 1", "tend", "tend"]);
     state = testState(2);
     assert.deepEqual(await seconds(2), ["apply 2", "tend", "tend"]);
+  });
+
+  it("is changed where less gets to a peer than was thought, and by what was known before until that is seen", async () => {
+    state = testState(1, (peer) => ({ ...peer, mtu: 1340 }));
+    await seconds(1);
+    assert.deepEqual(mtus.splice(0).at(-1), [1340]);
+    seenMtu = 1300;
+    assert.deepEqual(await seconds(2), ["apply 1", "tend", "tend"]);
+    assert.deepEqual(mtus.splice(0), [[1300]]);
   });
 
   it("is compared with it every half minute", async () => {

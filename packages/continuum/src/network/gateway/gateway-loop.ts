@@ -1,6 +1,6 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { WayState } from "../fabric/way.ts";
-import type { NetworkState } from "../network-state.ts";
+import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Fence } from "./fence.ts";
 import type { Gateway, LinkReport } from "./gateway.ts";
 import type { LinkProbe, ProbedLink } from "./link-probe.ts";
@@ -156,8 +156,9 @@ export class GatewayLoop {
     this.#isFenced = isWanted;
   }
 
-  async #bringLinks({ state, privateKey }: GatewayWish): Promise<void> {
+  async #bringLinks({ state: wanted, privateKey }: GatewayWish): Promise<void> {
     const { gateway, logger, probe } = this.#options;
+    const state = { ...wanted, peers: wanted.peers.map((peer) => this.#measured(peer, wanted.mtu)) };
     const text = JSON.stringify([state, privateKey]);
     if (text === this.#applied) return;
     await gateway.apply(state, privateKey);
@@ -165,6 +166,13 @@ export class GatewayLoop {
     // What was made anew agrees on keys when something is sent.
     probe?.hurry();
     logger.info("the node's network is as it shall be", { peers: state.peers.length });
+  }
+
+  /** No larger packets are sent to a peer than were seen to get there; what was known before holds until then. */
+  #measured(peer: PeerNetwork, largest: number): PeerNetwork {
+    const { mtu: before, ...rest } = peer;
+    const mtu = this.#options.probe?.seen(peer.siteId).mtu ?? before;
+    return mtu === undefined || mtu >= largest ? rest : { ...rest, mtu };
   }
 
   async #bringWay(way: WayState): Promise<void> {

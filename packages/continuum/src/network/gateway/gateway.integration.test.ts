@@ -190,6 +190,29 @@ describe("A link between sites with the same addresses", { skip }, () => {
     });
   }
 
+  it("sends no larger packets to a peer than get there, where the wire in between loses larger ones silently", async () => {
+    const wire = (mtu: number) => namespaces.ip("wan", "link", "set", "dev", "b", "mtu", String(mtu));
+    const ask = (patienceMs = 0) => pods.a1?.ask(called("a", "b1"), { message: "x*1000000", patienceMs });
+    // What the kernel hands over in one piece is cut up before the wire, as it is on real ones.
+    for (const site of ["a", "b"]) await namespaces.ip(`${site}-gw`, "link", "set", "dev", "eth0", "gso_max_segs", "1");
+    await wire(1360);
+    assert.equal(await ask(2_000), "nothing");
+    const state = stateOf("a");
+    const peers = state.peers.map((peer) => (peer.siteId === "b" ? { ...peer, mtu: 1296 } : peer));
+    await gateways.a?.apply({ ...state, peers }, keys.a?.private ?? "");
+    assert.equal(await ask(), called("b", "a1"));
+    assert.equal(await pods.b1?.ask(called("b", "a1"), { message: "x*1000000" }), called("a", "b1"));
+    const routes = (await namespaces.ip("a-gw", "route", "show", "table", "7443")).trim().split("\n");
+    assert.deepEqual(
+      routes.map((route) => / mtu lock (\d+)/.exec(route)?.[1]),
+      ["1296", undefined],
+      "others get what they got",
+    );
+    assert.deepEqual(await gateways.a?.check(), []);
+    await wire(1500);
+    await apply("a");
+  });
+
   it("keeps groups apart: who may talk to one peer may not talk to another", async () => {
     assert.equal(await pods.a2?.ask(called("a", "c1"), { proto: "udp" }), called("c", "a2"));
     await isDenied("a", "denied-out", "a1", called("a", "c1"));

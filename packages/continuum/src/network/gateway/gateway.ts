@@ -15,7 +15,7 @@ import {
   type WireguardState,
   wireguardChange,
 } from "../fabric/wireguard-change.ts";
-import { LINK_RANGE, linkAddress } from "../link-address.ts";
+import { LINK_RANGE, RELAY_RANGE } from "../link-address.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
@@ -215,7 +215,15 @@ export class Gateway {
     }
     await socket.set([...lines, ...wireguardChange(state.peers, wanted)]);
     await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
-    if (name === fabric.interfaces[0]?.name) await this.#bringLinkAddress(name, fabric);
+    if (name !== fabric.interfaces[0]?.name) return;
+    await this.#bringLinkAddress(name, fabric);
+    await this.#bringRelayAddress(name, fabric);
+  }
+
+  /** With the way to all that are behind hubs, as a hub itself needs it. */
+  async #bringRelayAddress(name: string, { relayAddress: own }: Fabric): Promise<void> {
+    if (own === undefined) await this.#network.ip("-4", "address", "flush", "dev", name);
+    else await this.#network.ip("-4", "address", "replace", `${own}/${RELAY_RANGE.length}`, "dev", name);
   }
 
   /** Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. */
@@ -234,13 +242,14 @@ export class Gateway {
 
   #wireguardPeer(checked: CheckedPeer, name: string, fabric: Fabric): WireguardPeer {
     const { publicKey, keepaliveSeconds } = checked;
+    const of = fabric.peers.get(checked.siteId);
     const dialled = this.#dialled.get(publicKey);
     const index = fabric.interfaces.findIndex((each) => each.name === name);
     return {
       publicKey,
       // What keeps a link alive is what opens it without anything to say.
       keepaliveSeconds: keepaliveSeconds || (this.#greeted.has(`${name} ${publicKey}`) ? GREETING_SECONDS : 0),
-      ranges: [...(fabric.peers.get(checked.siteId)?.ranges ?? []), linkAddress(checked.siteId)],
+      ranges: [...(of?.ranges ?? []), ...(of?.gateways ?? [])],
       ...(dialled?.address !== undefined && { endpoint: nthPort(dialled.address, index) }),
     };
   }
@@ -323,7 +332,10 @@ export class Gateway {
 
 function sameInterfaces(a: Fabric, b: Fabric): boolean {
   return (
-    a.mtu === b.mtu && a.linkAddress === b.linkAddress && JSON.stringify(a.interfaces) === JSON.stringify(b.interfaces)
+    a.mtu === b.mtu &&
+    a.linkAddress === b.linkAddress &&
+    a.relayAddress === b.relayAddress &&
+    JSON.stringify(a.interfaces) === JSON.stringify(b.interfaces)
   );
 }
 

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { silentLogger, systemClock } from "@fjord/base";
+import {
+  EchoPod,
+  type NamespaceSite,
+  NetworkNamespaces,
+  namespaceSites,
+  wireguardKeys,
+} from "@fjord/testbed/namespaces";
+import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import { relayAddress } from "../link-address.ts";
+import type { NetworkState, PeerNetwork } from "../network-state.ts";
+import { Gateway } from "./gateway.ts";
+import { NodeNetwork } from "./node-network.ts";
+import { WireguardSocket } from "./wireguard-socket.ts";
+
+const skip = networkSkip();
+const RANGE = "10.42.0.0/16";
+type Name = "a" | "b" | "h";
+/** What each calls the pods of each other one. */
+const NAMES: Readonly<Record<Name, Partial<Record<Name, string>>>> = {
+  a: { b: "240.0.0.0/16", h: "240.1.0.0/16" },
+  b: { a: "240.5.0.0/16", h: "240.6.0.0/16" },
+  h: { a: "240.7.0.0/16", b: "240.8.0.0/16" },
+};
+
+/** a and b reach h and not each other; all have the same addresses. */
+describe("A link between two sites that cannot meet, through a third", { skip }, () => {
+  const namespaces = new NetworkNamespaces();
+  const pods: Record<string, EchoPod> = {};
+  const nodes: Record<string, EchoPod> = {};
+  const gateways = {} as Record<Name, Gateway>;
+  const keys = { a: wireguardKeys(), b: wireguardKeys(), h: wireguardKeys() };
+  let sites: Record<string, NamespaceSite> = {};
+  const prefixOf = (site: Name) => `h${process.pid.toString(36)}${site}`;
+
+  before(async () => {
+    const made = await namespaceSites(namespaces, { a: 2, b: 1, h: 1 });
+    sites = Object.fromEntries(made.map((site) => [site.name, site]));
+    for (const spoke of ["a", "b"])
+      await namespaces.ip("wan", "link", "set", "dev", spoke, "type", "bridge_slave", "isolated", "on");
+    for (const site of ["a", "b", "h"] as const) {
+      const network = new NodeNetwork({
+        prefix: namespaces.prefix(`${site}-gw`),
+        wireguardProgram: wireguardProgram(),
+      });
+      gateways[site] = new Gateway({
+        network,
+        interfacePrefix: prefixOf(site),
+        clock: systemClock,
+        logger: silentLogger,
+      });
+      for (const pod of sites[site]?.pods.keys() ?? []) pods[pod] = await EchoPod.start(namespaces, pod);
+    }
+    await apply("a");
+    await apply("b");
+  });
+  after(() => namespaces[Symbol.asyncDispose]());
+
+  const addressOf = (pod: string) => sites[pod.slice(0, 1)]?.pods.get(pod)?.ipv4 ?? "";
+  const called = (by: Name, pod: string) =>
+    addressOf(pod).replace("10.42.", `${NAMES[by][pod.slice(0, 1) as Name]?.split(".").slice(0, 2).join(".")}.`);
+  const peerOf = (site: Name, other: Name, more: Partial<PeerNetwork> = {}): PeerNetwork => ({
+    siteId: other,
+    own: [{ range: RANGE, called: NAMES[other][site] ?? "" }],
+    peer: [{ range: RANGE, called: NAMES[site][other] ?? "" }],
+    link: { publicKey: keys[other].public, endpoints: [`${sites[other]?.address}:51820`] },
+    groups: [],
+    ...more,
+  });
+  const spoke = (site: "a" | "b", via = "h"): NetworkState => {
+    const other = site === "a" ? "b" : "a";
+    const link = { publicKey: keys[other].public, endpoints: [`${relayAddress(other)}:51820`], via };
+    const groups = [{ name: "shop", local: [addressOf(`${site}1`)], remote: [called(site, `${other}1`)] }];
+    return stateOf(site, [peerOf(site, "h"), peerOf(site, other, { link, groups })]);
+  };
+  /** Where a and b may reach each other, or others. */
+  const hub = (others: string[] | "each other") =>
+    stateOf("h", [
+      peerOf("h", "a", { relayTo: others === "each other" ? ["b"] : others }),
+      peerOf("h", "b", { relayTo: others === "each other" ? ["a"] : others }),
+    ]);
+  const stateOf = (site: Name, peers: PeerNetwork[]): NetworkState => ({
+    siteId: site,
+    listenPort: 51_820,
+    mtu: 1380,
+    ranges: [RANGE],
+    peers,
+  });
+  const apply = async (site: Name, state: NetworkState = spoke(site as "a" | "b")) => {
+    await gateways[site].apply(state, keys[site].private);
+  };
+  const denied = async (site: Name, counter = "denied-in"): Promise<number> => {
+    const text = await namespaces.run(`${site}-gw`, "nft", "list", "counter", "inet", "fjord", counter);
+    return Number(/packets (\d+)/.exec(text)?.[1]);
+  };
+  const faultOf = async (site: Name, peer: Name) =>
+    (await gateways[site].tend()).find(({ siteId }) => siteId === peer)?.fault;
+
+  it("has no other way", async () => {
+    for (const site of ["a", "b", "h"]) nodes[site] = await EchoPod.start(namespaces, `${site}-gw`);
+    for (const [from, to] of [
+      ["a", "b"],
+      ["b", "a"],
+    ] as const) {
+      const ask = (site: Name) => nodes[from]?.ask(sites[site]?.address ?? "", { proto: "udp", patienceMs: 1_000 });
+      assert.equal(await ask("h"), sites[from]?.address);
+      assert.equal(await ask(to), "nothing");
+    }
+  });
+
+  it("is not there as long as the owner of the third does not let the two", async () => {
+    const ask = (patienceMs: number) => pods.a1?.ask(called("a", "b1"), { proto: "udp", message: "early", patienceMs });
+    // WireGuard of a hub that lets nobody takes such sources from nobody.
+    await apply("h", hub([]));
+    assert.equal(await ask(500), "nothing");
+    // One that lets others hears both, and drops what they want to say to each other.
+    await apply("h", hub(["other"]));
+    const before = await denied("h");
+    await eventually(async () => {
+      assert.equal(await ask(300), "nothing");
+      return (await denied("h")) > before;
+    });
+    assert.equal(await faultOf("a", "b"), undefined);
+    assert.deepEqual(pods.b1?.heard, []);
+  });
+
+  it("carries TCP and UDP both ways once it does, and each sees the other by its own name for it", async () => {
+    await apply("h", hub("each other"));
+    assert.equal(await pods.a1?.ask(called("a", "b1"), { proto: "udp" }), called("b", "a1"));
+    assert.equal(await pods.b1?.ask(called("b", "a1"), { proto: "udp" }), called("a", "b1"));
+    assert.equal(await pods.a1?.ask(called("a", "b1"), { message: "x*1000000" }), called("b", "a1"));
+    assert.equal(await pods.b1?.ask(called("b", "a1"), { message: "x*1000000" }), called("a", "b1"));
+  });
+
+  it("shows the third nothing but WireGuard's packets", async () => {
+    const nft = (text: string) => namespaces.run("h-gw", "nft", text);
+    await nft("add table inet witness");
+    await nft("add chain inet witness pass { type filter hook forward priority 0; }");
+    await nft(
+      `add rule inet witness pass ip saddr ${relayAddress("a")} ip daddr ${relayAddress("b")} udp dport 51820 counter`,
+    );
+    await nft("add rule inet witness pass udp dport != 51820 counter");
+    await nft("add rule inet witness pass meta l4proto != udp counter");
+    assert.equal(await pods.a1?.ask(called("a", "b1")), called("b", "a1"));
+    assert.equal(await pods.a1?.ask(called("a", "b1"), { proto: "udp" }), called("b", "a1"));
+    const counts = [...(await nft("list table inet witness")).matchAll(/packets (\d+)/g)].map(([, n]) => Number(n));
+    await nft("delete table inet witness");
+    assert.ok((counts[0] ?? 0) > 0);
+    assert.deepEqual(counts.slice(1), [0, 0]);
+  });
+
+  it("lets nothing through that no group names, at either end", async () => {
+    const before = await denied("a", "denied-out");
+    assert.equal(
+      await pods.a2?.ask(called("a", "b1"), { proto: "udp", message: "forbidden", patienceMs: 300 }),
+      "nothing",
+    );
+    await eventually(async () => (await denied("a", "denied-out")) > before);
+    assert.deepEqual(
+      pods.b1?.heard.filter(({ message }) => message === "forbidden"),
+      [],
+    );
+  });
+
+  it("gives a hostile end nothing at the third but the one peer that it may reach", async () => {
+    // From now on a sends whatever it likes.
+    await namespaces.run("a-gw", "nft", "delete", "table", "inet", "fjord");
+    const hostile = nodes.a as EchoPod;
+    const from = relayAddress("a");
+    const link = [`public_key=${hex(keys.h.public)}`, "allowed_ip=248.0.0.0/6", "allowed_ip=10.42.0.0/16"];
+    await new WireguardSocket(`${prefixOf("a")}0`).set(link);
+    await namespaces.ip("a-gw", "route", "add", `${addressOf("h1")}/32`, "dev", `${prefixOf("a")}0`);
+    const before = await denied("h");
+    const others = [relayAddress("h"), relayAddress("stranger"), addressOf("h1")];
+    for (const to of others)
+      assert.equal(await hostile.ask(to, { proto: "udp", from, message: "hostile", patienceMs: 300 }), "nothing");
+    await eventually(async () => (await denied("h")) >= before + others.length);
+    // b itself it reaches, and there WireGuard alone.
+    const atEnd = await denied("b");
+    assert.equal(
+      await hostile.ask(relayAddress("b"), { proto: "udp", from, message: "hostile", patienceMs: 300 }),
+      "nothing",
+    );
+    await eventually(async () => (await denied("b")) > atEnd);
+    for (const pod of Object.values(pods))
+      assert.deepEqual(
+        pod.heard.filter(({ message }) => message === "hostile"),
+        [],
+      );
+    await gateways.a.remove();
+    await apply("a");
+    assert.equal(await pods.a1?.ask(called("a", "b1"), { proto: "udp" }), called("b", "a1"));
+  });
+
+  it("gives a hostile third nothing at the ends", async () => {
+    await namespaces.run("h-gw", "nft", "delete", "table", "inet", "fjord");
+    const link = [`public_key=${hex(keys.a.public)}`, "allowed_ip=240.0.0.0/4"];
+    await new WireguardSocket(`${prefixOf("h")}0`).set(link);
+    const name = `${prefixOf("h")}0`;
+    // What b is called at a, and b's address behind hubs, which the hub may speak for: but only to WireGuard.
+    const sources = [called("a", "b1"), relayAddress("b")];
+    for (const source of sources) await namespaces.ip("h-gw", "address", "add", `${source}/32`, "dev", "lo");
+    await namespaces.ip("h-gw", "route", "replace", "240.7.0.0/16", "dev", name);
+    const hostile = nodes.h as EchoPod;
+    const toA1 = addressOf("a1").replace("10.42.", "240.7.");
+    const before = await denied("a");
+    for (const from of sources)
+      for (const to of [toA1, relayAddress("a")])
+        assert.equal(await hostile.ask(to, { proto: "udp", from, message: "hub", patienceMs: 300 }), "nothing");
+    // Of the four, two have a source that WireGuard does not take from it.
+    await eventually(async () => (await denied("a")) >= before + 2);
+    for (const pod of Object.values(pods))
+      assert.deepEqual(
+        pod.heard.filter(({ message }) => message === "hub"),
+        [],
+      );
+    await gateways.h.remove();
+    for (const source of sources) await namespaces.ip("h-gw", "address", "delete", `${source}/32`, "dev", "lo");
+    await apply("h", hub("each other"));
+    assert.equal(await pods.a1?.ask(called("a", "b1"), { proto: "udp" }), called("b", "a1"));
+  });
+
+  it("says where the third is none, and is taken away again", async () => {
+    await apply("a", spoke("a", "nobody"));
+    assert.match((await faultOf("a", "b")) ?? "", /there is no link with site nobody/);
+    assert.match(await namespaces.ip("a-gw", "address"), new RegExp(prefixOf("a")));
+    assert.doesNotMatch(await namespaces.ip("a-gw", "address"), new RegExp(relayAddress("a")));
+    await apply("h", hub([]));
+    assert.doesNotMatch(await namespaces.ip("h-gw", "address"), new RegExp(relayAddress("h")));
+    assert.deepEqual(await gateways.h.check(), []);
+  });
+});
+
+function hex(base64: string): string {
+  return Buffer.from(base64, "base64").toString("hex");
+}
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 30_000;
+  while (!(await holds())) {
+    assert.ok(Date.now() < end, "not within 30 seconds");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
