@@ -3,6 +3,10 @@ import { virtualNodeTemplate } from "../fragments/virtual-node-template.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
 import { boolean, labelName, object, objectName, resources, siteId } from "../schema/index.ts";
 
+/** CEL: what the virtual node of the Peering is called. */
+const nodeName = (peering: string) =>
+  `(has(${peering}.spec.virtualNode.name) ? ${peering}.spec.virtualNode.name : ${peering}.metadata.name)`;
+
 export const Peering = defineKind({
   kind: "Peering",
   plural: "peerings",
@@ -47,8 +51,7 @@ export const Peering = defineKind({
     virtualNode: object({
       name: labelName()
         .optional()
-        .immutable("delete this Peering and make one with the other name")
-        .describe("Name of the virtual node. The Peering's own name where it is left out."),
+        .describe("Name of the virtual node, for good. The Peering's own name where it is left out."),
       ...virtualNodeTemplate,
     })
       .default({})
@@ -111,6 +114,11 @@ export const Peering = defineKind({
     {
       rule: "has(self.spec.virtualNode.name) || size(self.metadata.name) <= 63",
       message: "must be given where metadata.name is longer than the 63 characters that a virtual node's name may have",
+      fieldPath: ".spec.virtualNode.name",
+    },
+    {
+      rule: `${nodeName("self")} == ${nodeName("oldSelf")}`,
+      message: "cannot be changed: delete this Peering and make one with the other name",
       fieldPath: ".spec.virtualNode.name",
     },
   ],

@@ -3,7 +3,7 @@ import { type Refusal, refuses, refusesChanges } from "./refusal.ts";
 import { amounts, notAName, virtualNodes } from "./shared.ts";
 
 const nodeName = (name: string | null) => ({ spec: { virtualNode: { name } } });
-const nameStays = "cannot be changed once set: delete this Peering and make one with the other name";
+const nameStays = "cannot be changed: delete this Peering and make one with the other name";
 
 export const refusedPeerings: readonly Refusal[] = [
   ...refuses(Peering, [
@@ -42,6 +42,9 @@ export const refusedPeerings: readonly Refusal[] = [
     ["another node name", nodeName("wave-2"), "spec.virtualNode.name", nameStays],
     ["no node name", nodeName(null), "spec.virtualNode.name", nameStays],
     ["no virtual node", { spec: { virtualNode: null } }, "spec.virtualNode.name", nameStays],
+  ]),
+  ...refusesChanges(Peering, { metadata: { name: "unnamed" } }, [
+    ["a node name where the Peering's own was the node's", nodeName("wave-2"), "spec.virtualNode.name", nameStays],
   ]),
 ];
 
