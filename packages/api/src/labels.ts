@@ -10,7 +10,7 @@ export const ORIGIN_UID_LABEL = "fjord.dev/origin-uid";
 export const MANAGED_LABEL = "fjord.dev/managed-by";
 /** On a virtual node: id of the site behind it. */
 export const SITE_LABEL = "fjord.dev/site";
-/** On a virtual node: the tier of the site behind it. */
+/** On a virtual node: the tier of the site behind it. On the node of `fjord micro`: of its own site. */
 export const TIER_LABEL = "fjord.dev/tier";
 /** On virtual nodes (value `true`), and the key of the taint that all of them carry (NoSchedule). */
 export const VIRTUAL_NODE = "fjord.dev/virtual-node";

@@ -9,6 +9,7 @@ export * from "./line-logger.ts";
 export * from "./logger.ts";
 export * from "./program.ts";
 export * from "./random.ts";
+export * from "./recent-log.ts";
 export * from "./token-bucket.ts";
 export * from "./work-queue.ts";
 export * from "./x509.ts";

@@ -2,12 +2,22 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { defineError } from "./errors.ts";
-import { interruption, lastWords, programLogger } from "./program.ts";
+import { failureOf, interruption, lastWords, programLogger } from "./program.ts";
 
 const Spilt = defineError("BASE_TEST_SPILT", "the {what} is spilt", "Do not cry.");
 
 test("a known failure ends with its message and what to do", () => {
-  assert.equal(lastWords(new Spilt({ what: "milk" })), "error: the milk is spilt\nDo not cry.\n");
+  assert.equal(lastWords(new Spilt({ what: "milk" })), "error: the milk is spilt\nDo not cry. [BASE_TEST_SPILT]\n");
+});
+
+test("scripts are told of a failure with its code, its message and what to do", () => {
+  const cause = new Error("the cat");
+  assert.deepEqual(failureOf(new Spilt({ what: "milk" }, { cause })), {
+    code: "BASE_TEST_SPILT",
+    message: "the milk is spilt: the cat",
+    advice: "Do not cry.",
+  });
+  assert.deepEqual(failureOf(new Error("odd")), { message: "odd" });
 });
 
 test("a known failure of another file of the program has its advice too", () => {
@@ -26,7 +36,7 @@ test("log lines have a time, a level and fields; debug is for whoever asks", () 
   const lines: string[] = [];
   const stderr = { write: (line: string) => lines.push(line) };
   const log = (env: Record<string, string>) => {
-    const logger = programLogger({ env, stderr, on: () => {} });
+    const logger = programLogger({ env, stderr });
     logger.debug("quiet");
     logger.warn("hot", { degrees: 40 });
   };

@@ -181,6 +181,20 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.match(none.err, /no site, nor a context of the kubeconfig, called site-9 here \(did you mean site-\d\?\)/);
   });
 
+  it("drains a contract: it is done when no pod is left there, and not before", async () => {
+    const away = async () => {
+      const { items } = await home.list(Pod, { namespace: NAMESPACE });
+      return items.filter(({ spec }) => spec?.nodeName === AWAY).map(({ metadata }) => metadata.name);
+    };
+    assert.notDeepEqual(await away(), []);
+    const drained = await fjord("drain", AWAY);
+    assert.deepEqual([drained.code, await away()], [0, []], drained.err);
+    assert.match(drained.out, /^contract c-\S+ drained\n$/);
+    assert.match((await fjord("uncordon", AWAY)).out, /^contract c-\S+ open\n$/);
+    assert.match((await fjord("drain", AWAY, "--no-wait")).out, /^contract c-\S+ draining\n$/);
+    assert.equal((await fjord("uncordon", AWAY)).code, 0);
+  });
+
   it("is scraped by a real Prometheus, which takes the rules", { skip: prometheusSkip() }, async () => {
     await using prometheus = await TestPrometheus.start([HOME, AWAY].map((name) => continuum.agent(name).metricsUrl));
     interface Vector {

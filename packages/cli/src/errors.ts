@@ -9,7 +9,7 @@ export const NotInstalled = defineError(
 export const NoSuchThing = defineError(
   "CLI_NO_SUCH_THING",
   "there is no {what} {name} here{hint}",
-  "`fjord status` lists what there is. Was another --context meant?",
+  "`fjord status` lists what there is. Was another --context meant, or another namespace (-n)?",
 );
 
 export const TimedOut = defineError(
@@ -160,6 +160,12 @@ export const NoPage = defineError(
   "CLI_NO_PAGE",
   "there is no page at {url}: {reason}",
   "The agent serves it at its --page-listen, 127.0.0.1:7446 unless told otherwise. Does it run on this machine? If it is served elsewhere, name that by --url.",
+);
+
+export const PageNotBuilt = defineError(
+  "CLI_PAGE_NOT_BUILT",
+  "the agent at {url} has no page to serve: {reason}",
+  "It runs from a checkout: `npm run build` there makes the page, and the agent serves it from then on. Or start it with --page-files=FOLDER of a built one.",
 );
 
 export const UnclearEnd = defineError(

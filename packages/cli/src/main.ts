@@ -1,12 +1,14 @@
 import { homedir } from "node:os";
 import { styleText } from "node:util";
-import { interruption, lastWords, silentLogger, systemClock } from "@fjord/base";
-import { Command, CommanderError } from "commander";
+import { failureOf, interruption, lastWords, silentLogger, systemClock } from "@fjord/base";
+import { CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
 import { addCommonOptions } from "./command-line/common-options.ts";
+import { FjordCommand } from "./command-line/fjord-command.ts";
 import { readWords } from "./command-line/words.ts";
 import { neededFor } from "./commands/index.ts";
-import { shown } from "./output/terminal-text.ts";
+import type { Output } from "./output/format.ts";
+import { escaped, shown } from "./output/terminal-text.ts";
 
 const interrupt = interruption(process);
 // A pipe that its reader has closed, as `| head` does, is no error.
@@ -16,11 +18,15 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 const { words, asked, quiet } = readWords(process.argv.slice(2));
-const program = addCommonOptions(new Command("fjord"))
+const program = addCommonOptions(new FjordCommand("fjord"))
   .configureHelp({ showGlobalOptions: true })
   .showSuggestionAfterError()
   .showHelpAfterError("(--help lists what there is)")
   .exitOverride();
+let isForScript = false;
+program.hook("preAction", (_, command) => {
+  isForScript = (command.opts() as { output?: Output }).output?.format === "json";
+});
 const context: CommandContext = {
   env: process.env,
   home: homedir(),
@@ -53,6 +59,10 @@ function report(error: unknown): void {
     if (interrupt.signal.reason?.code === "EPIPE") return;
     process.exitCode = 130;
     process.stderr.write("interrupted\n");
+    return;
+  }
+  if (isForScript) {
+    process.stderr.write(`${escaped(JSON.stringify({ error: failureOf(error) }, undefined, 2))}\n`);
     return;
   }
   const red = process.stderr.isTTY ? styleText("red", "error:", { stream: process.stderr }) : "error:";

@@ -38,6 +38,28 @@ test("errors are coloured on a terminal, and nowhere else", { skip: skip("script
   assert.match(stderr.toString(), /^error: /);
 });
 
+test("errors end with their code, and are JSON for whoever asked for that", () => {
+  const sites = (...more: string[]) =>
+    spawnSync(process.execPath, [cli, "sites", `--kubeconfig=${folder}/none`, ...more]);
+  assert.match(sites().stderr.toString(), /^error: .*\n.* \[KUBE_[A-Z_]+\]\n$/);
+  const { stdout, stderr, status } = sites("-o", "json");
+  assert.deepEqual([stdout.toString(), status], ["", 1]);
+  const { error } = JSON.parse(stderr.toString()) as { error: Record<string, string> };
+  assert.deepEqual(Object.keys(error), ["code", "message", "advice"]);
+  assert.match(error.code ?? "", /^KUBE_/);
+});
+
+test("a group of commands that is asked for none answers with its help; an unknown one is a mistake", () => {
+  const fjord = (...words: string[]) => {
+    const { stdout, stderr, status } = spawnSync(process.execPath, [cli, ...words]);
+    return [status, /^Usage: (.*) \[/.exec(stdout.toString())?.[1], stderr.toString().split("\n")[0]];
+  };
+  assert.deepEqual(fjord(), [0, "fjord [options]", ""]);
+  assert.deepEqual(fjord("network"), [0, "fjord network [options]", ""]);
+  assert.deepEqual(fjord("-h", "sites"), [0, "fjord sites [options]", ""]);
+  assert.deepEqual(fjord("network", "bogus"), [1, undefined, "error: unknown command 'bogus'"]);
+});
+
 test("what is handed on to the test bed arrives there, and so does what it ends with", () => {
   const program = join(folder, "testbed.mjs");
   writeFileSync(program, "console.log(JSON.stringify(process.argv.slice(2))); process.exit(7);");

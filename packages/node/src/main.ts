@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { setFlagsFromString } from "node:v8";
-import { interruption, lastWords, programLogger, systemClock } from "@fjord/base";
+import { interruption, lastWords, programLogger, RecentLog, systemClock } from "@fjord/base";
 import { addCompletion } from "@fjord/base/shell-completion";
 import { Command, CommanderError } from "commander";
 import { addReset } from "./command-line/reset-command.ts";
@@ -13,7 +13,12 @@ import { FJORD_VERSION } from "./version.ts";
 for (const flag of ["--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag);
 
 const interrupt = interruption(process);
-const logger = programLogger(process);
+const recent = new RecentLog();
+const write = (line: string) => {
+  recent.add(line);
+  process.stderr.write(line);
+};
+const logger = programLogger({ env: process.env, stderr: { write } });
 const program = new Command("fjord-node")
   .description("A small kubelet: runs the pods of a Kubernetes API on this machine.")
   .version(FJORD_VERSION)
@@ -28,6 +33,7 @@ const context: CommandContext = {
   clock: systemClock,
   random: Math.random,
   logger,
+  ownLog: () => recent.text,
 };
 addRun(program, context);
 addReset(program, context);

@@ -88,7 +88,7 @@ test("a bed stays after `up`, obeys other commands, and `down` leaves nothing", 
     [
       1,
       "error: the test bed has no path from site-1 to site-9; its sites are site-1, site-2\n" +
-        "Name two different sites that `npm run testbed -- status` lists.\n",
+        "Name two different sites that `npm run testbed -- status` lists. [TESTBED_NO_SUCH_PATH]\n",
     ],
   );
 

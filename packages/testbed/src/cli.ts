@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { styleText } from "node:util";
-import { describeError, type ErrorType, FjordError, type Logger } from "@fjord/base";
+import { type Logger, lastWords } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import { addBinaries } from "./commands/binaries.ts";
 import { addCompletion } from "./commands/completion.ts";
@@ -101,14 +101,11 @@ try {
 }
 process.exitCode = exitCode;
 
-/** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */
 function report(error: unknown): void {
   exitCode = 1;
-  say(`${styled("red", "error:")} ${describeError(error)}`);
-  if (error instanceof FjordError) {
-    const { advice } = error.constructor as Partial<ErrorType<string>>;
-    if (advice !== undefined) say(advice);
-  } else if (error instanceof Error && !("syscall" in error)) {
-    say(styled("dim", error.stack ?? ""));
-  }
+  say(
+    lastWords(error)
+      .trimEnd()
+      .replace(/^error:/, styled("red", "error:")),
+  );
 }

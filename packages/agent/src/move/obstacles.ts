@@ -34,8 +34,8 @@ export function obstaclesAt(place: Exclude<Place, "anywhere">, called: string, s
   return podTermObstacles(usable, called, situation);
 }
 
-/** What keeps pods from one node. */
-function nodeObstacles(spec: PodSpec, node: Node): string[] {
+/** What pods' own wishes have against one node. */
+export function nodeObstacles(spec: PodSpec, node: Node): string[] {
   const name = node.metadata.name ?? "";
   const labels = node.metadata.labels ?? {};
   const selected = Object.entries(spec.nodeSelector ?? {})

@@ -15,7 +15,7 @@ export const ActionRefused = defineError(
 export const PageFilesMissing = defineError(
   "PAGE_FILES_MISSING",
   "cannot serve the page from {directory}: {reason}",
-  "`npm run build` makes the files; `--page-files` says where they are.",
+  "`npm run build`, in the checkout that the agent runs from, makes the files, and they are served from then on; `--page-files` says where they are.",
 );
 
 export const PageListenUnsafe = defineError(

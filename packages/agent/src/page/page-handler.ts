@@ -240,7 +240,7 @@ export class PageHandler {
     }
     const refusal = refusalOf(error);
     if (refusal !== undefined) {
-      sendJson(response, refusal.status, { error: refusal.message });
+      sendJson(response, refusal.status, { error: refusal.message, ...(refusal.code && { code: refusal.code }) });
       return;
     }
     this.#options.logger.error("cannot answer the page", { path, error: describeError(error) });
@@ -249,11 +249,11 @@ export class PageHandler {
 }
 
 /** What the viewer is told of an error that is not the agent's own. */
-function refusalOf(error: unknown): { status: number; message: string } | undefined {
+function refusalOf(error: unknown): { status: number; message: string; code?: string } | undefined {
   if (error instanceof ApiError) return { status: error.statusCode, message: error.message };
   if (!(error instanceof FjordError)) return undefined;
   const status = { PAGE_LOGIN_REFUSED: 401, PAGE_FILES_MISSING: 503 }[error.code] ?? 400;
-  return { status, message: error.message };
+  return { status, message: error.message, code: error.code };
 }
 
 function drained(response: ServerResponse): Promise<void> {

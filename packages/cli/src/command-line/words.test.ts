@@ -14,3 +14,11 @@ test("an option takes its value as kubectl's do", () => {
   assert.deepEqual(readWords(["sites", "-o=json"]).words, ["sites", "-o", "json"]);
   assert.deepEqual(readWords(["kubectl", "wave", "-o=json"]).words, ["kubectl", "wave", "-o=json"]);
 });
+
+test("help of a command may be asked for before its name", () => {
+  assert.deepEqual(readWords(["-h", "sites"]), { words: ["sites", "--help"], asked: "sites", quiet: false });
+  assert.deepEqual(readWords(["-q", "--help", "network", "status"]).words, ["network", "status", "--help"]);
+  assert.deepEqual(readWords(["-h", "kubectl"]).words, ["help", "kubectl"], "and not kubectl's own");
+  assert.deepEqual(readWords(["--help"]).words, ["--help"]);
+  assert.deepEqual(readWords(["kubectl", "-h"]).words, ["kubectl", "-h"]);
+});

@@ -9,11 +9,16 @@ export interface Words {
 /** Commands that hand what follows them to another program, untouched. */
 const HANDED_ON = ["kubectl", "testbed"];
 const QUIET = ["-q", "--quiet"];
+const HELP = ["-h", "--help"];
 
-/** Takes `-q` wherever it stands, and kubectl's `-o=json` for `-o json`. */
+/** Takes `-q` wherever it stands, `-h sites` for `sites -h`, and kubectl's `-o=json` for `-o json`. */
 export function readWords(typed: readonly string[]): Words {
   const at = typed.findIndex((word) => !word.startsWith("-"));
   const asked = typed[at] ?? "";
+  if (at > 0 && typed.slice(0, at).some((word) => HELP.includes(word))) {
+    const words = HANDED_ON.includes(asked) ? ["help", asked] : [...typed.slice(at), "--help"];
+    return { words, asked, quiet: false };
+  }
   const handedOn = HANDED_ON.includes(asked);
   const dashes = typed.indexOf("--");
   const end = handedOn ? at + 1 : dashes === -1 || asked === "__complete" ? typed.length : dashes;

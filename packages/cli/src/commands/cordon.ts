@@ -3,8 +3,10 @@ import { isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
+import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
+import { waitUntilDrained } from "../drain/wait-until-drained.ts";
 import { NoSuchThing } from "../errors.ts";
 
 const verbs = {
@@ -13,29 +15,62 @@ const verbs = {
     done: "cordoned",
     description: "take no new pods under a contract; running ones stay",
   },
-  drain: {
-    standing: "Drained",
-    done: "drained",
-    description: "take no new pods under a contract, and evict those that run",
-  },
+  drain: { description: "take no new pods under a contract, evict those that run, and wait until they are gone" },
   uncordon: { standing: "Open", done: "open", description: "take pods again" },
 } as const;
 
+interface DrainFlags extends ClusterFlags {
+  readonly wait: boolean;
+  readonly timeout: string;
+}
+
 /** `cordon`, `drain` and `uncordon`: the owner's wish about contracts, on whichever side it is said. */
 export function addCordon(program: Command, context: CommandContext): void {
-  for (const [verb, { standing, done, description }] of Object.entries(verbs)) {
+  for (const verb of ["cordon", "drain", "uncordon"] as const) {
     const command = program
       .command(verb)
-      .description(description)
+      .description(verbs[verb].description)
       .argument("<name>", "a contract, a peering, or a site with which there are contracts");
-    clusterOptions(command).action(async (name: string, flags: ClusterFlags) => {
-      await using client = await connect(flags, context);
-      for (const contract of await contractsOf(client, name, context.signal)) {
-        await client.patch(Contract, { name: contract }, "merge", { spec: { standing } }, { signal: context.signal });
-        context.print(`contract ${contract} ${done}\n`);
-      }
-    });
+    clusterOptions(command);
+    if (verb === "drain") {
+      command
+        .option("--no-wait", "return at once; pods go as disruption budgets and their grace periods let them")
+        .option("--timeout <duration>", "how long to wait until the pods are gone", "5m")
+        .action((name: string, flags: DrainFlags) => drain(name, flags, context));
+    } else command.action((name: string, flags: ClusterFlags) => stand(verb, name, flags, context));
   }
+}
+
+async function stand(
+  verb: "cordon" | "uncordon",
+  name: string,
+  flags: ClusterFlags,
+  context: CommandContext,
+): Promise<void> {
+  await using client = await connect(flags, context);
+  const { standing, done } = verbs[verb];
+  for (const contract of await contractsOf(client, name, context.signal)) {
+    await client.patch(Contract, { name: contract }, "merge", { spec: { standing } }, { signal: context.signal });
+    context.print(`contract ${contract} ${done}\n`);
+  }
+}
+
+async function drain(name: string, flags: DrainFlags, context: CommandContext): Promise<void> {
+  const { signal, clock, print, note } = context;
+  const timeoutMs = parseDuration("--timeout", flags.timeout);
+  await using client = await connect(flags, context);
+  const contracts = await contractsOf(client, name, signal);
+  for (const contract of contracts)
+    await client.patch(Contract, { name: contract }, "merge", { spec: { standing: "Drained" } }, { signal });
+  if (!flags.wait) return print(contracts.map((contract) => `contract ${contract} draining\n`).join(""));
+  const ends = contracts.map(async (contract) => {
+    const what = `contract ${contract} was not drained`;
+    await waitUntilDrained(client, contract, { signal, clock, timeoutMs, what, told: (line) => note(`${line}\n`) });
+    print(`contract ${contract} drained\n`);
+  });
+  // One that is not empty in time is told of once the others are.
+  const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }
 
 /** The contracts in force that a name means: of a peering, of a site, or the one itself. */

@@ -3,7 +3,7 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { AmbiguousTarget } from "../errors.ts";
 import { type Explanation, explainPod } from "../explain/explain-pod.ts";
-import { podFacts } from "../explain/pod-facts.ts";
+import { podFacts, siteFacts } from "../explain/pod-facts.ts";
 import { formatValue, type Output, outputOption } from "../output/format.ts";
 import { shownInLine } from "../output/terminal-text.ts";
 import { podsOf } from "../place/workload-pods.ts";
@@ -35,7 +35,8 @@ async function explain(target: readonly string[], flags: ExplainFlags, context: 
       target: target.join(" "),
       reason: `it has no pods in namespace ${namespace}; \`kubectl describe\` says why it makes none`,
     });
-  const facts = await Promise.all(pods.map((pod) => podFacts(client, pod, clock.now(), signal)));
+  const site = await siteFacts(client, signal);
+  const facts = await Promise.all(pods.map((pod) => podFacts(client, pod, site, clock.now(), signal)));
   const all = facts.map(explainPod);
   const value = reference.kind.kind === "Pod" ? all[0] : { items: all };
   if (flags.output.format === "name") return print(all.map(({ pod }) => `pod/${pod}\n`).join(""));

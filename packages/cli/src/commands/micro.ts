@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { PageSettings } from "@fjord/agent";
-import { programLogger } from "@fjord/base";
+import { programLogger, RecentLog } from "@fjord/base";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { InvalidMicroOption } from "../errors.ts";
@@ -80,12 +80,18 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
       reason: "with --dial-out there is none",
     });
   const page = await pageOf(flags);
+  const recent = new RecentLog();
+  const write = (line: string) => {
+    recent.add(line);
+    process.stderr.write(line);
+  };
   const { runMicroSite } = await import("../micro/index.ts");
   await runMicroSite(
     {
       ...context,
       isRoot: isRoot(),
-      logger: programLogger(process),
+      logger: programLogger({ env: context.env, stderr: { write } }),
+      ownLog: () => recent.text,
       name,
       tier: flags.tier,
       stateDirectory: stateDirectoryOf(flags, context),

@@ -23,7 +23,7 @@ export function addVersion(program: Command, context: CommandContext): void {
   const command = program
     .command("version")
     .description("print the versions of this program, of the agent and of the cluster");
-  outputOption(clusterOptions(command))
+  outputOption(clusterOptions(command), ["json", "yaml"], "text")
     .addOption(new Option("--client", "this program's alone: no cluster is asked").default(false))
     .action(async (flags: VersionFlags) => {
       const client = clientVersion();

@@ -8,6 +8,20 @@ const ready = (status: string, reason = "ProviderReady", message = "the provider
   conditions: [{ type: "Ready", status, reason, message, lastTransitionTime: "2030-01-01T00:58:00Z" }],
 });
 
+const ownNode = (name: string, labels: Record<string, string> = {}) => ({ metadata: { name, labels }, spec: {} });
+const VIRTUAL = {
+  metadata: {
+    name: "wave",
+    labels: { "fjord.dev/virtual-node": "true", "fjord.dev/tier": "edge", "fjord.dev/site": "b" },
+  },
+  spec: { taints: [{ key: "fjord.dev/virtual-node", value: "true", effect: "NoSchedule" }] },
+};
+const required = (...matchExpressions: object[]) => ({
+  affinity: {
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions }] } },
+  },
+});
+
 function facts(change: {
   pod?: object;
   spec?: object;
@@ -16,11 +30,12 @@ function facts(change: {
   standing?: string;
   events?: object[];
   offloading?: object | null;
+  nodes?: object[];
 }): PodFacts {
   const given = {
     pod: {
       metadata: { name: "web", namespace: "shop" },
-      spec: { nodeName: "wave", containers: [], ...change.spec },
+      spec: { nodeName: "wave", containers: [], tolerations: [{ operator: "Exists" }], ...change.spec },
       status: {
         phase: "Running",
         conditions: [{ type: "PodScheduled", status: "True", lastTransitionTime: "2030-01-01T00:59:00Z" }],
@@ -52,6 +67,7 @@ function facts(change: {
       peerings: [],
     },
     ...(change.offloading !== null && { offloading: change.offloading ?? { spec: { pods: "Both", sites: {} } } }),
+    nodes: change.nodes ?? [ownNode("node-1"), VIRTUAL],
     events: change.events ?? [],
     now,
   };
@@ -141,4 +157,83 @@ test("containers that wait or fail, and warnings, each sort once", () => {
     because.filter((each) => each.startsWith("Event")),
     ["Event 30s ago: Unhealthy: probe failed"],
   );
+});
+
+test("what its own wishes leave of where it may run is told, and what was no choice is called none", () => {
+  const told = (change: Parameters<typeof facts>[0]) => explainPod(facts(change)).because[1];
+  const home = { nodeName: "node-1", ...required({ key: "fjord.dev/virtual-node", operator: "DoesNotExist" }) };
+  assert.equal(
+    told({ spec: home }),
+    "Namespace shop is offloaded, but this pod may run here only: its node affinity asks for no label fjord.dev/virtual-node, and node wave has fjord.dev/virtual-node=true.",
+  );
+  const edge = required({ key: "fjord.dev/tier", operator: "In", values: ["edge"] });
+  assert.equal(
+    told({ spec: edge }),
+    "Namespace shop is offloaded, and this pod may run at lively-wave only: its node affinity asks for fjord.dev/tier In [edge], and node node-1 has no label fjord.dev/tier.",
+  );
+  assert.equal(
+    told({ spec: { nodeName: "node-1", tolerations: [] } }),
+    "Namespace shop is offloaded, but this pod may run here only: it does not tolerate virtual nodes, as pods do that are made once the namespace is offloaded.",
+  );
+  const second = { ...VIRTUAL, metadata: { name: "wood", labels: { "fjord.dev/virtual-node": "true", disk: "ssd" } } };
+  assert.equal(
+    told({
+      spec: { nodeName: "node-1", nodeSelector: { disk: "ssd" } },
+      nodes: [ownNode("node-1", { disk: "ssd" }), VIRTUAL, second],
+    }),
+    "Namespace shop is offloaded: this pod may run here or at wood, and the scheduler chose; not at lively-wave: its nodeSelector asks for disk=ssd, and node wave has no label disk.",
+  );
+  assert.match(told({ nodes: [ownNode("node-1")] }) ?? "", /but none is a node of this one yet\.$/);
+  const moved = explainPod(facts({ spec: required({ key: "fjord.dev/site", operator: "In", values: ["b"] }) })).because;
+  assert.equal(moved[1], "Namespace shop is offloaded: its pods may run here or at other sites.");
+  assert.match(moved[2] ?? "", /its node affinity names the site lively-wave/);
+});
+
+test("a selector of the offloading is not taken for two wishes of the pod", () => {
+  const real = { key: "fjord.dev/virtual-node", operator: "DoesNotExist" };
+  const virtual = [
+    { key: "fjord.dev/virtual-node", operator: "Exists" },
+    { key: "fjord.dev/tier", operator: "In", values: ["cloud"] },
+  ];
+  const nodeSelectorTerms = [{ matchExpressions: [real] }, { matchExpressions: virtual }];
+  const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  const [, said] = explainPod(facts({ spec: { nodeName: "node-1", affinity } })).because;
+  assert.equal(
+    said,
+    "Namespace shop is offloaded, but this pod may run here only: its node affinity asks for fjord.dev/tier In [cloud], and node wave has fjord.dev/tier=edge.",
+  );
+});
+
+test("of a pod that waits no choice is told, but what each place lacks, and what labels a node", () => {
+  const spec = { nodeName: undefined, ...required({ key: "fjord.dev/tier", operator: "In", values: ["cloud"] }) };
+  const status = { phase: "Pending", conditions: [] };
+  const { because, advice } = explainPod(facts({ spec, status }));
+  assert.deepEqual(because.slice(1), [
+    "Namespace shop is offloaded with pods=Both: its pods may run here or at other sites.",
+    "Here is no help: its node affinity asks for fjord.dev/tier In [cloud], and node node-1 has no label fjord.dev/tier.",
+    "lively-wave is no help: its node affinity asks for fjord.dev/tier In [cloud], and node wave has fjord.dev/tier=edge.",
+  ]);
+  assert.match(advice[0] ?? "", /`kubectl label node node-1 fjord\.dev\/tier=\.\.\.`/);
+});
+
+test("warnings from before a pod was ready are over", () => {
+  const warning = (reason: string, lastTimestamp: string) => ({
+    type: "Warning",
+    reason,
+    message: "x",
+    lastTimestamp,
+    metadata: {},
+  });
+  const early = warning("Unhealthy", "2030-01-01T00:10:00Z");
+  const late = warning("BackOff", "2030-01-01T00:50:00Z");
+  const conditions = (status: string) => ({
+    conditions: [{ type: "Ready", status, lastTransitionTime: "2030-01-01T00:10:00Z" }],
+  });
+  const told = (status: string) =>
+    explainPod(facts({ status: conditions(status), events: [late, early] })).because.slice(-2);
+  assert.deepEqual(told("True"), [
+    "Event 10m ago: BackOff: x",
+    "It is well: warnings from before it was ready (Unhealthy) are over; `kubectl describe pod` has them.",
+  ]);
+  assert.deepEqual(told("False"), ["Event 10m ago: BackOff: x", "Event 50m ago: Unhealthy: x"]);
 });

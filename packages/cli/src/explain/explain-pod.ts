@@ -1,9 +1,10 @@
 import { placeIn } from "@fjord/agent/move";
-import type { Contract, Offloading, Site } from "@fjord/api";
-import { getCondition } from "@fjord/kube";
+import type { Contract, Site } from "@fjord/api";
+import { type CoreEvent, getCondition } from "@fjord/kube";
 import { age } from "../output/table.ts";
 import { ownSiteIn, siteById, siteOfNode } from "../place/known-places.ts";
 import { type PodFacts, timeOf } from "./pod-facts.ts";
+import { reachSentence } from "./reach.ts";
 import { whyPending } from "./why-pending.ts";
 
 /** On a consumer's pod: whether the provider has taken it. */
@@ -61,7 +62,7 @@ function placed(facts: PodFacts, nodeName: string): Told {
       because: [
         `It is ${phase} ${here}: node ${nodeName} was chosen for it${since}.`,
         ...choice(facts, undefined),
-        ...(facts.node === undefined ? [`Node ${nodeName} does not exist any more.`] : []),
+        ...(isGone(facts, nodeName) ? [`Node ${nodeName} does not exist any more.`] : []),
       ],
       advice: [],
     };
@@ -82,9 +83,13 @@ function placed(facts: PodFacts, nodeName: string): Told {
   };
 }
 
+function isGone({ nodes }: PodFacts, name: string): boolean {
+  return nodes.length > 0 && !nodes.some(({ metadata }) => metadata.name === name);
+}
+
 /** What opened or closed the way to other sites. */
-function choice({ pod, offloading, places }: PodFacts, site: Site | undefined): string[] {
-  const { namespace = "" } = pod.metadata;
+function choice(facts: PodFacts, site: Site | undefined): string[] {
+  const { pod, places } = facts;
   const place = placeIn(pod.spec?.affinity);
   const moved =
     place === undefined || place === "anywhere"
@@ -94,26 +99,15 @@ function choice({ pod, offloading, places }: PodFacts, site: Site | undefined): 
         ];
   const selector = Object.entries(pod.spec?.nodeSelector ?? {}).map(([key, value]) => `${key}=${value}`);
   const selected = selector.length === 0 ? [] : [`Its node selector asks for ${selector.join(", ")}.`];
-  return [...offloadingSentence(namespace, offloading, site !== undefined), ...moved, ...selected];
+  return [offloadingSentence(facts, site !== undefined, moved.length > 0), ...moved, ...selected];
 }
 
-export function offloadingSentence(
-  namespace: string,
-  offloading: Offloading | undefined,
-  isElsewhere: boolean,
-): string[] {
-  if (offloading === undefined)
-    return isElsewhere
-      ? [`Namespace ${namespace} is not offloaded any more; pods that were there stay until they end.`]
-      : [`Namespace ${namespace} is not offloaded, so its pods run here only.`];
-  const selector = Object.entries(offloading.spec.sites.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-  const which = selector.length === 0 ? "" : ` whose node carries ${selector.join(", ")}`;
-  const words = {
-    Both: `Namespace ${namespace} is offloaded: its pods may run here or at other sites${which}, and the scheduler chose.`,
-    Remote: `Namespace ${namespace} is offloaded with pods=Remote: its pods run at other sites${which} only.`,
-    Local: `Namespace ${namespace} is offloaded with pods=Local: its pods run here only.`,
-  };
-  return [words[offloading.spec.pods]];
+function offloadingSentence(facts: PodFacts, isElsewhere: boolean, isMoved: boolean): string {
+  const { namespace } = facts.pod.metadata;
+  if (facts.offloading !== undefined) return reachSentence(facts, facts.offloading, isMoved);
+  return isElsewhere
+    ? `Namespace ${namespace} is not offloaded any more; pods that were there stay until they end.`
+    : `Namespace ${namespace} is not offloaded, so its pods run here only.`;
 }
 
 export function contractSentence(contract: Contract | undefined, site: string): string[] {
@@ -164,18 +158,40 @@ function containers({ pod }: PodFacts): string[] {
   });
 }
 
-/** Each of a sort once, the newest: they repeat. */
-function warnings({ events, now }: PodFacts): string[] {
-  const seen = new Set<string>();
-  const fresh = events.filter(({ type, reason = "" }) => {
-    if (type !== "Warning" || reason === "FailedScheduling" || seen.has(reason)) return false;
-    seen.add(reason);
-    return true;
-  });
-  return fresh.slice(0, MOST_EVENTS).map((event) => {
-    const when = age(new Date(timeOf(event)).toISOString(), now);
-    return `Event ${when} ago: ${event.reason}: ${(event.message ?? "").trim()}`;
-  });
+/**
+ * Each of a sort once, the newest: they repeat. Those from before a pod was ready, as a probe that asked too early, are no
+ * trouble of today.
+ */
+function warnings(facts: PodFacts): string[] {
+  const { events, now } = facts;
+  const wellSince = readySince(facts);
+  const sorts = new Map<string, CoreEvent>();
+  for (const event of events) {
+    const { type, reason = "" } = event;
+    if (type === "Warning" && reason !== "FailedScheduling" && !sorts.has(reason)) sorts.set(reason, event);
+  }
+  const isPast = (event: CoreEvent) => wellSince !== undefined && timeOf(event) <= wellSince;
+  const fresh = [...sorts.values()].filter((event) => !isPast(event));
+  const past = [...sorts.values()].filter(isPast).map(({ reason }) => reason);
+  return [
+    ...fresh.slice(0, MOST_EVENTS).map((event) => {
+      const when = age(new Date(timeOf(event)).toISOString(), now);
+      return `Event ${when} ago: ${event.reason}: ${(event.message ?? "").trim()}`;
+    }),
+    ...(past.length === 0
+      ? []
+      : [
+          `It is well: warnings from before it was ready (${past.join(", ")}) are over; \`kubectl describe pod\` has them.`,
+        ]),
+  ];
+}
+
+/** Since when there is nothing to complain of; undefined where there is. */
+function readySince({ pod }: PodFacts): number | undefined {
+  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
+  if (pod.metadata.deletionTimestamp !== undefined || ready?.status !== "True") return undefined;
+  // Events and conditions have whole seconds.
+  return Date.parse(String(ready.lastTransitionTime ?? "")) + 999 || undefined;
 }
 
 function adviceFor({ pod }: PodFacts, site: string, isAway: boolean): string[] {

@@ -1,24 +1,41 @@
 import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { CoreEvent, isNotFound, type KubeClient, Node, type Pod } from "@fjord/kube";
+import { CoreEvent, isForbidden, isNotFound, type KubeClient, Node, type Pod } from "@fjord/kube";
 import { type KnownPlaces, knownPlaces } from "../place/known-places.ts";
 
-/** All that is known here of one pod. */
-export interface PodFacts {
-  readonly pod: Pod;
+/** What is known here of this site and of others. */
+export interface SiteFacts {
   readonly places: KnownPlaces;
-  /** The node that was chosen, where it still exists. */
-  readonly node?: Node;
+  /** All of this site, virtual ones too; none where they may not be looked at. */
+  readonly nodes: readonly Node[];
+}
+
+/** All that is known here of one pod. */
+export interface PodFacts extends SiteFacts {
+  readonly pod: Pod;
   readonly offloading?: Offloading;
   /** Of the pod, the newest first. */
   readonly events: readonly CoreEvent[];
   readonly now: number;
 }
 
-export async function podFacts(client: KubeClient, pod: Pod, now: number, signal: AbortSignal): Promise<PodFacts> {
+export async function siteFacts(client: KubeClient, signal: AbortSignal): Promise<SiteFacts> {
+  const nodes = client.list(Node, { signal, omitManagedFields: true }).catch((error: unknown) => {
+    if (isNotFound(error) || isForbidden(error)) return { items: [] };
+    throw error;
+  });
+  const [places, { items }] = await Promise.all([knownPlaces(client, signal), nodes]);
+  return { places, nodes: items };
+}
+
+export async function podFacts(
+  client: KubeClient,
+  pod: Pod,
+  site: SiteFacts,
+  now: number,
+  signal: AbortSignal,
+): Promise<PodFacts> {
   const { name = "", namespace = "", uid = "" } = pod.metadata;
-  const [places, node, offloading, events] = await Promise.all([
-    knownPlaces(client, signal),
-    pod.spec?.nodeName ? optional(client.get(Node, { name: pod.spec.nodeName }, { signal })) : undefined,
+  const [offloading, events] = await Promise.all([
     optional(client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal })),
     client.list(CoreEvent, {
       namespace,
@@ -27,9 +44,8 @@ export async function podFacts(client: KubeClient, pod: Pod, now: number, signal
     }),
   ]);
   return {
+    ...site,
     pod,
-    places,
-    ...(node && { node }),
     ...(offloading && { offloading }),
     events: events.items.toSorted((a, b) => timeOf(b) - timeOf(a)),
     now,

@@ -1,19 +1,21 @@
 import { placeIn } from "@fjord/agent/move";
+import { TIER_LABEL } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { idOf, siteById, siteOfNode } from "../place/known-places.ts";
-import { contractSentence, offloadingSentence } from "./explain-pod.ts";
+import { contractSentence } from "./explain-pod.ts";
 import type { PodFacts } from "./pod-facts.ts";
+import { inShort, isOpen, type Reach, reachOf } from "./reach.ts";
 
 /** Why no node has been chosen yet, site by site. */
 export function whyPending(facts: PodFacts): { because: string[]; advice: string[] } {
-  const { pod, places, offloading } = facts;
-  const { namespace = "" } = pod.metadata;
+  const { pod, places } = facts;
   const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name);
   if (gates.length > 0)
     return {
       because: [`It is Pending: nobody schedules it while it has the gates ${gates.join(", ")}.`],
       advice: ["Whoever set the gates takes them away."],
     };
+  const reach = reachOf(facts);
   const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
   const event = facts.events.find(({ reason }) => reason === "FailedScheduling");
   const said = scheduled?.message || event?.message;
@@ -23,12 +25,34 @@ export function whyPending(facts: PodFacts): { because: string[]; advice: string
   return {
     because: [
       ...scheduler,
-      ...offloadingSentence(namespace, offloading, false),
+      permission(facts),
       ...wish(facts),
-      ...places.virtualNodes.flatMap((node) => obstacles(facts, node)),
+      ...(isOpen(reach.here) ? [] : [`Here is no help: ${inShort([reach.here])}.`]),
+      ...places.virtualNodes.flatMap((node) => obstacles(facts, reach, node)),
     ],
-    advice: advice(facts, said),
+    advice: [...tierAdvice(reach), ...advice(facts, said)],
   };
+}
+
+/** What its namespace is allowed; what becomes of that is told site by site. */
+function permission({ pod, offloading }: PodFacts): string {
+  const { namespace } = pod.metadata;
+  if (offloading === undefined) return `Namespace ${namespace} is not offloaded, so its pods run here only.`;
+  const words = {
+    Both: "its pods may run here or at other sites",
+    Remote: "its pods run at other sites only",
+    Local: "its pods run here only",
+  };
+  return `Namespace ${namespace} is offloaded with pods=${offloading.spec.pods}: ${words[offloading.spec.pods]}.`;
+}
+
+/** Fjord labels the nodes that it makes; those of a cluster are its owner's. */
+function tierAdvice({ here }: Reach): string[] {
+  const missing = here.reasons.map((reason) => / and node (\S+) has no label fjord\.dev\/tier$/.exec(reason)?.[1]);
+  const node = missing.find((each) => each !== undefined);
+  return node === undefined
+    ? []
+    : [`If nodes of this site are meant too, label them: \`kubectl label node ${node} ${TIER_LABEL}=...\`.`];
 }
 
 function wish({ pod, places }: PodFacts): string[] {
@@ -41,7 +65,7 @@ function wish({ pod, places }: PodFacts): string[] {
 }
 
 /** What keeps it from one virtual node. */
-function obstacles(facts: PodFacts, node: PodFacts["places"]["virtualNodes"][number]): string[] {
+function obstacles(facts: PodFacts, reach: Reach, node: PodFacts["places"]["virtualNodes"][number]): string[] {
   const { pod, places, offloading } = facts;
   const name = node.metadata.name ?? "";
   const site = siteOfNode(places, name);
@@ -57,6 +81,8 @@ function obstacles(facts: PodFacts, node: PodFacts["places"]["virtualNodes"][num
   const place = placeIn(pod.spec?.affinity);
   if (place === "home" || (typeof place === "object" && site !== undefined && place.site !== idOf(site)))
     return [`${called} is no help: the pod is to run elsewhere.`];
+  const way = reach.away.find((each) => each.node === name);
+  if (way !== undefined && !isOpen(way)) return [`${called} is no help: ${inShort([way])}.`];
   return contractSentence(contract, called).map(
     (sentence) => `${called} would do if its contract has room. ${sentence}`,
   );

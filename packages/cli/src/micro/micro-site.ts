@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installObjects, manifests, type PageSettings } from "@fjord/agent";
 import { Agent } from "@fjord/agent/agent";
-import { AGENT_NAMESPACE, Site } from "@fjord/api";
+import { AGENT_NAMESPACE, Site, TIER_LABEL } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
 import { clusterConfig, type KubeClient, Node } from "@fjord/kube";
 import { type Microkube, startMicrokube } from "@fjord/microkube";
@@ -40,6 +40,8 @@ export interface MicroSiteOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** What was logged of late: `fjord bug-report` asks the node for it. */
+  readonly ownLog?: () => string;
 }
 
 export interface MicroPorts {
@@ -141,7 +143,7 @@ async function introduceNode(plane: Microkube, { name, stateDirectory }: MicroSi
 }
 
 function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortSignal): Promise<void> {
-  const { name, stateDirectory, address, ports, dns, podRange, capacity = [], labels = [] } = options;
+  const { name, tier, stateDirectory, address, ports, dns, podRange, capacity = [], labels = [] } = options;
   return runNode(
     {
       kubeconfig,
@@ -155,7 +157,8 @@ function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortS
       ...(podRange !== undefined && { podRange }),
       ...(dns !== undefined && { serveDns: dns, clusterDns: [dns] }),
       capacity: [...capacity],
-      label: [...labels],
+      // What selects by tier means this site as well as others. What its owner says goes before it.
+      label: [`${TIER_LABEL}=${tier}`, ...labels],
     },
     { ...options, signal },
   );

@@ -48,6 +48,9 @@ test("a site on a machine without Kubernetes: it runs pods, is started again, an
     return own.spec.tier === "device" && own.spec.endpoints?.length === 1 && serves;
   };
   await eventually(introduced);
+  assert.equal((await client.get(Node, { name: "lively-wave" })).metadata.labels?.["fjord.dev/tier"], "device");
+  const log = await client.raw("GET", "/api/v1/nodes/lively-wave/proxy/logs/fjord.log");
+  assert.match(log.body.toString("utf8"), / the node is registered node="lively-wave"\n/);
   await client.delete(Site, { name: "lively-wave" });
   // It comes back with all that the site was started with.
   await eventually(introduced);

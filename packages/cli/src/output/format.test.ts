@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { formatValue } from "./format.ts";
+import { formatValue, readOutput } from "./format.ts";
 
 test("JSON and YAML say what was there, and steer no terminal with it", async () => {
   const value = { message: "\u001b[2J\u009b1A\u202egone\u007f\u2066", list: ["plain", "tëxt\n"], count: 1 };
@@ -16,4 +16,11 @@ test("YAML of what is harmless is as readable as ever", async () => {
     await formatValue({ name: "lively-wave", tier: "edge" }, { format: "yaml" }),
     "name: lively-wave\ntier: edge\n",
   );
+});
+
+test("a template that is empty, and a format that a command does not have, are refused", () => {
+  for (const text of ["jsonpath", "jsonpath="]) assert.throws(() => readOutput(text), /There is no template/);
+  assert.throws(() => readOutput("name", ["json", "yaml"]), /It is one of json, yaml, jsonpath=TEMPLATE/);
+  assert.deepEqual(readOutput("name"), { format: "name" });
+  assert.equal(readOutput("jsonpath={.a}").format, "jsonpath");
 });

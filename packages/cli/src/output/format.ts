@@ -9,22 +9,29 @@ export type Output =
   | { readonly format: "jsonpath"; readonly print: (value: unknown) => string };
 
 const FORMATS = ["wide", "json", "yaml", "name"] as const;
+type Format = (typeof FORMATS)[number];
 const TABLE: Output = { format: "table" };
 
-/** `-o`, as kubectl has it. */
-export function outputOption(command: Command): Command {
+/** `-o`, as kubectl has it. What is no list of objects has neither names nor more columns: `formats` says what there is. */
+export function outputOption(
+  command: Command,
+  formats: readonly Format[] = FORMATS,
+  otherwise: "a table" | "text" = "a table",
+): Command {
   return command.addOption(
-    new Option("-o, --output <format>", "instead of a table: wide, json, yaml, name or jsonpath=TEMPLATE")
-      .default(TABLE, "a table")
-      .argParser(readOutput),
+    new Option("-o, --output <format>", `instead of ${otherwise}: ${formats.join(", ")} or jsonpath=TEMPLATE`)
+      .default(TABLE, otherwise)
+      .argParser((text) => readOutput(text, formats)),
   );
 }
 
-export function readOutput(text: string): Output {
-  const template = /^jsonpath=(.*)$/s.exec(text)?.[1];
-  if (template !== undefined) return { format: "jsonpath", print: jsonPath(template) };
-  const format = FORMATS.find((each) => each === text);
-  if (format === undefined) throw new InvalidArgumentError(`It is one of ${FORMATS.join(", ")}, jsonpath=TEMPLATE.`);
+export function readOutput(text: string, formats: readonly Format[] = FORMATS): Output {
+  const template = /^jsonpath(?:=(.*))?$/s.exec(text);
+  if (template?.[1]) return { format: "jsonpath", print: jsonPath(template[1]) };
+  if (template !== null)
+    throw new InvalidArgumentError("There is no template: jsonpath='{.items[*].metadata.name}' has one.");
+  const format = formats.find((each) => each === text);
+  if (format === undefined) throw new InvalidArgumentError(`It is one of ${formats.join(", ")}, jsonpath=TEMPLATE.`);
   return { format };
 }
 

@@ -17,14 +17,17 @@ async function serving(status: number, text: string): Promise<{ server: Server; 
 test("whoever is sent to the page finds it, or hears why not", async () => {
   const good = await serving(200, "<!doctype html><title>Fjord</title>");
   await pageAnswers(good.url, signal);
-  const unbuilt = await serving(500, "the built files are missing");
+  const said = { error: "cannot serve the page from /x: there is no such folder", code: "PAGE_FILES_MISSING" };
+  const unbuilt = await serving(503, JSON.stringify(said));
   await assert.rejects(pageAnswers(unbuilt.url, signal), {
-    code: "CLI_NO_PAGE",
-    message: /500: the built files are missing/,
+    code: "CLI_PAGE_NOT_BUILT",
+    message: /has no page to serve: cannot serve the page from \/x: there is no such folder$/,
   });
+  const broken = await serving(500, "it is broken");
+  await assert.rejects(pageAnswers(broken.url, signal), { code: "CLI_NO_PAGE", message: /500: it is broken/ });
   const other = await serving(200, "<title>It works!</title>");
   await assert.rejects(pageAnswers(other.url, signal), /what answers there is something else/);
-  for (const { server } of [good, unbuilt, other]) server.close();
+  for (const { server } of [good, unbuilt, broken, other]) server.close();
   await once(other.server, "close");
   await assert.rejects(pageAnswers(other.url, signal), { code: "CLI_NO_PAGE", message: /ECONNREFUSED/ });
 });

@@ -1,6 +1,6 @@
 import { describeError } from "@fjord/base";
 import { type KubeClient, Pod } from "@fjord/kube";
-import { NoPage } from "../errors.ts";
+import { NoPage, PageNotBuilt } from "../errors.ts";
 
 export interface WayOptions {
   /** The agent's. */
@@ -46,8 +46,20 @@ export async function pageAnswers(url: string, signal: AbortSignal): Promise<voi
     return refuse(describeError(error.cause ?? error), error);
   });
   const text = await answer.text();
+  const { code, error } = refusalIn(text);
+  if (code === "PAGE_FILES_MISSING") throw new PageNotBuilt({ url, reason: error });
   if (!answer.ok) refuse(`it answers ${answer.status}: ${text.trim().slice(0, 300)}`);
   if (!/<title>[^<]*Fjord/i.test(text)) refuse("what answers there is something else");
+}
+
+/** An agent says in JSON why it cannot serve the page. */
+function refusalIn(text: string): { readonly code?: unknown; readonly error?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
 }
 
 function isReady({ metadata, status }: Pod): boolean {

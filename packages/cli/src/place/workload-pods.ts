@@ -29,7 +29,32 @@ export async function getOrSuggest<T extends KubeObject>(
     const names = items.map(({ metadata }) => metadata.name ?? "");
     await namespaceExists(client, key.namespace, signal);
     const what = `${kind.kind.toLowerCase()} in namespace ${key.namespace} called`;
-    throw new NoSuchThing({ what, name: key.name, hint: didYouMean(key.name, names) });
+    const hint = elsewhereHint(await namespacesWith(client, kind, key.name, signal)) || didYouMean(key.name, names);
+    throw new NoSuchThing({ what, name: key.name, hint });
+  }
+}
+
+/** Who left `-n` out most often means one of another namespace. */
+export function elsewhereHint(namespaces: readonly string[]): string {
+  const [first, ...others] = namespaces;
+  if (first === undefined) return "";
+  const where = others.length === 0 ? `namespace ${first}` : `namespaces ${namespaces.join(", ")}`;
+  return ` (there is one in ${where}: -n ${first})`;
+}
+
+/** Those that have an object of this name, as far as one may look. */
+async function namespacesWith<T extends KubeObject>(
+  client: KubeClient,
+  kind: Kind<T>,
+  name: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  try {
+    const { items } = await client.list(kind, { fieldSelector: `metadata.name=${name}`, signal });
+    return items.map(({ metadata }) => metadata.namespace ?? "").sort();
+  } catch (error) {
+    if (isForbidden(error)) return [];
+    throw error;
   }
 }
 

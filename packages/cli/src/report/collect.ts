@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { kinds } from "@fjord/api";
+import { CONSUMER_LABEL, kinds, OFFLOADED_LABEL, Site, VIRTUAL_NODE } from "@fjord/api";
 import { describeError, type Kind, type KubeObject } from "@fjord/base";
 import {
   CoreEvent,
@@ -34,7 +34,13 @@ const everywhere = [...kinds, Node, Namespace] as unknown as Kind<KubeObject>[];
 const agents = [Deployment, Pod, Service, Lease] as unknown as Kind<KubeObject>[];
 /** Secrets are never read. */
 const MOST_EVENTS = 2_000;
+const MOST_PODS = 1_000;
+const MOST_NODES = 20;
 const LOG_LINES = 5_000;
+/** On nodes that are Fjord's programs. */
+const RUNTIME_LABEL = "fjord.dev/runtime";
+/** Where those serve what they have logged of late. */
+const OWN_LOG_PATH = "logs/fjord.log";
 
 /** What helps to find a fault, with secrets removed. What cannot be had is said in the report, and holds up nothing. */
 export async function collect(client: KubeClient, options: CollectOptions): Promise<ReportFile[]> {
@@ -57,9 +63,11 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
     yaml((await client.list(kind, { ...scope, signal, omitManagedFields: true })).items);
   await attempt("versions.yaml", async () => {
     const { body } = await client.raw("GET", "/version", { signal });
-    return yaml({ client: clientVersion(), kubernetes: JSON.parse(body.toString("utf8")) });
+    const agent = await agentVersion(client, signal).catch((error: unknown) => redactText(describeError(error)));
+    return yaml({ client: clientVersion(), agent, kubernetes: JSON.parse(body.toString("utf8")) });
   });
   for (const kind of everywhere) await attempt(`objects/${kind.plural}.yaml`, () => listed(kind));
+  await attempt("objects/pods.yaml", async () => yaml(await podsOfConcern(client, signal)));
   for (const kind of agents) await attempt(`agent/${kind.plural}.yaml`, () => listed(kind, { namespace }));
   await attempt("agent/webhooks.yaml", async () => {
     const { items } = await client.list(MutatingWebhookConfiguration, { signal });
@@ -80,10 +88,12 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
     const { items } = await client.list(CoreEvent, { signal, omitManagedFields: true });
     return yaml(items.slice(-MOST_EVENTS));
   });
+  let hasAgentLog = logs.length > 0;
   await attempt("agent/log-names.yaml", async () => {
     const { items } = await client.list(Pod, { namespace, signal });
     for (const pod of items) {
       const name = pod.metadata.name ?? "";
+      hasAgentLog = true;
       for (const previous of [false, true])
         await attempt(`agent/${name.slice(0, 60)}${previous ? ".previous" : ""}.log`, async () => {
           const chunks: Buffer[] = [];
@@ -94,9 +104,61 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
     }
     return yaml(items.map(({ metadata }) => metadata.name));
   });
+  for (const name of await fjordNodes(client, signal))
+    await attempt(`agent/node-${name.slice(0, 60)}.log`, async () => {
+      const { body } = await client.raw("GET", `/api/v1/nodes/${name}/proxy/${OWN_LOG_PATH}`, { signal });
+      hasAgentLog = true;
+      return redactText(body.toString("utf8"));
+    });
   for (const [index, file] of logs.entries())
     await attempt(`agent/given-${index + 1}.log`, async () =>
       redactText((await readFile(file, "utf8")).split("\n").slice(-LOG_LINES).join("\n")),
     );
+  if (!hasAgentLog) {
+    problems.push(noAgentLog(namespace));
+    context.note(`${noAgentLog(namespace)}\n`);
+  }
   return [...files, { name: "problems.txt", content: `${problems.join("\n") || "none: all of it could be read"}\n` }];
+}
+
+/** A process that is no pod writes to its standard error, and only its owner knows where that leads. */
+function noAgentLog(namespace: string): string {
+  return `the agent's log is not in it: there is no pod in namespace ${namespace}, and no node of Fjord's that serves it. Add the file that the agent writes to: --log FILE`;
+}
+
+async function agentVersion(client: KubeClient, signal: AbortSignal): Promise<object | string> {
+  const { items } = await client.list(Site, { signal });
+  const own = items.find(({ status }) => status?.role === "Self");
+  if (own === undefined) return "no agent has introduced itself here";
+  return { site: own.metadata.name, version: own.status?.published?.version ?? "unknown" };
+}
+
+/** Pods that Fjord has a part in: of offloaded namespaces, on virtual nodes, and of other sites. */
+async function podsOfConcern(client: KubeClient, signal: AbortSignal): Promise<Pod[]> {
+  const [namespaces, nodes, pods] = await Promise.all([
+    client.list(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true`, signal }),
+    client.list(Node, { labelSelector: `${VIRTUAL_NODE}=true`, signal }),
+    client.list(Pod, { signal, omitManagedFields: true }),
+  ]);
+  const names = (objects: readonly KubeObject[]) => new Set(objects.map(({ metadata }) => metadata.name));
+  const [offloaded, virtual] = [names(namespaces.items), names(nodes.items)];
+  const concern = pods.items.filter(
+    ({ metadata, spec }) =>
+      offloaded.has(metadata.namespace) ||
+      virtual.has(spec?.nodeName) ||
+      metadata.labels?.[CONSUMER_LABEL] !== undefined,
+  );
+  return concern.slice(0, MOST_PODS);
+}
+
+/** A site in one process (`fjord micro`) has its log served by its node, which has a label of its own. */
+async function fjordNodes(client: KubeClient, signal: AbortSignal): Promise<string[]> {
+  try {
+    const { items } = await client.list(Node, { labelSelector: RUNTIME_LABEL, signal });
+    return items.flatMap(({ metadata }) => metadata.name ?? []).slice(0, MOST_NODES);
+  } catch {
+    signal.throwIfAborted();
+    // That nodes cannot be listed is told above.
+    return [];
+  }
 }

@@ -75,6 +75,8 @@ export interface KubeletApiOptions {
   readonly files?: { readonly cert: string; readonly key: string };
   /** Asks the cluster for the certificate. */
   readonly request: boolean;
+  /** What the program has logged of late, for whoever may read the node's logs. */
+  readonly ownLog?: () => string;
 }
 
 /** A node: registered with an API, running the pods that are bound to it, serving the kubelet API. */
@@ -181,7 +183,7 @@ export class NodeAgent {
       clock,
       logger,
     });
-    const { host, port, clientCa = cluster.config.tls.ca, files, request } = options.kubeletApi;
+    const { host, port, clientCa = cluster.config.tls.ca, files, request, ownLog } = options.kubeletApi;
     const serving = new ServingCertificate({
       ...shared,
       pkiDirectory: join(stateDirectory, "pki"),
@@ -206,6 +208,7 @@ export class NodeAgent {
       port,
       log: logger,
       clock,
+      ...(ownLog && { ownLog }),
     });
     serving.onChange((pair) => server.setTls({ ...pair, ...believed }));
     const { loopbackRange } = options.runtimes.get("") ?? {};

@@ -41,6 +41,8 @@ export interface CommandContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** What was logged of late, which the node serves to whoever may read its logs. */
+  readonly ownLog?: () => string;
 }
 
 /** The options of `fjord-node run`, as its user writes them. */
@@ -177,7 +179,7 @@ export async function runNode(wanted: Partial<RunFlags>, context: CommandContext
   const cgroupRoot = cgroupOption("--cgroup-root", flags.cgroupRoot);
   const hostDns = parseResolverFile(await resolverText(flags.resolvConf));
   const services = servicesOption(flags, hostDns.servers);
-  const kubeletApi = await kubeletApiOptions(flags, port);
+  const kubeletApi = { ...(await kubeletApiOptions(flags, port)), ...(context.ownLog && { ownLog: context.ownLog }) };
   const bootstrap = await bootstrapOptions(flags);
   // Before anything is touched or asked for that another node on the same directory might use.
   await makeStateDirectory(stateDirectory);

@@ -36,6 +36,8 @@ export interface KubeletServerOptions {
   configuration?: () => unknown;
   /** More lines for `/metrics`, in Prometheus' text format. */
   metrics?: () => string | Promise<string>;
+  /** What `/logs/fjord.log` shows: what this program has logged of late. Without it there is no such log. */
+  ownLog?: () => string;
   limits?: Partial<KubeletServerLimits>;
 }
 
@@ -80,7 +82,7 @@ export class KubeletServer {
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clock = options.clock ?? systemClock;
-    const { backend, log, configuration, metrics } = options;
+    const { backend, log, configuration, metrics, ownLog } = options;
     this.#failures = new FailureLog(log, this.#clock);
     this.#plain = new PlainRequests({
       backend,
@@ -89,6 +91,7 @@ export class KubeletServer {
       stallMs: this.#limits.stallMs,
       ...(configuration && { configuration }),
       ...(metrics && { metrics }),
+      ...(ownLog && { ownLog }),
     });
     this.#server = this.#createServer();
   }

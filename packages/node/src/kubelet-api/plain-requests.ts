@@ -19,6 +19,8 @@ export interface PlainRequestOptions {
   configuration?: () => unknown;
   /** More lines for `/metrics`. */
   metrics?: () => string | Promise<string>;
+  /** What this program has logged of late; without it there is no such log. */
+  ownLog?: () => string;
 }
 
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -54,6 +56,9 @@ export class PlainRequests {
       case "configz":
         if (this.#options.configuration === undefined) throw new NoSuchPath({});
         return sendJson(response, { kubeletconfig: this.#options.configuration() });
+      case "ownLog":
+        if (this.#options.ownLog === undefined) throw new NoSuchPath({});
+        return sendText(response, 200, this.#options.ownLog());
       default:
         throw new InvalidRequest({ problem: "Upgrade request required" });
     }

@@ -10,6 +10,8 @@ const NOW = Date.UTC(2030, 0, 1);
 const route = (target: string, method = "GET") => parseRoute({ method, target }, NOW);
 
 test("requests of API servers are understood", () => {
+  assert.deepEqual(route("/logs/fjord.log"), { kind: "ownLog" });
+  assert.deepEqual(accessQuestion("GET", "/logs/fjord.log"), { verb: "get", subresources: ["log"] });
   assert.deepEqual(route("/containerLogs/ns/pod/c?follow=true&tailLines=5"), {
     kind: "logs",
     address: { namespace: "ns", pod: "pod", container: "c" },

@@ -20,7 +20,10 @@ export type Route =
   | { readonly kind: "portForward"; readonly address: PodAddress; readonly ports: readonly number[] }
   | { readonly kind: "summary"; readonly onlyCpuAndMemory: boolean }
   | { readonly kind: "health"; readonly check: "" | "ping" | "log" | "syncloop" }
-  | { readonly kind: "pods" | "runningPods" | "resourceMetrics" | "metrics" | "configz" };
+  | { readonly kind: "pods" | "runningPods" | "resourceMetrics" | "metrics" | "configz" | "ownLog" };
+
+/** Where a node serves what its own program has logged, beside what kubelets have there. */
+export const OWN_LOG_PATH = "logs/fjord.log";
 
 export interface RequestLine {
   readonly method: string;
@@ -79,6 +82,8 @@ function plainRoute(root: string, parts: string[], query: URLSearchParams, now: 
       return () => ({ kind: "resourceMetrics" });
     case "configz":
       return () => ({ kind: "configz" });
+    case OWN_LOG_PATH:
+      return () => ({ kind: "ownLog" });
     case "healthz":
       return () => ({ kind: "health", check: "" });
     case "healthz/ping":

@@ -41,3 +41,9 @@ export const DemoNoContainers = defineError(
   "the demo on Kubernetes needs containers, and there can be none here: {reason}",
   "`npm run demo` without --kubernetes shows the same with plain processes, and needs neither root nor containers.",
 );
+
+export const DemoDirectoryRefused = defineError(
+  "TESTBED_DEMO_DIRECTORY_REFUSED",
+  "cannot keep the demo's files in {directory}: {reason}",
+  "Name a directory that you may write to: `npm run demo -- --directory /tmp/fjord-demo`.",
+);

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { styleText } from "node:util";
-import { aborted, describeError, type ErrorType, FjordError, systemClock } from "@fjord/base";
+import { aborted, lastWords, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import { removeIfEmpty } from "../leftovers.ts";
 import { Demo } from "./demo.ts";
@@ -98,11 +98,7 @@ function secondsSince(began: number): string {
   return ((systemClock.now() - began) / 1000).toFixed(1);
 }
 
-/** A mistake or a known failure is a message and advice; only what nobody foresaw shows where it happened. */
 function report(error: unknown): void {
   process.exitCode = 1;
-  process.stderr.write(`${styleText("red", "error:", { stream: process.stderr })} ${describeError(error)}\n`);
-  const { advice } = (error instanceof FjordError ? error.constructor : {}) as Partial<ErrorType<string>>;
-  const more = advice ?? (error instanceof Error && !("syscall" in error) ? error.stack : undefined);
-  if (more !== undefined) process.stderr.write(`${more}\n`);
+  process.stderr.write(lastWords(error).replace(/^error:/, styleText("red", "error:", { stream: process.stderr })));
 }

@@ -16,7 +16,7 @@ export interface NextStepsOptions {
 export function nextSteps({ file, url, page, kubectl }: NextStepsOptions): string {
   const words = shellWords(kubectl);
   const withKubectl: [string, string][] = [
-    ["kubectl get nodes", `four edges, each a node of ${CLOUD}`],
+    ["kubectl get nodes", `${CLOUD} itself, and the four edges, which are nodes of it`],
     ["kubectl -n shop logs -l app=front --prefix --tail=1", "logs, from four sites"],
   ];
   const commands: [string, string][] = [
