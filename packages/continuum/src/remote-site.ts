@@ -33,6 +33,8 @@ export interface RemoteSite {
     signal?: AbortSignal,
   ): Promise<Answer>;
   readonly reachability: Reachability;
+  /** By how many milliseconds its clock is ahead of this site's, as of its last answer; 0 where that is next to nothing. */
+  readonly clockAhead: number;
   /** The newest report of the other side; absent until it has answered once. */
   readonly report: SiteReport | undefined;
   /** Called when `reachability` or `report` is another one. Returns how to stop that. */

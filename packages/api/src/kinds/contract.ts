@@ -5,6 +5,7 @@ import {
   array,
   enumeration,
   formatted,
+  integer,
   labelName,
   labels,
   object,
@@ -115,6 +116,11 @@ export const Contract = defineKind({
       .optional()
       .describe(
         "On the consumer: what the provider is willing to give from now on, where that differs from the terms.",
+      ),
+    clockAhead: integer({ minimum: -31_536_000, maximum: 31_536_000 })
+      .optional()
+      .describe(
+        "On the consumer: by how many seconds the provider's clock is ahead of this site's. The times of the terms are the provider's.",
       ),
     tenantNamespace: labelName()
       .optional()

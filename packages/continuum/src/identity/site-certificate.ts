@@ -22,10 +22,13 @@ export function identifyCertificate(certificate: X509Certificate, now: number): 
     throw new CertificateRefused("WrongKey", `the certificate is not named after its key, which gives the id ${id}`);
   }
   if (!(now <= validTo + CLOCK_SKEW_MS)) {
-    throw new CertificateRefused("Expired", `the certificate of ${id} was good until ${iso(validTo)}`);
+    throw new CertificateRefused("Expired", `the certificate of ${id} was good until ${iso(validTo)}${clockHere(now)}`);
   }
   if (!(now >= validFrom - CLOCK_SKEW_MS)) {
-    throw new CertificateRefused("NotYetValid", `the certificate of ${id} is good from ${iso(validFrom)} on`);
+    throw new CertificateRefused(
+      "NotYetValid",
+      `the certificate of ${id} is good from ${iso(validFrom)} on${clockHere(now)}`,
+    );
   }
   return { id, publicKey: raw.toString("base64") };
 }
@@ -46,6 +49,10 @@ function facts(certificate: X509Certificate) {
     if (error instanceof CertificateRefused) throw error;
     throw new CertificateRefused("Malformed", "its certificate cannot be read", { cause: error });
   }
+}
+
+function clockHere(now: number): string {
+  return Number.isNaN(now) ? "" : `, and it is ${iso(now)} by the clock of whoever looks at it`;
 }
 
 function iso(ms: number): string {

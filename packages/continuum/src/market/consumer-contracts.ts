@@ -21,7 +21,7 @@ import {
   nextMoment,
 } from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
-import { isRefusal, type Negotiation } from "./negotiation.ts";
+import { clockNoted, isRefusal, type Negotiation } from "./negotiation.ts";
 import { storeSource } from "./provider-contracts.ts";
 import { readReport } from "./report-check.ts";
 
@@ -115,7 +115,10 @@ export class ConsumerContracts implements Runnable {
   async #lead(id: string, signal: AbortSignal): Promise<Result> {
     const { home, store, sites } = this.#options;
     const contract = store.get(id);
-    if (contract === undefined) this.#forget(id);
+    if (contract === undefined) {
+      this.#forget(id);
+      this.#lookFor(id);
+    }
     if (contract === undefined || contract.spec.terms.consumer !== home.identity.id) return done();
     const now = home.clock.now();
     const ended = endedAt(contract);
@@ -125,7 +128,7 @@ export class ConsumerContracts implements Runnable {
     }
     if (!isSigned(contract)) return await this.#awaitSignature(contract, now);
     const site = sites.get(contract.spec.terms.provider);
-    await this.#show(contract, await this.#heard(contract, site), now);
+    await this.#show(contract, site, await this.#heard(contract, site), now);
     await this.#endSuperseded(contract, now);
     await this.#tell(contract, site, signal);
     const current = store.get(id) ?? contract;
@@ -137,7 +140,8 @@ export class ConsumerContracts implements Runnable {
 
   /** A copy whose provider holds it no longer stands for nothing. Until then whoever negotiates may go on with it. */
   async #awaitSignature(contract: Contract, now: number): Promise<Result> {
-    const lapses = heldUntil(contract) + HELD_MS;
+    const { clockAhead = 0 } = this.#options.sites.get(contract.spec.terms.provider) ?? {};
+    const lapses = heldUntil(contract) - clockAhead + HELD_MS;
     if (now < lapses) return againAfter(lapses - now);
     await this.#options.store.remove(contract);
     return done();
@@ -162,9 +166,14 @@ export class ConsumerContracts implements Runnable {
     }
   }
 
-  async #show(contract: Contract, heard: ContractReport | undefined, now: number): Promise<void> {
+  async #show(
+    contract: Contract,
+    site: RemoteSite | undefined,
+    heard: ContractReport | undefined,
+    now: number,
+  ): Promise<void> {
     const { id } = contract.spec.terms;
-    const told = heard === undefined ? contract : { ...contract, status: withReport(contract, heard) };
+    const told = heard && site ? { ...contract, status: withReport(contract, heard, site) } : contract;
     const reason = heard?.phase === "Ended" && endOf(told, "Consumer", now) === undefined ? heard.endReason : undefined;
     const status =
       reason === undefined
@@ -201,6 +210,14 @@ export class ConsumerContracts implements Runnable {
     site.refresh();
   }
 
+  /** A contract whose copy is gone was called off, or else its provider goes on reporting it. */
+  #lookFor(id: string): void {
+    for (const site of this.#options.sites.list()) {
+      const isKept = reportsInForce(site).some((report) => report.id === id);
+      if (isKept) this.#controller.enqueue({ namespace: site.id, name: id }, UNKNOWN_MS);
+    }
+  }
+
   #forget(id: string): void {
     this.#expiring.delete(id);
     this.#told.delete(id);
@@ -219,11 +236,12 @@ function reportOf(site: RemoteSite, id: string): ContractReport | undefined {
   return site.report?.contracts.find((report) => report?.id === id);
 }
 
-function withReport(contract: Contract, { standing, limit }: ContractReport): ContractStatus {
+function withReport(contract: Contract, { standing, limit }: ContractReport, site: RemoteSite): ContractStatus {
   // Null takes a field away in a merge patch.
   const peerLimit = limit ?? (contract.status?.peerLimit === undefined ? undefined : null);
   return {
     ...contract.status,
+    ...clockNoted(contract, site),
     peerStanding: standing,
     ...(peerLimit !== undefined && { peerLimit }),
   } as ContractStatus;

@@ -49,6 +49,18 @@ describe("the life of a contract", () => {
     assert.equal(phaseOf(signed(), "Provider", begin + 3 * hour), "Ended");
   });
 
+  it("is by the provider's clock, and noted so at a consumer whose own is off", () => {
+    for (const seconds of [-600, 600]) {
+      const noted = signed({ clockAhead: seconds });
+      const here = begin - seconds * 1_000;
+      assert.equal(phaseOf(noted, "Consumer", here + 2 * hour - 1), "Active");
+      assert.equal(phaseOf(noted, "Consumer", here + 2 * hour), "Expiring");
+      assert.equal(endOf(noted, "Consumer", here + 3 * hour - 1), undefined);
+      assert.equal(endOf(noted, "Consumer", here + 3 * hour), "Expired");
+      assert.equal(nextMoment(noted, "Consumer", here), here + 2 * hour);
+    }
+  });
+
   it("holds a proposal for as long as it was promised, and no longer", () => {
     assert.ok(isPromise(contract(), begin + HELD_MS - 1));
     assert.ok(!isPromise(contract(), begin + HELD_MS));

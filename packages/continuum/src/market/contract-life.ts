@@ -34,12 +34,12 @@ export function endOf(contract: Contract, side: Side, now: number): EndReason | 
   if (ended !== undefined) return ended.reason as EndReason;
   if (contract.spec.standing === "Ended") return side === "Provider" ? "Revoked" : "Cancelled";
   if (contract.status?.peerStanding === "Ended") return side === "Provider" ? "Cancelled" : "Revoked";
-  return lifetimeOf(contract.spec.terms).ends <= now ? "Expired" : undefined;
+  return lifetimeOf(contract).ends <= now ? "Expired" : undefined;
 }
 
 /** When an unsigned proposal is no longer held. */
-export function heldUntil({ spec }: Contract): number {
-  return lifetimeOf(spec.terms).begins + HELD_MS;
+export function heldUntil(contract: Contract): number {
+  return lifetimeOf(contract).begins + HELD_MS;
 }
 
 /** Whether the contract, or the proposal, takes from what its provider shares. */
@@ -63,7 +63,7 @@ export function standingOf({ spec, status }: Contract): Standing {
 export function phaseOf(contract: Contract, side: Side, now: number): Phase {
   if (endOf(contract, side, now) !== undefined) return "Ended";
   if (!isSigned(contract)) return "Proposed";
-  return now >= lifetimeOf(contract.spec.terms).renewable ? "Expiring" : "Active";
+  return now >= lifetimeOf(contract).renewable ? "Expiring" : "Active";
 }
 
 /** When it ended, as its status says; undefined where it has not said so yet. */
@@ -85,7 +85,7 @@ export function keptMs({ status }: Contract, side: Side): number {
 export function nextMoment(contract: Contract, side: Side, now: number): number {
   const since = endedAt(contract);
   if (since !== undefined) return since + keptMs(contract, side);
-  const { renewable, ends } = lifetimeOf(contract.spec.terms);
+  const { renewable, ends } = lifetimeOf(contract);
   if (!isSigned(contract) && side === "Provider") return Math.min(heldUntil(contract), ends);
   return now < renewable ? renewable : ends;
 }
@@ -118,7 +118,7 @@ export function lifeStatus(
 function inactiveReason(contract: Contract, end: EndReason | undefined, now: number): ReasonOf<"Active"> | undefined {
   if (end !== undefined) return "Ended";
   if (!isSigned(contract)) return "NotSigned";
-  if (lifetimeOf(contract.spec.terms).begins > now + SKEW_MS) return "NotBegun";
+  if (lifetimeOf(contract).begins > now + SKEW_MS) return "NotBegun";
   const standing = standingOf(contract);
   return standing === "Cordoned" || standing === "Drained" ? standing : undefined;
 }

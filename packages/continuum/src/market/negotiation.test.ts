@@ -31,6 +31,7 @@ async function scene(answer: (proposal: ContractProposal, request: ContractReque
   } as unknown as ContractStore;
   const site = {
     id: other.id,
+    clockAhead: 0,
     call: async (method: string, path: string, body: unknown) => {
       asked.push(`${method} ${path.replace(/c-[-a-z0-9]+/, "ID")}`);
       if (method === "PUT") return { id: "", phase: "Active", standing: "Open", tenantReady: true };

@@ -72,7 +72,8 @@ export class Negotiation {
     ];
     // Said by the provider at this very moment: else the first report would bring a second write.
     const peerStanding = readReport(report)?.standing ?? "Open";
-    const signed = { ...contract, status: { ...contract.status, signatures, peerStanding } };
+    const status = { ...contract.status, signatures, peerStanding, ...clockNoted(contract, site) };
+    const signed = { ...contract, status };
     const active = await this.#store.writeStatus(terms.id, lifeStatus(signed, "Consumer", clock.now()));
     return { contract: active, report };
   }
@@ -113,7 +114,11 @@ export class Negotiation {
       throw refuse("the answer is none");
     }
     const { identity, clock } = this.#home;
-    const wrong = wrongWith(terms, { consumer: identity.id, provider: site.id, request }, clock.now());
+    const wrong = wrongWith(
+      terms,
+      { consumer: identity.id, provider: site.id, request },
+      clock.now() + site.clockAhead,
+    );
     if (wrong !== undefined) throw refuse(wrong);
     if (siteIdOf(Buffer.from(publicKey, "base64")) !== site.id) throw refuse("the key is not the provider's");
     if (!verifyTerms(publicKey, terms, signature)) throw refuse("the signature does not fit them");
@@ -134,6 +139,12 @@ export class Negotiation {
     };
     return await this.#store.create(newObject(Contract, draft));
   }
+}
+
+/** What a consumer's copy notes of the provider's clock, by which the contract's times are: it must be there when nobody answers. */
+export function clockNoted({ status }: Contract, { clockAhead }: RemoteSite): { readonly clockAhead?: number } {
+  const seconds = Math.round(clockAhead / 1_000);
+  return seconds === (status?.clockAhead ?? 0) ? {} : { clockAhead: seconds };
 }
 
 export function isRefusal(error: unknown, ...codes: string[]): error is PeerRefused {

@@ -67,7 +67,7 @@ describe("a provider of another version", { skip: kubernetesSkip(), timeout: 180
       }) as Terms;
       return { terms: promised, signature: signTerms(key, promised), publicKey: key.publicKey, ...answers };
     };
-    return { id: key.id, call, report: { publicKey: key.publicKey } } as unknown as RemoteSite;
+    return { id: key.id, call, clockAhead: 0, report: { publicKey: key.publicKey } } as unknown as RemoteSite;
   }
 
   const agree = (name: string, remote: RemoteSite) => {

@@ -18,9 +18,14 @@ export class Continuum implements AsyncDisposable {
   }
 
   /** Starts the agent of every site that has none. */
-  async startAgents(options: Omit<SiteAgentOptions, "name"> = {}): Promise<void> {
+  async startAgents(
+    options: Omit<SiteAgentOptions, "name"> = {},
+    ofSite: (site: string) => Partial<SiteAgentOptions> = () => ({}),
+  ): Promise<void> {
     const missing = this.bed.sites.filter(({ name }) => !this.#agents.has(name));
-    const started = await Promise.all(missing.map((site) => startSiteAgent(site, options)));
+    const started = await Promise.all(
+      missing.map((site) => startSiteAgent(site, { ...options, ...ofSite(site.name) })),
+    );
     for (const agent of started) this.#agents.set(agent.site.name, agent);
   }
 

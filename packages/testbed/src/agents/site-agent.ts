@@ -19,6 +19,8 @@ export interface SiteAgentOptions {
   readonly process?: string;
   /** Where the built files of the site's page are, to have it served too. @default no page */
   readonly page?: string;
+  /** By how many milliseconds its clock is ahead of the machine's. @default 0 */
+  readonly clockAhead?: number;
   /** More options of `fjord-agent run`. */
   readonly flags?: readonly string[];
   /** The agent as it is shipped: the file of a bundle. @default its source */
@@ -42,6 +44,7 @@ export interface SiteAgent {
   readonly pageUrl?: string;
 }
 
+const clockAhead = new URL("clock-ahead.ts", import.meta.url);
 const source = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.url));
 
 /** Installs Fjord into a site, and starts its agent under the rights that the installation gives it. */
@@ -57,6 +60,9 @@ export async function startSiteAgent(site: Site, options: SiteAgentOptions = {})
   const agent = site.addProcess({
     name: options.process ?? "fjord-agent",
     file: process.execPath,
+    ...(options.clockAhead && {
+      env: { NODE_OPTIONS: `--import=${clockAhead}`, FJORD_TEST_CLOCK_AHEAD: String(options.clockAhead) },
+    }),
     args: [
       options.program ?? source,
       "run",

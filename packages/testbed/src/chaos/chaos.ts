@@ -10,7 +10,7 @@ import { buildProgram } from "../bench/build-program.ts";
 import { waitFor } from "../wait.ts";
 import { requestsIn, writeStorms, writesOutside } from "./audit.ts";
 import { differences, eventStorms, leftovers } from "./convergence.ts";
-import { makePlan, type Plan } from "./plan.ts";
+import { clocksOf, makePlan, type Plan } from "./plan.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { describeSuccession, reasonOfSuccession } from "./succession.ts";
 import { BONDS, NAMESPACES, SHARED_CPU, SHARED_PODS, SITES } from "./topology.ts";
@@ -28,6 +28,8 @@ export interface ChaosOptions {
   readonly startBed: () => Promise<Bed>;
   /** Milliseconds that everything has to become right again after the last trouble. @default 120 000 */
   readonly healMs?: number;
+  /** Gives the agents clocks that are minutes apart, as the seed says. @default false */
+  readonly clocksApart?: boolean;
   /** Folder for what is left of a run that failed: logs, steps, objects. */
   readonly keep?: string;
   readonly clock: Clock;
@@ -49,7 +51,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   try {
     const program = await buildProgram("agent/src/cli.ts", programs);
     await using continuum = new Continuum(await options.startBed());
-    await continuum.startAgents({ program, signal: options.signal, timeout: 120_000 });
+    const clocks = options.clocksApart === true ? clocksOf(options.seed) : undefined;
+    if (clocks !== undefined) options.say(`clocks are ahead by ${JSON.stringify(clocks)} ms`);
+    await continuum.startAgents({ program, signal: options.signal, timeout: 120_000 }, (site) => ({
+      clockAhead: clocks?.[site] ?? 0,
+    }));
     const clients = new Map(SITES.map((site) => [site as string, continuum.client(site)]));
     const run = new ChaosRun(options, continuum, clients);
     try {

@@ -12,7 +12,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => interrupt.abort(new Error("interrupted")));
 
 const program = new Command("chaos")
-  .description("Random kills, pauses and cuts under a stream of wishes on three sites, and then full convergence.")
+  .description(
+    "Random kills, pauses and cuts under a stream of wishes on three sites whose clocks differ, and then full convergence.",
+  )
   .option("--minutes <n>", "how long trouble goes on", Number, 30)
   .option("--seed <n>", "repeats the steps of an earlier run", Number, Math.floor(Math.random() * 2 ** 31))
   .option("--keep <folder>", "where logs and steps of a failed run are kept", join(root, ".fjord", "chaos"))
@@ -36,6 +38,7 @@ async function run({ minutes, seed, keep }: { minutes: number; seed: number; kee
   const { findings, figures } = await runChaos({
     seed,
     ms: minutes * 60_000,
+    clocksApart: true,
     startBed: () => startTestBed({ sites: 3, simulatedNodes: 2, components: "all", signal: interrupt.signal }),
     keep: folder,
     clock: systemClock,

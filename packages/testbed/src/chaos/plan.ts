@@ -40,6 +40,12 @@ export function makePlan({ seed, ms, wishEvery = 900, troubleEvery = 2_500 }: Pl
   return { steps, model: planner.model, farewell: farewell(new Dice(seededRandom(seed ^ 0xfa2e))) };
 }
 
+/** By how many milliseconds each site's clock is ahead: by more than a contract lives, some of them. */
+export function clocksOf(seed: number): Readonly<Record<string, number>> {
+  const dice = new Dice(seededRandom(seed ^ 0xc10c));
+  return Object.fromEntries(SITES.map((site) => [site, dice.one([0, 45_000, -45_000, 240_000, -240_000])]));
+}
+
 function farewell(dice: Dice): Step[] {
   return [1, 2, 3].map((number) => {
     const at = number * 3_000 + dice.below(3_000);

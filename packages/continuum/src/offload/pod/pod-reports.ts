@@ -6,7 +6,7 @@ import type { Home } from "../../home.ts";
 import type { LoopbackGuests } from "./loopback-guests.ts";
 import type { Place } from "./pod-life.ts";
 import { hasObserved } from "./remote-pods.ts";
-import { homeStatus, OFFLOADED_CONDITION, refusedStatus, waiting } from "./status/index.ts";
+import { homeStatus, OFFLOADED_CONDITION, refusedStatus, type StatusSources, waiting } from "./status/index.ts";
 
 export interface PodReportsOptions {
   readonly home: Pick<Home, "clock"> & { readonly recorder: EventSink };
@@ -83,7 +83,7 @@ export class PodReports {
     this.#options.home.recorder.event(pod, { type: "Warning", reason, message, action: "Offloading" });
   }
 
-  #sources(pod: Pod, place?: Place): { pod: Pod; hostIPs: string[]; now: number } {
+  #sources(pod: Pod, place?: Place): Pick<StatusSources, "pod" | "hostIPs" | "now" | "clockAhead"> {
     const address = place === undefined ? pod.status?.hostIP : place.node.object.status?.address;
     // The watch may be behind what was written, and a status made of an older one would take back what is there.
     const status = this.#options.writer.latest(pod);
@@ -91,6 +91,7 @@ export class PodReports {
       pod: status === undefined || status === pod.status ? pod : { ...pod, status },
       hostIPs: address === undefined ? [] : [address],
       now: this.#options.home.clock.now(),
+      clockAhead: place?.site.clockAhead ?? 0,
     };
   }
 }

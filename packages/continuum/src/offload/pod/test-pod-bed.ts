@@ -92,6 +92,7 @@ export class FakeSites implements RemoteSites {
     this.site = {
       id: PROVIDER,
       kube,
+      clockAhead: 0,
       call: () => Promise.reject(new Error("not here")),
       get reachability() {
         return reachability();

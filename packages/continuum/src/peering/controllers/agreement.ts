@@ -96,7 +96,7 @@ export class Agreement {
   async #goOn(peering: Peering, current: Contract, site: RemoteSite, signal: AbortSignal): Promise<Agreed> {
     const { home, contracts, negotiation } = this.#options;
     const { terms } = current.spec;
-    const { renewable, ends } = lifetimeOf(terms);
+    const { renewable, ends } = lifetimeOf(current);
     const now = home.clock.now();
     const due = now >= renewable;
     const target = targetOf(peering, current);
@@ -138,7 +138,7 @@ export class Agreement {
 
   #active(contract: Contract, report?: ContractReport): Agreed {
     const { terms } = contract.spec;
-    const { renewable, ends } = lifetimeOf(terms);
+    const { renewable, ends } = lifetimeOf(contract);
     const now = this.#options.home.clock.now();
     const againMs = Math.max(1, (now < renewable ? renewable : ends) - now);
     return {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Contract, Site } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import type { SiteKey } from "../../identity/index.ts";
 import { PeerTls } from "../../identity/index.ts";
@@ -91,6 +92,47 @@ describe("two sites that speak over mutual TLS", { skip: kubernetesSkip() }, () 
       times.push(await timeToHear(`again-${times.length}`));
     }
     assert.ok(Math.min(...times) < 3_000, `${times.join(", ")} ms`);
+    await sites.clear();
+  });
+
+  for (const minutes of [12, -12]) {
+    it(`keep a contract of ten minutes where the consumer's clock is ${minutes} minutes ahead`, async () => {
+      await sites.share({ resources: { cpu: 8, memory: "16Gi" }, contractLifetime: "10m" });
+      sites.consumerAhead = minutes * 60_000;
+      const name = minutes > 0 ? "ahead" : "behind";
+      await sites.peer(name);
+      const first = (await sites.agreed(name)).status?.contract ?? "";
+      const told = await until("the clock is told of", async () => {
+        const { status } = (await look(sites.consumerClient, Site, "prov")) ?? {};
+        const { message = "" } = getCondition(status?.conditions, "Reachable") ?? {};
+        return message.includes("clock") && message;
+      });
+      assert.match(told, minutes > 0 ? /12 min behind this site's/ : /12 min ahead of this site's/);
+      sites.clock.jump(300_000);
+      const kept = (await sites.agreed(name)).status?.contract;
+      assert.equal(kept, first, "it is good for two thirds of its life before it is renewed");
+      sites.clock.jump(105_000);
+      const reason = await sites.ended(sites.providerClient, first);
+      assert.equal(reason, "Superseded", "it was renewed before it was over");
+      await until("the consumer goes on", async () => (await sites.agreed(name)).status?.contract !== first);
+      sites.consumerAhead = 0;
+      await sites.clear();
+    });
+  }
+
+  it("are told to set their clocks where these are too far apart", async () => {
+    sites.consumerAhead = 2 * 3_600_000;
+    await sites.killConsumer();
+    const told = await until("the clock is the reason", async () => {
+      const { status } = (await look(sites.consumerClient, Site, "prov")) ?? {};
+      const { status: reachable, message = "" } = getCondition(status?.conditions, "Reachable") ?? {};
+      return reachable === "False" && message.includes("clock") && message;
+    });
+    assert.match(told, /certificate of \w+ is good from \S+ on, and it is \S+ by the clock/);
+    sites.consumerAhead = 0;
+    await sites.killConsumer();
+    await sites.peer("set");
+    await sites.agreed("set");
     await sites.clear();
   });
 

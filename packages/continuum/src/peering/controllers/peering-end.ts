@@ -87,15 +87,16 @@ export class PeeringEnd {
     const { home, sites } = this.#options;
     const { id, provider } = contract.spec.terms;
     const end = endOf(contract, "Consumer", home.clock.now());
-    if (end !== undefined && end !== "Cancelled" && end !== "Superseded") return;
+    // One that has run out here may be in force at the provider, where a clock was set meanwhile.
+    if (end !== undefined && end !== "Cancelled" && end !== "Superseded" && end !== "Expired") return;
     const site = sites.get(provider);
     if (site === undefined) return;
     try {
-      await this.#callOff(site, id, forced, signal);
+      await this.#callOff(site, id, forced || end === "Expired", signal);
       site.refresh();
     } catch (error) {
       if (isRefusal(error, "ContractUnknown")) return;
-      if (forced) {
+      if (forced || end === "Expired") {
         home.logger.warn("a contract ends without its provider being told", {
           contract: id,
           error: describeError(error),

@@ -14,7 +14,7 @@ const now = Date.parse("2030-01-01T00:00:00Z");
 function remote(reachability: Partial<Reachability>, published: unknown = { name: "wave" }): RemoteSite {
   const reach = { reachable: true, since: now, reason: "Dialled", message: "", ...reachability } as Reachability;
   const report = { id, published, endpoints: [], contracts: [] } as unknown as SiteReport;
-  return { id, reachability: reach, report } as RemoteSite;
+  return { id, reachability: reach, clockAhead: 0, report } as RemoteSite;
 }
 
 describe("what is known of a peer", () => {

@@ -168,6 +168,7 @@ export class ShortWays implements RemoteSites {
 
 class ShortWay implements RemoteSite {
   readonly id: SiteId;
+  readonly clockAhead = 0;
   report: SiteReport | undefined;
   reachability: Reachability = { reachable: true, since: 0, reason: "Dialled", message: "" };
   readonly #from: TestAgent;

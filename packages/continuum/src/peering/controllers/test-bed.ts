@@ -17,6 +17,8 @@ interface Wires {
 /** Two sites with real APIs, whose agents can be killed and begun anew. */
 export class TwoSites {
   readonly clock = new JumpingClock();
+  /** By how many milliseconds the consumer's clock is ahead of the provider's. */
+  consumerAhead = 0;
   readonly consumerClient: KubeClient;
   readonly providerClient: KubeClient;
   consumer: TestAgent;
@@ -159,7 +161,10 @@ export class TwoSites {
       client,
       key: this.#keys[0],
       siteName: "consumer",
-      clock: this.clock,
+      clock: {
+        now: () => this.clock.now() + this.consumerAhead,
+        after: (ms, callback) => this.clock.after(ms, callback),
+      },
       ...(wire && { wire }),
       peers,
     });

@@ -5,6 +5,7 @@ import { PeerRefused } from "../../peer-refused-error.ts";
 import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../../protocol.ts";
 import type { Reachability, RemoteSite } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import { clockAhead, describeClock } from "./clock-ahead.ts";
 import { failureReason } from "./failure-reason.ts";
 import { Heartbeat, type RemoteTiming } from "./heartbeat.ts";
 import { checkRefusal, checkSiteReport } from "./report-check.ts";
@@ -40,6 +41,7 @@ export class Remote implements RemoteSite {
   #kube: KubeClient | undefined;
   #reachability: Reachability;
   #report: SiteReport | undefined;
+  #clockAhead = 0;
   #calledAt = Number.NEGATIVE_INFINITY;
   #cancelGiveUp = () => {};
   /** Bytes that each connection had given when the site was lost. */
@@ -104,6 +106,10 @@ export class Remote implements RemoteSite {
     return this.#reachability;
   }
 
+  get clockAhead(): number {
+    return this.#clockAhead;
+  }
+
   get report(): SiteReport | undefined {
     return this.#report;
   }
@@ -117,7 +123,11 @@ export class Remote implements RemoteSite {
     const action = `${method} ${path}`;
     const content = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": JSON_TYPE } };
     const request = { method, path: PROTOCOL + path, action, retryTooManyRequests: false, ...content };
+    const { clock } = this.#options.means;
+    const asked = clock.now();
     const response = await this.#calls.request(signal === undefined ? request : { ...request, signal });
+    const date = String(response.headers.date ?? "");
+    this.#clockAhead = clockAhead(date, { asked, answered: clock.now() }, this.#clockAhead);
     const answer = this.#parse(action, response.body);
     if (response.statusCode >= 200 && response.statusCode < 300) return answer as Answer;
     throw new PeerRefused(checkRefusal(answer, response.statusCode), response.statusCode);
@@ -184,7 +194,7 @@ export class Remote implements RemoteSite {
     const reason = this.#way.tunnelled ? "Tunnelled" : "Dialled";
     const since = before.reachable ? before.since : now;
     const answers = reason === "Dialled" ? "it answers" : "it answers over a connection that it opened";
-    const message = isSlow ? `${answers}, slowly` : answers;
+    const message = (isSlow ? `${answers}, slowly` : answers) + describeClock(this.#clockAhead);
     this.#reachability = { reachable: true, since, lastHeard: now, reason, message };
     const changed = this.#report === undefined || !sameReport(this.#report, report);
     if (changed) this.#report = report;

@@ -158,6 +158,8 @@ export class PeerServer {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = this.#options.clock.now();
+    // By the clock that contracts and certificates go by: the other side compares it with its own.
+    response.setHeader("date", new Date(started).toUTCString());
     let route = "none";
     response.once("close", () => {
       this.#metrics.request(route, response.statusCode, (this.#options.clock.now() - started) / 1000);

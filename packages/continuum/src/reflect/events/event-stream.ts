@@ -93,7 +93,13 @@ export class EventStream {
     if (host !== undefined && this.#hosts.size < MOST_HOSTS) this.#hosts.add(host);
     const pod = typeof event.involvedObject?.name === "string" ? podOf(event.involvedObject.name) : undefined;
     if (pod === undefined) return;
-    const origin = { site: site.id, twinNamespace, hosts: this.#hosts, now: home.clock.now() };
+    const origin = {
+      site: site.id,
+      twinNamespace,
+      hosts: this.#hosts,
+      now: home.clock.now(),
+      clockAhead: site.clockAhead,
+    };
     const own = homeEvent(event, pod, origin);
     if (own === undefined || this.#known?.get(own.metadata.name ?? "") === own.count) return;
     const wait = this.#bucket.reserve();
@@ -135,6 +141,6 @@ export class EventStream {
   #isOfEarlierPod(event: CoreEvent): boolean {
     const pod = this.#options.podOf(event.involvedObject?.name ?? "");
     const made = Date.parse(pod?.metadata.creationTimestamp ?? "");
-    return Date.parse(String(lastSeen(event))) < made - SKEW_MS;
+    return Date.parse(String(lastSeen(event))) - this.#options.site.clockAhead < made - SKEW_MS;
   }
 }

@@ -34,6 +34,12 @@ const eventOf = (changes: object = {}) =>
   }) as unknown as CoreEvent;
 
 describe("the own pod's event", () => {
+  it("says when by the own clock, where the provider's is off", () => {
+    const event = homeEvent(eventOf(), pod, { ...origin, clockAhead: -240_000 });
+    assert.equal(event?.firstTimestamp, "2030-01-01T11:14:00Z");
+    assert.equal(event?.lastTimestamp, "2030-01-01T11:24:00Z");
+  });
+
   it("says what the guest's says, of the own pod and in its names", () => {
     const event = homeEvent(eventOf(), pod, origin);
     assert.equal(event?.message, "Back-off restarting in shop/web-0 on wave");

@@ -11,6 +11,8 @@ export interface EventOrigin {
   /** Names of the provider's nodes that events of its pods have shown so far. */
   readonly hosts: ReadonlySet<string>;
   readonly now: number;
+  /** By how many milliseconds the clock of the site is ahead of this one's. @default 0 */
+  readonly clockAhead?: number;
 }
 
 const LONGEST_MESSAGE = 1024;
@@ -50,8 +52,8 @@ export function homeEvent(event: CoreEvent, pod: Pod, origin: EventOrigin): Core
     reason,
     message: atHome(message, { namespace, node }, origin),
     count: countOf(event.count ?? event.series?.count),
-    firstTimestamp: timeOf(event.firstTimestamp ?? event.eventTime ?? last, earliest, origin.now),
-    lastTimestamp: timeOf(last, earliest, origin.now),
+    firstTimestamp: timeOf(event.firstTimestamp ?? event.eventTime ?? last, earliest, origin.now, origin.clockAhead),
+    lastTimestamp: timeOf(last, earliest, origin.now, origin.clockAhead),
     source: { component, host: node },
     reportingComponent: component,
     reportingInstance: node,
@@ -129,9 +131,9 @@ function componentOf(value: unknown): string {
   return typeof value === "string" && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value) ? value : "provider";
 }
 
-/** Moved into the pod's life where it is outside: clocks of sites differ. */
-function timeOf(value: unknown, earliest: number, latest: number): string {
-  const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
+/** By the clock of this site, and moved into the pod's life where it is outside. */
+function timeOf(value: unknown, earliest: number, latest: number, ahead = 0): string {
+  const time = typeof value === "string" ? Date.parse(value) - ahead : Number.NaN;
   const bounded = Math.max(earliest, Math.min(latest, Number.isNaN(time) ? latest : time));
   return new Date(bounded).toISOString().replace(/\.\d+Z$/, "Z");
 }

@@ -4,6 +4,8 @@ import { countOf, type Fields, fieldsOf, integerOf, textOf, timeOf, wordOf } fro
 export interface TimeBounds {
   readonly earliest: number;
   readonly latest: number;
+  /** By how many milliseconds the clock is ahead that the times are said by. */
+  readonly ahead: number;
 }
 
 type ContainerState = NonNullable<ContainerStatus["state"]>;
@@ -44,7 +46,7 @@ function containerState(given: unknown, times: TimeBounds): ContainerState {
   const { running, terminated, waiting } = fieldsOf(given);
   if (isObject(terminated)) return { terminated: terminatedState(terminated, times) };
   if (isObject(running)) {
-    const startedAt = timeOf(running.startedAt, times.earliest, times.latest);
+    const startedAt = timeOf(running.startedAt, times.earliest, times.latest, times.ahead);
     return { running: { ...(startedAt && { startedAt }) } };
   }
   if (isObject(waiting)) {
@@ -55,11 +57,19 @@ function containerState(given: unknown, times: TimeBounds): ContainerState {
   return {};
 }
 
-function terminatedState(given: Fields, { earliest, latest }: TimeBounds): NonNullable<ContainerState["terminated"]> {
+function terminatedState(
+  given: Fields,
+  { earliest, latest, ahead }: TimeBounds,
+): NonNullable<ContainerState["terminated"]> {
   const reason = wordOf(given.reason);
   const message = textOf(given.message, LONGEST_MESSAGE);
-  const startedAt = timeOf(given.startedAt, earliest, latest);
-  const finishedAt = timeOf(given.finishedAt, startedAt === undefined ? earliest : Date.parse(startedAt), latest);
+  const startedAt = timeOf(given.startedAt, earliest, latest, ahead);
+  const finishedAt = timeOf(
+    given.finishedAt,
+    startedAt === undefined ? earliest : Date.parse(startedAt),
+    latest,
+    ahead,
+  );
   const containerID = textOf(given.containerID, 256);
   const signal = integerOf(given.signal);
   return {

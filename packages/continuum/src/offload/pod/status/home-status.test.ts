@@ -55,6 +55,17 @@ const condition = (status: PodStatus | undefined, type: string) =>
   status?.conditions?.find((each) => each.type === type);
 
 describe("the status of a pod that runs elsewhere", () => {
+  it("says when by the own clock, and the same however late it is asked", () => {
+    const ahead = 7 * 60_000;
+    const started = new Date(created + 2_000 + ahead).toISOString();
+    const [container] = running.containerStatuses ?? [];
+    const guest = { ...running, containerStatuses: [{ ...container, state: { running: { startedAt: started } } }] };
+    for (const at of [created + 3_000, created + 30_000]) {
+      const [own] = map(guest, { now: at, clockAhead: ahead })?.containerStatuses ?? [];
+      assert.equal(own?.state?.running?.startedAt, "2030-01-01T00:00:02Z");
+    }
+  });
+
   it("says what the provider says of phase, address and containers", () => {
     const status = map(running);
     assert.equal(status?.phase, "Running");

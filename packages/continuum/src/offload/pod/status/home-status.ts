@@ -29,6 +29,8 @@ export interface StatusSources {
   /** What an address there is called here; undefined where it cannot be reached. @default the same */
   readonly calledHere?: (address: string) => string | undefined;
   readonly now: number;
+  /** By how many milliseconds the provider's clock is ahead. @default 0 */
+  readonly clockAhead?: number;
 }
 
 type Phase = NonNullable<PodStatus["phase"]>;
@@ -56,7 +58,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     return offloaded === undefined ? undefined : waiting(sources, offloaded);
   }
   const created = Date.parse(pod.metadata.creationTimestamp ?? "") || 0;
-  const times = { earliest: created, latest: Math.max(created, now + SKEW_MS) };
+  const times = { earliest: created, latest: Math.max(created, now + SKEW_MS), ahead: sources.clockAhead ?? 0 };
   const statuses = allStatuses(pod, guest, countOf(shadow.recreations, 1_000_000), times);
   const end = phase === "Failed" ? failure(guest, shadow) : undefined;
   // A change that is refused is known, and told of.
@@ -93,7 +95,7 @@ export function refusedStatus({ pod, hostIPs, now }: StatusSources, reason: stri
   const input = { pod, phase: "Failed" as const, initialized: false, sandboxReady: false, statuses, offloaded, now };
   const { containerStatuses, initContainerStatuses, podIP, podIPs } = pod.status ?? {};
   return {
-    ...base({ pod, hostIPs, now }, { earliest: 0, latest: now }, {}),
+    ...base({ pod, hostIPs, now }, { earliest: 0, latest: now, ahead: 0 }, {}),
     phase: "Failed",
     reason,
     message: message.slice(0, LONGEST_MESSAGE),
@@ -159,7 +161,7 @@ function base(
     ...(hostIP !== undefined && { hostIP, hostIPs: hostIPs.map((ip) => ({ ip })) }),
     startTime:
       pod.status?.startTime ??
-      timeOf(guest.startTime, times.earliest, times.latest) ??
+      timeOf(guest.startTime, times.earliest, times.latest, times.ahead) ??
       new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
     qosClass: pod.status?.qosClass ?? qosClass(pod),
   };

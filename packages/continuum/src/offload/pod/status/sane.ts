@@ -37,10 +37,13 @@ export function integerOf(value: unknown): number | undefined {
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
-/** A time between `earliest` and `latest`, moved into these bounds where it is outside: clocks of sites differ. */
-export function timeOf(value: unknown, earliest: number, latest: number): string | undefined {
+/**
+ * A time by the clock of this site, where the one it was said by is `ahead` milliseconds ahead. It is between `earliest` and `latest`,
+ * moved into these bounds where it is outside.
+ */
+export function timeOf(value: unknown, earliest: number, latest: number, ahead = 0): string | undefined {
   if (typeof value !== "string" || !timePattern.test(value)) return undefined;
-  const time = Date.parse(value);
+  const time = Date.parse(value) - ahead;
   if (Number.isNaN(time)) return undefined;
   return new Date(Math.max(earliest, Math.min(latest, time))).toISOString().replace(/\.\d+Z$/, "Z");
 }
