@@ -3,6 +3,7 @@ import {
   EventRecorder,
   isNotFound,
   KubeClient,
+  Lease,
   Manager,
   Node,
   Pod,
@@ -43,7 +44,11 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
   for (const loop of [serviceAccountController, ...loops]) manager.add(loop({ ...means, caches, recorder }));
   const pods = caches.open(Pod).cache;
   manager.addCache(caches).add(recorder);
-  for (let i = 1; i <= nodes; i++) await client.create(Node, forgeNode(`node-${i}`));
+  const names = Array.from({ length: nodes }, (_, i) => `node-${i + 1}`);
+  for (const name of names) await client.create(Node, forgeNode(name));
+  // Nodes that are silent for long are lost, and a slow machine takes that long.
+  const renew = (name: string) => client.apply(Lease, forgeLease(name), { fieldManager: "test" }).catch(() => {});
+  const beat = setInterval(() => void names.map(renew), 5_000);
   const stop = new AbortController();
   const running = manager.run(stop.signal);
   const cluster: TestCluster = {
@@ -60,6 +65,7 @@ export async function startTestCluster(options: TestClusterOptions): Promise<Tes
       }
     },
     async [Symbol.asyncDispose]() {
+      clearInterval(beat);
       stop.abort();
       await running;
       await client.close();
@@ -102,6 +108,17 @@ async function playKubelet(client: KubeClient, pod: Pod, isPlaying: () => boolea
     })),
   };
   await client.patch(Pod, key, "merge", { status }, { subresource: "status" });
+}
+
+function forgeLease(name: string): Lease {
+  const renewTime = new Date().toISOString().replace("Z", "000Z");
+  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime };
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name, namespace: "kube-node-lease" },
+    spec,
+  };
 }
 
 function forgeNode(name: string): Node {
