@@ -12,6 +12,9 @@ const settings = {
     "--no-maglev",
   ],
 };
+/** One place for what is not JavaScript's, and what is large and no longer used goes back to the system (glibc). */
+const memory = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 const command = leanCommand(process, settings);
-if (command !== undefined && process.execve !== undefined) process.execve(process.execPath, command, process.env);
+if (command !== undefined && process.execve !== undefined)
+  process.execve(process.execPath, command, { ...memory, ...process.env });
 await import("./main.ts");

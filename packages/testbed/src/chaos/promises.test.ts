@@ -25,6 +25,13 @@ test("a contract and the one that supersedes it count as the larger of both", ()
   assert.match(brokenPromise([...line, contract("d", 1)]) ?? "", /promises 41 cpu/);
 });
 
+test("two that are to supersede one contract are of its line, be it over or gone", () => {
+  const both = [contract("b", 30, { supersedes: "a" }), contract("c", 30, { supersedes: "a", phase: "Proposed" })];
+  assert.equal(brokenPromise(both), undefined);
+  assert.equal(brokenPromise([contract("a", 30, { phase: "Ended" }), ...both]), undefined);
+  assert.match(brokenPromise([...both, contract("d", 11)]) ?? "", /promises 41 cpu/);
+});
+
 test("what is over or was promised by others does not count", () => {
   const others = [contract("b", 30, { phase: "Ended" }), contract("c", 30, { side: "Consumer" })];
   assert.equal(brokenPromise([contract("a", 30), ...others]), undefined);

@@ -8,11 +8,12 @@ export function brokenPromise(contracts: readonly Contract[]): string | undefine
   const live = contracts.filter(
     ({ spec, status }) => status?.side === "Provider" && status.phase !== "Ended" && spec.standing !== "Ended",
   );
-  const byId = new Map(live.map((contract) => [contract.spec.terms.id, contract]));
+  // Those that have ended as well: what two of a line supersede may be over.
+  const byId = new Map(contracts.map((contract) => [contract.spec.terms.id, contract]));
   const rootOf = (contract: Contract): string => {
     const { id, supersedes } = contract.spec.terms;
     const before = supersedes === undefined ? undefined : byId.get(supersedes);
-    return before === undefined ? id : rootOf(before);
+    return before === undefined ? (supersedes ?? id) : rootOf(before);
   };
   for (const name of ["cpu", "pods"] as const) {
     const lines = new Map<string, number>();
