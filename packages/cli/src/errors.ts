@@ -159,7 +159,7 @@ export const NotRemoved = defineError(
 export const NoPage = defineError(
   "CLI_NO_PAGE",
   "there is no page at {url}: {reason}",
-  "The agent serves it at its --page-listen, 127.0.0.1:7446 unless told otherwise. Does it run on this machine? If it is served elsewhere, name that by --url.",
+  "The agent serves it at its --page-listen, 127.0.0.1:7446 unless told otherwise (`fjord micro`: at its --address). Does it run on this machine? If it is served elsewhere, name that by --url.",
 );
 
 export const PageNotBuilt = defineError(

@@ -20,7 +20,7 @@ export function addDashboard(program: Command, context: CommandContext): void {
   const command = program
     .command("dashboard")
     .description("open the site's page in a browser, logged in as you are in the cluster")
-    .option("--url <url>", "where the page is (default: in the agent's pod, or else at http://127.0.0.1:7446)")
+    .option("--url <url>", "where the page is (default: in the agent's pod, or else on this machine at port 7446)")
     .option("--port <port>", "port of this machine that leads to the agent's pod; 0 for any that is free", "0")
     .option("--no-browser", "only print the link");
   clusterOptions(command)

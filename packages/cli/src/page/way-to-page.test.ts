@@ -34,8 +34,10 @@ test("whoever is sent to the page finds it, or hears why not", async () => {
 
 test("an agent that is a pod is reached through the API, any other on this machine", async () => {
   const asked: unknown[] = [];
+  let server = "https://api.example:6443";
   const clientWith = (...pods: object[]) =>
     ({
+      transport: { server },
       list: async () => ({ items: pods }),
       listenPortForward: async (key: unknown, options: { port: number; localPort: number }) => {
         asked.push([key, options.port, options.localPort]);
@@ -48,6 +50,14 @@ test("an agent that is a pod is reached through the API, any other on this machi
     status: { conditions: [{ type: "Ready", status: ready }] },
   });
   assert.equal((await openWayToPage(clientWith(), options)).url, "http://127.0.0.1:7446");
+  for (const [at, host] of [
+    ["https://127.7.7.1:6443", "127.7.7.1"],
+    ["https://[::1]:6443", "[::1]"],
+    ["https://127.0.0.1.example:6443", "127.0.0.1"],
+  ] as const) {
+    server = at;
+    assert.equal((await openWayToPage(clientWith(), options)).url, `http://${host}:7446`);
+  }
   const said = await openWayToPage(clientWith(pod("a", "True")), { ...options, url: "https://page.example" });
   assert.deepEqual([said.url, said.isForwarded], ["https://page.example", false]);
   await assert.rejects(openWayToPage(clientWith(pod("a", "False")), options), /no agent is ready yet/);

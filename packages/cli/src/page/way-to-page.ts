@@ -29,10 +29,16 @@ export async function openWayToPage(client: KubeClient, options: WayOptions): Pr
   const pod = items.find(isReady)?.metadata.name;
   if (pod === undefined && items.length > 0)
     throw new NoPage({ url: `pod ${items[0]?.metadata.name}`, reason: "no agent is ready yet" });
-  if (pod === undefined) return straight(`http://127.0.0.1:${PAGE_PORT}`);
+  if (pod === undefined) return straight(`http://${pageHost(client.transport.server)}:${PAGE_PORT}`);
   const listener = await client.listenPortForward({ namespace, name: pod }, { port: PAGE_PORT, localPort, signal });
   const end = () => listener.close();
   return { url: `http://${listener.host}:${listener.port}`, isForwarded: true, [Symbol.asyncDispose]: end };
+}
+
+/** A site in one process serves its page where it serves its API, on loopback; any other agent on this machine at its usual address. */
+function pageHost(server: string): string {
+  const { hostname } = new URL(server);
+  return hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname) ? hostname : "127.0.0.1";
 }
 
 /** Asked before anybody is sent there: a browser's words for a page that is away help nobody. */

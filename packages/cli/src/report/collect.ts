@@ -93,7 +93,7 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
     const { items } = await client.list(Pod, { namespace, signal });
     for (const pod of items) {
       const name = pod.metadata.name ?? "";
-      hasAgentLog = true;
+      hasAgentLog ||= pod.metadata.labels?.["app.kubernetes.io/component"] === "agent";
       for (const previous of [false, true])
         await attempt(`agent/${name.slice(0, 60)}${previous ? ".previous" : ""}.log`, async () => {
           const chunks: Buffer[] = [];
@@ -123,7 +123,7 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
 
 /** A process that is no pod writes to its standard error, and only its owner knows where that leads. */
 function noAgentLog(namespace: string): string {
-  return `the agent's log is not in it: there is no pod in namespace ${namespace}, and no node of Fjord's that serves it. Add the file that the agent writes to: --log FILE`;
+  return `the agent's log is not in it: there is no pod of an agent in namespace ${namespace}, and no node of Fjord's that serves it. Add the file that the agent writes to: --log FILE`;
 }
 
 async function agentVersion(client: KubeClient, signal: AbortSignal): Promise<object | string> {
