@@ -125,6 +125,19 @@ describe("fjord-agent gateway", { skip }, () => {
     assert.equal(await pods.a1?.ask("241.0.0.21", { proto: "udp" }), "241.0.0.11");
   });
 
+  it("sends no larger packets than the node's own interface takes, of which probes tell nothing", async () => {
+    for (const site of ["a", "b"]) await namespaces.ip(`${site}-gw`, "link", "set", "dev", "eth0", "mtu", "1400");
+    // One process begins anew, and with that what is known.
+    await kill("a");
+    run("a");
+    const route = () => namespaces.ip("a-gw", "route", "show", "table", "7443");
+    for (const end = Date.now() + 60_000; !/ mtu lock 1328/.test(await route()); await sleep(200))
+      assert.ok(Date.now() < end, await route());
+    assert.equal(await pods.a1?.ask("241.0.0.21", { message: "x*1000000" }), "241.0.0.11");
+    assert.equal(await pods.b1?.ask("241.0.0.11", { message: "x*1000000" }), "241.0.0.21");
+    for (const site of ["a", "b"]) await namespaces.ip(`${site}-gw`, "link", "set", "dev", "eth0", "mtu", "1500");
+  });
+
   const unasked = process.env.FJORD_TEST_LINKS === "1" ? false : "half a minute of waiting: FJORD_TEST_LINKS=1 runs it";
   it("finds out how large packets get there, and sends no larger ones", { skip: unasked }, async () => {
     // What the kernel hands over in one piece is cut up before the wire, as it is on real ones.

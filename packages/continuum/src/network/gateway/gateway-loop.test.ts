@@ -23,6 +23,7 @@ describe("A gateway that is kept at what its source says", () => {
   let isBrought: boolean | undefined;
   let seenMtu: number | undefined;
   let mtus: (number | undefined)[][];
+  let reports: LinkReport[];
   const act = async (what: string) => {
     done.push(what);
     if (fails === what) throw new Error(`${what} fails`);
@@ -30,7 +31,7 @@ describe("A gateway that is kept at what its source says", () => {
 
   beforeEach(() => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
-    [way, seenMtu, mtus] = [undefined, undefined, []];
+    [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -44,7 +45,7 @@ describe("A gateway that is kept at what its source says", () => {
           await act(`apply ${wanted.peers.length}`);
         },
         check: async () => act("check").then(() => []),
-        tend: async () => act("tend").then(() => []),
+        tend: async () => act("tend").then(() => reports),
         forget: () => void done.push("forget"),
         remove: async () => act("remove"),
       },
@@ -110,6 +111,19 @@ describe("A gateway that is kept at what its source says", () => {
     seenMtu = 1300;
     assert.deepEqual(await seconds(2), ["apply 1", "tend", "tend"]);
     assert.deepEqual(mtus.splice(0), [[1300]]);
+  });
+
+  it("is changed by what the node itself can send there in one piece, in sixteens", async () => {
+    seenMtu = 1380;
+    const heard: (number | undefined)[] = [];
+    told = async (all) => void heard.push(...all.map((each) => (each as { mtu?: number }).mtu));
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, pathMtu: 1340 }];
+    await seconds(3);
+    assert.deepEqual(mtus.at(-1), [1328]);
+    assert.equal(heard.at(-1), 1328);
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, pathMtu: 1380 }];
+    await seconds(2);
+    assert.deepEqual(mtus.at(-1), [undefined]);
   });
 
   it("is compared with it every half minute", async () => {

@@ -58,6 +58,9 @@ export interface GatewayLoopOptions {
   readonly told?: (reports: readonly SeenReport[]) => Promise<void>;
 }
 
+/** Smaller packets nobody need be able to send. */
+const SMALLEST = 576;
+
 /** What is known of a link, by WireGuard and by probes. */
 export type SeenReport = LinkReport & ProbedLink;
 
@@ -70,6 +73,8 @@ export class GatewayLoop {
   #carries: boolean | undefined;
   #isFenced: boolean | undefined;
   #checkedAt = 0;
+  /** By site: the largest packet that the node can send there in one piece. */
+  readonly #pathMtus = new Map<string, number>();
   #wake = new AbortController();
   /** By what was attempted: said once for each reason, as it is tried again every second. */
   readonly #complaints = new Map<string, string>();
@@ -113,6 +118,7 @@ export class GatewayLoop {
     observer?.keyMade(wanted.carries?.keyMadeAt);
     if (wanted.carries === undefined) observer?.linked([]);
     if (reports === undefined || wanted.carries === undefined) return;
+    for (const { siteId, pathMtu } of reports) if (pathMtu !== undefined) this.#pathMtus.set(siteId, pathMtu);
     const seen = await this.#probed(reports, wanted.carries.state);
     observer?.linked(seen);
     await this.#attempt("nobody hears how links are", async () => await told?.(seen));
@@ -122,7 +128,14 @@ export class GatewayLoop {
     const { probe } = this.#options;
     const peers = reports.filter(({ fault }) => fault === undefined).map((each) => each.siteId);
     if (probe !== undefined && siteId !== undefined) await probe.tick(siteId, peers, mtu);
-    return reports.map((report) => ({ ...report, ...probe?.seen(report.siteId) }));
+    return reports.map((report) => {
+      const seen = probe?.seen(report.siteId);
+      return {
+        ...report,
+        ...seen,
+        ...(seen?.mtu !== undefined && { mtu: this.#capped(report.siteId, seen.mtu, mtu) }),
+      };
+    });
   }
 
   /** Links before the way is given up, and the way before links are: there is always one of them. */
@@ -171,8 +184,15 @@ export class GatewayLoop {
   /** No larger packets are sent to a peer than were seen to get there; what was known before holds until then. */
   #measured(peer: PeerNetwork, largest: number): PeerNetwork {
     const { mtu: before, ...rest } = peer;
-    const mtu = this.#options.probe?.seen(peer.siteId).mtu ?? before;
-    return mtu === undefined || mtu >= largest ? rest : { ...rest, mtu };
+    const seen = this.#options.probe?.seen(peer.siteId).mtu ?? before ?? largest;
+    const mtu = this.#capped(peer.siteId, seen, largest);
+    return mtu >= largest ? rest : { ...rest, mtu };
+  }
+
+  /** By what the node can send there in one piece. WireGuard fills up to sixteens, but not beyond the interface's. */
+  #capped(siteId: string, mtu: number, largest: number): number {
+    const path = this.#pathMtus.get(siteId) ?? largest;
+    return path >= largest ? mtu : Math.min(mtu, Math.max(Math.floor(path / 16) * 16, SMALLEST));
   }
 
   async #bringWay(way: WayState): Promise<void> {

@@ -20,6 +20,7 @@ import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import { RouteTable } from "./route-table.ts";
+import { Underlay } from "./underlay.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
 
 export interface GatewayOptions {
@@ -42,6 +43,8 @@ export interface LinkReport {
   readonly ownKey?: string;
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** The largest packet that the node can send to the endpoint in one piece, once it is wrapped; where that is known. */
+  readonly pathMtu?: number;
 }
 
 /** Where a peer is looked for. */
@@ -70,6 +73,7 @@ export class Gateway {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #routes: RouteTable;
+  readonly #underlay: Underlay;
   #applied: { readonly fabric: Fabric; readonly privateKey: string; readonly ownKey: string } | undefined;
   /** The firewall's chains as nft showed them when they were made. */
   #made = new Map<string, string>();
@@ -84,6 +88,7 @@ export class Gateway {
     this.#clock = clock;
     this.#logger = logger;
     this.#routes = new RouteTable(network, LINK_ROUTES);
+    this.#underlay = new Underlay(network, clock);
   }
 
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
@@ -120,6 +125,7 @@ export class Gateway {
   async tend(): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
     const { fabric, ownKey } = this.#applied;
+    this.#underlay.turn();
     const reports = new Map<string, LinkReport>();
     for (const [siteId, fault] of fabric.faults)
       reports.set(siteId, { siteId, fault, ownKey, receivedBytes: 0, sentBytes: 0 });
@@ -130,7 +136,10 @@ export class Gateway {
         const seen = state.peers.get(checked.publicKey);
         if (seen === undefined) continue;
         const report = addReport(reports.get(checked.siteId), checked.siteId, seen);
-        reports.set(checked.siteId, { ...report, ownKey });
+        // What a hub leads to is as large as what gets to the hub.
+        const isMet = checked.via === undefined && seen.handshakeSeconds > 0 && seen.endpoint !== undefined;
+        const pathMtu = isMet ? await this.#underlay.largestTo(seen.endpoint ?? "") : undefined;
+        reports.set(checked.siteId, { ...report, ownKey, ...(pathMtu !== undefined && { pathMtu }) });
         if (seen.handshakeSeconds > 0 && this.#greeted.delete(`${name} ${checked.publicKey}`)) {
           const { endpoint } = seen;
           peers.set(checked.publicKey, {
