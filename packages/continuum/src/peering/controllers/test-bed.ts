@@ -129,7 +129,10 @@ export class TwoSites {
     for (const { metadata } of items) if (!metadata.deletionTimestamp) await this.unpeer(metadata.name ?? "");
     await until("no contract is in force", () => this.provider.book.of(this.consumer.id).length === 0);
     for (const { metadata } of (await this.providerClient.list(Contract)).items) {
-      await this.providerClient.delete(Contract, { name: metadata.name ?? "" });
+      // Its own controller removes some of them meanwhile.
+      await this.providerClient.delete(Contract, { name: metadata.name ?? "" }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
     }
     await until("the tenant is gone", async () => {
       await this.finalizeNamespaces();
