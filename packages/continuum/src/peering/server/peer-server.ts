@@ -158,8 +158,6 @@ export class PeerServer {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = this.#options.clock.now();
-    // By the clock that contracts and certificates go by: the other side compares it with its own.
-    response.setHeader("date", new Date(started).toUTCString());
     let route = "none";
     response.once("close", () => {
       this.#metrics.request(route, response.statusCode, (this.#options.clock.now() - started) / 1000);
@@ -174,6 +172,8 @@ export class PeerServer {
         await raw.handle(request, response, caller);
         return;
       }
+      // By the clock that contracts and certificates go by: the other side compares it with its own.
+      response.setHeader("date", new Date(started).toUTCString());
       const found = this.#routes.find(request.method ?? "", path);
       if (found === undefined || found === "wrongMethod") {
         this.#admit(caller, "stranger");
