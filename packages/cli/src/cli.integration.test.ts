@@ -3,7 +3,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { newObject, Offloading, Peering, Site } from "@fjord/api";
+import { newObject, Offloading, OffloadingRule, Peering, Site } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { sleep, systemClock } from "@fjord/base";
 import { CustomResourceDefinition, KubeClient, Namespace } from "@fjord/kube";
@@ -189,6 +189,11 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       out: "there is no peering with lively-wave\n",
       err: "",
     });
+    for (const more of [[], ["--forget"], ["--force"]]) {
+      const misspelt = await fjord("unpeer", "lively-wav", ...more);
+      assert.deepEqual([misspelt.code, misspelt.out], [1, ""]);
+      assert.match(misspelt.err, /no peering or site lively-wav here \(did you mean lively-wave\?\)/);
+    }
   });
 
   it("takes the own site for no peer, and forgets it never", async () => {
@@ -231,7 +236,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.equal(code, 1);
     assert.match(
       err,
-      /error: peering lively-wave was not ready: .*cpu 1000 is more than there is; available: cpu 750m/,
+      /error: peering lively-wave keeps the amounts that it has: .*cpu 1000 is more than there is; available: cpu 750m.*\nThe contract in force stays as it is/,
     );
     assert.match(
       (await fjord("status")).out,
@@ -271,6 +276,149 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.match(misspelt.err, /there is no namespace defualt here \(did you mean default\?\)/);
     assert.match((await fjord("offload")).err, /say which one is meant/);
     assert.match((await fjord("offload", "a", "-n=b")).err, /--namespace cannot be b: a is named too/);
+  });
+
+  it("asks for a namespace again once what is left of before is removed, and for nothing where it is not", async () => {
+    const key = { name: "offloading", namespace: "default" };
+    await fjord("offload", "default", "--no-wait");
+    const { metadata } = await client.patch(Offloading, key, "merge", {
+      metadata: { finalizers: ["example.com/later"] },
+    });
+    await fjord("unoffload", "default", "--no-wait");
+    for (const more of [[], ["--no-wait"]]) {
+      const { code, out, err } = await fjord("offload", "default", "--timeout=500ms", ...more);
+      assert.deepEqual([code, out], [1, ""], err);
+      assert.match(
+        err,
+        /the offloading of namespace default of before was still being removed.*\nNothing was asked for/,
+      );
+    }
+    const child = spawn(process.execPath, [cli, "offload", "default", "--timeout=120s"], {
+      env: { ...process.env, KUBECONFIG: site.kubeconfig },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let said = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      said += chunk.toString("utf8");
+    });
+    while (!said.includes("waiting until the offloading of namespace default of before is removed")) {
+      assert.equal(child.exitCode, null, said);
+      await sleep(systemClock, 50);
+    }
+    await client.patch(Offloading, key, "merge", { metadata: { finalizers: null } });
+    while (!said.includes("waiting for the agent")) {
+      assert.equal(child.exitCode, null, said);
+      await sleep(systemClock, 50);
+    }
+    const anew = await client.get(Offloading, key);
+    assert.notEqual(anew.metadata.uid, metadata.uid);
+    assert.equal(anew.metadata.deletionTimestamp, undefined);
+    // Nobody is there to make twins: whoever takes the wish back ends the waiting.
+    const ended = once(child, "close");
+    await client.delete(Offloading, key);
+    assert.deepEqual(
+      [(await ended)[0], said.includes("was removed while this command waited for it")],
+      [1, true],
+      said,
+    );
+  });
+
+  it("asks for a peering again once the one that is ending is gone", async () => {
+    const key = { name: "lively-wave" };
+    await fjord("peer", "lively-wave", "--cpu=1", "--memory=1Gi", "--no-wait");
+    const { metadata } = await client.patch(Peering, key, "merge", { metadata: { finalizers: ["example.com/later"] } });
+    await fjord("unpeer", "lively-wave", "--no-wait");
+    for (const more of [[], ["--no-wait"]]) {
+      const { code, out, err } = await fjord("peer", "lively-wave", "--cpu=2", "--timeout=500ms", ...more);
+      assert.deepEqual([code, out], [1, ""], err);
+      assert.match(err, /peering lively-wave of before was still being removed.*\nNothing was asked for/);
+    }
+    assert.deepEqual((await client.get(Peering, key)).spec.resources, { cpu: "1", memory: "1Gi" });
+    const child = spawn(process.execPath, [cli, "peer", "lively-wave", "--cpu=2", "--timeout=120s"], {
+      env: { ...process.env, KUBECONFIG: site.kubeconfig },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let said = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      said += chunk.toString("utf8");
+    });
+    for (const line of ["waiting until peering lively-wave of before is removed", "waiting for the agent"]) {
+      while (!said.includes(line)) {
+        assert.equal(child.exitCode, null, said);
+        await sleep(systemClock, 50);
+      }
+      if (line !== "waiting for the agent")
+        await client.patch(Peering, key, "merge", { metadata: { finalizers: null } });
+    }
+    const anew = await client.get(Peering, key);
+    assert.notEqual(anew.metadata.uid, metadata.uid);
+    assert.deepEqual(anew.spec.resources, { cpu: "2" }, "as if for the first time");
+    const ended = once(child, "close");
+    await client.delete(Peering, key);
+    assert.deepEqual(
+      [(await ended)[0], said.includes("was removed while this command waited for it")],
+      [1, true],
+      said,
+    );
+  });
+
+  it("brings no namespace home that a rule would offload again, and says which", async () => {
+    const key = { name: "offloading", namespace: "default" };
+    await fjord("offload", "default", "--no-wait");
+    const rule = newObject(OffloadingRule, {
+      metadata: { name: "all-of-them" },
+      spec: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "default" } } },
+    });
+    await client.create(OffloadingRule, rule);
+    const { code, out, err } = await fjord("unoffload", "default");
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(
+      err,
+      /^error: namespace default matches the OffloadingRule all-of-them, which would offload it again at once.*\nNothing was changed/,
+    );
+    assert.equal((await client.get(Offloading, key)).metadata.deletionTimestamp, undefined);
+    await client.delete(OffloadingRule, { name: "all-of-them" });
+    assert.equal((await fjord("unoffload", "default")).out, "namespace default is home\n");
+  });
+
+  it("is done where every site that answers has its twin, and says what to do about a name that is taken", async () => {
+    const ids = { harbour: "a".repeat(26), "lively-wave": "b".repeat(26) };
+    const condition = (type: string, status: string, reason: string) => ({
+      ...{ type, status, reason, message: "so it is" },
+      lastTransitionTime: new Date().toISOString(),
+    });
+    for (const [name, id] of Object.entries(ids)) {
+      const conditions = [condition("Reachable", name === "harbour" ? "False" : "True", "Told")];
+      await client.patch(Site, { name }, "merge", { status: { id, conditions } }, { subresource: "status" });
+    }
+    const key = { name: "offloading", namespace: "default" };
+    await fjord("offload", "default", "--no-wait");
+    const { metadata } = await client.get(Offloading, key);
+    const tell = async (twin: string, reason: string) => {
+      const ready = { ...condition("Ready", "False", "SomeTwinsNotReady"), observedGeneration: metadata.generation };
+      const sites = [
+        { site: ids.harbour, conditions: [condition("Ready", "False", "SiteUnreachable")] },
+        { site: ids["lively-wave"], conditions: [condition("Ready", twin, reason)] },
+      ];
+      await client.patch(
+        Offloading,
+        key,
+        "merge",
+        { status: { sites, conditions: [ready] } },
+        { subresource: "status" },
+      );
+    };
+    await tell("True", "TwinReady");
+    assert.deepEqual(await fjord("offload", "default", "--timeout=120s"), {
+      code: 0,
+      out: "namespace default offloaded\n",
+      err: "harbour does not answer: its twin follows when it answers again\n",
+    });
+    await tell("False", "NameTaken");
+    const taken = await fjord("offload", "default", "--timeout=120s");
+    assert.equal(taken.code, 1);
+    assert.match(taken.err, /lively-wave: NameTaken: so it is.*\n.*`fjord unoffload` the namespace first/s);
+    await fjord("unoffload", "default");
   });
 
   it("leaves the system's namespaces alone", async () => {

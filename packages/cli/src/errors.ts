@@ -18,6 +18,18 @@ export const TimedOut = defineError(
   "The wish stands and the agent goes on: `fjord status` shows how far it is. Give more time with --timeout.",
 );
 
+export const BeingRemoved = defineError(
+  "CLI_BEING_REMOVED",
+  "{what} of before was still being removed after {seconds} s",
+  "Nothing was asked for: it would have gone with what is being removed. Repeat the command; --timeout gives it more time, and `fjord status` shows what is still there.",
+);
+
+export const WishWithdrawn = defineError(
+  "CLI_WISH_WITHDRAWN",
+  "{what} was removed while this command waited for it",
+  "Somebody else took the wish back, and nothing is asked for now. Repeat the command where it is still wanted.",
+);
+
 export const ThisSite = defineError(
   "CLI_THIS_SITE",
   "{name} is this site itself: it cannot {what}",
@@ -57,7 +69,31 @@ export const NoOwnSite = defineError(
 export const WishRefused = defineError(
   "CLI_WISH_REFUSED",
   "{what}: {reason}",
-  "The wish stands, and the agent tries again from time to time. Repeat the command with other values to change it, or take it back with `fjord unpeer` or `fjord unoffload`.",
+  "The wish stands, and the agent tries again from time to time. Repeat the command with other amounts to change it, or take it back with `fjord unpeer`: nothing of it is in force.",
+);
+
+export const ResizeRefused = defineError(
+  "CLI_RESIZE_REFUSED",
+  "peering {name} keeps the amounts that it has: {reason}",
+  "The contract in force stays as it is, and its pods too; the agent asks again from time to time. Repeat the command with other amounts, or take the wish back by repeating it with those in force (`fjord status`). `fjord unpeer` would end the contract itself.",
+);
+
+export const NodeNameRefused = defineError(
+  "CLI_NODE_NAME_REFUSED",
+  "peering {name} has no node: {reason}",
+  "A peering's node keeps its name: `fjord unpeer` this peering first, then `fjord peer` with another --node-name. Or remove the node that has the name.",
+);
+
+export const TwinNameRefused = defineError(
+  "CLI_TWIN_NAME_REFUSED",
+  "namespace {namespace} has no twin: {reason}",
+  "The twins' name cannot be changed: `fjord unoffload` the namespace first, then `fjord offload` it with another --naming or --twin-name. Until then the wish stands, and sites that gave the name keep their twins.",
+);
+
+export const RuleOffloads = defineError(
+  "CLI_RULE_OFFLOADS",
+  "namespace {namespace} matches the OffloadingRule {rule}, which would offload it again at once",
+  "Nothing was changed. Change the rule's namespaceSelector (`kubectl edit offloadingrule`) or the namespace's labels (`kubectl label namespace`) so that they no longer match: what the rule made then goes by itself, and `fjord unoffload` removes an Offloading of the namespace's own.",
 );
 
 export const InvalidMicroOption = defineError(

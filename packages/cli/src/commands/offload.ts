@@ -1,14 +1,18 @@
 import { isKeptNamespace, newObject, OFFLOADING_NAME, Offloading, Site } from "@fjord/api";
-import { getCondition, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
+import { getCondition, isBeingDeleted, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
 import { type Command, Option } from "commander";
+import { afterRemoval } from "../command-line/after-removal.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
-import { type Progress, waitFor } from "../command-line/wait-for.ts";
-import { InvalidValue, KeptNamespace, NoSuchThing } from "../errors.ts";
+import { type Progress, type WaitOptions, waitFor } from "../command-line/wait-for.ts";
+import { InvalidValue, KeptNamespace, NoSuchThing, TwinNameRefused, WishWithdrawn } from "../errors.ts";
+import { type KnownPlaces, placesAsFarAsMay } from "../place/known-places.ts";
+import { twinsLeft } from "../place/twins-left.ts";
+import { twinsReady } from "../place/twins-ready.ts";
 
 interface OffloadFlags extends ClusterFlags {
   readonly namespace?: string;
@@ -58,7 +62,7 @@ export function addOffload(program: Command, context: CommandContext): void {
 }
 
 async function offload(namespace: string, flags: OffloadFlags, context: CommandContext): Promise<void> {
-  const { signal, print, note } = context;
+  const { signal, print, note, warn } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   if (isKeptNamespace(namespace)) throw new KeptNamespace({ namespace });
   const object = newObject(Offloading, {
@@ -71,26 +75,52 @@ async function offload(namespace: string, flags: OffloadFlags, context: CommandC
     },
   });
   await using client = await connect(flags, context);
-  await applyTo(client, object, namespace, signal);
-  if (flags.wait) {
-    const what = `namespace ${namespace} had no twin`;
-    const sites = await listOrExplain(client, Site, signal);
-    const look = (found: Offloading | undefined) => {
-      const ready = getCondition(found?.status?.conditions, "Ready");
-      const isCurrent = ready?.observedGeneration === found?.metadata.generation;
-      if (ready?.status === "True" && isCurrent) return { done: true } as const;
-      return howFar(found, isCurrent, sites);
-    };
-    const told = (progress: string) => note(`${progress}\n`);
-    await waitFor(client, Offloading, { name: OFFLOADING_NAME, namespace }, look, { signal, timeoutMs, what, told });
-  }
+  const key = { name: OFFLOADING_NAME, namespace };
+  const what = `the offloading of namespace ${namespace}`;
+  const told = (progress: string) => note(`${progress}\n`);
+  const places = await placesAsFarAsMay(client, signal);
+  const detail = (found: Offloading) => twinsLeft(found, places);
+  let applied: Offloading;
+  do {
+    await afterRemoval(client, Offloading, key, { signal, timeoutMs, what, told, detail });
+    applied = await applyTo(client, object, namespace, signal);
+  } while (isBeingDeleted(applied));
+  const silent = flags.wait ? await twinsMade(client, namespace, places, { signal, timeoutMs, told }) : [];
+  for (const site of silent) warn(`${site} does not answer: its twin follows when it answers again\n`);
   print(`namespace ${namespace} offloaded\n`);
 }
 
+/** Waits until every site that answers has its twin; those that do not are returned. */
+async function twinsMade(
+  client: KubeClient,
+  namespace: string,
+  places: Pick<KnownPlaces, "sites">,
+  waiting: Omit<WaitOptions, "what">,
+): Promise<readonly string[]> {
+  let silent: readonly string[] = [];
+  const look = async (found: Offloading | undefined, signal: AbortSignal): Promise<Progress> => {
+    if (found === undefined || isBeingDeleted(found))
+      throw new WishWithdrawn({ what: `the offloading of namespace ${namespace}` });
+    const isTold = getCondition(found.status?.conditions, "Ready") !== undefined;
+    const twins = twinsReady(found, isTold ? { sites: await listOrExplain(client, Site, signal) } : places);
+    if (twins.isNameRefused) throw new TwinNameRefused({ namespace, reason: twins.progress });
+    silent = twins.silent;
+    return twins.done ? { done: true } : { done: false, progress: twins.progress };
+  };
+  const what = `namespace ${namespace} had no twin`;
+  await waitFor(client, Offloading, { name: OFFLOADING_NAME, namespace }, look, { ...waiting, what });
+  return silent;
+}
+
 /** There is nothing to extend where there is no namespace, or no Fjord. */
-async function applyTo(client: KubeClient, object: Offloading, namespace: string, signal: AbortSignal): Promise<void> {
+async function applyTo(
+  client: KubeClient,
+  object: Offloading,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Offloading> {
   try {
-    await client.apply(Offloading, object, { fieldManager: "fjord-cli", force: true, signal });
+    return await client.apply(Offloading, object, { fieldManager: "fjord-cli", force: true, signal });
   } catch (error) {
     if (!isNotFound(error)) throw error;
     await listOrExplain(client, Offloading, signal);
@@ -98,23 +128,6 @@ async function applyTo(client: KubeClient, object: Offloading, namespace: string
     if (names.includes(namespace)) throw error;
     throw new NoSuchThing({ what: "namespace", name: namespace, hint: didYouMean(namespace, names) });
   }
-}
-
-/** Answers that stay what they are until somebody changes something. */
-const REFUSALS = ["NameTaken", "NameRefused"];
-
-/** What keeps the twins from being ready, site by site. */
-function howFar(found: Offloading | undefined, isCurrent: boolean, sites: readonly Site[]): Progress {
-  const ready = getCondition(found?.status?.conditions, "Ready");
-  if (ready === undefined || !isCurrent) return { done: false, progress: "waiting for the agent" };
-  const nameOf = (id: string) => sites.find(({ spec, status }) => (status?.id ?? spec.id) === id)?.metadata.name ?? id;
-  const waiting = (found?.status?.sites ?? []).flatMap(({ site, conditions }) => {
-    const condition = getCondition(conditions, "Ready");
-    return condition === undefined || condition.status === "True" ? [] : [{ site: nameOf(site), ...condition }];
-  });
-  const reasons = waiting.map(({ site, reason, message }) => `${site}: ${reason}: ${message}`);
-  const progress = reasons.join("; ") || `${ready.reason}: ${ready.message}`;
-  return { done: false, progress, refused: waiting.some(({ reason }) => REFUSALS.includes(reason)) };
 }
 
 function labelsOf(selectors: readonly string[]): Record<string, string> {

@@ -1,14 +1,23 @@
 import { newObject, Peering, Site } from "@fjord/api";
-import { getCondition, isAlreadyExists, isNotFound, type KubeClient } from "@fjord/kube";
+import { getCondition, isAlreadyExists, isBeingDeleted, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
+import { afterRemoval, type RemovalOptions } from "../command-line/after-removal.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { amountsText, type Changes, type ResourceFlags, resourcesOf, withChanges } from "../command-line/resources.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
-import { type Progress, type WaitOptions, waitFor } from "../command-line/wait-for.ts";
-import { InvalidValue, NoSuchThing, PeeringExists, ThisSite } from "../errors.ts";
+import { type Progress, waitFor } from "../command-line/wait-for.ts";
+import {
+  InvalidValue,
+  NodeNameRefused,
+  NoSuchThing,
+  PeeringExists,
+  ResizeRefused,
+  ThisSite,
+  WishWithdrawn,
+} from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
 import { otherAmountsMissed } from "../place/peering-message.ts";
 
@@ -71,18 +80,19 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told });
   if (flags.wait) {
     const look = (found: Peering | undefined) => {
-      const ready = getCondition(found?.status?.conditions, "Ready");
-      const isCurrent = ready?.observedGeneration === found?.metadata.generation;
+      if (found === undefined || isBeingDeleted(found)) throw new WishWithdrawn({ what: `peering ${name}` });
+      const ready = getCondition(found.status?.conditions, "Ready");
+      const isCurrent = ready?.observedGeneration === found.metadata.generation;
       if (ready?.status !== "True" || !isCurrent) return howFar(found);
       return resized(found);
     };
     const what = `peering ${name} was not ready`;
-    await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
+    await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: pairing.told });
   }
   print(`peered with ${site}: node ${peering.spec.virtualNode.name ?? name}\n`);
 }
 
-type Waiting = Omit<WaitOptions, "what">;
+type Waiting = Omit<RemovalOptions<Peering>, "what">;
 
 interface Wish {
   readonly name: string;
@@ -94,6 +104,7 @@ interface Wish {
 }
 
 /**
+ * One that is ending takes no wish: it is waited for, and what is wanted then is asked for as if for the first time.
  * Asking again with other amounts is a resize of those that are named, and where the contract is over it is a new beginning;
  * with another site it is a mistake.
  */
@@ -112,6 +123,11 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
       return await createOrResize(client, wish, waiting);
     }
   }
+  if (isBeingDeleted(found)) {
+    wantedOf(changes);
+    await afterRemoval(client, Peering, { name }, { ...waiting, what: `peering ${name}` });
+    return await createOrResize(client, wish, waiting);
+  }
   if (found.spec.site !== site) throw new PeeringExists({ name, site: found.spec.site, wanted: site });
   const node = found.spec.virtualNode.name ?? name;
   if (nodeName !== undefined && nodeName !== node) {
@@ -124,7 +140,8 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
   if (Object.keys(changes).length > 0) waiting.told?.(`asking for ${amountsText(resources)}`);
   // A merge patch keeps what it does not name, and takes out by null.
   const spec = { resources: changes, ...way };
-  return await client.patch(Peering, { name }, "merge", { spec }, writing);
+  const patched = await client.patch(Peering, { name }, "merge", { spec }, writing);
+  return isBeingDeleted(patched) ? await createOrResize(client, wish, waiting) : patched;
 }
 
 async function peeringCalled(client: KubeClient, name: string, signal: AbortSignal): Promise<Peering | undefined> {
@@ -153,9 +170,7 @@ async function beginAnew(
   const { name = "", uid = "", labels, annotations } = metadata;
   const { signal } = waiting;
   await client.delete(Peering, { name }, { preconditions: { uid }, signal });
-  const look = (left: Peering | undefined): Progress =>
-    left === undefined ? { done: true } : { done: false, progress: `${name}: what its last contract left is going` };
-  await waitFor(client, Peering, { name }, look, { ...waiting, what: `peering ${name} of before was not gone` });
+  await afterRemoval(client, Peering, { name }, { ...waiting, what: `peering ${name}` });
   const object = newObject(Peering, {
     metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
     spec: { ...spec, ...changed },
@@ -173,23 +188,25 @@ async function known(client: KubeClient, name: string, signal: AbortSignal, what
 }
 
 /** A peering that is in service may be so with the amounts of before: those asked for now were refused, or nobody answers. */
-function resized(peering: Peering | undefined): Progress {
-  const reason = peering && otherAmountsMissed(peering);
-  if (peering === undefined || reason === undefined) return { done: true };
+function resized(peering: Peering): Progress {
+  const reason = otherAmountsMissed(peering);
+  if (reason === undefined) return { done: true };
   const progress = getCondition(peering.status?.conditions, "Agreed")?.message ?? reason;
-  return { done: false, progress, refused: !reason.startsWith("cannot ") };
+  if (!reason.startsWith("cannot ")) throw new ResizeRefused({ name: peering.metadata.name, reason: progress });
+  return { done: false, progress };
 }
 
 /** Answers that stay what they are until somebody changes something. */
-const REFUSALS = ["NotSharing", "ConsumerRefused", "AmountRefused", "NodeNameTaken"];
+const REFUSALS = ["NotSharing", "ConsumerRefused", "AmountRefused"];
 
-function howFar(peering: Peering | undefined): Progress {
+function howFar({ metadata, status }: Peering): Progress {
   const waiting = (["Paired", "Agreed", "Realised", "Ready"] as const)
-    .map((type) => getCondition(peering?.status?.conditions, type))
+    .map((type) => getCondition(status?.conditions, type))
     .find((condition) => condition?.status !== "True");
   if (waiting === undefined) return { done: false, progress: "waiting for the agent" };
   const { type, reason, message, observedGeneration } = waiting;
-  const isCurrent = observedGeneration === peering?.metadata.generation;
+  const isCurrent = observedGeneration === metadata.generation;
   const progress = [type, reason, message].filter((part) => part).join(": ");
+  if (isCurrent && reason === "NodeNameTaken") throw new NodeNameRefused({ name: metadata.name, reason: progress });
   return { done: false, progress, refused: isCurrent && REFUSALS.includes(reason) };
 }

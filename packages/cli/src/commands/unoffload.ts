@@ -6,8 +6,10 @@ import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
+import { RuleOffloads } from "../errors.ts";
 import { placesAsFarAsMay } from "../place/known-places.ts";
 import { workloadsMoved } from "../place/moved-workloads.ts";
+import { ruleOfNamespace } from "../place/rule-of-namespace.ts";
 import { twinsLeft } from "../place/twins-left.ts";
 import { namespaceExists } from "../place/workload-pods.ts";
 
@@ -36,6 +38,8 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const key = { name: OFFLOADING_NAME, namespace };
   await using client = await connect(flags, context);
+  const rule = await ruleOfNamespace(client, namespace, signal);
+  if (rule !== undefined) throw new RuleOffloads({ namespace, rule });
   if (!(await isDeleted(client, key, signal))) {
     await namespaceExists(client, namespace, signal);
     print(`namespace ${namespace} was not offloaded\n`);

@@ -8,7 +8,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
-import { ThisSite } from "../errors.ts";
+import { NoSuchThing, ThisSite } from "../errors.ts";
 
 interface UnpeerFlags extends ClusterFlags {
   readonly force: boolean;
@@ -23,7 +23,7 @@ export function addUnpeer(program: Command, context: CommandContext): void {
     .description("end a peering: its pods, its virtual node and its contract go, on both sides")
     .argument("<name>", "a peering, or a site: then all peerings with it");
   clusterOptions(command)
-    .option("--force", "the other side is gone for good: wait for nothing there, and forget it", false)
+    .option("--force", "the other side is gone for good: wait for nothing there, and forget the site (--forget)", false)
     .option("--forget", "forget the site too: it is no longer trusted", false)
     .option("--no-wait", "return without waiting for the end")
     .option("--timeout <duration>", "how long to wait", "120s")
@@ -42,16 +42,19 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   // One that does not end is told of once the others have.
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
+  const sites = await listOrExplain(client, Site, signal);
   const site = peerings[0]?.spec.site ?? name;
+  const isKnown = sites.some(({ metadata }) => metadata.name === site);
+  if (peerings.length === 0 && !isKnown) {
+    const names = [...all, ...sites].map(({ metadata }) => metadata.name ?? "");
+    throw new NoSuchThing({ what: "peering or site", name, hint: didYouMean(name, names) });
+  }
   if (flags.force || flags.forget) {
-    const own = (await listOrExplain(client, Site, signal)).find(({ status }) => status?.role === "Self");
+    const own = sites.find(({ status }) => status?.role === "Self");
     if (own?.metadata.name === site) throw new ThisSite({ name: site, what: "be forgotten" });
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
     if (gone) print(`site ${site} forgotten\n`);
-  } else if (peerings.length === 0) {
-    const names = all.flatMap(({ metadata, spec }) => [metadata.name ?? "", spec.site]);
-    print(`there is no peering with ${name}${didYouMean(name, names)}\n`);
-  }
+  } else if (peerings.length === 0) print(`there is no peering with ${name}\n`);
 }
 
 /** Deletes an object and follows it to its end; false where there was none. */

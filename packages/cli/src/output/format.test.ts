@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { formatValue, readOutput } from "./format.ts";
+import { formatValue, nameLines, readOutput } from "./format.ts";
 
 test("JSON and YAML say what was there, and steer no terminal with it", async () => {
   const value = { message: "\u001b[2J\u009b1A\u202egone\u007f\u2066", list: ["plain", "tëxt\n"], count: 1 };
@@ -23,4 +23,14 @@ test("a template that is empty, and a format that a command does not have, are r
   assert.throws(() => readOutput("name", ["json", "yaml"]), /It is one of json, yaml, jsonpath=TEMPLATE/);
   assert.deepEqual(readOutput("name"), { format: "name" });
   assert.equal(readOutput("jsonpath={.a}").format, "jsonpath");
+});
+
+test("names are such as kubectl takes, and of two in different namespaces each is told apart", () => {
+  const offloading = (namespace: string) =>
+    ({ apiVersion: "fjord.dev/v1alpha1", kind: "Offloading", metadata: { name: "offloading", namespace } }) as const;
+  const site = { apiVersion: "fjord.dev/v1alpha1", kind: "Site", metadata: { name: "wave" } } as const;
+  assert.equal(
+    nameLines([site, offloading("shop"), offloading("web")]),
+    "site.fjord.dev/wave\noffloading.fjord.dev/offloading --namespace=shop\noffloading.fjord.dev/offloading --namespace=web\n",
+  );
 });

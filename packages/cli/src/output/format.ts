@@ -59,12 +59,14 @@ export function whole(objects: readonly KubeObject[], isOne: boolean): unknown {
   return isOne ? objects[0] : { apiVersion: "v1", kind: "List", items: objects };
 }
 
-/** `site.fjord.dev/lively-wave`, which kubectl takes as a name. */
+/** `site.fjord.dev/lively-wave`, which kubectl takes as a name; in a namespace with `--namespace=shop`, which it takes too. */
 export function nameLines(objects: readonly KubeObject[]): string {
   return objects
     .map(({ apiVersion, kind, metadata }) => {
       const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
-      return `${[kind.toLowerCase(), group].filter((each) => each !== "").join(".")}/${metadata.name}\n`;
+      const type = [kind.toLowerCase(), group].filter((each) => each !== "").join(".");
+      const where = metadata.namespace === undefined ? "" : ` --namespace=${metadata.namespace}`;
+      return `${type}/${metadata.name}${where}\n`;
     })
     .join("");
 }

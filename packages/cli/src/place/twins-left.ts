@@ -12,6 +12,7 @@ export function twinsLeft({ status }: Offloading, places: Pick<KnownPlaces, "sit
   return named.length === 0 ? "waiting for its pods to end" : `waiting for what is left at ${named.join(", ")}`;
 }
 
-function isSilent(site: KnownPlaces["sites"][number] | undefined): boolean {
+/** Whether a site is known not to answer. */
+export function isSilent(site: KnownPlaces["sites"][number] | undefined): boolean {
   return getCondition(site?.status?.conditions, "Reachable")?.status === "False";
 }

@@ -1,0 +1,41 @@
+import type { Offloading } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
+import { type KnownPlaces, siteById } from "./known-places.ts";
+import { isSilent } from "./twins-left.ts";
+
+export interface TwinsReady {
+  /** Every site that answers has its twin, and there is one at least. */
+  readonly done: boolean;
+  /** What keeps the others from being ready, site by site. */
+  readonly progress: string;
+  /** Names of sites that do not answer: their twins follow when they do again. */
+  readonly silent: readonly string[];
+  /** A site does not give the twin its name, and that stays so until somebody changes something. */
+  readonly isNameRefused: boolean;
+}
+
+const NAME_REFUSALS = ["NameTaken", "NameRefused"];
+
+/** How far the twins of an Offloading are, as its agent tells it. */
+export function twinsReady({ metadata, status }: Offloading, places: Pick<KnownPlaces, "sites">): TwinsReady {
+  const ready = getCondition(status?.conditions, "Ready");
+  const none = { done: false, silent: [], isNameRefused: false };
+  if (ready === undefined || ready.observedGeneration !== metadata.generation)
+    return { ...none, progress: "waiting for the agent" };
+  if (ready.status === "True") return { ...none, done: true, progress: ready.message };
+  const twins = (status?.sites ?? []).flatMap(({ site: id, conditions }) => {
+    const condition = getCondition(conditions, "Ready");
+    const site = siteById(places, id);
+    return condition === undefined ? [] : [{ ...condition, site, name: site?.metadata.name ?? id }];
+  });
+  const waiting = twins.filter((twin) => twin.status !== "True");
+  // An agent that has only just met a site calls it unreachable for a moment: the Site itself knows better.
+  const silent = waiting.filter(({ site }) => isSilent(site));
+  const reasons = waiting.map(({ name, reason, message }) => `${name}: ${reason}: ${message}`);
+  return {
+    done: waiting.length < twins.length && silent.length === waiting.length,
+    progress: reasons.join("; ") || `${ready.reason}: ${ready.message}`,
+    silent: silent.map(({ name }) => name).toSorted(),
+    isNameRefused: waiting.some(({ reason }) => NAME_REFUSALS.includes(reason)),
+  };
+}
