@@ -13,8 +13,9 @@ import { escaped, shown } from "./output/terminal-text.ts";
 const interrupt = interruption(process);
 // A pipe that its reader has closed, as `| head` does, is no error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  interrupt.abort(error);
+  if (error.code === "EPIPE") return interrupt.abort(error);
+  process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
+  process.exit(1);
 });
 
 const { words, asked, quiet } = readWords(process.argv.slice(2));
@@ -26,6 +27,9 @@ const program = addCommonOptions(new FjordCommand("fjord"))
 let isForScript = false;
 program.hook("preAction", (_, command) => {
   isForScript = (command.opts() as { output?: Output }).output?.format === "json";
+  // As a script's variable is that was never set: meant is something else.
+  const empty = command.registeredArguments.find((each, at) => !each.variadic && command.args[at] === "");
+  if (empty !== undefined) command.error(`error: ${empty.name().toUpperCase()} is empty`);
 });
 const context: CommandContext = {
   env: process.env,

@@ -61,6 +61,11 @@ export function cookieOf({ headers }: IncomingMessage, name: string): string | u
   return undefined;
 }
 
+/** What is asked for; undefined where it is no path. */
+export function urlOf({ url = "/" }: IncomingMessage): URL | undefined {
+  return (url.startsWith("/") && URL.parse(`http://page${url}`)) || undefined;
+}
+
 /** Whether the page is asked for by a name of its own: another one may have been made to point here (DNS rebinding). */
 export function isOwnHost(host: string | undefined, names: readonly string[]): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;

@@ -8,11 +8,12 @@ import { AccessRights } from "./access-rights.ts";
 import { ACTIONS } from "./actions.ts";
 import { Collector } from "./collector.ts";
 import { PageFiles } from "./files.ts";
-import { cookieOf, isFromPage, isOwnHost, readJson, securityHeaders, sendJson } from "./http.ts";
+import { cookieOf, isFromPage, isOwnHost, readJson, securityHeaders, sendJson, urlOf } from "./http.ts";
 import { currentView, LiveView, type LiveViewOptions } from "./live-view.ts";
 import { Login } from "./login.ts";
 import type { PageOptions } from "./page-options.ts";
 import { type Session, Sessions } from "./sessions.ts";
+import { Streams } from "./streams.ts";
 import { serveTerminal } from "./terminal.ts";
 
 /** How often the API is asked whether a session's token still holds. */
@@ -22,6 +23,7 @@ const RECHECK_MS = 60_000;
 export class PageHandler {
   readonly #options: PageOptions;
   readonly #sessions: Sessions;
+  readonly #streams: Streams;
   readonly #login: Login;
   readonly #collector: Collector;
   readonly #files: PageFiles;
@@ -33,6 +35,7 @@ export class PageHandler {
   constructor(options: PageOptions) {
     this.#options = options;
     this.#sessions = new Sessions(options.clock);
+    this.#streams = new Streams(options.clock, RECHECK_MS, async ({ id }) => void (await this.#stillHolds(id)));
     this.#login = new Login(options);
     this.#collector = new Collector(options);
     this.#files = new PageFiles(options.files);
@@ -59,10 +62,11 @@ export class PageHandler {
 
   /** A terminal, where the viewer may have one. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const url = new URL(request.url ?? "/", "http://page");
+    const url = urlOf(request);
     const refuse = (status: string) =>
       socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
     socket.on("error", () => {});
+    if (url === undefined) return void refuse("400 Bad Request");
     if (!isOwnHost(request.headers.host, this.#options.hosts) || !isFromPage(request))
       return void refuse("403 Forbidden");
     const session = await this.#session(request).catch(() => undefined);
@@ -71,6 +75,9 @@ export class PageHandler {
     if (!this.#options.actions) return void refuse("403 Forbidden");
     const { namespace = "", pod = "", container } = Object.fromEntries(url.searchParams);
     const client = this.#options.client.impersonating(session.who);
+    const release = this.#streams.open(session);
+    if (release === undefined) return void refuse("429 Too Many Requests");
+    socket.once("close", release);
     const signal = AbortSignal.any([session.ended.signal, this.#stop.signal]);
     this.#options.logger.info("a viewer of the page opens a terminal", { user: session.who.user, namespace, pod });
     this.#sockets.handleUpgrade(request, socket, head, (open) => {
@@ -80,7 +87,8 @@ export class PageHandler {
 
   async #route(request: IncomingMessage, response: ServerResponse, nonce: string): Promise<void> {
     const { method = "GET" } = request;
-    const url = new URL(request.url ?? "/", "http://page");
+    const url = urlOf(request);
+    if (url === undefined) return sendJson(response, 400, { error: "that is no path" });
     if (!isOwnHost(request.headers.host, this.#options.hosts))
       return sendJson(response, 421, { error: "this page is not served under that name: --page-host names it" });
     if (!url.pathname.startsWith("/api/")) {
@@ -93,7 +101,7 @@ export class PageHandler {
     const session = await this.#session(request);
     if (session === undefined) return sendJson(response, 401, { error: "log in first" });
     if (url.pathname === "/api/session") return this.#end(method, session, response);
-    if (method === "GET") return this.#read(url, session, request, response);
+    if (method === "GET") return this.#read(url, session, response);
     const action = /^\/api\/actions\/(\w+)$/.exec(url.pathname)?.[1];
     if (action !== undefined && method === "POST") return this.#act(action, session, request, response);
     sendJson(response, 404, { error: "there is nothing here" });
@@ -127,14 +135,21 @@ export class PageHandler {
     sendJson(response, 200, {});
   }
 
-  async #read(url: URL, session: Session, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #read(url: URL, session: Session, response: ServerResponse): Promise<void> {
     const signal = AbortSignal.any([session.ended.signal, this.#stop.signal]);
     const { site, workload } = Object.fromEntries(url.searchParams);
     const view = this.#viewOf(session, { ...(site && { site }), ...(workload && { workload }) });
-    if (url.pathname === "/api/live") return new LiveView(view, response).run(signal);
     if (url.pathname === "/api/snapshot") return this.#once(view, signal, response);
-    if (url.pathname === "/api/log") return this.#log(url, session, request, response, signal);
-    sendJson(response, 404, { error: "there is nothing here" });
+    if (url.pathname !== "/api/live" && url.pathname !== "/api/log")
+      return sendJson(response, 404, { error: "there is nothing here" });
+    const release = this.#streams.open(session);
+    if (release === undefined) return sendJson(response, 429, { error: "too much is open already: close other tabs" });
+    try {
+      if (url.pathname === "/api/live") await new LiveView(view, response).run(signal);
+      else await this.#log(url, session, response, signal);
+    } finally {
+      release();
+    }
   }
 
   async #once(view: LiveViewOptions, signal: AbortSignal, response: ServerResponse): Promise<void> {
@@ -147,13 +162,7 @@ export class PageHandler {
   }
 
   /** A container's output as it is written, read as the viewer. */
-  async #log(
-    url: URL,
-    { who }: Session,
-    _request: IncomingMessage,
-    response: ServerResponse,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #log(url: URL, { who }: Session, response: ServerResponse, signal: AbortSignal): Promise<void> {
     const { namespace = "", pod = "", container, previous } = Object.fromEntries(url.searchParams);
     const gone = new AbortController();
     response.on("close", () => gone.abort());
@@ -213,7 +222,11 @@ export class PageHandler {
   }
 
   async #session(request: IncomingMessage): Promise<Session | undefined> {
-    const session = this.#sessions.find(cookieOf(request, this.#cookie));
+    return this.#stillHolds(cookieOf(request, this.#cookie));
+  }
+
+  async #stillHolds(id: string | undefined): Promise<Session | undefined> {
+    const session = this.#sessions.find(id);
     const now = this.#options.clock.now();
     if (session?.token === undefined || now - session.checkedAt < RECHECK_MS) return session;
     session.checkedAt = now;

@@ -286,6 +286,14 @@ describe("the page's server", () => {
       assert.equal(await upgrade(port, {}), 401);
       assert.equal(await upgrade(port, { ...(await logIn("ann-token")), origin: "https://evil.example" }), 403);
     });
+
+    it("a path that is none, of anybody, is refused and harms nothing", async () => {
+      for (const path of ["//", "/\\\\", "//[", "http://["]) {
+        const status = await upgrade(port, { host: "evil.example" }, path);
+        assert.ok(status === 400 || status === 403, `${path}: ${status}`);
+        assert.ok((await ask("GET", path)).status < 500, path);
+      }
+    });
   });
 
   it("the log of a pod is read as the viewer", async () => {
@@ -296,14 +304,17 @@ describe("the page's server", () => {
     assert.deepEqual([refused.status, /cannot get resource/.test(refused.text)], [403, true]);
   });
 
-  function upgrade(at: number, headers: Record<string, string>): Promise<number> {
+  function upgrade(
+    at: number,
+    headers: Record<string, string>,
+    path = "/api/terminal?namespace=shop&pod=web",
+  ): Promise<number> {
     const more = {
       connection: "upgrade",
       upgrade: "websocket",
       "sec-websocket-version": "13",
       "sec-websocket-key": "x".repeat(22),
     };
-    const path = "/api/terminal?namespace=shop&pod=web";
     return new Promise((resolve, reject) => {
       const all = { origin: `http://127.0.0.1:${at}`, ...more, ...headers };
       const request = open({ host: "127.0.0.1", port: at, path, headers: all }, (answer) => {

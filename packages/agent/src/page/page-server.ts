@@ -23,10 +23,20 @@ export class PageServer implements Runnable {
   async run(stop: AbortSignal): Promise<void> {
     const { listen, tls, logger } = this.#options;
     const answer = (request: IncomingMessage, response: ServerResponse) =>
-      void this.#load().then((handler) => handler.handle(request, response));
+      void this.#load()
+        .then((handler) => handler.handle(request, response))
+        .catch((error: unknown) => {
+          logger.error("cannot answer the page", { error: describeError(error) });
+          response.destroy();
+        });
     const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      void this.#load().then((handler) => handler.upgrade(request, socket, head));
+      this.#load()
+        .then((handler) => handler.upgrade(request, socket, head))
+        .catch((error: unknown) => {
+          logger.error("cannot open a terminal of the page", { error: describeError(error) });
+          socket.destroy();
+        });
     });
     server.listen(listen.port, listen.host);
     try {

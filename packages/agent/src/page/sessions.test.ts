@@ -32,6 +32,15 @@ test("nobody can fill the memory with sessions", () => {
   assert.ok(first.ended.signal.aborted);
 });
 
+test("nobody logs others out by logging in", () => {
+  const sessions = new Sessions(new ManualClock());
+  const other = sessions.begin({ user: "bea" });
+  const first = sessions.begin({ user: "ann" });
+  for (let i = 0; i < 1_000; i++) sessions.begin({ user: "ann" });
+  assert.equal(sessions.size, 51);
+  assert.deepEqual([first.ended.signal.aborted, other.ended.signal.aborted], [true, false]);
+});
+
 test("what a login request is called does not give its code away, and the code is in no address that is sent", () => {
   const code = "c".repeat(43);
   assert.match(loginName(code), /^fjord-page-login-[0-9a-f]{40}$/);

@@ -17,6 +17,8 @@ export interface Session {
 const LIFETIME_MS = 8 * 3_600_000;
 /** More than anybody needs; the oldest go first. */
 const MOST = 1_000;
+/** So that nobody logs others out by logging in. */
+const MOST_PER_USER = 50;
 
 /** Sessions of the page, in memory: a restart of the agent asks everyone to log in again. */
 export class Sessions {
@@ -33,6 +35,8 @@ export class Sessions {
 
   begin(who: Impersonation, token?: string): Session {
     for (const session of this.#sessions.values()) if (session.until <= this.#clock.now()) this.end(session);
+    const own = [...this.#sessions.values()].filter((each) => each.who.user === who.user);
+    if (own.length >= MOST_PER_USER && own[0] !== undefined) this.end(own[0]);
     const [oldest] = this.#sessions.values();
     if (this.#sessions.size >= MOST && oldest !== undefined) this.end(oldest);
     const now = this.#clock.now();

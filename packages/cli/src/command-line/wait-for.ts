@@ -2,6 +2,9 @@ import type { Kind, KubeObject } from "@fjord/base";
 import { isNotFound, type KubeClient, type ObjectKey } from "@fjord/kube";
 import { TimedOut, WishRefused } from "../errors.ts";
 
+/** Timers of Node go no further: 24 days. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export interface WaitOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -37,7 +40,7 @@ export async function waitFor<T extends KubeObject>(
     late: lateError = (seconds: number, said: string) => new TimedOut({ what, seconds, last: said }),
     refusal = (reason: string) => new WishRefused({ what, reason }),
   } = options;
-  const late = AbortSignal.timeout(timeoutMs);
+  const late = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
   const either = AbortSignal.any([signal, late]);
   let last = "";
   const isDone = async (object: T | undefined) => {

@@ -81,12 +81,12 @@ class Parser {
 
   #path(): Path {
     const fromRoot = this.#takes("$");
-    if (!fromRoot) this.#takes("@");
+    const fromHere = !fromRoot && this.#takes("@");
     const begin = this.#at;
     const steps: Step[] = [];
     for (let step = this.#step(); step !== undefined; step = this.#step()) steps.push(...step);
-    const isPath = this.#at > begin || fromRoot || this.#text[begin - 1] === "@";
-    if (!isPath) this.#fail(`'${this.#rest().slice(0, 12)}' is no path: one begins with a dot`);
+    if (this.#at === begin && !fromRoot && !fromHere)
+      this.#fail(`'${this.#rest().slice(0, 12)}' is no path: one begins with a dot`);
     return { fromRoot, steps };
   }
 

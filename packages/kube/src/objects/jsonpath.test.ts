@@ -41,6 +41,17 @@ describe("jsonpath, as kubectl has it", () => {
   };
   for (const [template, expected] of Object.entries(cases)) it(template, () => assert.equal(print(template), expected));
 
-  for (const wrong of ["{.kind", "{range .items[*]}", "{end}", "{kind}", "{.items[x]}", "{.items[?(@.a=)]}", "{.a[0}"])
+  for (const wrong of [
+    "{.kind",
+    "{range .items[*]}",
+    "{end}",
+    "{kind}",
+    "{.items[x]}",
+    "{.items[?(@.a=)]}",
+    "{.a[0}",
+    "{@",
+    "{@x}",
+    "{@@x",
+  ])
     it(`${wrong} is refused`, () => assert.throws(() => jsonPath(wrong), /jsonpath=.* cannot be read/s));
 });
