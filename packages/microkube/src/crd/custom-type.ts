@@ -163,7 +163,7 @@ function columnsOf({ additionalPrinterColumns }: DefinitionVersion): Column[] {
   if (additionalPrinterColumns === undefined || additionalPrinterColumns.length === 0) return [name, age];
   const own = additionalPrinterColumns.map(
     ({ name: title, type, format, description, priority = 0, jsonPath }): Column => {
-      const find = jsonPathValues(jsonPath);
+      const find = readPath(jsonPath);
       return {
         name: title,
         type: type as Column["type"],
@@ -175,6 +175,15 @@ function columnsOf({ additionalPrinterColumns }: DefinitionVersion): Column[] {
     },
   );
   return [name, ...own];
+}
+
+/** A path that cannot be read finds nothing: its kind is served all the same. */
+function readPath(jsonPath: string): (object: unknown) => readonly unknown[] {
+  try {
+    return jsonPathValues(jsonPath);
+  } catch {
+    return () => [];
+  }
 }
 
 function cell(value: unknown, type: string, now: number): string | number | boolean | null {
