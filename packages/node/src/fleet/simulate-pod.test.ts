@@ -160,11 +160,20 @@ describe("a simulated pod", () => {
     );
   });
 
-  test("is refused where its annotations cannot be understood", () => {
+  test("waits while its annotations cannot be understood, and begins when they can", () => {
     const trial = new Trial({ "exit-afer": "1s" });
-    assert.deepEqual([trial.status.phase, trial.status.reason], ["Failed", "RuntimeUnsupported"]);
-    assert.match(trial.status.message ?? "", /exit-afer is nothing that a simulated pod can be told/);
-    assert.equal(trial.ended, true);
+    const { pod } = trial;
+    for (const look of [() => trial, () => trial.pass(900), () => trial.restart()]) {
+      assert.deepEqual([look().status.phase, trial.ended], ["Pending", false]);
+      assert.deepEqual(trial.container(), ["waiting", "RuntimeUnsupported", 0, false]);
+    }
+    const { waiting } = trial.status.containerStatuses?.[0]?.state ?? {};
+    assert.match(waiting?.message ?? "", /exit-afer is nothing that a simulated pod can be told/);
+    assert.equal(trial.wakeAt, Number.POSITIVE_INFINITY);
+    const { annotations: _, ...metadata } = pod.metadata;
+    trial.pod = { ...trial.pod, metadata };
+    assert.equal(trial.look().status.phase, "Running");
+    assert.equal(new Trial({ "exit-afer": "1s" }).delete(30).ended, true);
   });
 
   test("that is deleted ends when its containers have, or its time is over", () => {

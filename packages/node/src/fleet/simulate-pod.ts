@@ -2,11 +2,12 @@ import type { Pod } from "@fjord/kube";
 import { annotations } from "../pod/annotations.ts";
 import type { ObservedPod } from "../pod/observed-pod.ts";
 import type { PlanInput } from "../pod/plan/plan-input.ts";
-import { type PodAction, type PodPlan, planPod } from "../pod/plan/pod-plan.ts";
+import { type PodAction, type PodPlan, planPod, type Waiting } from "../pod/plan/pod-plan.ts";
 import type { RestartTiming } from "../pod/plan/restart-delay.ts";
 import { containerOf, containersOf, type PodStatus } from "../pod/pod-containers.ts";
 import { podStatus } from "../pod/status/pod-status.ts";
 import { deadlineOf, endOf } from "../pod/worker/pod-ending.ts";
+import { unsupportedContainers } from "../pod/worker/pod-hold.ts";
 import type { RuntimeContainer, RuntimeSandbox } from "../runtime/index.ts";
 import { beginningOf, fateOf, type Settings, sandboxDelay, stopOf } from "../runtimes/simulated/index.ts";
 import type { Failure, LivedContainer, PodLife, Start } from "./pod-life.ts";
@@ -60,10 +61,8 @@ class PodSimulation {
   }
 
   run(): SimulationResult {
-    const { pod, now, objections } = this.#input;
+    const { pod, now } = this.#input;
     const life = this.#life;
-    const isTold = pod.metadata.deletionTimestamp !== undefined || pod.status?.startTime !== undefined;
-    if (objections.length > 0 && !isTold) this.#refuse(objections);
     const end = endOf(pod, false, now, life.end);
     if (end !== undefined) life.end = end;
     if (life.end !== undefined) this.#giveUp();
@@ -76,15 +75,10 @@ class PodSimulation {
     throw new Error("the pod comes to no rest");
   }
 
-  #refuse(objections: readonly string[]): void {
-    const message = `Pod was rejected: ${objections.join("; ")}`;
-    this.#life.end = {
-      cause: "refused",
-      since: this.#input.now,
-      graceSeconds: 0,
-      reason: "RuntimeUnsupported",
-      message,
-    };
+  /** A pod that cannot be understood does not begin: it waits until its annotations can be. */
+  get #isHeld(): boolean {
+    const { sandbox, sandboxAt } = this.#life;
+    return this.#input.objections.length > 0 && sandbox === undefined && sandboxAt === undefined;
   }
 
   /** A pod that is to end begins nothing more. */
@@ -199,7 +193,7 @@ class PodSimulation {
       pod,
       observed,
       now,
-      waiting: new Map([...this.#failed(), ...plan.waiting]),
+      waiting: new Map([...this.#held(), ...this.#failed(), ...plan.waiting]),
       running: alive,
       started: alive,
       ready: new Set(ready.map((container) => containerId(life.uid, container))),
@@ -215,11 +209,12 @@ class PodSimulation {
       runtimeName: RUNTIME_NAME,
     });
     const wakeAt = Math.min(plan.wakeAt ?? Infinity, this.#nextTime(running));
-    return { status: this.#isRefused ? refusedStatus(status) : status, wakeAt, ended: plan.ended };
+    return { status, wakeAt, ended: plan.ended };
   }
 
-  get #isRefused(): boolean {
-    return this.#life.end?.cause === "refused" && this.#life.end.reason !== undefined;
+  #held(): Map<string, Waiting> {
+    const { pod, objections } = this.#input;
+    return this.#isHeld ? unsupportedContainers(pod, objections.join("; ")) : new Map();
   }
 
   #failed(): [string, Failure["problem"]][] {
@@ -257,6 +252,7 @@ class PodSimulation {
       unwell: new Map(),
       retryAt: new Map([...(failures as Map<string, Failure>)].map(([name, { retryAt }]) => [name, retryAt])),
       sandboxBusy: sandboxAt !== undefined,
+      ...(this.#isHeld && { heldUntil: Infinity }),
       timing,
     };
   }
@@ -317,11 +313,6 @@ class PodSimulation {
     const isInit = containersOf(this.#input.pod).some((other) => other.name === name && other.role === "init");
     return { podUid: this.#life.uid, container: name, isInit, attempt };
   }
-}
-
-/** Containers that wait would be shown instead of the refusal. */
-function refusedStatus({ containerStatuses: _, initContainerStatuses: __, ...status }: PodStatus): PodStatus {
-  return status;
 }
 
 function finish(container: LivedContainer, at: number, exitCode: number, reason?: string): void {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { test } from "node:test";
+import type { Pod } from "@fjord/kube";
 import type { ContainerStatus, PodStatus } from "./pod-containers.ts";
 import { podDirectory, terminationMessageFile } from "./pod-directory.ts";
 import { FakeImages, FakeRuntime } from "./testing/fake-runtime.ts";
@@ -400,15 +401,75 @@ test("an evicted pod fails, says why, and stays failed over a restart of the nod
   assert.equal(bench.runtime.running("web"), undefined);
 });
 
-test("what the runtime cannot honour is refused with all its reasons", async () => {
+test("what the runtime cannot honour waits with all its reasons, told once, also over a restart of the node", async () => {
   await using bench = await PodBench.start();
   bench.runtime.objectionsTo = () => ["no host network here", "no privileged containers here"];
+  await bench.run(newPod("web", { initContainers: [{ name: "init" }], restartPolicy: "Never" }));
+  const message = "no host network here; no privileged containers here";
+  const assertWaits = () => {
+    const { phase, reason, initContainerStatuses = [], containerStatuses = [] } = bench.status("web");
+    // Were it to fail, its ReplicaSet would make another at once.
+    assert.deepEqual([phase, reason], ["Pending", undefined]);
+    const states = [...initContainerStatuses, ...containerStatuses].map(({ state }) => state);
+    assert.deepEqual(states, Array(2).fill({ waiting: { reason: "RuntimeUnsupported", message } }));
+    assert.equal(bench.runtime.sandboxes.length, 0);
+  };
+  assertWaits();
+  await bench.advance(900);
+  assertWaits();
+  const told = () => bench.events.filter(({ reason }) => reason === "RuntimeUnsupported");
+  assert.deepEqual(
+    told().map((event) => [event.type, event.message]),
+    [["Warning", message]],
+  );
+
+  await bench.stopNode();
+  bench.startNode();
+  await bench.settle();
+  assertWaits();
+});
+
+test("what the runtime could not honour begins once it can, or the pod has changed", async () => {
+  await using bench = await PodBench.start();
+  bench.runtime.objectionsTo = () => ["no program script here"];
   await bench.run(newPod("web"));
-  const { phase, reason, message } = bench.status("web");
-  assert.deepEqual([phase, reason], ["Failed", "RuntimeUnsupported"]);
-  assert.match(message ?? "", /no host network here; no privileged containers here/);
-  assert.ok(bench.events.some((event) => event.type === "Warning" && event.reason === "RuntimeUnsupported"));
-  assert.equal(bench.runtime.sandboxes.length, 0);
+  bench.runtime.objectionsTo = () => [];
+  await bench.advance(301);
+  assert.equal(bench.status("web").phase, "Running");
+
+  bench.runtime.objectionsTo = (pod) => ((pod as Pod).metadata.annotations?.["odd"] ? ["not understood"] : []);
+  const odd = newPod("odd");
+  await bench.run({ ...odd, metadata: { ...odd.metadata, annotations: { odd: "yes" } } });
+  assert.equal(first(bench, "odd").state?.waiting?.message, "not understood");
+  await bench.run(odd);
+  assert.equal(bench.status("odd").phase, "Running");
+});
+
+test("a pod that the runtime cannot honour keeps its room, ends at its deadline, and goes when deleted", async () => {
+  await using bench = await PodBench.start();
+  bench.runtime.objectionsTo = (pod) => ((pod as Pod).metadata.name === "two" ? [] : ["not here"]);
+  const big = { containers: [{ name: "web", image: "web:1", resources: { requests: { cpu: "3" } } }] };
+  await bench.run(newPod("one", { ...big, activeDeadlineSeconds: 20 }));
+  await bench.run(newPod("two", big));
+  assert.equal(bench.status("two").reason, "OutOfcpu");
+  await bench.advance(21);
+  assert.deepEqual([bench.status("one").phase, bench.status("one").reason], ["Failed", "DeadlineExceeded"]);
+
+  await bench.run(newPod("three"));
+  bench.api.markDeleted("uid-three", 5);
+  await bench.settle();
+  assert.equal(bench.api.pods.has("uid-three"), false);
+});
+
+test("a pod that has run is not held back by a node that lost its sandbox and has become stricter", async () => {
+  await using bench = await PodBench.start();
+  await bench.run(newPod("web"));
+  await bench.stopNode();
+  bench.runtime.sandboxes.length = 0;
+  bench.runtime.objectionsTo = () => ["no longer"];
+  bench.startNode();
+  await bench.settle();
+  assert.equal(bench.status("web").phase, "Running");
 });
 
 test("a pod that runs is not refused by a node that has become stricter", async () => {
@@ -606,8 +667,9 @@ test("each pod is run by the runtime that its class asks for, and found there ag
   assert.ok(bench.runtime.running("web", "uid-plain"));
   assert.ok(other.running("web", "uid-special"));
   assert.equal(bench.status("special").phase, "Running");
-  assert.equal(bench.status("strange").reason, "RuntimeUnsupported");
-  assert.match(bench.status("strange").message ?? "", /no runtime for the handler "strange"/);
+  const { waiting } = first(bench, "strange").state ?? {};
+  assert.equal(waiting?.reason, "RuntimeUnsupported");
+  assert.match(waiting?.message ?? "", /no runtime for the handler "strange"/);
   const address = { namespace: "default", pod: "special", container: "web" };
   assert.equal(bench.manager.container(address)?.runtime, other);
 

@@ -36,7 +36,7 @@ export interface Runtime {
   health(signal?: AbortSignal): Promise<RuntimeHealth>;
 
   /**
-   * What of the pod this runtime cannot honour, a sentence for each; the pod is refused unless this is empty. Ephemeral
+   * What of the pod this runtime cannot honour, a sentence for each; the pod does not begin unless this is empty. Ephemeral
    * containers are left to `judgeEphemeral`. Pure.
    */
   objections(pod: Pod): string[];

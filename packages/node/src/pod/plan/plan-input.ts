@@ -39,5 +39,7 @@ export interface PlanInput {
   /** While a sandbox is being made or taken down. */
   readonly sandboxBusy: boolean;
   readonly sandboxRetryAt?: number;
+  /** Until when a pod that cannot be honoured is not begun; its end does not wait for that. */
+  readonly heldUntil?: number;
   readonly timing: RestartTiming;
 }

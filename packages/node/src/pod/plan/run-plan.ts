@@ -20,8 +20,9 @@ export function planRun(input: PlanInput): PodPlan {
 function planSandbox(input: PlanInput, old: RuntimeSandbox | undefined): PodPlan {
   const plan = { waiting: new Map(), ended: false };
   if (input.sandboxBusy || input.starting.size > 0) return { ...plan, actions: [] };
-  const { sandboxRetryAt = 0, now } = input;
-  if (sandboxRetryAt > now) return { ...plan, actions: [], wakeAt: sandboxRetryAt };
+  const { sandboxRetryAt = 0, heldUntil = 0, now } = input;
+  const notBefore = Math.max(sandboxRetryAt, heldUntil);
+  if (notBefore > now) return { ...plan, actions: [], wakeAt: notBefore };
   const remains = input.observed.sandboxes.filter(
     ({ state, containers }) => state === "ready" || containers.some(isAlive),
   );

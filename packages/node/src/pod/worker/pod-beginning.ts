@@ -6,7 +6,6 @@ import { hasBegun, isTerminal, podFields, uidOf } from "../pod-containers.ts";
 import { type PodServices, sayer } from "./pod-services.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { chooseRuntime, type RuntimeChoice, type RuntimeChooser } from "./runtime-choice.ts";
-import { UNSUPPORTED } from "./start-problem.ts";
 
 export interface PodBeginningOptions extends PodServices, Omit<RuntimeChooser, "objects"> {
   readonly pod: Pod;
@@ -42,7 +41,7 @@ export class PodBeginning {
       try {
         const choice = await chooseRuntime(pod, this.#options, signal);
         if (!hasBegun(pod)) await this.#refreshLabels(pod);
-        const refusal = this.#refusal(pod, choice.objections);
+        const refusal = this.#refusal(pod);
         if (refusal === undefined && !hasBegun(pod)) this.#warn(pod, choice);
         return new PodWorker({ ...this.#options, ...choice, pod, ...(refusal && { refusal }) });
       } catch (error) {
@@ -57,7 +56,7 @@ export class PodBeginning {
   }
 
   /** Why a pod that has not begun yet may not begin. */
-  #refusal(pod: Pod, objections: readonly string[]): Refusal | undefined {
+  #refusal(pod: Pod): Refusal | undefined {
     const { ledger } = this.#options;
     if (pod.metadata.deletionTimestamp !== undefined || isTerminal(pod.status?.phase)) return undefined;
     if (hasBegun(pod)) {
@@ -65,10 +64,7 @@ export class PodBeginning {
       ledger.enter(pod);
       return undefined;
     }
-    const refusal = ledger.admit(pod);
-    if (refusal !== undefined || objections.length === 0) return refusal;
-    ledger.leave(uidOf(pod));
-    return { reason: UNSUPPORTED, message: objections.join("; ") };
+    return ledger.admit(pod);
   }
 
   /** No pod is refused for labels that were the node's a moment ago. */

@@ -15,6 +15,7 @@ import { ContainerStarter } from "./container-starter.ts";
 import { ContainerStopper, type StopAction } from "./container-stopper.ts";
 import { PodConclusion } from "./pod-conclusion.ts";
 import { deadlineOf, endOf } from "./pod-ending.ts";
+import { type Objections, PodHold } from "./pod-hold.ts";
 import { PodReport } from "./pod-report.ts";
 import { type PodServices, type Say, sayer, type WorkerContext } from "./pod-services.ts";
 import type { RuntimeView } from "./runtime-view.ts";
@@ -27,7 +28,9 @@ export interface PodWorkerOptions extends PodServices {
   readonly view: RuntimeView;
   /** Of the pod's runtime class. */
   readonly handler: string;
-  /** Why the pod may not run here. */
+  /** Why the pod cannot be honoured: it waits, and is asked about again. */
+  readonly objections: Objections;
+  /** Why the pod may not run here: it fails. */
   readonly refusal?: Refusal;
   readonly signal: AbortSignal;
   /** Nothing is left of the pod. */
@@ -39,6 +42,7 @@ export class PodWorker {
   readonly #options: PodWorkerOptions;
   readonly #say: Say;
   readonly #timer: WakeTimer;
+  readonly #hold: PodHold;
   readonly #sandboxes: SandboxKeeper;
   readonly #volumes: VolumeKeeper;
   readonly #starter: ContainerStarter;
@@ -70,6 +74,7 @@ export class PodWorker {
       wakeAt: (time) => this.#timer.at(time),
     };
     this.#say = sayer(options, () => this.#pod);
+    this.#hold = new PodHold(context, options.objections);
     this.#probes = new PodProbes(context);
     this.#hooks = new PodHooks(context);
     this.#volumes = new VolumeKeeper(context);
@@ -178,6 +183,7 @@ export class PodWorker {
     const now = clock.now();
     this.#end = endOf(this.#report.known(), isGone, now, this.#end);
     if (this.#end !== undefined) this.#cancel();
+    else this.#hold.look(now);
     const running = this.#running(observed);
     this.#probes.follow(running, this.#end !== undefined);
     if (this.#end === undefined) this.#resizer.apply(this.#pod, running, observed.sandbox);
@@ -220,6 +226,7 @@ export class PodWorker {
   #planInput(observed: ObservedPod, now: number): PlanInput {
     const { timing } = this.#options;
     const { retryAt } = this.#sandboxes;
+    const { until } = this.#hold;
     return {
       pod: this.#report.known(),
       observed,
@@ -232,6 +239,7 @@ export class PodWorker {
       retryAt: this.#starter.retryTimes(),
       sandboxBusy: this.#sandboxes.isBusy,
       ...(retryAt !== undefined && { sandboxRetryAt: retryAt }),
+      ...(until !== undefined && { heldUntil: until }),
       timing,
     };
   }
@@ -258,7 +266,7 @@ export class PodWorker {
   #tell(plan: PodPlan, observed: ObservedPod, running: RuntimeContainer[], now: number, isGone: boolean): void {
     this.#report.tellProblems(observed);
     this.#report.tellBackOffs(plan, observed);
-    const waiting = new Map([...this.#starter.waiting(now), ...plan.waiting]);
+    const waiting = new Map([...this.#hold.waiting(), ...this.#starter.waiting(now), ...plan.waiting]);
     const silentUntil =
       this.#end === undefined ? replacedUntil({ pod: this.#pod, observed }, (name) => waiting.has(name)) : 0;
     if (now < silentUntil) {

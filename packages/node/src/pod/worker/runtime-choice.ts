@@ -4,13 +4,14 @@ import { volumeObjections } from "../../volumes/volume-objections.ts";
 import { annotations } from "../annotations.ts";
 import { RuntimeClassMissing } from "../errors.ts";
 import { uidOf } from "../pod-containers.ts";
+import type { Objections } from "./pod-hold.ts";
 import type { RuntimeView } from "./runtime-view.ts";
 
 export interface RuntimeChoice {
   readonly view: RuntimeView;
   readonly handler: string;
   /** Why the pod cannot be run here. */
-  readonly objections: readonly string[];
+  readonly objections: Objections;
 }
 
 export interface RuntimeChooser {
@@ -24,17 +25,18 @@ export interface RuntimeChooser {
 export async function chooseRuntime(pod: Pod, chooser: RuntimeChooser, signal: AbortSignal): Promise<RuntimeChoice> {
   for (const view of chooser.views) {
     const { sandbox } = view.get(uidOf(pod));
-    if (sandbox !== undefined) return { view, handler: sandbox.annotations[annotations.handler] ?? "", objections: [] };
+    const handler = sandbox?.annotations[annotations.handler] ?? "";
+    if (sandbox !== undefined) return { view, handler, objections: () => [] };
   }
   // What was deleted before it began needs no runtime of its own to be reported as ended.
   const name = pod.metadata.deletionTimestamp === undefined ? pod.spec?.runtimeClassName : undefined;
   const handler = name ? await handlerOf(name, chooser, signal) : "";
   const view = chooser.viewOf(handler);
   if (view !== undefined)
-    return { view, handler, objections: [...view.runtime.objections(pod), ...volumeObjections(pod)] };
+    return { view, handler, objections: (newest) => [...view.runtime.objections(newest), ...volumeObjections(newest)] };
   const [any] = chooser.views;
   if (any === undefined) throw new Error("a node needs a runtime");
-  return { view: any, handler, objections: [`this node has no runtime for the handler "${handler}"`] };
+  return { view: any, handler, objections: () => [`this node has no runtime for the handler "${handler}"`] };
 }
 
 async function handlerOf(name: string, { objects }: RuntimeChooser, signal: AbortSignal): Promise<string> {
