@@ -97,3 +97,52 @@ test("a shadow follows what its pod asks for, and nothing that only its status t
   await follow(living("5", 2, { labels: { tier: "web" }, image: "two" }));
   assert.equal(new Set(patched).size, 3);
 });
+
+test("a pod that the other site does not give what it asks for waits, and goes once it does", async () => {
+  const told: string[] = [];
+  const statuses: Pod["status"][] = [];
+  const made: unknown[] = [];
+  const asking = {
+    ...pod,
+    metadata: { name: "web", namespace: "shop", uid: "u" },
+    spec: { nodeName: "north", hostNetwork: true, containers: [] },
+  } as Pod;
+  const writer = {
+    set: (_pod: Pod, status: Pod["status"]) => statuses.push(status),
+    latest: ({ status }: Pod) => status,
+    forget: () => {},
+  } as unknown as StatusWriter;
+  const home = {
+    clock: new ManualClock(),
+    logger: silentLogger,
+    recorder: { event: (_pod: Pod, { reason }: { reason: string }) => told.push(reason) },
+    identity: { id: "home" },
+  };
+  const life = new PodLife({ home, writer, isOver: () => false } as unknown as PodLifeOptions);
+  const site = {
+    id: "north",
+    reachability: { reachable: true },
+    report: { guestPrivileges: [] as string[] },
+    kube: {
+      create: async (_kind: unknown, object: ShadowPod) => {
+        made.push(object.spec.originUid);
+        return { ...object, metadata: { ...object.metadata, uid: "s", resourceVersion: "1" } };
+      },
+    },
+  };
+  const place = {
+    node: { object: { spec: {} }, contract: "c" },
+    twin: "twin",
+    remote: { hasSynced: true, shadowOf: () => undefined, shadowAt: () => undefined, guestOf: () => undefined },
+    site,
+  } as unknown as Place;
+  const follow = (current: Pod) => life.follow(current, place, { signal: new AbortController().signal });
+  await follow(asking);
+  await follow(asking);
+  assert.deepEqual([statuses.at(-1)?.phase, told, made], ["Pending", ["OffloadingRefused"], []]);
+  const offloaded = statuses.at(-1)?.conditions?.find(({ reason }) => reason === "OffloadingRefused");
+  assert.match(offloaded?.message ?? "", /hostNetwork/);
+  site.report.guestPrivileges = ["hostNetwork"];
+  await follow(asking);
+  assert.deepEqual(made, ["u"]);
+});

@@ -82,11 +82,6 @@ export class PodLife {
       this.#reports.trouble(pod, "NotOffloaded", STRAY);
       return done();
     }
-    const refusals = offloadRefusals(pod, place.site.report?.guestPrivileges);
-    if (refusals.length > 0) {
-      this.#reports.refuse(pod, place, "OffloadingRefused", `it cannot run at another site: ${refusals.join("; ")}`);
-      return done();
-    }
     if (!place.remote.hasSynced || !place.site.reachability.reachable) return done();
     const { uid = "" } = pod.metadata;
     const memory = this.#memoryOf(uid);
@@ -142,6 +137,12 @@ export class PodLife {
   async #begin(pod: Pod, place: Place, memory: PodMemory, work: Work): Promise<Result> {
     const { twin, remote, site } = place;
     const { name = "" } = pod.metadata;
+    const refusals = pod.status?.startTime === undefined ? offloadRefusals(pod, site.report?.guestPrivileges) : [];
+    if (refusals.length > 0) {
+      // Were it to fail, its ReplicaSet would make the next one at once. A word of the provider's brings it here again.
+      this.#reports.trouble(pod, "OffloadingRefused", `it cannot run at another site: ${refusals.join("; ")}`);
+      return done();
+    }
     if (twin === undefined) return this.#awaitTwin(pod, memory);
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) return done();
     if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {

@@ -178,8 +178,10 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
   it("that cannot go, or that the provider does not take, says why", async () => {
     const { consumer } = bed;
     await consumer.create(Pod, newPod("host", { hostNetwork: true }));
-    const failed = await until<Pod>(consumer, Pod, home("host"), (pod) => pod?.status?.phase === "Failed");
-    assert.match(failed?.status?.message ?? "", /hostNetwork/);
+    const held = await until<Pod>(consumer, Pod, home("host"), (pod) => condition(pod)?.status === "False");
+    // Failed, its ReplicaSet would make another at once, and so on.
+    assert.deepEqual([held?.status?.phase, condition(held)?.reason], ["Pending", "OffloadingRefused"]);
+    assert.match(condition(held)?.message ?? "", /hostNetwork/);
     await consumer.create(Pod, newPod("mighty", { containers: [{ ...main, securityContext: { privileged: true } }] }));
     const refused = await until<Pod>(consumer, Pod, home("mighty"), (pod) => condition(pod)?.status === "False");
     assert.equal(condition(refused)?.reason, "PodRefused");

@@ -42,7 +42,7 @@ export interface PodOffloaderOptions {
 }
 
 /** A site's pods, with what was known of the site when it was last looked at. */
-type FollowedSite = RemotePods & { wasReachable?: boolean; ranges?: string };
+type FollowedSite = RemotePods & { wasReachable?: boolean; given?: string };
 
 /** How long a ShadowPod waits that is nobody's, while the own pod may yet be on a node that is not known. */
 const ORPHAN_MS = 15_000;
@@ -216,10 +216,11 @@ export class PodOffloader implements OffloadedPods, Runnable {
     const site = this.#options.sites.get(id);
     const isReachable = site?.reachability.reachable ?? false;
     if (remote === undefined) return;
-    const ranges = site?.report?.published.loopbackRanges?.join() ?? "";
-    // Addresses that were refused may be good ones now.
-    if (remote.ranges !== ranges) this.#enqueueSite(id);
-    remote.ranges = ranges;
+    const { guestPrivileges, published } = site?.report ?? {};
+    const given = JSON.stringify([published?.loopbackRanges, guestPrivileges]);
+    // Addresses that were refused may be good ones now, and pods may go that could not.
+    if (remote.given !== given) this.#enqueueSite(id);
+    remote.given = given;
     if (remote.wasReachable === isReachable) return;
     remote.wasReachable = isReachable;
     if (!isReachable) return;
