@@ -204,6 +204,12 @@ export const PageNotBuilt = defineError(
   "It runs from a checkout: `npm run build` there makes the page, and the agent serves it from then on. Or start it with --page-files=FOLDER of a built one.",
 );
 
+export const ReportNotWritten = defineError(
+  "CLI_REPORT_NOT_WRITTEN",
+  "the report cannot be written to {file}: {reason}",
+  "Name another place by --file, or make room there. Nothing of it was left.",
+);
+
 export const UnclearEnd = defineError(
   "CLI_UNCLEAR_END",
   "{end} is no end of a path: {reason}",

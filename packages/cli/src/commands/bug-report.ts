@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { AGENT_NAMESPACE } from "@fjord/api";
@@ -7,6 +6,7 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { collect } from "../report/collect.ts";
 import { tar } from "../report/tar.ts";
+import { writeArchive } from "../report/write-archive.ts";
 
 interface ReportFlags extends ClusterFlags {
   readonly file?: string;
@@ -37,9 +37,9 @@ export function addBugReport(program: Command, context: CommandContext): void {
         files.map(({ name, content }) => ({ name: `${folder}/${name}`, content })),
         clock.now(),
       );
-      await writeFile(file, await promisify(gzip)(archive), { mode: 0o600 });
+      await writeArchive(file, await promisify(gzip)(archive));
       note(
-        `${files.length} files; look through them before you hand them on: names of sites, namespaces and pods are in them\n`,
+        `${files.length} files; look through them before you hand them on: names of sites, namespaces and pods are in them, and what programs said in words of their own\n`,
       );
       print(`${file}\n`);
     });

@@ -15,7 +15,8 @@ import {
 } from "@fjord/kube";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { clientVersion } from "../commands/version.ts";
-import { redactObject, redactText } from "./redact.ts";
+import { redactObject } from "./redact-object.ts";
+import { redactText } from "./redact-text.ts";
 
 export interface CollectOptions {
   /** The agent's. */

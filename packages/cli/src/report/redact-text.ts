@@ -1,0 +1,153 @@
+import { isSecretName } from "./secret-names.ts";
+
+/** What stands in the place of a secret. */
+export const REDACTED = "[removed]";
+
+/** What may go over lines. */
+const BLOCKS: readonly RegExp[] = [
+  /-----BEGIN [A-Z0-9 ]*(?:PRIVATE KEY|CERTIFICATE)[A-Z ]*-----[\s\S]*?(?:-----END [A-Z0-9 ]*-----|$)/g,
+  // Values of Secrets and ConfigMaps, printed as a whole, however often quoted.
+  /(?<=["'](?:data|stringData|binaryData)\\{0,9}["']\s{0,9}:\s{0,9})\{[^{}]*\}?/g,
+];
+
+/** What is a secret by its own looks, whatever it is called. */
+const LOOKS: readonly RegExp[] = [
+  // JSON Web Tokens, such as those of service accounts, and Fjord's own pairing tokens.
+  /\beyJ[\w-]{10,}(?:\.[\w-]{5,})?(?:\.[\w-]*)?/g,
+  /\bfjord[a-z0-9]*[._-][\w.-]{30,}/gi,
+  // Tokens of well-known services, which begin as those say.
+  /\b(?:gh[a-z]_|github_pat_|glpat-|gl[a-z]{2,5}-|xox[a-z]-|xapp-|sk-|[a-z]k_(?:live|test)_|npm_|pypi-|hf_|dckr_(?:pat|oat)_|shp[a-z]{2}_|hv[bsr]\.|ya29\.|SG\.|AGE-SECRET-KEY-|dop_v1_|tskey-|whsec_)[\w.-]{8,}/g,
+  /\b(?:AKIA|ASIA|AIza)[\w-]{12,}/g,
+  /\b(?:bearer|basic|digest|negotiate)\s+(?=[\w.~+/=-]*[\d+/=._~A-Z])[\w.~+/=-]{6,}/gi,
+  // Credentials in URLs, of which the password may hold a slash, and in what Go calls a data source.
+  /(?<=:\/\/)[^\s/:@"'<>]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s"'<>]*(?=@)/g,
+  /(?<=:\/\/)[^\s/:@"'<>?#]+(?=@)/g,
+  /\b[\w.-]+:[^\s@]+(?=@(?:tcp|udp|unix|cloudsql)?\()/g,
+  // As `curl` and others take them.
+  /(?<=(?:^|[\s"'])(?:-u|--user|--proxy-user)[\s=]+["']?)[^\s"':]+:[^\s"']+/gm,
+  // Bootstrap tokens of Kubernetes.
+  /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g,
+];
+
+/** Parameters of Kubernetes' own requests, which say nothing that is secret. All others of a URL are removed. */
+const KUBERNETES_PARAMETERS = new Set(
+  "allowWatchBookmarks container dryRun fieldManager fieldSelector fieldValidation follow force gracePeriodSeconds labelSelector limit orphanDependents pretty previous propagationPolicy resourceVersion resourceVersionMatch sendInitialEvents sinceSeconds stderr stdin stdout tailLines timeout timeoutSeconds timestamps tty watch".split(
+    " ",
+  ),
+);
+
+/**
+ * Takes out of a text what looks like a secret: by its looks, by the name of what it is assigned to, or by being as jumbled as only
+ * keys are. Rather too much than too little; that a text of somebody's making holds no other secret cannot be promised.
+ */
+export function redactText(text: string): string {
+  const rest = BLOCKS.reduce((left, pattern) => left.replace(pattern, REDACTED), text);
+  return rest.split("\n").map(redactLine).join("\n");
+}
+
+/** Longer ones were not written for people, and would take long to look through. */
+const LONGEST_LINE = 8_000;
+
+function redactLine(line: string): string {
+  const left = LOOKS.reduce((rest, pattern) => rest.replace(pattern, REDACTED), line.slice(0, LONGEST_LINE));
+  const safe = removeJumbled(removeAfterWords(removeAssigned(removeVariables(removeParameters(left)))));
+  return line.length <= LONGEST_LINE ? safe : `${safe}[removed: ${line.length - LONGEST_LINE} characters]`;
+}
+
+function removeParameters(text: string): string {
+  return text.replace(/([?&])([\w.%[\]-]{1,100})=([^\s&"'#\\]+)/g, (whole, mark: string, name: string) =>
+    KUBERNETES_PARAMETERS.has(name) ? whole : `${mark}${name}=${REDACTED}`,
+  );
+}
+
+/** Variables as they are printed with their name and value apart: `{"name":"DB_PASS","value":"x"}`, `{Name:DB_PASS,Value:x}`. */
+function removeVariables(text: string): string {
+  return text.replace(
+    /(\bname\\*["']?\s?:\s?\\*["']?)([\w.-]{1,100})(\\*["']?\s?,\s?\\*["']?value\\*["']?\s?:\s?)/gi,
+    (whole, before: string, name: string, between: string) =>
+      // What follows is then something that is assigned to a value by that name.
+      isSecretName(name) ? `${before}${name}${between.replace(/value/i, "secret-value")}` : whole,
+  );
+}
+
+/** A name and what comes between it and its value: `name=`, `"name": `, `\"name\":`, `--name `, `"--name", `. */
+const ASSIGNMENT =
+  /(?<![\w$])(--?)?([A-Za-z_$][\w.$/-]{0,120})(?:\\*["'])?(?:[ \t]{0,9}(?:=>|:=|[:=])[ \t]{0,9}|([ \t]{0,9},[ \t]{0,9}|[ \t]{1,9}))/g;
+/** Headers whose values have blanks in them. */
+const WHOLE_LINE = /(?:^|-)(?:authorization|cookie)$/i;
+/** What nobody keeps secret. */
+const NOTHING = /^(?:true|false|null|nil|undefined|none|""|''|\[\]|\{\}|<nil>)?(?=$|[\s,;}\])])/i;
+const VALUES: readonly RegExp[] = [
+  /(?<quote>\\*["'`]).*?(?<!\\)\k<quote>/y,
+  /\[[^\]\n]*\]?/y,
+  /\{[^}\n]*\}?/y,
+  /[^\s]+/y,
+];
+
+/** Takes out what is assigned to something that is called after a secret. */
+function removeAssigned(text: string): string {
+  const kept: string[] = [];
+  let from = 0;
+  ASSIGNMENT.lastIndex = 0;
+  for (let found = ASSIGNMENT.exec(text); found !== null; found = ASSIGNMENT.exec(text)) {
+    const [whole, dashes, name = "", loose] = found;
+    const start = found.index + whole.length;
+    if ((loose !== undefined && dashes === undefined) || !isSecretName(name) || text.startsWith(REDACTED, start)) {
+      // The value may be a name itself: `env: DB_PASS=x`.
+      ASSIGNMENT.lastIndex = found.index + (dashes?.length ?? 0) + name.length;
+      continue;
+    }
+    const end = WHOLE_LINE.test(name) ? endOfHeader(text, found.index, start) : endOfValue(text, start);
+    if (!NOTHING.test(text.slice(start, end))) {
+      kept.push(text.slice(from, start), REDACTED);
+      from = end;
+    }
+    ASSIGNMENT.lastIndex = Math.max(end, start);
+  }
+  return kept.length === 0 ? text : [...kept, text.slice(from)].join("");
+}
+
+function endOfValue(text: string, start: number): number {
+  for (const value of VALUES) {
+    value.lastIndex = start;
+    if (value.test(text)) return value.lastIndex;
+  }
+  return start;
+}
+
+/** A header ends with its line, or with the quotation that it stands in: `-H 'Cookie: a=b' https://...`. */
+function endOfHeader(text: string, at: number, start: number): number {
+  if (/^(?:\\*["'`]|\[)/.test(text.slice(start, start + 9))) return endOfValue(text, start);
+  const quote = text[at - 1];
+  const closing = quote === '"' || quote === "'" ? text.indexOf(quote, start) : -1;
+  return closing === -1 ? text.length : closing;
+}
+
+/** `password hunter2`, `token is a1b2c3`: what follows such a word and is no word itself. */
+function removeAfterWords(text: string): string {
+  return text.replace(
+    /\b((?:password|passwd|passphrase|passcode|token|api[ -]?key)(?:[ \t]+(?:is|was|of))?[ \t]+["'`]?)(?=[^\s"'`]*\d)(?=[^\s"'`]*[A-Za-z])[^\s"'`]{6,}/gi,
+    `$1${REDACTED}`,
+  );
+}
+
+/** Long runs of letters of both cases and digits, and of base64: no name that people or Kubernetes give looks so. */
+function removeJumbled(text: string): string {
+  return text
+    .replace(/[A-Za-z0-9+/]{32,}={1,2}(?![\w=])/g, REDACTED)
+    .replace(/[A-Za-z0-9_+-]{24,}/g, (run) => (isJumbled(run) ? REDACTED : run))
+    .replace(/(?<![\w/.~:-])[A-Za-z0-9+/]{36,}/g, (run) =>
+      isJumbled(run.replaceAll("/", "")) && mixes(run) ? REDACTED : run,
+    );
+}
+
+function isJumbled(run: string): boolean {
+  const count = (pattern: RegExp) => run.match(pattern)?.length ?? 0;
+  return count(/[A-Z]/g) >= 2 && count(/[a-z]/g) >= 2 && count(/\d/g) >= 2 && mixes(run);
+}
+
+/** How often the kind of the letter changes: often in keys, seldom in `SomeNameOf2026`. */
+function mixes(run: string): boolean {
+  const changes = run.match(/[a-z](?=[A-Z\d])|[A-Z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
+  return changes * 6 >= run.length;
+}
