@@ -34,7 +34,7 @@ function facts(change: {
 }): PodFacts {
   const given = {
     pod: {
-      metadata: { name: "web", namespace: "shop" },
+      metadata: { name: "web", namespace: "shop", ...change.pod },
       spec: { nodeName: "wave", containers: [], tolerations: [{ operator: "Exists" }], ...change.spec },
       status: {
         phase: "Running",
@@ -119,7 +119,9 @@ test("a pod that waits: the scheduler's words, each site's obstacle, and what wo
   const alone = waiting({ offloading: null });
   assert.match(alone.because.join("\n"), /the scheduler found no node for it\. In its words: 0\/2 nodes/);
   assert.match(alone.because.join("\n"), /lively-wave is no help: pods of this namespace may not run there\./);
-  assert.deepEqual(alone.advice, ["`fjord offload shop` lets it run at other sites."]);
+  assert.deepEqual(alone.advice, [
+    "`fjord offload shop` lets pods that are made from then on run at other sites: make this one anew, and it may.",
+  ]);
   assert.match(
     waiting({ standing: "Cordoned" }).because.join("\n"),
     /lively-wave is no help: its contract is cordoned\./,
@@ -236,4 +238,65 @@ test("warnings from before a pod was ready are over", () => {
     "It is well: warnings from before it was ready (Unhealthy) are over; `kubectl describe pod` has them.",
   ]);
   assert.deepEqual(told("False"), ["Event 10m ago: BackOff: x", "Event 50m ago: Unhealthy: x"]);
+});
+
+test("a pod that was deleted is not told to run, least of all at a site that does not answer", () => {
+  const pod = { deletionTimestamp: "2030-01-01T00:57:30Z", deletionGracePeriodSeconds: 30 };
+  const silent = ready("Unknown", "ProviderUnreachable", "the provider has not answered");
+  const away = explainPod(facts({ pod, node: silent }));
+  assert.match(away.because[0] ?? "", /^It is being deleted at lively-wave: /);
+  assert.match(
+    away.because.join("\n"),
+    /Somebody asked for its end 3m ago\. lively-wave has not said that it has ended: there it may be Running still/,
+  );
+  assert.match(away.advice.join("\n"), /answers again: then it ends the pod.*`fjord unpeer lively-wave --force`/);
+  assert.equal(away.deletedAt, "2030-01-01T00:57:30Z");
+  const here = explainPod(facts({ pod, spec: { nodeName: "node-1" } }));
+  assert.match(here.because[0] ?? "", /^It is being deleted here, at harbour: /);
+  assert.match(here.because.join("\n"), /asked for its end 3m ago; until then it was Running/);
+});
+
+test("a namespace that stays here is named as what keeps a pod from a site that would do", () => {
+  const message = "0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had untolerated taint.";
+  const status = { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message }] };
+  const waiting = (change: Parameters<typeof facts>[0]) =>
+    explainPod(
+      facts({ status, offloading: null, ...change, spec: { nodeName: undefined, tolerations: [], ...change.spec } }),
+    );
+  const owned = { ownerReferences: [{ controller: true }] };
+  assert.deepEqual(waiting({ pod: owned }).advice, [
+    "`fjord offload shop` lets pods that are made from then on run at other sites: delete this one, and the one in its place may.",
+  ]);
+  assert.match(waiting({ offloading: { spec: { pods: "Local", sites: {} } } }).advice.join(), /`fjord offload shop`/);
+  for (const hopeless of [
+    { standing: "Cordoned" },
+    { node: ready("Unknown") },
+    { spec: { nodeSelector: { disk: "ssd" } } },
+    { status: { phase: "Pending", conditions: [] } },
+  ])
+    assert.deepEqual(waiting(hopeless).advice, [], JSON.stringify(hopeless));
+});
+
+test("a pod that asks for more than a whole contract, or any node here, has: by how much, and what would do", () => {
+  const status = {
+    phase: "Pending",
+    conditions: [{ type: "PodScheduled", status: "False", message: "0/2 nodes are available: 2 Insufficient cpu." }],
+  };
+  const containers = [{ name: "a", resources: { requests: { cpu: "9", memory: "1Gi" } } }];
+  const nodes = [{ ...ownNode("node-1"), status: { allocatable: { cpu: "2", memory: "4Gi" } } }, VIRTUAL];
+  const { because, advice } = explainPod(facts({ status, nodes, spec: { nodeName: undefined, containers } }));
+  assert.deepEqual(because.slice(2), [
+    "Here is no help: it asks for cpu 9, and no node here has more than cpu 2.",
+    "lively-wave is no help: it asks for cpu 9, and contract c-1 has altogether cpu 1.",
+  ]);
+  assert.deepEqual(advice, ["`fjord peer lively-wave --cpu=9` or more asks for a contract that has room for it."]);
+  const small = [{ name: "a", resources: { requests: { cpu: "500m" } } }];
+  const fits = explainPod(facts({ status, nodes, spec: { nodeName: undefined, containers: small } }));
+  assert.match(fits.because.join("\n"), /lively-wave would do if its contract has room/);
+  assert.doesNotMatch(fits.because.join("\n"), /Here is no help/);
+  const home = explainPod(facts({ status, nodes, offloading: null, spec: { nodeName: undefined, containers } }));
+  assert.match(
+    home.because.join("\n"),
+    /may not run there; and it asks for cpu 9, and contract c-1 has altogether cpu 1\./,
+  );
 });

@@ -15,6 +15,8 @@ export interface Explanation {
   readonly pod: string;
   readonly namespace: string;
   readonly phase: string;
+  /** When its time to end is over, where it was deleted: whatever its phase is, it is on its way out. */
+  readonly deletedAt?: string;
   /** The site that it is at, or was put to. */
   readonly site?: string;
   readonly node?: string;
@@ -35,6 +37,7 @@ export function explainPod(facts: PodFacts): Explanation {
     pod: name,
     namespace,
     phase: pod.status?.phase ?? "Unknown",
+    ...(pod.metadata.deletionTimestamp !== undefined && { deletedAt: String(pod.metadata.deletionTimestamp) }),
     ...(site !== undefined && { site }),
     ...(nodeName && { node: nodeName }),
     because: [...told.because, ...containers(facts), ...warnings(facts)],
@@ -50,7 +53,7 @@ interface Told {
 function placed(facts: PodFacts, nodeName: string): Told {
   const { pod, places, now } = facts;
   const virtual = places.virtualNodes.find(({ metadata }) => metadata.name === nodeName);
-  const phase = pod.status?.phase ?? "Unknown";
+  const phase = isEnding(pod) ? "being deleted" : (pod.status?.phase ?? "Unknown");
   const scheduled = getCondition(pod.status?.conditions as never, "PodScheduled") as
     | { lastTransitionTime?: string }
     | undefined;
@@ -62,6 +65,7 @@ function placed(facts: PodFacts, nodeName: string): Told {
       because: [
         `It is ${phase} ${here}: node ${nodeName} was chosen for it${since}.`,
         ...choice(facts, undefined),
+        ...ending(facts),
         ...(isGone(facts, nodeName) ? [`Node ${nodeName} does not exist any more.`] : []),
       ],
       advice: [],
@@ -77,10 +81,29 @@ function placed(facts: PodFacts, nodeName: string): Told {
       ...choice(facts, site),
       ...contractSentence(contract, called),
       ...away,
+      ...ending(facts, away.length > 0 ? called : undefined),
       ...taken(facts, called),
     ],
     advice: adviceFor(facts, called, away.length > 0),
   };
+}
+
+function isEnding({ metadata }: PodFacts["pod"]): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** Since when it is to end, and what is known of its containers; `silent`: the site which alone could say that they have. */
+function ending({ pod, now }: PodFacts, silent?: string): string[] {
+  if (!isEnding(pod)) return [];
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
+  const asked = Date.parse(String(deletionTimestamp)) - deletionGracePeriodSeconds * 1000;
+  const since = Number.isNaN(asked) ? "" : ` ${age(new Date(asked).toISOString(), now)} ago`;
+  const phase = pod.status?.phase ?? "Unknown";
+  return silent === undefined
+    ? [`Somebody asked for its end${since}; until then it was ${phase}, and it goes once its containers have ended.`]
+    : [
+        `Somebody asked for its end${since}. ${silent} has not said that it has ended: there it may be ${phase} still, as was last heard.`,
+      ];
 }
 
 function isGone({ nodes }: PodFacts, name: string): boolean {
@@ -195,6 +218,10 @@ function readySince({ pod }: PodFacts): number | undefined {
 }
 
 function adviceFor({ pod }: PodFacts, site: string, isAway: boolean): string[] {
+  if (isAway && isEnding(pod))
+    return [
+      `\`fjord sites ${site}\` says whether it answers again: then it ends the pod, and this one goes. Where the site is gone for good, \`fjord unpeer ${site} --force\` waits for nothing there.`,
+    ];
   const offloaded = pod.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
   const reason = offloaded?.status === "False" ? offloaded.reason : undefined;
   if (isAway)

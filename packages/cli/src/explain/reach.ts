@@ -25,7 +25,8 @@ export interface Reach {
   readonly away: readonly Way[];
 }
 
-const MADE_BEFORE = "it does not tolerate virtual nodes, as pods do that are made once the namespace is offloaded";
+export const MADE_BEFORE =
+  "it does not tolerate virtual nodes, as pods do that are made once the namespace is offloaded";
 const MOST_REASONS = 3;
 
 export function reachOf({ pod, nodes, places }: PodFacts): Reach {
@@ -92,7 +93,7 @@ export function isOpen({ reasons }: Way): boolean {
   return reasons.length === 0;
 }
 
-function isVirtual({ metadata }: Node): boolean {
+export function isVirtual({ metadata }: Node): boolean {
   return metadata.labels?.[VIRTUAL_NODE] === "true";
 }
 
