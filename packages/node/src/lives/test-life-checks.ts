@@ -148,8 +148,13 @@ export class LifeChecks {
     const text = `${pod.metadata.name}/${container}`;
     const starts = await this.#starts(pod, container, expected.starts);
     assert.deepEqual(witness.overlaps(container), [], `${text} ran twice at once`);
-    assert.equal(starts.length, expected.starts, `${text} was started so often`);
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
+    const more = () => `: ${JSON.stringify(status)}\n${this.#bed.node.logTail(25)}`;
+    assert.equal(
+      starts.length,
+      expected.starts,
+      `${text} was started so often${starts.length === expected.starts ? "" : more()}`,
+    );
     const { restarts = expected.starts - 1 } = expected;
     assert.equal(status?.restartCount, restarts, `${text} was restarted so often`);
     const told = JSON.stringify(status);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ContainerResources } from "../../runtime/resources.ts";
@@ -78,7 +79,7 @@ export function openCgroups(mountInfo = readFileSync("/proc/self/mountinfo", "ut
   const unified = v2 && /\b(memory|cpu)\b/.test(readText(join(v2.path, "cgroup.controllers")) ?? "");
   if (!unified && v1.size === 0) return "this machine has no control groups";
   const roots = unified ? [v2.path] : [...new Set(v1.values())];
-  const probe = `fjord-probe-${process.pid}`;
+  const probe = `fjord-probe-${randomUUID()}`;
   try {
     for (const root of roots) {
       mkdirSync(join(root, probe));

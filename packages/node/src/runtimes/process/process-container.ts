@@ -149,6 +149,18 @@ export class ProcessContainer {
     return this.#files.forsake();
   }
 
+  /** Resolves when a start that an earlier process of the node has begun is over: what is just beginning has not failed to. */
+  async begun(): Promise<void> {
+    if (!this.#files.isClaimed) return;
+    await this.#claimIsOld();
+    const isUnderWay = () => this.#files.keeper() !== undefined && !this.#hasStarted();
+    await this.#wakeups.until(() => !isUnderWay(), START_PATIENCE);
+  }
+
+  #hasStarted(): boolean {
+    return this.#files.started() !== undefined || this.#files.exit() !== undefined;
+  }
+
   async start(): Promise<void> {
     if (this.#files.isForsaken) throw new ProcessStartFailed({ id: this.id, reason: "it is to be made anew" });
     let failure: Error | undefined;
@@ -160,8 +172,7 @@ export class ProcessContainer {
         this.#wakeups.wake();
       });
     }
-    const started = () => this.#files.started() !== undefined || this.#files.exit() !== undefined;
-    const settled = await this.#wakeups.until(() => started() || failure !== undefined, START_PATIENCE);
+    const settled = await this.#wakeups.until(() => this.#hasStarted() || failure !== undefined, START_PATIENCE);
     if (settled && !failure) return this.options.onChange();
     const reason = failure?.message ?? (this.#files.keeperLog() || "its keeper says nothing");
     throw new ProcessStartFailed({ id: this.id, reason }, { cause: failure });

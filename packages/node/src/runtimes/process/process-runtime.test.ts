@@ -286,6 +286,19 @@ describe("a pod of processes", () => {
     );
   });
 
+  test("that was just beginning when the node went away has begun when it is back", async () => {
+    const { id: sandbox, pod } = await bench.sandbox();
+    const id = await bench.runtime.createContainer(sandbox, containerConfig(shell("sleep 1000")), pod);
+    const folder = join(bench.state, "process", sandbox, id);
+    const keeper = readFileSync(join(folder, "keeper.sh"), "utf8");
+    writeFileSync(join(folder, "keeper.sh"), keeper.replace("\nset +C\n", "\nset +C\nsleep 1\n"));
+    const start = bench.runtime.startContainer(id);
+    await until(() => existsSync(join(folder, "claim")), "its keeper");
+    await bench.reopen();
+    assert.equal((await bench.container(id)).state, "running");
+    await start;
+  });
+
   test("does not outlast a state that was put back from a copy of before it", async (t) => {
     const records = join(bench.state, "process");
     const kept = await bench.start(shell("echo here; sleep 1000"));

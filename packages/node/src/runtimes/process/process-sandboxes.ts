@@ -46,9 +46,10 @@ export class ProcessSandboxes {
     for (const { record, containers } of sandboxes) {
       const sandbox = this.add(record);
       for (const container of containers) this.addContainer(sandbox, container);
-      // Whatever an earlier process was about to start has been started by now, or is made anew.
+      // Whatever an earlier process was about to start is under way by now, or is made anew.
       for (const container of sandbox.containers.values()) container.forsake();
     }
+    await Promise.all([...this.#containers.values()].map((container) => container.begun()));
     await this.#endForgotten();
     if (stray.length === 0) return;
     const names = new Set(stray.map((path) => path.slice(path.lastIndexOf("/") + 1)));
