@@ -153,8 +153,8 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
       out,
       /It is Pending: the scheduler found no node for it\. In its words: 0\/2 nodes are available: .*Insufficient cpu/,
     );
-    assert.match(out, /site-2 would do if its contract has room\. Contract c-\S+ with site-2 is Active/);
-    assert.match(out, /What to do: `fjord peer SITE --cpu=\.\.\. --memory=\.\.\.` resizes a contract/);
+    assert.match(out, /site-2 is no help: it asks for cpu 4000, and contract c-\S+ has altogether cpu 4\.\n/);
+    assert.match(out, /What to do: `fjord peer site-2 --cpu=4000` or more asks for a contract that has room for it/);
     const json = JSON.parse((await fjord("explain", "hungry", "-n", NAMESPACE, "-o", "json")).out) as { phase: string };
     assert.equal(json.phase, "Pending");
     assert.match((await fjord("explain", "hungri", "-n", NAMESPACE)).err, /did you mean hungry\?/);
@@ -192,6 +192,10 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.match(drained.out, /^contract c-\S+ drained\n$/);
     assert.match((await fjord("uncordon", AWAY)).out, /^contract c-\S+ open\n$/);
     assert.match((await fjord("drain", AWAY, "--no-wait")).out, /^contract c-\S+ draining\n$/);
+    assert.match(
+      (await fjord("status")).out,
+      /^Drains\n +CONTRACT +DRAINED +MESSAGE\n +c-\S+ +True +no pod is left\n/m,
+    );
     assert.equal((await fjord("uncordon", AWAY)).code, 0);
   });
 

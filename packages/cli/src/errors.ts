@@ -18,6 +18,12 @@ export const TimedOut = defineError(
   "The wish stands and the agent goes on: `fjord status` shows how far it is. Give more time with --timeout.",
 );
 
+export const KeyNotInUse = defineError(
+  "CLI_KEY_NOT_IN_USE",
+  "the new key was not in use everywhere within {seconds} s; last: {last}",
+  "The new key stands, and links take it up by themselves: `fjord network status` shows when each last agreed on a session. Give more time with --timeout.",
+);
+
 export const BeingRemoved = defineError(
   "CLI_BEING_REMOVED",
   "{what} of before was still being removed after {seconds} s",

@@ -4,16 +4,18 @@ import type { CommandContext } from "./command-context.ts";
 
 /** Changes that come within this time are shown together. */
 const TOGETHER_MS = 100;
+/** What changes without a change of theirs is looked at that often. */
+const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Follows all objects of some kinds, and tells of them once and then after each change, until the signal aborts. An API that
- * is away for a while comes back.
+ * is away for a while comes back. Where `show` gives true, it is told again soon, whatever has changed.
  */
 export async function followLists(
   client: KubeClient,
   kinds: readonly Kind<KubeObject>[],
   { signal, clock, random, logger }: CommandContext,
-  show: (lists: readonly KubeObject[][]) => Promise<void>,
+  show: (lists: readonly KubeObject[][]) => Promise<boolean>,
 ): Promise<never> {
   const caches = kinds.map(
     (kind) => new Cache({ kind, client, clock, random, logger, transform: withoutManagedFields }),
@@ -23,13 +25,17 @@ export async function followLists(
   const onAbort = () => end.reject(signal.reason);
   let cancel = () => {};
   let shown = Promise.resolve();
-  const changed = () => {
+  const showAfter = (ms: number) => {
     cancel();
-    cancel = clock.after(TOGETHER_MS, () => {
-      shown = shown.then(() => show(caches.map((cache) => byName(cache.list()))));
+    cancel = clock.after(ms, () => {
+      shown = shown.then(async () => {
+        const again = await show(caches.map((cache) => byName(cache.list())));
+        if (again && !signal.aborted) showAfter(LOOK_AGAIN_MS);
+      });
       shown.catch(end.reject);
     });
   };
+  const changed = () => showAfter(TOGETHER_MS);
   try {
     await Promise.all(caches.map((cache) => cache.waitForSync(signal)));
     signal.throwIfAborted();

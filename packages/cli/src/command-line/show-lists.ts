@@ -1,4 +1,5 @@
 import type { Kind, KubeObject } from "@fjord/base";
+import type { KubeClient } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { colourTable } from "../output/colour.ts";
 import { formatValue, nameLines, type Output, outputOption } from "../output/format.ts";
@@ -13,13 +14,16 @@ export interface ListFlags extends ClusterFlags {
 }
 
 /** What a command that lists shows, and how. */
-export interface Listing<Lists extends readonly KubeObject[][]> {
+export interface Listing<Lists extends readonly KubeObject[][], More = undefined> {
   readonly kinds: { readonly [Index in keyof Lists]: Kind<Lists[Index][number]> };
   /** What of all that there is was asked for. */
   readonly chosen?: (lists: Lists) => Lists;
+  /** What is looked up beside the lists, each time that they are shown; `isMoving` has it looked up again soon. */
+  readonly more?: (client: KubeClient, lists: Lists, now: number, signal: AbortSignal) => Promise<More>;
+  readonly isMoving?: (more: More) => boolean;
   /** For json, yaml and jsonpath. */
-  readonly value: (lists: Lists) => unknown;
-  readonly table: (lists: Lists, wide: boolean, now: number) => string;
+  readonly value: (lists: Lists, more: More | undefined) => unknown;
+  readonly table: (lists: Lists, wide: boolean, now: number, more: More | undefined) => string;
 }
 
 /** The options of a command that lists, as kubectl has them. */
@@ -30,8 +34,8 @@ export function listOptions(command: Command): Command {
 }
 
 /** Prints what there is, once or for as long as somebody looks. */
-export async function showLists<Lists extends readonly KubeObject[][]>(
-  listing: Listing<Lists>,
+export async function showLists<Lists extends readonly KubeObject[][], More = undefined>(
+  listing: Listing<Lists, More>,
   { output, watch, ...cluster }: ListFlags,
   context: CommandContext,
 ): Promise<void> {
@@ -39,21 +43,25 @@ export async function showLists<Lists extends readonly KubeObject[][]>(
   await using client = await connect(cluster, context);
   const render = async (all: Lists) => {
     const lists = listing.chosen?.(all) ?? all;
-    if (output.format === "name") return nameLines(lists.flat());
-    const text = await formatValue(listing.value(lists), output);
-    return text ?? colourTable(listing.table(lists, output.format === "wide", clock.now()), paint);
+    if (output.format === "name") return { text: nameLines(lists.flat()), isMoving: false };
+    const more = await listing.more?.(client, lists, clock.now(), signal);
+    const text =
+      (await formatValue(listing.value(lists, more), output)) ??
+      colourTable(listing.table(lists, output.format === "wide", clock.now(), more), paint);
+    return { text, isMoving: more !== undefined && listing.isMoving?.(more) === true };
   };
   const kinds = listing.kinds as unknown as readonly Kind<KubeObject>[];
   const lists = (await Promise.all(kinds.map((kind) => listOrExplain(client, kind, signal)))) as unknown as Lists;
-  if (!watch) return print(await render(lists));
+  if (!watch) return print((await render(lists)).text);
   const isTable = output.format === "table" || output.format === "wide";
   let last: string | undefined;
   await followLists(client, kinds, context, async (now) => {
-    const text = await render(now as unknown as Lists);
-    if (text === last) return;
+    const { text, isMoving } = await render(now as unknown as Lists);
+    if (text === last) return isMoving;
     if (isTable && isTerminal) print(`${CLEAR}${text}`);
     else print(isTable && last !== undefined ? `\n${text}` : text);
     last = text;
+    return isMoving;
   });
 }
 

@@ -4,20 +4,24 @@ import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { amountsText } from "../command-line/resources.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
+import { type Drain, drainsOf } from "../drain/drains.ts";
 import { age, cell, table } from "../output/table.ts";
 import { peeringMessage } from "../place/peering-message.ts";
 import { siteTable } from "./sites.ts";
 
 type Lists = [Site[], Peering[], Contract[], VirtualNode[], Offloading[]];
 
-const listing: Listing<Lists> = {
+const listing: Listing<Lists, Drain[]> = {
   kinds: [Site, Peering, Contract, VirtualNode, Offloading],
-  value: ([sites, peerings, contracts, virtualNodes, offloadings]) => ({
+  more: (client, [, , contracts], now, signal) => drainsOf(client, contracts, now, signal),
+  isMoving: (drains) => drains.some(({ done }) => !done),
+  value: ([sites, peerings, contracts, virtualNodes, offloadings], drains = []) => ({
     sites,
     peerings,
     contracts,
     virtualNodes,
     offloadings,
+    ...(drains.length > 0 && { drains }),
   }),
   table: statusTables,
 };
@@ -33,11 +37,13 @@ function statusTables(
   [sites, peerings, contracts, virtualNodes, offloadings]: Lists,
   wide: boolean,
   now: number,
+  drains: readonly Drain[] = [],
 ): string {
   const sections: [string, number, string][] = [
     ["Sites", sites.length, siteTable(sites, wide, now)],
     ["Peerings", peerings.length, peeringTable(peerings, wide)],
     ["Contracts", contracts.length, contractTable(contracts, sites, wide)],
+    ["Drains", drains.length, drainTable(drains)],
     ["Virtual nodes", virtualNodes.length, nodeTable(virtualNodes, wide)],
     ["Offloaded namespaces", offloadings.length, offloadingTable(offloadings, sites, wide, now)],
   ];
@@ -87,6 +93,11 @@ function contractTable(items: readonly Contract[], sites: readonly Site[], wide:
   });
   const more = wide ? ["CONSUMER", "PROVIDER"] : [];
   return table(["NAME", "SIDE", "WITH", "PHASE", "STANDING", "AMOUNTS", "UNTIL", ...more], rows);
+}
+
+function drainTable(drains: readonly Drain[]): string {
+  const rows = drains.map(({ contract, done, progress }) => [contract, done ? "True" : "False", progress]);
+  return table(["CONTRACT", "DRAINED", "MESSAGE"], rows);
 }
 
 function nodeTable(items: readonly VirtualNode[], wide: boolean): string {

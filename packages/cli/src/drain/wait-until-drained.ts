@@ -1,14 +1,12 @@
-import { CONSUMER_LABEL, Contract, VirtualNode } from "@fjord/api";
 import { type Clock, sleep } from "@fjord/base";
-import { CoreEvent, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
+import type { KubeClient } from "@fjord/kube";
+import { withDeadline } from "../command-line/deadline.ts";
 import type { WaitOptions } from "../command-line/wait-for.ts";
 import { TimedOut } from "../errors.ts";
-import { timeOf } from "../explain/pod-facts.ts";
-import { type DrainedNode, type DrainFacts, drainProgress, nodesOf } from "./drain-progress.ts";
+import { drainFacts } from "./drain-facts.ts";
+import { drainProgress } from "./drain-progress.ts";
 
 const LOOK_AGAIN_MS = 500;
-/** The agent repeats what it is refused more often than that. */
-const REFUSAL_LASTS_MS = 60_000;
 
 interface DrainWait extends WaitOptions {
   readonly clock: Clock;
@@ -17,60 +15,16 @@ interface DrainWait extends WaitOptions {
 /** Looks at the pods of a contract, wherever this site is in it, until there are none. */
 export async function waitUntilDrained(client: KubeClient, contract: string, options: DrainWait): Promise<void> {
   const { clock, signal, timeoutMs, what, told = () => {} } = options;
-  const until = clock.now() + timeoutMs;
   let last = "";
-  for (;;) {
-    const progress = drainProgress(await drainFacts(client, contract, clock.now(), signal));
-    if (progress.done) return;
-    if (progress.progress !== last) told(progress.progress);
-    last = progress.progress;
-    if (clock.now() >= until) throw new TimedOut({ what, seconds: timeoutMs / 1000, last });
-    await sleep(clock, LOOK_AGAIN_MS, signal);
-    signal.throwIfAborted();
-  }
-}
-
-async function drainFacts(client: KubeClient, name: string, now: number, signal: AbortSignal): Promise<DrainFacts> {
-  const [{ items: contracts }, { items: virtualNodes }] = await Promise.all([
-    client.list(Contract, { signal }),
-    client.list(VirtualNode, { signal }),
-  ]);
-  const agreed = contracts.find(({ metadata }) => metadata.name === name);
-  const own = agreed?.status?.side === "Provider" ? [] : nodesOf(name, contracts, virtualNodes);
-  const labelSelector = `${CONSUMER_LABEL}=${agreed?.spec.terms.consumer}`;
-  const [nodes, guests] = await Promise.all([
-    Promise.all(own.map((virtual) => drainedNode(client, virtual, now, signal))),
-    agreed?.status?.side === "Provider" ? client.list(Pod, { labelSelector, signal }) : { items: [] },
-  ]);
-  return { contract: name, contracts, nodes, guests: guests.items };
-}
-
-async function drainedNode(
-  client: KubeClient,
-  virtual: VirtualNode,
-  now: number,
-  signal: AbortSignal,
-): Promise<DrainedNode> {
-  const name = virtual.metadata.name ?? "";
-  const [node, pods, events] = await Promise.all([
-    client.get(Node, { name }, { signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }),
-    client.list(Pod, { fieldSelector: `spec.nodeName=${name}`, signal }),
-    client.list(CoreEvent, { fieldSelector: `involvedObject.kind=Node,involvedObject.name=${name}`, signal }),
-  ]);
-  const refusal = events.items
-    .filter((event) => event.reason === "EvictionRefused" && now - timeOf(event) < REFUSAL_LASTS_MS)
-    .sort((a, b) => timeOf(b) - timeOf(a))[0]?.message;
-  return {
-    virtual,
-    ...(node !== undefined && { node }),
-    pods: pods.items,
-    ...(refusal !== undefined && pods.items.some(isWaiting) && { refusal }),
-  };
-}
-
-function isWaiting({ metadata }: Pod): boolean {
-  return metadata.deletionTimestamp === undefined;
+  const late = () => new TimedOut({ what, seconds: timeoutMs / 1000, last: last || "the API has not answered" });
+  await withDeadline({ signal, clock, timeoutMs, late }, async (either) => {
+    for (;;) {
+      const progress = drainProgress(await drainFacts(client, contract, clock.now(), either));
+      if (progress.done) return;
+      if (progress.progress !== last) told(progress.progress);
+      last = progress.progress;
+      await sleep(clock, LOOK_AGAIN_MS, either);
+      either.throwIfAborted();
+    }
+  });
 }

@@ -282,11 +282,11 @@ test("a pod that asks for more than a whole contract, or any node here, has: by 
     phase: "Pending",
     conditions: [{ type: "PodScheduled", status: "False", message: "0/2 nodes are available: 2 Insufficient cpu." }],
   };
-  const containers = [{ name: "a", resources: { requests: { cpu: "9", memory: "1Gi" } } }];
+  const containers = [{ name: "a", resources: { requests: { cpu: "9", memory: "8Gi" } } }];
   const nodes = [{ ...ownNode("node-1"), status: { allocatable: { cpu: "2", memory: "4Gi" } } }, VIRTUAL];
   const { because, advice } = explainPod(facts({ status, nodes, spec: { nodeName: undefined, containers } }));
   assert.deepEqual(because.slice(2), [
-    "Here is no help: it asks for cpu 9, and no node here has more than cpu 2.",
+    "Here is no help: it asks for cpu 9 and memory 8Gi, and no node here has more than cpu 2 and memory 4Gi.",
     "lively-wave is no help: it asks for cpu 9, and contract c-1 has altogether cpu 1.",
   ]);
   assert.deepEqual(advice, ["`fjord peer lively-wave --cpu=9` or more asks for a contract that has room for it."]);

@@ -39,9 +39,16 @@ function lacks(asked: ResourceAmounts, most: (name: string) => bigint | undefine
   return [...asked].flatMap(([resource, amount]) => {
     const limit = most(resource);
     if (limit === undefined || amount <= limit) return [];
-    const text = (value: bigint) => quantitiesOf(new Map([[resource, value]]))[resource] ?? "";
+    const text = (value: bigint) => inLargeUnits(quantitiesOf(new Map([[resource, value]]))[resource] ?? "");
     return [{ resource, asked: text(amount), most: text(limit) }];
   });
+}
+
+/** `4Gi` for `4194304Ki`. */
+function inLargeUnits(text: string): string {
+  const [, digits = "", unit = ""] = /^(\d+)([KMG]i)$/.exec(text) ?? [];
+  const next = { Ki: "Mi", Mi: "Gi", Gi: "Ti" }[unit];
+  return next !== undefined && Number(digits) % 1024 === 0 ? inLargeUnits(`${Number(digits) / 1024}${next}`) : text;
 }
 
 function readable(amounts: Readonly<Record<string, unknown>>): Record<string, string> {

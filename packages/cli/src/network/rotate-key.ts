@@ -5,9 +5,10 @@ import { isNotFound } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
+import { withDeadline } from "../command-line/deadline.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { NoSuchThing, TimedOut } from "../errors.ts";
+import { KeyNotInUse, NoSuchThing } from "../errors.ts";
 
 interface RotateFlags extends ClusterFlags {
   readonly namespace: string;
@@ -40,16 +41,21 @@ async function rotateKey(flags: RotateFlags, context: CommandContext): Promise<v
     throw new NoSuchThing({ what: "Secret", name: `${flags.namespace}/${LINK_SECRET}`, hint }, { cause: error });
   });
   const wasUp = new Set(before.filter(isUp).map(({ metadata }) => metadata.name));
-  for (let last = ""; flags.wait && wasUp.size > 0; ) {
-    const links = (await listOrExplain(client, Link, signal)).filter(({ metadata }) => wasUp.has(metadata.name));
-    const behind = links.filter((link) => !usesKey(link, key, start));
-    if (behind.length === 0) break;
-    const progress = `${links.length - behind.length} of ${links.length} links use it`;
-    if (clock.now() - start > timeoutMs)
-      throw new TimedOut({ what: "the new key was not in use everywhere", seconds: timeoutMs / 1000, last: progress });
-    if (progress !== last) note(`${progress}\n`);
-    last = progress;
-    await sleep(clock, LOOK_MS, signal);
+  if (flags.wait && wasUp.size > 0) {
+    let last = "";
+    const late = () => new KeyNotInUse({ seconds: timeoutMs / 1000, last: last || "the API has not answered" });
+    await withDeadline({ signal, clock, timeoutMs, late }, async (either) => {
+      for (;;) {
+        const links = (await listOrExplain(client, Link, either)).filter(({ metadata }) => wasUp.has(metadata.name));
+        const behind = links.filter((link) => !usesKey(link, key, start));
+        if (behind.length === 0) return;
+        const progress = `${links.length - behind.length} of ${links.length} links use it`;
+        if (progress !== last) note(`${progress}\n`);
+        last = progress;
+        await sleep(clock, LOOK_MS, either);
+        either.throwIfAborted();
+      }
+    });
   }
   print(`the key of this site's links is now ${key}\n`);
 }

@@ -1,0 +1,58 @@
+import { CONSUMER_LABEL, Contract, VirtualNode } from "@fjord/api";
+import { CoreEvent, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
+import { timeOf } from "../explain/pod-facts.ts";
+import { type DrainedNode, type DrainFacts, nodesOf } from "./drain-progress.ts";
+
+/** The agent repeats what it is refused more often than that. */
+const REFUSAL_LASTS_MS = 60_000;
+
+/** What there is of a contract, wherever this site is in it. */
+export async function drainFacts(
+  client: KubeClient,
+  name: string,
+  now: number,
+  signal: AbortSignal,
+): Promise<DrainFacts> {
+  const [{ items: contracts }, { items: virtualNodes }] = await Promise.all([
+    client.list(Contract, { signal }),
+    client.list(VirtualNode, { signal }),
+  ]);
+  const agreed = contracts.find(({ metadata }) => metadata.name === name);
+  const own = agreed?.status?.side === "Provider" ? [] : nodesOf(name, contracts, virtualNodes);
+  const labelSelector = `${CONSUMER_LABEL}=${agreed?.spec.terms.consumer}`;
+  const [nodes, guests] = await Promise.all([
+    Promise.all(own.map((virtual) => drainedNode(client, virtual, now, signal))),
+    agreed?.status?.side === "Provider" ? client.list(Pod, { labelSelector, signal }) : { items: [] },
+  ]);
+  return { contract: name, contracts, nodes, guests: guests.items };
+}
+
+async function drainedNode(
+  client: KubeClient,
+  virtual: VirtualNode,
+  now: number,
+  signal: AbortSignal,
+): Promise<DrainedNode> {
+  const name = virtual.metadata.name ?? "";
+  const [node, pods, events] = await Promise.all([
+    client.get(Node, { name }, { signal }).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }),
+    client.list(Pod, { fieldSelector: `spec.nodeName=${name}`, signal }),
+    client.list(CoreEvent, { fieldSelector: `involvedObject.kind=Node,involvedObject.name=${name}`, signal }),
+  ]);
+  const refusal = events.items
+    .filter((event) => event.reason === "EvictionRefused" && now - timeOf(event) < REFUSAL_LASTS_MS)
+    .sort((a, b) => timeOf(b) - timeOf(a))[0]?.message;
+  return {
+    virtual,
+    ...(node !== undefined && { node }),
+    pods: pods.items,
+    ...(refusal !== undefined && pods.items.some(isWaiting) && { refusal }),
+  };
+}
+
+function isWaiting({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp === undefined;
+}
