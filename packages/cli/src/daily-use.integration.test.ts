@@ -190,12 +190,12 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     const drained = await fjord("drain", AWAY);
     assert.deepEqual([drained.code, await away()], [0, []], drained.err);
     assert.match(drained.out, /^contract c-\S+ drained\n$/);
-    assert.match((await fjord("uncordon", AWAY)).out, /^contract c-\S+ open\n$/);
-    assert.match((await fjord("drain", AWAY, "--no-wait")).out, /^contract c-\S+ draining\n$/);
     assert.match(
       (await fjord("status")).out,
       /^Drains\n +CONTRACT +DRAINED +MESSAGE\n +c-\S+ +True +no pod is left\n/m,
     );
+    assert.match((await fjord("uncordon", AWAY)).out, /^contract c-\S+ open\n$/);
+    assert.match((await fjord("drain", AWAY, "--no-wait")).out, /^contract c-\S+ draining\n$/);
     assert.equal((await fjord("uncordon", AWAY)).code, 0);
   });
 

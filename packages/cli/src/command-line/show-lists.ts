@@ -46,7 +46,7 @@ export async function showLists<Lists extends readonly KubeObject[][], More = un
     if (output.format === "name") return { text: nameLines(lists.flat()), isMoving: false };
     const more = await listing.more?.(client, lists, clock.now(), signal);
     const text =
-      (await formatValue(listing.value(lists, more), output)) ??
+      (await formatValue(listing.value(lists, more), output, isTerminal)) ??
       colourTable(listing.table(lists, output.format === "wide", clock.now(), more), paint);
     return { text, isMoving: more !== undefined && listing.isMoving?.(more) === true };
   };

@@ -40,7 +40,10 @@ async function explain(target: readonly string[], flags: ExplainFlags, context: 
   const all = facts.map(explainPod);
   const value = reference.kind.kind === "Pod" ? all[0] : { items: all };
   if (flags.output.format === "name") return print(all.map(({ pod }) => `pod/${pod}\n`).join(""));
-  print((await formatValue(value, flags.output)) ?? all.map((each) => inWords(each, context)).join("\n"));
+  print(
+    (await formatValue(value, flags.output, context.isTerminal)) ??
+      all.map((each) => inWords(each, context)).join("\n"),
+  );
 }
 
 function inWords({ pod, namespace, because, advice }: Explanation, { paint }: CommandContext): string {

@@ -4,6 +4,7 @@ import { AGENT_NAMESPACE, GUEST_PRIVILEGES, Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import { Deployment, isNotFound, type KubeClient } from "@fjord/kube";
 import { type Command, Option } from "commander";
+import { checkedImage, checkedNamespace } from "../command-line/checked-names.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
@@ -87,8 +88,10 @@ function installOptions(command: Command): Command {
 async function install(flags: InitFlags, base: InstallValues, done: string, context: CommandContext): Promise<void> {
   const { signal, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
-  const { namespace } = flags;
+  const namespace = checkedNamespace("--namespace", flags.namespace);
+  if (flags.image !== undefined) checkedImage("--image", flags.image);
   const values = await valuesOf(flags, base);
+  checkedImage("the image", imageOf(values));
   const objects = installation(namespace, values);
   if (flags.dryRun) {
     const { stringify } = await import("yaml");

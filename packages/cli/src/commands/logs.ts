@@ -8,6 +8,7 @@ import { LinePrefix } from "../output/line-prefix.ts";
 import { TerminalLines } from "../output/terminal-text.ts";
 import { placesAsFarAsMay } from "../place/known-places.ts";
 import { containersIn, type LogStream, readLogs, streamsOf, unreadText } from "../place/log-streams.ts";
+import { watchSilence } from "../place/silent-sites.ts";
 import { podsOf } from "../place/workload-pods.ts";
 import { workloadReference } from "../place/workload-reference.ts";
 
@@ -44,7 +45,7 @@ export function addLogs(program: Command, context: CommandContext): void {
 }
 
 async function logs(target: readonly string[], flags: LogFlags, context: CommandContext): Promise<void> {
-  const { signal, print, paint, isTerminal, warn } = context;
+  const { signal, print, paint, isTerminal, warn, clock } = context;
   const options = logOptions(flags);
   if (target.length === 0 && flags.selector === undefined) throw new NoTarget({});
   if (target.length > 0 && flags.selector !== undefined)
@@ -69,18 +70,29 @@ async function logs(target: readonly string[], flags: LogFlags, context: Command
       print(lines.rest());
     }
   };
+  const over = new AbortController();
+  const places = (either = signal) => placesAsFarAsMay(client, either);
+  const silence = flags.follow
+    ? watchSilence(
+        pods.flatMap(({ spec }) => spec?.nodeName ?? []),
+        { places, told: (text) => warn(`${text}\n`), clock, signal: AbortSignal.any([signal, over.signal]) },
+      )
+    : Promise.resolve();
   const unread = await readLogs(streams, {
-    places: () => placesAsFarAsMay(client, signal),
+    places,
     read,
     together: flags.follow,
     // The others go on, maybe for long.
     told: (text) => flags.follow && several && warn(`${text}\n`),
     signal,
-  });
+  }).finally(() => over.abort());
+  await silence;
   if (unread.length === 0) return;
   const what = streams.length === 1 ? "the log" : `${unread.length} of ${streams.length} logs`;
   throw new LogUnread({ what, reason: unreadText(unread) });
 }
+
+const OLDEST_MS = 100 * 365 * 86_400_000;
 
 function logOptions(flags: LogFlags) {
   const tailLines = flags.tail === undefined ? undefined : Number(flags.tail);
@@ -92,7 +104,8 @@ function logOptions(flags: LogFlags) {
     previous: flags.previous,
     timestamps: flags.timestamps,
     ...(tailLines !== undefined && tailLines >= 0 && { tailLines }),
-    ...(since !== undefined && { sinceSeconds: Math.max(1, Math.ceil(since / 1000)) }),
+    // Servers count such times in nanoseconds, of which they can count 292 years; nobody has older logs.
+    ...(since !== undefined && since < OLDEST_MS && { sinceSeconds: Math.max(1, Math.ceil(since / 1000)) }),
   };
 }
 

@@ -28,7 +28,7 @@ export function addVersion(program: Command, context: CommandContext): void {
     .action(async (flags: VersionFlags) => {
       const client = clientVersion();
       const show = async (versions: Versions) =>
-        context.print((await formatValue(versions, flags.output)) ?? versionLines(versions));
+        context.print((await formatValue(versions, flags.output, context.isTerminal)) ?? versionLines(versions));
       if (flags.client) return await show({ client });
       try {
         await show(await versionsOf(flags, context));

@@ -55,7 +55,7 @@ async function explain(from: string, to: string, flags: ExplainFlags, context: C
   const other = peer && (await siteNetwork(peer, signal));
   const answer = await answerOf(network, other, sources.ends[0] as PathEnd, targets, signal);
   if (answer.verdict === "Dropped" || answer.verdict === "Partly") context.setExitCode(1);
-  const formatted = await formatValue(answer, flags.output);
+  const formatted = await formatValue(answer, flags.output, context.isTerminal);
   if (formatted !== undefined) return print(formatted);
   if (flags.output.format === "name") return print(`${answer.verdict}\n`);
   print(inWords(answer, context.paint));

@@ -5,15 +5,15 @@ import { formatValue, nameLines, readOutput } from "./format.ts";
 
 test("JSON and YAML say what was there, and steer no terminal with it", async () => {
   const value = { message: "\u001b[2J\u009b1A\u202egone\u007f\u2066", list: ["plain", "tëxt\n"], count: 1 };
-  const json = (await formatValue(value, { format: "json" })) ?? "";
-  const yaml = (await formatValue(value, { format: "yaml" })) ?? "";
+  const json = (await formatValue(value, { format: "json" }, false)) ?? "";
+  const yaml = (await formatValue(value, { format: "yaml" }, false)) ?? "";
   assert.deepEqual([JSON.parse(json), parse(yaml)], [value, value]);
   for (const text of [json, yaml]) assert.doesNotMatch(text, /(?!\n)\p{Cc}|\p{Bidi_Control}/u);
 });
 
 test("YAML of what is harmless is as readable as ever", async () => {
   assert.equal(
-    await formatValue({ name: "lively-wave", tier: "edge" }, { format: "yaml" }),
+    await formatValue({ name: "lively-wave", tier: "edge" }, { format: "yaml" }, false),
     "name: lively-wave\ntier: edge\n",
   );
 });
@@ -33,4 +33,11 @@ test("names are such as kubectl takes, and of two in different namespaces each i
     nameLines([site, offloading("shop"), offloading("web")]),
     "site.fjord.dev/wave\noffloading.fjord.dev/offloading --namespace=shop\noffloading.fjord.dev/offloading --namespace=web\n",
   );
+});
+
+test("what a template gives is as it is in a pipe, and steers no terminal", async () => {
+  const output = readOutput('jsonpath={.message}{"\\n"}');
+  const value = { message: "\u001b[2Jgone" };
+  assert.equal(await formatValue(value, output, false), "\u001b[2Jgone\n");
+  assert.equal(await formatValue(value, output, true), "^[[2Jgone\n");
 });

@@ -1,7 +1,7 @@
 import type { KubeObject } from "@fjord/base";
 import { jsonPath } from "@fjord/kube";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { escaped } from "./terminal-text.ts";
+import { escaped, shown } from "./terminal-text.ts";
 
 /** How a listing is printed: a table, or something that scripts read. */
 export type Output =
@@ -35,8 +35,11 @@ export function readOutput(text: string, formats: readonly Format[] = FORMATS): 
   return { format };
 }
 
-/** A value in a format that scripts read; undefined where a table or names are asked for. */
-export async function formatValue(value: unknown, output: Output): Promise<string | undefined> {
+/**
+ * A value in a format that scripts read; undefined where a table or names are asked for. What a template gives goes as it is into a pipe,
+ * and without what would steer it to a terminal.
+ */
+export async function formatValue(value: unknown, output: Output, isTerminal: boolean): Promise<string | undefined> {
   switch (output.format) {
     case "json":
       return `${escaped(JSON.stringify(value, undefined, 2))}\n`;
@@ -48,7 +51,7 @@ export async function formatValue(value: unknown, output: Output): Promise<strin
       return escaped(text) === text ? text : escaped(stringify(value, quoted));
     }
     case "jsonpath":
-      return output.print(value);
+      return isTerminal ? shown(output.print(value)) : output.print(value);
     default:
       return undefined;
   }

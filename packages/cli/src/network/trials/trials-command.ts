@@ -77,7 +77,7 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
   }
   if (rows.some(({ outcomes }) => COLUMNS.some((column) => outcomes[column].result === "Failed")))
     context.setExitCode(1);
-  const formatted = await formatValue({ items: rows }, flags.output);
+  const formatted = await formatValue({ items: rows }, flags.output, context.isTerminal);
   if (formatted !== undefined) return print(formatted);
   print(rows.length === 0 ? "there are no links to test\n" : colourTable(matrix(rows), context.paint));
 }
