@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { Site } from "@fjord/api";
-import { Deployment, type KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
+import { Contract, Site } from "@fjord/api";
+import { Deployment, getCondition, type KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
 import { Continuum } from "@fjord/testbed/agents";
 import { kubectlProgram, kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 import { prometheusSkip, TestPrometheus } from "./test-prometheus.ts";
@@ -335,6 +335,20 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.equal(undone.code, 0, undone.err);
     assert.ok((await nodesOf("api")).every((node) => node?.startsWith("site-1-")));
     assert.equal((await fjord("unoffload", NAMESPACE)).err, "", "nothing is left to tell");
+  });
+
+  it("tells the consumer when its provider is uninstalled by force, and unpeering then needs no force", async () => {
+    const [contract] = (await home.list(Contract)).items.filter(({ status }) => status?.phase !== "Ended");
+    assert.ok(contract);
+    const { kubeconfig } = continuum.site(AWAY);
+    const removed = await fjord("uninstall", "--force", `--kubeconfig=${kubeconfig}`);
+    assert.deepEqual([removed.code, removed.out], [0, "Fjord uninstalled\n"], removed.err);
+    assert.match(removed.err, new RegExp(`^ending contract ${contract.metadata.name} with a consumer$`, "m"));
+    const { status } = await home.get(Contract, { name: contract.metadata.name ?? "" });
+    const ended = getCondition(status?.conditions, "Ended");
+    assert.deepEqual([status?.phase, ended?.reason], ["Ended", "Revoked"], removed.err);
+    const { code, out, err } = await fjord("unpeer", AWAY, "--forget");
+    assert.deepEqual([code, out], [0, `peering ${AWAY} ended\nsite ${AWAY} forgotten\n`], err);
   });
 });
 

@@ -76,6 +76,10 @@ const INSTALLED = [
 /** With all that an installation may have. */
 const WHOLE = { ...defaultValues, gateway: { ...defaultValues.gateway, enabled: true, nodeLabel: "any" } };
 const POLL_MS = 300;
+/** The most that the agent has to end contracts with consumers. */
+const REVOCATION_MS = 10_000;
+/** Consumers ask about once a second how their contracts are: this is enough for one that is busy, too. */
+const HEARD_MS = 5_000;
 
 /** What would end with Fjord, in words. */
 export async function usesOf(client: KubeClient, signal: AbortSignal): Promise<string[]> {
@@ -84,9 +88,7 @@ export async function usesOf(client: KubeClient, signal: AbortSignal): Promise<s
     listed(client, Offloading as unknown as AnyKind, signal),
     listed(client, Contract as unknown as AnyKind, signal),
   ]);
-  const live = (contracts as Contract[]).filter(
-    ({ status }) => status?.phase !== "Ended" && status?.side === "Provider",
-  );
+  const live = (contracts as Contract[]).filter(isGiven);
   return [
     ...peerings.map(({ metadata }) => `peering ${metadata.name}`),
     ...offloadings.map(({ metadata }) => `offloaded namespace ${metadata.namespace}`),
@@ -98,6 +100,7 @@ export async function usesOf(client: KubeClient, signal: AbortSignal): Promise<s
 export async function removeInstallation(client: KubeClient, options: RemoveOptions): Promise<void> {
   const { namespace, signal, told } = options;
   for (const kind of WISHES) await endAll(client, kind, options);
+  await revokeContracts(client, options);
   await endAll(
     client,
     Site as unknown as AnyKind,
@@ -140,6 +143,30 @@ export async function removeInstallation(client: KubeClient, options: RemoveOpti
   await removeEach(client, CustomResourceDefinition as unknown as AnyKind, signal, isOwnKind);
   await untilGone(client, CustomResourceDefinition as unknown as AnyKind, options, isOwnKind);
   told("Fjord's kinds are gone");
+}
+
+/** In force, and somebody else's to use. */
+function isGiven({ status }: Contract): boolean {
+  return status?.phase !== "Ended" && status?.side === "Provider";
+}
+
+/**
+ * Ends what consumers have here while there is an agent that tells them so: whoever asks it later hears only that it does not
+ * know them, and has pods that nobody ends.
+ */
+async function revokeContracts(client: KubeClient, options: RemoveOptions): Promise<void> {
+  const { signal, told, timeoutMs } = options;
+  const kind = Contract as unknown as AnyKind;
+  const left = async () => ((await listed(client, kind, signal)) as Contract[]).filter(isGiven);
+  const contracts = await left();
+  if (contracts.length === 0) return;
+  for (const { metadata } of contracts) {
+    told(`ending contract ${metadata.name} with a consumer`);
+    const patch = { spec: { standing: "Ended" } };
+    await client.patch(kind, keyOf(metadata), "merge", patch, { signal }).catch(unlessGone);
+  }
+  if (await gone(left, Math.min(timeoutMs, REVOCATION_MS), signal)) await sleep(systemClock, HEARD_MS, signal);
+  else told("no agent runs that would tell the consumers: they need `fjord unpeer`");
 }
 
 /** Its pods too: one that still runs would write again what is removed. Gateways take away on their nodes what they have made there. */
