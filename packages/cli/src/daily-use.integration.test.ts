@@ -285,6 +285,25 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.match(listed, /^fjord-report-\S+\/versions\.yaml$/m);
   });
 
+  it("reports what it can where the cluster does not answer, and refuses a log that is not there", async () => {
+    const cluster = { name: "c", cluster: { server: "http://127.0.0.1:1" } };
+    const contexts = [{ name: "c", context: { cluster: "c", user: "u" } }];
+    const config = { apiVersion: "v1", kind: "Config", "current-context": "c", contexts, clusters: [cluster] };
+    const [silent, file] = [join(folder, "silent.yaml"), join(folder, "silent.tar.gz")];
+    await writeFile(silent, JSON.stringify({ ...config, users: [{ name: "u", user: {} }] }));
+    const { code, out, err } = await fjord("bug-report", `--kubeconfig=${silent}`, `--file=${file}`);
+    assert.deepEqual([code, out], [1, `${file}\n`]);
+    assert.match(
+      err,
+      /^cannot GET \/version at http:\/\/127\.0\.0\.1:1: .*\nonly what can be had without it is collected\n/,
+    );
+    assert.equal(err.includes("there is no pod"), false, err);
+    assert.match(gunzipSync(await readFile(file)).toString("latin1"), /the cluster does not answer: /);
+    const refused = await fjord("bug-report", "--log=/does/not/exist");
+    assert.deepEqual([refused.code, refused.out], [1, ""]);
+    assert.match(refused.err, /^error: the log \/does\/not\/exist cannot be read: ENOENT/);
+  });
+
   it("says of a site that is away that it is, and changes nothing for it", async () => {
     const { process: agent } = continuum.agent(AWAY);
     const isAway = async () => {

@@ -186,6 +186,18 @@ export const WrongValues = defineError(
   "charts/fjord/values.yaml has all values with what they mean.",
 );
 
+export const LogUnreadable = defineError(
+  "CLI_LOG_UNREADABLE",
+  "the log {file} cannot be read: {why}",
+  "Name with --log a file that is there and that you may read.",
+);
+
+export const ReportIncomplete = defineError(
+  "CLI_REPORT_INCOMPLETE",
+  "{file} has next to nothing in it: the cluster does not answer",
+  "Repeat it when the cluster answers, or where it does; --log FILE adds the log of an agent that runs outside the cluster.",
+);
+
 export const StillInUse = defineError(
   "CLI_STILL_IN_USE",
   "Fjord is in use here: {what}",

@@ -1,10 +1,14 @@
+import { access, constants } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { AGENT_NAMESPACE } from "@fjord/api";
+import { describeError } from "@fjord/base";
+import { ConnectionError, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
-import { collect } from "../report/collect.ts";
+import { LogUnreadable, ReportIncomplete } from "../errors.ts";
+import { collect, collectWithout } from "../report/collect.ts";
 import { tar } from "../report/tar.ts";
 import { writeArchive } from "../report/write-archive.ts";
 
@@ -27,12 +31,16 @@ export function addBugReport(program: Command, context: CommandContext): void {
     .option("--agent-namespace <name>", "namespace of the agent", AGENT_NAMESPACE)
     .option("--log <file>", "a log of an agent that runs outside the cluster; several times", several, [])
     .action(async (flags: ReportFlags) => {
-      const { clock, print, note } = context;
+      const { clock, print, note, signal } = context;
+      for (const log of flags.log) await access(log, constants.R_OK).catch(refuseLog(log));
       const stamp = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-").slice(0, 19);
       const folder = `fjord-report-${stamp}`;
       const file = flags.file ?? `${folder}.tar.gz`;
       await using client = await connect(flags, context);
-      const files = await collect(client, { namespace: flags.agentNamespace, logs: flags.log, context });
+      const silence = await silenceOf(client, signal);
+      const options = { namespace: flags.agentNamespace, logs: flags.log, context };
+      if (silence !== undefined) note(`${describeError(silence)}\nonly what can be had without it is collected\n`);
+      const files = silence === undefined ? await collect(client, options) : await collectWithout(silence, options);
       const archive = tar(
         files.map(({ name, content }) => ({ name: `${folder}/${name}`, content })),
         clock.now(),
@@ -42,5 +50,23 @@ export function addBugReport(program: Command, context: CommandContext): void {
         `${files.length} files; look through them before you hand them on: names of sites, namespaces and pods are in them, and what programs said in words of their own\n`,
       );
       print(`${file}\n`);
+      if (silence !== undefined) throw new ReportIncomplete({ file }, { cause: silence });
     });
+}
+
+/** Why the cluster cannot be asked for anything; undefined where it answers, if only with a refusal. */
+async function silenceOf(client: KubeClient, signal: AbortSignal): Promise<ConnectionError | undefined> {
+  try {
+    await client.raw("GET", "/version", { signal });
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    return error instanceof ConnectionError ? error : undefined;
+  }
+}
+
+function refuseLog(file: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new LogUnreadable({ file, why: describeError(cause) }, { cause });
+  };
 }

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Site } from "@fjord/api";
 import { ApiError, type KubeClient, Namespace, Node, Pod } from "@fjord/kube";
-import { collect } from "./collect.ts";
+import { collect, collectWithout } from "./collect.ts";
 
 const SECRET = "planted-4711";
 const signal = new AbortController().signal;
@@ -59,4 +62,20 @@ test("an agent whose log cannot be had is told of, with what to do", async () =>
   const { file, notes } = await report(undefined);
   assert.match(file["problems.txt"] ?? "", /the agent's log is not in it: .* Add the file .*: --log FILE\n$/);
   assert.match(notes.join(""), /--log FILE/);
+});
+
+test("of a cluster that does not answer there is what can be had without it, and why there is no more", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "fjord-report-"));
+  try {
+    const log = join(folder, "agent.log");
+    await writeFile(log, `serving\nredeeming token=${SECRET}\n`);
+    const files = await collectWithout(new Error("no connection to 192.0.2.1"), { logs: [log] });
+    const file = Object.fromEntries(files.map(({ name, content }) => [name, content]));
+    assert.deepEqual(Object.keys(file), ["versions.yaml", "agent/given-1.log", "problems.txt"]);
+    assert.match(file["versions.yaml"] ?? "", /^client:\n {2}version: \d/);
+    assert.equal(file["agent/given-1.log"], "serving\nredeeming token=[removed]\n");
+    assert.equal(file["problems.txt"], "the cluster does not answer: no connection to 192.0.2.1\n");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -111,15 +111,34 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
       hasAgentLog = true;
       return redactText(body.toString("utf8"));
     });
-  for (const [index, file] of logs.entries())
-    await attempt(`agent/given-${index + 1}.log`, async () =>
-      redactText((await readFile(file, "utf8")).split("\n").slice(-LOG_LINES).join("\n")),
-    );
+  for (const [index, file] of logs.entries()) await attempt(givenName(index), () => givenLog(file));
   if (!hasAgentLog) {
     problems.push(noAgentLog(namespace));
     context.note(`${noAgentLog(namespace)}\n`);
   }
   return [...files, { name: "problems.txt", content: `${problems.join("\n") || "none: all of it could be read"}\n` }];
+}
+
+/** What can be had of a site whose API does not answer. */
+export async function collectWithout(
+  silence: Error,
+  { logs }: Pick<CollectOptions, "logs">,
+): Promise<readonly ReportFile[]> {
+  const { stringify } = await import("yaml");
+  const given = logs.map(async (file, index) => ({ name: givenName(index), content: await givenLog(file) }));
+  return [
+    { name: "versions.yaml", content: stringify({ client: clientVersion() }) },
+    ...(await Promise.all(given)),
+    { name: "problems.txt", content: `the cluster does not answer: ${redactText(describeError(silence))}\n` },
+  ];
+}
+
+function givenName(index: number): string {
+  return `agent/given-${index + 1}.log`;
+}
+
+async function givenLog(file: string): Promise<string> {
+  return redactText((await readFile(file, "utf8")).split("\n").slice(-LOG_LINES).join("\n"));
 }
 
 /** A process that is no pod writes to its standard error, and only its owner knows where that leads. */
