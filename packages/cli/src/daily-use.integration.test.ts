@@ -199,6 +199,13 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.equal((await fjord("uncordon", AWAY)).code, 0);
   });
 
+  it("upgrades no agent that runs outside the cluster, and says how that is done", async () => {
+    const { code, out, err } = await fjord("upgrade");
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(err, /^error: Fjord does not run at \S+ as a Deployment fjord-agent in namespace fjord-system: /);
+    assert.match(err, /upgraded by starting the new version/);
+  });
+
   it("is scraped by a real Prometheus, which takes the rules", { skip: prometheusSkip() }, async () => {
     await using prometheus = await TestPrometheus.start([HOME, AWAY].map((name) => continuum.agent(name).metricsUrl));
     interface Vector {

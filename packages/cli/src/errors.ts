@@ -36,6 +36,12 @@ export const WishWithdrawn = defineError(
   "Somebody else took the wish back, and nothing is asked for now. Repeat the command where it is still wanted.",
 );
 
+export const NoDeployment = defineError(
+  "CLI_NO_DEPLOYMENT",
+  "Fjord does not run at {server} as a Deployment {name} in namespace {namespace}",
+  "An agent outside the cluster, `fjord micro` and a demo are upgraded by starting the new version. Where it was installed elsewhere, name that with --namespace.",
+);
+
 export const ThisSite = defineError(
   "CLI_THIS_SITE",
   "{name} is this site itself: it cannot {what}",

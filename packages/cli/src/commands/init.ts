@@ -8,8 +8,9 @@ import { checkedImage, checkedNamespace } from "../command-line/checked-names.ts
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
+import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { waitFor } from "../command-line/wait-for.ts";
-import { NotInstalled, WrongValues } from "../errors.ts";
+import { NoDeployment, WrongValues } from "../errors.ts";
 
 interface InitFlags extends ClusterFlags {
   readonly namespace: string;
@@ -173,8 +174,10 @@ async function installedValues(client: KubeClient, namespace: string, signal: Ab
     const { metadata } = await client.get(Deployment, { name: AGENT, namespace }, { signal });
     return readValues(JSON.parse(metadata.annotations?.[VALUES_ANNOTATION] ?? "{}"));
   } catch (error) {
-    if (isNotFound(error)) throw new NotInstalled({ server: client.transport.server }, { cause: error });
-    throw error;
+    if (!isNotFound(error)) throw error;
+    // Where the kinds are, it runs in another way; where they are not, this says so.
+    await listOrExplain(client, Site, signal);
+    throw new NoDeployment({ server: client.transport.server, name: AGENT, namespace }, { cause: error });
   }
 }
 
