@@ -309,6 +309,7 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     const refused = await fjord("bug-report", "--log=/does/not/exist");
     assert.deepEqual([refused.code, refused.out], [1, ""]);
     assert.match(refused.err, /^error: the log \/does\/not\/exist cannot be read: ENOENT/);
+    assert.match((await fjord("bug-report", `--log=${folder}`)).err, /cannot be read: it is a directory/);
   });
 
   it("says of a site that is away that it is, and changes nothing for it", async () => {

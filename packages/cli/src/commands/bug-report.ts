@@ -1,4 +1,4 @@
-import { access, constants } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { AGENT_NAMESPACE } from "@fjord/api";
@@ -32,7 +32,7 @@ export function addBugReport(program: Command, context: CommandContext): void {
     .option("--log <file>", "a log of an agent that runs outside the cluster; several times", several, [])
     .action(async (flags: ReportFlags) => {
       const { clock, print, note, signal } = context;
-      for (const log of flags.log) await access(log, constants.R_OK).catch(refuseLog(log));
+      for (const log of flags.log) await checkLog(log);
       const stamp = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-").slice(0, 19);
       const folder = `fjord-report-${stamp}`;
       const file = flags.file ?? `${folder}.tar.gz`;
@@ -65,8 +65,12 @@ async function silenceOf(client: KubeClient, signal: AbortSignal): Promise<Conne
   }
 }
 
-function refuseLog(file: string): (cause: unknown) => never {
-  return (cause) => {
+/** Not read yet: what a pipe gives can be had but once. */
+async function checkLog(file: string): Promise<void> {
+  try {
+    await access(file, constants.R_OK);
+  } catch (cause) {
     throw new LogUnreadable({ file, why: describeError(cause) }, { cause });
-  };
+  }
+  if ((await stat(file)).isDirectory()) throw new LogUnreadable({ file, why: "it is a directory" });
 }

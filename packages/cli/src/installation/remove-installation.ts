@@ -166,7 +166,7 @@ async function revokeContracts(client: KubeClient, options: RemoveOptions): Prom
     await client.patch(kind, keyOf(metadata), "merge", patch, { signal }).catch(unlessGone);
   }
   if (await gone(left, Math.min(timeoutMs, REVOCATION_MS), signal)) await sleep(systemClock, HEARD_MS, signal);
-  else told("no agent runs that would tell the consumers: they need `fjord unpeer`");
+  else told("no agent has ended them: consumers hear nothing of it, and need `fjord unpeer --force`");
 }
 
 /** Its pods too: one that still runs would write again what is removed. Gateways take away on their nodes what they have made there. */
