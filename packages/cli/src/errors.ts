@@ -1,5 +1,11 @@
 import { defineError } from "@fjord/base";
 
+export const WrongUsage = defineError(
+  "CLI_WRONG_USAGE",
+  "{problem}",
+  "`fjord COMMAND --help` says what a command takes, `fjord --help` which commands there are.",
+);
+
 export const NotInstalled = defineError(
   "CLI_NOT_INSTALLED",
   "{server} does not know Fjord's kinds",

@@ -5,7 +5,7 @@ import { CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
 import { addCommonOptions } from "./command-line/common-options.ts";
 import { FjordCommand } from "./command-line/fjord-command.ts";
-import { readWords } from "./command-line/words.ts";
+import { asksForJson, readWords } from "./command-line/words.ts";
 import { neededFor } from "./commands/index.ts";
 import type { Output } from "./output/format.ts";
 import { escaped, shown } from "./output/terminal-text.ts";
@@ -18,19 +18,23 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-const { words, asked, quiet } = readWords(process.argv.slice(2));
+const typed = readWords(process.argv.slice(2));
+const { words, asked, quiet } = typed;
 const program = addCommonOptions(new FjordCommand("fjord"))
   .configureHelp({ showGlobalOptions: true })
   .showSuggestionAfterError()
-  .showHelpAfterError("(--help lists what there is)")
+  // What is wrong with the words is told below, as all errors are.
+  .configureOutput({ outputError: () => {} })
   .exitOverride();
-let isForScript = false;
+let isForScript = asksForJson(typed);
 program.hook("preAction", (_, command) => {
   isForScript = (command.opts() as { output?: Output }).output?.format === "json";
   // As a script's variable is that was never set: meant is something else.
   const empty = command.registeredArguments.find((each, at) => !each.variadic && command.args[at] === "");
   if (empty !== undefined) command.error(`error: ${empty.name().toUpperCase()} is empty`);
 });
+/** Ends of commander's that are no mistakes: help and the version were asked for, and printed. */
+const ANSWERED = ["commander.help", "commander.helpDisplayed", "commander.version"];
 const context: CommandContext = {
   env: process.env,
   home: homedir(),
@@ -53,8 +57,14 @@ try {
   for (const { load } of neededFor(asked)) (await load())(program, context);
   await program.parseAsync(words, { from: "user" });
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode;
-  else report(error);
+  if (!(error instanceof CommanderError)) report(error);
+  else if (ANSWERED.includes(error.code)) process.exitCode = error.exitCode;
+  else report(await wrongUsage(error));
+}
+
+async function wrongUsage({ message }: CommanderError): Promise<Error> {
+  const { WrongUsage } = await import("./errors.ts");
+  return new WrongUsage({ problem: message.replace(/^error: /, "").replaceAll("\n", " ") });
 }
 
 function report(error: unknown): void {

@@ -49,6 +49,34 @@ test("errors end with their code, and are JSON for whoever asked for that", () =
   assert.match(error.code ?? "", /^KUBE_/);
 });
 
+test("words that cannot be understood are errors like others: with a code, and as JSON for whoever asked for that", () => {
+  const fjord = (...words: string[]) => spawnSync(process.execPath, [cli, ...words]);
+  for (const [words, said] of [
+    [["sites", "--bogus"], "error: unknown option '--bogus'"],
+    [["sites", "--contxt=x"], "error: unknown option '--contxt=x' (Did you mean --context?)"],
+    [["cordon"], "error: missing required argument 'name'"],
+    [["bogus"], "error: unknown command 'bogus'"],
+    [["sites", "-o", "bogus"], "error: option '-o, --output <format>' argument 'bogus' is invalid. It is one of"],
+    [["cordon", ""], "error: NAME is empty"],
+  ] as const) {
+    const { stdout, stderr, status } = fjord(...words);
+    assert.deepEqual([status, stdout.toString()], [1, ""]);
+    const [first = "", second = "", ...more] = stderr.toString().split("\n");
+    assert.ok(first.startsWith(said), first);
+    assert.match(second, /--help.* \[CLI_WRONG_USAGE\]$/);
+    assert.deepEqual(more, [""]);
+  }
+  const { error } = JSON.parse(fjord("sites", "--bogus", "-o", "json").stderr.toString()) as { error: object };
+  assert.deepEqual(
+    { ...error, advice: undefined },
+    {
+      code: "CLI_WRONG_USAGE",
+      message: "unknown option '--bogus'",
+      advice: undefined,
+    },
+  );
+});
+
 test("a group of commands that is asked for none answers with its help; an unknown one is a mistake", () => {
   const fjord = (...words: string[]) => {
     const { stdout, stderr, status } = spawnSync(process.execPath, [cli, ...words]);

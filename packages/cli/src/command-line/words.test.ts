@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readWords } from "./words.ts";
+import { asksForJson, readWords } from "./words.ts";
 
 test("-q is taken wherever it stands, but never from what another program is given", () => {
   assert.deepEqual(readWords(["peer", "wave", "-q"]), { words: ["peer", "wave"], asked: "peer", quiet: true });
@@ -21,4 +21,13 @@ test("help of a command may be asked for before its name", () => {
   assert.deepEqual(readWords(["-h", "kubectl"]).words, ["help", "kubectl"], "and not kubectl's own");
   assert.deepEqual(readWords(["--help"]).words, ["--help"]);
   assert.deepEqual(readWords(["kubectl", "-h"]).words, ["kubectl", "-h"]);
+});
+
+test("who asks for JSON is known also from words that are wrong", () => {
+  const asks = (...typed: string[]) => asksForJson(readWords(typed));
+  for (const words of ["-o json", "-ojson", "-o=json", "--output json", "--output=json"])
+    assert.ok(asks("sites", "--bogus", ...words.split(" ")), words);
+  for (const words of ["", "-o yaml", "json", "-o", "-- -o json"])
+    assert.ok(!asks("sites", ...words.split(" ")), words);
+  assert.ok(!asks("kubectl", "wave", "get", "pods", "-o", "json"));
 });

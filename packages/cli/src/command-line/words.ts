@@ -27,6 +27,16 @@ export function readWords(typed: readonly string[]): Words {
   return { words, asked, quiet: typed.slice(0, end).some((word) => QUIET.includes(word)) };
 }
 
+/** Whether JSON is asked for, also where the words around that cannot be understood. */
+export function asksForJson({ words, asked }: Pick<Words, "words" | "asked">): boolean {
+  if (HANDED_ON.includes(asked)) return false;
+  const dashes = words.indexOf("--");
+  const ours = dashes === -1 ? words : words.slice(0, dashes);
+  return ours.some((word, at) =>
+    word === "-o" || word === "--output" ? ours[at + 1] === "json" : /^(?:-o|--output=)json$/.test(word),
+  );
+}
+
 function kubectlWay(word: string): string[] {
   const [, option, value] = /^(-[a-z])=(.*)$/s.exec(word) ?? [];
   return option === undefined || value === undefined ? [word] : [option, value];
