@@ -295,7 +295,7 @@ export class Agent {
       redeemer,
       ...provider.runnables,
       ...consumer,
-      network.controller,
+      ...network.controllers,
     ])
       manager.add(runnable);
     return manager;

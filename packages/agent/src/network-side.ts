@@ -1,8 +1,16 @@
 import type { Home } from "@fjord/continuum/home";
 import type { ContractBook } from "@fjord/continuum/market";
-import { HeardNetworks, type LinkKey, NetworkController, ToldNetwork } from "@fjord/continuum/network";
+import {
+  ExportController,
+  HeardNetworks,
+  ImportController,
+  type LinkKey,
+  NetworkController,
+  ToldNetwork,
+} from "@fjord/continuum/network";
 import type { KnownTwins, KnownVirtualNodes } from "@fjord/continuum/offload";
 import type { OwnSite, RemoteSites } from "@fjord/continuum/peering";
+import type { Runnable } from "@fjord/kube";
 
 export interface NetworkSideOptions {
   readonly home: Home;
@@ -19,15 +27,20 @@ export interface NetworkSideOptions {
 export interface NetworkSide {
   readonly told: ToldNetwork;
   readonly heard: HeardNetworks;
-  readonly controller: NetworkController;
+  readonly controllers: readonly Runnable[];
 }
 
 /** How the site's pods meet those of peers: what these are told, and what is agreed with them. */
 export function networkSide(options: NetworkSideOptions): NetworkSide {
   const heard = new HeardNetworks();
+  const { home, remotes: sites } = options;
   return {
     heard,
     told: new ToldNetwork(options),
-    controller: new NetworkController({ ...options, heard, sites: options.remotes }),
+    controllers: [
+      new NetworkController({ ...options, heard, sites }),
+      new ExportController(home),
+      new ImportController({ home, heard, sites }),
+    ],
   };
 }

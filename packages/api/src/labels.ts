@@ -20,6 +20,8 @@ export const PROPERTY_PREFIX = "property.fjord.dev/";
 export const OFFLOADED_LABEL = "fjord.dev/offloaded";
 /** On an Offloading that an OffloadingRule made: which one. Without it the Offloading is its namespace's own. */
 export const OFFLOADING_RULE_LABEL = "fjord.dev/offloading-rule";
+/** On the Service and the EndpointSlices that an Import has: its name. */
+export const IMPORT_LABEL = "fjord.dev/import";
 /** On an object of an offloaded namespace: `true` or `false`, see the reflection rules. */
 export const REFLECT_ANNOTATION = "fjord.dev/reflect";
 /** On a consumer's pod: `true` gives it its service account's token for the home API. */

@@ -53,6 +53,15 @@ export interface NetworkFacts {
   readonly names: readonly { readonly range: string; readonly called: string }[];
   /** The hub that is to lead to its gateway, which the other side cannot meet, and the port that WireGuard has there. */
   readonly relay?: { readonly hub: string; readonly port: number };
+  /** What else of it the other side may reach, by addresses of its ranges; see Export. */
+  readonly exports?: readonly ExportedFacts[];
+}
+
+export interface ExportedFacts {
+  readonly name: string;
+  /** One of each family at most. */
+  readonly addresses: readonly string[];
+  readonly ports: readonly { readonly name?: string; readonly protocol: "TCP" | "UDP"; readonly port: number }[];
 }
 
 export interface ContractReport {

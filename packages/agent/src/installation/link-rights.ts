@@ -23,6 +23,8 @@ const followerRules = [rule(group, ["sites", "addressplans", "links"], read)];
 
 const gatewayRules = [
   ...followerRules,
+  // What peers reach besides pods.
+  rule(group, ["exports"], read),
   // How links are, and who carries them.
   rule(group, ["links/status", "sites/status"], ["patch"]),
   // Where the others are.

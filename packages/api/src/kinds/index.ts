@@ -1,6 +1,8 @@
 import type { FjordKind } from "../kind.ts";
 import { AddressPlan } from "./address-plan.ts";
 import { Contract } from "./contract.ts";
+import { Export } from "./export.ts";
+import { Import } from "./import.ts";
 import { Link } from "./link.ts";
 import { Offloading } from "./offloading.ts";
 import { OffloadingRule } from "./offloading-rule.ts";
@@ -13,6 +15,8 @@ import { VirtualNode } from "./virtual-node.ts";
 export {
   AddressPlan,
   Contract,
+  Export,
+  Import,
   keptObjects,
   Link,
   Offloading,
@@ -36,4 +40,6 @@ export const kinds: readonly FjordKind[] = [
   ShadowPod,
   AddressPlan,
   Link,
+  Export,
+  Import,
 ];

@@ -44,7 +44,9 @@ export const Link = defineKind({
       .describe("How often something is sent when there is nothing to say, where this site cannot be dialled."),
     groups: array(
       object({
-        name: string({ maxLength: 63 }).describe("The namespace whose pods these are."),
+        name: string({ maxLength: 127 }).describe(
+          "The namespace whose pods these are; `fjord.dev/exports` and `fjord.dev/imports/NAMESPACE` for what Exports and Imports open.",
+        ),
         local: array(addressOrRange(), { maxItems: 8192 }).describe("Addresses and ranges of this site."),
         remote: array(addressOrRange(), { maxItems: 8192 }).describe(
           "Addresses and ranges of the peer, as called here.",

@@ -121,6 +121,14 @@ export function cidr(): Schema<string> {
   );
 }
 
+/** One address. */
+export function ipAddress(): Schema<string> {
+  return new Schema<string>({ typeName: "IP address", node: { type: "string", maxLength: 39 } }, "required").rule(
+    "isIP(self)",
+    "must be an address, such as 192.168.7.20 or fd00:7::20",
+  );
+}
+
 /** Where something listens. */
 export function hostAndPort(): Schema<string> {
   const host = "(\\[[0-9a-f.:]+\\]|[^\\s:\\[\\]/]+)";

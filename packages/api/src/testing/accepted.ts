@@ -2,6 +2,8 @@ import type { DraftOf } from "../kind.ts";
 import {
   AddressPlan,
   Contract,
+  Export,
+  Import,
   Link,
   Offloading,
   OffloadingRule,
@@ -187,6 +189,30 @@ export const acceptedObjects = [
         keepaliveSeconds: 25,
         groups: [{ name: "shop", local: ["10.42.0.7", "fd00:42::7"], remote: ["240.0.0.0/16"] }],
       },
+    },
+  },
+  {
+    kind: Export,
+    draft: {
+      metadata: { name: "full" },
+      spec: {
+        sites: ["harbor", "wave.example"],
+        host: {
+          address: "fd00:7::20",
+          masquerade: false,
+          ports: [
+            { name: "dns", protocol: "UDP", port: 53 },
+            { name: "dns-tcp", port: 65535 },
+          ],
+        },
+      },
+    },
+  },
+  {
+    kind: Import,
+    draft: {
+      metadata: { name: "full", namespace: "kube-system" },
+      spec: { site: "wave.example", export: "shop/web", service: false },
     },
   },
 ] as const;

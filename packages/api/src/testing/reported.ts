@@ -2,6 +2,8 @@ import type { StatusOf } from "../kind.ts";
 import type {
   AddressPlan,
   Contract,
+  Export,
+  Import,
   Link,
   Offloading,
   OffloadingRule,
@@ -123,6 +125,25 @@ const link: StatusOf<typeof Link> = {
   conditions: [condition("Ready", "HandshakeSeen")],
 };
 
+const exported: StatusOf<typeof Export> = {
+  entries: [
+    {
+      name: "billing-db",
+      addresses: ["252.0.0.7"],
+      masquerade: true,
+      ports: [{ name: "sql", protocol: "TCP", port: 5432, backends: [{ address: "192.168.7.20", port: 5432 }] }],
+    },
+  ],
+  conditions: [condition("Ready", "Exported")],
+};
+
+const imported: StatusOf<typeof Import> = {
+  siteId: provider,
+  addresses: ["240.1.0.7", "fd66:6a6f::7"],
+  ports: [{ protocol: "UDP", port: 53 }],
+  conditions: [condition("Ready", "Imported")],
+};
+
 /** A whole status of each kind, as an agent would write it. */
 export const reportedStatuses: Readonly<Record<string, object>> = {
   Site: site,
@@ -135,4 +156,6 @@ export const reportedStatuses: Readonly<Record<string, object>> = {
   ShadowPod: shadowPod,
   AddressPlan: addressPlan,
   Link: link,
+  Export: exported,
+  Import: imported,
 };

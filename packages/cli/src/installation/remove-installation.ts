@@ -3,7 +3,9 @@ import {
   AddressPlan,
   CONSUMER_LABEL,
   Contract,
+  Export,
   FORCE_REMOVE_ANNOTATION,
+  Import,
   Link,
   OFFLOADED_LABEL,
   Offloading,
@@ -51,7 +53,7 @@ export interface RemoveOptions {
 type AnyKind = Kind<KubeObject>;
 
 /** What is wished for, in the order in which it ends. */
-const WISHES = [OffloadingRule, Offloading, Peering] as unknown as readonly AnyKind[];
+const WISHES = [Import, Export, OffloadingRule, Offloading, Peering] as unknown as readonly AnyKind[];
 /** What is left of Fjord's kinds then. */
 const REST = [
   Link,

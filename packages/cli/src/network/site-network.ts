@@ -1,4 +1,4 @@
-import { AddressPlan, Link } from "@fjord/api";
+import { AddressPlan, Export, Link } from "@fjord/api";
 import { fabricFaults, type SiteView } from "@fjord/continuum/network-path";
 import { isForbidden, isNotFound, type KubeClient, Namespace, NetworkPolicy, Node } from "@fjord/kube";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
@@ -12,9 +12,14 @@ export interface SiteNetwork extends Omit<SiteView, "policies" | "namespaces"> {
 }
 
 export async function siteNetwork(client: KubeClient, signal: AbortSignal): Promise<SiteNetwork> {
-  const [plans, links, places, nodes] = await Promise.all([
+  const [plans, links, exports, places, nodes] = await Promise.all([
     listOrExplain(client, AddressPlan, signal),
     listOrExplain(client, Link, signal),
+    client.list(Export, { signal }).catch((error: unknown) => {
+      // One of before there were Exports has none, and who may not see them is told so.
+      if (isNotFound(error) || isForbidden(error)) return undefined;
+      throw error;
+    }),
     knownPlaces(client, signal),
     client.list(Node, { signal, omitManagedFields: true }),
   ]);
@@ -29,6 +34,7 @@ export async function siteNetwork(client: KubeClient, signal: AbortSignal): Prom
     nameOf: (site) => siteById(places, site)?.metadata.name,
     plans,
     links,
+    ...(exports && { exports: exports.items }),
     faults: fabricFaults(own, plans, links),
     ranges: own.spec.network?.podRanges ?? nodes.items.flatMap(({ spec }) => spec?.podCIDRs ?? []),
   };

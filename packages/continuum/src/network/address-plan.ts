@@ -52,14 +52,20 @@ export function planReason({ own, peer }: PlanSpec): PlanReason {
   return own.some(({ called }) => called === undefined) ? "AwaitingPeer" : "NamesKnown";
 }
 
+/** Whether packets can pass by it: while a range is new to one of the two, those that have names go on. */
+export function isUsable({ own, peer }: PlanSpec): boolean {
+  return [own, peer].every((namings) => namings.some(({ called }) => called !== undefined));
+}
+
 /** What a plan says that the peer is told. */
 export function factsOf(
   plan: PlanSpec,
-  { publicKey, endpoints, relay }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay">,
+  { publicKey, endpoints, relay, exports = [] }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay" | "exports">,
 ): NetworkFacts | undefined {
   if (plan.own.length === 0) return undefined;
   return {
     ...(relay && { relay }),
+    ...(exports.length > 0 && { exports }),
     publicKey,
     endpoints,
     ranges: plan.own.map(({ range }) => range),

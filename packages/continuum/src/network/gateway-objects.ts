@@ -1,4 +1,4 @@
-import { AddressPlan, Link, Site, VIRTUAL_NODE } from "@fjord/api";
+import { AddressPlan, Export, Link, Site, VIRTUAL_NODE } from "@fjord/api";
 import { type Cache, isNotFound, type KubeClient, Node, Secret, type SharedCaches, sameContent } from "@fjord/kube";
 import type { WayState } from "./fabric/way.ts";
 import type { NodeWish } from "./gateway/gateway-loop.ts";
@@ -37,6 +37,7 @@ export class GatewayObjects {
   readonly #plans: Cache<AddressPlan>;
   readonly #links: Cache<Link>;
   readonly #secrets: Cache<Secret> | undefined;
+  readonly #exports: Cache<Export> | undefined;
   readonly #nodes: Cache<Node> | undefined;
   readonly #toldAt = new Map<string, number>();
 
@@ -50,6 +51,7 @@ export class GatewayObjects {
     const mayCarry = place === undefined || place.role !== undefined;
     const fieldSelector = `metadata.name=${LINK_SECRET}`;
     this.#secrets = mayCarry ? caches.open(Secret, { namespace, fieldSelector }).cache : undefined;
+    this.#exports = mayCarry ? caches.open(Export).cache : undefined;
     // Only who carries links asks where others are.
     this.#nodes = place?.role && caches.open(Node, { labelSelector: `!${VIRTUAL_NODE}` }).cache;
   }
@@ -60,7 +62,7 @@ export class GatewayObjects {
     const [secret] = this.#secrets?.list() ?? [];
     const own = this.#own();
     if ((secret === undefined && this.#secrets !== undefined) || own === undefined) return undefined;
-    const state = networkState(own, this.#plans.list(), this.#links.list(), this.#sites.list());
+    const state = networkState(own, this.#plans.list(), this.#links.list(), this.#sites.list(), this.#exports?.list());
     const keyMadeAt = secret && keyMadeAtOf(secret);
     const carried = secret && {
       carries: { state, privateKey: privateKeyOf(secret), ...(keyMadeAt !== undefined && { keyMadeAt }) },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Pod } from "@fjord/kube";
-import { consumerGroups, providerGroups } from "./groups.ts";
+import { consumerGroups, exporterGroups, importerGroups, providerGroups } from "./groups.ts";
 
 const plan = {
   site: "mzxw6ytboi2dcmrtgq2tmnzyhe",
@@ -79,5 +79,30 @@ describe("who may talk over a link, at the provider", () => {
       { name: "shop-a", local: ["10.42.1.1", "10.42.1.2"], remote: ["240.0.0.0/16"] },
     ]);
     assert.deepEqual(providerGroups(plan, []), []);
+  });
+});
+
+describe("who may talk over a link, by Exports and Imports", () => {
+  const both = {
+    ...plan,
+    own: [...plan.own, { range: "252.0.0.0/20", called: "240.3.0.0/20" }],
+    peer: [...plan.peer, { range: "252.0.0.0/20", called: "240.1.0.0/20" }],
+  };
+
+  it("are at the exporter what is exported, and all of the peer", () => {
+    const entries = [{ addresses: ["252.0.0.7", "fd66:6a71::7"] }, { addresses: ["252.0.0.6"] }];
+    assert.deepEqual(exporterGroups(both, entries), [
+      { name: "fjord.dev/exports", local: ["252.0.0.6", "252.0.0.7"], remote: ["240.0.0.0/16", "240.1.0.0/20"] },
+    ]);
+    assert.deepEqual(exporterGroups(plan, entries), [], "until the peer has a name for it");
+    assert.deepEqual(exporterGroups(both, []), []);
+  });
+
+  it("are at the importer the namespace's pods, and what it imports of that peer", () => {
+    const pods = [podOf("own", ["10.42.0.7"]), podOf("own", ["10.42.0.8"], { spec: { hostNetwork: true } })];
+    assert.deepEqual(importerGroups(both, [{ name: "shop", pods, addresses: ["240.1.0.7", "240.9.0.7"] }]), [
+      { name: "fjord.dev/imports/shop", local: ["10.42.0.7"], remote: ["240.1.0.7"] },
+    ]);
+    assert.deepEqual(importerGroups(both, [{ name: "shop", pods: [], addresses: ["240.1.0.7"] }]), []);
   });
 });

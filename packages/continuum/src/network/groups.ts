@@ -1,5 +1,7 @@
 import type { AddressPlan } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
+import { calledRanges } from "./address-plan.ts";
+import type { ExportEntry } from "./export-entries.ts";
 import { contains, formatRange, type IpRange } from "./ip-range.ts";
 import type { Group } from "./network-state.ts";
 import { parseAddress, parseCidrs } from "./ranges.ts";
@@ -18,8 +20,8 @@ export interface SharedNamespace {
 
 /** At the consumer: each namespace's pods here may talk with its pods there. */
 export function consumerGroups(plan: PlanSpec, namespaces: readonly SharedNamespace[]): Group[] {
-  const here = parseCidrs(plan.own.map(({ range }) => range));
-  const there = parseCidrs(plan.peer.flatMap(({ called }) => called ?? []));
+  const here = namedHere(plan);
+  const there = calledRanges(plan);
   return namespaces
     .map(({ name, pods, isThere, isElsewhere }) => ({
       name,
@@ -35,7 +37,7 @@ export function consumerGroups(plan: PlanSpec, namespaces: readonly SharedNamesp
 
 /** At the provider: each of the consumer's guests may talk with the consumer's pods, of which its own side says which. */
 export function providerGroups(plan: PlanSpec, guests: readonly Pod[]): Group[] {
-  const here = parseCidrs(plan.own.map(({ range }) => range));
+  const here = namedHere(plan);
   const remote = plan.peer.flatMap(({ called }) => called ?? []);
   const byTwin = Map.groupBy(guests, ({ metadata }) => metadata.namespace ?? "");
   return [...byTwin]
@@ -44,15 +46,53 @@ export function providerGroups(plan: PlanSpec, guests: readonly Pod[]): Group[] 
     .sort(byName);
 }
 
+/** At the exporter: what the peer may reach, which of its pods may is the peer's to say. */
+export function exporterGroups(plan: PlanSpec, entries: readonly Pick<ExportEntry, "addresses">[]): Group[] {
+  const here = namedHere(plan);
+  const local = entries.flatMap(({ addresses }) => within(addresses, here));
+  const remote = plan.peer.flatMap(({ called }) => called ?? []);
+  return [{ name: "fjord.dev/exports", local: [...new Set(local)].sort(), remote }].filter(hasBoth);
+}
+
+/** A namespace with Imports from the peer. */
+export interface ImportingNamespace {
+  readonly name: string;
+  /** Those that run here. */
+  readonly pods: readonly Pod[];
+  /** What stands for the imports here. */
+  readonly addresses: readonly string[];
+}
+
+/** At the importer: pods of each namespace that imports something, with what it imports. */
+export function importerGroups(plan: PlanSpec, namespaces: readonly ImportingNamespace[]): Group[] {
+  const [here, there] = [namedHere(plan), calledRanges(plan)];
+  return namespaces
+    .map(({ name, pods, addresses }) => ({
+      name: `fjord.dev/imports/${name}`,
+      local: addressesOf(pods, here),
+      remote: [...new Set(within(addresses, there))].sort(),
+    }))
+    .filter(hasBoth)
+    .sort(byName);
+}
+
+/** The own ranges that the peer has names for. */
+function namedHere({ own }: PlanSpec): IpRange[] {
+  return parseCidrs(own.flatMap(({ range, called }) => (called === undefined ? [] : range)));
+}
+
+function within(texts: readonly string[], ranges: readonly IpRange[]): string[] {
+  return texts.flatMap((text) => {
+    const address = parseAddress(text);
+    return address !== undefined && ranges.some((range) => contains(range, address)) ? [formatRange(address)] : [];
+  });
+}
+
 /** Of pods that run and have addresses of their own, each once, in order: the same pods always give the same. */
 function addressesOf(pods: readonly Pod[], ranges: readonly IpRange[]): string[] {
-  const found = pods.filter(hasOwnAddress).flatMap(({ status }) => {
-    const addresses = status?.podIPs?.map(({ ip }) => ip) ?? [status?.podIP];
-    return addresses.flatMap((text) => {
-      const address = parseAddress(text ?? "");
-      return address !== undefined && ranges.some((range) => contains(range, address)) ? [formatRange(address)] : [];
-    });
-  });
+  const found = pods
+    .filter(hasOwnAddress)
+    .flatMap(({ status }) => within(status?.podIPs?.map(({ ip }) => ip) ?? [status?.podIP ?? ""], ranges));
   return [...new Set(found)].sort();
 }
 

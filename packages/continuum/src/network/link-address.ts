@@ -1,4 +1,4 @@
-import { formatAddress, type IpRange, parseRange } from "./ip-range.ts";
+import { type Family, formatAddress, type IpRange, parseRange } from "./ip-range.ts";
 
 const { createHash } = process.getBuiltinModule("node:crypto");
 
@@ -9,6 +9,12 @@ export const LINK_RANGE: IpRange = parseRange("fd66:6a70::/32") as IpRange;
 
 /** Where gateways have addresses by which a hub leads them to each other; no peer's range may be called so. */
 export const RELAY_RANGE: IpRange = parseRange("248.0.0.0/6") as IpRange;
+
+/** What stands for exports at the site that has them: the same at every site, as each peer has a name of its own for it. */
+export const EXPORT_RANGES: Readonly<Record<Family, IpRange>> = {
+  4: parseRange("252.0.0.0/20") as IpRange,
+  6: parseRange("fd66:6a71::/116") as IpRange,
+};
 
 /**
  * The address by which the gateway of a site is reached through a hub. Of IPv4, as every node that has pods passes that on. Two sites may have

@@ -88,6 +88,13 @@ describe("what a peer's ranges are called", () => {
     assert.deepEqual(choose(["10.0.0.0/8"], ["10.0.0.0/8"], [], small), ["10.0.0.0/8 -"]);
   });
 
+  it("is never what exports have at every site", () => {
+    assert.deepEqual(choose(["252.0.0.0/20", "fd66:6a71::/116"], []), [
+      "252.0.0.0/20 240.0.0.0/20",
+      "fd66:6a71::/116 fd66:6a6f::/116",
+    ]);
+  });
+
   it("may come from a second pool", () => {
     const two = parseCidrs(["240.0.0.0/16", "100.64.0.0/10"]);
     assert.deepEqual(choose(["10.42.0.0/16"], ["10.42.0.0/16", "240.0.4.0/24"], [], two), [

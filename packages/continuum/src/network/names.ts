@@ -1,5 +1,5 @@
 import { contains, type IpRange, overlaps } from "./ip-range.ts";
-import { LINK_RANGE, RELAY_RANGE } from "./link-address.ts";
+import { EXPORT_RANGES, LINK_RANGE, RELAY_RANGE } from "./link-address.ts";
 import { parseCidrs, sizeOf } from "./ranges.ts";
 
 /** Where pods may be by their real addresses: a peer that names others would have the own pods talk to it instead. */
@@ -19,6 +19,9 @@ export const SPECIAL: readonly IpRange[] = [
     "ff00::/8",
   ]),
 ];
+
+/** What no peer's range may be called. Its real ones may be those of exports, which every site has. */
+const UNCALLABLE: readonly IpRange[] = [...SPECIAL, ...Object.values(EXPORT_RANGES)];
 
 /** What of a peer's is called what here; absent where nothing of that size is left. */
 export interface NamedRange {
@@ -41,7 +44,7 @@ export interface NameWishes {
 export function chooseNames({ ranges, before, taken, pools }: NameWishes): NamedRange[] {
   const used: IpRange[] = [];
   const names = new Map<IpRange, IpRange>();
-  const isFree = (called: IpRange) => ![...SPECIAL, ...taken, ...used].some((each) => overlaps(each, called));
+  const isFree = (called: IpRange) => ![...UNCALLABLE, ...taken, ...used].some((each) => overlaps(each, called));
   const give = (range: IpRange, called: IpRange | undefined) => {
     if (called === undefined || !sameSize(range, called) || !isFree(called)) return;
     names.set(range, called);
@@ -51,7 +54,7 @@ export function chooseNames({ ranges, before, taken, pools }: NameWishes): Named
   for (const range of ranges) if (!names.has(range) && isPrivate(range)) give(range, range);
   // The largest first, as a small one may stand in the way of all places of a large one.
   for (const range of [...ranges].sort((one, other) => one.length - other.length))
-    if (!names.has(range)) give(range, freePlace(range, pools, [...SPECIAL, ...taken, ...used]));
+    if (!names.has(range)) give(range, freePlace(range, pools, [...UNCALLABLE, ...taken, ...used]));
   return ranges.map((range) => ({ range, ...(names.has(range) && { called: names.get(range) as IpRange }) }));
 }
 

@@ -1,4 +1,4 @@
-import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site, type StatusOf } from "@fjord/api";
+import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, Peering, Site, type StatusOf } from "@fjord/api";
 import {
   againAfter,
   type Cache,
@@ -10,6 +10,7 @@ import {
   Pod,
   type Result,
   type Runnable,
+  sameContent,
   setCondition,
   updatesWhere,
   watches,
@@ -23,8 +24,9 @@ import type { RemoteSites } from "../remote-site.ts";
 import type { SiteId } from "../site-identity.ts";
 import type { Twins } from "../twins.ts";
 import type { VirtualNodes } from "../virtual-nodes.ts";
-import { addressPlan, calledRanges, factsOf, planReason } from "./address-plan.ts";
-import { consumerGroups, providerGroups } from "./groups.ts";
+import { addressPlan, calledRanges, factsOf, isUsable, planReason } from "./address-plan.ts";
+import { type ExportEntry, entriesFor, exportFacts, exportRanges, siteNames } from "./export-entries.ts";
+import { consumerGroups, exporterGroups, importerGroups, providerGroups } from "./groups.ts";
 import { digestOf, type HeardNetworks } from "./heard-networks.ts";
 import { forgeLink, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
@@ -32,6 +34,7 @@ import { NamespacePods } from "./namespace-pods.ts";
 import type { Group } from "./network-state.ts";
 import { type OwnNetwork, ownNetwork } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
+import { type PeerWord, peerWord } from "./peer-word.ts";
 
 export interface NetworkControllerOptions {
   readonly home: Home;
@@ -58,9 +61,6 @@ const keyChanged = updatesWhere<Link>((old, { status }) => old.status?.ownKey !=
 const REFUSED_MS = 15_000;
 const LOST_MS = 1_000;
 
-/** What a peer says of its network: unknown where it has not been heard since the agent started. */
-type Word = { readonly facts?: NetworkFacts } | "unknown";
-
 /**
  * Keeps an AddressPlan and a Link for each peer with which pods are to meet: at a consumer by its Peerings, at a provider
  * for consumers with a contract that ask for it. One peer at a time, as no two may be given the same names.
@@ -75,6 +75,8 @@ export class NetworkController implements Runnable {
   readonly #peerings: Cache<Peering>;
   readonly #sites: Cache<Site>;
   readonly #guests: Cache<Pod>;
+  readonly #exports: Cache<Export>;
+  readonly #imports: Cache<Import>;
   readonly #pods: NamespacePods;
 
   constructor(options: NetworkControllerOptions) {
@@ -88,8 +90,11 @@ export class NetworkController implements Runnable {
     this.#peerings = caches.open(Peering).cache;
     this.#sites = caches.open(Site).cache;
     this.#guests = caches.open(Pod, { labelSelector: CONSUMER_LABEL }).cache;
+    this.#exports = caches.open(Export).cache;
+    this.#imports = caches.open(Import).cache;
     this.#pods = new NamespacePods(home, (namespace) => {
       for (const site of twins.sitesOf(namespace)) this.#look(site);
+      for (const { status } of this.#imports.list(namespace)) this.#look(status?.siteId);
     });
     const siteOf = (id: SiteId | undefined) => (id === undefined ? [] : [{ name: id }]);
     this.#controller = homeController(home, {
@@ -119,6 +124,8 @@ export class NetworkController implements Runnable {
       contracts.onChange((consumer) => this.#look(consumer)),
       twins.onChange((site) => this.#look(site)),
       nodes.onChange((name) => this.#look(nodes.get(name)?.site)),
+      followed(this.#exports, () => this.#lookAtAll()),
+      followed(this.#imports, () => this.#lookAtAll()),
     ];
     this.#lookAtAll();
     try {
@@ -130,8 +137,9 @@ export class NetworkController implements Runnable {
   }
 
   async #reconcile(site: SiteId, signal: AbortSignal): Promise<Result> {
-    const own = this.#own();
-    const word = this.#wordOf(site);
+    const entries = entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()));
+    const own = this.#own(entries);
+    const word = peerWord(site, this.#options.heard, this.#options.sites);
     if (own === undefined || !this.#isWanted(site, word)) {
       await this.#links.remove(site, signal);
       await this.#plans.remove(site, signal);
@@ -154,12 +162,17 @@ export class NetworkController implements Runnable {
     const asked = this.#hubOf(site);
     const heard = facts && linkPath(site, facts, asked);
     const path = heard ?? (word === "unknown" ? this.#links.get(site)?.spec : undefined);
-    if (path === undefined || planReason(spec) !== "NamesKnown") await this.#links.remove(site, signal);
-    else await this.#links.keep(site, forgeLink(site, path, own, await this.#groups(site, spec, signal)), signal);
+    if (path === undefined || !isUsable(spec)) await this.#links.remove(site, signal);
+    else
+      await this.#links.keep(site, forgeLink(site, path, own, await this.#groups(site, spec, entries, signal)), signal);
     this.#followPods();
     const publicKey = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
     const relay = asked === undefined ? {} : { relay: { hub: asked, port: own.port } };
-    return await this.#tell(site, factsOf(spec, { publicKey, endpoints: own.endpoints, ...relay }), signal);
+    return await this.#tell(
+      site,
+      factsOf(spec, { publicKey, endpoints: own.endpoints, exports: exportFacts(entries), ...relay }),
+      signal,
+    );
   }
 
   /** Through which site the owner wants to reach another one, if through any. */
@@ -187,28 +200,19 @@ export class NetworkController implements Runnable {
     return done();
   }
 
-  #own(): OwnNetwork | undefined {
+  #own(entries: readonly ExportEntry[]): OwnNetwork | undefined {
     const { own, serviceRanges } = this.#options;
-    return ownNetwork(own.object(), own.nodes(), serviceRanges);
+    return ownNetwork(own.object(), own.nodes(), serviceRanges, exportRanges(entries));
   }
 
   /** A consumer asks by its Peering; a provider serves whoever has a contract and asks. */
-  #isWanted(site: SiteId, word: Word): boolean {
+  #isWanted(site: SiteId, word: PeerWord): boolean {
     const isAsked = this.#peerings
       .list()
       .some((peering) => peering.spec.link && peering.status?.siteId === site && !isBeingDeleted(peering));
     if (isAsked) return true;
     if (this.#options.contracts.of(site).length === 0) return false;
     return word === "unknown" ? this.#plans.get(site) !== undefined : word.facts !== undefined;
-  }
-
-  #wordOf(site: SiteId): Word {
-    const { heard, sites } = this.#options;
-    const said = heard.get(site);
-    if (said?.facts !== undefined) return said;
-    const report = sites.get(site)?.report;
-    if (report?.network !== undefined) return { facts: report.network };
-    return said === undefined && report === undefined ? "unknown" : {};
   }
 
   #namesOfOthers(site: SiteId) {
@@ -218,7 +222,12 @@ export class NetworkController implements Runnable {
     });
   }
 
-  async #groups(site: SiteId, plan: AddressPlan["spec"], signal: AbortSignal): Promise<Group[]> {
+  async #groups(
+    site: SiteId,
+    plan: AddressPlan["spec"],
+    entries: readonly ExportEntry[],
+    signal: AbortSignal,
+  ): Promise<Group[]> {
     const { twins, nodes } = this.#options;
     const namespaces = await Promise.all(
       twins.namespacesAt(site).map(async (name) => ({
@@ -229,12 +238,40 @@ export class NetworkController implements Runnable {
       })),
     );
     const guests = this.#guests.list().filter(({ metadata }) => metadata.labels?.[CONSUMER_LABEL] === site);
-    const groups = [...consumerGroups(plan, namespaces), ...providerGroups(plan, guests)];
+    const importing = await Promise.all(
+      this.#importing(site).map(async (name) => ({
+        name,
+        pods: (await this.#pods.in(name, signal)).filter(({ spec }) => nodes.get(spec?.nodeName ?? "") === undefined),
+        addresses: this.#importsOf(site).flatMap(({ metadata, status }) =>
+          metadata.namespace === name ? (status?.addresses ?? []) : [],
+        ),
+      })),
+    );
+    const groups = [
+      ...consumerGroups(plan, namespaces),
+      ...providerGroups(plan, guests),
+      ...exporterGroups(plan, entries),
+      ...importerGroups(plan, importing),
+    ];
     return [...new Map(groups.map((group) => [group.name, group])).values()];
   }
 
+  #importsOf(site: SiteId): Import[] {
+    return this.#imports
+      .list()
+      .filter(({ metadata, status }) => status?.siteId === site && metadata.deletionTimestamp === undefined);
+  }
+
+  /** Namespaces that import something of it. */
+  #importing(site: SiteId): string[] {
+    return [...new Set(this.#importsOf(site).map(({ metadata }) => metadata.namespace ?? ""))];
+  }
+
   #followPods(): void {
-    this.#pods.keepOnly(new Set(this.#links.names().flatMap((site) => this.#options.twins.namespacesAt(site))));
+    const namespaces = this.#links
+      .names()
+      .flatMap((site) => [...this.#options.twins.namespacesAt(site), ...this.#importing(site)]);
+    this.#pods.keepOnly(new Set(namespaces));
   }
 
   #look(site: SiteId | undefined): void {
@@ -245,6 +282,25 @@ export class NetworkController implements Runnable {
     for (const name of new Set([...this.#plans.names(), ...this.#links.names()])) this.#look(name);
     for (const { id } of this.#options.sites.list()) this.#look(id);
   }
+}
+
+/** Calls for whatever becomes of an object but its conditions. */
+function followed<T extends Export | Import>(cache: Cache<T>, changed: () => void): () => void {
+  return cache.addHandler({
+    onAdd: changed,
+    onUpdate: (before, now) => {
+      const { conditions: _, ...old } = before.status ?? {};
+      const { conditions: __, ...fresh } = now.status ?? {};
+      if (
+        !sameContent(
+          [before.spec, old, before.metadata.deletionTimestamp],
+          [now.spec, fresh, now.metadata.deletionTimestamp],
+        )
+      )
+        changed();
+    },
+    onDelete: changed,
+  });
 }
 
 const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {

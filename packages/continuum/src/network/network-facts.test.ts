@@ -22,6 +22,13 @@ describe("what a peer says of its network", () => {
     assert.deepEqual(checkNetworkFacts({ ...good, relay: { ...relay, more: 1 } }), { ...good, relay });
   });
 
+  it("may have exports in it, of its own addresses", () => {
+    const ports = [{ name: "sql", protocol: "TCP", port: 5432 }];
+    const exports = [{ name: "shop/db", addresses: ["10.42.0.7", "fd00:42::7"], ports }];
+    assert.deepEqual(checkNetworkFacts({ ...good, exports: [{ ...exports[0], more: 1 }] }), { ...good, exports });
+    assert.deepEqual(checkNetworkFacts({ ...good, exports: [] }), good);
+  });
+
   it("is written in one way", () => {
     assert.deepEqual(checkNetworkFacts({ ...good, ranges: ["10.42.3.4/16", "FD00:42:0::/56"] })?.ranges, good.ranges);
   });
@@ -52,6 +59,14 @@ describe("what a peer says of its network", () => {
     "a hub without a port": { relay: { hub: "a".repeat(26) } },
     "a hub at port 70000": { relay: { hub: "a".repeat(26), port: 70000 } },
     "nothing for a hub": { relay: null },
+    "an export of another's address": { exports: [{ name: "db", addresses: ["10.43.0.7"], ports: [] }] },
+    "an export of a whole range": { exports: [{ name: "db", addresses: ["10.42.0.0/16"], ports: [] }] },
+    "an export without a name": { exports: [{ name: "", addresses: [], ports: [] }] },
+    "an export at port 0": { exports: [{ name: "db", addresses: [], ports: [{ protocol: "TCP", port: 0 }] }] },
+    "an export of a strange protocol": {
+      exports: [{ name: "db", addresses: [], ports: [{ protocol: "X", port: 1 }] }],
+    },
+    "too many exports": { exports: Array(129).fill({ name: "db", addresses: [], ports: [] }) },
     "too many endpoints": { endpoints: Array(9).fill("a:1") },
   };
   for (const [what, change] of Object.entries(wrong)) {

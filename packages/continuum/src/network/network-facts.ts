@@ -1,7 +1,8 @@
-import type { NetworkFacts } from "../protocol.ts";
-import { type IpRange, overlaps } from "./ip-range.ts";
+import type { ExportedFacts, NetworkFacts } from "../protocol.ts";
+import { MOST_TOLD } from "./export-entries.ts";
+import { contains, formatRange, type IpRange, overlaps } from "./ip-range.ts";
 import { SPECIAL, sameSize } from "./names.ts";
-import { formatCidr, parseCidr } from "./ranges.ts";
+import { formatCidr, parseAddress, parseCidr } from "./ranges.ts";
 
 const MOST_RANGES = 16;
 const MOST_ENDPOINTS = 8;
@@ -9,12 +10,15 @@ const MOST_ENDPOINTS = 8;
 const WIDEST = { 4: 10, 6: 40 } as const;
 const KEY = /^[A-Za-z0-9+/]{43}=$/;
 const SITE_ID = /^[a-z2-7]{26}$/;
+const MOST_PORTS = 64;
+const EXPORT_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(\/[a-z0-9]([a-z0-9-]*[a-z0-9])?)?$/;
+const PORT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, endpoints, ranges, names, relay } = value as Record<string, unknown>;
+  const { publicKey, endpoints, ranges, names, relay, exports } = value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const own = listOf(ranges, MOST_RANGES, podRangeOf);
@@ -23,7 +27,38 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (own.some((one, index) => own.slice(index + 1).some((other) => overlaps(one, other)))) return undefined;
   const behind = relay === undefined ? undefined : relayOf(relay);
   if (relay !== undefined && behind === undefined) return undefined;
-  return { publicKey, endpoints: places, ranges: own.map(formatCidr), names: called, ...(behind && { relay: behind }) };
+  const exported = exports === undefined ? [] : listOf(exports, MOST_TOLD, (each) => exportOf(each, own));
+  if (exported === undefined) return undefined;
+  return {
+    publicKey,
+    endpoints: places,
+    ranges: own.map(formatCidr),
+    names: called,
+    ...(behind && { relay: behind }),
+    ...(exported.length > 0 && { exports: exported }),
+  };
+}
+
+/** Of addresses that are the peer's: it cannot send anybody elsewhere. */
+function exportOf(value: unknown, ranges: readonly IpRange[]): ExportedFacts | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, addresses, ports } = value as Record<string, unknown>;
+  if (typeof name !== "string" || name.length > 127 || !EXPORT_NAME.test(name)) return undefined;
+  const places = listOf(addresses, 2, (each) => {
+    const address = typeof each === "string" ? parseAddress(each) : undefined;
+    return address !== undefined && ranges.some((range) => contains(range, address)) ? formatRange(address) : undefined;
+  });
+  const open = listOf(ports, MOST_PORTS, portOf);
+  return places === undefined || open === undefined ? undefined : { name, addresses: places, ports: open };
+}
+
+function portOf(value: unknown): ExportedFacts["ports"][number] | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, protocol, port } = value as Record<string, unknown>;
+  if (protocol !== "TCP" && protocol !== "UDP") return undefined;
+  if (name !== undefined && (typeof name !== "string" || !PORT_NAME.test(name))) return undefined;
+  if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65535) return undefined;
+  return { ...(name !== undefined && { name }), protocol, port };
 }
 
 function relayOf(value: unknown): NetworkFacts["relay"] {

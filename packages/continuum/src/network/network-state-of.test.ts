@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AddressPlan, Link, newObject, Site } from "@fjord/api";
+import { AddressPlan, Export, Link, newObject, Site } from "@fjord/api";
 import { networkState } from "./network-state-of.ts";
 
 const [a, b] = ["a".repeat(26), "b".repeat(26)];
@@ -68,6 +68,35 @@ describe("what a gateway is to bring about", () => {
   it("says through whom a peer is reached", () => {
     const link = { ...linkOf(a), spec: { ...linkOf(a).spec, via: b } };
     assert.equal(networkState(site, [planOf(a, "240.0.0.0/16")], [link]).peers[0]?.link.via, b);
+  });
+
+  it("goes on with what has names, while a range is new to the peer", () => {
+    const plan = planOf(a, "240.0.0.0/16");
+    plan.spec.own.push({ range: "252.0.0.0/20" });
+    const [peer] = networkState(site, [plan], [linkOf(a)]).peers;
+    assert.deepEqual(peer?.own, [{ range: "10.42.0.0/16", called: "240.7.0.0/16" }]);
+  });
+
+  it("has what is exported, each address with what is of its family", () => {
+    const spec = { sites: ["wave"], host: { address: "192.0.2.1", ports: [{ port: 1 }] } };
+    const backends = [
+      { address: "10.42.0.7", port: 80 },
+      { address: "fd42::7", port: 80 },
+    ];
+    const entry = {
+      name: "web",
+      addresses: ["252.0.0.7", "fd66:6a71::7"],
+      ports: [{ protocol: "TCP" as const, port: 80, backends }],
+    };
+    const object = { ...newObject(Export, { metadata: { name: "web" }, spec }), status: { entries: [entry] } };
+    const { exports = [] } = networkState(site, [], [], [], [object]);
+    assert.deepEqual(
+      exports.map(({ address, masquerade, ports }) => [address, masquerade, ports[0]?.backends]),
+      [
+        ["252.0.0.7", false, [backends[0]]],
+        ["fd66:6a71::7", false, [backends[1]]],
+      ],
+    );
   });
 
   it("leaves out what is not agreed, or is going", () => {

@@ -1,6 +1,7 @@
-import type { AddressPlan, Link, Site } from "@fjord/api";
-import { planReason } from "./address-plan.ts";
-import type { Naming, NetworkState, PeerNetwork } from "./network-state.ts";
+import type { AddressPlan, Export, Link, Site } from "@fjord/api";
+import { isUsable } from "./address-plan.ts";
+import { familyOf } from "./fabric/route-change.ts";
+import type { ExportedAddress, Naming, NetworkState, PeerNetwork } from "./network-state.ts";
 
 /** What the gateway is to bring about, from the objects that say so: no links where the owner wants none. */
 export function networkState(
@@ -8,6 +9,7 @@ export function networkState(
   plans: readonly AddressPlan[],
   links: readonly Link[],
   sites: readonly Site[] = [],
+  exports: readonly Export[] = [],
 ): NetworkState {
   const { network } = site.spec;
   if (network === undefined) return { listenPort: 51820, mtu: 1380, ranges: [], peers: [] };
@@ -15,18 +17,38 @@ export function networkState(
   const peers = links.flatMap(({ spec, metadata, status }) => {
     if (metadata.deletionTimestamp !== undefined) return [];
     const plan = plans.find((each) => each.spec.site === spec.site)?.spec;
-    return plan === undefined || planReason(plan) !== "NamesKnown"
-      ? []
-      : [peerNetwork(plan, spec, status?.mtu, relays.get(spec.site))];
+    return plan === undefined || !isUsable(plan) ? [] : [peerNetwork(plan, spec, status?.mtu, relays.get(spec.site))];
   });
   const siteId = site.status?.id ?? site.spec.id;
+  const exported = exportedAddresses(exports);
   return {
     ...(siteId !== undefined && { siteId }),
     listenPort: network.port,
     mtu: network.mtu,
     ranges: [...new Set(peers.flatMap(({ own }) => own.map(({ range }) => range)))].sort(),
     peers: peers.sort((one, other) => (one.siteId < other.siteId ? -1 : 1)),
+    ...(exported.length > 0 && { exports: exported }),
   };
+}
+
+/** Each leads only to what is of its own family. */
+function exportedAddresses(exports: readonly Export[]): ExportedAddress[] {
+  const entries = exports
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .flatMap(({ status }) => status?.entries ?? []);
+  return entries
+    .flatMap(({ addresses, ports, masquerade = false }) =>
+      addresses.map((address) => ({
+        address,
+        masquerade,
+        ports: ports.map(({ protocol, port, backends }) => ({
+          protocol,
+          port,
+          backends: backends.filter((backend) => familyOf(backend.address) === familyOf(address)),
+        })),
+      })),
+    )
+    .sort((one, other) => (one.address < other.address ? -1 : 1));
 }
 
 type Relays = NonNullable<NonNullable<Site["spec"]["network"]>["relays"]>;

@@ -10,8 +10,23 @@ export interface NetworkState {
   readonly ranges: readonly string[];
   /** Sorted by id. */
   readonly peers: readonly PeerNetwork[];
+  /** What peers reach that is no pod, by the address that stands for it here. @default nothing */
+  readonly exports?: readonly ExportedAddress[];
   /** WireGuard interfaces side by side, as many as the peers have. @default 1 */
   readonly parallel?: number;
+}
+
+/** An address of the range for exports, and where it leads. Who may use it is said by groups, as of any address. */
+export interface ExportedAddress {
+  readonly address: string;
+  /** Whether those behind it see the gateway's own address. */
+  readonly masquerade: boolean;
+  readonly ports: readonly {
+    readonly protocol: "TCP" | "UDP";
+    readonly port: number;
+    /** Of the same family. */
+    readonly backends: readonly { readonly address: string; readonly port: number }[];
+  }[];
 }
 
 export interface PeerNetwork {

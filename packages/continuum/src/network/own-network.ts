@@ -11,7 +11,7 @@ const KEEPALIVE_SECONDS = 25;
 
 /** What a site's owner and its nodes say of its network. */
 export interface OwnNetwork {
-  /** That its pods have addresses of; empty where nobody says. */
+  /** That its pods have addresses of, and what is exported; empty where nobody says. */
   readonly ranges: readonly IpRange[];
   /** What no peer's range may be called here, other peers' names aside. */
   readonly taken: readonly IpRange[];
@@ -29,14 +29,17 @@ export function ownNetwork(
   site: Site | undefined,
   nodes: readonly Node[],
   serviceRanges: readonly string[],
+  /** What stands for exports to the peer that this is for. */
+  exportRanges: readonly IpRange[] = [],
 ): OwnNetwork | undefined {
   const network = site?.spec.network;
   if (network === undefined) return undefined;
   const told = nodes.flatMap(({ spec }) => spec?.podCIDRs ?? []);
-  const ranges = summarise(parseCidrs(network.podRanges ?? told)).slice(0, MOST_RANGES);
+  const pods = summarise(parseCidrs(network.podRanges ?? told)).slice(0, MOST_RANGES - exportRanges.length);
+  const ranges = pods.length === 0 ? [] : [...pods, ...exportRanges];
   const addresses = nodes.flatMap(({ status }) => status?.addresses ?? []);
   const hosts = addresses.flatMap(({ address }) => parseCidr(`${address}/${address.includes(":") ? 128 : 32}`) ?? []);
-  const taken = [...parseCidrs([...told, ...serviceRanges, ...(network.reserved ?? [])]), ...ranges, ...hosts];
+  const taken = [...parseCidrs([...told, ...serviceRanges, ...(network.reserved ?? [])]), ...pods, ...hosts];
   const known = network.endpoints ?? hostsOf(site?.spec.endpoints ?? []).map((host) => `${host}:${network.port}`);
   // Where the links are now goes before where they may be.
   const endpoints = [...new Set([...(site?.status?.gateway?.endpoints ?? []), ...known])].slice(0, MOST_ENDPOINTS);

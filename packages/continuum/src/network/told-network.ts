@@ -1,9 +1,10 @@
-import { AddressPlan, Link, type Site } from "@fjord/api";
+import { AddressPlan, Export, Link, Site } from "@fjord/api";
 import type { Cache } from "@fjord/kube";
 import type { Home } from "../home.ts";
 import type { NetworkFacts } from "../protocol.ts";
 import type { SiteId } from "../site-identity.ts";
 import { factsOf } from "./address-plan.ts";
+import { entriesFor, exportFacts, siteNames } from "./export-entries.ts";
 import type { LinkKey } from "./link-key.ts";
 import { ownNetwork } from "./own-network.ts";
 
@@ -18,11 +19,15 @@ export class ToldNetwork {
   readonly #options: ToldNetworkOptions;
   readonly #plans: Cache<AddressPlan>;
   readonly #links: Cache<Link>;
+  readonly #exports: Cache<Export>;
+  readonly #sites: Cache<Site>;
 
   constructor(options: ToldNetworkOptions) {
     this.#options = options;
     this.#plans = options.home.caches.open(AddressPlan).cache;
     this.#links = options.home.caches.open(Link).cache;
+    this.#exports = options.home.caches.open(Export).cache;
+    this.#sites = options.home.caches.open(Site).cache;
   }
 
   /** Undefined where there is to be no link with the site. */
@@ -36,6 +41,7 @@ export class ToldNetwork {
     return factsOf(plan.spec, {
       publicKey: status?.ownKey ?? key.publicKey,
       endpoints,
+      exports: exportFacts(entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()))),
       ...(spec?.via !== undefined && { relay: { hub: spec.via, port } }),
     });
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site as SiteKind } from "@fjord/api";
+import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, newObject, Peering, Site as SiteKind } from "@fjord/api";
 import type { KubeObject } from "@fjord/base";
 import { WireguardSocket } from "@fjord/continuum/gateway";
 import {
@@ -325,6 +325,68 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       );
       assert.equal(strangers.verdict, "Dropped");
       assert.match(strangers.paths[0].hops.at(-1).what, /is in no group/);
+    });
+
+    it("what one exports, pods of a namespace that imports it reach, and nobody else, until it is taken back", async () => {
+      await namespaces.add("host");
+      await namespaces.cable("host", "eth0", "b-gw", "lan");
+      await namespaces.ip("host", "address", "add", "198.18.0.2/24", "dev", "eth0");
+      await namespaces.ip("b-gw", "address", "add", "198.18.0.1/24", "dev", "lan");
+      await EchoPod.start(namespaces, "host");
+      const ports = [
+        { name: "tcp", port: 7000 },
+        { name: "udp", port: 7000, protocol: "UDP" as const },
+      ];
+      const spec = { sites: [HOME], host: { address: "198.18.0.2", ports } };
+      await away.create(Export, newObject(Export, { metadata: { name: "ledger" }, spec }));
+      const metadata = { name: "ledger", namespace: "shop" };
+      await home.create(Import, newObject(Import, { metadata, spec: { site: AWAY, export: "ledger" } }));
+      const imported = (reason: string) =>
+        eventually(`the Import is ${reason}`, async () => {
+          const found = await home.get(Import, metadata);
+          return getCondition(found.status?.conditions, "Ready")?.reason === reason && found;
+        });
+      const [address = ""] = (await imported("Imported")).status?.addresses ?? [];
+      assert.match(address, /^24\d\./);
+      const service = await home.get(Service, metadata);
+      assert.deepEqual(
+        service.spec?.ports?.map(({ name, protocol, port }) => [name, protocol, port]),
+        [
+          ["tcp", "TCP", 7000],
+          ["udp", "UDP", 7000],
+        ],
+      );
+      const slices = await home.list(EndpointSlice, {
+        ...metadata,
+        labelSelector: "kubernetes.io/service-name=ledger",
+      });
+      assert.deepEqual(
+        slices.items.flatMap(({ endpoints }) => endpoints?.flatMap(({ addresses }) => addresses)),
+        [address],
+      );
+      // The host sees the gateway that it is a neighbour of.
+      assert.equal(await answered(here, address), "198.18.0.1");
+      assert.equal(await stranger.ask(address, { proto: "udp", message: "forbidden", patienceMs: 1_000 }), "nothing");
+      const peer = `--peer-kubeconfig=${continuum.site(AWAY).kubeconfig}`;
+      const explained = await fjordResult(
+        continuum.site(HOME),
+        "network",
+        "explain",
+        native,
+        "service/ledger",
+        "-n=shop",
+        peer,
+      );
+      assert.match(explained.stdout, /it arrives/);
+      assert.match(explained.stdout, /stands for ledger: leads TCP 7000 to 198\.18\.0\.2:7000.*\[Export ledger\]/);
+      await away.delete(Export, { name: "ledger" });
+      await imported("NotExported");
+      await eventually("the links have nothing of it", async () =>
+        [await link(home, awayId), await link(away, homeId)].every(({ spec: { groups } }) =>
+          groups.every(({ name }) => !name.startsWith("fjord.dev/")),
+        ),
+      );
+      await home.delete(Import, metadata);
     });
 
     it("another node carries the links when the one that does is switched off", async () => {

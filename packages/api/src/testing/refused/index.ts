@@ -1,6 +1,6 @@
 import { refusedContracts } from "./contract.ts";
 import { refusedShadowPods, refusedTwinNamespaces } from "./guest.ts";
-import { refusedAddressPlans, refusedLinks } from "./network.ts";
+import { refusedAddressPlans, refusedExports, refusedImports, refusedLinks } from "./network.ts";
 import { refusedOffloadingRules, refusedOffloadings } from "./offloading.ts";
 import { refusedPeerings, refusedVirtualNodes } from "./peering.ts";
 import type { Refusal } from "./refusal.ts";
@@ -20,4 +20,6 @@ export const refusals: readonly Refusal[] = [
   ...refusedShadowPods,
   ...refusedAddressPlans,
   ...refusedLinks,
+  ...refusedExports,
+  ...refusedImports,
 ];

@@ -1,4 +1,4 @@
-import { AddressPlan, Link } from "../../kinds/index.ts";
+import { AddressPlan, Export, Import, Link } from "../../kinds/index.ts";
 import { type Refusal, refuses, refusesChanges } from "./refusal.ts";
 import { aSiteId, notASiteId } from "./shared.ts";
 
@@ -34,3 +34,42 @@ export const refusedLinks: readonly Refusal[] = [
     ["another site", { spec: { site: aSiteId } }, "spec.site", "another peer has another Link"],
   ]),
 ];
+
+const notAName = "must be the name of an object: a-z, 0-9, '-' and '.', such as lively-wave";
+const host = (change: object) => ({ spec: { host: change } });
+
+export const refusedExports: readonly Refusal[] = refuses(Export, [
+  ["nobody who may reach it", { spec: { sites: [] } }, "spec.sites", "should have at least 1 items"],
+  ["a site that is no name", { spec: { sites: ["Lively Wave"] } }, "spec.sites[0]", notAName],
+  ["a site twice", { spec: { sites: ["wave", "wave"] } }, "spec.sites[1]", "Duplicate value"],
+  [
+    "a host by its name",
+    host({ address: "db.example" }),
+    "spec.host.address",
+    "must be an address, such as 192.168.7.20 or fd00:7::20",
+  ],
+  ["a host without ports", host({ ports: [] }), "spec.host.ports", "should have at least 1 items"],
+  [
+    "a port that is none",
+    host({ ports: [{ port: 65_536 }] }),
+    "spec.host.ports[0].port",
+    "less than or equal to 65535",
+  ],
+  [
+    "another protocol",
+    host({ ports: [{ port: 1, protocol: "ICMP" }] }),
+    "spec.host.ports[0].protocol",
+    'supported values: "TCP", "UDP"',
+  ],
+  [
+    "several ports without names",
+    host({ ports: [{ port: 1 }, { port: 2 }] }),
+    "spec.host.ports",
+    "must each have a name where there are several, as the ports of a Service must",
+  ],
+]);
+
+export const refusedImports: readonly Refusal[] = refuses(Import, [
+  ["a site that is no name", { spec: { site: "Lively Wave" } }, "spec.site", notAName],
+  ["a name of three parts", { spec: { export: "a/b/c" } }, "spec.export", "should match"],
+]);

@@ -3,6 +3,7 @@ import { linkAddress, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
+import { exportRules } from "./export-rules.ts";
 import { lookupRanges, type PeerRules, peerRules } from "./peer-rules.ts";
 import { type TableParts, tableParts } from "./table.ts";
 
@@ -18,6 +19,8 @@ export interface Fabric {
   /** What the table was made of: where it differs, the table is made anew. */
   readonly tableKey: string;
   readonly peers: ReadonlyMap<string, FabricPeer>;
+  /** Of what is exported to any of them. */
+  readonly exports: { readonly rules: PeerRules };
   /** Peers that are left out, and why. */
   readonly faults: ReadonlyMap<string, string>;
   /** The next one of those numbers. None is used again, so that none ever means something else. */
@@ -105,11 +108,13 @@ export function fabricOf(state: NetworkState, options: FabricOptions, previous?:
       ? { relay: { address: relayAddress(state.siteId), ports: interfaces.map(({ listenPort }) => listenPort) } }
       : {};
   const names = interfaces.map(({ name }) => name);
-  const tableOptions = { interfaces: names, own, ...probed, ...relaying, lengths };
+  const exports = { rules: exportRules(state.exports ?? []) };
+  const exporting = exports.rules.chains.size > 0;
+  const tableOptions = { interfaces: names, own, ...probed, ...relaying, lengths, exporting };
   const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
   const relayed = relaying.relay && { relayAddress: relaying.relay.address };
-  return { interfaces, mtu: state.mtu, ...probed, ...relayed, table, tableKey, peers, faults, nextNumber };
+  return { interfaces, mtu: state.mtu, ...probed, ...relayed, table, tableKey, peers, exports, faults, nextNumber };
 }
 
 /** What WireGuard adds to a packet, with IPv4 and UDP; it fills up to sixteens. */

@@ -9,11 +9,12 @@ export function firewallChange(previous: Fabric | undefined, next: Fabric): stri
   for (const [siteId, peer] of previous.peers)
     if (next.peers.get(siteId) !== peer) changePeer(peer, next.peers.get(siteId), lines);
   for (const [siteId, peer] of next.peers) if (!previous.peers.has(siteId)) changePeer(undefined, peer, lines);
+  changePeer(previous.exports, next.exports, lines);
   return lines.text();
 }
 
 /** The table as it shall be, in the place of whatever there is. */
-export function wholeFirewall({ table, peers }: Fabric): string {
+export function wholeFirewall({ table, peers, exports }: Fabric): string {
   const lines = [`table ${TABLE}`, `delete table ${TABLE}`, `table ${TABLE} {`];
   for (const [name, definition] of table.sets) {
     const [sort, ...body] = definition.split(" ");
@@ -21,11 +22,11 @@ export function wholeFirewall({ table, peers }: Fabric): string {
   }
   const chain = (name: string, rules: readonly string[], hook = "") =>
     lines.push(`chain ${name} {`, ...(hook === "" ? [] : [hook]), ...rules, "}");
-  for (const { rules } of peers.values()) for (const [name, each] of rules.chains) chain(name, each);
+  for (const { rules } of [...peers.values(), exports]) for (const [name, each] of rules.chains) chain(name, each);
   for (const [name, { rules, hook }] of table.chains) chain(name, rules, hook);
   lines.push("}");
   const elements = new Transaction();
-  for (const peer of peers.values()) changePeer(undefined, peer, elements, "elements");
+  for (const each of [...peers.values(), exports]) changePeer(undefined, each, elements, "elements");
   return `${lines.join("\n")}\n${elements.text()}`;
 }
 
@@ -36,8 +37,8 @@ export function removedFirewall(): string {
 const nothing: PeerRules = { chains: new Map(), elements: new Map() };
 
 function changePeer(
-  from: FabricPeer | undefined,
-  to: FabricPeer | undefined,
+  from: Pick<FabricPeer, "rules"> | undefined,
+  to: Pick<FabricPeer, "rules"> | undefined,
   lines: Transaction,
   what: "all" | "elements" = "all",
 ): void {

@@ -13,7 +13,8 @@ export function firewallDrift(fabric: Fabric, made: ReadonlyMap<string, string>,
     if (some !== undefined) elements.set(some.name, new Set((some.elem ?? []).map(elementText)));
   }
   const chains = new Set(fabric.table.chains.keys());
-  for (const { rules } of fabric.peers.values()) for (const name of rules.chains.keys()) chains.add(name);
+  for (const { rules } of [...fabric.peers.values(), fabric.exports])
+    for (const name of rules.chains.keys()) chains.add(name);
   return [...chainDrift(chains, made, json), ...elementDrift(fabric, elements)];
 }
 
@@ -50,11 +51,11 @@ export function chainDrift(wanted: ReadonlySet<string>, made: ReadonlyMap<string
   return drift;
 }
 
-function elementDrift({ table, peers }: Fabric, elements: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+function elementDrift({ table, peers, exports }: Fabric, elements: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const wanted = new Map<string, Set<string>>();
   for (const [name, definition] of table.sets) if (definition !== "counter") wanted.set(name, new Set());
-  for (const peer of peers.values())
-    for (const [set, each] of peer.rules.elements)
+  for (const { rules } of [...peers.values(), exports])
+    for (const [set, each] of rules.elements)
       for (const [key, value] of each) wanted.get(set)?.add(value === "" ? key : `${key} ${value}`);
   const drift: string[] = [];
   for (const [name, each] of wanted) {

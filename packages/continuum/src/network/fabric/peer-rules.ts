@@ -126,7 +126,8 @@ function ofFamily(group: CheckedGroup, family: Family) {
 const ip = (family: Family) => (family === 4 ? "ip" : "ip6");
 const first = (range: IpRange) => formatAddress(range.family, range.first);
 
-class RulesOfPeer implements PeerRules {
+/** Collects them. */
+export class RulesOfPeer implements PeerRules {
   readonly chains = new Map<string, readonly string[]>();
   readonly elements = new Map<string, Map<string, string>>();
 

@@ -1,5 +1,5 @@
 import { type Family, formatAddress, formatRange, hostMask, type IpRange } from "../ip-range.ts";
-import { LINK_RANGE, PROBE_PORT } from "../link-address.ts";
+import { EXPORT_RANGES, LINK_RANGE, PROBE_PORT } from "../link-address.ts";
 
 export const TABLE = "inet fjord";
 
@@ -18,6 +18,8 @@ export interface TableOptions {
   readonly relay?: { readonly address: string; readonly ports: readonly number[] };
   /** The prefix lengths of peers' ranges, for which there are maps. */
   readonly lengths: Readonly<Record<Family, readonly number[]>>;
+  /** Whether anything is exported. @default false */
+  readonly exporting?: boolean;
 }
 
 /** TCP's beginnings, in which each end says how large segments it takes. */
@@ -41,7 +43,14 @@ export interface TableChain {
  * between all have addresses that are good here, so that Services, connection tracking and policies work as ever.
  * Marks are free there: nobody has set one yet, or nobody will ask for it.
  */
-export function tableParts({ interfaces, own, linkAddress, relay, lengths }: TableOptions): TableParts {
+export function tableParts({
+  interfaces,
+  own,
+  linkAddress,
+  relay,
+  lengths,
+  exporting = false,
+}: TableOptions): TableParts {
   const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
   const sets = new Map<string, string>([
     ["denied-in", "counter"],
@@ -92,6 +101,7 @@ export function tableParts({ interfaces, own, linkAddress, relay, lengths }: Tab
   for (const family of [4, 6] as const) addFamily(family, lengths[family], sets, chains);
   if (linkAddress !== undefined) addProbe(linkAddress, chains);
   if (relay !== undefined) addRelay(relay, sets, chains);
+  if (exporting) addExports(names, sets, chains);
   return { sets, chains };
 }
 
@@ -103,6 +113,34 @@ function addProbe(own: string, chains: Map<string, TableChain>): void {
   };
   before("arrive6", `ip6 saddr ${gateways} ip6 daddr ${own}`);
   before("leave6", `ip6 saddr ${own} ip6 daddr ${gateways}`);
+}
+
+/**
+ * What has been let in to an address of an export is led to where that is, by connection: of its ports alone, and everything else ends here. Answers get the
+ * address of the export back before they are judged.
+ */
+function addExports(names: string, sets: Map<string, string>, chains: Map<string, TableChain>): void {
+  const families = ([4, 6] as const).map((family) => ({ family, ip: family === 4 ? "ip" : "ip6" }));
+  for (const { family } of families) {
+    sets.set(`exports${family}`, `map { type ipv${family}_addr : verdict; }`);
+    sets.set(`masked${family}`, `set { type ipv${family}_addr; }`);
+  }
+  chains.set("lead", {
+    hook: "type nat hook prerouting priority dstnat - 1; policy accept;",
+    rules: families.map(({ family, ip }) => `iifname ${names} ${ip} daddr vmap @exports${family}`),
+  });
+  chains.set("unled", {
+    hook: "type filter hook prerouting priority dstnat + 1; policy accept;",
+    rules: families.map(
+      ({ family, ip }) =>
+        `iifname ${names} ${ip} daddr ${formatRange(EXPORT_RANGES[family])} counter name denied-in drop`,
+    ),
+  });
+  const { hook = "", rules = [] } = chains.get("keep") ?? {};
+  const hidden = families.map(
+    ({ family, ip }) => `iifname ${names} ct original ${ip} daddr @masked${family} masquerade`,
+  );
+  chains.set("keep", { hook, rules: [...hidden, ...rules] });
 }
 
 /**

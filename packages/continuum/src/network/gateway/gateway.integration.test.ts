@@ -18,6 +18,11 @@ import { WireguardSocket } from "./wireguard-socket.ts";
 
 const skip = networkSkip();
 
+/** What a exports, by the address that stands for it there, and what b calls that. */
+const EXPORTED = { range: "252.0.0.0/20", called: "240.77.0.0/20", own: "252.0.0.7", there: "240.77.0.7" };
+/** A host that only a's gateway reaches. */
+const HOST = { address: "198.18.0.2", gateway: "198.18.0.1" };
+
 /** What each site calls the pods of each other one. The first two have chosen the same, as sites may that never met. */
 const NAMES: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
   a: { b: ["240.0.0.0/16", "fd66:6a6f::/64"], c: ["240.1.0.0/16", "fd66:6a6f:0:1::/64"] },
@@ -35,6 +40,8 @@ describe("A link between sites with the same addresses", { skip }, () => {
   const marks = process.pid.toString(36);
   const prefixOf = (site: string) => `w${marks}${site}`;
   const empty: Record<string, unknown> = {};
+  /** What a lets others reach of it. */
+  let exports: NonNullable<NetworkState["exports"]> = [];
   /** In the place of c's gateway, once that is hostile. */
   let hostile: EchoPod;
 
@@ -83,16 +90,25 @@ describe("A link between sites with the same addresses", { skip }, () => {
     listenPort: 51_820,
     mtu: 1380,
     ranges: POD_RANGES,
+    ...(site === "a" && { exports }),
     peers: Object.keys(NAMES[site] ?? {}).map(
       (other): PeerNetwork => ({
         siteId: other,
-        own: POD_RANGES.map((range, i) => ({ range, called: NAMES[other]?.[site]?.[i] ?? "" })),
-        peer: POD_RANGES.map((range, i) => ({ range, called: NAMES[site]?.[other]?.[i] ?? "" })),
+        own: [
+          ...POD_RANGES.map((range, i) => ({ range, called: NAMES[other]?.[site]?.[i] ?? "" })),
+          ...(site === "a" && exports.length > 0 ? [{ ...EXPORTED, called: exportsAs(other) }] : []),
+        ],
+        peer: [
+          ...POD_RANGES.map((range, i) => ({ range, called: NAMES[site]?.[other]?.[i] ?? "" })),
+          ...(other === "a" && exports.length > 0 ? [{ ...EXPORTED, called: exportsAs(site) }] : []),
+        ],
         link: { publicKey: keys[other]?.public ?? "", endpoints: [`${sites[other]?.address}:51820`] },
         groups: groups[site]?.[other] ?? [],
       }),
     ),
   });
+  /** What each calls the range of a's exports. */
+  const exportsAs = (site: string) => (site === "b" ? EXPORTED.called : "240.78.0.0/20");
   const apply = async (site: string) => {
     groups.a = { b: [shared("a", ["a1"], ["b1"])], c: [shared("a", ["a2"], ["c1"])] };
     groups.b = { a: [{ name: "shop", local: both("b", "b1"), remote: [...(NAMES.b?.a ?? [])] }] };
@@ -218,6 +234,73 @@ describe("A link between sites with the same addresses", { skip }, () => {
     await isDenied("a", "denied-out", "a1", called("a", "c1"));
     await isDenied("c", "denied-out", "c1", called("c", "a1"));
     nobodyHeard("forbidden");
+  });
+
+  it("leads a peer to a host outside, where both ends let it, and to no other port, and no other peer", async () => {
+    await namespaces.add("host");
+    await namespaces.cable("host", "eth0", "a-gw", "lan");
+    await namespaces.ip("host", "address", "add", `${HOST.address}/24`, "dev", "eth0");
+    await namespaces.ip("a-gw", "address", "add", `${HOST.gateway}/24`, "dev", "lan");
+    const host = await EchoPod.start(namespaces, "host");
+    pods.host = host;
+    exports = [
+      {
+        address: EXPORTED.own,
+        masquerade: true,
+        ports: (["TCP", "UDP"] as const).map((protocol) => ({
+          protocol,
+          port: 7000,
+          backends: [{ address: HOST.address, port: 7000 }],
+        })),
+      },
+    ];
+    const open = async (site: string, more: Readonly<Record<string, Group>>) => {
+      const state = stateOf(site);
+      const peers = state.peers.map((peer) => {
+        const group = more[peer.siteId];
+        return group === undefined ? peer : { ...peer, groups: [...peer.groups, group] };
+      });
+      await gateways[site]?.apply({ ...state, peers }, keys[site]?.private ?? "");
+    };
+    const exported: Group = { name: "exports", local: [EXPORTED.own], remote: ["240.0.0.0/16"] };
+    const imported: Group = { name: "imports", local: [called("b", "b1")], remote: [EXPORTED.there] };
+    await apply("b");
+    // One end alone opens nothing, whichever it is.
+    await open("a", { b: exported });
+    await isDenied("b", "denied-out", "b1", EXPORTED.there);
+    await apply("a");
+    await open("b", { a: imported });
+    await isDenied("a", "denied-in", "b1", EXPORTED.there);
+    await open("a", { b: exported });
+    assert.equal(await pods.b1?.ask(EXPORTED.there, { proto: "udp" }), HOST.gateway);
+    assert.equal(await pods.b1?.ask(EXPORTED.there, { message: "x*1000000" }), HOST.gateway);
+    assert.deepEqual(await gateways.a?.check(), []);
+    // Another pod of b's, and an address behind which nothing is.
+    await isDenied("b", "denied-out", "b2", EXPORTED.there);
+    await open("b", { a: { ...imported, remote: [EXPORTED.called] } });
+    await isDenied("a", "denied-in", "b1", EXPORTED.there.replace(/7$/, "8"));
+    // c opens all of it to itself: a does not.
+    await open("c", { a: { ...imported, local: [called("c", "c1")], remote: [exportsAs("c")] } });
+    await isDenied("a", "denied-in", "c1", exportsAs("c").replace(".0/20", ".7"));
+    // Of two ports one is closed: what has come in ends at the gateway.
+    exports = exports.map((each) => ({ ...each, ports: each.ports.filter(({ protocol }) => protocol === "TCP") }));
+    await open("a", { b: exported });
+    await isDenied("a", "denied-in", "b1", EXPORTED.there);
+    assert.equal(await pods.b1?.ask(EXPORTED.there), HOST.gateway);
+    // Several hosts of one address, which see who asks: they answer by the gateway.
+    await namespaces.ip("host", "route", "add", "default", "via", HOST.gateway);
+    await namespaces.ip("host", "address", "add", "198.18.0.3/24", "dev", "eth0");
+    const backends = ["198.18.0.2", "198.18.0.3"].map((address) => ({ address, port: 7000 }));
+    exports = [{ address: EXPORTED.own, masquerade: false, ports: [{ protocol: "TCP", port: 7000, backends }] }];
+    await open("a", { b: exported });
+    for (let i = 0; i < 4; i++) assert.equal(await pods.b1?.ask(EXPORTED.there), called("a", "b1"));
+    assert.deepEqual(await gateways.a?.check(), []);
+    nobodyHeard("forbidden");
+    exports = [];
+    for (const site of ["a", "b", "c"]) await apply(site);
+    assert.equal(await pods.a1?.ask(called("a", "b1")), called("b", "a1"));
+    delete pods.host;
+    await namespaces.ip("a-gw", "link", "delete", "dev", "lan");
   });
 
   it("drops what a hostile peer sends: unlisted destinations, the gateway itself, and others' sources", async () => {

@@ -1,6 +1,9 @@
 import type { AddressPlan, Link } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { contains, parseRange } from "../ip-range.ts";
+import { EXPORT_RANGES } from "../link-address.ts";
+import { parseAddress } from "../ranges.ts";
+import { meantThere } from "../translate.ts";
 import type { Hop, PathEnd, SiteView } from "./path.ts";
 
 /** One side of a link as the packet meets it. */
@@ -59,11 +62,23 @@ export function permission(side: Side, other: Side): BareHop {
   return { ...hop, what, rule, verdict: "Dropped" };
 }
 
-export function adviceFor({ view, link, site, end }: Side): string[] {
+export function adviceFor({ view, link, site, end, real, otherCalled }: Side): string[] {
   if (view === undefined || link === undefined) return ["`fjord network status` shows links and what they wait for"];
+  const isExport = [real, otherCalled].some((address) => isExported(view.plans, link.spec.site, address));
+  if (isExport)
+    return [
+      "what is exported needs an Export at the site that has it, which names the other, and an Import in the pod's namespace",
+    ];
   const namespace = end.pod?.metadata.namespace;
   const which = namespace === undefined ? "the namespace of both" : `namespace ${namespace}`;
   return [`offload ${which} (\`fjord offload\`), so that its pods at both sites are in one group of ${site}`];
+}
+
+/** Whether an address, as it is called at a site, stands for an export of either. */
+function isExported(plans: readonly AddressPlan[], peer: string, address: string): boolean {
+  const plan = plans.find(({ spec }) => spec.site === peer)?.spec;
+  const real = parseAddress((plan && meantThere(plan, address)) ?? address);
+  return real !== undefined && contains(EXPORT_RANGES[real.family], real);
 }
 
 /** Undefined where the address stays what it is. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AddressPlan, Link, newObject } from "@fjord/api";
+import { AddressPlan, Export, Link, newObject } from "@fjord/api";
 import type { NetworkPolicy, Pod } from "@fjord/kube";
 import { packetPath } from "./packet-path.ts";
 import type { PacketPath, PathEnd, SiteView } from "./path.ts";
@@ -156,6 +156,36 @@ describe("the way of a packet", () => {
     assert.match(drop(packetPath({ ...harbor, links: [down] }, wave, web, data)) ?? "", /link: .*down \(NoHandshake\)/);
     const faulty = { ...harbor, faults: new Map([[WAVE, "its range would be everything"]]) };
     assert.match(drop(packetPath(faulty, wave, web, data)) ?? "", /left out: its range would be everything/);
+  });
+
+  it("is led on where the address stands for an Export, and says so", () => {
+    const far = { ...data, title: "240.1.0.7", address: "240.1.0.7" };
+    const naming = { range: "252.0.0.0/20", called: "240.1.0.0/20" };
+    const [here, there] = [
+      structuredClone({ ...harbor, nameOf: undefined }),
+      structuredClone({ ...wave, nameOf: undefined }),
+    ];
+    here.plans[0]?.spec.peer.push(naming);
+    there.plans[0]?.spec.own.push(naming);
+    here.links[0]?.spec.groups.push({ name: "fjord.dev/imports/shop", local: ["10.42.0.7"], remote: ["240.1.0.7"] });
+    there.links[0]?.spec.groups.push({ name: "fjord.dev/exports", local: ["252.0.0.7"], remote: ["241.9.0.0/16"] });
+    const spec = { sites: ["harbor"], host: { address: "192.168.7.20", ports: [{ port: 5432 }] } };
+    const backends = [{ address: "192.168.7.20", port: 5432 }];
+    const ports = [{ protocol: "TCP" as const, port: 5432, backends }];
+    const entries = [{ name: "db", addresses: ["252.0.0.7"], masquerade: true, ports }];
+    const object = { ...newObject(Export, { metadata: { name: "db" }, spec }), status: { entries } };
+    const mine = { ...here, nameOf: harbor.nameOf };
+    const theirs = { ...there, nameOf: wave.nameOf, exports: [object] };
+    const path = packetPath(mine, theirs, web, far);
+    assert.equal(path.verdict, "Delivered");
+    assert.match(
+      path.hops.at(-1)?.what ?? "",
+      /stands for db: leads TCP 5432 to 192\.168\.7\.20:5432, which sees the gateway/,
+    );
+    assert.match(drop(packetPath(mine, { ...theirs, exports: [] }, web, far)) ?? "", /stands for no Export any more/);
+    const closed = packetPath({ ...mine, links: harbor.links }, theirs, web, far);
+    assert.match(drop(closed) ?? "", /^harbor gateway: 240\.1\.0\.7.* is in no group/);
+    assert.match(closed.advice.join(), /an Export at the site that has it.*an Import in the pod's namespace/);
   });
 
   it("knows what links are not for: the node's network, two other sites, and what is here", () => {

@@ -1,6 +1,7 @@
 import type { AddressPlan } from "@fjord/api";
 import { planReason } from "../address-plan.ts";
 import { calledThere, meantThere } from "../translate.ts";
+import { exportHop } from "./export-hop.ts";
 import { adviceFor, type BareHop, linkHop, permission, renamed, type Side } from "./gateway-hops.ts";
 import { hopWithoutLink, LINK_ADVICE } from "./no-link.ts";
 import type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
@@ -69,7 +70,7 @@ function across(
   const reason = planReason(plan.spec);
   const [ownCalled, othersReal] = [calledThere(plan.spec, own.address), meantThere(plan.spec, others.address)];
   const nameless = ownCalled === undefined ? own : othersReal === undefined ? others : undefined;
-  if (reason !== "NamesKnown" || ownCalled === undefined || othersReal === undefined) {
+  if (ownCalled === undefined || othersReal === undefined) {
     const what =
       reason === "NamesKnown"
         ? `${nameless?.address} has no name: it is in none of the ranges that the two have told each other`
@@ -132,6 +133,11 @@ function across(
     ),
   );
   if (!pass(permission(receiver, sender), ...adviceFor(receiver))) return end();
+  const led = exportHop(receiver.site, receiver.view?.exports, receiver.real);
+  if (led !== undefined) {
+    pass(led, `an Export at ${receiver.site} that names ${sender.site} lets it pass`);
+    return end();
+  }
   if (!pass(policyHop("Ingress", receiver), "let a NetworkPolicy of its namespace allow it")) return end();
   pass({ site: receiver.site, at: "pod", what: `receives, and answers ${packet.source}`, verdict: "Passes" });
   return end();

@@ -1,4 +1,4 @@
-import type { AddressPlan, Link } from "@fjord/api";
+import type { AddressPlan, Export, Link } from "@fjord/api";
 import type { NetworkPolicy, Pod } from "@fjord/kube";
 
 /** What one site's API says, as far as packets between two pods are concerned. */
@@ -14,6 +14,8 @@ export interface SiteView {
   readonly links: readonly Link[];
   /** Peers that the gateway would leave out, by id, and why. */
   readonly faults: ReadonlyMap<string, string>;
+  /** What peers may reach besides pods. */
+  readonly exports?: readonly Export[];
   /** Of the namespaces of both ends. */
   readonly policies: readonly NetworkPolicy[];
   /** Labels of these namespaces. */

@@ -1,0 +1,84 @@
+import { conditions } from "../conditions.ts";
+import { exportedPorts, exportName } from "../fragments/exported.ts";
+import { address } from "../fragments/naming.ts";
+import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
+import { array, boolean, integer, ipAddress, object, objectName } from "../schema/index.ts";
+
+export const Export = defineKind({
+  kind: "Export",
+  plural: "exports",
+  shortNames: ["exp"],
+  namespaced: false,
+  purpose:
+    "Something that this site reaches, and that peers may reach through their links with it: a host outside of any cluster. Nobody else may, and nothing else of it. Peers use it by an Import.",
+  writers: { spec: "the owner of the site that reaches it", status: "that site's agent" },
+  columns: [
+    { name: "Host", path: ".spec.host.address", description: "The host's address." },
+    { name: "Sites", path: ".spec.sites", description: "Who may reach it." },
+    conditionColumn("Ready", "Whether they can be told of it."),
+    reasonColumn("Ready", "Why it is ready or not."),
+  ],
+  spec: object({
+    sites: array(objectName(), { minItems: 1, maxItems: 64, set: true }).describe(
+      "Names of the Sites that may reach it, each of which needs a link with this one.",
+    ),
+    host: object({
+      address: ipAddress().describe("Its address, as the gateway of this site reaches it."),
+      ports: exportedPorts().describe("What of it may be reached, and nothing else."),
+      masquerade: boolean()
+        .default(true)
+        .describe(
+          "Whether the host sees the gateway's own address. Without, it sees the address that the client has here, and must send its answers to the gateway.",
+        ),
+    }).describe("The host."),
+  }).describe("What the owner lets others reach."),
+  status: object({
+    entries: array(
+      object({
+        name: exportName().describe("What an Import asks for."),
+        addresses: array(address(), { maxItems: 2, set: true }).describe(
+          "Of this site's range for exports: what stands for it at this site's end of links. Peers have names for them.",
+        ),
+        masquerade: boolean().optional().describe("Whether it sees the gateway's own address."),
+        ports: array(
+          object({
+            name: exportedPorts.portName().optional().describe("Its name, where there are several."),
+            protocol: exportedPorts.protocol().describe("What is spoken there."),
+            port: exportedPorts.port().describe("The port that peers use."),
+            backends: array(
+              object({
+                address: address().describe("Where it leads."),
+                port: integer({ minimum: 1, maximum: 65535 }).describe("The port there."),
+              }),
+              { maxItems: 128 },
+            ).describe("Where connections are led, by chance."),
+          }),
+          { maxItems: 64 },
+        ).describe("What of it can be reached."),
+      }),
+      { maxItems: 256, keys: ["name"] },
+    )
+      .optional()
+      .describe("What the gateway is to bring about."),
+    conditions: conditions({
+      Ready: {
+        meaning: "The sites that may reach it are told of it.",
+        reasons: {
+          Exported: "They are, as soon as they have a link.",
+          AddressRefused: "An address of that sort cannot be exported; the message says why.",
+          RangeExhausted: "There are more exports than addresses for them.",
+        },
+      },
+    }),
+  })
+    .optional()
+    .describe("What the agent makes of it."),
+  example: {
+    metadata: { name: "billing-db" },
+    spec: {
+      sites: ["lively-wave"],
+      host: { address: "192.168.7.20", ports: [{ port: 5432 }] },
+    },
+  },
+});
+export type Export = ObjectOf<typeof Export>;

@@ -1,0 +1,123 @@
+import type { Export, Site, StatusOf } from "@fjord/api";
+import { setCondition } from "@fjord/kube";
+import type { ExportedFacts } from "../protocol.ts";
+import { contains, type Family, formatAddress, formatRange, type IpRange, overlaps } from "./ip-range.ts";
+import { EXPORT_RANGES, LINK_RANGE, RELAY_RANGE } from "./link-address.ts";
+import { SPECIAL } from "./names.ts";
+import { parseAddress, sizeOf } from "./ranges.ts";
+
+const { createHash } = process.getBuiltinModule("node:crypto");
+
+/** So many a peer is told of. */
+export const MOST_TOLD = 128;
+
+export type ExportStatus = StatusOf<typeof Export>;
+export type ExportEntry = NonNullable<ExportStatus["entries"]>[number];
+
+/** Of what a site exports, what the peers with these names may reach; in order. */
+export function entriesFor(exports: readonly Export[], siteNames: readonly string[]): ExportEntry[] {
+  return exports
+    .filter(
+      ({ spec, metadata }) =>
+        metadata.deletionTimestamp === undefined && spec.sites.some((name) => siteNames.includes(name)),
+    )
+    .flatMap(({ status }) => status?.entries ?? [])
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .slice(0, MOST_TOLD);
+}
+
+/** What a peer is told of them: not where they lead. */
+export function exportFacts(entries: readonly ExportEntry[]): ExportedFacts[] {
+  return entries.map(({ name, addresses, ports }) => ({
+    name,
+    addresses: [...addresses],
+    ports: ports.map(({ backends: _, ...port }) => port),
+  }));
+}
+
+/** What a site is called here. */
+export function siteNames(id: string, sites: readonly Site[]): string[] {
+  return sites.filter(({ spec, status }) => (status?.id ?? spec.id) === id).map(({ metadata }) => metadata.name ?? "");
+}
+
+/** The ranges that their addresses are of. */
+export function exportRanges(entries: readonly Pick<ExportEntry, "addresses">[]): IpRange[] {
+  const families = new Set(entries.flatMap(({ addresses }) => addresses.map((each) => parseAddress(each)?.family)));
+  return ([4, 6] as const).filter((family) => families.has(family)).map((family) => EXPORT_RANGES[family]);
+}
+
+/** What all Exports become, by name. An entry keeps its addresses; another one has none of them. */
+export function exportStatuses(exports: readonly Export[], now: number): Map<string, ExportStatus> {
+  const taken = new Set(exports.flatMap(({ status }) => status?.entries ?? []).flatMap(({ addresses }) => addresses));
+  const sorted = [...exports].sort((one, other) => ((one.metadata.name ?? "") < (other.metadata.name ?? "") ? -1 : 1));
+  return new Map(sorted.map((each) => [each.metadata.name ?? "", exportStatus(each, taken, now)]));
+}
+
+function exportStatus(object: Export, taken: Set<string>, now: number): ExportStatus {
+  const { name = "", generation } = object.metadata;
+  const { address, ports, masquerade } = object.spec.host;
+  const answer = (reason: Reason, message: string, entries: ExportEntry[]): ExportStatus => {
+    const { conditions } = setCondition(
+      object.status?.conditions,
+      {
+        type: "Ready",
+        status: reason === "Exported" ? "True" : "False",
+        reason,
+        message,
+        ...(generation !== undefined && { observedGeneration: generation }),
+      },
+      now,
+    );
+    return { entries, conditions };
+  };
+  const host = parseAddress(address);
+  const refusal = host === undefined ? "it is not an address" : refusalOf(host);
+  if (host === undefined || refusal !== undefined) return answer("AddressRefused", `${address}: ${refusal}`, []);
+  const before = object.status?.entries?.find((entry) => entry.name === name)?.addresses ?? [];
+  const stands = keptOrNew(name, host.family, before, taken);
+  if (stands === undefined) return answer("RangeExhausted", "no address is left that could stand for it", []);
+  const entry = {
+    name,
+    addresses: [stands],
+    masquerade,
+    ports: ports.map((each) => ({
+      ...(each.name !== undefined && { name: each.name }),
+      protocol: each.protocol,
+      port: each.port,
+      backends: [{ address: formatRange(host), port: each.port }],
+    })),
+  };
+  return answer("Exported", "", [entry]);
+}
+
+type Reason = NonNullable<ExportStatus["conditions"]>[number]["reason"];
+
+/** Why an address cannot be exported: it would be the gateway itself, everybody, or another way than a host's. */
+function refusalOf(host: IpRange): string | undefined {
+  if ([LINK_RANGE, RELAY_RANGE, ...Object.values(EXPORT_RANGES)].some((range) => contains(range, host)))
+    return "links use such addresses themselves";
+  if (SPECIAL.some((range) => overlaps(range, host)))
+    return "it means the own machine, its neighbours, everyone or nobody, and not a host";
+  return undefined;
+}
+
+/** By its name, so that what is made again is found where it was. */
+function keptOrNew(name: string, family: Family, before: readonly string[], taken: Set<string>): string | undefined {
+  const range = EXPORT_RANGES[family];
+  const kept = before.find((text) => {
+    const address = parseAddress(text);
+    return address !== undefined && contains(range, address);
+  });
+  if (kept !== undefined) return kept;
+  const size = sizeOf(range);
+  const start = BigInt(`0x${createHash("sha256").update(`fjord export ${name}`).digest("hex").slice(0, 12)}`);
+  for (let step = 0n; step < size; step++) {
+    const offset = (start + step) % size;
+    const address = formatAddress(family, range.first + offset);
+    // The first and the last of a range are no host's by custom.
+    if (offset === 0n || offset === size - 1n || taken.has(address)) continue;
+    taken.add(address);
+    return address;
+  }
+  return undefined;
+}
