@@ -91,15 +91,19 @@ test("a group of commands that is asked for none answers with its help; an unkno
 test("what is handed on to the test bed arrives there, and so does what it ends with", () => {
   const program = join(folder, "testbed.mjs");
   writeFileSync(program, "console.log(JSON.stringify(process.argv.slice(2))); process.exit(7);");
-  const run = (file: string) =>
-    spawnSync(process.execPath, [cli, "testbed", "up", "--sites", "2", "-q"], {
-      env: { ...process.env, FJORD_TESTBED: file },
-    });
+  const run = (file: string, words = ["up", "--sites", "2", "-q"]) =>
+    spawnSync(process.execPath, [cli, "testbed", ...words], { env: { ...process.env, FJORD_TESTBED: file } });
   const { stdout, status } = run(program);
   assert.deepEqual([stdout.toString(), status], ['["up","--sites","2","-q"]\n', 7]);
   const none = run(join(folder, "none.mjs"));
   assert.equal(none.status, 1);
   assert.match(none.stderr.toString(), /the test bed is not here: .*\nIt comes with a checkout/);
+  const help = run(join(folder, "none.mjs"), ["--help"]);
+  assert.equal(help.status, 0);
+  assert.match(
+    help.stdout.toString(),
+    /^Usage: fjord testbed [\s\S]*\nThe test bed is not here: .*\nIt comes with a checkout/,
+  );
 });
 
 /** A site whose peers, pods and API mean harm. */

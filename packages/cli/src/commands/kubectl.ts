@@ -15,6 +15,7 @@ import { runProgram } from "../command-line/run-program.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing, NoWayToSite } from "../errors.ts";
 import { kubectlProgram } from "../kubectl/kubectl-program.ts";
+import { ownOptions } from "../kubectl/own-options.ts";
 import { SiteBridge } from "../kubectl/site-bridge.ts";
 import { idOf } from "../place/known-places.ts";
 
@@ -35,9 +36,10 @@ export function addKubectl(program: Command, context: CommandContext): void {
   clusterOptions(command)
     .option("--agent-namespace <name>", "namespace of the agent", AGENT_NAMESPACE)
     .passThroughOptions()
-    .action((site: string, words: readonly string[], flags: KubectlFlags) =>
-      kubectl(site, words[0] === "--" ? words.slice(1) : words, flags, context),
-    );
+    .action((site: string, words: readonly string[], flags: KubectlFlags) => {
+      const { own, rest } = ownOptions(words);
+      return kubectl(site, rest, { ...flags, ...own }, context);
+    });
 }
 
 async function kubectl(
