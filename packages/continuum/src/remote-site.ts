@@ -10,8 +10,13 @@ export interface Reachability {
   /** When it was last heard of; absent: never. */
   readonly lastHeard?: number;
   /** A reason of the Reachable condition of a Site. */
-  readonly reason: "Dialled" | "Tunnelled" | "NoEndpoint" | "ConnectionFailed" | "TimedOut" | "WrongKey";
+  readonly reason: "Dialled" | "Tunnelled" | "NoEndpoint" | "ConnectionFailed" | "TimedOut" | "NotPaired" | "WrongKey";
   readonly message: string;
+  /**
+   * Present where it has answered for a minute, with its own key and with nothing else, that it does not know this site: what it
+   * had promised is over. It gains nothing by saying so, since a provider may revoke its contracts anyway.
+   */
+  readonly forgotten?: true;
 }
 
 /** Another site. Connections are made, found again and pinned to its key underneath; whoever uses it need not care. */

@@ -229,6 +229,8 @@ export const Site = defineKind({
           NoEndpoint: "It has no endpoint and has not dialled out.",
           ConnectionFailed: "No endpoint took a connection.",
           TimedOut: "It took a connection and then fell silent.",
+          NotPaired:
+            "It answers that it does not know this site. After a minute of that its contracts count as revoked.",
           WrongKey: "The key that was shown does not give the expected id.",
           Self: "It is the own site.",
         },

@@ -151,8 +151,9 @@ export class ConsumerContracts implements Runnable {
   async #heard(contract: Contract, site: RemoteSite | undefined): Promise<ContractReport | undefined> {
     const { id } = contract.spec.terms;
     const { home, negotiation } = this.#options;
-    if (site?.report === undefined || !site.reachability.reachable) return undefined;
-    if (!isInForce(contract, "Consumer", home.clock.now())) return undefined;
+    if (site === undefined || !isInForce(contract, "Consumer", home.clock.now())) return undefined;
+    if (site.reachability.forgotten) return revoked(id);
+    if (site.report === undefined || !site.reachability.reachable) return undefined;
     const heard = reportOf(site, id);
     if (heard !== undefined) return readReport(heard);
     try {
@@ -161,8 +162,7 @@ export class ConsumerContracts implements Runnable {
       return readReport((await negotiation.confirm(contract, site, { signature })).report);
     } catch (error) {
       if (!isRefusal(error, "ContractUnknown", "ContractEnded", "ProposalLapsed")) throw error;
-      const gone = { id, standing: "Ended", phase: "Ended", tenantReady: false } as const;
-      return { ...gone, endReason: "Revoked" };
+      return revoked(id);
     }
   }
 
@@ -195,10 +195,14 @@ export class ConsumerContracts implements Runnable {
     const { terms, standing } = contract.spec;
     const untouched = contract.metadata.generation === 1 && standing === "Open";
     const over = endOf(contract, "Consumer", this.#options.home.clock.now());
-    if (untouched || this.#told.get(terms.id) === standing || (over !== undefined && over !== "Cancelled")) return;
+    // One that had forgotten this site, and remembers it after all, is to keep nothing for it.
+    const isKept = over === "Revoked" && reportsInForce(site).some(({ id }) => id === terms.id);
+    const wish = isKept ? "Ended" : standing;
+    const isUntold = isKept || (!untouched && (over === undefined || over === "Cancelled"));
+    if (!isUntold || this.#told.get(terms.id) === wish) return;
     if (site === undefined || !site.reachability.reachable) return;
     try {
-      await site.call("PUT", `/contracts/${terms.id}/standing`, { standing }, signal);
+      await site.call("PUT", `/contracts/${terms.id}/standing`, { standing: wish }, signal);
     } catch (error) {
       if (!isRefusal(error, "ContractUnknown")) throw error;
       this.#options.home.logger.debug("the provider has no such contract any more", {
@@ -206,7 +210,7 @@ export class ConsumerContracts implements Runnable {
         error: describeError(error),
       });
     }
-    this.#told.set(terms.id, standing);
+    this.#told.set(terms.id, wish);
     site.refresh();
   }
 
@@ -230,6 +234,11 @@ function reportsInForce(site: RemoteSite | undefined): ContractReport[] {
     .map(readReport)
     .filter((report) => report !== undefined)
     .filter(({ id, phase }) => /^[a-z0-9-]{1,63}$/.test(id) && (phase === "Active" || phase === "Expiring"));
+}
+
+/** What a provider would say of a contract that it has let go of. */
+function revoked(id: string): ContractReport {
+  return { id, standing: "Ended", phase: "Ended", tenantReady: false, endReason: "Revoked" };
 }
 
 function reportOf(site: RemoteSite, id: string): ContractReport | undefined {

@@ -173,6 +173,36 @@ describe("a contract", { skip: kubernetesSkip() }, () => {
     assert.equal(await sites.ended(sites.providerClient, id), "Cancelled", "and is told when it is back");
   });
 
+  it("of a provider that has forgotten this site is over, and called off where that remembers it after all", async () => {
+    const id = await begin("forgotten");
+    const way = sites.consumer.sites.get(sites.provider.id);
+    assert.ok(way);
+    way.forget();
+    assert.equal(await sites.ended(sites.consumerClient, id), "Revoked");
+    assert.ok(sites.provider.book.resolve(id));
+    way.cut = false;
+    way.refresh();
+    assert.equal(await sites.ended(sites.providerClient, id), "Cancelled");
+  });
+
+  it("keeps its Peering from going while the provider is silent, not where that has forgotten this site", async () => {
+    const id = await begin("farewell");
+    const way = sites.consumer.sites.get(sites.provider.id);
+    assert.ok(way);
+    way.cut = true;
+    await sites.consumerClient.delete(Peering, { name: "farewell" });
+    await until("it says what it waits for", async () => {
+      const found = await look(sites.consumerClient, Peering, "farewell");
+      return /does not answer/.test(getCondition(found?.status?.conditions, "Ready")?.message ?? "");
+    });
+    way.forget();
+    await until("it is gone", async () => (await look(sites.consumerClient, Peering, "farewell")) === undefined);
+    assert.equal(await look(sites.consumerClient, Contract, id), undefined);
+    way.cut = false;
+    way.refresh();
+    assert.equal(await sites.ended(sites.providerClient, id), "Cancelled");
+  });
+
   it("of which the consumer has lost all that it knew is let go when it is back", async () => {
     const id = await begin("wiped");
     await sites.consumer.kill();

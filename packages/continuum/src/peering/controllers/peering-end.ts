@@ -82,7 +82,7 @@ export class PeeringEnd {
     if (forced) await dropPods(client, name, signal);
   }
 
-  /** Tells the provider. One that is gone for good, as its owner says or because its Site is no more, is not waited for. */
+  /** Tells the provider. One that is gone for good, as its owner says, because its Site is no more or by its own word, is not waited for. */
   async #cancel(peering: Peering, contract: Contract, forced: boolean, signal: AbortSignal): Promise<void> {
     const { home, sites } = this.#options;
     const { id, provider } = contract.spec.terms;
@@ -90,7 +90,7 @@ export class PeeringEnd {
     // One that has run out here may be in force at the provider, where a clock was set meanwhile.
     if (end !== undefined && end !== "Cancelled" && end !== "Superseded" && end !== "Expired") return;
     const site = sites.get(provider);
-    if (site === undefined) return;
+    if (site === undefined || site.reachability.forgotten) return;
     try {
       await this.#callOff(site, id, forced || end === "Expired", signal);
       site.refresh();

@@ -197,6 +197,13 @@ class ShortWay implements RemoteSite {
     this.#changed();
   }
 
+  /** Has the other side say, and nothing else, that it does not know this one. */
+  forget(): void {
+    this.cut = true;
+    this.reachability = { ...this.reachability, reason: "NotPaired", forgotten: true };
+    this.#changed();
+  }
+
   async call<Answer>(method: PeerRoute["method"], path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
     this.#ways.before(`${method} ${path}`);
     const peer = this.#peers().find(({ id }) => id === this.id);

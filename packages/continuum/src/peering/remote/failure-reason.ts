@@ -12,7 +12,8 @@ export function failureReason(error: unknown, tunnelled: boolean): Pick<Reachabi
   if (tunnelled && chain.some((each) => each instanceof NoParkedConnection || (each as Error).name === "NoWay"))
     return { reason: "NoEndpoint", message };
   // It is there, and does not want us: whoever looks is told what it says.
-  if (error instanceof PeerRefused) return { reason: "ConnectionFailed", message };
+  if (error instanceof PeerRefused)
+    return { reason: error.refusal.code === "NotPaired" ? "NotPaired" : "ConnectionFailed", message };
   if (chain.some(isTimeout)) return { reason: "TimedOut", message };
   return { reason: "ConnectionFailed", message };
 }

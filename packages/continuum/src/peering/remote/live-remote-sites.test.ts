@@ -154,8 +154,32 @@ describe("a remote site", () => {
     known = false;
     await until(remote, () => !remote.reachability.reachable);
     assert.match(remote.reachability.message, /pair them first/);
+    assert.equal(remote.reachability.reason, "NotPaired");
     known = true;
     await until(remote, () => remote.reachability.reachable);
+  });
+
+  test("has forgotten us only once it has said nothing else for a minute", async () => {
+    let late = 0;
+    const clock = { ...means.clock, now: () => means.clock.now() + late };
+    const { remote, sites } = consume([endpoint], { clock });
+    const reason = (wanted: string) => until(remote, () => remote.reachability.reason === wanted);
+    await reason("Dialled");
+    known = false;
+    await reason("NotPaired");
+    late += 55_000;
+    assert.equal(remote.reachability.forgotten, undefined);
+    // Whatever else happens in between, the minute begins anew.
+    sites.set(siteObject(provider.id, { endpoints: ["https://127.0.0.1:1"] }));
+    await reason("ConnectionFailed");
+    sites.set(siteObject(provider.id, { endpoints: [endpoint] }));
+    await reason("NotPaired");
+    assert.equal(remote.reachability.forgotten, undefined);
+    late += 61_000;
+    await until(remote, () => remote.reachability.forgotten === true);
+    known = true;
+    await reason("Dialled");
+    assert.equal(remote.reachability.forgotten, undefined);
   });
 
   test("is asked seldom while nobody uses it, and at once when somebody does", async () => {

@@ -44,6 +44,8 @@ export class Remote implements RemoteSite {
   #clockAhead = 0;
   #calledAt = Number.NEGATIVE_INFINITY;
   #cancelGiveUp = () => {};
+  /** Since when it has given no other answer than that it does not know this site. */
+  #unknownSince: number | undefined;
   /** Bytes that each connection had given when the site was lost. */
   #heardBefore = new Map<Duplex, number>();
 
@@ -196,6 +198,7 @@ export class Remote implements RemoteSite {
     const answers = reason === "Dialled" ? "it answers" : "it answers over a connection that it opened";
     const message = (isSlow ? `${answers}, slowly` : answers) + describeClock(this.#clockAhead);
     this.#reachability = { reachable: true, since, lastHeard: now, reason, message };
+    this.#unknownSince = undefined;
     const changed = this.#report === undefined || !sameReport(this.#report, report);
     if (changed) this.#report = report;
     if (!before.reachable) this.#returned();
@@ -221,13 +224,22 @@ export class Remote implements RemoteSite {
       since,
       reason,
       message,
+      ...(this.#isForgotten(reason) && { forgotten: true }),
       ...(lastHeard === undefined ? {} : { lastHeard }),
     };
     if (before.reachable) {
       for (const socket of this.#way.connections()) this.#heardBefore.set(socket, bytesOf(socket));
       this.#cancelGiveUp = this.#options.means.clock.after(GIVE_UP_MS, () => this.#giveUp());
     }
-    if (before.reachable || before.reason !== reason || before.message === NOT_ASKED) this.#tell();
+    const isNews = before.reachable || before.reason !== reason || before.forgotten !== this.#reachability.forgotten;
+    if (isNews || before.message === NOT_ASKED) this.#tell();
+  }
+
+  /** For a moment it may know nobody, while its owner mends something there. */
+  #isForgotten(reason: Reachability["reason"]): boolean {
+    const now = this.#options.means.clock.now();
+    this.#unknownSince = reason === "NotPaired" ? (this.#unknownSince ?? now) : undefined;
+    return this.#unknownSince !== undefined && now >= this.#unknownSince + FORGOTTEN_MS;
   }
 
   /**
@@ -265,6 +277,8 @@ export class Remote implements RemoteSite {
 }
 
 const SLOW = "it is slow to answer, and yet heard";
+/** For how long it must say that it does not know this site before it is believed. */
+const FORGOTTEN_MS = 60_000;
 const NOT_ASKED = "it has not been asked yet";
 const JSON_TYPE = "application/json";
 const LARGEST_ANSWER = 64 * 1024 * 1024;
