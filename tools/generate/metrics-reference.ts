@@ -1,6 +1,7 @@
 // docs/reference/metrics.md: what each process tells at /metrics, read from what makes it.
 import { prometheusMetrics, Registry, type SharedCaches } from "@fjord/kube";
 import { agentMetrics } from "../../packages/agent/src/agent-metrics.ts";
+import { carriedMetrics } from "../../packages/agent/src/carried-metrics.ts";
 import { stateMetrics } from "../../packages/agent/src/state-metrics.ts";
 import { GatewayMetrics } from "../../packages/continuum/src/network/gateway/gateway-metrics.ts";
 import { ServerMetrics } from "../../packages/microkube/src/server/server-metrics.ts";
@@ -18,6 +19,7 @@ export function agentDescriptions(): Described[] {
   const empty = { open: () => ({ cache: { list: () => [], get: () => undefined } }) };
   stateMetrics(registry, empty as unknown as SharedCaches);
   agentMetrics(registry);
+  carriedMetrics(registry, (site) => site);
   prometheusMetrics(registry);
   return descriptionsIn(registry);
 }

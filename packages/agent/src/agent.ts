@@ -14,13 +14,13 @@ import {
 } from "@fjord/continuum/identity";
 import { ContractStore } from "@fjord/continuum/market";
 import { KnownAddresses, LinkKey, serviceRanges } from "@fjord/continuum/network";
+import { isOnLoopback } from "@fjord/continuum/network-proxy";
 import {
   AdmissionConfiguration,
   AdmissionServer,
   admissionReviews,
   KnownTwins,
   KnownVirtualNodes,
-  LoopbackGuests,
   loadChain,
 } from "@fjord/continuum/offload";
 import {
@@ -49,6 +49,7 @@ import { addressTowards, kubeletVersion } from "@fjord/node/registration";
 import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { explainedError } from "./cannot-listen.ts";
+import { carriedMetrics } from "./carried-metrics.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
 import { discoverHomeApi, serviceAddress } from "./home-api.ts";
@@ -57,6 +58,7 @@ import { ensureOwnSite } from "./own-site-object.ts";
 import { PageServer } from "./page/page-server.ts";
 import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
+import { proxySide } from "./proxy-side.ts";
 import { stateMetrics } from "./state-metrics.ts";
 import { FJORD_VERSION } from "./version.ts";
 
@@ -139,6 +141,8 @@ export class Agent {
       guestPrivileges,
     });
     const known = { nodes: new KnownVirtualNodes(caches), twins: new KnownTwins(caches) };
+    // Pods are processes of this machine where the own Services are on its loopback.
+    const proxied = isOnLoopback(await patiently(() => serviceAddress(client, signal), patience));
     const network = networkSide({
       ...known,
       home,
@@ -147,7 +151,12 @@ export class Agent {
       contracts: provider.book,
       key: await patiently(() => LinkKey.load(client, namespace, signal), patience),
       serviceRanges: await patiently(() => serviceRanges(client, signal), patience),
+      proxied,
     });
+    const nameOf = (id: string) => directory.find(id)?.metadata.name ?? id;
+    const proxy = proxied
+      ? proxySide({ ...known, home, own, remotes, contracts: provider.book, metrics: carriedMetrics(registry, nameOf) })
+      : undefined;
     const tokens = new PairingTokens({ client, namespace, clock, logger });
     const ownApi = new OwnApi({ client, clock, logger });
     const about = () => ({ name, endpoints: own.endpoints() });
@@ -174,7 +183,8 @@ export class Agent {
             free: () => provider.book.shared()?.free,
             guestPrivileges,
             contractsOf: (consumer) => provider.contractRoutes.contractsOf(consumer),
-            networkFor: (site) => network.told.to(site),
+            networkFor: (site) => (proxy === undefined ? network.told.to(site) : undefined),
+            loopbackFor: (site) => proxy?.controller.toldTo(site),
             networkHeard: (site) => network.heard.digestOf(site),
           }),
         ),
@@ -191,7 +201,7 @@ export class Agent {
         leaderOnly(network.heard.route, () => leads),
         ...provider.routes,
       ],
-      rawRoutes: [provider.proxy, parked],
+      rawRoutes: [provider.proxy, parked, ...(proxy ? [proxy.route] : [])],
       host: listen.host,
       port: listen.port,
       peerMetrics: counters.peers,
@@ -206,10 +216,16 @@ export class Agent {
           ? []
           : directory
               .list()
-              .filter(({ spec }) => spec.mayConsume && (spec.endpoints ?? []).length > 0)
+              // Guests there may ask for pods here, too.
+              .filter(({ spec }) => spec.mayConsume || proxy?.controller.toldTo(spec.id ?? "") !== undefined)
+              .filter(({ spec }) => (spec.endpoints ?? []).length > 0)
               .map(({ spec }) => ({ id: spec.id ?? "", endpoints: spec.endpoints ?? [] })),
       onPeersChange: (listener) => {
-        const release = [directory.onChange(() => listener()), own.onChange(listener)];
+        const release = [
+          directory.onChange(() => listener()),
+          own.onChange(listener),
+          ...(proxy ? [proxy.addresses.onChange(() => listener())] : []),
+        ];
         return () => {
           for (const each of release) each();
         };
@@ -223,12 +239,6 @@ export class Agent {
     const homeApi =
       this.#options.homeApi ?? (await patiently(() => discoverHomeApi(client, config.server, signal), patience));
     if (homeApi === undefined) logger.warn("pods at other sites are not told where the own API is: --home-api says it");
-    const loopback = new LoopbackGuests({
-      service: await patiently(() => serviceAddress(client, signal), patience),
-      sites: remotes,
-      endpointsOf: (id) => directory.get(id)?.spec.endpoints ?? [],
-      ownRanges: () => own.published().loopbackRanges,
-    });
     const consumer = consumerSide({
       home,
       remotes,
@@ -236,9 +246,8 @@ export class Agent {
       redeem,
       reflectionCounters: counters.reflection,
       address,
-      loopback,
       ...known,
-      addresses: new KnownAddresses(home),
+      addresses: proxy?.addresses ?? new KnownAddresses(home),
       kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
       ...(clientCa !== undefined && { clientCa }),
       ...(homeApi !== undefined && { homeApi }),
@@ -296,6 +305,7 @@ export class Agent {
       ...provider.runnables,
       ...consumer,
       ...network.controllers,
+      ...(proxy?.runnables ?? []),
     ])
       manager.add(runnable);
     return manager;

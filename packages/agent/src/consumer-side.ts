@@ -9,7 +9,6 @@ import {
 import {
   type KnownTwins,
   type KnownVirtualNodes,
-  type LoopbackGuests,
   OffloadingController,
   OffloadingRuleController,
   PodOffloader,
@@ -34,7 +33,6 @@ export interface ConsumerSideOptions {
   readonly clientCa?: string;
   /** Where pods at other sites reach the own API. */
   readonly homeApi?: HomeApi;
-  readonly loopback: LoopbackGuests;
   readonly addresses: Addresses;
   readonly nodes: KnownVirtualNodes;
   readonly twins: KnownTwins;
@@ -42,18 +40,7 @@ export interface ConsumerSideOptions {
 
 /** What makes a site a consumer: peerings, virtual nodes, twins of its namespaces, its pods elsewhere. */
 export function consumerSide(options: ConsumerSideOptions): Runnable[] {
-  const {
-    home,
-    remotes,
-    store,
-    redeem,
-    reflectionCounters: counters,
-    homeApi,
-    loopback,
-    addresses,
-    nodes,
-    twins,
-  } = options;
+  const { home, remotes, store, redeem, reflectionCounters: counters, homeApi, addresses, nodes, twins } = options;
   const negotiation = new Negotiation({ home, store });
   const contracts: ConsumerContracts = new Contracts({ home, store, sites: remotes, negotiation });
   const peerings = new PeeringController({ home, sites: remotes, store, negotiation, contracts, redeem });
@@ -62,7 +49,6 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
     nodes,
     twins,
     sites: remotes,
-    loopback,
     addresses,
     ...(homeApi && { homeApi }),
   });

@@ -22,6 +22,8 @@ export interface NetworkSideOptions {
   readonly key: LinkKey;
   /** Of the own Services. */
   readonly serviceRanges: readonly string[];
+  /** Whether the agents carry connections instead, and there are to be no links. */
+  readonly proxied: boolean;
 }
 
 export interface NetworkSide {
@@ -38,7 +40,7 @@ export function networkSide(options: NetworkSideOptions): NetworkSide {
     heard,
     told: new ToldNetwork(options),
     controllers: [
-      new NetworkController({ ...options, heard, sites }),
+      ...(options.proxied ? [] : [new NetworkController({ ...options, heard, sites })]),
       new ExportController(home),
       new ImportController({ home, heard, sites }),
     ],

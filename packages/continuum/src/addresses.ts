@@ -6,6 +6,8 @@ export interface Addresses {
   calledHere(site: SiteId, address: string): string | undefined;
   /** What an address of this site is called there; undefined where it cannot be reached from there. */
   calledThere(site: SiteId, address: string): string | undefined;
+  /** Whether an address on the loopback of the site's machine may be a guest's. @default never: it would mean the own machine */
+  allowsLoopback?(site: SiteId, address: string): boolean;
   /** Called with the site for which it has changed. */
   onChange(listener: (site: SiteId) => void): () => void;
 }

@@ -37,6 +37,8 @@ export interface SiteReport {
   readonly contracts: readonly ContractReport[];
   /** How pods of the two can meet; absent where there is to be no link with the asking site. */
   readonly network?: NetworkFacts;
+  /** How pods that are processes of machines can meet; absent where the agents carry nothing between the two. */
+  readonly loopback?: LoopbackFacts;
   /** Stands for what the asking site has said of its own network, where it has; see NetworkWord. */
   readonly networkHeard?: string;
 }
@@ -62,6 +64,14 @@ export interface ExportedFacts {
   /** One of each family at most. */
   readonly addresses: readonly string[];
   readonly ports: readonly { readonly name?: string; readonly protocol: "TCP" | "UDP"; readonly port: number }[];
+}
+
+/** One side's part of an AddressPlan where both have their pods on the loopback of their machines. */
+export interface LoopbackFacts {
+  /** Where the asking site may be led to: this site's own pods first, then what others are called here. */
+  readonly ranges: readonly string[];
+  /** What it calls those of the asking site. */
+  readonly names: readonly { readonly range: string; readonly called: string }[];
 }
 
 export interface ContractReport {

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { KubeClient, ReflectorTiming } from "@fjord/kube";
 import type { SiteReport } from "./protocol.ts";
 import type { SiteId } from "./site-identity.ts";
@@ -37,6 +38,11 @@ export interface RemoteSite {
     body?: unknown,
     signal?: AbortSignal,
   ): Promise<Answer>;
+  /**
+   * A connection to a path of the agents' server that speaks another protocol from then on. It outlasts a site that is away for a
+   * while. Throws `PeerRefused` where the other side says no.
+   */
+  connect(path: string, protocol: string, signal: AbortSignal): Promise<Duplex>;
   readonly reachability: Reachability;
   /** By how many milliseconds its clock is ahead of this site's, as of its last answer; 0 where that is next to nothing. */
   readonly clockAhead: number;

@@ -1,7 +1,7 @@
 import { conditions } from "../conditions.ts";
 import { namings } from "../fragments/naming.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
-import { object, siteId } from "../schema/index.ts";
+import { enumeration, object, siteId } from "../schema/index.ts";
 
 export const AddressPlan = defineKind({
   kind: "AddressPlan",
@@ -21,6 +21,12 @@ export const AddressPlan = defineKind({
   ],
   spec: object({
     site: siteId().immutable("another peer has another AddressPlan").describe("Id of the peer."),
+    carrier: enumeration({
+      Proxy:
+        "the agents carry connections between pods that are processes of their machines: what a range is called stands in for it.",
+    })
+      .optional()
+      .describe("What carries between the two where it is not a Link."),
     own: namings({
       range: "A range of this site's pods.",
       called: "What the peer calls it, by the peer's word. Absent until it has said so.",

@@ -55,6 +55,24 @@ describe("fjord network status", () => {
     assert.match(networkTable([[site], [], []], false, now), /fjord peer SITE --link/);
   });
 
+  it("tells where the agents carry connections, and where the peer is away", () => {
+    const proxied = { ...plan, spec: { ...plan.spec, carrier: "Proxy" as const } };
+    const seen = (reason: string, status: "True" | "False") =>
+      lines(
+        networkTable(
+          [
+            [{ ...site, status: { id, conditions: [{ ...(ready(reason) as object), status } as never] } }],
+            [proxied],
+            [],
+          ],
+          true,
+          now,
+        ),
+      )[1];
+    assert.deepEqual([seen("Reachable", "True")?.[4], seen("Unreachable", "False")?.[4]], ["Proxied", "Unreachable"]);
+    assert.ok(seen("Reachable", "True")?.includes("Proxy"));
+  });
+
   it("has a line for each range, by the names of sites", () => {
     const [, first, second] = lines(networkTable([[site], [plan], [link]], false, now));
     const ranges = ["10.42.0.0/16 as 240.0.0.0/16", "10.42.0.0/16 as 240.3.0.0/16"];

@@ -44,7 +44,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         naming(spec.peer[index]),
         naming(spec.own[index]),
         once(plan?.reason ?? "Unknown"),
-        once(link === undefined ? "<none>" : (ready?.reason ?? "Unknown")),
+        once(spec.carrier === "Proxy" ? carried(spec.site, sites) : linkReason(link, ready?.reason)),
         once(age(link?.status?.handshakeAt, now)),
         once(latency(link?.status?.latencyMicroseconds)),
         once(percent(link?.status?.lossPercent)),
@@ -54,7 +54,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
               once(
                 link?.spec.via === undefined ? cell(link?.status?.endpoint) : `via ${siteName(link.spec.via, sites)}`,
               ),
-              once(cell(link?.status?.carrier)),
+              once(cell(spec.carrier ?? link?.status?.carrier)),
               once(cell(link?.status?.mtu)),
               once(amount(link?.status?.receivedBytes ?? 0)),
               once(amount(link?.status?.sentBytes ?? 0)),
@@ -79,6 +79,17 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
     "MESSAGE",
   ];
   return table(headers, rows);
+}
+
+function linkReason(link: Link | undefined, reason: string | undefined): string {
+  return link === undefined ? "<none>" : (reason ?? "Unknown");
+}
+
+/** The agents carry connections while the peer answers. */
+function carried(id: string, sites: readonly Site[]): string {
+  const site = sites.find(({ spec, status }) => (status?.id ?? spec.id) === id);
+  const ready = getCondition(site?.status?.conditions, "Ready");
+  return ready?.status === "True" ? "Proxied" : (ready?.reason ?? "Unknown");
 }
 
 /** `10.42.0.0/16 as 240.0.0.0/16`, or the range alone where it is called what it is. */

@@ -1,6 +1,6 @@
 import { AddressPlan, Export, Link } from "@fjord/api";
 import { fabricFaults, type SiteView } from "@fjord/continuum/network-path";
-import { isForbidden, isNotFound, type KubeClient, Namespace, NetworkPolicy, Node } from "@fjord/kube";
+import { getCondition, isForbidden, isNotFound, type KubeClient, Namespace, NetworkPolicy, Node } from "@fjord/kube";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { NoOwnSite } from "../errors.ts";
 import { idOf, type KnownPlaces, knownPlaces, ownSiteIn, siteById } from "../place/known-places.ts";
@@ -32,6 +32,10 @@ export async function siteNetwork(client: KubeClient, signal: AbortSignal): Prom
     id,
     name: own.metadata.name ?? id,
     nameOf: (site) => siteById(places, site)?.metadata.name,
+    reachable: (site) => {
+      const ready = getCondition(siteById(places, site)?.status?.conditions, "Ready");
+      return ready && ready.status === "True";
+    },
     plans,
     links,
     ...(exports && { exports: exports.items }),

@@ -5,5 +5,6 @@ export { KnownAddresses } from "./known-addresses.ts";
 export { LinkKey } from "./link-key.ts";
 export { NetworkController, type NetworkControllerOptions } from "./network-controller.ts";
 export { checkNetworkFacts } from "./network-facts.ts";
+export { checkLoopbackFacts } from "./proxy/proxy-plan.ts";
 export { serviceRanges } from "./service-ranges.ts";
 export { ToldNetwork } from "./told-network.ts";

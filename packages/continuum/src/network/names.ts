@@ -38,13 +38,15 @@ export interface NameWishes {
   readonly taken: readonly IpRange[];
   /** Where names come from that cannot be the real ranges. */
   readonly pools: readonly IpRange[];
+  /** What nothing may be called, whoever asks. @default addresses that mean machines, not pods */
+  readonly special?: readonly IpRange[];
 }
 
 /** What to call a peer's ranges. What is kept comes first, so that no new range takes the name of an old one. */
-export function chooseNames({ ranges, before, taken, pools }: NameWishes): NamedRange[] {
+export function chooseNames({ ranges, before, taken, pools, special = UNCALLABLE }: NameWishes): NamedRange[] {
   const used: IpRange[] = [];
   const names = new Map<IpRange, IpRange>();
-  const isFree = (called: IpRange) => ![...UNCALLABLE, ...taken, ...used].some((each) => overlaps(each, called));
+  const isFree = (called: IpRange) => ![...special, ...taken, ...used].some((each) => overlaps(each, called));
   const give = (range: IpRange, called: IpRange | undefined) => {
     if (called === undefined || !sameSize(range, called) || !isFree(called)) return;
     names.set(range, called);
@@ -54,7 +56,7 @@ export function chooseNames({ ranges, before, taken, pools }: NameWishes): Named
   for (const range of ranges) if (!names.has(range) && isPrivate(range)) give(range, range);
   // The largest first, as a small one may stand in the way of all places of a large one.
   for (const range of [...ranges].sort((one, other) => one.length - other.length))
-    if (!names.has(range)) give(range, freePlace(range, pools, [...UNCALLABLE, ...taken, ...used]));
+    if (!names.has(range)) give(range, freePlace(range, pools, [...special, ...taken, ...used]));
   return ranges.map((range) => ({ range, ...(names.has(range) && { called: names.get(range) as IpRange }) }));
 }
 

@@ -23,6 +23,7 @@ import {
   NodeEvents,
   NodeRegistration,
   ServingCertificate,
+  STAND_IN_RANGE_ANNOTATION,
   standardLabels,
   type Taint,
 } from "../registration/index.ts";
@@ -211,9 +212,11 @@ export class NodeAgent {
       ...(ownLog && { ownLog }),
     });
     serving.onChange((pair) => server.setTls({ ...pair, ...believed }));
-    const { loopbackRange } = options.runtimes.get("") ?? {};
-    const annotations: Record<string, string> =
-      loopbackRange === undefined ? {} : { [LOOPBACK_RANGE_ANNOTATION]: loopbackRange };
+    const { loopbackRange, standInRange } = options.runtimes.get("") ?? {};
+    const annotations: Record<string, string> = {
+      ...(loopbackRange !== undefined && { [LOOPBACK_RANGE_ANNOTATION]: loopbackRange }),
+      ...(standInRange !== undefined && { [STAND_IN_RANGE_ANNOTATION]: standInRange }),
+    };
     const identity = { name: nodeName, labels, annotations, taints: options.taints, machine: machine.machineID };
     const registration = new NodeRegistration({ ...shared, identity, facts: () => state.facts() });
     // Administrators add their own.

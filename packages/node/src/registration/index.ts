@@ -14,6 +14,7 @@ export {
   LOOPBACK_RANGE_ANNOTATION,
   MACHINE_ANNOTATION,
   metadataPatch,
+  STAND_IN_RANGE_ANNOTATION,
   statusPatch,
 } from "./node-object.ts";
 export { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";

@@ -7,6 +7,9 @@ export const MACHINE_ANNOTATION = "fjord.dev/machine";
 /** Where a node whose pods are processes of the machine says which addresses on loopback they have. */
 export const LOOPBACK_RANGE_ANNOTATION = "fjord.dev/loopback-range";
 
+/** Where such a node says which addresses beside them are free to stand in for pods of other sites. */
+export const STAND_IN_RANGE_ANNOTATION = "fjord.dev/stand-in-range";
+
 /** A Node object to create, with its first status. */
 export function forgeNode(identity: NodeIdentity, facts: NodeFacts, now: number): Node {
   const { taints, unschedulable, providerID } = identity;

@@ -96,6 +96,8 @@ export interface Runtime {
 
   /** Where pods have their addresses, where that is on the machine's own loopback. */
   readonly loopbackRange?: string;
+  /** What of the machine's loopback belongs to the node beside that, for what stands in for pods elsewhere. */
+  readonly standInRange?: string;
 
   /** Absent where containers need no images. */
   readonly images?: ImageStore;

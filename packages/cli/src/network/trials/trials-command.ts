@@ -1,3 +1,4 @@
+import { type AddressPlan, Offloading } from "@fjord/api";
 import { EndpointSlice, type KubeClient, Pod, Service } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../../command-line/cluster-options.ts";
@@ -18,6 +19,7 @@ import {
   chancesOf,
   linkOutcomes,
   type NamespaceFacts,
+  proxyOutcomes,
   type TrialRow,
 } from "./trials.ts";
 
@@ -53,16 +55,17 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
   for (const plan of plans) {
     const name = nameOf(network, plan.spec.site);
     const link = network.links.find(({ spec }) => spec.site === plan.spec.site);
-    const namespaces = await Promise.all(
-      (link?.spec.groups ?? []).map((group) => namespaceFacts(client, group.name, signal)),
-    );
+    const shared = isProxied(plan)
+      ? await offloadedNamespaces(client, signal)
+      : (link?.spec.groups ?? []).map((group) => group.name);
+    const namespaces = await Promise.all(shared.map((each) => namespaceFacts(client, each, signal)));
     const { out, back } = chancesOf(network.id, plan, namespaces);
     const mtu = ownSiteIn(network.places)?.spec.network?.mtu ?? 0;
     rows.push({
       from: network.name,
       to: name,
       outcomes: {
-        ...linkOutcomes(link, mtu),
+        ...(isProxied(plan) ? proxyOutcomes(network.reachable?.(plan.spec.site)) : linkOutcomes(link, mtu)),
         ...(await runTrials(await withPort(client, out, signal), outsider, run)),
       },
     });
@@ -70,7 +73,7 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
       from: name,
       to: network.name,
       outcomes: {
-        ...(other?.id === plan.spec.site ? theirs(other, network.id) : unseen(name)),
+        ...(other?.id === plan.spec.site ? theirs(other, network.id, isProxied(plan)) : unseen(name)),
         ...(await runTrials(await withPort(client, back, signal), undefined, run)),
       },
     });
@@ -105,7 +108,17 @@ export function matrix(rows: readonly TrialRow[]): string {
   return `${table(headers, cells)}${remarks.length === 0 ? "" : `\n${remarks.join("\n")}\n`}`;
 }
 
-function theirs(other: SiteNetwork, own: string) {
+function isProxied({ spec }: AddressPlan): boolean {
+  return spec.carrier === "Proxy";
+}
+
+async function offloadedNamespaces(client: KubeClient, signal: AbortSignal): Promise<string[]> {
+  const { items } = await client.list(Offloading, { signal, omitManagedFields: true });
+  return items.map(({ metadata }) => metadata.namespace ?? "");
+}
+
+function theirs(other: SiteNetwork, own: string, proxied: boolean) {
+  if (proxied) return proxyOutcomes(other.reachable?.(own));
   const mtu = ownSiteIn(other.places)?.spec.network?.mtu ?? 0;
   return linkOutcomes(
     other.links.find(({ spec }) => spec.site === own),

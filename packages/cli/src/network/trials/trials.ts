@@ -99,6 +99,20 @@ function lackOf({ asker, target }: Chances, from: string, to: string): Pick<Chan
   return target === undefined ? { lack: `no Service of the namespace has an endpoint ${to} that is ready` } : {};
 }
 
+/** Where the agents carry connections there is nothing to measure but whether the peer answers. */
+export function proxyOutcomes(
+  isReachable: boolean | undefined,
+): Pick<TrialRow["outcomes"], "link" | "latency" | "mtu"> {
+  const none: Outcome = { result: "NotTested", detail: "the agents carry connections, and no packets" };
+  return {
+    link: isReachable
+      ? { result: "Passed", detail: "the peer answers" }
+      : { result: "Failed", detail: "the peer does not answer: `fjord sites`" },
+    latency: none,
+    mtu: none,
+  };
+}
+
 /** What the gateway has said of a link: nothing is sent for it. */
 export function linkOutcomes(
   link: Link | undefined,

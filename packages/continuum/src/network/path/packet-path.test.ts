@@ -64,6 +64,57 @@ const drop = ({ hops }: PacketPath) => {
   return last?.verdict === "Dropped" ? `${last.site} ${last.at}: ${last.what}` : undefined;
 };
 
+describe("the way of a connection that the agents carry", () => {
+  const proxied: AddressPlan = newObject(AddressPlan, {
+    metadata: { name: WAVE },
+    spec: {
+      site: WAVE,
+      carrier: "Proxy",
+      own: [{ range: "127.88.0.0/22", called: "127.89.128.0/22" }],
+      peer: [{ range: "127.89.0.0/22", called: "127.88.128.0/22" }],
+    },
+  });
+  const laptop = (parts: Partial<SiteView> = {}) =>
+    view(HARBOR, { ranges: [], plans: [proxied], reachable: () => true, ...parts });
+  const mine = { ...web, address: "127.88.0.7" };
+  const theirs = { ...data, address: "127.88.128.9" };
+
+  it("leads through both agents, to the pod's own address", () => {
+    const path = packetPath(laptop(), undefined, mine, theirs);
+    assert.equal(path.verdict, "Delivered");
+    assert.deepEqual(
+      path.hops.map(({ site, at, destination }) => [site, at, destination]),
+      [
+        ["harbor", "pod", "127.88.128.9"],
+        ["harbor", "agent", "127.88.128.9"],
+        [undefined, "link", "127.88.128.9"],
+        ["wave", "agent", "127.89.0.9"],
+        ["wave", "pod", "127.89.0.9"],
+      ],
+    );
+    assert.equal(packetPath(laptop(), undefined, theirs, mine).verdict, "Delivered");
+  });
+
+  it("ends where the peer is away, where names are unknown, and at a pod without an address of its own", () => {
+    assert.match(
+      drop(packetPath(laptop({ reachable: () => false }), undefined, mine, theirs)) ?? "",
+      /does not answer/,
+    );
+    const nameless = { ...proxied, spec: { ...proxied.spec, peer: [{ range: "127.89.0.0/22" }] } };
+    assert.match(
+      drop(packetPath(laptop({ plans: [nameless] }), undefined, mine, theirs)) ?? "",
+      /harbor agent: nobody/,
+    );
+    const onHost = { ...theirs, pod: pod("data", {}, { hostNetwork: true }) };
+    assert.match(drop(packetPath(laptop(), undefined, mine, onHost)) ?? "", /wave agent: .*no address of its own/);
+  });
+
+  it("is not claimed where this site cannot know whether the namespace is shared", () => {
+    const { pod: _, ...unknown } = theirs;
+    assert.equal(packetPath(laptop(), undefined, mine, unknown).verdict, "Unknown");
+  });
+});
+
 describe("the way of a packet", () => {
   it("shows what stands in it at each hop, on the way out and on the way back", () => {
     const out = packetPath(harbor, wave, web, data);

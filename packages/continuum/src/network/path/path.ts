@@ -8,6 +8,8 @@ export interface SiteView {
   readonly name: string;
   /** What other sites are called here. */
   nameOf(id: string | undefined): string | undefined;
+  /** Whether a peer answers, where that is known. */
+  reachable?(id: string): boolean | undefined;
   /** Of its own pods, as far as they are known. */
   readonly ranges: readonly string[];
   readonly plans: readonly AddressPlan[];
@@ -42,7 +44,7 @@ export type HopVerdict = "Passes" | "Dropped" | "Unknown";
 export interface Hop {
   /** Name of the site; absent on the way between two. */
   readonly site?: string;
-  readonly at: "pod" | "policy" | "network" | "gateway" | "link";
+  readonly at: "pod" | "policy" | "network" | "gateway" | "agent" | "link";
   readonly what: string;
   /** The object that says so. */
   readonly rule?: string;

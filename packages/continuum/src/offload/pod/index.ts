@@ -1,4 +1,3 @@
 export { HOME_CA_CONFIG_MAP, usesHomeApi } from "./forge/index.ts";
-export { LoopbackGuests, type LoopbackGuestsOptions } from "./loopback-guests.ts";
 export { PodOffloader, type PodOffloaderOptions } from "./pod-offloader.ts";
 export { OFFLOADED_CONDITION } from "./status/index.ts";

@@ -22,7 +22,6 @@ import type { RemoteSite } from "../../remote-site.ts";
 import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 import { isStrayDaemonPod } from "../admission/index.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
-import type { LoopbackGuests } from "./loopback-guests.ts";
 import type { PodMemory } from "./pod-memory.ts";
 import { PodReports } from "./pod-reports.ts";
 import { PodTokens } from "./pod-tokens.ts";
@@ -41,7 +40,6 @@ export interface PodLifeOptions {
   readonly home: Pick<Home, "identity" | "clock" | "logger" | "client"> & { readonly recorder: EventSink };
   readonly writer: StatusWriter;
   readonly homeApi?: ForgeContext["homeApi"];
-  readonly loopback?: LoopbackGuests;
   readonly addresses?: Addresses;
   /** Whether the contract behind the place has ended, and with it whatever was there. */
   readonly isOver: (place: Place) => boolean;

@@ -21,7 +21,6 @@ import type { Twins } from "../../twins.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import type { ForgeContext } from "./forge/index.ts";
 import { HomePods } from "./home-pods.ts";
-import type { LoopbackGuests } from "./loopback-guests.ts";
 import { deleteShadow, type Place, PodLife, type Work } from "./pod-life.ts";
 import { RemotePods } from "./remote-pods.ts";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
@@ -34,7 +33,6 @@ export interface PodOffloaderOptions {
   /** Where pods elsewhere reach the home API, for those that ask for it. */
   readonly homeApi?: ForgeContext["homeApi"];
   /** Which addresses of this machine guests may have. @default none */
-  readonly loopback?: LoopbackGuests;
   /** What addresses of guests are called here. @default what they are */
   readonly addresses?: Addresses;
   /** How many pods are worked on at once. @default 16 */
@@ -63,7 +61,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
 
   constructor(options: PodOffloaderOptions) {
     this.#options = options;
-    const { home, homeApi, loopback, addresses } = options;
+    const { home, homeApi, addresses } = options;
     const { client, clock, random, logger } = home;
     this.#pods = new HomePods({ ...options, onGone: (uid) => this.#podGone(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
@@ -74,7 +72,6 @@ export class PodOffloader implements OffloadedPods, Runnable {
       writer: this.#writer,
       isOver,
       ...(homeApi && { homeApi }),
-      ...(loopback && { loopback }),
       ...(addresses && { addresses }),
     });
     this.#controller = new Controller({
@@ -216,9 +213,8 @@ export class PodOffloader implements OffloadedPods, Runnable {
     const site = this.#options.sites.get(id);
     const isReachable = site?.reachability.reachable ?? false;
     if (remote === undefined) return;
-    const { guestPrivileges, published } = site?.report ?? {};
-    const given = JSON.stringify([published?.loopbackRanges, guestPrivileges]);
-    // Addresses that were refused may be good ones now, and pods may go that could not.
+    const given = JSON.stringify(site?.report?.guestPrivileges);
+    // Pods may go that could not.
     if (remote.given !== given) this.#enqueueSite(id);
     remote.given = given;
     if (remote.wasReachable === isReachable) return;

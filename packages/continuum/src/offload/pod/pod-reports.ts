@@ -3,7 +3,6 @@ import type { EventSink, Pod } from "@fjord/kube";
 import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
 import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
-import type { LoopbackGuests } from "./loopback-guests.ts";
 import type { Place } from "./pod-life.ts";
 import { hasObserved } from "./remote-pods.ts";
 import { homeStatus, OFFLOADED_CONDITION, refusedStatus, type StatusSources, waiting } from "./status/index.ts";
@@ -11,7 +10,6 @@ import { homeStatus, OFFLOADED_CONDITION, refusedStatus, type StatusSources, wai
 export interface PodReportsOptions {
   readonly home: Pick<Home, "clock"> & { readonly recorder: EventSink };
   readonly writer: StatusWriter;
-  readonly loopback?: LoopbackGuests;
   readonly addresses?: Addresses;
 }
 
@@ -34,14 +32,14 @@ export class PodReports {
   report(pod: Pod, place: Place, shadow: ShadowPod | undefined, isForged = true): void {
     const guest = place.remote.guestOf(pod.metadata.uid ?? "");
     const isBehind = !isForged || (guest !== undefined && shadow !== undefined && !hasObserved(guest, shadow));
-    const { loopback, addresses } = this.#options;
+    const { addresses } = this.#options;
     const { id } = place.site;
     const status = homeStatus({
       ...this.#sources(pod, place),
       ...(shadow && { shadow }),
       ...(guest && { guest }),
       isBehind,
-      onLoopback: (address) => loopback?.allows(id, address) === true,
+      onLoopback: (address) => addresses?.allowsLoopback?.(id, address) === true,
       calledHere: (address) => (addresses === undefined ? address : addresses.calledHere(id, address)),
     });
     if (status === undefined) return;

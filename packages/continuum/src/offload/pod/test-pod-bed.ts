@@ -94,6 +94,7 @@ export class FakeSites implements RemoteSites {
       kube,
       clockAhead: 0,
       call: () => Promise.reject(new Error("not here")),
+      connect: () => Promise.reject(new Error("not here")),
       get reachability() {
         return reachability();
       },

@@ -1,6 +1,6 @@
 import { newObject, Site, VIRTUAL_NODE } from "@fjord/api";
 import { Cache, isAlreadyExists, Node, type SharedCache } from "@fjord/kube";
-import { LOOPBACK_RANGE_ANNOTATION } from "@fjord/node/registration";
+import { LOOPBACK_RANGE_ANNOTATION, STAND_IN_RANGE_ANNOTATION } from "@fjord/node/registration";
 import type { Home } from "../../home.ts";
 import type { PublishedFacts } from "../../protocol.ts";
 
@@ -109,15 +109,17 @@ export class OwnSite {
 /** Of each node only what is told: a site may have thousands, and each lists its images. */
 function trimNode({ apiVersion, kind, metadata, spec, status }: Node): Node {
   const { name, uid, resourceVersion, annotations } = metadata;
-  const range = annotations?.[LOOPBACK_RANGE_ANNOTATION];
+  const kept = [LOOPBACK_RANGE_ANNOTATION, STAND_IN_RANGE_ANNOTATION].flatMap((name) => {
+    const value = annotations?.[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
   const { nodeInfo, addresses } = status ?? {};
   const { podCIDRs } = spec ?? {};
-  const told = range === undefined ? {} : { annotations: { [LOOPBACK_RANGE_ANNOTATION]: range } };
-  const kept = { name, uid, resourceVersion, ...told } as Node["metadata"];
+  const told = kept.length === 0 ? {} : { annotations: Object.fromEntries(kept) };
   return {
     apiVersion,
     kind,
-    metadata: kept,
+    metadata: { name, uid, resourceVersion, ...told } as Node["metadata"],
     ...(podCIDRs && { spec: { podCIDRs } }),
     status: { ...(nodeInfo && { nodeInfo }), ...(addresses && { addresses }) },
   };

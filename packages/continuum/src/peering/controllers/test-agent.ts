@@ -221,6 +221,10 @@ class ShortWay implements RemoteSite {
     return answer;
   }
 
+  connect(): Promise<never> {
+    return Promise.reject(new Error("nobody needs a connection here"));
+  }
+
   /** What breaks over there is, seen from here, an answer that never came. */
   async #answered(answer: Promise<unknown>, method: string, path: string): Promise<unknown> {
     try {

@@ -5,6 +5,7 @@ import { PeerRefused } from "../../peer-refused-error.ts";
 import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../../protocol.ts";
 import type { Reachability, RemoteSite } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import { askUpgrade } from "../tunnel/ask-upgrade.ts";
 import { clockAhead, describeClock } from "./clock-ahead.ts";
 import { failureReason } from "./failure-reason.ts";
 import { Heartbeat, type RemoteTiming } from "./heartbeat.ts";
@@ -133,6 +134,12 @@ export class Remote implements RemoteSite {
     const answer = this.#parse(action, response.body);
     if (response.statusCode >= 200 && response.statusCode < 300) return answer as Answer;
     throw new PeerRefused(checkRefusal(answer, response.statusCode), response.statusCode);
+  }
+
+  async connect(path: string, protocol: string, signal: AbortSignal): Promise<Duplex> {
+    const socket = await this.#connectLasting(signal);
+    const { clock } = this.#options.means;
+    return await askUpgrade(socket, { host: this.id, path, protocol, timeoutMs: LONGEST_CONNECT_MS, clock, signal });
   }
 
   onChange(listener: () => void): () => void {

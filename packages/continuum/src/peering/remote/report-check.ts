@@ -1,5 +1,5 @@
 import { siteIdOf } from "../../identity/index.ts";
-import { checkNetworkFacts } from "../../network/index.ts";
+import { checkLoopbackFacts, checkNetworkFacts } from "../../network/index.ts";
 import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } from "../../protocol.ts";
 
 const MOST_CONTRACTS = 1024;
@@ -31,6 +31,7 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
   const shared = resourcesOf(report.shared);
   const free = resourcesOf(report.free);
   const network = checkNetworkFacts(report.network);
+  const loopback = checkLoopbackFacts(report.loopback);
   return {
     id,
     ...publicKeyOf(report.publicKey, id),
@@ -41,6 +42,7 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
     ...guestPrivilegesOf(report.guestPrivileges),
     contracts: contractsOf(report.contracts),
     ...(network && { network }),
+    ...(loopback && { loopback }),
     ...networkHeardOf(report.networkHeard),
   };
 }

@@ -1,5 +1,12 @@
 import type { PeerRoute } from "../../peer-routes.ts";
-import type { ContractReport, NetworkFacts, PublishedFacts, Resources, SiteReport } from "../../protocol.ts";
+import type {
+  ContractReport,
+  LoopbackFacts,
+  NetworkFacts,
+  PublishedFacts,
+  Resources,
+  SiteReport,
+} from "../../protocol.ts";
 import type { SiteId } from "../../site-identity.ts";
 
 /** Where the parts of a report come from; asked for each request. */
@@ -18,6 +25,8 @@ export interface SiteReportSources {
   /** Where there is to be a link with the caller. */
   networkFor?(site: SiteId): NetworkFacts | undefined;
   networkHeard?(site: SiteId): string | undefined;
+  /** Where the agents carry connections between the two. */
+  loopbackFor?(site: SiteId): LoopbackFacts | undefined;
 }
 
 /** `GET /fjord/v1/site`: the heartbeat of a peering. */
@@ -30,6 +39,7 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
       const mayConsume = caller.site?.spec?.mayConsume === true;
       const shared = mayConsume ? sources.shared?.() : undefined;
       const network = sources.networkFor?.(caller.id);
+      const loopback = sources.loopbackFor?.(caller.id);
       const networkHeard = sources.networkHeard?.(caller.id);
       const free = mayConsume ? sources.free?.() : undefined;
       return {
@@ -42,6 +52,7 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
         ...(mayConsume && sources.guestPrivileges?.length ? { guestPrivileges: sources.guestPrivileges } : {}),
         contracts: sources.contractsOf(caller.id),
         ...(network && { network }),
+        ...(loopback && { loopback }),
         ...(networkHeard !== undefined && { networkHeard }),
       };
     },

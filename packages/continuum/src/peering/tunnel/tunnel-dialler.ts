@@ -1,10 +1,10 @@
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { aborted, Backoff, describeError, sleep } from "@fjord/base";
 import type { Means } from "../../home.ts";
 import type { PeerIdentity, SiteId } from "../../site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
+import { askUpgrade } from "./ask-upgrade.ts";
 import { TunnelRefused } from "./errors.ts";
 import { HeardPeer } from "./heard-peer.ts";
 import { TUNNEL_PATH, TUNNEL_UPGRADE } from "./parked-connections.ts";
@@ -109,31 +109,13 @@ export class TunnelDialler {
   }
 
   /** Offers the connection; resolves when the peer has taken it. */
-  #ask(socket: TLSSocket, site: SiteId, signal: AbortSignal): Promise<void> {
-    const { request } = process.getBuiltinModule("node:http");
-    return new Promise((resolve, reject) => {
-      const fail = (reason: string, cause?: unknown) => {
-        cancel();
-        socket.destroy();
-        reject(new TunnelRefused({ site, reason }, { cause }));
-      };
-      const cancel = this.#options.clock.after(this.#options.connectTimeoutMs, () => fail("it did not answer in time"));
-      const asked = request({
-        createConnection: () => socket as Socket,
-        method: "POST",
-        path: TUNNEL_PATH,
-        headers: { host: site, connection: "Upgrade", upgrade: TUNNEL_UPGRADE, "content-length": 0 },
-        signal,
-      });
-      asked.on("upgrade", (_answer, _socket, head) => {
-        cancel();
-        if (head.length > 0) socket.unshift(head);
-        resolve();
-      });
-      asked.on("response", (answer) => fail(`it answered ${answer.statusCode}`));
-      asked.on("error", (error) => fail(describeError(error), error));
-      asked.end();
-    });
+  async #ask(socket: TLSSocket, site: SiteId, signal: AbortSignal): Promise<void> {
+    const { clock, connectTimeoutMs: timeoutMs } = this.#options;
+    try {
+      await askUpgrade(socket, { host: site, path: TUNNEL_PATH, protocol: TUNNEL_UPGRADE, timeoutMs, clock, signal });
+    } catch (error) {
+      throw new TunnelRefused({ site, reason: describeError(error) }, { cause: error });
+    }
   }
 
   /** Waits until the peer speaks; false, and the connection is ended, where it goes or has waited for too long. */

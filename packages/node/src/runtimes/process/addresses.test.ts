@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { Addresses, parseRange } from "./addresses.ts";
+import { Addresses, parseRange, splitRange } from "./addresses.ts";
+
+describe("a node's range", () => {
+  test("is shared by its pods and by what stands in for others, where it is large enough", () => {
+    assert.deepEqual(splitRange("127.88.0.0/16"), { pods: "127.88.0.0/22", standIns: "127.88.128.0/17" });
+    assert.deepEqual(splitRange("127.88.77.9/20"), { pods: "127.88.64.0/26", standIns: "127.88.72.0/21" });
+    assert.deepEqual(splitRange("127.88.4.0/24"), { pods: "127.88.4.0/24" });
+    assert.throws(() => splitRange("10.0.0.0/16"));
+  });
+});
 
 describe("addresses of pods", () => {
   test("never belong to two, whatever is given out, given back and found again", () => {

@@ -59,6 +59,23 @@ export function parseRange(range: string): { first: number; count: number } {
   return { first, count };
 }
 
+/**
+ * Pods get the first 64th of a node's range, and what stands in for pods of other sites the second half: a machine has only one loopback,
+ * and the range is this node's alone there. One that is too small for that is the pods' as a whole.
+ */
+export function splitRange(range: string): { pods: string; standIns?: string } {
+  parseRange(range);
+  const [address = "", text] = range.split("/");
+  const prefix = Number(text);
+  if (prefix > MOST_SPLIT) return { pods: range };
+  const size = 2 ** (32 - prefix);
+  const base = Math.floor(toNumber(address) / size) * size;
+  return { pods: `${toText(base)}/${prefix + 6}`, standIns: `${toText(base + size / 2)}/${prefix + 1}` };
+}
+
+/** Of these a 64th still has 62 addresses. */
+const MOST_SPLIT = 20;
+
 function toNumber(address: string): number {
   return address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
 }

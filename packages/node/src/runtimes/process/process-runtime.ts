@@ -18,7 +18,7 @@ import type {
 import type { ContainerStats, SandboxStats } from "../../runtime/stats.ts";
 import type { CommandStreams } from "../../stream/command-streams.ts";
 import { FJORD_VERSION } from "../../version.ts";
-import { Addresses } from "./addresses.ts";
+import { Addresses, splitRange } from "./addresses.ts";
 import { attachTo } from "./attach.ts";
 import { type Cgroups, openCgroups } from "./cgroups.ts";
 import { ChangeFeed } from "./change-feed.ts";
@@ -58,6 +58,7 @@ export class ProcessRuntime implements Runtime {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly loopbackRange: string;
+  readonly standInRange?: string;
   readonly #records: Records;
   readonly #addresses: Addresses;
   readonly #abilities: MachineAbilities;
@@ -74,7 +75,9 @@ export class ProcessRuntime implements Runtime {
     this.#clock = options.clock ?? systemClock;
     this.#abilities = abilities;
     this.#records = new Records(join(options.stateDirectory, "process"));
-    this.loopbackRange = options.podRange ?? "127.88.0.0/16";
+    const { pods, standIns } = splitRange(options.podRange ?? "127.88.0.0/16");
+    this.loopbackRange = pods;
+    if (standIns !== undefined) this.standInRange = standIns;
     this.#addresses = new Addresses(this.loopbackRange);
     const cgroups = options.controlGroups === false ? "control groups are turned off" : openCgroups();
     this.#cgroups = typeof cgroups === "string" ? undefined : cgroups;

@@ -1,0 +1,95 @@
+import type { AddressPlan } from "@fjord/api";
+import { planReason } from "../address-plan.ts";
+import { meantThere } from "../translate.ts";
+import type { BareHop } from "./gateway-hops.ts";
+import type { Hop, PathEnd, SiteView } from "./path.ts";
+
+/**
+ * The way of a connection that the agents carry, between pods that are processes of their machines. `names` are what the sites of the two
+ * ends are called here.
+ */
+export function proxyPath(
+  here: SiteView,
+  { metadata, spec }: AddressPlan,
+  from: PathEnd,
+  to: PathEnd,
+  names: { readonly from: string; readonly to: string },
+): { readonly hops: readonly Hop[]; readonly advice: readonly string[] } {
+  const rule = `AddressPlan ${metadata.name}`;
+  const isOutward = from.site === here.id;
+  const meant = isOutward ? meantThere(spec, to.address) : to.address;
+  const standIn = isOutward
+    ? to.address
+    : spec.own.length > 0 && planReason(spec) === "NamesKnown"
+      ? "its stand-in there"
+      : undefined;
+  const hops: Hop[] = [];
+  const advice: string[] = [];
+  let packet = { source: from.address, destination: to.address };
+  const pass = (hop: BareHop, ...ifDropped: string[]): boolean => {
+    hops.push({ ...hop, ...packet });
+    if (hop.verdict === "Dropped") advice.push(...ifDropped);
+    return hop.verdict !== "Dropped";
+  };
+  const end = () => ({ hops, advice });
+  pass({ site: names.from, at: "pod", what: "connects, by TCP: nothing else is carried", verdict: "Passes" });
+  if (meant === undefined || standIn === undefined) {
+    const what = `nobody stands in for it: the two do not know each other's names (${planReason(spec)})`;
+    pass(
+      { site: names.from, at: "agent", what, rule, verdict: "Dropped" },
+      "`fjord network status` says what is missing",
+    );
+    return end();
+  }
+  const peer = isOutward ? to : from;
+  pass({
+    site: names.from,
+    at: "agent",
+    what: `stands in for ${meant} of ${names.to}, at ports that Services of shared namespaces lead to`,
+    rule,
+    verdict: "Passes",
+  });
+  const isThere = here.reachable?.(peer.site ?? "");
+  const connection: BareHop =
+    isThere === false
+      ? {
+          at: "link",
+          what: "the peer does not answer: nobody stands in for its pods until it does",
+          verdict: "Dropped",
+        }
+      : {
+          at: "link",
+          what: "one TLS connection between the agents, by the keys of both sites",
+          verdict: isThere === undefined ? "Unknown" : "Passes",
+        };
+  if (!pass(connection, "`fjord sites` tells since when, and why")) return end();
+  packet = { ...packet, destination: meant };
+  const namespace = to.pod?.metadata.namespace;
+  if (to.pod?.spec?.hostNetwork === true) {
+    const what = `${to.title} is on the network of its node, and has no address of its own`;
+    pass(
+      { site: names.to, at: "agent", what, verdict: "Dropped" },
+      "give the pod an address of its own (hostNetwork: false)",
+    );
+    return end();
+  }
+  // What this site's API has at the peer was offloaded there; and so was the namespace of whoever asks from there.
+  const isShared = namespace !== undefined && (isOutward || from.pod?.metadata.namespace === namespace);
+  pass(
+    isShared
+      ? {
+          site: names.to,
+          at: "agent",
+          what: `leads there: namespace ${namespace} is shared by the two`,
+          verdict: "Passes",
+        }
+      : {
+          site: names.to,
+          at: "agent",
+          what: "leads there where its namespace is shared by the two",
+          verdict: "Unknown",
+        },
+  );
+  pass({ site: names.to, at: "pod", what: "takes the connection, which comes from the agent", verdict: "Passes" });
+  return end();
+}

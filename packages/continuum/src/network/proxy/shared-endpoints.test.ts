@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { EndpointSlice, Pod } from "@fjord/kube";
+import { parseCidrs } from "../ranges.ts";
+import { connectPath, parseConnectPath } from "./connect-path.ts";
+import { endpointsWithin, type SharedThings, sharedBy } from "./shared-endpoints.ts";
+
+const slice = (
+  namespace: string,
+  addresses: string[],
+  port: number | undefined,
+  protocol?: "TCP" | "UDP",
+): EndpointSlice => ({
+  apiVersion: "discovery.k8s.io/v1",
+  kind: "EndpointSlice",
+  metadata: { name: "s", namespace },
+  addressType: "IPv4",
+  ports: [{ ...(port !== undefined && { port }), ...(protocol && { protocol }) }],
+  endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: false } })),
+});
+const pod = (namespace: string, podIP: string, more: { spec?: object; status?: object } = {}): Pod =>
+  ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace },
+    spec: { containers: [{ name: "main", ports: [{ containerPort: 9000 }] }], ...more.spec },
+    status: { phase: "Running", podIP, ...more.status },
+  }) as Pod;
+
+const ranges = parseCidrs(["127.88.0.0/22"]);
+const shared = (more: Partial<SharedThings> = {}): SharedThings => ({
+  namespaces: new Set(["shop"]),
+  ranges,
+  pods: [pod("shop", "127.88.0.7"), pod("secret", "127.88.0.8")],
+  slices: [slice("shop", ["127.88.0.7"], 8080), slice("secret", ["127.88.0.8"], 8080)],
+  ...more,
+});
+
+describe("what may be listened for", () => {
+  it("is what Services of shared namespaces have in the range, ready or not, by TCP", () => {
+    const slices = [
+      slice("shop", ["127.88.0.7", "127.88.9.9", "10.0.0.1"], 8080),
+      slice("shop", ["127.88.0.7"], 53, "UDP"),
+      slice("shop", ["127.88.0.9"], undefined),
+      slice("other", ["127.88.0.8"], 8080),
+    ];
+    assert.deepEqual(endpointsWithin(slices, new Set(["shop"]), ranges), [{ address: "127.88.0.7", port: 8080 }]);
+  });
+});
+
+describe("what a peer is led to", () => {
+  it("is a pod of a shared namespace, at a port of a Service or one that it declares", () => {
+    assert.equal(sharedBy({ address: "127.88.0.7", port: 8080 }, shared()), "shop");
+    assert.equal(sharedBy({ address: "127.88.0.7", port: 9000 }, shared()), "shop");
+  });
+
+  it("is nothing else", () => {
+    const at = (address: string, port: number, more?: Partial<SharedThings>) =>
+      sharedBy({ address, port }, shared(more));
+    assert.equal(at("127.88.0.7", 22), undefined, "a port of the machine that nobody has declared");
+    assert.equal(at("127.88.0.8", 8080), undefined, "another namespace");
+    assert.equal(at("127.0.0.1", 8080), undefined, "the machine itself");
+    // Whoever may write slices, as a tenant may in its own namespaces, cannot lead elsewhere by them.
+    for (const address of ["127.0.0.1", "127.31.0.1", "10.0.0.1", "169.254.169.254", "127.88.0.8"])
+      assert.equal(at(address, 6443, { slices: [slice("shop", [address], 6443)] }), undefined, address);
+    for (const more of [
+      { spec: { hostNetwork: true } },
+      { status: { phase: "Succeeded" } },
+      { status: { phase: "Failed" } },
+    ])
+      assert.equal(at("127.88.0.7", 8080, { pods: [pod("shop", "127.88.0.7", more)] }), undefined);
+    assert.equal(at("127.88.0.7", 8080, { namespaces: new Set() }), undefined);
+    assert.equal(at("127.88.0.7", 8080, { ranges: parseCidrs(["127.88.4.0/22"]) }), undefined);
+    assert.equal(at("127.88.0.7", 0), undefined);
+  });
+});
+
+describe("a path that asks for a connection", () => {
+  it("is read as it is written, and in no other way", () => {
+    const wanted = { address: "127.88.0.7", port: 8080 };
+    assert.deepEqual(parseConnectPath(connectPath(wanted)), wanted);
+    for (const path of [
+      "/fjord/v1/connect/localhost/80",
+      "/fjord/v1/connect/127.1/80",
+      "/fjord/v1/connect/0127.0.0.1/80",
+      "/fjord/v1/connect/127.0.0.01/80",
+      "/fjord/v1/connect/0x7f.0.0.1/80",
+      "/fjord/v1/connect/127.0.0.256/80",
+      "/fjord/v1/connect/[::1]/80",
+      "/fjord/v1/connect/::1/80",
+      "/fjord/v1/connect/127.88.0.7/0",
+      "/fjord/v1/connect/127.88.0.7/65536",
+      "/fjord/v1/connect/127.88.0.7/080",
+      "/fjord/v1/connect/127.88.0.7/80/",
+      "/fjord/v1/connect/127.88.0.7/80?x",
+      "/fjord/v1/connect/127.88.0.7%2F80/80",
+      "/fjord/v1/connect/../site/80",
+      "/fjord/v1/connect",
+    ])
+      assert.equal(parseConnectPath(path), undefined, path);
+  });
+});
