@@ -60,6 +60,11 @@ export class LifeChecks {
     );
   }
 
+  #startedTooOften(text: string, pod: Pod, status: ContainerStatus | undefined): string {
+    const marks = this.witness(pod).files().join(" ");
+    return `${text} was started so often: ${JSON.stringify(status)}\n${marks}\n${this.#bed.node.logTail(60)}`;
+  }
+
   /** Waits until the API says what is asked of the pod's status. */
   status(name: string, what: string, holds: (status: NonNullable<Pod["status"]>) => unknown): Promise<Pod> {
     let last: Pod | undefined;
@@ -149,12 +154,7 @@ export class LifeChecks {
     const starts = await this.#starts(pod, container, expected.starts);
     assert.deepEqual(witness.overlaps(container), [], `${text} ran twice at once`);
     const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
-    const more = () => `: ${JSON.stringify(status)}\n${this.#bed.node.logTail(25)}`;
-    assert.equal(
-      starts.length,
-      expected.starts,
-      `${text} was started so often${starts.length === expected.starts ? "" : more()}`,
-    );
+    assert.equal(starts.length, expected.starts, this.#startedTooOften(text, pod, status));
     const { restarts = expected.starts - 1 } = expected;
     assert.equal(status?.restartCount, restarts, `${text} was restarted so often`);
     const told = JSON.stringify(status);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Pod } from "@fjord/kube";
 
@@ -146,6 +146,11 @@ export class Witness {
 
   has(mark: string): boolean {
     return this.lines(mark).length > 0;
+  }
+
+  /** Names of everything that was written. */
+  files(): string[] {
+    return existsSync(this.#directory) ? readdirSync(this.#directory) : [];
   }
 
   lines(file: string): string[] {
