@@ -12,13 +12,13 @@ import {
 } from "node:fs";
 import { rm } from "node:fs/promises";
 
-/** Runs `read`; undefined where the file is not there. */
+/** Runs `read`; undefined where the file is not there, or, as that of a control group, goes while it is read. */
 export function ifThere<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ENODEV") return undefined;
     throw error;
   }
 }

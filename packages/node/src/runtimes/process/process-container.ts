@@ -17,6 +17,8 @@ import { Wakeups } from "./wakeups.ts";
 const DRAIN_PATIENCE = 2000;
 const START_PATIENCE = 30_000;
 const BEGIN_PATIENCE = 5000;
+/** A shell has no more to do for it than to write one line. */
+const CLAIM_PATIENCE = 1000;
 /** How often it is tried again to write what the disk did not take. */
 const ROOM_INTERVAL = 5000;
 
@@ -131,10 +133,11 @@ export class ProcessContainer {
     if (this.#end) return this.#end;
     if (this.#files.exit()) return this.#finish();
     if (this.#files.isForsaken) return undefined;
-    if (!this.#files.isClaimed || this.#files.keeper()) return undefined;
+    if (!this.#files.isClaimed) return undefined;
+    await this.#claimWritten();
+    if (this.#files.keeper()) return undefined;
     // It may have noted the end just before it ended itself.
     if (!this.#files.exit()) {
-      if (!(await this.#claimIsOld())) return undefined;
       await this.killPrograms();
       this.#files.noteExit("137 lost");
     }
@@ -152,7 +155,7 @@ export class ProcessContainer {
   /** Resolves when a start that an earlier process of the node has begun is over: what is just beginning has not failed to. */
   async begun(): Promise<void> {
     if (!this.#files.isClaimed) return;
-    await this.#claimIsOld();
+    await this.#claimWritten();
     const isUnderWay = () => this.#files.keeper() !== undefined && !this.#hasStarted();
     await this.#wakeups.until(() => !isUnderWay(), START_PATIENCE);
   }
@@ -290,10 +293,9 @@ export class ProcessContainer {
     });
   }
 
-  /** A claim without its line is one that is being written, unless it stays so. */
-  async #claimIsOld(): Promise<boolean> {
-    if (this.#files.isClaimWhole) return true;
-    return !(await this.#wakeups.until(() => this.#files.isClaimWhole, 1000));
+  /** A claim without its line is one that is being written, unless it stays so: who wrote it is to be asked only then. */
+  async #claimWritten(): Promise<void> {
+    await this.#wakeups.until(() => this.#files.isClaimWhole, CLAIM_PATIENCE);
   }
 
   #finish(): Promise<ContainerEnd> {

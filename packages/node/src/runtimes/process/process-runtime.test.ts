@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Pod } from "@fjord/kube";
@@ -297,6 +298,24 @@ describe("a pod of processes", () => {
     await bench.reopen();
     assert.equal((await bench.container(id)).state, "running");
     await start;
+  });
+
+  test("is not taken for lost while its keeper is just writing that it is there", async (t) => {
+    const { id } = await bench.start(shell("sleep 1000"));
+    const { readFileSync: read } = fs;
+    // A shell makes a file first, and then writes: whoever looks in between sees nothing in it, however often.
+    for (let looks = 1; looks <= 6; looks++) {
+      let left = looks;
+      t.mock.method(fs, "readFileSync", (path: string, options: "utf8") =>
+        String(path).endsWith(`${id}/claim`) && left-- > 0 ? "" : read(path, options),
+      );
+      syncBuiltinESMExports();
+      const { state } = await bench.container(id).finally(() => {
+        t.mock.restoreAll();
+        syncBuiltinESMExports();
+      });
+      assert.equal(state, "running", `whole after ${looks} looks`);
+    }
   });
 
   test("does not outlast a state that was put back from a copy of before it", async (t) => {
