@@ -155,7 +155,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.match(peer.err, /there is no site lively-wve here \(did you mean lively-wave\?\)/);
     assert.match((await fjord("drain", "habour")).err, /called habour here \(did you mean harbour\?\)/);
     assert.match((await fjord("offload", "defalt")).err, /no namespace defalt here \(did you mean default\?\)/);
-    assert.match((await fjord("pear")).err, /unknown command 'pear'\n\(Did you mean peer\?\)/);
+    assert.match((await fjord("pear")).err, /unknown command 'pear' \(Did you mean peer\?\)/);
     assert.match(
       (await fjord("peer", "lively-wave")).err,
       /--cpu, --memory cannot be left out: say how much is wanted/,

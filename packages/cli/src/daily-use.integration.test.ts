@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { Contract, Site } from "@fjord/api";
+import { Contract, Peering, Site } from "@fjord/api";
 import { Deployment, getCondition, type KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
 import { Continuum } from "@fjord/testbed/agents";
 import { kubectlProgram, kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
@@ -338,6 +338,35 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
       await agent.start();
     }
     while (await isAway()) await new Promise((resolve) => setTimeout(resolve, 100));
+  });
+
+  it("asks again for a contract that the provider has ended, and keeps the wish whatever becomes of the command", async () => {
+    const key = { name: AWAY };
+    const before = await home.get(Peering, key);
+    const contract = before.status?.contract ?? "";
+    const provider = continuum.client(AWAY);
+    try {
+      await provider.patch(Contract, { name: contract }, "merge", { spec: { standing: "Ended" } });
+    } finally {
+      await provider.close();
+    }
+    const agreed = async () =>
+      (await home.get(Peering, key)).status?.conditions?.find(({ type }) => type === "Agreed")?.reason;
+    while ((await agreed()) !== "ContractEnded") await new Promise((resolve) => setTimeout(resolve, 100));
+    const again = await fjord("peer", AWAY, "--timeout=120s");
+    assert.deepEqual([again.code, again.out], [0, "peered with site-2: node site-2\n"], again.err);
+    const after = await home.get(Peering, key);
+    assert.equal(after.metadata.uid, before.metadata.uid);
+    assert.deepEqual(after.spec.resources, before.spec.resources);
+    assert.notEqual(after.status?.contract, contract);
+    // Its pods are at the site again, under the new contract.
+    const rolled = await fjord("move", "deployment/api", AWAY, "-n", NAMESPACE, "--timeout=120s");
+    assert.equal(rolled.code, 0, rolled.err);
+    for (;;) {
+      const { status } = await home.get(Deployment, { name: "api", namespace: NAMESPACE });
+      if (status?.readyReplicas === status?.replicas && (status?.replicas ?? 0) > 0) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
   });
 
   it("says whose logs there are where it is asked for others", async () => {

@@ -1,7 +1,7 @@
 import { conditions } from "../conditions.ts";
 import { virtualNodeTemplate } from "../fragments/virtual-node-template.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
-import { boolean, labelName, object, objectName, resources, siteId } from "../schema/index.ts";
+import { boolean, labelName, object, objectName, resources, siteId, time } from "../schema/index.ts";
 
 /** CEL: what the virtual node of the Peering is called. */
 const nodeName = (peering: string) =>
@@ -38,6 +38,11 @@ export const Peering = defineKind({
         "Name of a Secret in the agent's namespace whose key `token` holds the provider's pairing token. Needed until paired.",
       ),
     renew: boolean().default(true).describe("Whether to ask for a new contract before the current one ends."),
+    askedAt: time()
+      .optional()
+      .describe(
+        "When the owner last asked. Another time asks again, with the same amounts, where an owner has ended the contract; `fjord peer` sets it then.",
+      ),
     link: boolean()
       .default(false)
       .describe(

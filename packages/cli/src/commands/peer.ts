@@ -59,7 +59,7 @@ export function addPeer(program: Command, context: CommandContext): void {
 }
 
 async function peer(target: string, flags: PeerFlags, context: CommandContext): Promise<void> {
-  const { signal, print, note } = context;
+  const { signal, clock, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const changes = resourcesOf(flags);
   // Before a token is redeemed for nothing.
@@ -77,7 +77,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const { link, via, nodeName } = flags;
   const way = { ...(link && { link }), ...(via !== undefined && { via }) };
   const wish = { name, site, changes, way, ...(nodeName !== undefined && { nodeName }) };
-  const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told });
+  const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told, now: clock.now() });
   if (flags.wait) {
     const look = (found: Peering | undefined) => {
       if (found === undefined || isBeingDeleted(found)) throw new WishWithdrawn({ what: `peering ${name}` });
@@ -92,7 +92,9 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   print(`peered with ${site}: node ${peering.spec.virtualNode.name ?? name}\n`);
 }
 
-type Waiting = Omit<RemovalOptions<Peering>, "what">;
+interface Waiting extends Omit<RemovalOptions<Peering>, "what"> {
+  readonly now: number;
+}
 
 interface Wish {
   readonly name: string;
@@ -105,8 +107,8 @@ interface Wish {
 
 /**
  * One that is ending takes no wish: it is waited for, and what is wanted then is asked for as if for the first time.
- * Asking again with other amounts is a resize of those that are named, and where the contract is over it is a new beginning;
- * with another site it is a mistake.
+ * Asking again with other amounts is a resize of those that are named, and where the contract is over it is a new beginning, by a
+ * single write: whenever this ends, the wish is there. With another site it is a mistake.
  */
 async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting): Promise<Peering> {
   const { name, site, changes, way, nodeName } = wish;
@@ -135,13 +137,15 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
     throw new InvalidValue({ option: "--node-name", value: nodeName, reason });
   }
   const resources = wantedOf(changes, found.spec.resources);
-  if (getCondition(found.status?.conditions, "Agreed")?.reason === "ContractEnded")
-    return await beginAnew(client, found, { resources, ...way }, waiting);
+  const isOver = getCondition(found.status?.conditions, "Agreed")?.reason === "ContractEnded";
   if (Object.keys(changes).length > 0) waiting.told?.(`asking for ${amountsText(resources)}`);
   // A merge patch keeps what it does not name, and takes out by null.
-  const spec = { resources: changes, ...way };
+  const spec = { resources: changes, ...way, ...(isOver && { askedAt: new Date(waiting.now).toISOString() }) };
   const patched = await client.patch(Peering, { name }, "merge", { spec }, writing);
-  return isBeingDeleted(patched) ? await createOrResize(client, wish, waiting) : patched;
+  if (isBeingDeleted(patched)) return await createOrResize(client, wish, waiting);
+  // Kinds of an older version do not know the field: then nothing has changed, and nobody would ask.
+  const isAsked = !isOver || patched.metadata.generation !== found.metadata.generation;
+  return isAsked ? patched : await beginAnew(client, found, { resources, ...way }, waiting);
 }
 
 async function peeringCalled(client: KubeClient, name: string, signal: AbortSignal): Promise<Peering | undefined> {
@@ -160,7 +164,7 @@ function wantedOf(changes: Changes, before: Peering["spec"]["resources"] = {}): 
   throw new InvalidValue({ option: "--cpu, --memory", value: "left out", reason: "say how much is wanted" });
 }
 
-/** A contract that an owner has ended stays so: what it was about goes, and is asked for as if for the first time. */
+/** Where `askedAt` is not known: what the contract was about goes, and is asked for as if for the first time. */
 async function beginAnew(
   client: KubeClient,
   { metadata, spec }: Peering,

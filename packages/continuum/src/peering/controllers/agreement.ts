@@ -132,7 +132,7 @@ export class Agreement {
     if (end === undefined || last === undefined || said === undefined || said.reason === "ContractEnded")
       return undefined;
     if (end === "Superseded" || (end === "Expired" && peering.spec.renew)) return undefined;
-    const message = `${last.spec.terms.id} is over (${end}); change the Peering's resources, or make it anew, to ask again`;
+    const message = `${last.spec.terms.id} is over (${end}); fjord peer asks again, and so does any change of the Peering's spec`;
     return { reason: "ContractEnded", message };
   }
 

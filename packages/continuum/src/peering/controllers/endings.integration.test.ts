@@ -79,6 +79,16 @@ describe("a contract", { skip: kubernetesSkip() }, () => {
     await sites.finalizeNamespaces();
     await sites.consumerClient.patch(Peering, { name: "revoked" }, "merge", { spec: { resources: { cpu: 1 } } });
     await until("another wish is asked for", async () => (await sites.cpuOf("revoked")) === "1");
+    const second = (await sites.agreed("revoked")).status?.contract ?? "";
+    await setStanding(sites.providerClient, second, "Ended");
+    await until("the Peering says so", async () => (await sites.reason("revoked", "Agreed")) === "ContractEnded");
+    await sites.finalizeNamespaces();
+    const askedAt = "2030-01-01T00:00:00Z";
+    await sites.consumerClient.patch(Peering, { name: "revoked" }, "merge", { spec: { askedAt } });
+    await until("the same is asked for again", async () => {
+      const found = await look(sites.consumerClient, Peering, "revoked");
+      return found?.status?.contract !== second && (await sites.reason("revoked", "Agreed")) === "ContractActive";
+    });
   });
 
   it("that the consumer cancels frees what it held", async () => {
