@@ -79,6 +79,8 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
       value: flags.endpoint.join(", "),
       reason: "with --dial-out there is none",
     });
+  const { checkMicroOptions } = await import("../micro/check-options.ts");
+  checkMicroOptions(flags);
   const page = await pageOf(flags);
   const recent = new RecentLog();
   const write = (line: string) => {

@@ -103,10 +103,9 @@ async function runParts(options: MicroSiteOptions, { signal, serves }: MicroSite
   // What ends early ends the others: half a site helps nobody, and whoever started it is to know.
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
-  const parts = [
-    runNodeOf(options, nodeKubeconfig, all),
-    agentOf(options, plane, await agentToken(client, signal)).run(all),
-  ];
+  // All of it is there before anything runs: nobody would hear of a part that failed meanwhile.
+  const agent = agentOf(options, plane, await agentToken(client, signal));
+  const parts = [runNodeOf(options, nodeKubeconfig, all), agent.run(all)];
   const told = isThere(client, options.name, all)
     .catch((error: unknown) => all.aborted || logger.warn("not all of the site is there", { reason: String(error) }))
     .then(() => all.aborted || serves({ server: plane.server, kubeconfig }));

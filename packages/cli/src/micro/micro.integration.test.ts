@@ -86,6 +86,7 @@ test("bad options change nothing", async () => {
   await assert.rejects(run("--name=Bad_Name"), /--name cannot be Bad_Name/);
   await assert.rejects(run("--dial-out", "--endpoint=https://a.example"), /--endpoint cannot be https:.*no/s);
   await assert.rejects(run("--api-port=0"), /--api-port cannot be 0: a port is a number/);
+  await assert.rejects(run("--capacity=bogus/cpu=abc"), /\nerror: --capacity bogus\/cpu=abc: "abc" is not a quantity/);
   await assert.rejects(fjord("micro", "reset", `--state-dir=${parent}`), /was not made by `fjord micro run`/);
   assert.equal(existsSync(other), false);
 });

@@ -116,7 +116,7 @@ function quantityOf(option: string, text: string, amount: string): Quantity {
   try {
     return parseQuantity(amount);
   } catch {
-    throw invalid(option, text, `${JSON.stringify(amount)} is not a quantity`);
+    throw invalid(option, text, `${JSON.stringify(amount)} is not a quantity, such as 2, 500m or 4Gi`);
   }
 }
 
