@@ -6,6 +6,12 @@ export const LoginRefused = defineError(
   "Ask for a new link, or use a token that the cluster knows: `kubectl create token NAME`.",
 );
 
+export const TooManyLogins = defineError(
+  "PAGE_TOO_MANY_LOGINS",
+  "cannot log in: too many have tried, try again in {seconds} s",
+  "Wrong tokens are taken only slowly from one address. A link (`fjord dashboard`) always gets its turn. Sessions that exist go on.",
+);
+
 export const ActionRefused = defineError(
   "PAGE_ACTION_REFUSED",
   "cannot {action}: {reason}",

@@ -11,6 +11,7 @@ import { PageFiles } from "./files.ts";
 import { cookieOf, isFromPage, isOwnHost, readJson, securityHeaders, sendJson, urlOf } from "./http.ts";
 import { currentView, LiveView, type LiveViewOptions } from "./live-view.ts";
 import { Login } from "./login.ts";
+import { LoginGate } from "./login-gate.ts";
 import type { PageOptions } from "./page-options.ts";
 import { type Session, Sessions } from "./sessions.ts";
 import { Streams } from "./streams.ts";
@@ -25,6 +26,7 @@ export class PageHandler {
   readonly #sessions: Sessions;
   readonly #streams: Streams;
   readonly #login: Login;
+  readonly #gate: LoginGate;
   readonly #collector: Collector;
   readonly #files: PageFiles;
   readonly #rights = new WeakMap<Session, AccessRights>();
@@ -37,6 +39,7 @@ export class PageHandler {
     this.#sessions = new Sessions(options.clock);
     this.#streams = new Streams(options.clock, RECHECK_MS, async ({ id }) => void (await this.#stillHolds(id)));
     this.#login = new Login(options);
+    this.#gate = new LoginGate(options.clock);
     this.#collector = new Collector(options);
     this.#files = new PageFiles(options.files);
     // Cookies know no ports: agents on one machine must not take each other's.
@@ -112,10 +115,11 @@ export class PageHandler {
     const { signal } = this.#stop;
     if (typeof token !== "string" && typeof code !== "string")
       return sendJson(response, 400, { error: "a token or a code is needed" });
+    const remote = request.socket.remoteAddress ?? "";
     const who =
       typeof token === "string"
-        ? await this.#login.byToken(token.trim(), signal)
-        : await this.#login.byCode(String(code), signal);
+        ? await this.#gate.through(remote, "token", () => this.#login.byToken(token.trim(), signal))
+        : await this.#gate.through(remote, "code", () => this.#login.byCode(String(code), signal));
     const session = this.#sessions.begin(who, typeof token === "string" ? token.trim() : undefined);
     this.#options.logger.info("a viewer of the page logs in", {
       user: who.user,
@@ -265,7 +269,7 @@ export class PageHandler {
 function refusalOf(error: unknown): { status: number; message: string; code?: string } | undefined {
   if (error instanceof ApiError) return { status: error.statusCode, message: error.message };
   if (!(error instanceof FjordError)) return undefined;
-  const status = { PAGE_LOGIN_REFUSED: 401, PAGE_FILES_MISSING: 503 }[error.code] ?? 400;
+  const status = { PAGE_LOGIN_REFUSED: 401, PAGE_TOO_MANY_LOGINS: 429, PAGE_FILES_MISSING: 503 }[error.code] ?? 400;
   return { status, message: error.message, code: error.code };
 }
 

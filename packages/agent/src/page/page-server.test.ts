@@ -126,6 +126,28 @@ describe("the page's server", () => {
       assert.equal((await ask("POST", "/api/session", { body: {} })).status, 400);
     });
 
+    it("nobody who has shown wrong tokens all the time, but whoever has a link", async () => {
+      const at = await start(true);
+      const attempt = (body: object) => ask("POST", "/api/session", { body, port: at });
+      // It may not listen yet.
+      for (;;)
+        if (
+          await attempt({ token: "ann-token" }).then(
+            () => true,
+            () => false,
+          )
+        )
+          break;
+      const answers = await Promise.all(Array.from({ length: 80 }, () => attempt({ token: "wrong" })));
+      assert.ok(answers.some(({ status }) => status === 401));
+      const refused = answers.filter(({ status }) => status === 429);
+      assert.ok(refused.length > 0);
+      assert.match(refused[0]?.text ?? "", /too many have tried, try again in \d+ s.*PAGE_TOO_MANY_LOGINS/);
+      const code = "g".repeat(43);
+      api.requests.set(loginName(code), loginRequest({ username: "ann", groups: ["shop"] }));
+      assert.equal((await attempt({ code })).status, 200);
+    });
+
     it("someone with the code of a link, once", async () => {
       const code = "k".repeat(43);
       api.requests.set(loginName(code), loginRequest({ username: "ann", groups: ["shop"] }));
