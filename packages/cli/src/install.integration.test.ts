@@ -9,6 +9,7 @@ import { newObject, Peering, Site } from "@fjord/api";
 import {
   ClusterRole,
   CustomResourceDefinition,
+  DaemonSet,
   Deployment,
   KubeClient,
   Namespace,
@@ -98,6 +99,20 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     const { spec } = await client.get(Deployment, agent);
     assert.equal(spec?.replicas, 2);
     assert.match(spec?.template.spec?.containers[0]?.image ?? "", /^registry\.example\/fjord:0\.\d+\.\d+$/);
+  });
+
+  it("runs gateways where it is asked to, and takes them away where it no longer is", async () => {
+    const before = await inventory(client);
+    assert.equal((await fjord("upgrade", "--no-wait", "--gateway", "--gateway-node-label=example.com/gate")).code, 0);
+    const sets = async () => (await client.list(DaemonSet)).items.map(({ metadata }) => metadata.name).sort();
+    assert.deepEqual(await sets(), ["fjord-follower", "fjord-gateway"]);
+    assert.equal((await fjord("upgrade", "--no-wait")).code, 0);
+    assert.deepEqual(await sets(), ["fjord-follower", "fjord-gateway"], "what was said still holds");
+    const { code, err } = await fjord("upgrade", "--no-wait", "--no-gateway");
+    assert.equal(code, 0, err);
+    assert.match(err, /DaemonSet fjord-gateway removed/);
+    assert.deepEqual(await sets(), []);
+    assert.deepEqual(await inventory(client), before);
   });
 
   it("is not removed while somebody uses it, and then leaves nothing", async () => {

@@ -11,6 +11,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { waitFor } from "../command-line/wait-for.ts";
 import { NoDeployment, WrongValues } from "../errors.ts";
+import { removeUnasked } from "../installation/remove-installation.ts";
 
 interface InitFlags extends ClusterFlags {
   readonly namespace: string;
@@ -23,7 +24,8 @@ interface InitFlags extends ClusterFlags {
   readonly serviceType?: string;
   readonly guestPrivilege: readonly string[];
   readonly networkPolicy: boolean;
-  readonly gateway: boolean;
+  /** Left out: as it was, or as the values have it. */
+  readonly gateway?: boolean;
   readonly gatewayNodeLabel?: string;
   readonly gatewayEndpoint?: string;
   readonly dryRun: boolean;
@@ -74,7 +76,8 @@ function installOptions(command: Command): Command {
         .choices(GUEST_PRIVILEGES)
         .default([], "none"),
     )
-    .option("--gateway", "run what carries links to pods of peers, as root on nodes' own networks", false)
+    .option("--gateway", "run what carries links to pods of peers, as root on nodes' own networks")
+    .option("--no-gateway", "run none, and take those away that an installation of before has")
     .option("--gateway-node-label <label>", "with --gateway: only nodes with this label carry links")
     .option(
       "--gateway-endpoint <host:port>",
@@ -105,7 +108,9 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
   const annotated = objects.map((object) =>
     object.kind === "Deployment" ? { ...object, metadata: { ...object.metadata, annotations } } : object,
   );
-  await installObjects(client, annotated, { signal, told: (line) => note(`${line}\n`) });
+  const told = (line: string) => note(`${line}\n`);
+  await installObjects(client, annotated, { signal, told });
+  await removeUnasked(client, namespace, objects, { signal, told });
   if (flags.wait) {
     const what = `the agent in namespace ${namespace} was not ready`;
     const look = (found: Deployment | undefined) => agentReady(found, values.replicas);
@@ -113,7 +118,7 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
       signal,
       timeoutMs,
       what,
-      told: (line) => note(`${line}\n`),
+      told,
     });
     const { items } = await client.list(Site, { signal });
     const own = items.find(({ status }) => status?.role === "Self")?.metadata.name;
@@ -142,7 +147,7 @@ async function valuesOf(flags: InitFlags, base: InstallValues): Promise<InstallV
     ...(!flags.networkPolicy && { networkPolicy: { enabled: false } }),
   };
   const gateway = {
-    ...(flags.gateway && { enabled: true }),
+    ...(flags.gateway !== undefined && { enabled: flags.gateway }),
     ...(flags.gatewayNodeLabel !== undefined && { nodeLabel: flags.gatewayNodeLabel }),
     ...(flags.gatewayEndpoint !== undefined && { endpoint: flags.gatewayEndpoint }),
   };

@@ -98,6 +98,25 @@ export async function usesOf(client: KubeClient, signal: AbortSignal): Promise<s
   ];
 }
 
+/** Takes away what an installation of before has and this one does not, as gateways that nobody wants any more. */
+export async function removeUnasked(
+  client: KubeClient,
+  namespace: string,
+  asked: readonly KubeObject[],
+  { signal, told }: Pick<RemoveOptions, "signal" | "told">,
+): Promise<void> {
+  const isSame = (one: KubeObject, other: KubeObject) =>
+    one.kind === other.kind && one.metadata.name === other.metadata.name;
+  const unasked = installation(namespace, WHOLE).filter((each) => !asked.some((other) => isSame(each, other)));
+  for (const kind of INSTALLED)
+    for (const { metadata } of unasked.filter((each) => each.kind === kind.kind)) {
+      const found = await client.get(kind, keyOf(metadata), { signal }).catch(unlessGone);
+      if (found === undefined || found.metadata.labels?.["app.kubernetes.io/name"] !== "fjord") continue;
+      await remove(client, kind, keyOf(metadata), signal);
+      told(`${kind.kind} ${metadata.name} removed`);
+    }
+}
+
 /** Ends what the agent has made while it can, then removes the agent, what is left of it, and its kinds. */
 export async function removeInstallation(client: KubeClient, options: RemoveOptions): Promise<void> {
   const { namespace, signal, told } = options;

@@ -10,6 +10,7 @@ export interface SeenLink {
   readonly endpoint?: string;
   /** The own public key that is in use. */
   readonly ownKey?: string;
+  readonly carrier?: NonNullable<StatusOf<typeof Link>["carrier"]>;
   readonly receivedBytes: number;
   readonly sentBytes: number;
   /** By probes; absent where the peer has answered none. */
@@ -28,7 +29,7 @@ export function isAlive(handshakeAt: number | undefined, now: number): boolean {
 
 /** The status that says so. */
 export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
-  const { fault, handshakeAt, endpoint, ownKey, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
+  const { fault, handshakeAt, endpoint, ownKey, carrier, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
   const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
   const { generation } = link.metadata;
   const { conditions } = setCondition(
@@ -43,6 +44,7 @@ export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<ty
     now,
   );
   return {
+    ...(carrier !== undefined && { carrier }),
     ...(endpoint !== undefined && { endpoint }),
     ...(ownKey !== undefined && { ownKey }),
     ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),

@@ -106,11 +106,13 @@ describe("what the gateway has said", () => {
       "Passed",
       "Passed",
     ]);
-    assert.deepEqual(results({ ...up, latencyMicroseconds: 900, lossPercent: 50, mtu: 1300 }), [
+    assert.deepEqual(results({ ...up, latencyMicroseconds: 900, lossPercent: 50, mtu: 1279 }), [
       "Passed",
       "Failed",
       "Failed",
     ]);
+    const smaller = linkOutcomes(link({ ...up, mtu: 1300 }), 1380).mtu;
+    assert.deepEqual(smaller, { result: "Passed", detail: "1300 of 1380" }, "no larger packets are sent there");
     assert.deepEqual(results({ ...up, lossPercent: 100 }), ["Passed", "Failed", "NotTested"]);
     assert.deepEqual(results(up), ["Passed", "NotTested", "NotTested"]);
     assert.deepEqual(results({ conditions: [ready("False", "NoHandshake")] })[0], "Failed");

@@ -113,6 +113,9 @@ export function proxyOutcomes(
   };
 }
 
+/** What everybody may send in one piece (RFC 8200). */
+const LEAST_MTU = 1280;
+
 /** What the gateway has said of a link: nothing is sent for it. */
 export function linkOutcomes(
   link: Link | undefined,
@@ -145,11 +148,11 @@ export function linkOutcomes(
     mtu:
       mtu === undefined
         ? unknown
-        : mtu >= wantedMtu
-          ? { result: "Passed", detail: String(mtu) }
-          : {
+        : mtu < LEAST_MTU
+          ? {
               result: "Failed",
-              detail: `packets of more than ${mtu} bytes get lost, and spec.network.mtu is ${wantedMtu}`,
-            },
+              detail: `packets of more than ${mtu} bytes get lost: too few for IPv6, and for much else`,
+            }
+          : { result: "Passed", detail: mtu >= wantedMtu ? String(mtu) : `${mtu} of ${wantedMtu}` },
   };
 }

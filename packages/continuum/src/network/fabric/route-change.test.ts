@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fabricOf } from "./fabric.ts";
-import { LINK_ROUTES, parseRoutes, routeChange, routesOf } from "./route-change.ts";
+import { backstop, LINK_ROUTES, parseRoutes, routeChange, routesOf } from "./route-change.ts";
 import { testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
@@ -10,16 +10,20 @@ describe("Routes into links", () => {
   it("lead each peer's ranges to the interface, by family", () => {
     const routes = new Map([...routesOf(fabricOf(testState(1), options)), ["fd66::/64", "dev fjord0"]]);
     assert.deepEqual(routeChange(LINK_ROUTES, new Map(), routes), {
-      4: ["route replace 240.0.0.0/16 table 7443 protocol 174 dev fjord0"],
+      4: [
+        "route replace 240.0.0.0/16 table 7443 protocol 174 dev fjord0",
+        "route replace unreachable 240.0.0.0/16 metric 4294967295 table 7443 protocol 174",
+      ],
       6: ["route replace fd66::/64 table 7443 protocol 174 dev fjord0"],
     });
   });
 
   it("share several interfaces", () => {
     const routes = routesOf(fabricOf({ ...testState(1), parallel: 2 }, options));
-    assert.deepEqual(routeChange(LINK_ROUTES, new Map(), routes)[4], [
+    assert.equal(
+      routeChange(LINK_ROUTES, new Map(), routes)[4][0],
       "route replace 240.0.0.0/16 table 7443 protocol 174 nexthop dev fjord0 nexthop dev fjord1",
-    ]);
+    );
   });
 
   it("say how large a packet a peer gets, where that is less than the interface takes", () => {
@@ -29,8 +33,11 @@ describe("Routes into links", () => {
         options,
       ),
     );
-    assert.deepEqual([...routes], [["240.0.0.0/16", "mtu lock 1300 dev fjord0"]]);
-    const json = [{ dst: "240.0.0.0/16", dev: "fjord0", table: "7443", flags: [], metrics: [{ mtu: 1300 }] }];
+    assert.equal(routes.get("240.0.0.0/16"), "mtu lock 1300 dev fjord0");
+    const json = [
+      { dst: "240.0.0.0/16", dev: "fjord0", table: "7443", flags: [], metrics: [{ mtu: 1300 }] },
+      { type: "unreachable", dst: "240.0.0.0/16", table: "7443", metric: 4294967295, flags: [] },
+    ];
     assert.deepEqual(parseRoutes(LINK_ROUTES, JSON.stringify(json)), routes);
     for (const mtu of [1380, 9000]) {
       const whole = routesOf(
@@ -39,7 +46,7 @@ describe("Routes into links", () => {
           options,
         ),
       );
-      assert.deepEqual([...whole], [["240.0.0.0/16", "dev fjord0"]]);
+      assert.equal(whole.get("240.0.0.0/16"), "dev fjord0");
     }
   });
 
@@ -48,10 +55,22 @@ describe("Routes into links", () => {
       const state = testState(2, (peer) =>
         peer.siteId === "peer0" ? { ...peer, ...hub } : { ...peer, link: { ...peer.link, via: "peer0" } },
       );
-      return [...routesOf(fabricOf({ ...state, siteId: "own" }, options)).values()];
+      return [...routesOf(fabricOf({ ...state, siteId: "own" }, options)).values()].filter((way) => way !== "");
     };
     assert.deepEqual(behind({}), ["dev fjord0", "mtu lock 1312 dev fjord0"]);
     assert.deepEqual(behind({ mtu: 1300 }), ["mtu lock 1300 dev fjord0", "mtu lock 1232 dev fjord0"]);
+  });
+
+  it("end in one that says that nobody is there, which is put back and taken away as others are", () => {
+    const routes = routesOf(fabricOf(testState(1), options));
+    const without = new Map([...routes].filter(([range]) => range !== backstop("240.0.0.0/16")));
+    assert.deepEqual(routeChange(LINK_ROUTES, without, routes)[4], [
+      "route replace unreachable 240.0.0.0/16 metric 4294967295 table 7443 protocol 174",
+    ]);
+    assert.deepEqual(routeChange(LINK_ROUTES, routes, new Map())[4], [
+      "route delete 240.0.0.0/16 table 7443",
+      "route delete unreachable 240.0.0.0/16 metric 4294967295 table 7443",
+    ]);
   });
 
   it("change only where they have changed", () => {

@@ -14,15 +14,29 @@ export const LINK_ROUTES: RouteTableNumbers = { table: 7443, protocol: 174 };
 /** To the gateway, at other nodes; asked after the other one. */
 export const WAY_ROUTES: RouteTableNumbers = { table: 7444, protocol: 175 };
 
-/** By range, the way that `ip route` takes: `dev fjord0`, or `via 192.0.2.7 dev eth0`. */
+/**
+ * By range, the way that `ip route` takes: `dev fjord0`, or `via 192.0.2.7 dev eth0`. What `backstop` gives is a route of its own, with no way.
+ */
 export type Routes = ReadonlyMap<string, string>;
 
 export function routesOf({ peers, interfaces }: Fabric): Map<string, string> {
   const names = interfaces.map(({ name }) => name);
   const routes = new Map<string, string>();
   for (const { ranges, mtu } of peers.values())
-    for (const range of ranges) routes.set(range, wayInto(names, mtu && Math.max(mtu, SMALLEST[familyOf(range)])));
+    for (const range of ranges)
+      routes.set(range, wayInto(names, mtu && Math.max(mtu, SMALLEST[familyOf(range)]))).set(backstop(range), "");
   return routes;
+}
+
+/** The largest there is, so that it is taken where there is no other. */
+const LAST = 4_294_967_295;
+
+/**
+ * The end of a range's ways. A route goes with its interface, as when WireGuard's process dies, and packets would take the next one that fits, the default
+ * route at last: in clear, to who knows where. This one stays, and says to senders that nobody is there.
+ */
+export function backstop(range: string): string {
+  return `unreachable ${range} metric ${LAST}`;
 }
 
 /** Smaller packets nobody need be able to send. */
@@ -39,7 +53,7 @@ export function routeChange(
     if (!to.has(range)) lines[familyOf(range)].push(`route delete ${range} table ${table}`);
   for (const [range, way] of to)
     if (from.get(range) !== way)
-      lines[familyOf(range)].push(`route replace ${range} table ${table} protocol ${protocol} ${way}`);
+      lines[familyOf(range)].push(`route replace ${range} table ${table} protocol ${protocol} ${way}`.trimEnd());
   return lines;
 }
 
@@ -49,7 +63,9 @@ export function parseRoutes({ table }: RouteTableNumbers, json: string): Map<str
   // ip calls the end of a tunnel "dst", as it calls what the route is for.
   const text = json.replace(/("encap":"ip6?","id":\d+,"src":"[^"]*",)"dst":/g, '$1"end":');
   for (const route of JSON.parse(text.trim() || "[]") as RouteJson[])
-    if (route.table === String(table)) routes.set(route.dst, wayOf(route));
+    if (route.table === String(table))
+      if (route.type === "unreachable") routes.set(backstop(route.dst), "");
+      else routes.set(route.dst, wayOf(route));
   return routes;
 }
 
@@ -58,6 +74,7 @@ export function familyOf(addressOrRange: string): Family {
 }
 
 interface RouteJson {
+  readonly type?: string;
   readonly dst: string;
   readonly dev?: string;
   readonly table?: string;

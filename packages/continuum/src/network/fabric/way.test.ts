@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { backstop } from "./route-change.ts";
 import { type Hop, type WayState, wayFirewall, wayOf } from "./way.ts";
 
 const state: WayState = {
@@ -20,6 +21,8 @@ describe("A node's way to the gateway", () => {
       [
         ["240.0.0.0/16", "via 192.0.2.7 dev eth0"],
         ["fd66:6a6f::/64", "via 2001:db8::7 dev eth0"],
+        [backstop("240.0.0.0/16"), ""],
+        [backstop("fd66:6a6f::/64"), ""],
       ],
     );
     assert.equal(tunnel, false);
@@ -27,7 +30,7 @@ describe("A node's way to the gateway", () => {
 
   it("is a tunnel where routers are in between, or where the gateway has no address of the family", () => {
     assert.deepEqual(
-      [...way([hop("192.0.2.7", false)]).routes.values()],
+      [...way([hop("192.0.2.7", false)]).routes.values()].filter((each) => each !== ""),
       ["encap ip id 7443 dst 192.0.2.7 dev fjordx", "encap ip id 7443 dst 192.0.2.7 dev fjordx"],
     );
     const mixed = way([hop("192.0.2.7")]);
@@ -52,12 +55,16 @@ describe("A node's way to the gateway", () => {
       "udp dport 7444 ip6 saddr { 2001:db8::8 } accept",
       "udp dport 7444 drop",
     ]);
-    assert.deepEqual([gateway.tunnel, gateway.routes.size, gateway.chains.has("keep")], [true, 0, false]);
+    assert.deepEqual([gateway.tunnel, gateway.routes.size, gateway.chains.has("keep")], [true, 2, false]);
   });
 
-  it("is nothing where nobody is the gateway, or where it cannot be reached", () => {
+  it("is nothing where nobody is the gateway, or where it cannot be reached, and no other way is taken", () => {
     const nothing = way([], { gateway: [] });
-    assert.deepEqual([nothing.tunnel, nothing.routes.size, nothing.chains.size], [false, 0, 0]);
+    assert.deepEqual(
+      [...nothing.routes],
+      state.ranges.map((range) => [backstop(range), ""]),
+    );
+    assert.deepEqual([nothing.tunnel, nothing.chains.size], [false, 0]);
     assert.equal(wayFirewall(nothing), "table inet fjord-way\ndelete table inet fjord-way\n");
   });
 });

@@ -1,5 +1,5 @@
 import type { Family } from "../ip-range.ts";
-import { familyOf } from "./route-change.ts";
+import { backstop, familyOf } from "./route-change.ts";
 
 /** How a node is to reach the gateway of its site, or, where it is that one, how others reach it. */
 export interface WayState {
@@ -54,8 +54,10 @@ export function wayOf(state: WayState, hops: readonly Hop[], tunnelName: string)
       routes.set(range, `encap ${familyOf(end) === 4 ? "ip" : "ip6"} id ${TUNNEL_ID} dst ${end} dev ${tunnelName}`);
     }
   }
+  const hasWay = routes.size > 0;
+  for (const range of state.ranges) routes.set(backstop(range), "");
   const chains = new Map<string, readonly string[]>();
-  if (routes.size > 0)
+  if (hasWay)
     chains.set("keep", [
       // Before those of the pods' network, which would give the pod the node's address.
       "type nat hook postrouting priority srcnat - 1; policy accept;",

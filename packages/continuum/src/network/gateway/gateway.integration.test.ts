@@ -218,7 +218,8 @@ describe("A link between sites with the same addresses", { skip }, () => {
     await gateways.a?.apply({ ...state, peers }, keys.a?.private ?? "");
     assert.equal(await ask(), called("b", "a1"));
     assert.equal(await pods.b1?.ask(called("b", "a1"), { message: "x*1000000" }), called("a", "b1"));
-    const routes = (await namespaces.ip("a-gw", "route", "show", "table", "7443")).trim().split("\n");
+    const shown = (await namespaces.ip("a-gw", "route", "show", "table", "7443")).trim().split("\n");
+    const routes = shown.filter((route) => !route.startsWith("unreachable"));
     assert.deepEqual(
       routes.map((route) => / mtu lock (\d+)/.exec(route)?.[1]),
       ["1296", undefined],
@@ -423,6 +424,25 @@ describe("A link between sites with the same addresses", { skip }, () => {
     assert.equal(await ask(), called("b", "a1"));
   });
 
+  it("lets nothing take another way when WireGuard's process has ended", async () => {
+    // Whoever is asked by the default route would be told in clear.
+    await namespaces.ip("a-gw", "route", "add", "default", "via", "192.0.2.2");
+    await namespaces.run("a-gw", "nft", "add table inet witness");
+    await namespaces.run("a-gw", "nft", "add chain inet witness out { type filter hook postrouting priority 300; }");
+    await namespaces.run("a-gw", "nft", 'add rule inet witness out oifname "eth0" udp dport 7000 counter');
+    try {
+      await namespaces.ip("a-gw", "link", "delete", "dev", `${prefixOf("a")}0`);
+      for (const family of [4, 6] as const)
+        await pods.a1?.ask(called("a", "b1", family), { proto: "udp", message: "in clear", patienceMs: 300 });
+      assert.match(await namespaces.run("a-gw", "nft", "list table inet witness"), /counter packets 0 /);
+      assert.ok(((await gateways.a?.check()) ?? []).length > 0);
+      assert.equal(await pods.a1?.ask(called("a", "b1")), called("b", "a1"), "and it is put back");
+    } finally {
+      await namespaces.run("a-gw", "nft", "delete table inet witness");
+      await namespaces.ip("a-gw", "route", "delete", "default");
+    }
+  });
+
   it("puts back what others have taken away", async () => {
     const gateway = gateways.a as Gateway;
     const name = `${prefixOf("a")}0`;
@@ -435,6 +455,18 @@ describe("A link between sites with the same addresses", { skip }, () => {
       () => namespaces.run("a-gw", "nft", "flush", "chain", "inet", "fjord", "leave4"),
       () => namespaces.run("a-gw", "nft", "flush", "set", "inet", "fjord", "member4"),
       () => namespaces.ip("a-gw", "route", "delete", "240.0.0.0/16", "table", "7443"),
+      () =>
+        namespaces.ip(
+          "a-gw",
+          "route",
+          "delete",
+          "unreachable",
+          "240.0.0.0/16",
+          "metric",
+          "4294967295",
+          "table",
+          "7443",
+        ),
       () => namespaces.ip("a-gw", "rule", "delete", "preference", "7443"),
       () => namespaces.ip("a-gw", "link", "delete", name),
     ];

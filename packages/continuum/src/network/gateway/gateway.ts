@@ -41,6 +41,8 @@ export interface LinkReport {
   readonly endpoint?: string;
   /** The own public key that the interface has. */
   readonly ownKey?: string;
+  /** What encrypts. */
+  readonly carrier?: "Userspace";
   readonly receivedBytes: number;
   readonly sentBytes: number;
   /** The largest packet that the node can send to the endpoint in one piece, once it is wrapped; where that is known. */
@@ -139,7 +141,12 @@ export class Gateway {
         // What a hub leads to is as large as what gets to the hub.
         const isMet = checked.via === undefined && seen.handshakeSeconds > 0 && seen.endpoint !== undefined;
         const pathMtu = isMet ? await this.#underlay.largestTo(seen.endpoint ?? "") : undefined;
-        reports.set(checked.siteId, { ...report, ownKey, ...(pathMtu !== undefined && { pathMtu }) });
+        reports.set(checked.siteId, {
+          ...report,
+          ownKey,
+          carrier: "Userspace",
+          ...(pathMtu !== undefined && { pathMtu }),
+        });
         if (seen.handshakeSeconds > 0 && this.#greeted.delete(`${name} ${checked.publicKey}`)) {
           const { endpoint } = seen;
           peers.set(checked.publicKey, {
@@ -166,8 +173,9 @@ export class Gateway {
   async remove(): Promise<void> {
     this.#applied = undefined;
     this.#greeted.clear();
-    for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
+    // Where another node carries the links now, the way to that one is to be taken at once.
     await this.#routes.remove();
+    for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
     await this.#network.nft(removedFirewall());
   }
 
