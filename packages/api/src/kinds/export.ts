@@ -1,6 +1,7 @@
 import { conditions } from "../conditions.ts";
 import { exportedPorts, exportName } from "../fragments/exported.ts";
 import { address } from "../fragments/naming.ts";
+import { labelSelector } from "../fragments/selector.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
 import { array, boolean, integer, ipAddress, object, objectName } from "../schema/index.ts";
 
@@ -10,8 +11,8 @@ export const Export = defineKind({
   shortNames: ["exp"],
   namespaced: false,
   purpose:
-    "Something that this site reaches, and that peers may reach through their links with it: a host outside of any cluster. Nobody else may, and nothing else of it. Peers use it by an Import.",
-  writers: { spec: "the owner of the site that reaches it", status: "that site's agent" },
+    "What peers may reach through their links with this site, besides pods of shared namespaces: a host outside of any cluster, or Services of this site. Nobody else may, and nothing else of it. Peers use it by an Import.",
+  writers: { spec: "the owner of the site that has it", status: "that site's agent" },
   columns: [
     { name: "Host", path: ".spec.host.address", description: "The host's address." },
     { name: "Sites", path: ".spec.sites", description: "Who may reach it." },
@@ -30,8 +31,22 @@ export const Export = defineKind({
         .describe(
           "Whether the host sees the gateway's own address. Without, it sees the address that the client has here, and must send its answers to the gateway.",
         ),
-    }).describe("The host."),
-  }).describe("What the owner lets others reach."),
+    })
+      .optional()
+      .describe("A host outside of clusters. Its name for an Import is that of the Export."),
+    services: object({
+      namespaceSelector: labelSelector().describe(
+        "Which namespaces, by their labels. `{}` means all but the system's, the agent's, and those of other sites' guests.",
+      ),
+      selector: labelSelector()
+        .optional()
+        .describe("Which Services of these, by their labels; all where it is left out."),
+    })
+      .optional()
+      .describe("Services of this site, now and when they are made. Each is called `NAMESPACE/NAME` for an Import."),
+  })
+    .rule("has(self.host) != has(self.services)", "must have either host or services")
+    .describe("What the owner lets others reach."),
   status: object({
     entries: array(
       object({
@@ -50,13 +65,13 @@ export const Export = defineKind({
                 address: address().describe("Where it leads."),
                 port: integer({ minimum: 1, maximum: 65535 }).describe("The port there."),
               }),
-              { maxItems: 128 },
+              { maxItems: 64 },
             ).describe("Where connections are led, by chance."),
           }),
           { maxItems: 64 },
         ).describe("What of it can be reached."),
       }),
-      { maxItems: 256, keys: ["name"] },
+      { maxItems: 128, keys: ["name"] },
     )
       .optional()
       .describe("What the gateway is to bring about."),
@@ -65,6 +80,9 @@ export const Export = defineKind({
         meaning: "The sites that may reach it are told of it.",
         reasons: {
           Exported: "They are, as soon as they have a link.",
+          SomeLeftOut:
+            "Most are; there are more Services than can be told, and the message says how many are left out.",
+          NothingMatches: "No Service that could be exported matches.",
           AddressRefused: "An address of that sort cannot be exported; the message says why.",
           RangeExhausted: "There are more exports than addresses for them.",
         },

@@ -209,6 +209,19 @@ export const acceptedObjects = [
     },
   },
   {
+    kind: Export,
+    draft: {
+      metadata: { name: "services" },
+      spec: {
+        sites: ["harbor"],
+        services: {
+          namespaceSelector: offloading.sites,
+          selector: { matchLabels: { "example.com/export": "yes" } },
+        },
+      },
+    },
+  },
+  {
     kind: Import,
     draft: {
       metadata: { name: "full", namespace: "kube-system" },

@@ -13,7 +13,7 @@ const hostOf = (name: string, address: string, sites = ["wave"], status?: Export
 const now = Date.parse("2030-01-01T00:00:00Z");
 /** As they are once the agent has said it. */
 const said = (...exports: Export[]): Export[] => {
-  const statuses = exportStatuses(exports, now);
+  const statuses = exportStatuses(exports, () => [], now);
   return exports.map((each) => ({ ...each, status: statuses.get(each.metadata.name ?? "") ?? {} }));
 };
 const addressesOf = ({ status }: Export) => status?.entries?.flatMap(({ addresses }) => addresses) ?? [];
@@ -69,6 +69,27 @@ describe("what is exported", () => {
     "fd66:6a70::1",
   ])
     it(`is not ${address}`, () => assert.equal(reasonOf(address), "AddressRefused"));
+
+  it("is each Service that is named, with an address for each of its families", () => {
+    const spec = { sites: ["wave"], services: { namespaceSelector: {} } };
+    const object = newObject(Export, { metadata: { name: "all" }, spec });
+    const services = Array.from({ length: 130 }, (_, at) => ({
+      name: `shop/web-${at}`,
+      families: [4, 6] as const,
+      ports: [{ protocol: "TCP" as const, port: 80, backends: [] }],
+    }));
+    const status = exportStatuses([object], () => services.slice(0, 2), now).get("all");
+    assert.deepEqual(
+      status?.entries?.map(({ name, addresses, masquerade }) => [name, addresses.length, masquerade]),
+      [
+        ["shop/web-0", 2, undefined],
+        ["shop/web-1", 2, undefined],
+      ],
+    );
+    const many = exportStatuses([object], () => services, now).get("all");
+    assert.deepEqual([many?.entries?.length, many?.conditions?.[0]?.reason], [128, "SomeLeftOut"]);
+    assert.equal(exportStatuses([object], () => [], now).get("all")?.conditions?.[0]?.reason, "NothingMatches");
+  });
 
   it("is told to those whom its owner names, and not where it leads", () => {
     const all = said(hostOf("db", "192.168.7.20"), hostOf("other", "192.168.7.21", ["reef"]));

@@ -1,6 +1,7 @@
 import type { Export, Site, StatusOf } from "@fjord/api";
 import { setCondition } from "@fjord/kube";
 import type { ExportedFacts } from "../protocol.ts";
+import type { ExportedService } from "./exported-services.ts";
 import { contains, type Family, formatAddress, formatRange, type IpRange, overlaps } from "./ip-range.ts";
 import { EXPORT_RANGES, LINK_RANGE, RELAY_RANGE } from "./link-address.ts";
 import { SPECIAL } from "./names.ts";
@@ -16,12 +17,14 @@ export type ExportEntry = NonNullable<ExportStatus["entries"]>[number];
 
 /** Of what a site exports, what the peers with these names may reach; in order. */
 export function entriesFor(exports: readonly Export[], siteNames: readonly string[]): ExportEntry[] {
-  return exports
+  const entries = exports
     .filter(
       ({ spec, metadata }) =>
         metadata.deletionTimestamp === undefined && spec.sites.some((name) => siteNames.includes(name)),
     )
-    .flatMap(({ status }) => status?.entries ?? [])
+    .flatMap(({ status }) => status?.entries ?? []);
+  // Two Exports may have the same Service.
+  return [...new Map(entries.map((entry) => [entry.name, entry])).values()]
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .slice(0, MOST_TOLD);
 }
@@ -47,38 +50,38 @@ export function exportRanges(entries: readonly Pick<ExportEntry, "addresses">[])
 }
 
 /** What all Exports become, by name. An entry keeps its addresses; another one has none of them. */
-export function exportStatuses(exports: readonly Export[], now: number): Map<string, ExportStatus> {
+export function exportStatuses(
+  exports: readonly Export[],
+  servicesOf: (services: NonNullable<Export["spec"]["services"]>) => readonly ExportedService[],
+  now: number,
+): Map<string, ExportStatus> {
   const taken = new Set(exports.flatMap(({ status }) => status?.entries ?? []).flatMap(({ addresses }) => addresses));
   const sorted = [...exports].sort((one, other) => ((one.metadata.name ?? "") < (other.metadata.name ?? "") ? -1 : 1));
-  return new Map(sorted.map((each) => [each.metadata.name ?? "", exportStatus(each, taken, now)]));
+  return new Map(
+    sorted.map((each) => {
+      const { services } = each.spec;
+      const wish = services === undefined ? hostWish(each) : serviceWish(servicesOf(services));
+      return [each.metadata.name ?? "", exportStatus(each, wish, taken, now)];
+    }),
+  );
 }
 
-function exportStatus(object: Export, taken: Set<string>, now: number): ExportStatus {
-  const { name = "", generation } = object.metadata;
-  const { address, ports, masquerade } = object.spec.host;
-  const answer = (reason: Reason, message: string, entries: ExportEntry[]): ExportStatus => {
-    const { conditions } = setCondition(
-      object.status?.conditions,
-      {
-        type: "Ready",
-        status: reason === "Exported" ? "True" : "False",
-        reason,
-        message,
-        ...(generation !== undefined && { observedGeneration: generation }),
-      },
-      now,
-    );
-    return { entries, conditions };
-  };
+/** What an Export asks for, before there are addresses for it. */
+interface Wish {
+  readonly entries: readonly (Omit<ExportEntry, "addresses"> & { readonly families: readonly Family[] })[];
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+function hostWish({ metadata, spec }: Export): Wish {
+  const { address = "", ports = [], masquerade = true } = spec.host ?? {};
   const host = parseAddress(address);
   const refusal = host === undefined ? "it is not an address" : refusalOf(host);
-  if (host === undefined || refusal !== undefined) return answer("AddressRefused", `${address}: ${refusal}`, []);
-  const before = object.status?.entries?.find((entry) => entry.name === name)?.addresses ?? [];
-  const stands = keptOrNew(name, host.family, before, taken);
-  if (stands === undefined) return answer("RangeExhausted", "no address is left that could stand for it", []);
+  if (host === undefined || refusal !== undefined)
+    return { entries: [], reason: "AddressRefused", message: `${address}: ${refusal}` };
   const entry = {
-    name,
-    addresses: [stands],
+    name: metadata.name ?? "",
+    families: [host.family],
     masquerade,
     ports: ports.map((each) => ({
       ...(each.name !== undefined && { name: each.name }),
@@ -87,7 +90,42 @@ function exportStatus(object: Export, taken: Set<string>, now: number): ExportSt
       backends: [{ address: formatRange(host), port: each.port }],
     })),
   };
-  return answer("Exported", "", [entry]);
+  return { entries: [entry], reason: "Exported", message: "" };
+}
+
+function serviceWish(services: readonly ExportedService[]): Wish {
+  const entries = services.slice(0, MOST_TOLD).map(({ ports, ...each }) => ({
+    ...each,
+    ports: ports.map((port) => ({ ...port, backends: [...port.backends] })),
+  }));
+  if (entries.length === 0)
+    return { entries, reason: "NothingMatches", message: "no Service that could be exported matches" };
+  const left = services.length - entries.length;
+  if (left === 0) return { entries, reason: "Exported", message: "" };
+  return { entries, reason: "SomeLeftOut", message: `${left} of ${services.length} Services are left out` };
+}
+
+function exportStatus(object: Export, wish: Wish, taken: Set<string>, now: number): ExportStatus {
+  const { generation } = object.metadata;
+  const entries = wish.entries.flatMap(({ families, ...entry }) => {
+    const before = object.status?.entries?.find(({ name }) => name === entry.name)?.addresses ?? [];
+    const addresses = families.flatMap((family) => keptOrNew(entry.name, family, before, taken) ?? []);
+    return addresses.length === 0 ? [] : [{ ...entry, addresses }];
+  });
+  const isWhole = entries.length === wish.entries.length;
+  const reason = isWhole ? wish.reason : "RangeExhausted";
+  const { conditions } = setCondition(
+    object.status?.conditions,
+    {
+      type: "Ready",
+      status: reason === "Exported" || reason === "SomeLeftOut" ? "True" : "False",
+      reason,
+      message: isWhole ? wish.message : "no address is left that could stand for it",
+      ...(generation !== undefined && { observedGeneration: generation }),
+    },
+    now,
+  );
+  return { entries, conditions };
 }
 
 type Reason = NonNullable<ExportStatus["conditions"]>[number]["reason"];

@@ -143,6 +143,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     let here: EchoPod;
     let there: EchoPod;
     let stranger: EchoPod;
+    let other: SiteNetwork;
 
     before(async () => {
       const pods = await podsOf(home, "shop");
@@ -152,7 +153,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       const podRange = continuum.site(HOME).layout.podCidr;
       await makeWire(namespaces);
       const one = await SiteNetwork.make(namespaces, { name: "a", address: "192.0.2.1", podRange });
-      const other = await SiteNetwork.make(namespaces, { name: "b", address: "192.0.2.2", podRange });
+      other = await SiteNetwork.make(namespaces, { name: "b", address: "192.0.2.2", podRange });
       here = await EchoPod.start(namespaces, await one.addPod(native));
       there = await EchoPod.start(namespaces, await other.addPod(guests[0]?.status?.podIP ?? ""));
       // Of a namespace that is not offloaded.
@@ -387,6 +388,48 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
         ),
       );
       await home.delete(Import, metadata);
+    });
+
+    it("Services that one exports by their labels are reached by who imports them, and others are not", async () => {
+      const address = continuum.site(AWAY).layout.podCidr.replace(/\.0\.0\/16$/, ".201.9");
+      await EchoPod.start(namespaces, await other.addPod(address));
+      for (const name of ["data", "closed"]) {
+        const labels = { exported: name === "data" ? "yes" : "no" };
+        await away.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
+        await away.create(Service, {
+          ...serviceOf("store", name),
+          spec: { ports: [{ port: 7000 }] },
+        } as Service);
+        await away.create(EndpointSlice, {
+          apiVersion: "discovery.k8s.io/v1",
+          kind: "EndpointSlice",
+          metadata: { name: "store-1", namespace: name, labels: { "kubernetes.io/service-name": "store" } },
+          addressType: "IPv4",
+          endpoints: [{ addresses: [address], conditions: { ready: true } }],
+          ports: [{ name: "", port: 7000, protocol: "TCP" }],
+        } as EndpointSlice);
+      }
+      const services = { namespaceSelector: { matchLabels: { exported: "yes" } } };
+      const drafts = { metadata: { name: "stores" }, spec: { sites: [HOME], services } };
+      await away.create(Export, newObject(Export, drafts));
+      for (const name of ["data", "closed"]) {
+        const spec = { site: AWAY, export: `${name}/store` };
+        await home.create(Import, newObject(Import, { metadata: { name, namespace: "shop" }, spec }));
+      }
+      const imported = (name: string, reason: string) =>
+        eventually(`${name} is ${reason}`, async () => {
+          const found = await home.get(Import, { name, namespace: "shop" });
+          return getCondition(found.status?.conditions, "Ready")?.reason === reason && found;
+        });
+      const [here4 = ""] = (await imported("data", "Imported")).status?.addresses ?? [];
+      await imported("closed", "NotExported");
+      assert.equal(await answered(here, here4), thereAs(), "it sees who asks, by the name that its site has for it");
+      assert.equal(await stranger.ask(here4, { proto: "udp", message: "forbidden", patienceMs: 1_000 }), "nothing");
+      // The label is taken away, and with it everything.
+      await away.patch(Namespace, { name: "data" }, "merge", { metadata: { labels: { exported: "no" } } });
+      await imported("data", "NotExported");
+      await away.delete(Export, { name: "stores" });
+      for (const name of ["data", "closed"]) await home.delete(Import, { name, namespace: "shop" });
     });
 
     it("another node carries the links when the one that does is switched off", async () => {

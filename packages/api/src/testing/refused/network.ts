@@ -1,6 +1,6 @@
 import { AddressPlan, Export, Import, Link } from "../../kinds/index.ts";
-import { type Refusal, refuses, refusesChanges } from "./refusal.ts";
-import { aSiteId, notASiteId } from "./shared.ts";
+import { type Refusal, type Row, refuses, refusesChanges } from "./refusal.ts";
+import { aSiteId, notASiteId, selectors } from "./shared.ts";
 
 const named = (kind: string) => `must be the same as metadata.name, so that a peer has one ${kind}`;
 
@@ -38,6 +38,14 @@ export const refusedLinks: readonly Refusal[] = [
 const notAName = "must be the name of an object: a-z, 0-9, '-' and '.', such as lively-wave";
 const host = (change: object) => ({ spec: { host: change } });
 
+/** Selectors of the spec that has no host. */
+const services = ["namespaceSelector", "selector"].flatMap((name) =>
+  selectors(`spec.services.${name}`).map(([what, change, field, words]): Row => {
+    const { spec } = change as { spec: { services: object } };
+    return [what, { spec: { host: null, services: { namespaceSelector: {}, ...spec.services } } }, field, words];
+  }),
+);
+
 export const refusedExports: readonly Refusal[] = refuses(Export, [
   ["nobody who may reach it", { spec: { sites: [] } }, "spec.sites", "should have at least 1 items"],
   ["a site that is no name", { spec: { sites: ["Lively Wave"] } }, "spec.sites[0]", notAName],
@@ -61,6 +69,14 @@ export const refusedExports: readonly Refusal[] = refuses(Export, [
     "spec.host.ports[0].protocol",
     'supported values: "TCP", "UDP"',
   ],
+  [
+    "a host and Services at once",
+    { spec: { services: { namespaceSelector: {} } } },
+    "spec",
+    "must have either host or services",
+  ],
+  ["neither", { spec: { host: null } }, "spec", "must have either host or services"],
+  ...services.map(([what, change, field, words]): Row => [`Services by ${what}`, change, field, words]),
   [
     "several ports without names",
     host({ ports: [{ port: 1 }, { port: 2 }] }),
