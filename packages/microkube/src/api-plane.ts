@@ -102,7 +102,8 @@ export class ApiPlane {
       certificates: new ClientCertificates({ authority: credentials.clusterCa, clock }),
       tokens: anyTokenAuthenticator([this.tokens, bootstrapTokens(this.registry)]),
     });
-    const connector = new Connector({ registry: this.registry, kubeletClient: credentials.kubeletClient });
+    const { registry, authorizer } = this;
+    const connector = new Connector({ registry, authorizer, kubeletClient: credentials.kubeletClient });
     this.handler = new ResourceHandler({
       registry: this.registry,
       schemas,

@@ -197,6 +197,53 @@ describe("beside a real API server", { skip, timeout: 300_000 }, () => {
     await same("POST", "/apis/apps/v1/namespaces/warned/deployments?dryRun=All", deployment, text);
   });
 
+  it("who opens a stream to a pod by GET, as by a WebSocket, needs create besides get", async () => {
+    const rights = { gets: ["get"], makes: ["create"], both: ["get", "create"] };
+    const make = async (path: string, object: object) => {
+      for (const server of servers) {
+        const { code, body } = await ask(server, "POST", path, object);
+        assert.equal(code, 201, JSON.stringify(body));
+      }
+    };
+    await make("/api/v1/namespaces/shop/pods", { ...pod(), ...meta("idle") });
+    for (const [user, verbs] of Object.entries(rights)) {
+      const rules = [rule(verbs, [""], ["pods/exec", "pods/attach", "pods/portforward"])];
+      const bound = { roleRef: roleRef("Role", user), subjects: [subject("User", user)] };
+      await make(`${rbac}/namespaces/shop/roles`, { ...meta(user), rules });
+      await make(`${rbac}/namespaces/shop/rolebindings`, { ...meta(user), ...bound });
+      const resourceAttributes = { namespace: "shop", verb: verbs.at(-1), resource: "pods", subresource: "exec" };
+      const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" };
+      const body = { ...review, spec: { user, resourceAttributes } };
+      const isKnown = ({ body: { status } }: Answer) => (status as { allowed: boolean }).allowed;
+      await learned("/apis/authorization.k8s.io/v1/subjectaccessreviews", body, isKnown);
+    }
+    const upgrade = {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "MDEyMzQ1Njc4OWFiY2RlZg==",
+      "sec-websocket-protocol": "v4.channel.k8s.io",
+    };
+    for (const stream of ["exec", "attach", "portforward"]) {
+      const codes: Record<string, number> = {};
+      for (const user of Object.keys(rights))
+        for (const [method, headers] of [
+          ["GET", upgrade],
+          ["POST", {}],
+        ] as const) {
+          const pick = ({ code, body: { message, reason, details } }: Answer) => {
+            codes[`${user} ${method}`] = code;
+            return { code, message, reason, details };
+          };
+          const path = `/api/v1/namespaces/shop/pods/idle/${stream}?command=ls&stdout=true&ports=80`;
+          await same(method, path, undefined, pick, { ...as(user), ...headers });
+        }
+      // Whoever may hears that the pod has no node.
+      const refused = { "gets GET": 403, "gets POST": 403, "makes GET": 403 };
+      assert.deepEqual(codes, { ...refused, "makes POST": 400, "both GET": 400, "both POST": 400 });
+    }
+  });
+
   it("kubelets are kept to their own, in the same words", async () => {
     const text = ({ code, body: { message, reason } }: Answer) => (code < 300 ? code : { code, message, reason });
     const kubelet = as("system:node:n1");

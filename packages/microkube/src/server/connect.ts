@@ -1,5 +1,6 @@
 import type { KubeObject } from "@fjord/base";
 import type { CertificatePair } from "../authentication/index.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
 import { find } from "../cluster-objects.ts";
 import type { ResourceType } from "../kinds/resource-type.ts";
 import { admissionRequest, mutate, validate } from "../registry/admission-chain.ts";
@@ -17,16 +18,19 @@ import {
 import type { Exchange } from "./exchange.ts";
 import { kubeletRefusal } from "./kubelet-refusal.ts";
 import { type Destination, passThrough } from "./pass-through.ts";
-import type { ResourceTarget } from "./request-target.ts";
+import { attributesOf, type ResourceTarget } from "./request-target.ts";
 
 export interface ConnectOptions {
   readonly registry: Registry;
+  readonly authorizer: Authorizer;
   /** As which the server speaks to kubelets. */
   readonly kubeletClient: CertificatePair;
   /** Which of a node's addresses are tried. @default InternalIP, then Hostname and ExternalIP */
   readonly addressTypes?: readonly string[];
 }
 
+/** What runs something in a pod, or reaches into it: reading alone is no right to that. */
+const STREAMS = ["exec", "attach", "portforward"];
 const ADDRESS_TYPES = ["InternalIP", "Hostname", "ExternalIP", "InternalDNS", "ExternalDNS"];
 const logParameters = [
   "follow",
@@ -51,6 +55,7 @@ export class Connector {
 
   async connect(exchange: Exchange, type: ResourceType, target: ResourceTarget): Promise<void> {
     if (target.subresource !== "log") await this.#admit(exchange, type, target);
+    if (type.kind === "Pod" && STREAMS.includes(target.subresource)) await this.#authorizeCreate(exchange, target);
     const destination = this.#destination(exchange, type, target);
     if (destination === undefined) {
       // A pod without a node has said nothing yet.
@@ -122,6 +127,19 @@ export class Connector {
     const found = find(this.#registry, kind, namespace, name);
     if (found === undefined) throw notFound({ group: "", plural }, name);
     return found;
+  }
+
+  /** A WebSocket is opened by GET, for which `get` was asked already: that they may `create` is asked besides. */
+  async #authorizeCreate(exchange: Exchange, target: ResourceTarget): Promise<void> {
+    const { caller } = exchange;
+    if (caller === undefined) throw new StatusError(401, "Unauthorized", "Unauthorized");
+    if (target.verb === "create") return;
+    const attributes = attributesOf({ ...target, verb: "create" }, exchange.query);
+    const { allowed, reason } = await this.#options.authorizer.authorize(caller, attributes);
+    if (allowed) return;
+    const { name, resource } = target;
+    const details = { name, kind: resource };
+    throw new StatusError(403, "Forbidden", `${resource} ${JSON.stringify(name)} is forbidden: ${reason}`, details);
   }
 
   async #admit(exchange: Exchange, type: ResourceType, target: ResourceTarget): Promise<void> {
