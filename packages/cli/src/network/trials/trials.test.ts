@@ -42,6 +42,12 @@ describe("who could ask whom over a link", () => {
     );
   });
 
+  it("is of the namespace in which most can be tried", () => {
+    const quiet = { ...shop, name: "quiet", slices: [] };
+    assert.equal(chancesOf(OWN, plan, [quiet, shop]).out.asker?.namespace, "shop");
+    assert.equal(chancesOf(OWN, plan, [quiet]).out.asker?.namespace, "quiet");
+  });
+
   it("is nobody where there is nothing, and says why", () => {
     assert.match(chancesOf(OWN, plan, []).out.lack ?? "", /no namespace has pods at both/);
     const silent = chancesOf(OWN, plan, [{ ...shop, slices: [slice("10.42.0.7")] }]);

@@ -53,6 +53,7 @@ export function chancesOf(
   const place = { id: own, ranges: [], plans: [plan] };
   const siteOf = (address: string) => siteOfAddress(address, place);
   const lacks = { out: "no namespace has pods at both", back: "no namespace has pods at both" };
+  let best: { readonly out: Chances; readonly back: Chances } | undefined;
   for (const { name, pods, slices } of namespaces) {
     const running = pods.filter(
       ({ status, spec }) => status?.phase === "Running" && status.podIP !== undefined && spec?.hostNetwork !== true,
@@ -86,12 +87,18 @@ export function chancesOf(
       ...service,
     };
     if (out.asker === undefined && back.asker === undefined) continue;
-    return {
+    const found = {
       out: { ...out, ...lackOf(out, "here", "there") },
       back: { ...back, ...lackOf(back, "there, as far as this site sees,", "here") },
     };
+    // The one in which most can be tried.
+    if (best === undefined || lacking(found) < lacking(best)) best = found;
   }
-  return { out: { lack: lacks.out }, back: { lack: lacks.back } };
+  return best ?? { out: { lack: lacks.out }, back: { lack: lacks.back } };
+}
+
+function lacking({ out, back }: { readonly out: Chances; readonly back: Chances }): number {
+  return Number(out.lack !== undefined) + Number(back.lack !== undefined);
 }
 
 function lackOf({ asker, target }: Chances, from: string, to: string): Pick<Chances, "lack"> {

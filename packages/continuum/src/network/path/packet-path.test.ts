@@ -109,6 +109,26 @@ describe("the way of a connection that the agents carry", () => {
     assert.match(drop(packetPath(laptop(), undefined, mine, onHost)) ?? "", /wave agent: .*no address of its own/);
   });
 
+  it("leads from one peer to another through this site", () => {
+    const reef: AddressPlan = {
+      ...proxied,
+      metadata: { name: REEF },
+      spec: { ...proxied.spec, site: REEF, peer: [{ range: "127.90.0.0/22", called: "127.88.132.0/22" }] },
+    };
+    const far = { ...theirs, site: REEF, address: "127.88.132.5" };
+    const through = laptop({ plans: [proxied, reef] });
+    const path = packetPath(through, undefined, theirs, far);
+    assert.deepEqual(
+      [path.verdict, path.hops.map(({ site }) => site ?? "").join(), path.hops.at(-1)?.destination],
+      ["Delivered", "wave,wave,harbor,harbor,,reef,reef", "127.90.0.5"],
+    );
+    const away = (id: string) => id !== WAVE;
+    assert.match(drop(packetPath({ ...through, reachable: away }, undefined, theirs, far)) ?? "", /wave does not/);
+    assert.match(drop(packetPath({ ...through, reachable: away }, undefined, far, theirs)) ?? "", /does not answer/);
+    const stranger = { ...far, pod: { ...far.pod, metadata: { name: "x", namespace: "other" } } as Pod };
+    assert.equal(packetPath(through, undefined, theirs, stranger).verdict, "Unknown");
+  });
+
   it("is not claimed where this site cannot know whether the namespace is shared", () => {
     const { pod: _, ...unknown } = theirs;
     assert.equal(packetPath(laptop(), undefined, mine, unknown).verdict, "Unknown");

@@ -6,7 +6,7 @@ import { adviceFor, type BareHop, linkHop, permission, renamed, type Side } from
 import { hopWithoutLink, LINK_ADVICE } from "./no-link.ts";
 import type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
 import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
-import { proxyPath } from "./proxy-path.ts";
+import { proxyPath, proxyPathThrough } from "./proxy-path.ts";
 
 /** Every place that a packet comes to between two ends, by what the objects of one site, or of both, say. */
 export function packetPath(here: SiteView, there: SiteView | undefined, from: PathEnd, to: PathEnd): PacketPath {
@@ -34,8 +34,14 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
   const sites = [from.site, to.site];
   const plan = here.plans.find(({ spec }) => sites.includes(spec.site));
   if (plan === undefined) return answer([sends, ...withoutLink(here, from, to)], [LINK_ADVICE]);
+  const named = { from: nameOf(here, from.site), to: nameOf(here, to.site) };
+  const planOf = (site: string) => here.plans.find(({ spec }) => spec.site === site && spec.carrier === "Proxy");
+  const [one, other] = [planOf(from.site), planOf(to.site)];
+  if (one !== undefined && other !== undefined) {
+    const { hops, advice } = proxyPathThrough(here, other, from, to, named);
+    return answer(hops, advice);
+  }
   if (plan.spec.carrier === "Proxy" && sites.includes(here.id)) {
-    const named = { from: nameOf(here, from.site), to: nameOf(here, to.site) };
     const { hops, advice } = proxyPath(here, plan, from, to, named);
     return answer(hops, advice);
   }

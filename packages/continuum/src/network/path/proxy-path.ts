@@ -93,3 +93,35 @@ export function proxyPath(
   pass({ site: names.to, at: "pod", what: "takes the connection, which comes from the agent", verdict: "Passes" });
   return end();
 }
+
+/** Between pods at two peers, which meet through this site's own stand-ins. */
+export function proxyPathThrough(
+  here: SiteView,
+  plan: AddressPlan,
+  from: PathEnd,
+  to: PathEnd,
+  names: { readonly from: string; readonly to: string },
+): { readonly hops: readonly Hop[]; readonly advice: readonly string[] } {
+  const packet = { source: from.address, destination: to.address };
+  const pass = (hop: BareHop): Hop => ({ ...hop, ...packet });
+  const hops = [
+    pass({ site: names.from, at: "pod", what: "connects, by TCP: nothing else is carried", verdict: "Passes" }),
+    pass({ site: names.from, at: "agent", what: `stands in for what ${here.name} calls so`, verdict: "Passes" }),
+  ];
+  if (here.reachable?.(from.site ?? "") === false) {
+    const what = `${names.from} does not answer: nothing is led from there until it does`;
+    return { hops: [...hops, pass({ at: "link", what, verdict: "Dropped" })], advice: ["`fjord sites` tells why"] };
+  }
+  const namespace = to.pod?.metadata.namespace;
+  const isShared = namespace !== undefined && from.pod?.metadata.namespace === namespace;
+  const leads: BareHop = isShared
+    ? {
+        site: here.name,
+        at: "agent",
+        what: `leads there: namespace ${namespace} is shared with both`,
+        verdict: "Passes",
+      }
+    : { site: here.name, at: "agent", what: "leads there where its namespace is shared with both", verdict: "Unknown" };
+  const onwards = proxyPath(here, plan, { ...from, site: here.id }, to, { ...names, from: here.name });
+  return { hops: [...hops, pass(leads), ...onwards.hops.slice(1)], advice: onwards.advice };
+}

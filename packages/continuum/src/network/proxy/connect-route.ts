@@ -28,6 +28,7 @@ export interface ConnectRouteOptions {
 }
 
 const DIAL_MS = 5_000;
+const KEEP_ALIVE_MS = 15_000;
 
 /**
  * Leads peers to pods of namespaces that are shared with them, and nowhere else: what is asked for is looked up in the own API for each
@@ -102,6 +103,8 @@ export class ConnectRoute implements RawRoute, Runnable {
         throw refused(502, "NoAnswer", "the pod takes no connection at that port");
       });
       if (socket.destroyed) return void local.destroy();
+      // A caller whose machine has vanished says nothing any more, not even that.
+      if ("setKeepAlive" in socket) (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
       socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${CONNECT_UPGRADE}\r\n\r\n`);
       void this.#carried.carry(site, namespace, local, socket).finally(release);
     } catch (error) {

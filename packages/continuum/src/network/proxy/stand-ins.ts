@@ -28,8 +28,8 @@ export interface StandIn extends ServedAt {
   readonly meant: string;
 }
 
-/** More endpoints elsewhere than this machine should listen for. */
-const MOST = 4096;
+/** More endpoints of one peer than this machine should listen for: at a provider the consumer says how many there are. */
+const MOST = 1024;
 const AGAIN_MS = 1_000;
 
 /**
@@ -76,10 +76,10 @@ export class StandIns implements Runnable {
   }
 
   /** Soon: much changes at once. */
-  #look(afterMs = 0): void {
+  #look(): void {
     if (this.#isDue || !this.#isRunning) return;
     this.#isDue = true;
-    this.#options.home.clock.after(afterMs, () => {
+    this.#options.home.clock.after(0, () => {
       this.#isDue = false;
       if (this.#isRunning) this.#apply();
     });
@@ -104,14 +104,14 @@ export class StandIns implements Runnable {
       const isThere = this.#options.sites.get(spec.site)?.reachability.reachable === true;
       return isThere ? this.#standInsOf(spec) : [];
     });
-    return new Map(found.slice(0, MOST).map((each) => [keyOf(each), each]));
+    return new Map(found.map((each) => [keyOf(each), each]));
   }
 
   #standInsOf(plan: AddressPlan["spec"]): StandIn[] {
     const { site, carrier } = plan;
     if (carrier !== "Proxy") return [];
     const served = endpointsWithin(this.#slices.list(), this.#options.shared.with(site), calledRanges(plan));
-    return served.flatMap((each) => {
+    return served.slice(0, MOST).flatMap((each) => {
       const meant = meantThere(plan, each.address);
       return meant === undefined ? [] : [{ ...each, site, meant }];
     });
@@ -128,7 +128,7 @@ export class StandIns implements Runnable {
     this.#listeners.set(key, listener);
     listener.listen().catch((error: unknown) => {
       if (this.#listeners.get(key) === listener) this.#listeners.delete(key);
-      this.#look(AGAIN_MS);
+      this.#options.home.clock.after(AGAIN_MS, () => this.#look());
       if (this.#complainedOf.has(key)) return;
       this.#complainedOf.add(key);
       logger.warn("cannot stand in for an endpoint of another site", { address: key, reason: String(error) });
