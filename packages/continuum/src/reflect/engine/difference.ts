@@ -15,6 +15,15 @@ export function difference(seen: Fields, wanted: Fields): Fields | undefined {
   return Object.values(patch).some((value) => value !== undefined) ? patch : undefined;
 }
 
+/** Whether every field of the merge patch `left` is one that `sent` has set as well. */
+export function covers(sent: Fields, left: Fields): boolean {
+  return Object.entries(left).every(([name, value]) => {
+    const own = sent[name];
+    if (own === undefined) return false;
+    return isFields(own) && isFields(value) ? covers(own, value) : true;
+  });
+}
+
 function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

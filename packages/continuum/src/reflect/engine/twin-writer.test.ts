@@ -83,6 +83,21 @@ describe("a TwinWriter", () => {
     assert.equal(labels.app, "web");
   });
 
+  it("takes what others have changed since it last looked for the provider's own way no more than once", async () => {
+    const api = new RemoteApi();
+    const wanted = wantedOf(sourceOf({ a: 1 }));
+    await writerOf(api).align(undefined, wanted, never);
+    const writer = writerOf(api);
+    const before = seen(api);
+    api.change(key, (object) => {
+      object.spec = {};
+    });
+    await writer.align(before, wanted, never);
+    await writer.align(seen(api), wanted, never);
+    assert.deepEqual(stored(api)?.spec, { a: 1, filledIn: "by the provider" });
+    assert.equal((await writer.align(seen(api), wanted, never)).done, "Found");
+  });
+
   it("makes anew what cannot be changed, unless it lasts", async () => {
     const api = new RemoteApi();
     await writerOf(api).align(undefined, wantedOf(sourceOf({ fixed: 1 })), never);

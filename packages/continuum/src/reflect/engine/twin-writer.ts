@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { apiVersionOf, type KubeObject } from "@fjord/base";
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
-import { difference } from "./difference.ts";
+import { covers, difference } from "./difference.ts";
 import { seenMetadata, type TwinMetadata } from "./twin-metadata.ts";
 
 /** What a twin is to be. */
@@ -107,7 +107,7 @@ export class TwinWriter<T extends KubeObject> {
       const key = { name, namespace };
       const options = { fieldManager: FIELD_MANAGER, signal };
       const patched = await this.#client.patch(this.#kind.kind, key, "merge", body, options);
-      this.#settle(patched, wanted);
+      this.#settle(patched, wanted, patch);
       return { done: "Patched", twin: patched };
     } catch (error) {
       if (steps === 0) throw error;
@@ -126,9 +126,11 @@ export class TwinWriter<T extends KubeObject> {
     return this.#settled.get(keyOf(wanted)) === digest(seen, wanted) ? undefined : patch;
   }
 
-  #settle(twin: T, wanted: WantedTwin): void {
+  /** What differs from all or `patch` that was sent is the provider's doing. The rest was not in sight when the patch was made: it is still to be sent. */
+  #settle(twin: T, wanted: WantedTwin, patch?: Body): void {
     const seen = this.#seen(twin, wanted);
-    if (difference(seen, asFields(wanted)) === undefined) this.#settled.delete(keyOf(wanted));
+    const left = difference(seen, asFields(wanted));
+    if (left === undefined || (patch !== undefined && !covers(patch, left))) this.#settled.delete(keyOf(wanted));
     else this.#settled.set(keyOf(wanted), digest(seen, wanted));
   }
 
