@@ -24,14 +24,14 @@ const LONG_MS = 120_000;
 const PORT = 8080;
 const BIG = 128 * 1024 * 1024;
 // Others may test on the same machine, and all of 127.0.0.0/8 is this machine.
-const second = 17 + Math.floor(Math.random() * 8);
+const second = 17 + Math.floor(Math.random() * 5);
 const third = 32 * Math.floor(Math.random() * 7);
 
 const planOf = (name: string, index: number): DemoSitePlan => ({
   name,
   tier: index === 0 ? "cloud" : "edge",
   address: `127.${second}.${240 + third / 32}.${index + 1}`,
-  serviceRange: `127.${second + 8}.${third + index}.0/24`,
+  serviceRange: `127.${second + 5}.${third + index}.0/24`,
   podRange: `127.${second}.${third + 16 * index}.0/20`,
   capacity: { cpu: 2, memory: 2, pods: 20 },
 });
