@@ -50,6 +50,7 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
     twins,
     sites: remotes,
     addresses,
+    isReadyFor: (pod, site) => reflection.isReadyFor(pod, site),
     ...(homeApi && { homeApi }),
   });
   const usage = new RemoteUsage({ home, remotes, pods, nodes });
@@ -61,7 +62,7 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
   });
   const offloadings = new OffloadingController({ home, remotes, pods });
   const rules = new OffloadingRuleController({ home });
-  const reflection = new Reflection({
+  const reflection: Reflection = new Reflection({
     home,
     twins,
     sites: remotes,

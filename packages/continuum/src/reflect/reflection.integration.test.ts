@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { CONSUMER_LABEL, MANAGED_LABEL, Offloading, Site } from "@fjord/api";
+import { CONSUMER_LABEL, MANAGED_LABEL, Offloading, ShadowPod, Site } from "@fjord/api";
 import {
   ConfigMap,
   CoreEvent,
@@ -304,6 +304,33 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await set();
     await bed.kubectl("home", "delete", "service", "ruled", "-n", NAMESPACE);
     await bed.noTwinOf(Service, "ruled");
+  });
+
+  it("begins a pod when the twins that it expects at the site are there, not before", async () => {
+    const namespace = "early";
+    const names = Array.from({ length: 8 }, (_, index) => `service-${index}`);
+    await bed.kubectl("home", "create", "namespace", namespace);
+    await bed.apply("home", namespace, ...names.map((name) => service(name)), configMap("settings"));
+    const stop = new AbortController();
+    const shadowMade = (async () => {
+      for (;;)
+        for await (const { type, object } of bed.away.watch(ShadowPod, { signal: stop.signal }))
+          if (type === "ADDED" && object.metadata.name === "early")
+            return { ...object.metadata, at: performance.now() };
+    })();
+    await fjord(bed.continuum.site(bed.consumer), "offload", namespace, "--pods=Remote", "--no-wait");
+    const asked = performance.now();
+    await bed.apply("home", namespace, pod("early", { envFrom: [{ configMapRef: { name: "settings" } }] }));
+    const { namespace: twin = "", resourceVersion: made = "", at } = await shadowMade;
+    stop.abort();
+    const twins = await Promise.all([
+      bed.twinOf(ConfigMap, "settings", undefined, twin),
+      ...names.map((name) => bed.twinOf(Service, name, undefined, twin)),
+    ]);
+    const late = twins.filter(({ metadata }) => Number(metadata.resourceVersion) > Number(made));
+    // It is held for five seconds at most: what a slower machine does in that time says nothing.
+    if (at - asked < 5_000) assert.deepEqual(late, []);
+    await bed.kubectl("home", "delete", "pod", "early", "-n", namespace);
   });
 
   it("catches up with all that happened while its agent was dead", async () => {

@@ -146,3 +146,47 @@ test("a pod that the other site does not give what it asks for waits, and goes o
   await follow(asking);
   assert.deepEqual(made, ["u"]);
 });
+
+test("a pod is held until its site has what it expects there, not for long, and where that was in vain no other is", async () => {
+  const made: unknown[] = [];
+  const clock = new ManualClock();
+  const named = (uid: string) =>
+    ({ ...pod, metadata: { name: uid, namespace: "shop", uid }, spec: { nodeName: "north", containers: [] } }) as Pod;
+  const home = { clock, logger: silentLogger, recorder: { event: () => {} }, identity: { id: "home" } };
+  const writer = { set: () => {}, latest: ({ status }: Pod) => status, forget: () => {} };
+  let isReady = false;
+  const options = { home, writer, isOver: () => false, isReadyFor: () => isReady };
+  const life = new PodLife(options as unknown as PodLifeOptions);
+  const create = async (_kind: unknown, object: ShadowPod) => {
+    made.push(object.spec.originUid);
+    return { ...object, metadata: { ...object.metadata, uid: "s", resourceVersion: "1" } };
+  };
+  const place = {
+    node: { object: { spec: {} }, contract: "c" },
+    twin: "twin",
+    remote: { hasSynced: true, shadowOf: () => undefined, shadowAt: () => undefined, guestOf: () => undefined },
+    site: { id: "north", reachability: { reachable: true }, report: {}, kube: { create } },
+  } as unknown as Place;
+  /** Follows it for as long as that asks for another look. */
+  const begin = async (current: Pod, atMostMs = 10_000) => {
+    const from = clock.now();
+    for (;;) {
+      const result = await life.follow(current, place, { signal: new AbortController().signal });
+      if (result.type !== "again" || clock.now() - from + result.afterMs > atMostMs) return clock.now() - from;
+      await clock.advance(result.afterMs);
+    }
+  };
+  await begin(named("a"), 500);
+  assert.deepEqual(made, []);
+  isReady = true;
+  assert.equal(await begin(named("a")), 0);
+  assert.deepEqual(made, ["a"]);
+  isReady = false;
+  assert.equal(await begin(named("b")), 5_000);
+  assert.equal(await begin(named("c")), 0);
+  assert.deepEqual(made, ["a", "b", "c"]);
+  await clock.advance(60_000);
+  assert.equal(await begin(named("d")), 5_000);
+  const restarted = { ...named("e"), status: { startTime: "2030-01-01T00:00:00Z" } } as Pod;
+  assert.equal(await begin(restarted), 0);
+});

@@ -19,6 +19,7 @@ import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
 import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../remote-site.ts";
+import type { SiteId } from "../../site-identity.ts";
 import type { KnownVirtualNode } from "../../virtual-nodes.ts";
 import { isStrayDaemonPod } from "../admission/index.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
@@ -41,6 +42,8 @@ export interface PodLifeOptions {
   readonly writer: StatusWriter;
   readonly homeApi?: ForgeContext["homeApi"];
   readonly addresses?: Addresses;
+  /** Whether a site has what the pod expects there when it starts, as Services of its namespace. @default it has */
+  readonly isReadyFor?: (pod: Pod, site: SiteId) => boolean;
   /** Whether the contract behind the place has ended, and with it whatever was there. */
   readonly isOver: (place: Place) => boolean;
 }
@@ -48,6 +51,9 @@ export interface PodLifeOptions {
 const STRAY = `pods of DaemonSets run at other sites only where they tolerate ${VIRTUAL_NODE} by that name`;
 /** How long a pod waits for its namespace's twin before it says so. */
 const TWIN_MS = 3_000;
+/** How long a pod is held until its site has what it expects there; and for how long, where that was in vain, no other is held. */
+const HELD_MS = 5_000;
+const NOT_HELD_MS = 60_000;
 
 /** Its signal is asked for only where there is something to do: most of what is heard of a pod asks for nothing. */
 export type Work = Pick<ReconcileContext, "signal">;
@@ -58,6 +64,8 @@ export class PodLife {
   readonly #memories = new Map<string, PodMemory>();
   readonly #tokens: PodTokens;
   readonly #reports: PodReports;
+  /** By site and namespace: when a pod was held in vain. */
+  readonly #heldInVain = new Map<string, number>();
 
   constructor(options: PodLifeOptions) {
     this.#options = options;
@@ -155,6 +163,8 @@ export class PodLife {
       await deleteShadow(site.kube, twin, name, other.metadata.uid ?? "", work.signal);
       return done();
     }
+    const heldMs = this.#heldFor(pod, site.id, memory);
+    if (heldMs > 0) return againAfter(heldMs);
     try {
       const made = await site.kube.create(ShadowPod, this.#forge(pod, place, twin, memory), { signal: work.signal });
       this.#remember(memory, made, twin);
@@ -172,6 +182,24 @@ export class PodLife {
       if (error instanceof ApiError) this.#reports.tell(pod, "TokenMissing", describeError(error));
       throw error;
     }
+  }
+
+  /**
+   * For how long the pod is not begun yet: one that starts before the twins of its namespace's Services has no variables of theirs and
+   * may not find their names. Twins come at once where they come at all, so that it is short, and what keeps one away holds up few.
+   */
+  #heldFor(pod: Pod, site: SiteId, memory: PodMemory): number {
+    const { isReadyFor, home } = this.#options;
+    if (isReadyFor === undefined || pod.status?.startTime !== undefined || isReadyFor(pod, site)) return 0;
+    const now = home.clock.now();
+    const key = `${site}/${pod.metadata.namespace}`;
+    if (now - (this.#heldInVain.get(key) ?? Number.NEGATIVE_INFINITY) < NOT_HELD_MS) return 0;
+    this.#heldInVain.delete(key);
+    memory.heldSince ??= now;
+    const held = now - memory.heldSince;
+    if (held < HELD_MS) return Math.min(Math.max(10, held), HELD_MS - held);
+    this.#heldInVain.set(key, now);
+    return 0;
   }
 
   /** A twin may be a moment away; of one that does not come, the pod tells. */

@@ -24,4 +24,6 @@ export interface PodMemory {
   finished?: boolean;
   /** Since when a twin namespace was waited for. */
   awaitedSince?: number;
+  /** Since when it is held until the site has what it expects there. */
+  heldSince?: number;
 }

@@ -32,7 +32,8 @@ export interface PodOffloaderOptions {
   readonly sites: RemoteSites;
   /** Where pods elsewhere reach the home API, for those that ask for it. */
   readonly homeApi?: ForgeContext["homeApi"];
-  /** Which addresses of this machine guests may have. @default none */
+  /** Whether a site has what a pod expects there when it starts. @default it has */
+  readonly isReadyFor?: (pod: Pod, site: SiteId) => boolean;
   /** What addresses of guests are called here. @default what they are */
   readonly addresses?: Addresses;
   /** How many pods are worked on at once. @default 16 */
@@ -61,7 +62,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
 
   constructor(options: PodOffloaderOptions) {
     this.#options = options;
-    const { home, homeApi, addresses } = options;
+    const { home, homeApi, addresses, isReadyFor } = options;
     const { client, clock, random, logger } = home;
     this.#pods = new HomePods({ ...options, onGone: (uid) => this.#podGone(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
@@ -73,6 +74,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
       isOver,
       ...(homeApi && { homeApi }),
       ...(addresses && { addresses }),
+      ...(isReadyFor && { isReadyFor }),
     });
     this.#controller = new Controller({
       name: "offloaded-pods",

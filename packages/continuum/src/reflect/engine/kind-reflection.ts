@@ -128,6 +128,24 @@ export class KindReflection<T extends KubeObject> {
     return object !== undefined && this.#isAllowed(object, site, namespace);
   }
 
+  /** Whether every own object of a namespace that is to have a twin at a site has one; false while that is not known. */
+  isComplete(site: SiteId, namespace: string): boolean {
+    if (!this.#isFollowed(namespace)) return false;
+    return this.#objects.list(namespace).every(({ metadata }) => this.isThere(site, namespace, metadata.name ?? ""));
+  }
+
+  /** Whether the twin of an own object is at a site, or none is to be there; false while that is not known. */
+  isThere(site: SiteId, namespace: string, name: string): boolean {
+    const object = this.#objects.get(namespace, name);
+    if (object === undefined) return this.#isFollowed(namespace);
+    const remote = this.#remotes.get(site);
+    const twinNamespace = this.#options.twins.twinOf(site, namespace);
+    if (remote !== undefined && twinNamespace !== undefined && remote.get(twinNamespace, name) !== undefined)
+      return true;
+    const isGoing = object.metadata.deletionTimestamp !== undefined;
+    return isGoing || !this.#isAllowed(object, site, namespace);
+  }
+
   /** Own objects whose companion has this name. */
   namesBeside(namespace: string, companion: string): string[] {
     return this.#objects
@@ -234,6 +252,11 @@ export class KindReflection<T extends KubeObject> {
 
   #warn(object: T, reason: string, message: string): void {
     this.#options.home.recorder.event(object, { type: "Warning", reason, message });
+  }
+
+  /** Whether all own objects of the namespace that may have twins are known. */
+  #isFollowed(namespace: string): boolean {
+    return this.#isNever(namespace) || (this.#objects.has(namespace) && this.#objects.isKnown(namespace));
   }
 
   #isNever(namespace: string): boolean {

@@ -1,6 +1,16 @@
 import { OFFLOADED_LABEL } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
-import { type Cache, type DynamicObject, Namespace, type Runnable, sameContent } from "@fjord/kube";
+import {
+  type Cache,
+  ConfigMap,
+  type DynamicObject,
+  Namespace,
+  type Pod,
+  type Runnable,
+  Secret,
+  Service,
+  sameContent,
+} from "@fjord/kube";
 import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
@@ -14,6 +24,7 @@ import { EventReflection } from "../events/event-reflection.ts";
 import { builtInKinds } from "../kinds/index.ts";
 import { type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
 import { KindReflection } from "./kind-reflection.ts";
+import { referencesOf } from "./pod-references.ts";
 import { Policies } from "./policies.ts";
 import { noCounters, type ReflectionCounters } from "./reflection-counters.ts";
 import { PODS, SiteReferences } from "./site-references.ts";
@@ -105,6 +116,16 @@ export class Reflection implements Runnable {
     await this.#custom.stopped();
     for (const each of release) each?.();
     await this.#events.stop();
+  }
+
+  /** Whether a site has what a pod expects there when it starts: the Services of its namespace, and what it names. */
+  isReadyFor(pod: Pod, site: SiteId): boolean {
+    const { namespace = "" } = pod.metadata;
+    if (this.#kinds.get(resourceOf(Service))?.isComplete(site, namespace) === false) return false;
+    const { configmaps, secrets } = referencesOf(pod);
+    const areThere = (kind: Kind, names: ReadonlySet<string>) =>
+      names.values().every((name) => this.#kinds.get(resourceOf(kind))?.isThere(site, namespace, name) !== false);
+    return areThere(ConfigMap, configmaps) && areThere(Secret, secrets);
   }
 
   #addCustom(kind: ReflectedKind): KindReflection<KubeObject> {
