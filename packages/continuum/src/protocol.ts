@@ -55,6 +55,10 @@ export interface NetworkFacts {
   readonly names: readonly { readonly range: string; readonly called: string }[];
   /** The hub that is to lead to its gateway, which the other side cannot meet, and the port that WireGuard has there. */
   readonly relay?: { readonly hub: string; readonly port: number };
+  /** A hub that leads to its gateway too, for where the other side cannot meet it; as `relay`. */
+  readonly fallback?: { readonly hub: string; readonly port: number };
+  /** Ids of sites that its gateway leads the other side to. */
+  readonly leadsTo?: readonly string[];
   /** What else of it the other side may reach, by addresses of its ranges; see Export. */
   readonly exports?: readonly ExportedFacts[];
 }

@@ -39,6 +39,14 @@ export const Link = defineKind({
       .describe(
         "Id of the peer whose gateway leads to this one, where the two cannot meet: it passes on what it cannot read. `endpoints` is then known to that gateway alone.",
       ),
+    fallback: object({
+      site: siteId().describe("Id of the peer whose gateway leads there."),
+      endpoint: hostAndPort().describe("What the gateway of the two is known by to that one alone."),
+    })
+      .optional()
+      .describe(
+        "The way that is taken while the two cannot meet, where a third site that both have links with leads them to each other. The gateway chooses.",
+      ),
     keepaliveSeconds: integer({ minimum: 1, maximum: 65535 })
       .optional()
       .describe("How often something is sent when there is nothing to say, where this site cannot be dialled."),
@@ -62,6 +70,9 @@ export const Link = defineKind({
     })
       .optional()
       .describe("What encrypts."),
+    via: siteId()
+      .optional()
+      .describe("Id of the site through which the peer was last heard; absent where it was met directly."),
     endpoint: hostAndPort().optional().describe("Where the peer was last heard."),
     ownKey: key()
       .optional()

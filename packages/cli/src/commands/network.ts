@@ -35,6 +35,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
     const plan = getCondition(status?.conditions, "Ready");
     const link = links.find((each) => each.spec.site === spec.site);
     const ready = getCondition(link?.status?.conditions, "Ready");
+    const via = link?.spec.via ?? link?.status?.via;
     const lines = Math.max(spec.own.length, spec.peer.length, 1);
     return Array.from({ length: lines }, (_, index) => {
       const isFirst = index === 0;
@@ -51,9 +52,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         once(String((link?.spec.groups ?? []).length)),
         ...(wide
           ? [
-              once(
-                link?.spec.via === undefined ? cell(link?.status?.endpoint) : `via ${siteName(link.spec.via, sites)}`,
-              ),
+              once(via === undefined ? cell(link?.status?.endpoint) : `via ${siteName(via, sites)}`),
               once(cell(spec.carrier ?? link?.status?.carrier)),
               once(cell(link?.status?.mtu)),
               once(amount(link?.status?.receivedBytes ?? 0)),

@@ -60,11 +60,13 @@ export function isUsable({ own, peer }: PlanSpec): boolean {
 /** What a plan says that the peer is told. */
 export function factsOf(
   plan: PlanSpec,
-  { publicKey, endpoints, relay, exports = [] }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay" | "exports">,
+  { publicKey, endpoints, relay, fallback, leadsTo = [], exports = [] }: Omit<NetworkFacts, "ranges" | "names">,
 ): NetworkFacts | undefined {
   if (plan.own.length === 0) return undefined;
   return {
     ...(relay && { relay }),
+    ...(fallback && { fallback }),
+    ...(leadsTo.length > 0 && { leadsTo }),
     ...(exports.length > 0 && { exports }),
     publicKey,
     endpoints,

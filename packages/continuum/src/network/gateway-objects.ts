@@ -132,6 +132,7 @@ export class GatewayObjects {
       !sameContent(status.conditions, link.status?.conditions) ||
       status.endpoint !== link.status?.endpoint ||
       status.ownKey !== link.status?.ownKey ||
+      status.via !== link.status?.via ||
       status.handshakeAt !== link.status?.handshakeAt ||
       (status.mtu === undefined) !== (link.status?.mtu === undefined);
     const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, link.status);

@@ -6,26 +6,32 @@ import type { Group } from "./network-state.ts";
 import type { OwnNetwork } from "./own-network.ts";
 
 /** How a peer's gateway is reached, by its word. */
-export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "via">;
+export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "via" | "fallback">;
 
 /**
  * By the peer's facts: as it says, or through a hub. `asked` is the hub that this site's owner has named: then the peer must have agreed to
- * the same one. Where this site has named none, the peer's word is enough, as a hub that has no link here leads nowhere.
+ * the same one. Where this site has named none, the peer's word is enough, as a hub that has no link here leads nowhere. Where neither has named one, they meet
+ * directly, and else through one of `hubs`, which say that they lead there, where the peer knows of the same.
  */
 export function linkPath(
   site: SiteId,
-  { publicKey, endpoints, relay }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay">,
+  { publicKey, endpoints, relay, fallback }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay" | "fallback">,
   asked: SiteId | undefined,
+  hubs: readonly SiteId[] = [],
 ): LinkPath {
-  if (relay === undefined || (asked !== undefined && asked !== relay.hub))
-    return { publicKey, endpoints: [...endpoints] };
+  const met = { publicKey, endpoints: [...endpoints] };
+  if (asked !== undefined && asked !== relay?.hub) return met;
+  if (relay === undefined) {
+    if (fallback === undefined || !hubs.includes(fallback.hub)) return met;
+    return { ...met, fallback: { site: fallback.hub, endpoint: `${relayAddress(site)}:${fallback.port}` } };
+  }
   return { publicKey, endpoints: [`${relayAddress(site)}:${relay.port}`], via: relay.hub };
 }
 
 /** What the gateway is to bring about towards a peer. */
 export function forgeLink(
   site: SiteId,
-  { publicKey, endpoints, via }: LinkPath,
+  { publicKey, endpoints, via, fallback }: LinkPath,
   { keepaliveSeconds }: Pick<OwnNetwork, "keepaliveSeconds">,
   groups: readonly Group[],
 ): Link["spec"] {
@@ -34,6 +40,7 @@ export function forgeLink(
     publicKey,
     endpoints: [...endpoints],
     ...(via !== undefined && { via }),
+    ...(fallback && { fallback: { ...fallback } }),
     ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     groups: groups.map(({ name, local, remote }) => ({ name, local: [...local], remote: [...remote] })),
   };

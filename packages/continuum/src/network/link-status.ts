@@ -11,6 +11,8 @@ export interface SeenLink {
   /** The own public key that is in use. */
   readonly ownKey?: string;
   readonly carrier?: NonNullable<StatusOf<typeof Link>["carrier"]>;
+  /** The hub that the peer is heard of through. */
+  readonly via?: string;
   readonly receivedBytes: number;
   readonly sentBytes: number;
   /** By probes; absent where the peer has answered none. */
@@ -29,7 +31,8 @@ export function isAlive(handshakeAt: number | undefined, now: number): boolean {
 
 /** The status that says so. */
 export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
-  const { fault, handshakeAt, endpoint, ownKey, carrier, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
+  const { fault, handshakeAt, endpoint, ownKey, carrier, via, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } =
+    seen;
   const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
   const { generation } = link.metadata;
   const { conditions } = setCondition(
@@ -45,6 +48,7 @@ export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<ty
   );
   return {
     ...(carrier !== undefined && { carrier }),
+    ...(via !== undefined && { via }),
     ...(endpoint !== undefined && { endpoint }),
     ...(ownKey !== undefined && { ownKey }),
     ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),

@@ -24,6 +24,8 @@ class Agent {
   readonly heard = new HeardNetworks();
   readonly told: ToldNetwork;
   readonly remote: { report?: RemoteSite["report"]; listener: () => void };
+  /** What a third site says, which both have links with; nothing at first. */
+  readonly hub: { report?: RemoteSite["report"]; listener: () => void } = { listener: () => {} };
   readonly synced: Promise<void>;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
@@ -51,6 +53,13 @@ class Agent {
       },
     } as unknown as RemoteSite;
     const other = id === HOME ? AWAY : HOME;
+    const { hub } = this;
+    const third = {
+      get report() {
+        return hub.report;
+      },
+      reachability: { reachable: false },
+    } as unknown as RemoteSite;
     const controller = new NetworkController({
       home,
       own,
@@ -58,10 +67,11 @@ class Agent {
       heard: this.heard,
       serviceRanges: [],
       sites: {
-        get: (asked) => (asked === other ? site : undefined),
+        get: (asked) => (asked === other ? site : asked === HUB && hub.report !== undefined ? third : undefined),
         list: () => [{ ...site, id: other } as RemoteSite],
         onChange: (listener) => {
           remote.listener = () => listener(other);
+          hub.listener = () => listener(HUB);
           return () => {};
         },
       },
@@ -105,12 +115,25 @@ class Agent {
     this.remote.listener();
   }
 
-  plan(): AddressPlan | undefined {
-    return this.server.list(AddressPlan)[0];
+  /** As a third site would say it. */
+  hearHub(leadsTo: readonly string[]): void {
+    const network = {
+      publicKey: `${"Ab+/".repeat(10)}Abc=`,
+      endpoints: ["hub.example:51820"],
+      ranges: ["10.50.0.0/16"],
+      names: [{ range: RANGE, called: "240.9.0.0/16" }],
+      leadsTo,
+    };
+    this.hub.report = { id: HUB, published: {}, endpoints: [], contracts: [], network };
+    this.hub.listener();
   }
 
-  link(): Link | undefined {
-    return this.server.list(Link)[0];
+  plan(): AddressPlan | undefined {
+    return this.server.list(AddressPlan).find(({ spec }) => spec.site !== HUB);
+  }
+
+  link(site: "peer" | "hub" = "peer"): Link | undefined {
+    return this.server.list(Link).find(({ spec }) => (spec.site === HUB) === (site === "hub"));
   }
 
   async kill(): Promise<void> {
@@ -254,6 +277,35 @@ describe("two agents whose sites have the same range, one of which cannot be ask
       () => home.link()?.spec.via === undefined && away.link()?.spec.via === undefined,
     );
     assert.deepEqual([home.link()?.spec, away.link()?.spec], direct);
+  });
+
+  it("have another way to each other where a third that both have links with says so to both, and not before", async () => {
+    const direct = [home.link()?.spec, away.link()?.spec];
+    const spec = { site: "hub", resources: { cpu: 1 }, link: true };
+    const peering = newObject(Peering, { metadata: { name: "hub" }, spec });
+    home.server.create(Peering, { ...peering, status: { siteId: HUB } } as never);
+    home.hearHub([AWAY]);
+    away.hearHub([]);
+    await until("both have links with it", () => home.link("hub") !== undefined && away.link("hub") !== undefined);
+    assert.deepEqual([home.link()?.spec.fallback, away.link()?.spec.fallback], [undefined, undefined]);
+    away.hearHub([HOME]);
+    await until(
+      "both have it",
+      () => home.link()?.spec.fallback?.site === HUB && away.link()?.spec.fallback?.site === HUB,
+    );
+    assert.equal(home.link()?.spec.fallback?.endpoint, `${relayAddress(AWAY)}:51820`);
+    assert.equal(away.link()?.spec.fallback?.endpoint, `${relayAddress(HOME)}:51820`);
+    const { fallback: _, ...rest } = home.link()?.spec ?? {};
+    assert.deepEqual(rest, direct[0], "and it is the same link");
+    home.hearHub([]);
+    await until(
+      "it is taken back",
+      () => home.link()?.spec.fallback === undefined && away.link()?.spec.fallback === undefined,
+    );
+    assert.deepEqual([home.link()?.spec, away.link()?.spec], direct);
+    home.server.delete(Peering, { name: "hub" });
+    home.hub.listener();
+    await until("its link is gone", () => home.link("hub") === undefined);
   });
 
   it("have nothing of it left when it is no longer asked for", async () => {

@@ -32,6 +32,7 @@ import { forgeLink, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import type { Group } from "./network-state.ts";
+import { leadsTo } from "./network-state-of.ts";
 import { type OwnNetwork, ownNetwork } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
 import { type PeerWord, peerWord } from "./peer-word.ts";
@@ -112,18 +113,26 @@ export class NetworkController implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
-    const { own, sites, contracts, twins, nodes, heard } = this.#options;
+    const { home, own, sites, contracts, twins, nodes, heard } = this.#options;
     const release = [
       own.onChange(() => this.#lookAtAll()),
       sites.onChange((id) => {
         this.#look(id);
         // It may be a hub.
+        this.#lookBehind(id);
         for (const { spec, status } of this.#peerings.list()) if (spec.via !== undefined) this.#look(status?.siteId);
       }),
-      heard.onChange((id) => this.#look(id)),
+      heard.onChange((id) => {
+        this.#look(id);
+        this.#lookBehind(id);
+      }),
       contracts.onChange((consumer) => this.#look(consumer)),
       twins.onChange((site) => this.#look(site)),
       nodes.onChange((name) => this.#look(nodes.get(name)?.site)),
+      home.caches.open(Link).cache.addHandler({
+        onAdd: ({ spec }) => this.#lookLed(spec.site),
+        onDelete: ({ spec }) => this.#lookLed(spec.site),
+      }),
       followed(this.#exports, () => this.#lookAtAll()),
       followed(this.#imports, () => this.#lookAtAll()),
     ];
@@ -160,19 +169,46 @@ export class NetworkController implements Runnable {
     const plan = await this.#plans.keep(site, spec, signal);
     await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
     const asked = this.#hubOf(site);
-    const heard = facts && linkPath(site, facts, asked);
+    const hubs = asked === undefined ? this.#hubsTo(site) : [];
+    const heard = facts && linkPath(site, facts, asked, hubs);
     const path = heard ?? (word === "unknown" ? this.#links.get(site)?.spec : undefined);
     if (path === undefined || !isUsable(spec)) await this.#links.remove(site, signal);
     else
       await this.#links.keep(site, forgeLink(site, path, own, await this.#groups(site, spec, entries, signal)), signal);
     this.#followPods();
     const publicKey = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
+    const [hub] = hubs;
     const relay = asked === undefined ? {} : { relay: { hub: asked, port: own.port } };
-    return await this.#tell(
-      site,
-      factsOf(spec, { publicKey, endpoints: own.endpoints, exports: exportFacts(entries), ...relay }),
-      signal,
-    );
+    const fallback = hub === undefined ? {} : { fallback: { hub, port: own.port } };
+    const led = leadsTo(this.#options.own.object(), site, this.#sites.list(), this.#links.names());
+    const told = { publicKey, endpoints: own.endpoints, exports: exportFacts(entries), leadsTo: led };
+    return await this.#tell(site, factsOf(spec, { ...told, ...relay, ...fallback }), signal);
+  }
+
+  /** Sites with links here that say that they lead to another one, in the order in which both ends see them. */
+  #hubsTo(site: SiteId): SiteId[] {
+    const before = this.#links.get(site)?.spec.fallback?.site;
+    return this.#links
+      .names()
+      .filter((hub) => {
+        if (hub === site || this.#links.get(hub)?.spec.via !== undefined) return false;
+        const word = peerWord(hub, this.#options.heard, this.#options.sites);
+        return word === "unknown" ? hub === before : word.facts?.leadsTo?.includes(site) === true;
+      })
+      .sort();
+  }
+
+  /** Sites that this one leads to another: they are told. */
+  #lookLed(site: SiteId): void {
+    const linked = this.#links.names();
+    for (const other of leadsTo(this.#options.own.object(), site, this.#sites.list(), linked)) this.#look(other);
+  }
+
+  /** Sites that another one leads to, or has led to. */
+  #lookBehind(hub: SiteId): void {
+    const word = peerWord(hub, this.#options.heard, this.#options.sites);
+    for (const site of (word !== "unknown" && word.facts?.leadsTo) || []) this.#look(site);
+    for (const site of this.#links.names()) if (this.#links.get(site)?.spec.fallback?.site === hub) this.#look(site);
   }
 
   /** Through which site the owner wants to reach another one, if through any. */

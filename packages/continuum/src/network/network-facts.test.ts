@@ -22,6 +22,11 @@ describe("what a peer says of its network", () => {
     assert.deepEqual(checkNetworkFacts({ ...good, relay: { ...relay, more: 1 } }), { ...good, relay });
   });
 
+  it("may have a hub for bad times in it, and whom it leads others to", () => {
+    const more = { fallback: { hub: "a".repeat(26), port: 51820 }, leadsTo: ["b".repeat(26)] };
+    assert.deepEqual(checkNetworkFacts({ ...good, ...more }), { ...good, ...more });
+  });
+
   it("may have exports in it, of its own addresses", () => {
     const ports = [{ name: "sql", protocol: "TCP", port: 5432 }];
     const exports = [{ name: "shop/db", addresses: ["10.42.0.7", "fd00:42::7"], ports }];
@@ -59,6 +64,9 @@ describe("what a peer says of its network", () => {
     "a hub without a port": { relay: { hub: "a".repeat(26) } },
     "a hub at port 70000": { relay: { hub: "a".repeat(26), port: 70000 } },
     "nothing for a hub": { relay: null },
+    "a hub for bad times that is none": { fallback: { hub: "hub", port: 1 } },
+    "nobody whom it leads others to": { leadsTo: ["nobody"] },
+    "everybody whom it leads others to": { leadsTo: Array(129).fill("a".repeat(26)) },
     "an export of another's address": { exports: [{ name: "db", addresses: ["10.43.0.7"], ports: [] }] },
     "an export of a whole range": { exports: [{ name: "db", addresses: ["10.42.0.0/16"], ports: [] }] },
     "an export without a name": { exports: [{ name: "", addresses: [], ports: [] }] },

@@ -10,6 +10,7 @@ const MOST_ENDPOINTS = 8;
 const WIDEST = { 4: 10, 6: 40 } as const;
 const KEY = /^[A-Za-z0-9+/]{43}=$/;
 const SITE_ID = /^[a-z2-7]{26}$/;
+const MOST_LED = 128;
 const MOST_PORTS = 64;
 const EXPORT_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(\/[a-z0-9]([a-z0-9-]*[a-z0-9])?)?$/;
 const PORT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -18,7 +19,7 @@ const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, endpoints, ranges, names, relay, exports } = value as Record<string, unknown>;
+  const { publicKey, endpoints, ranges, names, relay, fallback, leadsTo, exports } = value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const own = listOf(ranges, MOST_RANGES, podRangeOf);
@@ -27,6 +28,10 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (own.some((one, index) => own.slice(index + 1).some((other) => overlaps(one, other)))) return undefined;
   const behind = relay === undefined ? undefined : relayOf(relay);
   if (relay !== undefined && behind === undefined) return undefined;
+  const another = fallback === undefined ? undefined : relayOf(fallback);
+  if (fallback !== undefined && another === undefined) return undefined;
+  const led = leadsTo === undefined ? [] : listOf(leadsTo, MOST_LED, siteIdOf);
+  if (led === undefined) return undefined;
   const exported = exports === undefined ? [] : listOf(exports, MOST_TOLD, (each) => exportOf(each, own));
   if (exported === undefined) return undefined;
   return {
@@ -35,6 +40,8 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
     ranges: own.map(formatCidr),
     names: called,
     ...(behind && { relay: behind }),
+    ...(another && { fallback: another }),
+    ...(led.length > 0 && { leadsTo: led }),
     ...(exported.length > 0 && { exports: exported }),
   };
 }
@@ -59,6 +66,10 @@ function portOf(value: unknown): ExportedFacts["ports"][number] | undefined {
   if (name !== undefined && (typeof name !== "string" || !PORT_NAME.test(name))) return undefined;
   if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65535) return undefined;
   return { ...(name !== undefined && { name }), protocol, port };
+}
+
+function siteIdOf(value: unknown): string | undefined {
+  return typeof value === "string" && SITE_ID.test(value) ? value : undefined;
 }
 
 function relayOf(value: unknown): NetworkFacts["relay"] {

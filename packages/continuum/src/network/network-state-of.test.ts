@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AddressPlan, Export, Link, newObject, Site } from "@fjord/api";
-import { networkState } from "./network-state-of.ts";
+import { leadsTo, networkState } from "./network-state-of.ts";
 
 const [a, b] = ["a".repeat(26), "b".repeat(26)];
 const publicKey = `${"Ab+/".repeat(10)}Abc=`;
@@ -68,6 +68,19 @@ describe("what a gateway is to bring about", () => {
   it("says through whom a peer is reached", () => {
     const link = { ...linkOf(a), spec: { ...linkOf(a).spec, via: b } };
     assert.equal(networkState(site, [planOf(a, "240.0.0.0/16")], [link]).peers[0]?.link.via, b);
+  });
+
+  it("says through whom a peer may be reached, and whom this site leads others to", () => {
+    const link = { ...linkOf(a), spec: { ...linkOf(a).spec, fallback: { site: b, endpoint: "248.0.0.1:1" } } };
+    const [peer] = networkState(site, [planOf(a, "240.0.0.0/16")], [link]).peers;
+    assert.deepEqual(peer?.link.fallback, { via: b, endpoint: "248.0.0.1:1" });
+    const known = (name: string, id: string) => newObject(Site, { metadata: { name }, spec: { id } });
+    const relays = [{ between: ["harbor", "wave"] }];
+    const hub = newObject(Site, { metadata: { name: "own" }, spec: { network: { relays } } });
+    const sites = [hub, known("harbor", a), known("wave", b)];
+    assert.deepEqual(leadsTo(hub, a, sites, [a, b]), [b]);
+    assert.deepEqual(leadsTo(hub, a, sites, [a]), [], "without a link it leads nowhere");
+    assert.deepEqual(leadsTo(site, a, sites, [a, b]), []);
   });
 
   it("goes on with what has names, while a range is new to the peer", () => {

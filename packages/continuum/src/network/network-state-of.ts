@@ -53,8 +53,19 @@ function exportedAddresses(exports: readonly Export[]): ExportedAddress[] {
 
 type Relays = NonNullable<NonNullable<Site["spec"]["network"]>["relays"]>;
 
+/** Of sites that have links here, those that one may reach through here. */
+export function leadsTo(
+  own: Site | undefined,
+  site: string,
+  sites: readonly Site[],
+  linked: readonly string[],
+): string[] {
+  const others = relaysOf(own?.spec.network?.relays ?? [], sites).get(site) ?? [];
+  return others.filter((each) => linked.includes(each));
+}
+
 /** By id, the sites that each may reach through here, of those that are known by these names. */
-function relaysOf(relays: Relays, sites: readonly Site[]): Map<string, string[]> {
+export function relaysOf(relays: Relays, sites: readonly Site[]): Map<string, string[]> {
   const idOf = (name: string | undefined) => {
     const found = sites.find(({ metadata }) => metadata.name === name);
     return found?.status?.id ?? found?.spec.id;
@@ -76,7 +87,7 @@ function peerNetwork(
   mtu: number | undefined,
   relayTo: readonly string[] | undefined,
 ): PeerNetwork {
-  const { publicKey, endpoints, via, keepaliveSeconds, groups } = link;
+  const { publicKey, endpoints, via, fallback, keepaliveSeconds, groups } = link;
   return {
     siteId: link.site,
     own: plan.own.flatMap(named),
@@ -85,6 +96,7 @@ function peerNetwork(
       publicKey,
       endpoints,
       ...(via !== undefined && { via }),
+      ...(fallback && { fallback: { via: fallback.site, endpoint: fallback.endpoint } }),
       ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     },
     groups,

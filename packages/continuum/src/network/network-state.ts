@@ -58,6 +58,8 @@ export interface PeerLink {
   readonly keepaliveSeconds?: number;
   /** Id of the peer whose gateway leads to this one, which cannot be met itself: the endpoint is then one that only that gateway knows. */
   readonly via?: string;
+  /** Another way, for where the two cannot meet: the peer that leads there, and the endpoint that only its gateway knows. */
+  readonly fallback?: { readonly via: string; readonly endpoint: string };
 }
 
 /** Every local address may talk with every remote one, whoever begins. */

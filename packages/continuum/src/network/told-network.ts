@@ -6,6 +6,7 @@ import type { SiteId } from "../site-identity.ts";
 import { factsOf } from "./address-plan.ts";
 import { entriesFor, exportFacts, siteNames } from "./export-entries.ts";
 import type { LinkKey } from "./link-key.ts";
+import { leadsTo } from "./network-state-of.ts";
 import { ownNetwork } from "./own-network.ts";
 
 export interface ToldNetworkOptions {
@@ -38,11 +39,14 @@ export class ToldNetwork {
     if (plan === undefined || network === undefined || key.publicKey === undefined) return undefined;
     const { spec, status } = this.#links.get({ name: site }) ?? {};
     const { endpoints, port } = network;
+    const linked = this.#links.list().map((link) => link.spec.site);
     return factsOf(plan.spec, {
       publicKey: status?.ownKey ?? key.publicKey,
       endpoints,
       exports: exportFacts(entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()))),
+      leadsTo: leadsTo(own.object(), site, this.#sites.list(), linked),
       ...(spec?.via !== undefined && { relay: { hub: spec.via, port } }),
+      ...(spec?.fallback && { fallback: { hub: spec.fallback.site, port } }),
     });
   }
 }

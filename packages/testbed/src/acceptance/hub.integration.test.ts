@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { CONSUMER_LABEL, Link, Site as SiteKind } from "@fjord/api";
+import { CONSUMER_LABEL, Link, Peering, Site as SiteKind } from "@fjord/api";
 import { Deployment, getCondition, type KubeClient, Namespace, Pod } from "@fjord/kube";
 import { Continuum, fjord } from "../agents/index.ts";
 import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
@@ -125,6 +125,53 @@ describe("two sites whose gateways cannot meet, and a third that both have links
       await fjord(continuum.site(HOME), "network", "status", "-o=wide"),
       /site-2 .*HandshakeSeen.* via site-3 /,
     );
+  });
+
+  it("find that way by themselves where nobody has named it, and the direct one once that is there", async () => {
+    await at(HOME).patch(Peering, { name: AWAY }, "merge", { spec: { via: null } });
+    await eventually("both know of another way", async () => {
+      const links = await Promise.all([linkOf(HOME, AWAY), linkOf(AWAY, HOME)]);
+      return links.every(({ spec }) => spec.via === undefined && spec.fallback?.site === ids[HUB]);
+    });
+    await eventually("both go by it", async () => {
+      await here.ask(shown, { proto: "udp", patienceMs: 500 });
+      const links = await Promise.all([linkOf(HOME, AWAY), linkOf(AWAY, HOME)]);
+      return links.every(({ status }) => status?.via === ids[HUB]);
+    });
+    const seen = await answered(here, shown);
+    assert.match(seen, /^240\./);
+    for (const name of [HOME, AWAY])
+      await namespaces.ip(
+        "wan",
+        "link",
+        "set",
+        "dev",
+        NODES[name]?.name ?? "",
+        "type",
+        "bridge_slave",
+        "isolated",
+        "off",
+      );
+    await eventually("they meet", async () => {
+      const links = await Promise.all([linkOf(HOME, AWAY), linkOf(AWAY, HOME)]);
+      return links.every(({ status }) => status?.via === undefined && status?.endpoint?.startsWith("192.0.2."));
+    });
+    assert.equal(await answered(here, shown), seen);
+    // Gateways ask each other every second, and notice by themselves.
+    for (const name of [HOME, AWAY])
+      await namespaces.ip(
+        "wan",
+        "link",
+        "set",
+        "dev",
+        NODES[name]?.name ?? "",
+        "type",
+        "bridge_slave",
+        "isolated",
+        "on",
+      );
+    await eventually("they go by the hub again", async () => (await linkOf(HOME, AWAY)).status?.via === ids[HUB]);
+    assert.equal(await answered(here, shown), seen);
   });
 
   it("lose it when that takes its word back", async () => {

@@ -16,6 +16,8 @@ export interface CheckedPeer {
   readonly mtu?: number;
   /** The hub that leads to it. */
   readonly via?: string;
+  /** The hub that leads to it where it is not met, and its endpoint there. */
+  readonly fallback?: { readonly via: string; readonly endpoint: string };
   /** Other peers that it may reach through here. */
   readonly relayTo: readonly string[];
 }
@@ -44,9 +46,9 @@ export function checkPeer(peer: PeerNetwork): CheckedPeer | { readonly fault: st
 class Fault extends Error {}
 
 function checked(peer: PeerNetwork): CheckedPeer {
-  const { via } = peer.link;
+  const { via, fallback } = peer.link;
   const relayTo = peer.relayTo ?? [];
-  for (const id of [peer.siteId, ...(via === undefined ? [] : [via]), ...relayTo])
+  for (const id of [peer.siteId, ...(via === undefined ? [] : [via]), ...(fallback ? [fallback.via] : []), ...relayTo])
     if (!/^[a-z0-9]{1,63}$/.test(id)) throw new Fault(`${JSON.stringify(id)} is not the id of a site`);
   const ranges = peer.peer.map((naming) => renaming(naming).called);
   if (ranges.some(({ length }) => length === 0)) throw new Fault("its range would be everything");
@@ -64,6 +66,7 @@ function checked(peer: PeerNetwork): CheckedPeer {
     keepaliveSeconds,
     ...(mtu !== undefined && { mtu }),
     ...(via !== undefined && { via }),
+    ...(fallback && { fallback: { via: fallback.via, endpoint: endpointOf(fallback.endpoint) } }),
     relayTo,
     groups: peer.groups.map(({ name, local, remote }) => ({
       name,

@@ -221,6 +221,31 @@ describe("What a state asks of a node", () => {
     assert.match(faultOf(through("../x")) ?? "", /is not the id of a site/);
   });
 
+  const withFallback = (via: string, more: Partial<NetworkState> = { siteId: "own" }): NetworkState => ({
+    ...testState(3, (peer) =>
+      peer.siteId === "peer2"
+        ? { ...peer, link: { ...peer.link, fallback: { via, endpoint: `${relayAddress("peer2")}:1` } } }
+        : peer,
+    ),
+    ...more,
+  });
+
+  it("takes the address of a peer that may be behind a hub from that hub, and sends it what fits there", () => {
+    const made = fabric(withFallback("peer0"));
+    assert.deepEqual(made.peers.get("peer0")?.gateways, [linkAddress("peer0"), relayAddress("peer2")]);
+    assert.deepEqual(elements(made, "behind", "peer2"), [[relayAddress("peer2"), ""]]);
+    assert.equal(made.peers.get("peer2")?.mtu, 1312);
+    assert.equal(made.relayAddress, relayAddress("own"));
+  });
+
+  it("has no other way to a peer where a hub leads nowhere, and goes on without it", () => {
+    for (const state of [withFallback("nobody"), withFallback("peer2"), withFallback("peer0", {})]) {
+      const made = fabric(state);
+      assert.deepEqual([made.peers.size, made.faults.size, made.table.sets.has("behind")], [3, 0, false]);
+      assert.equal(made.peers.get("peer2")?.checked.fallback, undefined);
+    }
+  });
+
   it("refuses a state that cannot be", () => {
     for (const change of [
       { listenPort: 0 },

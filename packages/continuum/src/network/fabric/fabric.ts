@@ -56,15 +56,21 @@ export interface FabricOptions {
  * What `state` asks of a node. What has not changed since `previous` is taken over as it is; numbers of groups stay. A peer whose
  * values cannot be is left out, and with it all its traffic; the others are not touched by that.
  */
-export function fabricOf(state: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
-  const { own, count } = checkState(state);
+export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
+  const { own, count } = checkState(wanted);
+  const state = { ...wanted, peers: withFallbacks(wanted) };
   const faults = new Map<string, string>();
   const candidates: (Pick<FabricPeer, "checked" | "source"> & { known?: FabricPeer })[] = [];
-  const behind = Map.groupBy(state.peers, ({ link }) => link?.via);
+  const behind = Map.groupBy(state.peers, ({ link }) => link?.via ?? link?.fallback?.via);
   const mtus = new Map(state.peers.map(({ siteId, mtu }) => [siteId, Math.min(mtu ?? state.mtu, state.mtu)]));
   for (const peer of state.peers) {
     const relayed = (behind.get(peer.siteId) ?? []).map(({ siteId }) => siteId);
-    const source = JSON.stringify([peer, relayed, state.mtu, mtus.get(peer.link?.via ?? "")]);
+    const source = JSON.stringify([
+      peer,
+      relayed,
+      state.mtu,
+      mtus.get(peer.link?.via ?? peer.link?.fallback?.via ?? ""),
+    ]);
     const known = previous?.peers.get(peer.siteId);
     const checked = known?.source === source ? known.checked : check(peer);
     if ("fault" in checked) faults.set(peer.siteId, checked.fault);
@@ -102,7 +108,9 @@ export function fabricOf(state: NetworkState, options: FabricOptions, previous?:
   }));
   const lengths = { 4: lengthsOf(4, peers), 6: lengthsOf(6, peers) };
   const probed = state.siteId === undefined ? {} : { linkAddress: linkAddress(state.siteId) };
-  const isRelaying = fitting.some(({ checked }) => checked.via !== undefined || checked.relayTo.length > 0);
+  const isRelaying = fitting.some(
+    ({ checked }) => checked.via !== undefined || checked.fallback !== undefined || checked.relayTo.length > 0,
+  );
   const relaying =
     isRelaying && state.siteId !== undefined
       ? { relay: { address: relayAddress(state.siteId), ports: interfaces.map(({ listenPort }) => listenPort) } }
@@ -121,7 +129,9 @@ export function fabricOf(state: NetworkState, options: FabricOptions, previous?:
 const AROUND = 60;
 
 /** The largest packet that gets to a peer. What goes through a hub is wrapped twice. */
-function mtuOf({ siteId, via }: CheckedPeer, mtus: ReadonlyMap<string, number>): number {
+function mtuOf({ siteId, via: hub, fallback }: CheckedPeer, mtus: ReadonlyMap<string, number>): number {
+  // What may go through a hub at any moment is small enough for that.
+  const via = hub ?? fallback?.via;
   const [own = 0, ofHub = 0] = [mtus.get(siteId), mtus.get(via ?? siteId)];
   return via === undefined ? own : Math.min(own, Math.floor((ofHub - AROUND) / 16) * 16);
 }
@@ -140,6 +150,26 @@ function checkState(state: NetworkState): { own: IpRange[]; count: number } {
     return range;
   });
   return { own, count };
+}
+
+/** A way through a hub that leads nowhere is no fault of a peer that can be met: it has none. */
+function withFallbacks({ siteId, peers }: NetworkState): PeerNetwork[] {
+  const hubs = new Set(peers.filter(({ link }) => link?.via === undefined).map((peer) => peer.siteId));
+  const isRelayed = ({ link, relayTo = [] }: PeerNetwork) => link?.via !== undefined || relayTo.length > 0;
+  const addresses = new Set(peers.filter(isRelayed).map((peer) => relayAddress(peer.siteId)));
+  return peers.map((peer) => {
+    const { fallback, ...link } = peer.link ?? {};
+    if (fallback === undefined) return peer;
+    const address = relayAddress(peer.siteId);
+    const isGood =
+      siteId !== undefined &&
+      link.via === undefined &&
+      fallback.via !== peer.siteId &&
+      hubs.has(fallback.via) &&
+      (isRelayed(peer) || !addresses.has(address));
+    if (isGood) addresses.add(address);
+    return isGood ? peer : { ...peer, link };
+  });
 }
 
 function check(peer: PeerNetwork): ReturnType<typeof checkPeer> {

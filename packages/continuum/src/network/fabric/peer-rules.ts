@@ -20,7 +20,7 @@ export interface PeerRules {
 export function peerRules(peer: CheckedPeer, numberOf: (key: string) => number): PeerRules {
   const rules = new RulesOfPeer();
   addNames(peer, rules);
-  if (peer.via !== undefined) rules.element("behind", relayAddress(peer.siteId), "");
+  if (peer.via !== undefined || peer.fallback !== undefined) rules.element("behind", relayAddress(peer.siteId), "");
   for (const other of peer.relayTo)
     rules.element("relays", `${relayAddress(peer.siteId)} . ${relayAddress(other)}`, "");
   const opened = addGroups(peer, numberOf, rules);

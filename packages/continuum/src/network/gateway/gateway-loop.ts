@@ -124,10 +124,14 @@ export class GatewayLoop {
     await this.#attempt("nobody hears how links are", async () => await told?.(seen));
   }
 
-  async #probed(reports: readonly LinkReport[], { siteId, mtu }: NetworkState): Promise<SeenReport[]> {
+  async #probed(reports: readonly LinkReport[], { siteId, mtu, peers: all }: NetworkState): Promise<SeenReport[]> {
     const { probe } = this.#options;
     const peers = reports.filter(({ fault }) => fault === undefined).map((each) => each.siteId);
-    if (probe !== undefined && siteId !== undefined) await probe.tick(siteId, peers, mtu);
+    if (probe !== undefined && siteId !== undefined) {
+      // Who has another way is to be sought there soon.
+      const often = all.filter(({ link }) => link.fallback !== undefined).map((each) => each.siteId);
+      await probe.tick(siteId, peers, mtu, new Set(often));
+    }
     return reports.map((report) => {
       const seen = probe?.seen(report.siteId);
       return {

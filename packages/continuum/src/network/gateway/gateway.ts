@@ -15,10 +15,12 @@ import {
   type WireguardState,
   wireguardChange,
 } from "../fabric/wireguard-change.ts";
+import { contains, parseRange } from "../ip-range.ts";
 import { LINK_RANGE, RELAY_RANGE } from "../link-address.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
+import { PathChoice } from "./path-choice.ts";
 import { RouteTable } from "./route-table.ts";
 import { Underlay } from "./underlay.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
@@ -45,6 +47,8 @@ export interface LinkReport {
   readonly carrier?: "Userspace";
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** The hub that it is heard of through. */
+  readonly via?: string;
   /** The largest packet that the node can send to the endpoint in one piece, once it is wrapped; where that is known. */
   readonly pathMtu?: number;
 }
@@ -79,6 +83,8 @@ export class Gateway {
   #applied: { readonly fabric: Fabric; readonly privateKey: string; readonly ownKey: string } | undefined;
   /** The firewall's chains as nft showed them when they were made. */
   #made = new Map<string, string>();
+  /** By public key, of peers that a hub leads to as well: the way that is taken, and how much has come from there. */
+  readonly #choices = new Map<string, { readonly choice: PathChoice; received: number }>();
   /** By public key: which of the endpoints is in use, and since when. */
   readonly #dialled = new Map<string, Dialled>();
   /** Interfaces and public keys of those who are to hear of this node before they send it anything: it may have come in the place of another. */
@@ -138,13 +144,15 @@ export class Gateway {
         const seen = state.peers.get(checked.publicKey);
         if (seen === undefined) continue;
         const report = addReport(reports.get(checked.siteId), checked.siteId, seen);
+        const via = throughHub(checked, seen);
         // What a hub leads to is as large as what gets to the hub.
-        const isMet = checked.via === undefined && seen.handshakeSeconds > 0 && seen.endpoint !== undefined;
+        const isMet = via === undefined && seen.handshakeSeconds > 0 && seen.endpoint !== undefined;
         const pathMtu = isMet ? await this.#underlay.largestTo(seen.endpoint ?? "") : undefined;
         reports.set(checked.siteId, {
           ...report,
           ownKey,
           carrier: "Userspace",
+          ...(via !== undefined && { via }),
           ...(pathMtu !== undefined && { pathMtu }),
         });
         if (seen.handshakeSeconds > 0 && this.#greeted.delete(`${name} ${checked.publicKey}`)) {
@@ -154,6 +162,12 @@ export class Gateway {
             ...(endpoint && { endpoint }),
           });
         }
+        if (checked.fallback !== undefined) {
+          const isMoved = this.#choosePath(checked, seen, state, fabric);
+          if (isMoved) peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
+          // A hub that is silent itself leaves the endpoints, which may be several.
+          if (isMoved || this.#choices.get(checked.publicKey)?.choice.path === "hub") continue;
+        }
         if (this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS) continue;
         this.#dialNext(checked);
         peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
@@ -162,6 +176,35 @@ export class Gateway {
       await new WireguardSocket(name).set(wireguardChange(now, peers));
     }
     return [...reports.values()];
+  }
+
+  /** Whether another way to a peer is dialled now. */
+  #choosePath(checked: CheckedPeer, seen: WireguardPeerState, state: WireguardState, fabric: Fabric): boolean {
+    const { publicKey, fallback, endpoints } = checked;
+    const now = this.#clock.now();
+    const known = this.#choices.get(publicKey) ?? { choice: new PathChoice(now), received: seen.receivedBytes };
+    this.#choices.set(publicKey, known);
+    const hub = fabric.peers.get(fallback?.via ?? "")?.checked;
+    const hubSeen = hub && state.peers.get(hub.publicKey);
+    const isHubAlive =
+      hubSeen !== undefined &&
+      now - hubSeen.handshakeSeconds * 1000 < SILENT_MS &&
+      this.#choices.get(hub?.publicKey ?? "")?.choice.path !== "hub";
+    const path = known.choice.look({
+      now,
+      isHeard: seen.receivedBytes > known.received,
+      isThroughHub: throughHub(checked, seen) !== undefined,
+      isHubAlive,
+      canDial: endpoints.length > 0,
+    });
+    known.received = seen.receivedBytes;
+    if (path === undefined) return false;
+    const index = this.#dialled.get(publicKey)?.index ?? -1;
+    if (path === "direct") this.#dial(checked, (index + 1) % endpoints.length);
+    else if (fallback !== undefined)
+      this.#dialled.set(publicKey, { index, at: now, name: fallback.endpoint, address: fallback.endpoint });
+    this.#logger.info("a peer is sought by another way", { siteId: checked.siteId, path });
+    return true;
   }
 
   /** From now on nothing is taken as known: the next `apply` looks at everything. */
@@ -276,8 +319,11 @@ export class Gateway {
       const keys = new Set([...fabric.peers.values()].map(({ checked }) => checked.publicKey));
       for (const key of this.#dialled.keys()) if (!keys.has(key)) this.#dialled.delete(key);
     }
+    for (const key of this.#choices.keys()) if (!this.#dialled.has(key)) this.#choices.delete(key);
     for (const { checked } of fabric.peers.values()) {
       const dialled = this.#dialled.get(checked.publicKey);
+      if (checked.fallback === undefined) this.#choices.delete(checked.publicKey);
+      else if (dialled?.name === checked.fallback.endpoint) continue;
       if (dialled !== undefined && checked.endpoints[dialled.index] === dialled.name) continue;
       if (checked.endpoints.length === 0) this.#dialled.delete(checked.publicKey);
       else this.#dial(checked, 0);
@@ -373,6 +419,17 @@ function replacedKeys(gone: Fabric["peers"], come: Fabric["peers"]): (readonly [
 function nthPort(endpoint: string, index: number): string {
   const at = endpoint.lastIndexOf(":");
   return `${endpoint.slice(0, at)}:${Number(endpoint.slice(at + 1)) + index}`;
+}
+
+/** The hub that a peer was last heard of through. */
+function throughHub({ via, fallback }: CheckedPeer, { endpoint }: WireguardPeerState): string | undefined {
+  return via ?? (endpoint !== undefined && isRelayed(endpoint) ? fallback?.via : undefined);
+}
+
+/** Whether an endpoint is one that hubs lead to. */
+function isRelayed(endpoint: string): boolean {
+  const address = parseRange(endpoint.slice(0, endpoint.lastIndexOf(":")));
+  return address !== undefined && contains(RELAY_RANGE, address);
 }
 
 function addReport(

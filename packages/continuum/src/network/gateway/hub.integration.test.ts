@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { silentLogger, systemClock } from "@fjord/base";
+import { type Clock, silentLogger, systemClock } from "@fjord/base";
 import {
   EchoPod,
   type NamespaceSite,
   NetworkNamespaces,
   namespaceSites,
+  POD_RANGES,
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
 import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
@@ -16,13 +17,13 @@ import { NodeNetwork } from "./node-network.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
 
 const skip = networkSkip();
-const RANGE = "10.42.0.0/16";
 type Name = "a" | "b" | "h";
-/** What each calls the pods of each other one. */
-const NAMES: Readonly<Record<Name, Partial<Record<Name, string>>>> = {
-  a: { b: "240.0.0.0/16", h: "240.1.0.0/16" },
-  b: { a: "240.5.0.0/16", h: "240.6.0.0/16" },
-  h: { a: "240.7.0.0/16", b: "240.8.0.0/16" },
+type Names = readonly [string, string];
+/** What each calls the pods of each other one, of both families. */
+const NAMES: Readonly<Record<Name, Partial<Record<Name, Names>>>> = {
+  a: { b: ["240.0.0.0/16", "fd66:6a6f::/64"], h: ["240.1.0.0/16", "fd66:6a6f:0:1::/64"] },
+  b: { a: ["240.5.0.0/16", "fd66:6a6f:0:5::/64"], h: ["240.6.0.0/16", "fd66:6a6f:0:6::/64"] },
+  h: { a: ["240.7.0.0/16", "fd66:6a6f:0:7::/64"], b: ["240.8.0.0/16", "fd66:6a6f:0:8::/64"] },
 };
 
 /** a and b reach h and not each other; all have the same addresses. */
@@ -33,6 +34,9 @@ describe("A link between two sites that cannot meet, through a third", { skip },
   const gateways = {} as Record<Name, Gateway>;
   const keys = { a: wireguardKeys(), b: wireguardKeys(), h: wireguardKeys() };
   let sites: Record<string, NamespaceSite> = {};
+  /** By how much the gateways' clock is ahead. */
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
   const prefixOf = (site: Name) => `h${process.pid.toString(36)}${site}`;
 
   before(async () => {
@@ -48,7 +52,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
       gateways[site] = new Gateway({
         network,
         interfacePrefix: prefixOf(site),
-        clock: systemClock,
+        clock,
         logger: silentLogger,
       });
       for (const pod of sites[site]?.pods.keys() ?? []) pods[pod] = await EchoPod.start(namespaces, pod);
@@ -59,12 +63,19 @@ describe("A link between two sites that cannot meet, through a third", { skip },
   after(() => namespaces[Symbol.asyncDispose]());
 
   const addressOf = (pod: string) => sites[pod.slice(0, 1)]?.pods.get(pod)?.ipv4 ?? "";
-  const called = (by: Name, pod: string) =>
-    addressOf(pod).replace("10.42.", `${NAMES[by][pod.slice(0, 1) as Name]?.split(".").slice(0, 2).join(".")}.`);
+  const addressesOf = (pod: string) => [addressOf(pod), sites[pod.slice(0, 1)]?.pods.get(pod)?.ipv6 ?? ""];
+  const called = (by: Name, pod: string, family: 4 | 6 = 4): string => {
+    const [four = "", six = ""] = NAMES[by][pod.slice(0, 1) as Name] ?? [];
+    const [ipv4 = "", ipv6 = ""] = addressesOf(pod);
+    return family === 4
+      ? ipv4.replace("10.42.", `${four.split(".").slice(0, 2).join(".")}.`)
+      : ipv6.replace("fd42::", six.replace("/64", ""));
+  };
+  const namings = (names: Names | undefined) => POD_RANGES.map((range, at) => ({ range, called: names?.[at] ?? "" }));
   const peerOf = (site: Name, other: Name, more: Partial<PeerNetwork> = {}): PeerNetwork => ({
     siteId: other,
-    own: [{ range: RANGE, called: NAMES[other][site] ?? "" }],
-    peer: [{ range: RANGE, called: NAMES[site][other] ?? "" }],
+    own: namings(NAMES[other][site]),
+    peer: namings(NAMES[site][other]),
     link: { publicKey: keys[other].public, endpoints: [`${sites[other]?.address}:51820`] },
     groups: [],
     ...more,
@@ -72,7 +83,8 @@ describe("A link between two sites that cannot meet, through a third", { skip },
   const spoke = (site: "a" | "b", via = "h"): NetworkState => {
     const other = site === "a" ? "b" : "a";
     const link = { publicKey: keys[other].public, endpoints: [`${relayAddress(other)}:51820`], via };
-    const groups = [{ name: "shop", local: [addressOf(`${site}1`)], remote: [called(site, `${other}1`)] }];
+    const remote = ([4, 6] as const).map((family) => called(site, `${other}1`, family));
+    const groups = [{ name: "shop", local: addressesOf(`${site}1`), remote }];
     return stateOf(site, [peerOf(site, "h"), peerOf(site, other, { link, groups })]);
   };
   /** Where a and b may reach each other, or others. */
@@ -85,7 +97,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     siteId: site,
     listenPort: 51_820,
     mtu: 1380,
-    ranges: [RANGE],
+    ranges: POD_RANGES,
     peers,
   });
   const apply = async (site: Name, state: NetworkState = spoke(site as "a" | "b")) => {
@@ -127,12 +139,15 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     assert.deepEqual(pods.b1?.heard, []);
   });
 
-  it("carries TCP and UDP both ways once it does, and each sees the other by its own name for it", async () => {
+  it("carries TCP and UDP of both families both ways once it does, and each sees the other by its own name for it", async () => {
     await apply("h", hub("each other"));
-    assert.equal(await pods.a1?.ask(called("a", "b1"), { proto: "udp" }), called("b", "a1"));
-    assert.equal(await pods.b1?.ask(called("b", "a1"), { proto: "udp" }), called("a", "b1"));
-    assert.equal(await pods.a1?.ask(called("a", "b1"), { message: "x*1000000" }), called("b", "a1"));
-    assert.equal(await pods.b1?.ask(called("b", "a1"), { message: "x*1000000" }), called("a", "b1"));
+    for (const family of [4, 6] as const) {
+      const [a1, b1] = [called("b", "a1", family), called("a", "b1", family)];
+      assert.equal(await pods.a1?.ask(b1, { proto: "udp" }), a1);
+      assert.equal(await pods.b1?.ask(a1, { proto: "udp" }), b1);
+      assert.equal(await pods.a1?.ask(b1, { message: "x*1000000" }), a1);
+      assert.equal(await pods.b1?.ask(a1, { message: "x*1000000" }), b1);
+    }
   });
 
   it("shows the third nothing but WireGuard's packets", async () => {
@@ -223,6 +238,55 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     assert.equal(await pods.a1?.ask(called("a", "b1"), { proto: "udp" }), called("b", "a1"));
   });
 
+  it("is taken by itself where the two cannot meet, left where they can, and taken again", async () => {
+    const isolated = async (isOn: boolean) => {
+      for (const each of ["a", "b"])
+        await namespaces.ip("wan", "link", "set", "dev", each, "type", "bridge_slave", "isolated", isOn ? "on" : "off");
+    };
+    for (const site of ["a", "b"] as const) {
+      const [toHub, toOther] = spoke(site).peers as [PeerNetwork, PeerNetwork];
+      const other = site === "a" ? "b" : "a";
+      const link = {
+        ...peerOf(site, other).link,
+        fallback: { via: "h", endpoint: `${relayAddress(other)}:51820` },
+      };
+      // Anew, so that nothing is known of the way before.
+      await gateways[site].remove();
+      await apply(site, stateOf(site, [toHub, { ...toOther, link }]));
+    }
+    const way = async (site: "a" | "b") => {
+      const report = (await gateways[site].tend()).find(({ siteId }) => siteId === (site === "a" ? "b" : "a"));
+      return report?.via ?? report?.endpoint;
+    };
+    /** Both look after their links all the time, as gateways do, until both say so. */
+    const both = (a: string, b: string) => eventually(async () => (await way("a")) === a && (await way("b")) === b);
+    // Gateways ask each other every second; here their pods do.
+    const stream = await pods.a1?.stream(called("a", "b1"), 100);
+    const hear = async (message: string) => {
+      const count = pods.b1?.heard.length ?? 0;
+      await eventually(async () => {
+        await Promise.all([way("a"), way("b")]);
+        return (pods.b1?.heard.length ?? 0) > count + 3;
+      }, message);
+    };
+    await hear("through the hub, as they never met");
+    await both("h", "h");
+    assert.equal(await pods.b1?.ask(called("b", "a1"), { message: "x*1000000" }), called("a", "b1"));
+    await isolated(false);
+    await hear("still through the hub");
+    assert.equal(await way("a"), "h");
+    // Half a minute later, and when that was in vain a minute after, they try the direct way.
+    aheadMs += 61_000;
+    await both(`${sites.b?.address}:51820`, `${sites.a?.address}:51820`);
+    await hear("directly");
+    await isolated(true);
+    await hear("through the hub again");
+    await both("h", "h");
+    await stream?.end();
+    await isolated(true);
+    for (const site of ["a", "b"] as const) assert.deepEqual(await gateways[site].check(), []);
+  });
+
   it("says where the third is none, and is taken away again", async () => {
     await apply("a", spoke("a", "nobody"));
     assert.match((await faultOf("a", "b")) ?? "", /there is no link with site nobody/);
@@ -238,10 +302,10 @@ function hex(base64: string): string {
   return Buffer.from(base64, "base64").toString("hex");
 }
 
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 30_000;
+async function eventually(holds: () => Promise<boolean>, what = "it"): Promise<void> {
+  const end = Date.now() + 60_000;
   while (!(await holds())) {
-    assert.ok(Date.now() < end, "not within 30 seconds");
+    assert.ok(Date.now() < end, `${what}: not within a minute`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

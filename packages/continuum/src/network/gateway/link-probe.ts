@@ -44,6 +44,8 @@ interface Probed {
 
 const LAST = 20;
 const LOST_MS = 2_000;
+/** At every tick of a second, though none is exactly one. */
+const OFTEN_MS = 800;
 const OPEN_AGAIN_MS = 10_000;
 const SMALL = 64;
 /** Of IPv6 and UDP. */
@@ -71,8 +73,13 @@ export class LinkProbe {
     this.#options = options;
   }
 
-  /** Probes those that are due among these peers; others are forgotten. `mtu` is the interface's. */
-  async tick(own: string, peers: readonly string[], mtu: number): Promise<void> {
+  /** Probes those that are due among these peers; others are forgotten. `mtu` is the interface's; those of `often` are asked every second. */
+  async tick(
+    own: string,
+    peers: readonly string[],
+    mtu: number,
+    often: ReadonlySet<string> = new Set(),
+  ): Promise<void> {
     const now = this.#now();
     await this.#open(own, now);
     const known = new Set(peers);
@@ -90,7 +97,7 @@ export class LinkProbe {
       this.#giveUp(probed, now);
       if (this.#socket === undefined) continue;
       const { everyMs = 5_000 } = this.#options;
-      if (now - probed.sentAt >= everyMs) {
+      if (now - probed.sentAt >= (often.has(siteId) ? Math.min(everyMs, OFTEN_MS) : everyMs)) {
         probed.sentAt = now;
         this.#ask(probed, SMALL);
       }

@@ -105,7 +105,7 @@ export function renamed(
 export function linkHop(link: Link | undefined): BareHop {
   const ready = getCondition(link?.status?.conditions, "Ready");
   const { endpoint, carrier } = link?.status ?? {};
-  const via = link?.spec.via;
+  const via = link?.spec.via ?? link?.status?.via;
   const by = `WireGuard${carrier === undefined ? "" : ` (${carrier})`}${endpoint === undefined ? "" : `, peer at ${endpoint}`}${via === undefined ? "" : `, through the gateway of site ${via}, which cannot read it`}`;
   const rule = link && `Link ${link.metadata.name}`;
   const hop = { at: "link", ...(rule !== undefined && { rule }) } as const;

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { relayAddress } from "./link-address.ts";
+import { linkPath } from "./link-forge.ts";
+
+const [site, hub, other] = ["a".repeat(26), "b".repeat(26), "c".repeat(26)];
+const facts = { publicKey: "k", endpoints: ["wave.example:1"] };
+const met = { ...facts };
+const place = { hub, port: 7 };
+const endpoint = `${relayAddress(site)}:7`;
+
+describe("the way to a peer", () => {
+  it("is where it says", () => {
+    assert.deepEqual(linkPath(site, facts, undefined), met);
+  });
+
+  it("is through the hub that both know of", () => {
+    const through = { publicKey: "k", endpoints: [endpoint], via: hub };
+    assert.deepEqual(linkPath(site, { ...facts, relay: place }, hub), through);
+    assert.deepEqual(linkPath(site, { ...facts, relay: place }, undefined), through);
+    assert.deepEqual(linkPath(site, { ...facts, relay: place }, other), met);
+    assert.deepEqual(linkPath(site, facts, hub, [hub]), met, "until the peer says the same");
+  });
+
+  it("has another one where a hub says that it leads there, and the peer knows of it", () => {
+    const both = { ...met, fallback: { site: hub, endpoint } };
+    assert.deepEqual(linkPath(site, { ...facts, fallback: place }, undefined, [hub, other]), both);
+    assert.deepEqual(linkPath(site, { ...facts, fallback: place }, undefined, [other]), met);
+    assert.deepEqual(linkPath(site, facts, undefined, [hub]), met);
+    assert.deepEqual(linkPath(site, { ...facts, fallback: place }, other, [hub]), met, "the owner has named another");
+  });
+});
