@@ -1,4 +1,3 @@
-import { access, constants, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { AGENT_NAMESPACE } from "@fjord/api";
@@ -7,8 +6,9 @@ import { ConnectionError, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
-import { LogUnreadable, ReportIncomplete } from "../errors.ts";
+import { ReportIncomplete } from "../errors.ts";
 import { collect, collectWithout } from "../report/collect.ts";
+import { checkLog } from "../report/given-log.ts";
 import { tar } from "../report/tar.ts";
 import { writeArchive } from "../report/write-archive.ts";
 
@@ -45,7 +45,7 @@ export function addBugReport(program: Command, context: CommandContext): void {
         files.map(({ name, content }) => ({ name: `${folder}/${name}`, content })),
         clock.now(),
       );
-      await writeArchive(file, await promisify(gzip)(archive));
+      await writeArchive(file, await promisify(gzip)(archive), signal);
       note(
         `${files.length} files; look through them before you hand them on: names of sites, namespaces and pods are in them, and what programs said in words of their own\n`,
       );
@@ -63,14 +63,4 @@ async function silenceOf(client: KubeClient, signal: AbortSignal): Promise<Conne
     signal.throwIfAborted();
     return error instanceof ConnectionError ? error : undefined;
   }
-}
-
-/** Not read yet: what a pipe gives can be had but once. */
-async function checkLog(file: string): Promise<void> {
-  try {
-    await access(file, constants.R_OK);
-  } catch (cause) {
-    throw new LogUnreadable({ file, why: describeError(cause) }, { cause });
-  }
-  if ((await stat(file)).isDirectory()) throw new LogUnreadable({ file, why: "it is a directory" });
 }

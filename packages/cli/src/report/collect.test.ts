@@ -69,12 +69,28 @@ test("of a cluster that does not answer there is what can be had without it, and
   try {
     const log = join(folder, "agent.log");
     await writeFile(log, `serving\nredeeming token=${SECRET}\n`);
-    const files = await collectWithout(new Error("no connection to 192.0.2.1"), { logs: [log] });
+    const context = { signal, note: () => {} };
+    const files = await collectWithout(new Error("no connection to 192.0.2.1"), { logs: [log], context });
     const file = Object.fromEntries(files.map(({ name, content }) => [name, content]));
     assert.deepEqual(Object.keys(file), ["versions.yaml", "agent/given-1.log", "problems.txt"]);
     assert.match(file["versions.yaml"] ?? "", /^client:\n {2}version: \d/);
     assert.equal(file["agent/given-1.log"], "serving\nredeeming token=[removed]\n");
     assert.equal(file["problems.txt"], "the cluster does not answer: no connection to 192.0.2.1\n");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("whoever interrupts it while a long log is read is heard", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "fjord-report-"));
+  try {
+    const log = join(folder, "agent.log");
+    await writeFile(log, "all is well, and password=x is known\n".repeat(5_000));
+    const interrupt = new AbortController();
+    const context = { signal: interrupt.signal, note: () => {} };
+    const collecting = collectWithout(new Error("no connection"), { logs: [log], context });
+    setImmediate(() => interrupt.abort(new Error("interrupted")));
+    await assert.rejects(collecting, /^Error: interrupted$/);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { CONSUMER_LABEL, kinds, OFFLOADED_LABEL, Site, VIRTUAL_NODE } from "@fjord/api";
 import { describeError, type Kind, type KubeObject } from "@fjord/base";
 import {
@@ -15,6 +15,8 @@ import {
 } from "@fjord/kube";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { clientVersion } from "../commands/version.ts";
+import { readTail } from "./given-log.ts";
+import { redactLog } from "./redact-log.ts";
 import { redactObject } from "./redact-object.ts";
 import { redactText } from "./redact-text.ts";
 
@@ -58,8 +60,11 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
       problems.push(`${name}: ${redactText(describeError(error))}`);
     }
   };
-  const yaml = (value: unknown) =>
-    stringify(redactObject(JSON.parse(JSON.stringify(value))), { lineWidth: 0, aliasDuplicateObjects: false });
+  const yaml = async (value: unknown) =>
+    stringify(await redactEach(JSON.parse(JSON.stringify(value)), signal), {
+      lineWidth: 0,
+      aliasDuplicateObjects: false,
+    });
   const listed = async (kind: Kind<KubeObject>, scope: object = {}) =>
     yaml((await client.list(kind, { ...scope, signal, omitManagedFields: true })).items);
   await attempt("versions.yaml", async () => {
@@ -100,7 +105,7 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
           const chunks: Buffer[] = [];
           for await (const chunk of client.log({ name, namespace }, { tailLines: LOG_LINES, previous, signal }))
             chunks.push(chunk);
-          return redactText(Buffer.concat(chunks).toString("utf8"));
+          return await redactLog(Buffer.concat(chunks).toString("utf8"), signal);
         });
     }
     return yaml(items.map(({ metadata }) => metadata.name));
@@ -109,9 +114,9 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
     await attempt(`agent/node-${name.slice(0, 60)}.log`, async () => {
       const { body } = await client.raw("GET", `/api/v1/nodes/${name}/proxy/${OWN_LOG_PATH}`, { signal });
       hasAgentLog = true;
-      return redactText(body.toString("utf8"));
+      return await redactLog(body.toString("utf8"), signal);
     });
-  for (const [index, file] of logs.entries()) await attempt(givenName(index), () => givenLog(file));
+  for (const [index, file] of logs.entries()) await attempt(givenName(index), () => givenLog(file, signal));
   if (!hasAgentLog) {
     problems.push(noAgentLog(namespace));
     context.note(`${noAgentLog(namespace)}\n`);
@@ -122,10 +127,13 @@ export async function collect(client: KubeClient, options: CollectOptions): Prom
 /** What can be had of a site whose API does not answer. */
 export async function collectWithout(
   silence: Error,
-  { logs }: Pick<CollectOptions, "logs">,
+  { logs, context }: Pick<CollectOptions, "logs" | "context">,
 ): Promise<readonly ReportFile[]> {
   const { stringify } = await import("yaml");
-  const given = logs.map(async (file, index) => ({ name: givenName(index), content: await givenLog(file) }));
+  const given = logs.map(async (file, index) => ({
+    name: givenName(index),
+    content: await givenLog(file, context.signal),
+  }));
   return [
     { name: "versions.yaml", content: stringify({ client: clientVersion() }) },
     ...(await Promise.all(given)),
@@ -137,8 +145,22 @@ function givenName(index: number): string {
   return `agent/given-${index + 1}.log`;
 }
 
-async function givenLog(file: string): Promise<string> {
-  return redactText((await readFile(file, "utf8")).split("\n").slice(-LOG_LINES).join("\n"));
+async function givenLog(file: string, signal: AbortSignal): Promise<string> {
+  const { text, left } = await readTail(file, undefined, signal);
+  const safe = await redactLog(text.split("\n").slice(-LOG_LINES).join("\n"), signal);
+  return left === 0 ? safe : `[left out: the first ${left} bytes]\n${safe}`;
+}
+
+/** A list may be long: whoever interrupts it is heard in between. */
+async function redactEach(value: unknown, signal: AbortSignal): Promise<unknown> {
+  if (!Array.isArray(value)) return redactObject(value);
+  const safe: unknown[] = [];
+  for (const each of value) {
+    safe.push(redactObject(each));
+    await setImmediate();
+    signal.throwIfAborted();
+  }
+  return safe;
 }
 
 /** A process that is no pod writes to its standard error, and only its owner knows where that leads. */

@@ -10,7 +10,7 @@ const BLOCKS: readonly RegExp[] = [
   /(?<=["'](?:data|stringData|binaryData)\\{0,9}["']\s{0,9}:\s{0,9})\{[^{}]*\}?/g,
 ];
 
-/** What is a secret by its own looks, whatever it is called. */
+/** What is a secret by its own looks, whatever it is called. Each has to be done in one pass, whatever the text: others make it. */
 const LOOKS: readonly RegExp[] = [
   // JSON Web Tokens, such as those of service accounts, and Fjord's own pairing tokens.
   /\beyJ[\w-]{10,}(?:\.[\w-]{5,})?(?:\.[\w-]*)?/g,
@@ -20,11 +20,11 @@ const LOOKS: readonly RegExp[] = [
   /\b(?:AKIA|ASIA|AIza)[\w-]{12,}/g,
   /\b(?:bearer|basic|digest|negotiate)\s+(?=[\w.~+/=-]*[\d+/=._~A-Z])[\w.~+/=-]{6,}/gi,
   // Credentials in URLs, of which the password may hold a slash, and in what Go calls a data source.
-  /(?<=:\/\/)[^\s/:@"'<>]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s"'<>]*(?=@)/g,
+  /(?<=:\/\/)[^\s/:@"'<>]*:(?!\d{1,5}(?:[/?#\s]|$))(?:(?!:\/\/)[^\s"'<>])*(?=@)/g,
   /(?<=:\/\/)[^\s/:@"'<>?#]+(?=@)/g,
-  /\b[\w.-]+:[^\s@]+(?=@(?:tcp|udp|unix|cloudsql)?\()/g,
+  /(?<![\w.-])[\w.-]{1,100}:[^\s@]{1,200}(?=@(?:tcp|udp|unix|cloudsql)?\()/g,
   // As `curl` and others take them.
-  /(?<=(?:^|[\s"'])(?:-u|--user|--proxy-user)[\s=]+["']?)[^\s"':]+:[^\s"']+/gm,
+  /(?<=(?:^|[\s"'])(?:-u|--user|--proxy-user)[\s=]{1,9}["']?)[^\s"':]+:[^\s"']+/gm,
   // Bootstrap tokens of Kubernetes.
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g,
 ];
@@ -41,8 +41,20 @@ const KUBERNETES_PARAMETERS = new Set(
  * keys are. Rather too much than too little; that a text of somebody's making holds no other secret cannot be promised.
  */
 export function redactText(text: string): string {
-  const rest = BLOCKS.reduce((left, pattern) => left.replace(pattern, REDACTED), text);
-  return rest.split("\n").map(redactLine).join("\n");
+  return [...redactPieces(text)].join("\n");
+}
+
+/** As many lines as are looked through in a moment. */
+const LINES_OF_PIECE = 20;
+
+/** The same in pieces, which are to be joined by ends of lines. */
+export function* redactPieces(text: string): Generator<string> {
+  const lines = BLOCKS.reduce((left, pattern) => left.replace(pattern, REDACTED), text).split("\n");
+  for (let at = 0; at < lines.length; at += LINES_OF_PIECE)
+    yield lines
+      .slice(at, at + LINES_OF_PIECE)
+      .map(redactLine)
+      .join("\n");
 }
 
 /** Longer ones were not written for people, and would take long to look through. */
@@ -134,7 +146,7 @@ function removeAfterWords(text: string): string {
 /** Long runs of letters of both cases and digits, and of base64: no name that people or Kubernetes give looks so. */
 function removeJumbled(text: string): string {
   return text
-    .replace(/[A-Za-z0-9+/]{32,}={1,2}(?![\w=])/g, REDACTED)
+    .replace(/(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{32,}={1,2}(?![\w=])/g, REDACTED)
     .replace(/[A-Za-z0-9_+-]{24,}/g, (run) => (isJumbled(run) ? REDACTED : run))
     .replace(/(?<![\w/.~:-])[A-Za-z0-9+/]{36,}/g, (run) =>
       isJumbled(run.replaceAll("/", "")) && mixes(run) ? REDACTED : run,

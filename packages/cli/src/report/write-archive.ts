@@ -3,13 +3,16 @@ import { describeError } from "@fjord/base";
 import { ReportNotWritten } from "../errors.ts";
 
 /**
- * Writes a file that only its owner may read, whole or not at all: where the disk is full there is nothing, or what was there before.
+ * Writes a file that only its owner may read, whole or not at all: where the disk is full there is nothing, or what was there before, and
+ * so it is where it is interrupted.
  */
-export async function writeArchive(file: string, content: Uint8Array): Promise<void> {
+export async function writeArchive(file: string, content: Uint8Array, signal: AbortSignal): Promise<void> {
   try {
-    if (!(await mayBeReplaced(file))) return await writeFile(file, content);
-    await writeBeside(file, content);
+    signal.throwIfAborted();
+    if (!(await mayBeReplaced(file))) return await writeFile(file, content, { signal });
+    await writeBeside(file, content, signal);
   } catch (error) {
+    signal.throwIfAborted();
     throw new ReportNotWritten({ file, reason: describeError(error) }, { cause: error });
   }
 }
@@ -24,7 +27,7 @@ async function mayBeReplaced(file: string): Promise<boolean> {
   }
 }
 
-async function writeBeside(file: string, content: Uint8Array): Promise<void> {
+async function writeBeside(file: string, content: Uint8Array, signal: AbortSignal): Promise<void> {
   const part = `${file}.${process.pid}.part`;
   const handle = await open(part, "wx", 0o600);
   try {
@@ -34,6 +37,7 @@ async function writeBeside(file: string, content: Uint8Array): Promise<void> {
     } finally {
       await handle.close();
     }
+    signal.throwIfAborted();
     await rename(part, file);
   } catch (error) {
     await rm(part, { force: true });
