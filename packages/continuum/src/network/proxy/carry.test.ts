@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
-import { carry } from "./carry.ts";
+import { type CarryLimits, carry } from "./carry.ts";
+import { END_FRAME } from "./frames.ts";
 
 const closing: (() => void)[] = [];
 after(() => {
@@ -115,5 +116,69 @@ test("a carrier that speaks something else ends the connection", async () => {
   const gone = reset(client);
   hostile.write(Buffer.alloc(64, 0xff));
   await gone;
+  await over;
+});
+
+const QUICK: CarryLimits = { lingerMs: 100, halfClosedMs: 300, heldBackMs: 300 };
+const uncounted = { sent() {}, received() {} };
+
+test("a peer that never closes its carrier has it closed soon after both directions have ended, and not before what is sent", async () => {
+  const [client, near] = await pair();
+  const [carrier, hostile] = await pair();
+  const over = carry(near, carrier, uncounted, QUICK);
+  hostile.write(END_FRAME);
+  client.end("x".repeat(100_000));
+  client.resume();
+  // It reads all, and ends nothing.
+  let size = 0;
+  hostile.on("data", (chunk: Buffer) => (size += chunk.length));
+  await once(hostile, "end");
+  assert.ok(size > 100_000);
+  await over;
+  assert.ok(carrier.destroyed && near.destroyed);
+});
+
+test("it is not over before the carrier is closed", async () => {
+  const [client, near] = await pair();
+  const [carrier, hostile] = await pair();
+  const order: string[] = [];
+  carrier.once("close", () => order.push("closed"));
+  const over = carry(near, carrier, uncounted, QUICK).then(() => order.push("over"));
+  hostile.resume().write(END_FRAME);
+  client.resume().end();
+  await over;
+  assert.deepEqual(order, ["closed", "over"]);
+});
+
+test("a connection of which one direction has ended, and over which nothing moves, is ended", async () => {
+  const [client, near] = await pair();
+  const [carrier, far] = await pair();
+  far.resume();
+  client.end("a question to which nobody ever answers");
+  await carry(near, carrier, uncounted, QUICK);
+  assert.ok(carrier.destroyed && near.destroyed);
+});
+
+test("so is one whose reader takes nothing any more", async () => {
+  const [client, near] = await pair();
+  const [carrier, far] = await pair();
+  far.pause();
+  client.on("drain", () => client.write(Buffer.alloc(1024 * 1024)));
+  client.write(Buffer.alloc(16 * 1024 * 1024));
+  await carry(near, carrier, uncounted, QUICK);
+  assert.ok(carrier.destroyed && near.destroyed);
+});
+
+test("one that is open in both directions may be silent as long as it likes", async () => {
+  const [client, near] = await pair();
+  const [carrier, far] = await pair();
+  let isOver = false;
+  const over = carry(near, carrier, uncounted, { lingerMs: 5, halfClosedMs: 5, heldBackMs: 5 }).then(
+    () => (isOver = true),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(isOver, false);
+  far.destroy();
+  client.destroy();
   await over;
 });

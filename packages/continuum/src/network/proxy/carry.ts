@@ -7,28 +7,64 @@ export interface CarryCounters {
   received(bytes: number): void;
 }
 
+export interface CarryLimits {
+  /** How long the other site's agent may take to close a carrier over which both directions have ended. */
+  readonly lingerMs: number;
+  /** How long nothing may move where one direction has ended: a client that is gone looks the same as one that waits. */
+  readonly halfClosedMs: number;
+  /** How long nothing may move where somebody does not take what is there for him. */
+  readonly heldBackMs: number;
+}
+
+export const CARRY_LIMITS: CarryLimits = { lingerMs: 10_000, halfClosedMs: 300_000, heldBackMs: 3_600_000 };
+
 /**
  * Joins a connection of this machine with a carrier to another site. Whoever is slow holds back who sends to it; an end is passed on
- * for its direction alone; what breaks on one side is reset on the other. Resolves when it is over.
+ * for its direction alone; what breaks on one side is reset on the other. Resolves when both are closed, which no peer can put off
+ * for ever: one that is open takes a place and a file descriptor, whatever has been said over it.
  */
-export function carry(local: Socket, carrier: Duplex, counters: CarryCounters): Promise<void> {
+export function carry(
+  local: Socket,
+  carrier: Duplex,
+  counters: CarryCounters,
+  limits: CarryLimits = CARRY_LIMITS,
+): Promise<void> {
   return new Promise((resolve) => {
     const frames = new FrameReader();
     let hasSentEnd = false;
     let isOver = false;
+    let moved = 0;
+    let linger: NodeJS.Timeout | undefined;
+    const cut = () => {
+      carrier.destroy();
+      if (!local.destroyed) local.resetAndDestroy();
+    };
     const finish = (inOrder: boolean) => {
       if (isOver) return;
       isOver = true;
       if (inOrder) {
         // Both directions have ended: what is still to be written goes first.
         local.destroySoon();
-        carrier.end();
-        // The other side does the same; it is not waited for.
+        carrier.end(() => (linger = setTimeout(() => carrier.destroy(), limits.lingerMs).unref()));
+        // The other side does the same.
         carrier.resume();
-      } else {
-        carrier.destroy();
-        if (!local.destroyed) local.resetAndDestroy();
-      }
+      } else cut();
+    };
+    const isIdle = idleness(() =>
+      [moved, hasSentEnd, frames.ended, local.writableLength, carrier.writableLength].join(),
+    );
+    const watch = setInterval(() => {
+      const isHeldBack = local.writableLength + carrier.writableLength > 0;
+      const isHalfClosed = hasSentEnd || frames.ended;
+      const limit = isHeldBack ? limits.heldBackMs : isHalfClosed ? limits.halfClosedMs : Number.POSITIVE_INFINITY;
+      if (!isIdle(limit)) return;
+      isOver = true;
+      cut();
+    }, Math.min(limits.halfClosedMs, limits.heldBackMs) / 5).unref();
+    const resolveIfClosed = () => {
+      if (!local.closed || !carrier.closed) return;
+      clearInterval(watch);
+      clearTimeout(linger);
       resolve();
     };
     const finishIfEnded = () => {
@@ -36,6 +72,7 @@ export function carry(local: Socket, carrier: Duplex, counters: CarryCounters): 
     };
 
     local.on("data", (chunk: Buffer) => {
+      moved += chunk.length;
       counters.sent(chunk.length);
       carrier.cork();
       carrier.write(frameHeader(chunk.length));
@@ -54,6 +91,7 @@ export function carry(local: Socket, carrier: Duplex, counters: CarryCounters): 
       if (isOver) return;
       try {
         for (const piece of frames.read(chunk)) {
+          moved += piece.length;
           counters.received(piece.length);
           if (!local.write(piece)) carrier.pause();
         }
@@ -68,13 +106,32 @@ export function carry(local: Socket, carrier: Duplex, counters: CarryCounters): 
     local.on("drain", () => carrier.resume());
 
     local.on("error", () => finish(false));
-    local.once("close", () => finish(false));
+    local.once("close", () => {
+      finish(false);
+      resolveIfClosed();
+    });
     carrier.on("error", () => finish(false));
     // A carrier ends as a whole: before both directions have ended it is broken.
     carrier.once("end", () => finish(false));
-    carrier.once("close", () => finish(false));
+    carrier.once("close", () => {
+      finish(false);
+      resolveIfClosed();
+    });
     if (local.destroyed || carrier.destroyed) finish(false);
+    resolveIfClosed();
     local.resume();
     carrier.resume();
   });
+}
+
+/** Tells whether what `state` says has been the same for so long, as far as it was asked. */
+function idleness(state: () => string): (ms: number) => boolean {
+  let before = "";
+  let since = performance.now();
+  return (ms) => {
+    const now = state();
+    if (now !== before) since = performance.now();
+    before = now;
+    return performance.now() - since >= ms;
+  };
 }

@@ -89,20 +89,22 @@ export class ConnectRoute implements RawRoute, Runnable {
       );
     if (head.length > 0) throw refused(400, "NoConnection", "nothing may follow the request before it is answered");
     const namespace = await this.#namespaceOf(wanted, site);
-    if (namespace === undefined)
-      throw refused(
-        403,
-        "NotShared",
-        "no pod of a namespace that this site shares with yours has that address and port",
-      );
-    const release = this.#carried.take(site);
+    if (namespace === undefined) throw notShared();
+    const release = this.#carried.take(site, namespace);
     if (release === undefined)
       throw refused(429, "TooManyConnections", "too many connections are open: end some first");
     try {
       const local = await (this.#options.dial ?? dial)(wanted).catch(() => {
         throw refused(502, "NoAnswer", "the pod takes no connection at that port");
       });
-      if (socket.destroyed) return void local.destroy();
+      // Dialling takes its time, and a change ends only what is carried already.
+      const isStillShared = await this.#namespaceOf(wanted, site).then(
+        (now) => now === namespace,
+        () => false,
+      );
+      if (!isStillShared || socket.destroyed) local.resetAndDestroy();
+      if (!isStillShared) throw notShared();
+      if (socket.destroyed) return release();
       // A caller whose machine has vanished says nothing any more, not even that.
       if ("setKeepAlive" in socket) (socket as Socket).setKeepAlive(true, KEEP_ALIVE_MS);
       socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${CONNECT_UPGRADE}\r\n\r\n`);
@@ -131,6 +133,10 @@ export class ConnectRoute implements RawRoute, Runnable {
 
 function refused(status: number, code: string, message: string): PeerRefused {
   return new PeerRefused({ code, message }, status);
+}
+
+function notShared(): PeerRefused {
+  return refused(403, "NotShared", "no pod of a namespace that this site shares with yours has that address and port");
 }
 
 function dial({ address, port }: ServedAt): Promise<Socket> {

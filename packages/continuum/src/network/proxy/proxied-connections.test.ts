@@ -65,7 +65,10 @@ async function serve(answer: (socket: Socket) => void): Promise<number> {
 }
 
 /** Two sites that share a namespace, with one guest that serves at the port. */
-async function pair(port: number, { tunnelled = false } = {}) {
+async function pair(
+  port: number,
+  { tunnelled = false, whileDialling }: { tunnelled?: boolean; whileDialling?: (there: TestCaches) => void } = {},
+) {
   const counted: string[] = [];
   const bytes = { sent: 0, received: 0 };
   const metrics: ProxyMetrics = {
@@ -86,6 +89,14 @@ async function pair(port: number, { tunnelled = false } = {}) {
     twins: noTwins,
     shared: new SharedNamespaces({ home, twins: noTwins, contracts }),
     metrics,
+    ...(whileDialling && {
+      dial: async ({ address, port }) => {
+        const socket = createConnection({ host: address, port, allowHalfOpen: true }).on("error", () => {});
+        await once(socket, "connect");
+        whileDialling(there);
+        return socket;
+      },
+    }),
   });
   const site = siteRoute({ id: provider.id, published: () => ({}), endpoints: () => [], contractsOf: () => [] });
   const listening = new AbortController();
@@ -225,6 +236,16 @@ describe("a pod reaches a Service of another site", () => {
   });
 });
 
+test("what ceases to be shared while the pod is dialled is not led there", async () => {
+  const port = await serve((socket) => void socket.write("hello"));
+  const { counted, end } = await pair(port, { whileDialling: (there) => there.remove("namespaces", "shop-twin") });
+  const socket = await dial(port);
+  await reset(socket);
+  assert.equal(socket.bytesRead, 0);
+  assert.deepEqual(counted, ["peer NotShared", "here NotShared"]);
+  end();
+});
+
 describe("a hostile peer", () => {
   test("is led nowhere but to what is shared with it, and counted", async () => {
     let reached = 0;
@@ -266,15 +287,24 @@ describe("a hostile peer", () => {
     end();
   });
 
-  test("has no more connections at once than one may have", () => {
+  test("has no more connections at once than one may have, and no namespace has all of them", () => {
     const connections = new CarriedConnections("peer", noProxyMetrics);
-    const places = Array.from({ length: MOST_CONNECTIONS }, () => connections.take("wave"));
-    assert.equal(places.includes(undefined), false);
-    assert.equal(connections.take("wave"), undefined);
-    assert.notEqual(connections.take("wood"), undefined, "others are not hindered by it");
-    places[0]?.();
-    places[0]?.();
-    assert.notEqual(connections.take("wave"), undefined);
-    assert.equal(connections.take("wave"), undefined, "a place is given back once");
+    const takeAll = (namespace: string) => {
+      const places: (() => void)[] = [];
+      for (let place = connections.take("wave", namespace); place; place = connections.take("wave", namespace))
+        places.push(place);
+      return places;
+    };
+    const places = takeAll("greedy");
+    assert.equal(places.length, MOST_CONNECTIONS / 2);
+    assert.ok(takeAll("second").length >= MOST_CONNECTIONS / 4, "others are not hindered by it");
+    assert.ok(takeAll("third").length >= MOST_CONNECTIONS / 8);
+    assert.equal(connections.take("wave", "greedy"), undefined);
+    assert.notEqual(connections.take("wood", "greedy"), undefined, "nor at other peers");
+    for (const place of places) {
+      place();
+      place();
+    }
+    assert.equal(takeAll("greedy").length, (MOST_CONNECTIONS - MOST_CONNECTIONS / 4 - MOST_CONNECTIONS / 8) / 2);
   });
 });

@@ -44,7 +44,9 @@ describe("what may be listened for", () => {
       slice("shop", ["127.88.0.9"], undefined),
       slice("other", ["127.88.0.8"], 8080),
     ];
-    assert.deepEqual(endpointsWithin(slices, new Set(["shop"]), ranges), [{ address: "127.88.0.7", port: 8080 }]);
+    assert.deepEqual(endpointsWithin(slices, new Set(["shop"]), ranges), [
+      { address: "127.88.0.7", port: 8080, namespace: "shop" },
+    ]);
   });
 });
 

@@ -12,20 +12,26 @@ export function keyOf({ address, port }: ServedAt): string {
   return `${address} ${port}`;
 }
 
+/** What a Service of a namespace leads to. */
+export interface SharedEndpoint extends ServedAt {
+  readonly namespace: string;
+}
+
 /** What Services of some namespaces have in some ranges, ready or not, each once. Only TCP. */
 export function endpointsWithin(
   slices: Iterable<EndpointSlice>,
   namespaces: ReadonlySet<string>,
   ranges: readonly IpRange[],
-): ServedAt[] {
-  const found = new Map<string, ServedAt>();
+): SharedEndpoint[] {
+  const found = new Map<string, SharedEndpoint>();
   for (const { metadata, endpoints, ports } of slices) {
-    if (!namespaces.has(metadata.namespace ?? "")) continue;
+    const { namespace = "" } = metadata;
+    if (!namespaces.has(namespace)) continue;
     for (const address of (endpoints ?? []).flatMap(({ addresses }) => addresses)) {
       if (!isWithin(ranges, address)) continue;
       for (const { port, protocol = "TCP" } of ports ?? []) {
-        const served = { address, port: Number(port) };
-        if (protocol === "TCP" && isPort(served.port)) found.set(keyOf(served), served);
+        const served = { address, port: Number(port), namespace };
+        if (protocol === "TCP" && isPort(served.port) && !found.has(keyOf(served))) found.set(keyOf(served), served);
       }
     }
   }

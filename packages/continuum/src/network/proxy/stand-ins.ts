@@ -10,7 +10,7 @@ import { meantThere } from "../translate.ts";
 import { CarriedConnections } from "./carried.ts";
 import { CONNECT_UPGRADE, connectPath } from "./connect-path.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
-import { endpointsWithin, keyOf, type ServedAt } from "./shared-endpoints.ts";
+import { endpointsWithin, keyOf, type SharedEndpoint } from "./shared-endpoints.ts";
 import type { SharedNamespaces } from "./shared-namespaces.ts";
 import { StandInListener } from "./stand-in-listener.ts";
 
@@ -22,7 +22,7 @@ export interface StandInsOptions {
 }
 
 /** What an address and port of this machine stands for. */
-export interface StandIn extends ServedAt {
+export interface StandIn extends SharedEndpoint {
   readonly site: SiteId;
   /** What the peer itself calls it. */
   readonly meant: string;
@@ -136,7 +136,7 @@ export class StandIns implements Runnable {
   }
 
   async #lead(
-    { site, meant, port }: StandIn,
+    { site, meant, port, namespace }: StandIn,
     socket: Parameters<CarriedConnections["carry"]>[2],
     signal: AbortSignal,
   ): Promise<void> {
@@ -146,13 +146,13 @@ export class StandIns implements Runnable {
       home.logger.debug("a connection to another site did not come about", { site, to: `${meant}:${port}`, why });
       socket.resetAndDestroy();
     };
-    const release = this.#carried.take(site);
-    if (release === undefined) return refuse("TooManyConnections", "too many are open");
+    const release = this.#carried.take(site, namespace);
+    if (release === undefined) return refuse("TooManyConnections", "too many are open, or too many of its namespace");
     try {
       const remote: RemoteSite | undefined = sites.get(site);
       if (remote === undefined) return refuse("Away", "the site is not known");
       const carrier = await remote.connect(connectPath({ address: meant, port }), CONNECT_UPGRADE, signal);
-      await this.#carried.carry(site, "", socket, carrier);
+      await this.#carried.carry(site, namespace, socket, carrier);
     } catch (error) {
       refuse(reasonOf(error), String(error));
     } finally {
