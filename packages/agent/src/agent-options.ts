@@ -23,6 +23,8 @@ export interface AgentOptions {
   readonly admissionService?: { readonly name: string; readonly port: number };
   /** Where pods at other sites reach the site's own API, for those that ask for it. @default discovered */
   readonly homeApi?: HomeApi;
+  /** What says it where it cannot be discovered, for the log. @default --home-api */
+  readonly homeApiOption?: string;
   /** What namespaces of consumers are labelled with, such as levels of pod security. */
   readonly twinLabels?: Readonly<Record<string, string>>;
   /** What guests may have here beyond Kubernetes' baseline. @default nothing */

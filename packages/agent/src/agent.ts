@@ -238,7 +238,10 @@ export class Agent {
     const clientCa = config.tls.ca;
     const homeApi =
       this.#options.homeApi ?? (await patiently(() => discoverHomeApi(client, config.server, signal), patience));
-    if (homeApi === undefined) logger.warn("pods at other sites are not told where the own API is: --home-api says it");
+    if (homeApi === undefined) {
+      const { homeApiOption: option = "--home-api" } = this.#options;
+      logger.warn("pods at other sites are not told where the own API is", { option });
+    }
     const consumer = consumerSide({
       home,
       remotes,

@@ -126,6 +126,18 @@ export const NotASite = defineError(
   "Name the directory that was given to `fjord micro run` as --state-dir.",
 );
 
+export const NotEmpty = defineError(
+  "MICRO_NOT_EMPTY",
+  "{directory} has no site in it, but other things: {what}",
+  "Nothing was changed. A site begins in a directory of its own: name one with --state-dir that is empty or not there yet.",
+);
+
+export const PartOfMicro = defineError(
+  "CLI_PART_OF_MICRO",
+  "the agent at {server} is a part of `fjord micro`, with the control plane itself: it cannot be uninstalled from it",
+  "Nothing was changed. End its peerings (`fjord unpeer`), stop the process, and remove the site with `fjord micro reset` and the --state-dir that it was started with; a demo removes its sites when it ends.",
+);
+
 export const NoTestbed = defineError(
   "CLI_NO_TESTBED",
   "the test bed is not here: {looked} does not exist",

@@ -4,6 +4,7 @@ import type { PageSettings } from "@fjord/agent";
 import { programLogger, RecentLog } from "@fjord/base";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
+import { didYouMean } from "../command-line/suggestion.ts";
 import { InvalidMicroOption } from "../errors.ts";
 
 interface MicroFlags {
@@ -35,6 +36,13 @@ export function addMicro(program: Command, context: CommandContext): void {
   const micro = program
     .command("micro")
     .description("a whole site on this machine, without Kubernetes: control plane, node and agent in one process");
+  // What is no command would be taken for an argument of `run`, which may be left out.
+  micro.hook("preSubcommand", () => {
+    const [word = "-"] = micro.args;
+    const names = micro.commands.map((command) => command.name());
+    if (!word.startsWith("-") && !names.includes(word))
+      micro.error(`error: unknown command 'micro ${word}'${didYouMean(word, names)}`);
+  });
   micro
     .command("run", { isDefault: true })
     .description("run the site until interrupted; its pods go on running, and the next run finds them again")

@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { dirname, join } from "node:path";
 import { lastWords } from "@fjord/base";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { runProgram } from "../command-line/run-program.ts";
 import { NoTestbed } from "../errors.ts";
 
-/** Beside this package in a checkout; what is released does not have it. */
-const program = fileURLToPath(new URL("../../../testbed/src/cli.ts", import.meta.url));
+const PROGRAM = "packages/testbed/src/cli.ts";
 
 export function addTestbed(root: Command, context: CommandContext): void {
   const command = root
@@ -20,11 +19,18 @@ export function addTestbed(root: Command, context: CommandContext): void {
     .allowUnknownOption()
     .passThroughOptions();
   command.action(async (words: readonly string[]) => {
-    const file = context.env.FJORD_TESTBED ?? program;
-    if (existsSync(file))
+    const file = context.env.FJORD_TESTBED ?? testbedAbove(import.meta.dirname);
+    if (file !== undefined && existsSync(file))
       return context.setExitCode(await runProgram(spawn, process.execPath, [file, ...words], context));
-    const problem = new NoTestbed({ looked: file });
+    const problem = new NoTestbed({ looked: file ?? `${PROGRAM} above ${import.meta.dirname}` });
     if (!words.some((word) => word === "--help" || word === "-h")) throw problem;
     context.print(`${command.helpInformation()}\n${lastWords(problem).replace(/^error: the/, "The")}`);
   });
+}
+
+/** In the checkout that this was started or built in; what is released has none. */
+function testbedAbove(folder: string): string | undefined {
+  const file = join(folder, PROGRAM);
+  if (existsSync(file)) return file;
+  return dirname(folder) === folder ? undefined : testbedAbove(dirname(folder));
 }

@@ -3,8 +3,9 @@ import { type Command, Option } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
-import { StillInUse } from "../errors.ts";
+import { PartOfMicro, StillInUse } from "../errors.ts";
 import { removeInstallation, usesOf } from "../installation/remove-installation.ts";
+import { isMicroSite } from "../micro/node-rights.ts";
 
 interface UninstallFlags extends ClusterFlags {
   readonly namespace: string;
@@ -27,6 +28,7 @@ export function addUninstall(program: Command, context: CommandContext): void {
       const { signal, print, note } = context;
       const timeoutMs = parseDuration("--timeout", flags.timeout);
       await using client = await connect(flags, context);
+      if (await isMicroSite(client, signal)) throw new PartOfMicro({ server: client.transport.server });
       const uses = await usesOf(client, signal);
       if (uses.length > 0 && !flags.force) throw new StillInUse({ what: uses.join(", ") });
       const told = (line: string) => note(`${line}\n`);

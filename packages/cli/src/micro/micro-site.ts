@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installObjects, manifests, type PageSettings } from "@fjord/agent";
 import { Agent } from "@fjord/agent/agent";
@@ -8,7 +8,8 @@ import { clusterConfig, type KubeClient, Node } from "@fjord/kube";
 import { type Microkube, startMicrokube } from "@fjord/microkube";
 import { runNode } from "@fjord/node/run";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
-import { nodeRights } from "./node-rights.ts";
+import { MICRO_FIELD_MANAGER, nodeRights } from "./node-rights.ts";
+import { openSiteDirectory } from "./site-directory.ts";
 
 /** Slow machines are given time; where a part is not there by then, its log tells why. */
 const STARTS_MS = 60_000;
@@ -66,7 +67,7 @@ interface MicroSiteRun {
 
 /** A whole site in one process: a control plane, a node that runs pods as processes, and the agent. */
 export async function runMicroSite(options: MicroSiteOptions, { signal, serves }: MicroSiteRun): Promise<void> {
-  const made = await mkdir(options.stateDirectory, { recursive: true, mode: 0o700 });
+  const made = await openSiteDirectory(options.stateDirectory);
   let hasServed = false;
   try {
     await runParts(options, {
@@ -135,7 +136,7 @@ async function introduceNode(plane: Microkube, { name, stateDirectory }: MicroSi
   const kubeconfig = await plane.credentials.kubeconfig(plane.server, await plane.credentials.issueClient(subject));
   await using client = plane.client();
   for (const { kind, object } of nodeRights())
-    await client.apply(kind, object, { fieldManager: "fjord-micro", force: true });
+    await client.apply(kind, object, { fieldManager: MICRO_FIELD_MANAGER, force: true });
   const file = join(stateDirectory, "node.kubeconfig");
   await writeFile(file, kubeconfig, { mode: 0o600 });
   return file;
@@ -175,6 +176,8 @@ function agentOf(options: MicroSiteOptions, plane: Microkube, token: string): Ag
     listen: { host: address, port: ports.peers },
     endpoints,
     internalAddress: address,
+    // On loopback the API is this machine's alone; at any other address it is where the agent is.
+    homeApiOption: "--address",
     admissionPort: ports.admission,
     metrics: { host: address, port: ports.metrics },
     leaderElect: false,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,6 +68,13 @@ test("a site on a machine without Kubernetes: it runs pods, is started again, an
   // Running says that it was started: a moment later it is what its command says.
   const before = await eventually(() => sleepers()[0]);
   await assert.rejects(fjord("micro", "reset", `--state-dir=${directory}`), /another process uses the node/);
+  // The agent is in the process that would go on without it.
+  for (const force of [[], ["--force"]])
+    await assert.rejects(
+      fjord("uninstall", ...force, `--kubeconfig=${join(directory, "kubeconfig")}`),
+      /a part of `fjord micro`[\s\S]*`fjord micro reset`[\s\S]*\[CLI_PART_OF_MICRO\]/,
+    );
+  assert.ok(await introduced(), "and nothing of it was touched");
 
   await stop();
   assert.deepEqual(sleepers(), [before], "the pod goes on without the site");
@@ -89,6 +96,16 @@ test("bad options change nothing", async () => {
   await assert.rejects(run("--capacity=bogus/cpu=abc"), /\nerror: --capacity bogus\/cpu=abc: "abc" is not a quantity/);
   await assert.rejects(fjord("micro", "reset", `--state-dir=${parent}`), /was not made by `fjord micro run`/);
   assert.equal(existsSync(other), false);
+  await assert.rejects(fjord("micro", "rum"), /unknown command 'micro rum' \(did you mean run\?\)/);
+});
+
+test("a directory with other things in it is neither taken nor removed", async () => {
+  const plain = join(parent, "plain");
+  mkdirSync(plain);
+  writeFileSync(join(plain, "f"), "");
+  for (const command of ["run", "reset"])
+    await assert.rejects(fjord("micro", command, `--state-dir=${plain}`), /\[MICRO_NOT_(EMPTY|A_SITE)\]/, command);
+  assert.deepEqual(readdirSync(plain), ["f"]);
 });
 
 test("a new site that cannot start leaves nothing, whichever part it is", async () => {

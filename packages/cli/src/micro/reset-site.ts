@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { resetNode } from "@fjord/node/reset";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { NotASite } from "../errors.ts";
+import { isSiteDirectory, removeSiteDirectory, some } from "./site-directory.ts";
 
 /** Ends what the pods of a stopped site left running, and removes what it kept. */
 export async function resetMicroSite(
@@ -15,10 +15,11 @@ export async function resetMicroSite(
     return;
   }
   // Whatever is deleted here should have been made by a site.
-  if (!existsSync(join(directory, "kubernetes"))) throw new NotASite({ directory });
+  if (!isSiteDirectory(directory)) throw new NotASite({ directory });
   const node = join(directory, "node");
   // Refused while the site runs.
-  if (existsSync(node)) await resetNode({ stateDir: node, dryRun: false }, context);
-  await rm(directory, { recursive: true, force: true });
+  if (existsSync(join(node, "node.db"))) await resetNode({ stateDir: node, dryRun: false }, context);
+  const left = await removeSiteDirectory(directory);
   context.print(`the site in ${directory} is removed\n`);
+  if (left.length > 0) context.warn(`${directory} stays: ${some(left)} in it was not made by the site\n`);
 }
