@@ -210,10 +210,17 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       ["peer", "harbour-itself", "--cpu=1"],
       ["unpeer", "harbour-itself", "--forget"],
       ["unpeer", "harbour-itself", "--force"],
+      ["unpeer", "harbour-itself"],
+      ["drain", "harbour-itself"],
+      ["drain", "harbour-itself", "--no-wait"],
+      ["cordon", "harbour-itself"],
+      ["uncordon", "harbour-itself"],
     ]) {
       const { code, err } = await fjord(...args);
       assert.deepEqual([code, /^error: harbour-itself is this site itself/.test(err)], [1, true], err);
     }
+    for (const verb of ["peer", "unpeer", "drain", "cordon", "uncordon"])
+      assert.doesNotMatch((await fjord("__complete", verb, "harbour-i")).out, /harbour-itself/, verb);
     assert.equal((await client.get(Site, { name: "harbour-itself" })).metadata.deletionTimestamp, undefined);
     assert.equal((await client.list(Peering)).items.filter(({ spec }) => spec.site === "harbour-itself").length, 0);
     await client.delete(Site, { name: "harbour-itself" });

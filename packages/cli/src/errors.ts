@@ -51,7 +51,7 @@ export const NoDeployment = defineError(
 export const ThisSite = defineError(
   "CLI_THIS_SITE",
   "{name} is this site itself: it cannot {what}",
-  "Name another site: `fjord sites` lists them. `fjord uninstall` is what removes Fjord from this one.",
+  "Name another site: `fjord sites` lists them. Was another --context meant? `fjord uninstall` is what removes Fjord from this one.",
 );
 
 export const KeptNamespace = defineError(

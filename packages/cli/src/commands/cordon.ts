@@ -7,7 +7,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitUntilDrained } from "../drain/wait-until-drained.ts";
-import { NoSuchThing } from "../errors.ts";
+import { NoSuchThing, ThisSite } from "../errors.ts";
 
 const verbs = {
   cordon: {
@@ -49,7 +49,7 @@ async function stand(
 ): Promise<void> {
   await using client = await connect(flags, context);
   const { standing, done } = verbs[verb];
-  for (const contract of await contractsOf(client, name, context.signal)) {
+  for (const contract of await contractsOf(client, name, `be ${verb}ed`, context.signal)) {
     await client.patch(Contract, { name: contract }, "merge", { spec: { standing } }, { signal: context.signal });
     context.print(`contract ${contract} ${done}\n`);
   }
@@ -59,7 +59,7 @@ async function drain(name: string, flags: DrainFlags, context: CommandContext): 
   const { signal, clock, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   await using client = await connect(flags, context);
-  const contracts = await contractsOf(client, name, signal);
+  const contracts = await contractsOf(client, name, "be drained", signal);
   for (const contract of contracts)
     await client.patch(Contract, { name: contract }, "merge", { spec: { standing: "Drained" } }, { signal });
   if (!flags.wait) return print(contracts.map((contract) => `contract ${contract} draining\n`).join(""));
@@ -74,7 +74,7 @@ async function drain(name: string, flags: DrainFlags, context: CommandContext): 
 }
 
 /** The contracts in force that a name means: of a peering, of a site, or the one itself. */
-export async function contractsOf(client: KubeClient, name: string, signal: AbortSignal): Promise<string[]> {
+async function contractsOf(client: KubeClient, name: string, what: string, signal: AbortSignal): Promise<string[]> {
   const contracts = await listOrExplain(client, Contract, signal);
   const live = contracts.filter(({ status }) => status?.phase !== "Ended");
   const nameOf = ({ metadata }: Contract) => metadata.name ?? "";
@@ -82,6 +82,8 @@ export async function contractsOf(client: KubeClient, name: string, signal: Abor
   const peering = await optional(client.get(Peering, { name }, { signal }));
   if (peering?.status?.contract !== undefined) return [peering.status.contract];
   const site = await optional(client.get(Site, { name }, { signal }));
+  // This site is in every contract that it has: who names it means another one, or another --context.
+  if (site?.status?.role === "Self") throw new ThisSite({ name, what });
   const id = site?.status?.id ?? site?.spec.id;
   const found = live.filter(({ spec }) => id !== undefined && [spec.terms.consumer, spec.terms.provider].includes(id));
   if (found.length === 0)

@@ -35,6 +35,13 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   await using client = await connect(flags, context);
   const all = await listOrExplain(client, Peering, signal);
   const peerings = all.filter(({ metadata, spec }) => metadata.name === name || spec.site === name);
+  const sites = await listOrExplain(client, Site, signal);
+  const site = peerings[0]?.spec.site ?? name;
+  const own = sites.find(({ status }) => status?.role === "Self");
+  if (own?.metadata.name === site) {
+    const what = flags.force || flags.forget ? "be forgotten" : "have a peering with itself";
+    throw new ThisSite({ name: site, what });
+  }
   const ends = peerings.map(async ({ metadata: { name: peering = "" } }) => {
     await remove(client, Peering, peering, flags, context, progressOf);
     print(`peering ${peering} ended\n`);
@@ -42,16 +49,12 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   // One that does not end is told of once the others have.
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
-  const sites = await listOrExplain(client, Site, signal);
-  const site = peerings[0]?.spec.site ?? name;
   const isKnown = sites.some(({ metadata }) => metadata.name === site);
   if (peerings.length === 0 && !isKnown) {
     const names = [...all, ...sites].map(({ metadata }) => metadata.name ?? "");
     throw new NoSuchThing({ what: "peering or site", name, hint: didYouMean(name, names) });
   }
   if (flags.force || flags.forget) {
-    const own = sites.find(({ status }) => status?.role === "Self");
-    if (own?.metadata.name === site) throw new ThisSite({ name: site, what: "be forgotten" });
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
     if (gone) print(`site ${site} forgotten\n`);
   } else if (peerings.length === 0) print(`there is no peering with ${name}\n`);

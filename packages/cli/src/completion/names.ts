@@ -46,6 +46,10 @@ async function listed_(
   switch (source) {
     case "sites":
       return names(Site as Kind<KubeObject>);
+    case "peers": {
+      const { items } = await client.list(Site, { signal });
+      return items.filter(({ status }) => status?.role !== "Self").map(({ metadata }) => metadata.name ?? "");
+    }
     case "peerings":
       return names(Peering as Kind<KubeObject>);
     case "contracts": {

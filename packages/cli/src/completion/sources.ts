@@ -1,6 +1,7 @@
 /** Where names come from. */
 export type Source =
   | "sites"
+  | "peers"
   | "peerings"
   | "contracts"
   | "namespaces"
@@ -14,16 +15,16 @@ interface Word {
   readonly word: string;
 }
 
-const contracted: readonly Source[] = ["contracts", "peerings", "sites"];
+const contracted: readonly Source[] = ["contracts", "peerings", "peers"];
 
 /** What each argument of a command may be, in their order; the last holds for all that follow. */
 export const argumentSources: Readonly<Record<string, readonly (readonly (Source | Word)[])[]>> = {
-  peer: [["sites"], []],
-  unpeer: [["peerings", "sites"], []],
+  peer: [["peers"], []],
+  unpeer: [["peerings", "peers"], []],
   sites: [["sites"]],
   offload: [["namespaces"], []],
   unoffload: [["offloaded"], []],
-  move: [["workloads"], ["sites", { word: "home" }, { word: "anywhere" }], []],
+  move: [["workloads"], ["peers", { word: "home" }, { word: "anywhere" }], []],
   cordon: [contracted, []],
   drain: [contracted, []],
   uncordon: [contracted, []],

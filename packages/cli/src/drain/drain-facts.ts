@@ -1,10 +1,10 @@
 import { CONSUMER_LABEL, Contract, VirtualNode } from "@fjord/api";
-import { CoreEvent, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
+import { CoreEvent, getCondition, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
 import { timeOf } from "../explain/pod-facts.ts";
 import { type DrainedNode, type DrainFacts, nodesOf } from "./drain-progress.ts";
 
-/** The agent repeats what it is refused more often than that. */
-const REFUSAL_LASTS_MS = 60_000;
+/** The agent repeats what it is refused; after 25 times it is written once in five minutes only. */
+const REFUSAL_LASTS_MS = 360_000;
 
 /** What there is of a contract, wherever this site is in it. */
 export async function drainFacts(
@@ -19,18 +19,25 @@ export async function drainFacts(
   ]);
   const agreed = contracts.find(({ metadata }) => metadata.name === name);
   const own = agreed?.status?.side === "Provider" ? [] : nodesOf(name, contracts, virtualNodes);
+  const since = drainedSince(agreed);
   const labelSelector = `${CONSUMER_LABEL}=${agreed?.spec.terms.consumer}`;
   const [nodes, guests] = await Promise.all([
-    Promise.all(own.map((virtual) => drainedNode(client, virtual, now, signal))),
+    Promise.all(own.map((virtual) => drainedNode(client, virtual, Math.max(since, now - REFUSAL_LASTS_MS), signal))),
     agreed?.status?.side === "Provider" ? client.list(Pod, { labelSelector, signal }) : { items: [] },
   ]);
   return { contract: name, contracts, nodes, guests: guests.items };
 }
 
+/** What was refused in an earlier drain is none of this one's trouble. */
+function drainedSince(contract: Contract | undefined): number {
+  const active = getCondition(contract?.status?.conditions, "Active");
+  return active?.status === "False" ? Date.parse(String(active.lastTransitionTime ?? "")) || 0 : 0;
+}
+
 async function drainedNode(
   client: KubeClient,
   virtual: VirtualNode,
-  now: number,
+  since: number,
   signal: AbortSignal,
 ): Promise<DrainedNode> {
   const name = virtual.metadata.name ?? "";
@@ -43,7 +50,7 @@ async function drainedNode(
     client.list(CoreEvent, { fieldSelector: `involvedObject.kind=Node,involvedObject.name=${name}`, signal }),
   ]);
   const refusal = events.items
-    .filter((event) => event.reason === "EvictionRefused" && now - timeOf(event) < REFUSAL_LASTS_MS)
+    .filter((event) => event.reason === "EvictionRefused" && timeOf(event) >= since)
     .sort((a, b) => timeOf(b) - timeOf(a))[0]?.message;
   return {
     virtual,

@@ -74,6 +74,8 @@ test("the pod of a ShadowPod and that of a Deployment are pods too", () => {
 test("of annotations only known ones are kept, of others how long they were", () => {
   const annotations = {
     "fjord.dev/cordoned": "true",
+    "fjord.dev/made-up": SECRET,
+    "fjord.dev/install-values": SECRET,
     "deployment.kubernetes.io/revision": "3",
     "kubectl.kubernetes.io/restartedAt": "2026-11-16T22:15:21Z",
     "kubectl.kubernetes.io/last-applied-configuration": SECRET,
@@ -88,6 +90,8 @@ test("of annotations only known ones are kept, of others how long they were", ()
     metadata: {
       annotations: {
         "fjord.dev/cordoned": "true",
+        "fjord.dev/made-up": "[removed: 12 characters]",
+        "fjord.dev/install-values": "[removed: 12 characters]",
         "deployment.kubernetes.io/revision": "3",
         "kubectl.kubernetes.io/restartedAt": "2026-11-16T22:15:21Z",
         "kubectl.kubernetes.io/last-applied-configuration": "[removed: 12 characters]",

@@ -13,7 +13,10 @@ const NAMES_OF_SECRETS =
 const PUBLIC_KEYS = /^(?:publicKey|ownKey)$/;
 /** Annotations of Fjord's and of Kubernetes' own that are worth reading. Of all others only the length is kept: anybody writes what they like there. */
 const HARMLESS_ANNOTATIONS: readonly RegExp[] = [
-  /^fjord\.dev\//,
+  // Not `install-values`: what a site was installed with is its owner's.
+  /^fjord\.dev\/(?:reflect|home-api|grace-seconds|force-remove|only-one|remote-class|cordoned|labels|carried|forged|made-at)$/,
+  /^fjord\.dev\/(?:both-ways|site-name|redeemed|refused|contract|shadow-uid|shadow-generation|origin-(?:namespace|uid))$/,
+  /^fjord\.dev\/(?:machine|loopback-range|stand-in-range)$/,
   /^(?:deployment|batch|apps|statefulset|pod-security|endpoints|service|topology)\.kubernetes\.io\//,
   /^(?:node\.alpha|scheduler\.alpha|controller|cluster-autoscaler|csi\.volume|volumes|volume)\.kubernetes\.io\//,
   /^kubectl\.kubernetes\.io\/(?:restartedAt|default-container)$/,

@@ -25,6 +25,9 @@ const LOOKS: readonly RegExp[] = [
   /(?<![\w.-])[\w.-]{1,100}:[^\s@]{1,200}(?=@(?:tcp|udp|unix|cloudsql)?\()/g,
   // As `curl` and others take them.
   /(?<=(?:^|[\s"'])(?:-u|--user|--proxy-user)[\s=]{1,9}["']?)[^\s"':]+:[^\s"']+/gm,
+  // A password right behind its option, as some take it.
+  /(?<=\b(?:sshpass|mysql|mysqldump|mysqladmin|mariadb)\b[^|;&]{0,200}?[\s"',]-p)["']?(?!ort\b|assword\b|rotocol\b)[^\s"',\]]+/g,
+  /(?<=\bsshpass\b[^|;&]{0,20}?[\s"',]-p["']?[\s,]{1,9}["']?)[^\s"',\]]+/g,
   // Bootstrap tokens of Kubernetes.
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g,
 ];
@@ -49,7 +52,7 @@ const LINES_OF_PIECE = 20;
 
 /** The same in pieces, which are to be joined by ends of lines. */
 export function* redactPieces(text: string): Generator<string> {
-  const lines = BLOCKS.reduce((left, pattern) => left.replace(pattern, REDACTED), text).split("\n");
+  const lines = removeElements(BLOCKS.reduce((left, pattern) => left.replace(pattern, REDACTED), text)).split("\n");
   for (let at = 0; at < lines.length; at += LINES_OF_PIECE)
     yield lines
       .slice(at, at + LINES_OF_PIECE)
@@ -69,6 +72,14 @@ function redactLine(line: string): string {
 function removeParameters(text: string): string {
   return text.replace(/([?&])([\w.%[\]-]{1,100})=([^\s&"'#\\]+)/g, (whole, mark: string, name: string) =>
     KUBERNETES_PARAMETERS.has(name) ? whole : `${mark}${name}=${REDACTED}`,
+  );
+}
+
+/** Elements of XML: `<password>x</password>`. */
+function removeElements(text: string): string {
+  return text.replace(
+    /<([A-Za-z_][\w.:-]{0,100})((?:\s[^<>]{0,500})?)>(?:<!\[CDATA\[)?[^<]{1,4000}(?=<\/\1\s*>)/g,
+    (whole, name: string, attributes: string) => (isSecretName(name) ? `<${name}${attributes}>${REDACTED}` : whole),
   );
 }
 
