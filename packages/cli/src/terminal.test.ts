@@ -49,6 +49,23 @@ test("errors end with their code, and are JSON for whoever asked for that", () =
   assert.match(error.code ?? "", /^KUBE_/);
 });
 
+test("where no cluster is found, the version for people is this program's, and that for scripts the error alone", () => {
+  const version = (...more: string[]) =>
+    spawnSync(process.execPath, [cli, "version", `--kubeconfig=${folder}/none`, ...more]);
+  const text = version();
+  assert.deepEqual([text.status, text.stdout.toString().split(":")[0]], [1, "fjord"]);
+  for (const format of ["json", "yaml", "jsonpath={.client.version}"]) {
+    const { stdout, stderr, status } = version("-o", format);
+    assert.deepEqual([status, stdout.toString()], [1, ""], format);
+    assert.match(stderr.toString(), /KUBE_CONFIG_UNREADABLE/);
+  }
+});
+
+test("what would steer a terminal is spelt out in errors too, whoever typed it", () => {
+  const { stderr } = spawnSync(process.execPath, [cli, `lo${ESCAPE}]0;z\u0007`]);
+  assert.match(stderr.toString(), /^error: unknown command 'lo\^\[\]0;z\^G'\n/);
+});
+
 test("words that cannot be understood are errors like others: with a code, and as JSON for whoever asked for that", () => {
   const fjord = (...words: string[]) => spawnSync(process.execPath, [cli, ...words]);
   for (const [words, said] of [

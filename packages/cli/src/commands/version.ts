@@ -33,8 +33,8 @@ export function addVersion(program: Command, context: CommandContext): void {
       try {
         await show(await versionsOf(flags, context));
       } catch (error) {
-        // What is known is told all the same.
-        await show({ client });
+        // What is known is told all the same. Whoever reads JSON gets one document: the error.
+        if (flags.output.format === "table") await show({ client });
         throw error;
       }
     });
