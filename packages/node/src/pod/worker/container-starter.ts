@@ -13,7 +13,7 @@ import type { PodAction, Waiting } from "../plan/pod-plan.ts";
 import { containerOf, type PodContainer, podFields, uidOf } from "../pod-containers.ts";
 import { podDirectory, terminationMessageFile } from "../pod-directory.ts";
 import { type Say, sayer, type WorkerContext } from "./pod-services.ts";
-import { retryDelays, StartProblem, UNSUPPORTED } from "./start-problem.ts";
+import { asStartProblem, retryDelays, StartProblem, UNSUPPORTED } from "./start-problem.ts";
 import type { VolumeKeeper } from "./volume-keeper.ts";
 
 /** Runs once the process has been started, and before anything may rely on it. */
@@ -112,8 +112,7 @@ export class ContainerStarter {
 
   #fail(name: string, error: unknown): void {
     const { clock, random, logger, pod, wakeAt } = this.#context;
-    const problem =
-      error instanceof StartProblem ? error : new StartProblem("CreateContainerError", describeError(error));
+    const problem = asStartProblem(error);
     const before = this.#failures.get(name);
     const count = (before?.count ?? 0) + 1;
     const delay = backoffDelay(count - 1, { ...retryDelays(problem), jitter: 0.1, random });

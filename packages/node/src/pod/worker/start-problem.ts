@@ -1,3 +1,6 @@
+import { describeError } from "@fjord/base";
+import { LimitTooSmall } from "../../runtime/errors.ts";
+
 /** Reason of what the runtime cannot honour, in statuses and events. */
 export const UNSUPPORTED = "RuntimeUnsupported";
 /** Only another machine could honour it, or a program that someone installs. */
@@ -17,9 +20,15 @@ export class StartProblem extends Error {
   }
 }
 
-/** How long to wait between tries: what is wrong on this machine is tried again soon. */
-export function retryDelays({ reason, later }: StartProblem): { initial: number; max: number } {
+export function asStartProblem(error: unknown): StartProblem {
+  if (error instanceof StartProblem) return error;
+  return new StartProblem("CreateContainerError", describeError(error), undefined, { cause: error });
+}
+
+/** How long to wait between tries: what is wrong on this machine is tried again soon, what is wrong with the pod less and less. */
+export function retryDelays({ reason, later, cause }: StartProblem): { initial: number; max: number } {
   if (reason === UNSUPPORTED) return { initial: UNSUPPORTED_RETRY_MS, max: UNSUPPORTED_RETRY_MS };
-  // Pulls from far away are repeated less and less.
-  return later === undefined ? { initial: 2_000, max: 10_000 } : { initial: 10_000, max: 300_000 };
+  // So are pulls from far away.
+  const isSlow = later !== undefined || cause instanceof LimitTooSmall;
+  return isSlow ? { initial: 10_000, max: 300_000 } : { initial: 2_000, max: 10_000 };
 }

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { ContainerResources } from "../../runtime/resources.ts";
 import type { Usage } from "../../runtime/stats.ts";
 import { ifThere, readText } from "./files.ts";
+import { makeGroup } from "./make-group.ts";
 import { parseMountInfo } from "./mount-plan.ts";
 
 /** The control groups of a machine, in either of the kernel's two ways. Paths are as `SandboxConfig.cgroupParent`. */
@@ -101,7 +102,13 @@ class CgroupsV1 implements Cgroups {
   }
 
   ensure(path: string, resources: ContainerResources): string[] {
-    for (const root of this.#hierarchies) mkdirSync(join(root, path), { recursive: true });
+    try {
+      for (const root of this.#hierarchies) makeGroup(join(root, path));
+    } catch (error) {
+      // What was made in other hierarchies would stay behind: nobody knows of it.
+      this.removeEmpty(path);
+      throw error;
+    }
     return apply(settingsV1(resources), (controller) => {
       const root = this.#roots.get(controller);
       return root === undefined ? undefined : join(root, path);
@@ -164,7 +171,7 @@ export class CgroupsV2 implements Cgroups {
 
   ensure(path: string, resources: ContainerResources): string[] {
     const folder = join(this.#root, path);
-    mkdirSync(folder, { recursive: true });
+    makeGroup(folder);
     // From the top down, since a group can only pass on what it was given.
     this.#enable(dirname(folder));
     return apply(settingsV2(resources), () => folder);

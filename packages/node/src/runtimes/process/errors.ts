@@ -30,6 +30,12 @@ export const ProcessStartFailed = defineError(
   "Look at keeper.log in the container's directory below the node's process/ directory.",
 );
 
+export const ProcessGroupNotMade = defineError(
+  "PROCESS_GROUP_NOT_MADE",
+  "cannot make a control group for the container ({code})",
+  "Check that the node may write below /sys/fs/cgroup, and that nothing else removes groups of kubepods there.",
+);
+
 export const PodAddressesExhausted = defineError(
   "POD_ADDRESSES_EXHAUSTED",
   "cannot give the pod an address: all {count} of {range} are in use",
