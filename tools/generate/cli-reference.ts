@@ -28,7 +28,9 @@ function listed(command: Command): Command[] {
 }
 
 function section(command: Command): string {
-  const help = command.configureHelp({ helpWidth: WIDTH, showGlobalOptions: false }).helpInformation();
+  const help = command
+    .configureHelp({ ...command.configureHelp(), helpWidth: WIDTH, showGlobalOptions: false })
+    .helpInformation();
   return `## ${fullName(command)}\n\n\`\`\`\n${help.trimEnd()}\n\`\`\`\n`;
 }
 

@@ -24,6 +24,12 @@ export const TimedOut = defineError(
   "The wish stands and the agent goes on: `fjord status` shows how far it is. Give more time with --timeout.",
 );
 
+export const StillEnding = defineError(
+  "CLI_STILL_ENDING",
+  "{what} within {seconds} s; last: {last}",
+  "The wish stands and the agent goes on: `fjord status` shows how far it is, and --timeout gives it more time. Where the other site is gone for good, repeat it with --force, which waits for nothing there and forgets the site.",
+);
+
 export const KeyNotInUse = defineError(
   "CLI_KEY_NOT_IN_USE",
   "the new key was not in use everywhere within {seconds} s; last: {last}",

@@ -4,7 +4,7 @@ import { failureOf, interruption, lastWords, silentLogger, systemClock } from "@
 import { CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
 import { addCommonOptions } from "./command-line/common-options.ts";
-import { FjordCommand } from "./command-line/fjord-command.ts";
+import { FjordCommand, showHelp } from "./command-line/fjord-command.ts";
 import { asksForJson, readWords } from "./command-line/words.ts";
 import { neededFor } from "./commands/index.ts";
 import type { Output } from "./output/format.ts";
@@ -20,8 +20,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 const typed = readWords(process.argv.slice(2));
 const { words, asked, quiet } = typed;
-const program = addCommonOptions(new FjordCommand("fjord"))
-  .configureHelp({ showGlobalOptions: true })
+const program = addCommonOptions(new FjordCommand("fjord"));
+program
+  .configureHelp({ ...program.configureHelp(), showGlobalOptions: true })
   .showSuggestionAfterError()
   // What is wrong with the words is told below, as all errors are.
   .configureOutput({ outputError: () => {} })
@@ -55,6 +56,7 @@ const context: CommandContext = {
 
 try {
   for (const { load } of neededFor(asked)) (await load())(program, context);
+  if (asked === "help") showHelp(program, words.slice(1));
   await program.parseAsync(words, { from: "user" });
 } catch (error) {
   if (!(error instanceof CommanderError)) report(error);

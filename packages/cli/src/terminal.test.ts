@@ -103,6 +103,16 @@ test("a group of commands that is asked for none answers with its help; an unkno
   assert.deepEqual(fjord("network"), [0, "fjord network [options]", ""]);
   assert.deepEqual(fjord("-h", "sites"), [0, "fjord sites [options]", ""]);
   assert.deepEqual(fjord("network", "bogus"), [1, undefined, "error: unknown command 'bogus'"]);
+  assert.deepEqual(fjord("help", "network", "status"), [0, "fjord network status", ""]);
+  assert.deepEqual(fjord("help", "peer", "wave"), [0, "fjord peer", ""]);
+  assert.deepEqual(fjord("help", "site"), [1, undefined, "error: unknown command 'site' (did you mean sites?)"]);
+});
+
+test("help says once what an option is by default", () => {
+  const help = (...words: string[]) => spawnSync(process.execPath, [cli, ...words, "--help"]).stdout.toString();
+  const text = help("micro", "run") + help("logs");
+  assert.doesNotMatch(text, /default:\s+(false|\[\])/);
+  assert.match(text, /\(default:\s+"7446"\)/);
 });
 
 test("what is handed on to the test bed arrives there, and so does what it ends with", () => {

@@ -15,6 +15,24 @@ test("an option takes its value as kubectl's do", () => {
   assert.deepEqual(readWords(["kubectl", "wave", "-o=json"]).words, ["kubectl", "wave", "-o=json"]);
 });
 
+test("the cluster may be named before the command, as kubectl lets one", () => {
+  const read = (typed: string) => readWords(typed.split(" "));
+  assert.deepEqual(read("--kubeconfig X sites"), {
+    words: ["sites", "--kubeconfig", "X"],
+    asked: "sites",
+    quiet: false,
+  });
+  assert.deepEqual(
+    read("-q --context=wave -n shop network status").words.join(" "),
+    "network status --context=wave -n shop",
+  );
+  assert.equal(read("-n shop explain -- web").words.join(" "), "explain -n shop -- web");
+  assert.equal(read("--context wave kubectl tide get pods").words.join(" "), "kubectl --context wave tide get pods");
+  assert.equal(read("--context wave -h sites").words.join(" "), "sites --context wave --help");
+  assert.equal(read("--context").words.join(" "), "--context", "nothing follows: told as unknown");
+  assert.equal(read("--bogus X sites").words.join(" "), "--bogus X sites");
+});
+
 test("help of a command may be asked for before its name", () => {
   assert.deepEqual(readWords(["-h", "sites"]), { words: ["sites", "--help"], asked: "sites", quiet: false });
   assert.deepEqual(readWords(["-q", "--help", "network", "status"]).words, ["network", "status", "--help"]);

@@ -10,9 +10,15 @@ export interface Words {
 const HANDED_ON = ["kubectl", "testbed"];
 const QUIET = ["-q", "--quiet"];
 const HELP = ["-h", "--help"];
+/** What kubectl takes before its command too. */
+const CLUSTER = /^(--kubeconfig|--context|--namespace|-n)(=.*)?$/s;
 
-/** Takes `-q` wherever it stands, `-h sites` for `sites -h`, and kubectl's `-o=json` for `-o json`. */
-export function readWords(typed: readonly string[]): Words {
+/**
+ * Takes `-q` wherever it stands, `-h sites` for `sites -h`, `--context wave sites` for `sites --context wave`, and kubectl's
+ * `-o=json` for `-o json`.
+ */
+export function readWords(given: readonly string[]): Words {
+  const typed = commandFirst(given);
   const at = typed.findIndex((word) => !word.startsWith("-"));
   const asked = typed[at] ?? "";
   if (at > 0 && typed.slice(0, at).some((word) => HELP.includes(word))) {
@@ -35,6 +41,24 @@ export function asksForJson({ words, asked }: Pick<Words, "words" | "asked">): b
   return ours.some((word, at) =>
     word === "-o" || word === "--output" ? ours[at + 1] === "json" : /^(?:-o|--output=)json$/.test(word),
   );
+}
+
+function commandFirst(typed: readonly string[]): readonly string[] {
+  const moved: string[] = [];
+  const before: string[] = [];
+  let at = 0;
+  for (let word = typed[at]; word?.startsWith("-"); word = typed[at]) {
+    const [, option, value] = CLUSTER.exec(word) ?? [];
+    const taken = typed.slice(at, at + (option !== undefined && value === undefined ? 2 : 1));
+    (option === undefined ? before : moved).push(...taken);
+    at += taken.length;
+  }
+  const rest = typed.slice(at);
+  if (moved.length === 0 || rest.length === 0) return typed;
+  const dashes = rest.indexOf("--");
+  // What is handed on is not ours to add to.
+  const end = HANDED_ON.includes(rest[0] ?? "") ? 1 : dashes === -1 ? rest.length : dashes;
+  return [...before, ...rest.slice(0, end), ...moved, ...rest.slice(end)];
 }
 
 function kubectlWay(word: string): string[] {

@@ -8,7 +8,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
-import { NoSuchThing, ThisSite } from "../errors.ts";
+import { NoSuchThing, StillEnding, ThisSite } from "../errors.ts";
 
 interface UnpeerFlags extends ClusterFlags {
   readonly force: boolean;
@@ -84,7 +84,13 @@ async function remove<T extends KubeObject>(
   const look = (found: T | undefined) =>
     found === undefined ? ({ done: true } as const) : ({ done: false, progress: progress(found) } as const);
   const what = `${kind.kind} ${name} was not gone`;
-  await waitFor(client, kind, { name }, look, { signal, timeoutMs, what, told: (line) => note(`${line}\n`) });
+  await waitFor(client, kind, { name }, look, {
+    signal,
+    timeoutMs,
+    what,
+    told: (line) => note(`${line}\n`),
+    ...(!flags.force && { late: (seconds: number, last: string) => new StillEnding({ what, seconds, last }) }),
+  });
   return true;
 }
 
