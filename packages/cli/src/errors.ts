@@ -183,7 +183,7 @@ export const MoveUnfinished = defineError(
 export const AmbiguousTarget = defineError(
   "CLI_AMBIGUOUS_TARGET",
   "{target} is not clear: {reason}",
-  "Name a pod, or a workload as TYPE/NAME, such as deployment/web; `--help` has examples.",
+  "Name a pod, or a workload as TYPE/NAME, such as deployment/web; `kubectl get pods,deployments` lists them.",
 );
 
 export const NoTarget = defineError(

@@ -35,7 +35,7 @@ async function explain(target: readonly string[], flags: ExplainFlags, context: 
       target: target.join(" "),
       reason: `it has no pods in namespace ${namespace}; \`kubectl describe\` says why it makes none`,
     });
-  const site = await siteFacts(client, signal);
+  const site = await siteFacts(client, pods, signal);
   const facts = await Promise.all(pods.map((pod) => podFacts(client, pod, site, clock.now(), signal)));
   const all = facts.map(explainPod);
   const value = reference.kind.kind === "Pod" ? all[0] : { items: all };

@@ -6,7 +6,7 @@ import { amountsText } from "../command-line/resources.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
 import { type Drain, drainsOf } from "../drain/drains.ts";
 import { age, cell, table } from "../output/table.ts";
-import { peeringMessage } from "../place/peering-message.ts";
+import { peeringMessage, peeringReason } from "../place/peering-message.ts";
 import { siteTable } from "./sites.ts";
 
 type Lists = [Site[], Peering[], Contract[], VirtualNode[], Offloading[]];
@@ -67,7 +67,7 @@ function peeringTable(items: readonly Peering[], wide: boolean): string {
       cell(status?.contract),
       node,
       ready?.status ?? "Unknown",
-      cell(ready?.reason),
+      cell(peeringReason({ ...(status && { status }) })),
       ...(wide ? steps.map((type) => getCondition(status?.conditions, type)?.status ?? "Unknown") : []),
       peeringMessage({ ...(status && { status }) }),
     ];
@@ -85,7 +85,8 @@ function contractTable(items: readonly Contract[], sites: readonly Site[], wide:
       cell(status?.side),
       siteName(other, sites),
       cell(status?.phase),
-      spec.standing,
+      // What an owner wishes of a contract that is over says nothing any more.
+      status?.phase === "Ended" ? cell(undefined) : spec.standing,
       amountsText(terms.resources),
       terms.notAfter,
       ...(wide ? [terms.consumer, terms.provider] : []),

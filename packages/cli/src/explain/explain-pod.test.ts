@@ -31,6 +31,7 @@ function facts(change: {
   events?: object[];
   offloading?: object | null;
   nodes?: object[];
+  pods?: object[];
 }): PodFacts {
   const given = {
     pod: {
@@ -68,6 +69,7 @@ function facts(change: {
     },
     ...(change.offloading !== null && { offloading: change.offloading ?? { spec: { pods: "Both", sites: {} } } }),
     nodes: change.nodes ?? [ownNode("node-1"), VIRTUAL],
+    ...(change.pods && { pods: change.pods }),
     events: change.events ?? [],
     now,
   };
@@ -299,4 +301,83 @@ test("a pod that asks for more than a whole contract, or any node here, has: by 
     home.because.join("\n"),
     /may not run there; and it asks for cpu 9, and contract c-1 has altogether cpu 1\./,
   );
+});
+
+test("a site named where its id belongs, and one that was forgotten, are told apart, with the command that helps", () => {
+  const status = { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message: "0/2 nodes" }] };
+  const web = {
+    labels: { "pod-template-hash": "7d4" },
+    ownerReferences: [{ kind: "ReplicaSet", name: "web-7d4", controller: true }],
+  };
+  const asked = (site: string, pod: object = web) => {
+    const spec = { nodeName: undefined, ...required({ key: "fjord.dev/site", operator: "In", values: [site] }) };
+    return explainPod(facts({ pod, spec, status }));
+  };
+  const byName = asked("lively-wave");
+  assert.ok(
+    byName.because.includes(
+      "Its node affinity asks for fjord.dev/site In [lively-wave]: that label holds a site's id, not its name, and the id of lively-wave is b.",
+    ),
+  );
+  assert.doesNotMatch(byName.because.join("\n"), /lets it run at|is to run elsewhere/);
+  assert.deepEqual(byName.advice, [
+    "`fjord move deployment/web lively-wave -n shop` asks for that site by its id, and `fjord move deployment/web anywhere -n shop` leaves the choice to the scheduler.",
+  ]);
+  const forgotten = asked("z");
+  assert.match(forgotten.because.join("\n"), /no site of that id is known here: it was forgotten/);
+  assert.deepEqual(forgotten.advice, [
+    "`fjord move deployment/web anywhere -n shop` leaves the choice to the scheduler.",
+  ]);
+  assert.match(asked("z", {}).advice.join(), /^Nothing makes this pod anew/);
+  const known = asked("a");
+  assert.match(known.because.join("\n"), /lets it run at harbour only.*lively-wave is no help: the pod is to run/s);
+});
+
+test("a claim that is not there is named, and no site is said to do", () => {
+  const message = '0/2 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/2';
+  const status = { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message }] };
+  const { because, advice } = explainPod(facts({ spec: { nodeName: undefined }, status }));
+  assert.match(because[1] ?? "", /the volume claim data, which namespace shop does not have/);
+  assert.doesNotMatch(because.join("\n"), /would do/);
+  assert.match(advice.join(), /`kubectl get persistentvolumeclaims -n shop`/);
+});
+
+test("what a runtime or a site refuses is said once, ends with one full stop, and comes with what to do", () => {
+  const waiting = {
+    reason: "RuntimeUnsupported",
+    message: "Container c names no command; an image is only a label to it.",
+  };
+  const containerStatuses = ["c", "d"].map((name) => ({ name, restartCount: 0, ready: false, state: { waiting } }));
+  const unsupported = explainPod(facts({ status: { phase: "Pending", containerStatuses } }));
+  const lines = unsupported.because.filter((line) => line.includes("RuntimeUnsupported"));
+  assert.deepEqual(lines, [
+    "Its containers wait: RuntimeUnsupported: Container c names no command; an image is only a label to it.",
+  ]);
+  assert.match(unsupported.advice.join(), /give each container a `command`/);
+  const message = "it cannot run at another site: hostNetwork.";
+  const conditions = [{ type: "fjord.dev/Offloaded", status: "False", reason: "OffloadingRefused", message }];
+  const refused = explainPod(facts({ status: { phase: "Pending", conditions } }));
+  assert.ok(refused.because.includes(`lively-wave has not taken it: OffloadingRefused: ${message}`));
+  assert.match(refused.advice.join(), /^Take out of it what lively-wave refuses, or ask the owner of lively-wave/);
+});
+
+test("a burst that has filled the own nodes and a slice: both are said to be full, and what would be enough", () => {
+  const message = "0/2 nodes are available: 2 Insufficient cpu.";
+  const status = { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message }] };
+  const containers = [{ name: "a", resources: { requests: { cpu: "400m" } } }];
+  const on = (nodeName: string, phase = "Running") => ({ spec: { nodeName, containers }, status: { phase } });
+  const sized = (node: object, cpu: string) => ({ ...node, status: { allocatable: { cpu, pods: "10" } } });
+  const nodes = [sized(ownNode("node-1"), "1"), sized(VIRTUAL, "1")];
+  const told = (pods: object[]) =>
+    explainPod(facts({ status, nodes, pods, spec: { nodeName: undefined, containers } }));
+  const full = told([on("node-1"), on("node-1"), on("wave"), on("wave"), on("wave", "Succeeded")]);
+  assert.deepEqual(full.because.slice(2), [
+    "Here is full: it asks for cpu 400m, and no node here has more left than cpu 200m.",
+    "lively-wave is full: it asks for cpu 400m, and of contract c-1 there is left cpu 200m.",
+  ]);
+  assert.deepEqual(full.advice, [
+    "`fjord peer lively-wave --cpu=1200m` or more asks for a contract that has room for it.",
+  ]);
+  const roomy = told([on("node-1"), on("node-1"), on("wave")]);
+  assert.match(roomy.because.join("\n"), /lively-wave would do if its contract has room/);
 });

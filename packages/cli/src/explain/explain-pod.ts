@@ -6,9 +6,12 @@ import { ownSiteIn, siteById, siteOfNode } from "../place/known-places.ts";
 import { type PodFacts, timeOf } from "./pod-facts.ts";
 import { reachSentence } from "./reach.ts";
 import { whyPending } from "./why-pending.ts";
+import { workloadOf } from "./workload-of.ts";
 
 /** On a consumer's pod: whether the provider has taken it. */
 const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
+/** Of a node's runtime that cannot do what a pod asks for: of the pod as a whole, in the status of each container. */
+const UNSUPPORTED = "RuntimeUnsupported";
 const MOST_EVENTS = 5;
 
 export interface Explanation {
@@ -41,8 +44,20 @@ export function explainPod(facts: PodFacts): Explanation {
     ...(site !== undefined && { site }),
     ...(nodeName && { node: nodeName }),
     because: [...told.because, ...containers(facts), ...warnings(facts)],
-    advice: told.advice,
+    advice: [...told.advice, ...runtimeAdvice(facts)],
   };
+}
+
+function runtimeAdvice(facts: PodFacts): string[] {
+  if (!statusesOf(facts).some(({ state }) => state?.waiting?.reason === UNSUPPORTED)) return [];
+  const workload = workloadOf(facts.pod);
+  const elsewhere =
+    workload === undefined
+      ? "run it at a site whose nodes have containers"
+      : `\`fjord move ${workload} SITE -n ${facts.pod.metadata.namespace}\` to one whose nodes have containers (\`fjord sites\`)`;
+  return [
+    `Take that out of the pod, and give each container a \`command\` of the machine that it runs on; or ${elsewhere}.`,
+  ];
 }
 
 interface Told {
@@ -152,7 +167,7 @@ function siteTrouble(
   if (ready === undefined || ready.status === "True") return [];
   const since = ready.lastTransitionTime === undefined ? "" : ` for ${age(ready.lastTransitionTime, now)}`;
   return [
-    `Node ${virtual.metadata.name} has not been ready${since}: ${ready.reason}: ${ready.message}.${site === undefined ? "" : " What is told of the pod is what was last heard."}`,
+    `Node ${virtual.metadata.name} has not been ready${since}: ${ready.reason}: ${unended(ready.message)}.${site === undefined ? "" : " What is told of the pod is what was last heard."}`,
   ];
 }
 
@@ -160,16 +175,29 @@ function siteTrouble(
 function taken({ pod }: PodFacts, site: string): string[] {
   const offloaded = pod.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
   if (offloaded?.status !== "False") return [];
-  return [`${site} has not taken it: ${offloaded.reason}: ${offloaded.message}.`];
+  return [`${site} has not taken it: ${offloaded.reason}: ${unended(offloaded.message)}.`];
 }
 
-function containers({ pod }: PodFacts): string[] {
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  return statuses.flatMap(({ name, state, restartCount, ready }) => {
+/** A message of others, without the full stop that the sentence around it has. */
+function unended(message: string | undefined): string {
+  return (message ?? "").replace(/[.\s]+$/, "");
+}
+
+function statusesOf({ pod }: PodFacts) {
+  return [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+}
+
+function containers(facts: PodFacts): string[] {
+  const { pod } = facts;
+  const statuses = statusesOf(facts);
+  const wholePod = statuses.find(({ state }) => state?.waiting?.reason === UNSUPPORTED)?.state?.waiting;
+  const said = wholePod === undefined ? [] : [`Its containers wait: ${UNSUPPORTED}: ${unended(wholePod.message)}.`];
+  const each = statuses.flatMap(({ name, state, restartCount, ready }) => {
     const restarts = restartCount > 0 ? ` (${restartCount} restarts)` : "";
+    if (state?.waiting?.reason === UNSUPPORTED) return [];
     if (state?.waiting?.reason !== undefined && state.waiting.reason !== "ContainerCreating")
       return [
-        `Container ${name} waits${restarts}: ${state.waiting.reason}${state.waiting.message ? `: ${state.waiting.message}` : ""}.`,
+        `Container ${name} waits${restarts}: ${state.waiting.reason}${state.waiting.message ? `: ${unended(state.waiting.message)}` : ""}.`,
       ];
     if (state?.terminated !== undefined && state.terminated.exitCode !== 0)
       return [
@@ -179,6 +207,7 @@ function containers({ pod }: PodFacts): string[] {
       return [`Container ${name} runs, and is not ready${restarts}.`];
     return restartCount > 0 ? [`Container ${name} has been restarted ${restartCount} times.`] : [];
   });
+  return [...said, ...each];
 }
 
 /**
@@ -231,6 +260,14 @@ function adviceFor({ pod }: PodFacts, site: string, isAway: boolean): string[] {
   if (reason === "AmountExceeded")
     return [`Ask for more: \`fjord peer ${site} --cpu=... --memory=...\` resizes the contract. Or scale down.`];
   if (reason === "Cordoned") return [`\`fjord uncordon ${site}\` lets it take pods again.`];
+  if (reason === "OffloadingRefused") {
+    const workload = workloadOf(pod);
+    const home =
+      workload === undefined ? "" : `, have it run here (\`fjord move ${workload} home -n ${pod.metadata.namespace}\`)`;
+    return [
+      `Take out of it what ${site} refuses${home}, or ask the owner of ${site} to allow it (\`sharing\` of the Site there).`,
+    ];
+  }
   if (reason === "RequestsMissing" || reason === "LimitsDiffer")
     return ["State requests and limits for every container, as the contract asks."];
   return [];

@@ -1,5 +1,5 @@
 import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { CoreEvent, isForbidden, isNotFound, type KubeClient, Node, type Pod } from "@fjord/kube";
+import { CoreEvent, isForbidden, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
 import { type KnownPlaces, knownPlaces } from "../place/known-places.ts";
 
 /** What is known here of this site and of others. */
@@ -7,6 +7,8 @@ export interface SiteFacts {
   readonly places: KnownPlaces;
   /** All of this site, virtual ones too; none where they may not be looked at. */
   readonly nodes: readonly Node[];
+  /** All pods of this site, where what is left of nodes matters and they may be looked at. */
+  readonly pods?: readonly Pod[];
 }
 
 /** All that is known here of one pod. */
@@ -18,13 +20,34 @@ export interface PodFacts extends SiteFacts {
   readonly now: number;
 }
 
-export async function siteFacts(client: KubeClient, signal: AbortSignal): Promise<SiteFacts> {
+/** `asked`: the pods to explain. Who uses what is asked for only where one of them has found no room. */
+export async function siteFacts(client: KubeClient, asked: readonly Pod[], signal: AbortSignal): Promise<SiteFacts> {
   const nodes = client.list(Node, { signal, omitManagedFields: true }).catch((error: unknown) => {
     if (isNotFound(error) || isForbidden(error)) return { items: [] };
     throw error;
   });
-  const [places, { items }] = await Promise.all([knownPlaces(client, signal), nodes]);
-  return { places, nodes: items };
+  const all = asked.some(isWithoutRoom) ? podsOfSite(client, signal) : undefined;
+  const [places, { items }, pods] = await Promise.all([knownPlaces(client, signal), nodes, all]);
+  return { places, nodes: items, ...(pods && { pods }) };
+}
+
+function isWithoutRoom({ spec, status }: Pod): boolean {
+  const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
+  return !spec?.nodeName && isNoRoom(scheduled?.message);
+}
+
+/** Whether the scheduler says that something is used up. */
+export function isNoRoom(said: string | undefined): boolean {
+  return /Insufficient|Too many pods/.test(said ?? "");
+}
+
+async function podsOfSite(client: KubeClient, signal: AbortSignal): Promise<Pod[] | undefined> {
+  try {
+    return (await client.list(Pod, { signal, omitManagedFields: true })).items;
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
 }
 
 export async function podFacts(

@@ -1,11 +1,12 @@
 import { placeIn } from "@fjord/agent/move";
-import { type Contract, TIER_LABEL } from "@fjord/api";
+import { type Contract, SITE_LABEL, TIER_LABEL } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { idOf, siteById, siteOfNode } from "../place/known-places.ts";
 import { contractSentence } from "./explain-pod.ts";
-import type { PodFacts } from "./pod-facts.ts";
+import { isNoRoom, type PodFacts } from "./pod-facts.ts";
 import { inShort, isOpen, isVirtual, MADE_BEFORE, type Reach, reachOf } from "./reach.ts";
-import { type Lack, lackOfContract, lackOfNodes, lackWords } from "./room.ts";
+import { type Lack, lackOfContract, lackOfNodes, lackOfRoom, lackWords } from "./room.ts";
+import { workloadOf } from "./workload-of.ts";
 
 /** Why no node has been chosen yet, site by site. */
 export function whyPending(facts: PodFacts): { because: string[]; advice: string[] } {
@@ -23,6 +24,19 @@ export function whyPending(facts: PodFacts): { because: string[]; advice: string
   const scheduler = said
     ? [`It is Pending: the scheduler found no node for it. In its words: ${said.trim()}`]
     : ["It is Pending: the scheduler has not looked at it yet."];
+  const claim = /persistentvolumeclaim "([^"]+)" not found/.exec(said ?? "")?.[1];
+  if (claim !== undefined) {
+    const { namespace } = pod.metadata;
+    return {
+      because: [
+        ...scheduler,
+        `It uses the volume claim ${claim}, which namespace ${namespace} does not have: no site is any help before it is made.`,
+      ],
+      advice: [
+        `Make the claim, or name another one: \`kubectl get persistentvolumeclaims -n ${namespace}\` lists them.`,
+      ],
+    };
+  }
   return {
     because: [
       ...scheduler,
@@ -60,18 +74,39 @@ function wish({ pod, places }: PodFacts): string[] {
   const place = placeIn(pod.spec?.affinity);
   if (place === undefined || place === "anywhere") return [];
   if (place === "home") return ["Its node affinity keeps it at home (`fjord move`)."];
+  const meant = siteById(places, place.site)?.metadata.name;
   return [
-    `Its node affinity lets it run at ${siteById(places, place.site)?.metadata.name ?? place.site} only (\`fjord move\`).`,
+    meant === undefined
+      ? strangeSite(place.site, places)
+      : `Its node affinity lets it run at ${meant} only (\`fjord move\`).`,
   ];
 }
 
-function here({ pod, nodes }: PodFacts, { here: way }: Reach): string[] {
+/** A name where an id belongs, or a site that nobody here knows, maybe no longer. */
+function strangeSite(site: string, places: PodFacts["places"]): string {
+  const called = places.sites.find(({ metadata }) => metadata.name === site);
+  const id = called && idOf(called);
+  const asks = `Its node affinity asks for ${SITE_LABEL} In [${site}]`;
+  if (called === undefined)
+    return `${asks}, and no site of that id is known here: it was forgotten (\`fjord unpeer --forget\`), or never paired with.`;
+  return id === undefined
+    ? `${asks}: that label holds a site's id, which ${site} has not proven yet.`
+    : `${asks}: that label holds a site's id, not its name, and the id of ${site} is ${id}.`;
+}
+
+function here({ pod, nodes, pods = [] }: PodFacts, { here: way }: Reach): string[] {
   if (!isOpen(way)) return [`Here is no help: ${inShort([way])}.`];
-  const lack = lackOfNodes(
-    pod,
-    nodes.filter((node) => !isVirtual(node)),
-  );
-  return lack.length === 0 ? [] : [`Here is no help: ${lackWords(lack, "no node here has more than")}.`];
+  const own = nodes.filter((node) => !isVirtual(node));
+  const lack = lackOfNodes(pod, own);
+  if (lack.length > 0) return [`Here is no help: ${lackWords(lack, "no node here has more than")}.`];
+  const full = pods.length === 0 ? [] : lackOfRoom(pod, own, pods);
+  return full.length === 0 ? [] : [`Here is full: ${lackWords(full, "no node here has more left than")}.`];
+}
+
+/** What is used up of a virtual node, as far as that is known. */
+function fullnessOf({ pod, nodes, pods = [] }: PodFacts, virtual: VirtualNode): Lack[] {
+  const node = nodes.filter(({ metadata }) => metadata.name === virtual.metadata.name);
+  return pods.length === 0 ? [] : lackOfRoom(pod, node, pods);
 }
 
 /** What keeps it from one virtual node. */
@@ -92,11 +127,15 @@ function obstacles(facts: PodFacts, reach: Reach, node: VirtualNode): string[] {
   if (offloading === undefined || offloading.spec.pods === "Local")
     return [`${called} is no help: pods of this namespace may not run there${tooSmall("; and ")}.`];
   const place = placeIn(pod.spec?.affinity);
-  if (place === "home" || (typeof place === "object" && site !== undefined && place.site !== idOf(site)))
+  const isElsewhere = typeof place === "object" && place.site !== (site && idOf(site));
+  if (place === "home" || (isElsewhere && siteById(places, place.site) !== undefined))
     return [`${called} is no help: the pod is to run elsewhere.`];
   const way = reach.away.find((each) => each.node === name);
   if (way !== undefined && !isOpen(way)) return [`${called} is no help: ${inShort([way])}.`];
   if (lack.length > 0) return [`${called} is no help: ${tooSmall("")}.`];
+  const full = fullnessOf(facts, node);
+  if (full.length > 0)
+    return [`${called} is full: ${lackWords(full, `of contract ${contract?.metadata.name} there is left`)}.`];
   return contractSentence(contract, called).map(
     (sentence) => `${called} would do if its contract has room. ${sentence}`,
   );
@@ -110,7 +149,7 @@ function contractOf({ places }: PodFacts, node: VirtualNode): Contract | undefin
 
 function advice(facts: PodFacts, reach: Reach, said: string | undefined): string[] {
   const { pod, offloading, places } = facts;
-  const isFull = /Insufficient|Too many pods/.test(said ?? "");
+  const isFull = isNoRoom(said);
   const larger = places.virtualNodes
     .filter((node) => isWilling(facts, reach, node))
     .flatMap((node) => enlarge(facts, node));
@@ -121,12 +160,21 @@ function advice(facts: PodFacts, reach: Reach, said: string | undefined): string
       : []),
     ...larger,
     ...(isFull && larger.length === 0 && offloading !== undefined && places.virtualNodes.length > 0
-      ? ["`fjord peer SITE --cpu=... --memory=...` resizes a contract."]
+      ? [`\`fjord peer ${onlySite(facts) ?? "SITE"} --cpu=... --memory=...\` resizes a contract.`]
       : []),
-    ...(placeIn(pod.spec?.affinity) !== undefined
-      ? ["`fjord move WORKLOAD anywhere` leaves the choice to the scheduler."]
-      : []),
+    ...(placeIn(pod.spec?.affinity) !== undefined ? [moveAdvice(facts)] : []),
   ];
+}
+
+function moveAdvice({ pod, places }: PodFacts): string {
+  const place = placeIn(pod.spec?.affinity);
+  const workload = workloadOf(pod);
+  if (workload === undefined)
+    return `Nothing makes this pod anew: make it without ${SITE_LABEL} in its node affinity, and the scheduler chooses.`;
+  const move = `fjord move ${workload}`;
+  const named = typeof place === "object" && places.sites.some(({ metadata }) => metadata.name === place.site);
+  const to = named ? `\`${move} ${place.site} -n ${pod.metadata.namespace}\` asks for that site by its id, and ` : "";
+  return `${to}\`${move} anywhere -n ${pod.metadata.namespace}\` leaves the choice to the scheduler.`;
 }
 
 /** Where its namespace alone keeps it from a site that would do. */
@@ -156,12 +204,20 @@ function isWilling(facts: PodFacts, reach: Reach, node: VirtualNode): boolean {
 /** The command by which a contract would have what this pod asks for. */
 function enlarge(facts: PodFacts, node: VirtualNode): string[] {
   const contract = contractOf(facts, node);
-  const lack = contract === undefined ? [] : lackOfContract(facts.pod, contract);
+  const tooSmall = contract === undefined ? [] : lackOfContract(facts.pod, contract);
+  const used = fullnessOf(facts, node);
+  const lack = tooSmall.length > 0 ? tooSmall : used;
   if (lack.length === 0) return [];
   const site = siteOfNode(facts.places, node.metadata.name)?.metadata.name ?? "SITE";
   return [`\`fjord peer ${site} ${lack.map(flag).join(" ")}\` or more asks for a contract that has room for it.`];
 }
 
-function flag({ resource, asked }: Lack): string {
-  return ["cpu", "memory", "pods"].includes(resource) ? `--${resource}=${asked}` : `--resource ${resource}=${asked}`;
+/** Where there is but one. */
+function onlySite({ places }: PodFacts): string | undefined {
+  const names = new Set(places.virtualNodes.map(({ metadata }) => siteOfNode(places, metadata.name)?.metadata.name));
+  return names.size === 1 ? [...names][0] : undefined;
+}
+
+function flag({ resource, asked, needed = asked }: Lack): string {
+  return ["cpu", "memory", "pods"].includes(resource) ? `--${resource}=${needed}` : `--resource ${resource}=${needed}`;
 }

@@ -90,10 +90,13 @@ test("what else goes wrong is told in its own words, with pod, container and sit
   assert.deepEqual(told, [
     "pod b (main), at harbor: the container is waiting to start",
     "pod b (side), at harbor: the container is waiting to start",
-    "pod e: the container is waiting to start",
+    "pod e: it has not begun: no node has been chosen for it yet",
   ]);
   const why = "the container is waiting to start";
-  assert.equal(unreadText(failed), `pod b (main), pod b (side), at harbor: ${why}; pod e: ${why}`);
+  assert.equal(
+    unreadText(failed),
+    `pod b (main), pod b (side), at harbor: ${why}; pod e: it has not begun: no node has been chosen for it yet`,
+  );
 });
 
 test("Ctrl-C is no failure of a log", async () => {
@@ -114,4 +117,27 @@ test("a container is chosen by name, init containers only so", () => {
   assert.deepEqual(names("prepare"), ["a prepare"]);
   assert.deepEqual(names("nope"), []);
   assert.deepEqual(containersIn(both), ["prepare", "main", "side"]);
+});
+
+test("of a pod that waits, or was refused, its own reason is told, and no server's", async () => {
+  const read: LogReading["read"] = async () => {
+    throw new Error("cannot read log: the server could not find the requested resource ( pods a) (404 NotFound)");
+  };
+  const why = async (status: object, nodeName: string | undefined = "wave") => {
+    const waiting = { ...pod("a", nodeName), status } as unknown as Pod;
+    return unreadText(await readLogs(streamsOf([waiting], undefined), reading([places(true)], read).options));
+  };
+  const waiting = { reason: "ImagePullBackOff", message: "Back-off pulling\n image." };
+  assert.equal(
+    await why({ containerStatuses: [{ name: "main", state: { waiting } }] }),
+    "pod a, at wave: container main is waiting to start: ImagePullBackOff: Back-off pulling image",
+  );
+  const refused = { type: "fjord.dev/Offloaded", status: "False", reason: "OffloadingRefused", message: "hostNetwork" };
+  assert.equal(
+    await why({ conditions: [refused] }),
+    "pod a, at wave: it has not been taken: OffloadingRefused: hostNetwork",
+  );
+  assert.equal(await why({}, ""), "pod a, at harbor: it has not begun: no node has been chosen for it yet");
+  const running = { containerStatuses: [{ name: "main", state: { running: {} } }] };
+  assert.match(await why(running), /could not find the requested resource/);
 });

@@ -72,12 +72,32 @@ export async function readLogs(streams: readonly LogStream[], reading: LogReadin
     } catch (error) {
       signal.throwIfAborted();
       if (siteOfNode(places, node) !== ownSiteIn(places)) places = await reading.places();
-      fail(silenceOf(places, node) ?? describeError(error));
+      fail(silenceOf(places, node) ?? notBegun(stream) ?? describeError(error));
     }
   };
   if (together) await Promise.all(streams.map(one));
   else for (const stream of streams) await one(stream);
   return unread;
+}
+
+/** On a consumer's pod: whether the provider has taken it. */
+const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
+
+/** Why there is no log yet, where the pod itself says so: servers between here and there wrap it into words of their own. */
+function notBegun({ pod, container }: LogStream): string | undefined {
+  if (!pod.spec?.nodeName) return "it has not begun: no node has been chosen for it yet";
+  const offloaded = pod.status?.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
+  if (offloaded?.status === "False") return `it has not been taken: ${offloaded.reason}: ${inLine(offloaded.message)}`;
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
+  const all = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
+  const waiting = all.find(({ name }) => name === container)?.state?.waiting;
+  if (waiting === undefined) return undefined;
+  const why = [waiting.reason, inLine(waiting.message)].filter((text) => text).join(": ");
+  return `container ${container} is waiting to start${why === "" ? "" : `: ${why}`}`;
+}
+
+function inLine(text: string | undefined): string {
+  return (text ?? "").replace(/\s+/g, " ").replace(/[.\s]+$/, "");
 }
 
 /** What is so for several is said once. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Peering } from "@fjord/api";
-import { otherAmountsMissed, peeringMessage } from "./peering-message.ts";
+import { otherAmountsMissed, peeringMessage, peeringReason } from "./peering-message.ts";
 
 type Step = readonly [type: string, status: string, message: string];
 
@@ -38,4 +38,19 @@ test("what is not agreed on is told by the step that says why", () => {
   const silent = peering(["Agreed", "True", "c-1 until later"], ["Ready", "False", "no answer in time"]);
   assert.equal(peeringMessage(silent), "no answer in time");
   assert.equal(peeringMessage({}), "");
+});
+
+test("why there is no contract is the reason, not that there is none", () => {
+  const over = (agreed: string, ready: string) =>
+    ({
+      status: {
+        conditions: [
+          { type: "Agreed", status: "False", reason: agreed, message: "" },
+          { type: "Ready", status: "False", reason: ready, message: "" },
+        ],
+      },
+    }) as unknown as Peering;
+  assert.equal(peeringReason(over("ContractEnded", "NotAgreed")), "ContractEnded");
+  assert.equal(peeringReason(over("ContractEnded", "SiteUnreachable")), "SiteUnreachable");
+  assert.equal(peeringReason({}), undefined);
 });

@@ -11,6 +11,13 @@ export function otherAmountsMissed({ status }: Told): string | undefined {
   return /is in force; other amounts: (.*)/s.exec(message)?.[1];
 }
 
+/** In one word; why there is no contract is told by that, and not by there being none. */
+export function peeringReason({ status }: Told): string | undefined {
+  const ready = getCondition(status?.conditions, "Ready");
+  const agreed = getCondition(status?.conditions, "Agreed");
+  return ready?.reason === "NotAgreed" ? (agreed?.reason ?? ready.reason) : ready?.reason;
+}
+
 /** What a peering waits for, in the words of the first step that is not done; of one in service, what it was refused. */
 export function peeringMessage(peering: Told): string {
   const { status } = peering;

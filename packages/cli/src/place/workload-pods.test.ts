@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError, Deployment, type KubeClient, Namespace } from "@fjord/kube";
+import { ApiError, Deployment, type KubeClient, Namespace, Pod, StatefulSet } from "@fjord/kube";
 import { getOrSuggest } from "./workload-pods.ts";
 
 const signal = new AbortController().signal;
@@ -30,4 +30,16 @@ test("an object of another namespace is pointed at, as far as one may look", asy
   );
   await assert.rejects(ask("wep", false), /called wep here \(did you mean web\?\)$/);
   await assert.rejects(ask("nothing-like-it", false), /called nothing-like-it here$/);
+});
+
+test("a workload that is named as a pod is pointed at", async () => {
+  const there = (kind: unknown) => {
+    const nothing = cluster(true);
+    const get = async (asked: unknown) =>
+      asked === kind ? named("db", "default") : Promise.reject(refused(404, "NotFound"));
+    return { list: nothing.list, get } as unknown as KubeClient;
+  };
+  const ask = (kind: unknown) => getOrSuggest(there(kind), Pod, { name: "db", namespace: "default" }, signal);
+  await assert.rejects(ask(Deployment), /no pod in namespace default called db here \(there is deployment\/db\)$/);
+  await assert.rejects(ask(StatefulSet), /\(there is statefulset\/db\)$/);
 });

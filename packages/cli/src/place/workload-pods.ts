@@ -1,12 +1,16 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import {
+  DaemonSet,
+  Deployment,
   isForbidden,
   isNotFound,
+  Job,
   type KubeClient,
   type LabelSelector,
   matchesSelector,
   Namespace,
   Pod,
+  StatefulSet,
 } from "@fjord/kube";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing } from "../errors.ts";
@@ -29,9 +33,30 @@ export async function getOrSuggest<T extends KubeObject>(
     const names = items.map(({ metadata }) => metadata.name ?? "");
     await namespaceExists(client, key.namespace, signal);
     const what = `${kind.kind.toLowerCase()} in namespace ${key.namespace} called`;
-    const hint = elsewhereHint(await namespacesWith(client, kind, key.name, signal)) || didYouMean(key.name, names);
+    const workload = kind.kind === "Pod" ? await workloadCalled(client, key, signal) : undefined;
+    const hint =
+      workload === undefined
+        ? elsewhereHint(await namespacesWith(client, kind, key.name, signal)) || didYouMean(key.name, names)
+        : ` (there is ${workload})`;
     throw new NoSuchThing({ what, name: key.name, hint });
   }
+}
+
+/** Whoever names a workload as if it were a pod is told how to name it. */
+async function workloadCalled(
+  client: KubeClient,
+  key: { readonly name: string; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for (const kind of [Deployment, StatefulSet, DaemonSet, Job] as unknown as Kind<KubeObject>[]) {
+    try {
+      await client.get(kind, key, { signal });
+      return `${kind.kind.toLowerCase()}/${key.name}`;
+    } catch (error) {
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+    }
+  }
+  return undefined;
 }
 
 /** Who left `-n` out most often means one of another namespace. */
