@@ -78,6 +78,34 @@ const WITH_SECRET: readonly (readonly [text: string, left?: string])[] = [
   [`Get "http://10.0.0.7:8080/health?key=${X}": dial tcp`, 'Get "http://10.0.0.7:8080/health?key=[removed]": dial tcp'],
   [`GET /a?watch=true&sig=${X}&limit=5`, "GET /a?watch=true&sig=[removed]&limit=5"],
   [`password hunter2${X}`],
+  [`password: |\n  ${X}\n  ${X}\nuser: anna`, "password: [removed]\n[removed]\n[removed]\nuser: anna"],
+  [`db:\n  password: >-\n    ${X}\n\n    ${X}\n  user: anna`],
+  [`password:\n  ${X}\nuser: anna`, "password:\n[removed]\nuser: anna"],
+  [`- password:\n    ${X}\n  user: anna`, "- password:\n[removed]\n  user: anna"],
+  [`passwords:\n- ${X}\n- b ${X}\nusers:\n- anna`, "passwords:\n[removed]\n[removed]\nusers:\n- anna"],
+  [`{\n  "passwords": [\n    "${X}",\n    "${X}"\n  ],\n  "user": "anna"\n}`],
+  [`{\n  "credentials": {\n    "with": "${X}"\n  },\n  "user": "anna"\n}`],
+  [`token: !!binary |\r\n  ${X}\r\nuser: anna`],
+  [`read password: |\n\t${X}\nall is well`],
+  [`password: "a ${X} that was cut off`],
+  [`the password is: ${X}`, "the password is: [removed]"],
+  [`the password was = 'a ${X}'`],
+  [`password 'two ${X}'`, "password [removed]"],
+  [`password -> ${X}`, "password -> [removed]"],
+  [`password → ${X}`],
+  [`secret hunter2two`, "secret [removed]"],
+  [`\u001b[31mpassword\u001b[0m=${X}`, "password=[removed]"],
+  [`pass\u001b[1mword\u001b[m: \u001b]8;;x\u0007${X}`],
+  [`{"key":"password","val":"${X}"}`],
+  [`{"value":"${X}","name":"DB_PASS"}`],
+  [`https://hooks.slack.com/services/T0/B0/${X}`, "https://hooks.slack.com/[removed]"],
+  [`https://discord.com/api/webhooks/1/${X}`, "https://discord.com/api/[removed]"],
+  [`redis-cli -h h -a ${X} ping`, "redis-cli -h h -a [removed] ping"],
+  [`dialling anna:${X}@db:5432`, "dialling anna:[removed]@db:5432"],
+  [`dialling anna:${X}/slash@db:5432/shop`],
+  [`pulling anna:${X}@registry.example/x`, "pulling anna:[removed]@registry.example/x"],
+  [`sig=${X}%2Fabcdefghijkl%3D`],
+  [`PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\n${X}\nPrivate-MAC: ${X}\nall is well`, "[removed]\nall is well"],
   [`the token is hunter2${X}`],
   [`-----BEGIN EC PRIVATE KEY-----\n${X}\n-----END EC PRIVATE KEY-----\n`],
   [`-----BEGIN CERTIFICATE-----\n${X} that was cut off`],
@@ -105,6 +133,7 @@ const LOOKING_LIKE_ONE = [
   "zT7qP2mK9xW4vB1nR8sL5dF3",
   "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmVk",
   "abcdef.0123456789abcdef",
+  `fjord1.${"ab".repeat(20)}`,
 ];
 
 for (const secret of LOOKING_LIKE_ONE)
@@ -133,9 +162,24 @@ const HARMLESS = [
   "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
   "at 2026-11-16T22:15:21.123Z",
   "failed with FJORD_OFFLOAD_REFUSED: AmountExceeded",
+  "fjord-node.kube-system.svc.cluster.local answers",
+  "fjord-controller-manager-leader-election.lock",
+  "secret: shop/db-credentials missing",
+  "secret shop/db-credentials-2 is missing",
+  "secret web-tls-1 not found",
+  "image shop:v1@sha256:0f4d1b2c3a495867a0b1c2d3e4f5061728394a5b6c7d8e9f0a1b2c3d4e5f6071",
+  "at run (file:///app/node_modules/@fjord/base/errors.ts:3:14)",
+  "Unexpected token 'export' in JSON",
+  "conditions:\n  ready: true\nspec:\n  a: b",
 ];
 
 for (const text of HARMLESS) test(`nothing is taken out of ${text}`, () => assert.equal(redactText(text), text));
+
+test("a key in hexadecimal is one behind a word that says so", () => {
+  const key = "0f4d1b2c3a495867a0b1c2d3e4f50617";
+  assert.equal(redactText(`encryption-key ${key}`), "encryption-key [removed]");
+  assert.equal(redactText(`revision ${key}`), `revision ${key}`);
+});
 
 test("of a line that nobody wrote for people the end is removed", () => {
   const line = "all is well. ".repeat(1_000);
@@ -143,7 +187,25 @@ test("of a line that nobody wrote for people the end is removed", () => {
 });
 
 test("a log that is hard to read is read all the same", () => {
-  for (const piece of ['password="', "token=", "name:", "\\", "://a:", "a/", "?a=", "-u a", "aB1", '"data":{'])
+  for (const piece of [
+    "password:\n ",
+    "a:",
+    "a:b@",
+    "\u001b[",
+    "\u001b]",
+    "password is: '",
+    "redis-cli -a ",
+    'password="',
+    "token=",
+    "name:",
+    "\\",
+    "://a:",
+    "a/",
+    "?a=",
+    "-u a",
+    "aB1",
+    '"data":{',
+  ])
     assert.ok(redactText(`${piece.repeat(20_000)}\nall is well`).endsWith("\nall is well") || piece === '"data":{');
 });
 
