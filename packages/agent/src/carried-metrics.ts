@@ -23,6 +23,12 @@ export function carriedMetrics(registry: Registry, nameOf: (site: string) => str
     labelNames: ["site", "asker", "reason"] as const,
     registers,
   });
+  const withoutStandIn = new Gauge({
+    name: "fjord_carried_without_stand_in",
+    help: "Endpoints of the peer that pods here do not reach, at least so many, because there are more than this site stands in for",
+    labelNames: ["site"] as const,
+    registers,
+  });
   const bytes = (name: string, help: string) => new Counter({ name, help, labelNames: ["site"] as const, registers });
   const received = bytes("fjord_carried_received_bytes_total", "Bytes that came in connections that the agents carry");
   const sent = bytes("fjord_carried_sent_bytes_total", "Bytes that went in connections that the agents carry");
@@ -30,6 +36,7 @@ export function carriedMetrics(registry: Registry, nameOf: (site: string) => str
     open: (site, asker, count) => open.set({ site: nameOf(site), asker }, count),
     begun: (site, asker) => begun.inc({ site: nameOf(site), asker }),
     refused: (site, asker, reason) => refused.inc({ site: nameOf(site), asker, reason }),
+    withoutStandIn: (site, count) => withoutStandIn.set({ site: nameOf(site) }, count),
     received: (site, count) => received.inc({ site: nameOf(site) }, count),
     sent: (site, count) => sent.inc({ site: nameOf(site) }, count),
   };

@@ -11,8 +11,17 @@ export interface ProxyMetrics {
   begun(site: SiteId, asker: Asker): void;
   /** One did not come about: why, in one of a fixed set of words. */
   refused(site: SiteId, asker: Asker, reason: string): void;
+  /** So many endpoints of the peer have no stand-in, because there are too many. */
+  withoutStandIn(site: SiteId, count: number): void;
   sent(site: SiteId, bytes: number): void;
   received(site: SiteId, bytes: number): void;
 }
 
-export const noProxyMetrics: ProxyMetrics = { open() {}, begun() {}, refused() {}, sent() {}, received() {} };
+export const noProxyMetrics: ProxyMetrics = {
+  open() {},
+  begun() {},
+  refused() {},
+  withoutStandIn() {},
+  sent() {},
+  received() {},
+};

@@ -44,9 +44,26 @@ describe("what may be listened for", () => {
       slice("shop", ["127.88.0.9"], undefined),
       slice("other", ["127.88.0.8"], 8080),
     ];
-    assert.deepEqual(endpointsWithin(slices, new Set(["shop"]), ranges), [
-      { address: "127.88.0.7", port: 8080, namespace: "shop" },
-    ]);
+    assert.deepEqual(
+      [...endpointsWithin(slices, new Set(["shop"]), ranges, 10)],
+      [["shop", { endpoints: [{ address: "127.88.0.7", port: 8080, namespace: "shop" }], isCut: false }]],
+    );
+  });
+
+  it("is no more than so many of a namespace, each counted once, and what is left out is said", () => {
+    const addresses = ["127.88.0.7", "127.88.0.8", "127.88.0.9"];
+    const slices = [slice("shop", addresses.slice(0, 2), 8080), slice("shop", addresses.slice(0, 2), 8080)];
+    const found = (more: EndpointSlice[]) =>
+      endpointsWithin([...slices, ...more], new Set(["shop", "other"]), ranges, 2);
+    assert.equal(found([]).get("shop")?.isCut, false);
+    const cut = found([slice("shop", addresses, 8080), slice("other", addresses.slice(0, 1), 8080)]);
+    assert.deepEqual(
+      [...cut.values()].map(({ endpoints, isCut }) => [endpoints.length, isCut]),
+      [
+        [2, true],
+        [1, false],
+      ],
+    );
   });
 });
 

@@ -17,25 +17,70 @@ export interface SharedEndpoint extends ServedAt {
   readonly namespace: string;
 }
 
-/** What Services of some namespaces have in some ranges, ready or not, each once. Only TCP. */
+export interface EndpointsOf {
+  readonly endpoints: readonly SharedEndpoint[];
+  /** Whether there are more. */
+  readonly isCut: boolean;
+}
+
+/**
+ * What Services of some namespaces have in some ranges, ready or not, by namespace and each once, and no more than so many of each. Only
+ * TCP. Whoever may write slices says how many there are, so that nothing is looked at beyond that.
+ */
 export function endpointsWithin(
   slices: Iterable<EndpointSlice>,
   namespaces: ReadonlySet<string>,
   ranges: readonly IpRange[],
-): SharedEndpoint[] {
-  const found = new Map<string, SharedEndpoint>();
-  for (const { metadata, endpoints, ports } of slices) {
-    const { namespace = "" } = metadata;
+  most: number,
+): ReadonlyMap<string, EndpointsOf> {
+  const found = new Map<string, { endpoints: Map<string, SharedEndpoint>; isCut: boolean }>();
+  for (const slice of slices) {
+    const { namespace = "" } = slice.metadata;
     if (!namespaces.has(namespace)) continue;
-    for (const address of (endpoints ?? []).flatMap(({ addresses }) => addresses)) {
-      if (!isWithin(ranges, address)) continue;
-      for (const { port, protocol = "TCP" } of ports ?? []) {
-        const served = { address, port: Number(port), namespace };
-        if (protocol === "TCP" && isPort(served.port) && !found.has(keyOf(served))) found.set(keyOf(served), served);
-      }
+    const known = found.get(namespace) ?? { endpoints: new Map(), isCut: false };
+    found.set(namespace, known);
+    for (const served of known.isCut ? [] : servedBy(slice, ranges)) {
+      const key = keyOf(served);
+      known.isCut = !known.endpoints.has(key) && known.endpoints.size === most;
+      if (known.isCut) break;
+      if (!known.endpoints.has(key)) known.endpoints.set(key, { ...served, namespace });
     }
   }
-  return [...found.values()];
+  return new Map(
+    [...found].map(([name, { endpoints, isCut }]) => [name, { endpoints: [...endpoints.values()], isCut }]),
+  );
+}
+
+function* servedBy(slice: EndpointSlice, ranges: readonly IpRange[]): Generator<ServedAt> {
+  const ports = tcpPorts(slice);
+  for (const address of addressesOf(slice))
+    if (isWithin(ranges, address)) for (const port of ports) yield { address, port };
+}
+
+/** Which of these Services of some namespaces lead to, each slice being read once however many there are. */
+export function stillServed<T extends ServedAt>(
+  wanted: Iterable<T>,
+  slices: Iterable<EndpointSlice>,
+  namespaces: ReadonlySet<string>,
+): ReadonlySet<T> {
+  const byAddress = Map.groupBy(wanted, ({ address }) => address);
+  const served = new Set<T>();
+  for (const slice of slices) {
+    if (!namespaces.has(slice.metadata.namespace ?? "")) continue;
+    const ports = tcpPorts(slice);
+    for (const address of addressesOf(slice))
+      for (const each of byAddress.get(address) ?? []) if (ports.has(each.port)) served.add(each);
+  }
+  return served;
+}
+
+function* addressesOf({ endpoints }: EndpointSlice): Generator<string> {
+  for (const { addresses } of endpoints ?? []) yield* addresses;
+}
+
+function tcpPorts({ ports }: EndpointSlice): ReadonlySet<number> {
+  const tcp = (ports ?? []).filter(({ protocol = "TCP" }) => protocol === "TCP");
+  return new Set(tcp.map(({ port }) => Number(port)).filter(isPort));
 }
 
 export interface SharedThings {
@@ -58,8 +103,7 @@ export function sharedBy(wanted: ServedAt, { namespaces, pods, slices, ranges }:
     const { namespace = "" } = pod.metadata;
     if (!namespaces.has(namespace) || !hasAddress(pod, wanted.address)) continue;
     if (declares(pod, wanted.port)) return namespace;
-    const served = endpointsWithin(slices, new Set([namespace]), ranges);
-    if (served.some((each) => keyOf(each) === keyOf(wanted))) return namespace;
+    if (stillServed([wanted], slices, new Set([namespace])).size > 0) return namespace;
   }
   return undefined;
 }

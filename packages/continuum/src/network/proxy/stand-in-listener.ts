@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
-import type { StandIn } from "./stand-ins.ts";
+import type { StandIn } from "./stand-in-plan.ts";
 
 /** How long a connection to the other site's pod may take to come about. */
 const CONNECT_MS = 10_000;

@@ -5,14 +5,13 @@ import type { Home } from "../../home.ts";
 import { PeerRefused } from "../../peer-refused-error.ts";
 import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
-import { calledRanges } from "../address-plan.ts";
-import { meantThere } from "../translate.ts";
 import { CarriedConnections } from "./carried.ts";
 import { CONNECT_UPGRADE, connectPath } from "./connect-path.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
-import { endpointsWithin, keyOf, type SharedEndpoint } from "./shared-endpoints.ts";
+import { keyOf } from "./shared-endpoints.ts";
 import type { SharedNamespaces } from "./shared-namespaces.ts";
 import { StandInListener } from "./stand-in-listener.ts";
+import { type PlannedStandIns, plannedStandIns, type StandIn, stillShared } from "./stand-in-plan.ts";
 
 export interface StandInsOptions {
   readonly home: Pick<Home, "caches" | "clock" | "logger">;
@@ -21,16 +20,11 @@ export interface StandInsOptions {
   readonly metrics: ProxyMetrics;
 }
 
-/** What an address and port of this machine stands for. */
-export interface StandIn extends SharedEndpoint {
-  readonly site: SiteId;
-  /** What the peer itself calls it. */
-  readonly meant: string;
-}
-
-/** More endpoints of one peer than this machine should listen for: at a provider the consumer says how many there are. */
-const MOST = 1024;
 const AGAIN_MS = 1_000;
+/** Changes that follow each other are looked at together. */
+const BETWEEN_MS = 100;
+/** So many are opened or closed before others have their turn. */
+const PIECE = 64;
 
 /**
  * Listens where endpoints of other sites stand in for themselves, and has the agent of that site lead each connection on. There is one only
@@ -45,7 +39,10 @@ export class StandIns implements Runnable {
   readonly #carried: CarriedConnections;
   readonly #listeners = new Map<string, StandInListener>();
   readonly #complainedOf = new Set<string>();
+  readonly #missing = new Map<SiteId, number>();
+  readonly #missingListeners = new Set<(site: SiteId) => void>();
   #isDue = false;
+  #isApplying = false;
   #isRunning = false;
 
   constructor(options: StandInsOptions) {
@@ -75,51 +72,103 @@ export class StandIns implements Runnable {
     this.#carried.end();
   }
 
+  /** How many endpoints of a peer have no stand-in, at least, because there are too many. */
+  missing(site: SiteId): number {
+    return this.#missing.get(site) ?? 0;
+  }
+
+  /** Tells when that has changed. */
+  onMissing(listener: (site: SiteId) => void): () => void {
+    this.#missingListeners.add(listener);
+    return () => void this.#missingListeners.delete(listener);
+  }
+
   /** Soon: much changes at once. */
   #look(): void {
     if (this.#isDue || !this.#isRunning) return;
     this.#isDue = true;
-    this.#options.home.clock.after(0, () => {
-      this.#isDue = false;
-      if (this.#isRunning) this.#apply();
-    });
+    if (!this.#isApplying) void this.#applyAll();
   }
 
-  #apply(): void {
-    const wanted = this.#wanted();
-    for (const [key, listener] of this.#listeners) {
-      const next = wanted.get(key);
-      if (next !== undefined && next.site === listener.standIn.site && next.meant === listener.standIn.meant) continue;
-      this.#listeners.delete(key);
-      // Open connections outlive a peer that is away for a while, and nothing else.
-      if (this.#isShared(listener.standIn)) listener.stop();
-      else listener.close();
+  async #applyAll(): Promise<void> {
+    this.#isApplying = true;
+    try {
+      await this.#pause(0);
+      while (this.#isDue && this.#isRunning) {
+        this.#isDue = false;
+        await this.#apply();
+        await this.#pause(BETWEEN_MS);
+      }
+    } finally {
+      this.#isApplying = false;
+      if (!this.#isRunning) this.#isDue = false;
     }
-    for (const [key, standIn] of wanted) if (!this.#listeners.has(key)) this.#listen(key, standIn);
-    for (const key of this.#complainedOf) if (!wanted.has(key)) this.#complainedOf.delete(key);
   }
 
-  #wanted(): Map<string, StandIn> {
-    const found = this.#plans.list().flatMap(({ spec }) => {
+  /** Nothing that is many is done at once: tenants say how many there are, and all else waits meanwhile. */
+  async #apply(): Promise<void> {
+    const wanted = new Map<string, StandIn>();
+    for (const { spec } of this.#plans.list()) {
       const isThere = this.#options.sites.get(spec.site)?.reachability.reachable === true;
-      return isThere ? this.#standInsOf(spec) : [];
+      const planned = plannedStandIns(spec, this.#slices.list(), this.#options.shared.with(spec.site));
+      this.#say(spec.site, planned.missing);
+      for (const each of isThere ? planned.standIns : []) wanted.set(keyOf(each), each);
+      await this.#pause(0);
+    }
+    await this.#take(
+      [...this.#listeners].filter(([key, { standIn }]) => {
+        const next = wanted.get(key);
+        return next?.site !== standIn.site || next.meant !== standIn.meant;
+      }),
+    );
+    await this.#inPieces([...wanted], ([key, standIn]) => {
+      if (!this.#listeners.has(key)) this.#listen(key, standIn);
     });
-    return new Map(found.map((each) => [keyOf(each), each]));
+    for (const key of this.#complainedOf) if (!wanted.has(key)) this.#complainedOf.delete(key);
+    for (const site of this.#missing.keys())
+      if (this.#plans.get({ name: site }) === undefined) this.#say(site, new Map());
   }
 
-  #standInsOf(plan: AddressPlan["spec"]): StandIn[] {
-    const { site, carrier } = plan;
-    if (carrier !== "Proxy") return [];
-    const served = endpointsWithin(this.#slices.list(), this.#options.shared.with(site), calledRanges(plan));
-    return served.slice(0, MOST).flatMap((each) => {
-      const meant = meantThere(plan, each.address);
-      return meant === undefined ? [] : [{ ...each, site, meant }];
+  async #take(gone: readonly [string, StandInListener][]): Promise<void> {
+    // Open connections outlive a peer that is away for a while, and one that has too many endpoints, and nothing else.
+    const goOn = new Set<StandIn>();
+    for (const [site, each] of Map.groupBy(gone, ([, { standIn }]) => standIn.site)) {
+      const plan = this.#plans.get({ name: site })?.spec;
+      const standIns = each.map(([, { standIn }]) => standIn);
+      for (const standIn of stillShared(standIns, plan, this.#slices.list(), this.#options.shared.with(site)))
+        goOn.add(standIn);
+    }
+    await this.#inPieces(gone, ([key, listener]) => {
+      this.#listeners.delete(key);
+      if (goOn.has(listener.standIn)) listener.stop();
+      else listener.close();
     });
   }
 
-  #isShared({ site, address, port }: StandIn): boolean {
-    const plan = this.#plans.get({ name: site })?.spec;
-    return plan !== undefined && this.#standInsOf(plan).some((each) => keyOf(each) === keyOf({ address, port }));
+  async #inPieces<T>(all: readonly T[], work: (one: T) => void): Promise<void> {
+    for (let at = 0; at < all.length && this.#isRunning; at += PIECE) {
+      for (const one of all.slice(at, at + PIECE)) work(one);
+      await this.#pause(0);
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#options.home.clock.after(ms, resolve));
+  }
+
+  #say(site: SiteId, missing: PlannedStandIns["missing"]): void {
+    const count = [...missing.values()].reduce((sum, each) => sum + each, 0);
+    const before = this.missing(site);
+    if (count === before) return;
+    if (count === 0) this.#missing.delete(site);
+    else this.#missing.set(site, count);
+    this.#options.metrics.withoutStandIn(site, count);
+    if (before === 0)
+      this.#options.home.logger.warn("too many endpoints of a site: some have no stand-in here, and are not reached", {
+        site,
+        namespaces: [...missing.keys()].slice(0, 10).join(", "),
+      });
+    for (const listener of this.#missingListeners) listener(site);
   }
 
   #listen(key: string, standIn: StandIn): void {

@@ -12,11 +12,18 @@ export class TestCaches {
   readonly #objects = new Map<string, Map<string, unknown>>();
   readonly #handlers = new Set<Handler>();
 
+  /** What was listed, each time. */
+  readonly lists: string[] = [];
+
   readonly caches = {
     open: ({ plural }: Kind<KubeObject>, { namespace }: { namespace?: string } = {}) => ({
       cache: {
-        list: () =>
-          [...this.#of(plural).values()].filter((each) => namespace === undefined || placeOf(each) === namespace),
+        list: () => {
+          this.lists.push(plural);
+          return [...this.#of(plural).values()].filter(
+            (each) => namespace === undefined || placeOf(each) === namespace,
+          );
+        },
         get: ({ name }: { name: string }) => this.#of(plural).get(`/${name}`),
         addHandler: (handler: Handler) => {
           this.#handlers.add(handler);
@@ -35,9 +42,10 @@ export class TestCaches {
     }
   }
 
-  remove(plural: string, name: string): void {
-    const object = this.#of(plural).get(`/${name}`);
-    this.#of(plural).delete(`/${name}`);
+  remove(plural: string, name: string, namespace = ""): void {
+    const key = `${namespace}/${name}`;
+    const object = this.#of(plural).get(key);
+    this.#of(plural).delete(key);
     for (const handler of this.#handlers) handler.onDelete?.(object);
   }
 
