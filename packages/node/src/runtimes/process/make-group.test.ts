@@ -3,6 +3,7 @@ import { existsSync, type mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { describeError } from "@fjord/base";
 import { makeGroup } from "./make-group.ts";
 
 const root = mkdtempSync(join(tmpdir(), "fjord-group-"));
@@ -16,6 +17,16 @@ function failing(code: string, recursive = "ENOENT"): typeof mkdirSync {
   }) as typeof mkdirSync;
 }
 
+/** As an Event has it. */
+function saidOf(make: typeof mkdirSync): string {
+  try {
+    makeGroup("/x/pod1/c1", make);
+    return "nothing";
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
 test("a group is made with those above it, once or twice", () => {
   const folder = join(root, "kubepods/pod1/c1");
   makeGroup(folder);
@@ -24,10 +35,8 @@ test("a group is made with those above it, once or twice", () => {
 });
 
 test("a pod without memory for a group has too small a limit", () => {
-  assert.throws(() => makeGroup("/x/pod1/c1", failing("ENOMEM")), {
-    code: "CONTAINER_LIMIT_TOO_SMALL",
-    message: /^the memory limit is too small/,
-  });
+  const small = "the memory limit is too small: it leaves no room even for the control group of a container";
+  assert.equal(saidOf(failing("ENOMEM")), small);
 });
 
 test("other failures are told by their code, and never by a group's name: another try is the same failure", () => {
@@ -36,8 +45,5 @@ test("other failures are told by their code, and never by a group's name: anothe
     [failing("ENOENT", "EACCES"), "EACCES"],
     [failing("ENOENT"), "ENOENT"],
   ] as const)
-    assert.throws(() => makeGroup("/x/pod1/c1", make), {
-      code: "PROCESS_GROUP_NOT_MADE",
-      message: `cannot make a control group for the container (${code})`,
-    });
+    assert.equal(saidOf(make), `cannot make a control group for the container (${code})`);
 });

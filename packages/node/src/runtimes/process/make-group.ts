@@ -4,7 +4,7 @@ import { ProcessGroupNotMade } from "./errors.ts";
 
 /**
  * Makes a control group and those above it. What is said of a failure names no group, as the next try is for another one, and it is
- * the same failure.
+ * the same failure: not even its cause is kept, which would be told with it.
  */
 export function makeGroup(folder: string, make: typeof mkdirSync = mkdirSync): void {
   try {
@@ -13,8 +13,8 @@ export function makeGroup(folder: string, make: typeof mkdirSync = mkdirSync): v
     const cause = causeOf(folder, error, make);
     if (cause === undefined) return;
     // The kernel counts what it needs for a group towards the group above.
-    if (cause.code === "ENOMEM") throw new LimitTooSmall({}, { cause });
-    throw new ProcessGroupNotMade({ code: cause.code ?? "unknown" }, { cause });
+    if (cause.code === "ENOMEM") throw new LimitTooSmall({});
+    throw new ProcessGroupNotMade({ code: cause.code ?? "unknown" });
   }
 }
 
