@@ -31,8 +31,8 @@ export interface ProxySide {
 /** How pods that are processes of this machine meet those of peers, without any privilege: the agents carry their connections. */
 export function proxySide({ home, own, remotes: sites, contracts, twins, metrics }: ProxySideOptions): ProxySide {
   const shared = new SharedNamespaces({ home, twins, contracts });
-  const controller = new ProxyController({ home, own, sites, contracts });
-  const route = new ConnectRoute({ home, shared, twins, metrics });
   const standIns = new StandIns({ home, sites, shared, metrics });
+  const controller = new ProxyController({ home, own, sites, contracts, standIns });
+  const route = new ConnectRoute({ home, shared, twins, metrics });
   return { addresses: new ProxiedAddresses(home), controller, route, runnables: [controller, route, standIns] };
 }

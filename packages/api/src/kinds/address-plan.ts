@@ -48,6 +48,13 @@ export const AddressPlan = defineKind({
           PoolExhausted: "No range of the needed size is left in the pool: spec.network.names of the own Site.",
         },
       },
+      StandInsComplete: {
+        meaning: "Where the agents carry: all endpoints of the peer have a stand-in here. Absent until some had none.",
+        reasons: {
+          AllHaveOne: "They have.",
+          TooMany: "There are more than this site stands in for, and some are not reached.",
+        },
+      },
     }),
   })
     .optional()

@@ -7,7 +7,7 @@ import type { OwnNetwork } from "./own-network.ts";
 import { formatCidr, parseCidr, parseCidrs } from "./ranges.ts";
 
 type PlanSpec = AddressPlan["spec"];
-export type PlanReason = ConditionOf<typeof AddressPlan>["reason"];
+export type PlanReason = Extract<ConditionOf<typeof AddressPlan>, { type: "Ready" }>["reason"];
 
 export interface PlanSources {
   readonly site: SiteId;

@@ -109,6 +109,16 @@ describe("the way of a connection that the agents carry", () => {
     assert.match(drop(packetPath(laptop(), undefined, mine, onHost)) ?? "", /wave agent: .*no address of its own/);
   });
 
+  it("is not said to arrive where some endpoints have no stand-in", () => {
+    const condition = { type: "StandInsComplete", status: "False", reason: "TooMany" } as const;
+    const conditions = [{ ...condition, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    const incomplete: AddressPlan = { ...proxied, status: { conditions } };
+    const path = packetPath(laptop({ plans: [incomplete] }), undefined, mine, theirs);
+    assert.equal(path.verdict, "Unknown");
+    assert.match(path.advice.join(), /fewer endpoints/);
+    assert.equal(packetPath(laptop({ plans: [incomplete] }), undefined, theirs, mine).verdict, "Delivered");
+  });
+
   it("leads from one peer to another through this site", () => {
     const reef: AddressPlan = {
       ...proxied,

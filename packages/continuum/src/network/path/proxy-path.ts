@@ -1,4 +1,5 @@
 import type { AddressPlan } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
 import { planReason } from "../address-plan.ts";
 import { meantThere } from "../translate.ts";
 import type { BareHop } from "./gateway-hops.ts";
@@ -10,7 +11,7 @@ import type { Hop, PathEnd, SiteView } from "./path.ts";
  */
 export function proxyPath(
   here: SiteView,
-  { metadata, spec }: AddressPlan,
+  { metadata, spec, status }: AddressPlan,
   from: PathEnd,
   to: PathEnd,
   names: { readonly from: string; readonly to: string },
@@ -42,13 +43,21 @@ export function proxyPath(
     return end();
   }
   const peer = isOutward ? to : from;
+  // Whether this one is among them is known to the agent alone.
+  const someHaveNone = isOutward && getCondition(status?.conditions, "StandInsComplete")?.status === "False";
   pass({
     site: names.from,
     at: "agent",
-    what: `stands in for ${meant} of ${names.to}, at ports that Services of shared namespaces lead to`,
+    what: someHaveNone
+      ? `stands in for some endpoints of ${names.to} only, as there are too many: maybe not for ${meant}`
+      : `stands in for ${meant} of ${names.to}, at ports that Services of shared namespaces lead to`,
     rule,
-    verdict: "Passes",
+    verdict: someHaveNone ? "Unknown" : "Passes",
   });
+  if (someHaveNone)
+    advice.push(
+      `let fewer endpoints of ${names.to} be in shared namespaces: fjord_carried_without_stand_in counts them`,
+    );
   const isThere = here.reachable?.(peer.site ?? "");
   const connection: BareHop =
     isThere === false

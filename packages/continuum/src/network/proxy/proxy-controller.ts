@@ -1,4 +1,4 @@
-import { AddressPlan, Link, Peering, type StatusOf } from "@fjord/api";
+import { AddressPlan, Link, Peering } from "@fjord/api";
 import {
   type Cache,
   type Controller,
@@ -8,7 +8,6 @@ import {
   type Node,
   type Result,
   type Runnable,
-  setCondition,
   watches,
 } from "@fjord/kube";
 import { LOOPBACK_RANGE_ANNOTATION, STAND_IN_RANGE_ANNOTATION } from "@fjord/node/registration";
@@ -18,10 +17,10 @@ import type { LiveContracts } from "../../live-contracts.ts";
 import type { LoopbackFacts } from "../../protocol.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
-import { planReason } from "../address-plan.ts";
 import { OwnObjects } from "../own-objects.ts";
 import { parseCidrs } from "../ranges.ts";
 import { type LoopbackNetwork, loopbackFactsOf, proxyPlan } from "./proxy-plan.ts";
+import { proxyPlanStatus } from "./proxy-plan-status.ts";
 
 export interface ProxyControllerOptions {
   readonly home: Home;
@@ -29,6 +28,11 @@ export interface ProxyControllerOptions {
   readonly sites: RemoteSites;
   /** As provider. */
   readonly contracts: LiveContracts;
+  readonly standIns: {
+    /** How many of a peer's endpoints have no stand-in. */
+    missing(site: SiteId): number;
+    onMissing(listener: (site: SiteId) => void): () => void;
+  };
 }
 
 /** Keeps an AddressPlan for each peer that has its pods on loopback too, and with which there is a Peering or a contract. One at a time, as no two may be given the same names. */
@@ -65,8 +69,9 @@ export class ProxyController implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
-    const { own, sites, contracts } = this.#options;
+    const { own, sites, contracts, standIns } = this.#options;
     const release = [
+      standIns.onMissing((site) => this.#look(site)),
       own.onChange(() => this.#lookAtAll()),
       sites.onChange((id) => this.#look(id)),
       contracts.onChange((consumer) => this.#look(consumer)),
@@ -110,7 +115,8 @@ export class ProxyController implements Runnable {
       ...(before?.carrier === "Proxy" && { before }),
     });
     const plan = await this.#plans.keep(site, spec, signal);
-    await this.#plans.say(plan, statusOf(plan, this.#options.home.clock.now()), signal);
+    const { home, standIns } = this.#options;
+    await this.#plans.say(plan, proxyPlanStatus(plan, standIns.missing(site), home.clock.now()), signal);
     // What others are led to through this site.
     if (JSON.stringify(before?.peer) !== JSON.stringify(spec.peer)) this.#lookAtAll(site);
     if (spec.own.some(({ called }) => called === undefined)) this.#options.sites.get(site)?.refresh();
@@ -148,28 +154,4 @@ export class ProxyController implements Runnable {
     const names = [...this.#plans.names(), ...this.#links.names(), ...this.#options.sites.list().map(({ id }) => id)];
     for (const name of new Set(names)) if (name !== but) this.#look(name);
   }
-}
-
-const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
-  NamesKnown: "",
-  RangesUnknown: "no Node of this site tells where its pods are on loopback",
-  AwaitingPeer: "the peer has not told what it calls this site's pods: its agent may be older",
-  PoolExhausted: "this site's nodes have no range left to stand in for the peer's pods: their pod range is too small",
-};
-
-function statusOf(plan: AddressPlan, now: number): StatusOf<typeof AddressPlan> {
-  const reason = planReason(plan.spec);
-  const { generation } = plan.metadata;
-  const { conditions } = setCondition(
-    plan.status?.conditions,
-    {
-      type: "Ready",
-      status: reason === "NamesKnown" ? "True" : "False",
-      reason,
-      message: messages[reason],
-      ...(generation !== undefined && { observedGeneration: generation }),
-    },
-    now,
-  );
-  return { ...plan.status, conditions };
 }
