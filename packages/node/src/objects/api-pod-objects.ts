@@ -157,7 +157,7 @@ export class ApiPodObjects implements PodObjects {
     this.#closed = true;
     const entries = [...this.#entries.values()].map(({ object }) => object.stop());
     await Promise.all([...entries, ...this.#stopping, this.#services.stop(), this.#runtimeClasses.stop()]);
-    this.#writer.flush();
+    this.#writer.close();
   }
 
   #refer(key: StoredKey, podUid: string): void {

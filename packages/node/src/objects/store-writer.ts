@@ -7,6 +7,7 @@ export class StoreWriter {
   readonly #store: NodeStore;
   readonly #waiting = new Map<string, { key: StoredKey; object: KubeObject | undefined }>();
   #scheduled = false;
+  #closed = false;
 
   constructor(store: NodeStore) {
     this.#store = store;
@@ -26,8 +27,15 @@ export class StoreWriter {
     this.#add(key, undefined);
   }
 
+  /** Writes what is left. What comes later is the next process's to learn from the API: the store closes. */
+  close(): void {
+    this.flush();
+    this.#closed = true;
+  }
+
   flush(): void {
     this.#scheduled = false;
+    if (this.#closed) return;
     const changes = [...this.#waiting.values()].filter(
       ({ key, object }) => !sameContent(this.#store.object(key), object),
     );
@@ -42,6 +50,7 @@ export class StoreWriter {
   }
 
   #add(key: StoredKey, object: KubeObject | undefined): void {
+    if (this.#closed) return;
     this.#waiting.set(textOf(key), { key, object });
     if (this.#scheduled) return;
     this.#scheduled = true;
