@@ -40,23 +40,25 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
     return Array.from({ length: lines }, (_, index) => {
       const isFirst = index === 0;
       const once = (text: string) => (isFirst ? text : "");
+      // Where the agents carry there is no link: what they carry is in their metrics.
+      const ofLink = (text: string) => once(spec.carrier === "Proxy" ? "-" : text);
       return [
         once(siteName(spec.site, sites)),
         naming(spec.peer[index]),
         naming(spec.own[index]),
         once(plan?.reason ?? "Unknown"),
         once(spec.carrier === "Proxy" ? carried(spec.site, sites) : linkReason(link, ready?.reason)),
-        once(age(link?.status?.handshakeAt, now)),
-        once(latency(link?.status?.latencyMicroseconds)),
-        once(percent(link?.status?.lossPercent)),
+        ofLink(age(link?.status?.handshakeAt, now)),
+        ofLink(latency(link?.status?.latencyMicroseconds)),
+        ofLink(percent(link?.status?.lossPercent)),
         once(String((link?.spec.groups ?? []).length)),
         ...(wide
           ? [
-              once(via === undefined ? cell(link?.status?.endpoint) : `via ${siteName(via, sites)}`),
+              ofLink(via === undefined ? cell(link?.status?.endpoint) : `via ${siteName(via, sites)}`),
               once(cell(spec.carrier ?? link?.status?.carrier)),
-              once(cell(link?.status?.mtu)),
-              once(amount(link?.status?.receivedBytes ?? 0)),
-              once(amount(link?.status?.sentBytes ?? 0)),
+              ofLink(cell(link?.status?.mtu)),
+              ofLink(amount(link?.status?.receivedBytes ?? 0)),
+              ofLink(amount(link?.status?.sentBytes ?? 0)),
             ]
           : []),
         once([plan?.message, ready?.message].filter((text) => text).join("; ")),
