@@ -153,9 +153,9 @@ export class LifeChecks {
     const text = `${pod.metadata.name}/${container}`;
     const starts = await this.#starts(pod, container, expected.starts);
     assert.deepEqual(witness.overlaps(container), [], `${text} ran twice at once`);
-    const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
-    assert.equal(starts.length, expected.starts, this.#startedTooOften(text, pod, status));
     const { restarts = expected.starts - 1 } = expected;
+    const status = await this.#restarted(pod, container, restarts);
+    assert.equal(starts.length, expected.starts, this.#startedTooOften(text, pod, status));
     assert.equal(status?.restartCount, restarts, `${text} was restarted so often`);
     const told = JSON.stringify(status);
     await this.#logIsWhole(pod, container, starts.at(-1) ?? "", { previous: false, told });
@@ -183,6 +183,16 @@ export class LifeChecks {
     await this.#logIsWhole(pod, container, tokens.at(-1) ?? "", { previous: false, ...which });
     const previous = tokens.at(-2);
     if (previous !== undefined) await this.#logIsWhole(pod, container, previous, { previous: true, ...which });
+  }
+
+  /** What the API says of the container, once it tells of as many restarts: it may have been away, and hears of them later. */
+  async #restarted(pod: Pod, container: string, restarts: number): Promise<ContainerStatus | undefined> {
+    const end = systemClock.now() + 30_000;
+    for (;;) {
+      const status = statuses(await this.get(pod.metadata.name ?? "")).find(({ name }) => name === container);
+      if (status?.restartCount === restarts || systemClock.now() > end) return status;
+      await sleep(systemClock, 50);
+    }
   }
 
   /** Tokens of the container's starts, once there are as many as there have to be: a program that runs says so later. */
