@@ -21,6 +21,7 @@ export { type ProcessNodeOptions, startProcessNode } from "./nodes/process-node.
 export {
   browserSkip,
   conformanceSkip,
+  ensureNetwork,
   helmSkip,
   metricsServerSkip,
   networkSkip,

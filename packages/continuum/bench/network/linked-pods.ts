@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
 import { silentLogger, systemClock } from "@fjord/base";
+import { cpuSeconds } from "@fjord/testbed/bench";
 import { type NamespaceSite, type NetworkNamespaces, namespaceSites, wireguardKeys } from "@fjord/testbed/namespaces";
 import { wireguardProgram } from "@fjord/testbed/testing";
+import { testState } from "../../src/network/fabric/test-state.ts";
 import { Gateway } from "../../src/network/gateway/gateway.ts";
 import { NodeNetwork } from "../../src/network/gateway/node-network.ts";
 import { WireguardSocket } from "../../src/network/gateway/wireguard-socket.ts";
@@ -10,25 +13,45 @@ import type { NetworkState } from "../../src/network/network-state.ts";
 export type Way = "translated" | "as it is" | "raw";
 
 export interface LinkedPods {
-  /** Mbit/s by iperf3. */
-  throughput(way: Way, flows: number): Promise<number>;
+  /** Of TCP, by iperf3. */
+  throughput(way: Way, flows: number): Promise<Throughput>;
+  /** Small datagrams that arrive in a second, in thousands, of as many as one sender can send. */
+  datagrams(way: Way): Promise<number>;
   /** Microseconds, median. */
   roundTrip(way: Way): Promise<number>;
+}
+
+export interface Throughput {
+  readonly megabits: number;
+  /** Processor seconds of both ends' WireGuard and of the programs that measure, for each gigabyte. */
+  readonly cost: number;
+}
+
+export interface LinkedPodsOptions {
+  /** Side by side. */
+  readonly links: number;
+  /** Peers that the gateways have beside each other, with ten pods each; none of them ever answers. @default 0 */
+  readonly strangers?: number;
 }
 
 /** Second ranges of the sites, which differ; and third ones, which only WireGuard alone carries. */
 const OTHER = { a: "10.50.0.0/16", b: "10.60.0.0/16" } as const;
 const RAW = { a: "10.70.0.0/16", b: "10.80.0.0/16" } as const;
-const SAME = { range: "10.42.0.0/16", called: "240.0.0.0/16" } as const;
+const SAME = { range: "10.42.0.0/16", called: "247.0.0.0/16" } as const;
 const LISTEN = { fjord: 51_820, raw: 52_820 } as const;
 
 const address = (range: string, pod: { ipv4: string }) =>
   range.replace(/\.0\.0\/16$/, pod.ipv4.replace(/^\d+\.\d+/, ""));
 
-export async function linkedPods(namespaces: NetworkNamespaces, links: number): Promise<LinkedPods> {
+let beds = 0;
+
+export async function linkedPods(
+  namespaces: NetworkNamespaces,
+  { links, strangers = 0 }: LinkedPodsOptions,
+): Promise<LinkedPods> {
   const [a, b] = (await namespaceSites(namespaces, { a: 1, b: 1 })) as [NamespaceSite, NamespaceSite];
   const keys = { a: wireguardKeys(), b: wireguardKeys() };
-  const mark = process.pid.toString(36);
+  const mark = `${process.pid.toString(36)}${(beds++).toString(36)}`;
   const ends = [
     { site: a, other: b, name: "a", peer: "b" },
     { site: b, other: a, name: "b", peer: "a" },
@@ -66,6 +89,7 @@ export async function linkedPods(namespaces: NetworkNamespaces, links: number): 
             },
           ],
         },
+        ...testState(strangers).peers,
       ],
     };
     const options = { network, interfacePrefix: `y${mark}${name}l`, clock: systemClock, logger: silentLogger };
@@ -80,28 +104,54 @@ export async function linkedPods(namespaces: NetworkNamespaces, links: number): 
     raw: address(RAW.b, podOf(b)),
   };
   for (const to of Object.values(target)) await namespaces.run("a1", process.execPath, "-e", PING, to, "10");
+  const iperf = async (way: Way, ...options: string[]): Promise<Measured> =>
+    JSON.parse(await namespaces.run("a1", "iperf3", "-J", "-c", target[way], "-t", "1.5", "-O", "0.5", ...options));
+  const pids = await wireguards(namespaces, [a.gateway, b.gateway]);
+  const spent = (way: Way) =>
+    pids
+      .filter(({ name }) => /r\d+$/.test(name) === (way === "raw"))
+      .reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
   return {
     async throughput(way, flows) {
-      const json = await namespaces.run(
-        "a1",
-        "iperf3",
-        "-c",
-        target[way],
-        "-P",
-        String(flows),
-        "-t",
-        "3",
-        "-O",
-        "1",
-        "-J",
-      );
-      const { end } = JSON.parse(json) as { end: { sum_received: { bits_per_second: number } } };
-      return end.sum_received.bits_per_second / 1e6;
+      const before = spent(way);
+      const { end } = await iperf(way, "-P", String(flows));
+      const { host_total: here, remote_total: there } = end.cpu_utilization_percent;
+      const { bits_per_second: bits, seconds } = end.sum_received;
+      // WireGuard's is of the half second too that iperf3 leaves out.
+      const busy = ((here + there) / 100) * seconds + (spent(way) - before) * (seconds / (seconds + 0.5));
+      return { megabits: bits / 1e6, cost: busy / ((bits * seconds) / 8e9) };
+    },
+    async datagrams(way) {
+      const { end } = await iperf(way, "-u", "-b", "0", "-l", "64");
+      const { packets = 0, lost_packets: lost = 0, seconds } = end.sum;
+      return (packets - lost) / seconds / 1000;
     },
     async roundTrip(way) {
       return Number(await namespaces.run("a1", process.execPath, "-e", PING, target[way], "2000"));
     },
   };
+}
+
+/** Of what iperf3 prints. */
+interface Measured {
+  readonly end: {
+    readonly sum: { readonly packets?: number; readonly lost_packets?: number; readonly seconds: number };
+    readonly sum_received: { readonly bits_per_second: number; readonly seconds: number };
+    readonly cpu_utilization_percent: { readonly host_total: number; readonly remote_total: number };
+  };
+}
+
+/** Processes of WireGuard in these namespaces, and their interfaces. */
+async function wireguards(namespaces: NetworkNamespaces, where: readonly string[]) {
+  const found: { pid: number; name: string }[] = [];
+  for (const namespace of where) {
+    const text = await namespaces.run(namespace, "ip", "netns", "pids", namespaces.fullName(namespace));
+    for (const pid of text.split("\n").filter(Boolean).map(Number)) {
+      const [program = "", name = ""] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      if (program.endsWith("wireguard-go")) found.push({ pid, name });
+    }
+  }
+  return found;
 }
 
 const podOf = (site: NamespaceSite) => [...site.pods.values()][0] as { ipv4: string; ipv6: string };

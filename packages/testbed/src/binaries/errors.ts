@@ -86,3 +86,9 @@ export const NodePackagesUnavailable = defineError(
   "real nodes cannot run on this machine: {reasons}",
   "Real nodes need Linux, root, and the Debian packages listed in packages/testbed/src/binaries/versions.ts.",
 );
+
+export const NetworkToolsUnavailable = defineError(
+  "TESTBED_NETWORK_TOOLS_UNAVAILABLE",
+  "tests and benchmarks of links lack {programs}: {reason}",
+  "Install the Debian packages iproute2, nftables, iperf3, tcpdump and wireguard-tools, or run `npm run testbed -- binaries --network` as root on Debian.",
+);

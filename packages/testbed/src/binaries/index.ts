@@ -13,6 +13,7 @@ export {
   type Missing,
   type Source,
 } from "./find.ts";
+export { ensureNetworkTools, missingNetworkTools, type NetworkProgram } from "./network-tools.ts";
 export {
   CNI_PLUGINS,
   type EnsureNodeOptions,

@@ -42,7 +42,7 @@ export const METRICS_SERVER: Pin = { version: "v0.9.0", go: "1.26.4" };
 /** From this release on, Go fetches a newer toolchain by itself when a module asks for one and GOTOOLCHAIN allows it. */
 export const GO_WITH_TOOLCHAINS = "1.21.0";
 
-/** What real nodes, and tests of the page, need from Debian. Debian's stable release fixes the versions, so only names stand here. */
+/** What real nodes, tests of the page and of links need from Debian. Debian's stable release fixes the versions, so only names stand here. */
 export const DEBIAN_PACKAGES = [
   "containerd",
   "runc",
@@ -53,6 +53,9 @@ export const DEBIAN_PACKAGES = [
   "iproute2",
   "util-linux",
   "chromium",
+  "iperf3",
+  "tcpdump",
+  "wireguard-tools",
 ] as const;
 
 export type DebianPackage = (typeof DEBIAN_PACKAGES)[number];

@@ -4,6 +4,7 @@ import {
   describeProgress,
   ensureBinaries,
   ensureBrowser,
+  ensureNetworkTools,
   ensureNodePackages,
   KUBERNETES_MINORS,
   type KubernetesMinor,
@@ -38,7 +39,11 @@ export function addBinaries(program: Command, context: CommandContext): void {
     .option("--old-kubectl", "also a kubectl four minors older than the newest", false)
     .option("--browser", "also Chromium, for tests of the page (root, Debian: installs it)", false)
     .option("--helm", "also Helm", false)
-    .option("--network", "also WireGuard as a program, for links between sites", false)
+    .option(
+      "--network",
+      "also WireGuard as a program, for links between sites, and what looks at packets (root, Debian: installs it)",
+      false,
+    )
     .option("--verify", "compare every cached file with its checksum", false)
     .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
@@ -60,6 +65,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
         ...(options.verify && { scrutiny: "full" as const }),
       });
       if (options.nodes) await ensureNodePackages({ env: context.env, signal: context.signal, progress });
+      if (options.network) await ensureNetworkTools({ env: context.env, signal: context.signal, progress });
       if (options.browser) await ensureBrowser({ env: context.env, signal: context.signal, progress });
       if (options.output === "json") return context.out(JSON.stringify(binaries.all, undefined, 2));
       context.out(

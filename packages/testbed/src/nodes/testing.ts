@@ -1,7 +1,10 @@
 import type { Logger } from "@fjord/base";
 import { findBrowser } from "../binaries/browser.ts";
-import { findBinaries, which } from "../binaries/find.ts";
+import { ensureBinaries } from "../binaries/ensure.ts";
+import { findBinaries } from "../binaries/find.ts";
+import { ensureNetworkTools, missingNetworkTools, type NetworkProgram } from "../binaries/network-tools.ts";
 import { findNodePackages, thisHost } from "../binaries/node-packages.ts";
+import { type BinariesEvent, describeProgress } from "../binaries/progress.ts";
 import type { BinarySet } from "../binaries/recipes.ts";
 import type { KubernetesMinor } from "../binaries/versions.ts";
 import type { Kubelet } from "./kubelet-command.ts";
@@ -47,14 +50,21 @@ export function oldKubectlSkip(): string | false {
 
 /**
  * For node:test's `skip`: false where packets can cross a link between network namespaces (root, nft, ip and WireGuard as a
- * program), else why not; required as real nodes are.
+ * program) and `more` is there, else why not; required as real nodes are.
  */
-export function networkSkip(): string | false {
-  const { programFolders, uid } = thisHost();
-  const lacking = ["ip", "nft"].filter((name) => which(name, process.env, programFolders) === undefined);
-  const reasons = lacking.map((name) => `no ${name} (Debian packages iproute2, nftables)`);
-  if (uid !== 0) reasons.push("network namespaces need root");
+export function networkSkip(...more: NetworkProgram[]): string | false {
+  const wanted: NetworkProgram[] = ["ip", "nft", ...more];
+  const lacking = [...missingNetworkTools({ env: process.env })].filter(([name]) => wanted.includes(name));
+  const reasons = lacking.map(([name, debianPackage]) => `no ${name} (Debian package ${debianPackage})`);
+  if (thisHost().uid !== 0) reasons.push("network namespaces need root");
   return demand(reasons, "no links between network namespaces here") || setSkip("network", "--network");
+}
+
+/** Whatever links between network namespaces need is got, where that can be; what cannot be is said. */
+export async function ensureNetwork(progress: (line: string) => void): Promise<void> {
+  const told = (event: BinariesEvent) => progress(describeProgress(event));
+  await ensureNetworkTools({ env: process.env, progress: told });
+  await ensureBinaries({ env: process.env, sets: ["network"], minors: [], progress: told });
 }
 
 /** Path of WireGuard as a program. */

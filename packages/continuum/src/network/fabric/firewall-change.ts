@@ -13,6 +13,13 @@ export function firewallChange(previous: Fabric | undefined, next: Fabric): stri
   return lines.text();
 }
 
+const CHAIN = new RegExp(`^(?:add|flush) chain ${TABLE} (\\S+)$`, "gm");
+
+/** The chains that a change makes, or fills anew. */
+export function changedChains(change: string): string[] {
+  return [...change.matchAll(CHAIN)].map(([, name = ""]) => name);
+}
+
 /** The table as it shall be, in the place of whatever there is. */
 export function wholeFirewall({ table, peers, exports }: Fabric): string {
   const lines = [`table ${TABLE}`, `delete table ${TABLE}`, `table ${TABLE} {`];

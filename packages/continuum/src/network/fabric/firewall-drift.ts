@@ -25,6 +25,11 @@ export function madeChains(json: string): Map<string, string> {
   return chainTexts(nftables.flatMap(({ add }) => add ?? []));
 }
 
+/** Chains out of what `nft -j list table` prints. */
+export function listedChains(json: string): Map<string, string> {
+  return chainTexts((JSON.parse(json) as { nftables: readonly NftObject[] }).nftables);
+}
+
 /** By name, a text that is another one where the chain's hook or one of its rules is: nft says rules otherwise than they were given. */
 function chainTexts(objects: readonly NftObject[]): Map<string, string> {
   const parts = new Map<string, unknown[]>();
@@ -41,7 +46,7 @@ function chainTexts(objects: readonly NftObject[]): Map<string, string> {
 
 /** What of the chains in a listed table is not as it was made. */
 export function chainDrift(wanted: ReadonlySet<string>, made: ReadonlyMap<string, string>, json: string): string[] {
-  const there = chainTexts((JSON.parse(json) as { nftables: readonly NftObject[] }).nftables);
+  const there = listedChains(json);
   const drift: string[] = [];
   for (const name of wanted) {
     if (!there.has(name)) drift.push(`chain ${name} is gone`);

@@ -5,8 +5,8 @@ import { describeError } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import { InvalidNetworkState } from "../fabric/errors.ts";
 import { type Fabric, type FabricInterface, fabricOf } from "../fabric/fabric.ts";
-import { firewallChange, removedFirewall, wholeFirewall } from "../fabric/firewall-change.ts";
-import { firewallDrift, madeChains } from "../fabric/firewall-drift.ts";
+import { changedChains, firewallChange, removedFirewall, wholeFirewall } from "../fabric/firewall-change.ts";
+import { firewallDrift, listedChains, madeChains } from "../fabric/firewall-drift.ts";
 import { LINK_ROUTES, routesOf } from "../fabric/route-change.ts";
 import { TABLE } from "../fabric/table.ts";
 import {
@@ -83,6 +83,8 @@ export class Gateway {
   #applied: { readonly fabric: Fabric; readonly privateKey: string; readonly ownKey: string } | undefined;
   /** The firewall's chains as nft showed them when they were made. */
   #made = new Map<string, string>();
+  /** Chains that were made since, and that nft has not been asked for yet: to show one, it reads all that there is. */
+  readonly #unseen = new Set<string>();
   /** By public key, of peers that a hub leads to as well: the way that is taken, and how much has come from there. */
   readonly #choices = new Map<string, { readonly choice: PathChoice; received: number }>();
   /** By public key: which of the endpoints is in use, and since when. */
@@ -133,6 +135,7 @@ export class Gateway {
   async tend(): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
     const { fabric, ownKey } = this.#applied;
+    if (this.#unseen.size > 0) this.#seeChains((await this.#network.nftTable(TABLE)) ?? "");
     this.#underlay.turn();
     const reports = new Map<string, LinkReport>();
     for (const [siteId, fault] of fabric.faults)
@@ -223,7 +226,8 @@ export class Gateway {
   }
 
   async #applyWhole(fabric: Fabric, privateKey: string): Promise<void> {
-    this.#made = madeChains(await this.#network.nft(wholeFirewall(fabric)));
+    this.#made = madeChains(await this.#network.nftShown(wholeFirewall(fabric)));
+    this.#unseen.clear();
     const wanted = new Set(fabric.interfaces.map(({ name }) => name));
     for (const name of await this.#interfaces())
       if (!wanted.has(name)) await this.#network.ip("link", "delete", "dev", name);
@@ -233,8 +237,14 @@ export class Gateway {
   }
 
   async #applyChange(before: Fabric, after: Fabric): Promise<void> {
-    const made = madeChains(await this.#network.nft(firewallChange(before, after)));
-    for (const [name, text] of made) this.#made.set(name, text);
+    if (before.tableKey === after.tableKey) {
+      const change = firewallChange(before, after);
+      await this.#network.nft(change);
+      for (const name of changedChains(change)) this.#unseen.add(name);
+    } else {
+      this.#made = madeChains(await this.#network.nftShown(wholeFirewall(after)));
+      this.#unseen.clear();
+    }
     const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
     const there = after.interfaces.map(({ name }) => this.#wireguardPeers(gone, name, before));
     this.#dialAll(after);
@@ -362,7 +372,19 @@ export class Gateway {
 
   async #firewallDrift(fabric: Fabric): Promise<string[]> {
     const json = await this.#network.nftTable(TABLE);
-    return json === undefined ? [`table ${TABLE} is gone`] : firewallDrift(fabric, this.#made, json);
+    if (json === undefined) return [`table ${TABLE} is gone`];
+    this.#seeChains(json);
+    return firewallDrift(fabric, this.#made, json);
+  }
+
+  #seeChains(json: string): void {
+    const there = json === "" ? new Map<string, string>() : listedChains(json);
+    for (const name of this.#unseen) {
+      const text = there.get(name);
+      if (text === undefined) this.#made.delete(name);
+      else this.#made.set(name, text);
+    }
+    this.#unseen.clear();
   }
 
   async #interfaceDrift(fabric: Fabric): Promise<string[]> {

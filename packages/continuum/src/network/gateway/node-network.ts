@@ -21,10 +21,13 @@ export class NodeNetwork {
     this.#wireguardProgram = options.wireguardProgram ?? "wireguard-go";
   }
 
-  /** All of it, or nothing. Where it makes rules: these as nft shows them, in JSON. */
-  async nft(text: string): Promise<string> {
-    if (text === "") return "";
-    if (!/\bchain\b/.test(text)) return await this.#run(["nft", "-f", "-"], text);
+  /** All of it, or nothing. */
+  async nft(text: string): Promise<void> {
+    if (text !== "") await this.#run(["nft", "-f", "-"], text);
+  }
+
+  /** The same, with what it makes as nft shows it, in JSON. It takes as long as all that there is, and not as what is changed. */
+  async nftShown(text: string): Promise<string> {
     // To print JSON it takes what it reads for that too, and has to begin again: which a pipe cannot.
     const directory = await mkdtemp(join(tmpdir(), "fjord-nft-"));
     try {

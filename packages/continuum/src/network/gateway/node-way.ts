@@ -36,7 +36,7 @@ export class NodeWay {
     this.#applied = undefined;
     const way = await this.#way(state);
     // Who passes is decided before anybody can.
-    this.#made = madeChains(await this.#network.nft(wayFirewall(way)));
+    this.#made = madeChains(await this.#network.nftShown(wayFirewall(way)));
     if (way.tunnel) await this.#bringTunnel(state.mtu);
     await this.#routes.bring(way.routes);
     if (!way.tunnel && (await this.#hasTunnel())) await this.#network.ip("link", "delete", "dev", this.#tunnel);
