@@ -186,6 +186,7 @@ export class Agent {
             networkFor: (site) => (proxy === undefined ? network.told.to(site) : undefined),
             loopbackFor: (site) => proxy?.controller.toldTo(site),
             networkHeard: (site) => network.heard.digestOf(site),
+            introductionsOf: (consumer) => network.introductions.tokensFor(consumer),
           }),
         ),
         pairRoute({
@@ -199,6 +200,7 @@ export class Agent {
           refused: counters.pairingRefused,
         }),
         leaderOnly(network.heard.route, () => leads),
+        leaderOnly(network.introductions.route, () => leads),
         ...provider.routes,
       ],
       rawRoutes: [provider.proxy, parked, ...(proxy ? [proxy.route] : [])],

@@ -1,12 +1,17 @@
 import type { Home } from "@fjord/continuum/home";
 import type { ContractBook } from "@fjord/continuum/market";
 import {
+  CardsBetween,
   ExportController,
+  HeardIntroductions,
   HeardNetworks,
   ImportController,
+  IntroductionController,
   type LinkKey,
   NetworkController,
+  OwnCards,
   ToldNetwork,
+  takesPart,
 } from "@fjord/continuum/network";
 import type { KnownTwins, KnownVirtualNodes } from "@fjord/continuum/offload";
 import type { OwnSite, RemoteSites } from "@fjord/continuum/peering";
@@ -29,18 +34,33 @@ export interface NetworkSideOptions {
 export interface NetworkSide {
   readonly told: ToldNetwork;
   readonly heard: HeardNetworks;
+  readonly introductions: HeardIntroductions;
   readonly controllers: readonly Runnable[];
 }
 
 /** How the site's pods meet those of peers: what these are told, and what is agreed with them. */
 export function networkSide(options: NetworkSideOptions): NetworkSide {
   const heard = new HeardNetworks();
-  const { home, remotes: sites } = options;
+  const { home, own, remotes: sites, proxied } = options;
+  const told = new ToldNetwork(options);
+  const ownCards = new OwnCards({ home, told });
+  const introductions = new HeardIntroductions({
+    id: home.identity.id,
+    accepts: () => !proxied && takesPart(own.object()),
+    cardFor: (site, consumer) => ownCards.for(site, consumer),
+  });
+  const cards = new CardsBetween();
   return {
     heard,
-    told: new ToldNetwork(options),
+    told,
+    introductions,
     controllers: [
-      ...(options.proxied ? [] : [new NetworkController({ ...options, heard, sites })]),
+      ...(proxied
+        ? []
+        : [
+            new NetworkController({ ...options, heard, sites, introductions, cards }),
+            new IntroductionController({ ...options, sites, cards }),
+          ]),
       new ExportController(home),
       new ImportController({ home, heard, sites }),
     ],

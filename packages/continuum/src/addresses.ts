@@ -4,8 +4,11 @@ import type { SiteId } from "./site-identity.ts";
 export interface Addresses {
   /** What an address of the site's is called here; undefined where it cannot be reached from here. */
   calledHere(site: SiteId, address: string): string | undefined;
-  /** What an address of this site is called there; undefined where it cannot be reached from there. */
-  calledThere(site: SiteId, address: string): string | undefined;
+  /**
+   * What an address is called there that is this site's, or is called so here and is at the site `at`; undefined where it cannot be reached
+   * from there.
+   */
+  calledThere(site: SiteId, address: string, at?: SiteId): string | undefined;
   /** Whether an address on the loopback of the site's machine may be a guest's. @default never: it would mean the own machine */
   allowsLoopback?(site: SiteId, address: string): boolean;
   /** Called with the site for which it has changed. */

@@ -41,6 +41,8 @@ export interface SiteReport {
   readonly loopback?: LoopbackFacts;
   /** Stands for what the asking site has said of its own network, where it has; see NetworkWord. */
   readonly networkHeard?: string;
+  /** By the id of a site that the asking one has introduced: stands for what was said, and for what would be answered; see IntroductionWord. */
+  readonly introductions?: Readonly<Record<SiteId, string>>;
 }
 
 /** One side's part of an AddressPlan and a Link. */
@@ -61,6 +63,10 @@ export interface NetworkFacts {
   readonly leadsTo?: readonly string[];
   /** What else of it the other side may reach, by addresses of its ranges; see Export. */
   readonly exports?: readonly ExportedFacts[];
+  /** Whether, as provider, it lets the asking site introduce other providers to it. */
+  readonly meets?: true;
+  /** As consumer: ids of its other providers that it introduces to the asked one. */
+  readonly introduces?: readonly SiteId[];
 }
 
 export interface ExportedFacts {
@@ -94,6 +100,38 @@ export interface ContractReport {
 /** PUT network: what a consumer says of its network, as a provider cannot always ask. Null takes it back. */
 export interface NetworkWord {
   readonly network: NetworkFacts | null;
+}
+
+/**
+ * PUT introductions/SITE: what a consumer says to a provider of another one that has guests of the same namespaces. It holds while
+ * the consumer's network facts name that site. The answer is the asked provider's own card for that site.
+ */
+export interface IntroductionWord {
+  /** The other provider's card for the asked one; absent while the consumer does not know it. */
+  readonly card?: Card;
+  readonly namespaces: readonly IntroducedNamespace[];
+}
+
+export interface IntroducedNamespace {
+  /** Name of the twin at the asked provider. */
+  readonly twin: string;
+  /** Addresses of the consumer's pods of it at the other one, as they are there. */
+  readonly addresses: readonly string[];
+}
+
+export interface IntroductionAnswer {
+  /** Absent until there is something to say. */
+  readonly card?: Card;
+}
+
+/** What a site says of its network to another one that it has never met, by the hand of somebody who cannot change it. */
+export interface Card {
+  /** The site's public key in base64, from which its id is derived. */
+  readonly publicKey: string;
+  /** JSON, as it was signed. */
+  readonly text: string;
+  /** In base64. */
+  readonly signature: string;
 }
 
 /** POST pair: redeems a token. Whoever redeems has proven its id by its certificate. */

@@ -1,7 +1,7 @@
 import { conditions } from "../conditions.ts";
 import { namings } from "../fragments/naming.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
-import { enumeration, object, siteId } from "../schema/index.ts";
+import { array, enumeration, object, siteId } from "../schema/index.ts";
 
 export const AddressPlan = defineKind({
   kind: "AddressPlan",
@@ -35,6 +35,26 @@ export const AddressPlan = defineKind({
       range: "A range of the peer's pods, by its word.",
       called: "What it is called here. Absent where no range of that size is left.",
     }).describe("The peer's ranges. What they are called is kept as long as it overlaps with nothing."),
+    introducedBy: array(siteId(), { maxItems: 64, set: true })
+      .optional()
+      .describe(
+        "Ids of consumers that have guests here and at the peer, and have introduced the two to each other, so that these meet.",
+      ),
+    scope: enumeration({ Guests: "guests of the consumers that have introduced the two, and nothing else." })
+      .optional()
+      .describe("Whom it is for, where the two have no link of their own."),
+    others: array(
+      object({
+        site: siteId().describe("Id of the other peer."),
+        names: namings({
+          range: "A range of the other peer's pods.",
+          called: "What this peer calls it, by this peer's word.",
+        }).describe("Empty until it has said so."),
+      }),
+      { maxItems: 128, keys: ["site"] },
+    )
+      .optional()
+      .describe("Other peers that this one is introduced to, as a namespace is offloaded to both."),
   }).describe("Who calls whom what."),
   status: object({
     conditions: conditions({

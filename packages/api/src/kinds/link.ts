@@ -47,6 +47,11 @@ export const Link = defineKind({
       .describe(
         "The way that is taken while the two cannot meet, where a third site that both have links with leads them to each other. The gateway chooses.",
       ),
+    relayTo: array(siteId(), { maxItems: 128, set: true })
+      .optional()
+      .describe(
+        "Ids of other peers that this one may reach through here, besides those that the own Site names: both have guests of one namespace of this site.",
+      ),
     keepaliveSeconds: integer({ minimum: 1, maximum: 65535 })
       .optional()
       .describe("How often something is sent when there is nothing to say, where this site cannot be dialled."),

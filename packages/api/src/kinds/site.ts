@@ -106,8 +106,15 @@ const network = object({
   )
     .optional()
     .describe(
-      "Peers that may reach each other through this site's gateway, which cannot read what it passes on. Without it nobody may.",
+      "Peers that may reach each other through this site's gateway, which cannot read what it passes on. Without it nobody may, but for those that this site introduces to each other.",
     ),
+  introductions: enumeration({
+    Accept:
+      "as provider it has links with other providers of a consumer, for that consumer's guests alone; as consumer it introduces its providers to each other, and leads them to each other where they cannot meet.",
+    Refuse: "it does neither.",
+  })
+    .default("Accept")
+    .describe("Whether guests of one consumer at different providers meet."),
 });
 
 const published = object({

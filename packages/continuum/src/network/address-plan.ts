@@ -18,10 +18,12 @@ export interface PlanSources {
   readonly before?: PlanSpec;
   /** What other peers' ranges are called here. */
   readonly others: readonly IpRange[];
+  /** Whom the plan is for, and who is to be told of whom. */
+  readonly meetings?: Pick<PlanSpec, "introducedBy" | "scope" | "others">;
 }
 
 /** Who calls whom what, by what both have said last. What a peer that is silent has said before still holds. */
-export function addressPlan({ site, own, facts, before, others }: PlanSources): PlanSpec {
+export function addressPlan({ site, own, facts, before, others, meetings }: PlanSources): PlanSpec {
   const calledThere = facts?.names ?? before?.own ?? [];
   const ranges = parseCidrs(facts?.ranges ?? before?.peer.map(({ range }) => range) ?? []);
   const names = chooseNames({
@@ -29,6 +31,7 @@ export function addressPlan({ site, own, facts, before, others }: PlanSources): 
     before: (before?.peer ?? []).flatMap(parseNamed),
     taken: [...own.taken, ...others],
     pools: own.pools,
+    fromPools: meetings?.scope === "Guests",
   });
   return {
     site,
@@ -41,6 +44,7 @@ export function addressPlan({ site, own, facts, before, others }: PlanSources): 
       range: formatCidr(range),
       ...(called && { called: formatCidr(called) }),
     })),
+    ...meetings,
   };
 }
 
@@ -60,7 +64,16 @@ export function isUsable({ own, peer }: PlanSpec): boolean {
 /** What a plan says that the peer is told. */
 export function factsOf(
   plan: PlanSpec,
-  { publicKey, endpoints, relay, fallback, leadsTo = [], exports = [] }: Omit<NetworkFacts, "ranges" | "names">,
+  {
+    publicKey,
+    endpoints,
+    relay,
+    fallback,
+    leadsTo = [],
+    exports = [],
+    meets,
+    introduces = [],
+  }: Omit<NetworkFacts, "ranges" | "names">,
 ): NetworkFacts | undefined {
   if (plan.own.length === 0) return undefined;
   return {
@@ -68,6 +81,8 @@ export function factsOf(
     ...(fallback && { fallback }),
     ...(leadsTo.length > 0 && { leadsTo }),
     ...(exports.length > 0 && { exports }),
+    ...(meets && { meets }),
+    ...(introduces.length > 0 && { introduces }),
     publicKey,
     endpoints,
     ranges: plan.own.map(({ range }) => range),

@@ -88,15 +88,22 @@ function within(texts: readonly string[], ranges: readonly IpRange[]): string[] 
   });
 }
 
+/** Of pods that run here, what the peer has names for. */
+export function localAddresses(plan: PlanSpec, pods: readonly Pod[]): string[] {
+  return addressesOf(pods, namedHere(plan));
+}
+
 /** Of pods that run and have addresses of their own, each once, in order: the same pods always give the same. */
 function addressesOf(pods: readonly Pod[], ranges: readonly IpRange[]): string[] {
-  const found = pods
-    .filter(hasOwnAddress)
-    .flatMap(({ status }) => within(status?.podIPs?.map(({ ip }) => ip) ?? [status?.podIP ?? ""], ranges));
+  const found = pods.filter(hasOwnAddress).flatMap((pod) => within(podAddresses(pod), ranges));
   return [...new Set(found)].sort();
 }
 
-function hasOwnAddress({ spec, status }: Pod): boolean {
+export function podAddresses({ status }: Pod): string[] {
+  return status?.podIPs?.map(({ ip }) => ip) ?? [status?.podIP ?? ""];
+}
+
+export function hasOwnAddress({ spec, status }: Pod): boolean {
   return spec?.hostNetwork !== true && status?.phase !== "Succeeded" && status?.phase !== "Failed";
 }
 

@@ -1,10 +1,15 @@
 export { ExportController } from "./export-controller.ts";
 export { HeardNetworks } from "./heard-networks.ts";
 export { ImportController, type ImportControllerOptions } from "./import-controller.ts";
+export { CardsBetween } from "./introductions/cards-between.ts";
+export { HeardIntroductions } from "./introductions/heard-introductions.ts";
+export { IntroductionController } from "./introductions/introduction-controller.ts";
+export { OwnCards } from "./introductions/own-cards.ts";
 export { KnownAddresses } from "./known-addresses.ts";
 export { LinkKey } from "./link-key.ts";
 export { NetworkController, type NetworkControllerOptions } from "./network-controller.ts";
 export { checkNetworkFacts } from "./network-facts.ts";
+export { takesPart } from "./own-network.ts";
 export { checkLoopbackFacts } from "./proxy/proxy-plan.ts";
 export { serviceRanges } from "./service-ranges.ts";
 export { ToldNetwork } from "./told-network.ts";

@@ -3,7 +3,7 @@ import { type Cache, sameContent } from "@fjord/kube";
 import type { Addresses } from "../addresses.ts";
 import type { Home } from "../home.ts";
 import type { SiteId } from "../site-identity.ts";
-import { calledHere, calledThere } from "./translate.ts";
+import { calledByOther, calledHere, calledThere } from "./translate.ts";
 
 /** Addresses by the plans that the own API holds. */
 export class KnownAddresses implements Addresses {
@@ -18,13 +18,21 @@ export class KnownAddresses implements Addresses {
     return plan === undefined ? address : calledHere(plan, address);
   }
 
-  calledThere(site: SiteId, address: string): string | undefined {
+  calledThere(site: SiteId, address: string, at?: SiteId): string | undefined {
     const plan = this.#plans.get({ name: site })?.spec;
-    return plan === undefined ? address : calledThere(plan, address);
+    if (plan === undefined) return address;
+    const planOf = (other: SiteId) => this.#plans.get({ name: other })?.spec;
+    if (at !== undefined) return calledByOther(plan, at, planOf(at), address);
+    const own = calledThere(plan, address);
+    if (own !== undefined) return own;
+    return plan.others?.map((each) => calledByOther(plan, each.site, planOf(each.site), address)).find((name) => name);
   }
 
   onChange(listener: (site: SiteId) => void): () => void {
-    const tell = ({ spec }: AddressPlan) => listener(spec.site);
+    const tell = ({ spec }: AddressPlan) => {
+      listener(spec.site);
+      for (const { site } of spec.others ?? []) listener(site);
+    };
     return this.#plans.addHandler({
       onAdd: tell,
       onUpdate: (before, now) => {

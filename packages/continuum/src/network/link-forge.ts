@@ -34,6 +34,7 @@ export function forgeLink(
   { publicKey, endpoints, via, fallback }: LinkPath,
   { keepaliveSeconds }: Pick<OwnNetwork, "keepaliveSeconds">,
   groups: readonly Group[],
+  relayTo: readonly SiteId[] = [],
 ): Link["spec"] {
   return {
     site,
@@ -41,6 +42,7 @@ export function forgeLink(
     endpoints: [...endpoints],
     ...(via !== undefined && { via }),
     ...(fallback && { fallback: { ...fallback } }),
+    ...(relayTo.length > 0 && { relayTo: [...relayTo] }),
     ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     groups: groups.map(({ name, local, remote }) => ({ name, local: [...local], remote: [...remote] })),
   };

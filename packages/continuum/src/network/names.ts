@@ -40,10 +40,19 @@ export interface NameWishes {
   readonly pools: readonly IpRange[];
   /** What nothing may be called, whoever asks. @default addresses that mean machines, not pods */
   readonly special?: readonly IpRange[];
+  /** Whether names come from pools alone: nobody here has met who claims these ranges. @default false */
+  readonly fromPools?: boolean;
 }
 
 /** What to call a peer's ranges. What is kept comes first, so that no new range takes the name of an old one. */
-export function chooseNames({ ranges, before, taken, pools, special = UNCALLABLE }: NameWishes): NamedRange[] {
+export function chooseNames({
+  ranges,
+  before,
+  taken,
+  pools,
+  special = UNCALLABLE,
+  fromPools,
+}: NameWishes): NamedRange[] {
   const used: IpRange[] = [];
   const names = new Map<IpRange, IpRange>();
   const isFree = (called: IpRange) => ![...special, ...taken, ...used].some((each) => overlaps(each, called));
@@ -53,7 +62,7 @@ export function chooseNames({ ranges, before, taken, pools, special = UNCALLABLE
     used.push(called);
   };
   for (const range of ranges) give(range, before.find((each) => sameRange(each.range, range))?.called);
-  for (const range of ranges) if (!names.has(range) && isPrivate(range)) give(range, range);
+  if (!fromPools) for (const range of ranges) if (!names.has(range) && isPrivate(range)) give(range, range);
   // The largest first, as a small one may stand in the way of all places of a large one.
   for (const range of [...ranges].sort((one, other) => one.length - other.length))
     if (!names.has(range)) give(range, freePlace(range, pools, [...special, ...taken, ...used]));

@@ -8,6 +8,8 @@ import type { Home } from "../home.ts";
 import type { NetworkFacts, NetworkWord } from "../protocol.ts";
 import type { RemoteSite } from "../remote-site.ts";
 import { HeardNetworks } from "./heard-networks.ts";
+import { CardsBetween } from "./introductions/cards-between.ts";
+import { HeardIntroductions } from "./introductions/heard-introductions.ts";
 import { relayAddress } from "./link-address.ts";
 import { LinkKey } from "./link-key.ts";
 import { NetworkController } from "./network-controller.ts";
@@ -65,6 +67,8 @@ class Agent {
       own,
       key,
       heard: this.heard,
+      introductions: new HeardIntroductions({ id, accepts: () => false, cardFor: () => undefined }),
+      cards: new CardsBetween(),
       serviceRanges: [],
       sites: {
         get: (asked) => (asked === other ? site : asked === HUB && hub.report !== undefined ? third : undefined),

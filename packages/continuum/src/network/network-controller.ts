@@ -28,12 +28,16 @@ import { addressPlan, calledRanges, factsOf, isUsable, planReason } from "./addr
 import { type ExportEntry, entriesFor, exportFacts, exportRanges, siteNames } from "./export-entries.ts";
 import { consumerGroups, exporterGroups, importerGroups, providerGroups } from "./groups.ts";
 import { digestOf, type HeardNetworks } from "./heard-networks.ts";
+import type { CardsBetween } from "./introductions/cards-between.ts";
+import type { HeardIntroductions } from "./introductions/heard-introductions.ts";
+import { introducedGroups, newestCard } from "./introductions/introducers.ts";
+import { Meetings } from "./introductions/meetings.ts";
 import { forgeLink, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import type { Group } from "./network-state.ts";
 import { leadsTo } from "./network-state-of.ts";
-import { type OwnNetwork, ownNetwork } from "./own-network.ts";
+import { type OwnNetwork, ownNetwork, takesPart } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
 import { type PeerWord, peerWord } from "./peer-word.ts";
 
@@ -47,6 +51,8 @@ export interface NetworkControllerOptions {
   };
   readonly sites: RemoteSites;
   readonly heard: HeardNetworks;
+  readonly introductions: HeardIntroductions;
+  readonly cards: CardsBetween;
   /** As provider. */
   readonly contracts: LiveContracts;
   readonly twins: Twins;
@@ -79,6 +85,9 @@ export class NetworkController implements Runnable {
   readonly #exports: Cache<Export>;
   readonly #imports: Cache<Import>;
   readonly #pods: NamespacePods;
+  readonly #meetings: Meetings;
+  /** Providers that were last heard to let themselves be introduced. */
+  readonly #meeting = new Set<SiteId>();
 
   constructor(options: NetworkControllerOptions) {
     this.#options = options;
@@ -97,14 +106,26 @@ export class NetworkController implements Runnable {
       for (const site of twins.sitesOf(namespace)) this.#look(site);
       for (const { status } of this.#imports.list(namespace)) this.#look(status?.siteId);
     });
+    const { plans: own, peerings } = { plans: this.#plans, peerings: this.#peerings };
+    const { introductions } = options;
+    const wordOf = (site: SiteId) => peerWord(site, options.heard, options.sites);
+    this.#meetings = new Meetings({ ...options, plans: own, peerings, heard: introductions, wordOf });
     const siteOf = (id: SiteId | undefined) => (id === undefined ? [] : [{ name: id }]);
+    const around = (id: SiteId | undefined) =>
+      id === undefined ? [] : this.#meetings.around(id).map((name) => ({ name }));
     this.#controller = homeController(home, {
       name: this.name,
       sources: [
         watches(plans, { when: generationChanged }),
         watches(links, { when: (change) => generationChanged(change) || keyChanged(change) }),
-        watches(this.#peerings, { map: ({ status }) => siteOf(status?.siteId) }),
-        watches(this.#guests, { map: ({ metadata }) => siteOf(metadata.labels?.[CONSUMER_LABEL]) }),
+        watches(this.#peerings, { map: ({ status }) => [...siteOf(status?.siteId), ...around(status?.siteId)] }),
+        watches(this.#guests, {
+          map: ({ metadata }) => {
+            const consumer = metadata.labels?.[CONSUMER_LABEL];
+            const introduced = consumer === undefined ? [] : this.#meetings.introducedBy(consumer);
+            return [...siteOf(consumer), ...introduced.map((name) => ({ name }))];
+          },
+        }),
       ],
       concurrency: 1,
       backoff: { initial: 100, max: 5_000 },
@@ -113,21 +134,32 @@ export class NetworkController implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
-    const { home, own, sites, contracts, twins, nodes, heard } = this.#options;
+    const { home, own, sites, contracts, twins, nodes, heard, introductions, cards } = this.#options;
     const release = [
       own.onChange(() => this.#lookAtAll()),
       sites.onChange((id) => {
         this.#look(id);
         // It may be a hub.
         this.#lookBehind(id);
+        this.#lookMeeting(id);
         for (const { spec, status } of this.#peerings.list()) if (spec.via !== undefined) this.#look(status?.siteId);
       }),
       heard.onChange((id) => {
         this.#look(id);
         this.#lookBehind(id);
+        introductions.keepOnly(id, heard.get(id)?.facts?.introduces ?? []);
+        this.#lookMeeting(id);
       }),
-      contracts.onChange((consumer) => this.#look(consumer)),
-      twins.onChange((site) => this.#look(site)),
+      introductions.onChange((site) => this.#look(site)),
+      cards.onChange((from) => this.#look(from)),
+      contracts.onChange((consumer) => {
+        this.#look(consumer);
+        this.#lookMeeting(consumer);
+      }),
+      twins.onChange((site, namespace) => {
+        this.#look(site);
+        for (const other of twins.sitesOf(namespace)) this.#look(other);
+      }),
       nodes.onChange((name) => this.#look(nodes.get(name)?.site)),
       home.caches.open(Link).cache.addHandler({
         onAdd: ({ spec }) => this.#lookLed(spec.site),
@@ -149,40 +181,59 @@ export class NetworkController implements Runnable {
     const entries = entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()));
     const own = this.#own(entries);
     const word = peerWord(site, this.#options.heard, this.#options.sites);
-    if (own === undefined || !this.#isWanted(site, word)) {
+    const isAsked = own !== undefined && this.#isWanted(site, word);
+    const introducers = own === undefined ? [] : this.#meetings.introducersOf(site, own.pools);
+    if (own === undefined || (!isAsked && introducers.length === 0)) {
       await this.#links.remove(site, signal);
       await this.#plans.remove(site, signal);
       this.#followPods();
       return await this.#tell(site, undefined, signal);
     }
     await this.#options.key.ensure(signal);
-    const facts = word === "unknown" ? undefined : word.facts;
+    const said = !isAsked || word === "unknown" ? undefined : word.facts;
+    // Its own word first, then what it has signed for others to bring.
+    const facts = said ?? newestCard(introducers)?.facts;
     // What a peer has said holds while it is silent, and not when it has taken it back.
-    const before = word === "unknown" || facts !== undefined ? this.#plans.get(site)?.spec : undefined;
+    const isSilent = word === "unknown" || introducers.length > 0;
+    const before = isSilent || facts !== undefined ? this.#plans.get(site)?.spec : undefined;
+    const others = isAsked ? this.#meetings.othersOf(site) : [];
     const spec = addressPlan({
       site,
       own,
       others: this.#namesOfOthers(site),
       ...(facts && { facts }),
       ...(before && { before }),
+      meetings: {
+        ...(introducers.length > 0 && { introducedBy: introducers.map(({ consumer }) => consumer) }),
+        ...(!isAsked && { scope: "Guests" }),
+        ...(others.length > 0 && { others }),
+      },
     });
     const plan = await this.#plans.keep(site, spec, signal);
     await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
-    const asked = this.#hubOf(site);
+    const asked = isAsked ? this.#hubOf(site) : undefined;
     const hubs = asked === undefined ? this.#hubsTo(site) : [];
     const heard = facts && linkPath(site, facts, asked, hubs);
-    const path = heard ?? (word === "unknown" ? this.#links.get(site)?.spec : undefined);
+    const path = heard ?? (isSilent ? this.#links.get(site)?.spec : undefined);
+    const introduces = others.map((other) => other.site);
     if (path === undefined || !isUsable(spec)) await this.#links.remove(site, signal);
-    else
-      await this.#links.keep(site, forgeLink(site, path, own, await this.#groups(site, spec, entries, signal)), signal);
+    else {
+      const groups = [
+        ...(isAsked ? await this.#groups(site, spec, entries, signal) : []),
+        ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
+      ];
+      await this.#links.keep(site, forgeLink(site, path, own, groups, introduces), signal);
+    }
     this.#followPods();
+    if (!isAsked) return await this.#tell(site, undefined, signal);
     const publicKey = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
     const [hub] = hubs;
     const relay = asked === undefined ? {} : { relay: { hub: asked, port: own.port } };
     const fallback = hub === undefined ? {} : { fallback: { hub, port: own.port } };
-    const led = leadsTo(this.#options.own.object(), site, this.#sites.list(), this.#links.names());
-    const told = { publicKey, endpoints: own.endpoints, exports: exportFacts(entries), leadsTo: led };
-    return await this.#tell(site, factsOf(spec, { ...told, ...relay, ...fallback }), signal);
+    const led = leadsTo(this.#options.own.object(), site, this.#sites.list(), this.#links.names(), introduces);
+    const told = { publicKey, endpoints: own.endpoints, exports: exportFacts(entries), leadsTo: led, introduces };
+    const meets = takesPart(this.#options.own.object()) ? ({ meets: true } as const) : {};
+    return await this.#tell(site, factsOf(spec, { ...told, ...meets, ...relay, ...fallback }), signal);
   }
 
   /** Sites with links here that say that they lead to another one, in the order in which both ends see them. */
@@ -201,7 +252,9 @@ export class NetworkController implements Runnable {
   /** Sites that this one leads to another: they are told. */
   #lookLed(site: SiteId): void {
     const linked = this.#links.names();
-    for (const other of leadsTo(this.#options.own.object(), site, this.#sites.list(), linked)) this.#look(other);
+    const introduced = (this.#plans.get(site)?.spec.others ?? []).map((other) => other.site);
+    for (const other of leadsTo(this.#options.own.object(), site, this.#sites.list(), linked, introduced))
+      this.#look(other);
   }
 
   /** Sites that another one leads to, or has led to. */
@@ -209,6 +262,17 @@ export class NetworkController implements Runnable {
     const word = peerWord(hub, this.#options.heard, this.#options.sites);
     for (const site of (word !== "unknown" && word.facts?.leadsTo) || []) this.#look(site);
     for (const site of this.#links.names()) if (this.#links.get(site)?.spec.fallback?.site === hub) this.#look(site);
+  }
+
+  /** Sites that a consumer has introduced here; and those around a provider that now takes part, or no longer. */
+  #lookMeeting(site: SiteId): void {
+    for (const introduced of this.#meetings.introducedBy(site)) this.#look(introduced);
+    const word = peerWord(site, this.#options.heard, this.#options.sites);
+    const meets = word !== "unknown" && word.facts?.meets === true;
+    if (meets === this.#meeting.has(site)) return;
+    if (meets) this.#meeting.add(site);
+    else this.#meeting.delete(site);
+    for (const other of this.#meetings.around(site)) this.#look(other);
   }
 
   /** Through which site the owner wants to reach another one, if through any. */

@@ -19,7 +19,10 @@ const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, endpoints, ranges, names, relay, fallback, leadsTo, exports } = value as Record<string, unknown>;
+  const { publicKey, endpoints, ranges, names, relay, fallback, leadsTo, exports, meets, introduces } = value as Record<
+    string,
+    unknown
+  >;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const own = listOf(ranges, MOST_RANGES, podRangeOf);
@@ -34,6 +37,8 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (led === undefined) return undefined;
   const exported = exports === undefined ? [] : listOf(exports, MOST_TOLD, (each) => exportOf(each, own));
   if (exported === undefined) return undefined;
+  const introduced = introduces === undefined ? [] : listOf(introduces, MOST_LED, siteIdOf);
+  if (introduced === undefined) return undefined;
   return {
     publicKey,
     endpoints: places,
@@ -43,6 +48,8 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
     ...(another && { fallback: another }),
     ...(led.length > 0 && { leadsTo: led }),
     ...(exported.length > 0 && { exports: exported }),
+    ...(meets === true && { meets }),
+    ...(introduced.length > 0 && { introduces: introduced }),
   };
 }
 

@@ -17,7 +17,9 @@ export function networkState(
   const peers = links.flatMap(({ spec, metadata, status }) => {
     if (metadata.deletionTimestamp !== undefined) return [];
     const plan = plans.find((each) => each.spec.site === spec.site)?.spec;
-    return plan === undefined || !isUsable(plan) ? [] : [peerNetwork(plan, spec, status?.mtu, relays.get(spec.site))];
+    return plan === undefined || !isUsable(plan)
+      ? []
+      : [peerNetwork(plan, spec, status?.mtu, relays.get(spec.site) ?? [])];
   });
   const siteId = site.status?.id ?? site.spec.id;
   const exported = exportedAddresses(exports);
@@ -59,9 +61,11 @@ export function leadsTo(
   site: string,
   sites: readonly Site[],
   linked: readonly string[],
+  /** Whom this site introduces to it. */
+  introduced: readonly string[] = [],
 ): string[] {
   const others = relaysOf(own?.spec.network?.relays ?? [], sites).get(site) ?? [];
-  return others.filter((each) => linked.includes(each));
+  return [...new Set([...others, ...introduced])].filter((each) => linked.includes(each)).sort();
 }
 
 /** By id, the sites that each may reach through here, of those that are known by these names. */
@@ -85,13 +89,14 @@ function peerNetwork(
   plan: AddressPlan["spec"],
   link: Link["spec"],
   mtu: number | undefined,
-  relayTo: readonly string[] | undefined,
+  named: readonly string[],
 ): PeerNetwork {
   const { publicKey, endpoints, via, fallback, keepaliveSeconds, groups } = link;
+  const relayTo = [...new Set([...named, ...(link.relayTo ?? [])])].sort();
   return {
     siteId: link.site,
-    own: plan.own.flatMap(named),
-    peer: plan.peer.flatMap(named),
+    own: plan.own.flatMap(withName),
+    peer: plan.peer.flatMap(withName),
     link: {
       publicKey,
       endpoints,
@@ -101,10 +106,11 @@ function peerNetwork(
     },
     groups,
     ...(mtu !== undefined && { mtu }),
-    ...(relayTo && { relayTo }),
+    ...(relayTo.length > 0 && { relayTo }),
+    ...(plan.scope === "Guests" && { introduced: true }),
   };
 }
 
-function named({ range, called }: AddressPlan["spec"]["own"][number]): Naming[] {
+function withName({ range, called }: AddressPlan["spec"]["own"][number]): Naming[] {
   return called === undefined ? [] : [{ range, called }];
 }

@@ -41,6 +41,8 @@ export interface PeerNetwork {
   readonly mtu?: number;
   /** Ids of other peers that this one may reach through here. @default none */
   readonly relayTo?: readonly string[];
+  /** Whether only others know it: what another peer has, such as a key, is not its own. @default false */
+  readonly introduced?: boolean;
 }
 
 /** A range, and one of the same family and size that stands for it; the same one where nothing is translated. */

@@ -53,6 +53,11 @@ export function ownNetwork(
   };
 }
 
+/** Whether the owner lets guests of a consumer meet those at its other providers. */
+export function takesPart(site: Site | undefined): boolean {
+  return site?.spec.network !== undefined && site.spec.network.introductions !== "Refuse";
+}
+
 /** Each once; an IPv6 address in its brackets. */
 function hostsOf(endpoints: readonly string[]): string[] {
   return [...new Set(endpoints.flatMap((endpoint) => URL.parse(endpoint)?.hostname ?? []))];

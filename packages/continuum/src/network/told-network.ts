@@ -7,7 +7,7 @@ import { factsOf } from "./address-plan.ts";
 import { entriesFor, exportFacts, siteNames } from "./export-entries.ts";
 import type { LinkKey } from "./link-key.ts";
 import { leadsTo } from "./network-state-of.ts";
-import { ownNetwork } from "./own-network.ts";
+import { ownNetwork, takesPart } from "./own-network.ts";
 
 export interface ToldNetworkOptions {
   readonly home: Pick<Home, "caches">;
@@ -31,22 +31,48 @@ export class ToldNetwork {
     this.#sites = options.home.caches.open(Site).cache;
   }
 
-  /** Undefined where there is to be no link with the site. */
+  /** Undefined where there is to be no link with the site, or none but for guests of others. */
   to(site: SiteId): NetworkFacts | undefined {
+    const { own } = this.#options;
+    const plan = this.#plans.get({ name: site })?.spec;
+    if (plan === undefined || plan.scope === "Guests") return undefined;
+    const facts = this.#ofLink(site, plan);
+    if (facts === undefined) return undefined;
+    const introduces = (plan.others ?? []).map((other) => other.site);
+    const linked = this.#links.list().map((link) => link.spec.site);
+    return factsOf(plan, {
+      ...facts,
+      exports: exportFacts(entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()))),
+      leadsTo: leadsTo(own.object(), site, this.#sites.list(), linked, introduces),
+      introduces,
+      ...(takesPart(own.object()) && { meets: true }),
+    });
+  }
+
+  /** What a site is told that a consumer of both has introduced, by that one's hand. */
+  toIntroduced(site: SiteId): NetworkFacts | undefined {
+    const plan = this.#plans.get({ name: site })?.spec;
+    if (plan?.introducedBy === undefined) return undefined;
+    const facts = this.#ofLink(site, plan);
+    if (facts === undefined) return undefined;
+    // Either introducer leads there; both ends name the same one.
+    const hub = plan.introducedBy.find((each) => this.#links.get({ name: each })?.spec.via === undefined);
+    const fallback = facts.relay ?? (hub === undefined ? undefined : { hub, port: facts.port });
+    return factsOf(plan, { ...facts, ...(facts.relay === undefined && fallback && { fallback }) });
+  }
+
+  #ofLink(site: SiteId, plan: AddressPlan["spec"]) {
     const { own, key } = this.#options;
-    const plan = this.#plans.get({ name: site });
     const network = ownNetwork(own.object(), [], []);
-    if (plan === undefined || network === undefined || key.publicKey === undefined) return undefined;
+    if (network === undefined || key.publicKey === undefined || plan.own.length === 0) return undefined;
     const { spec, status } = this.#links.get({ name: site }) ?? {};
     const { endpoints, port } = network;
-    const linked = this.#links.list().map((link) => link.spec.site);
-    return factsOf(plan.spec, {
+    return {
       publicKey: status?.ownKey ?? key.publicKey,
       endpoints,
-      exports: exportFacts(entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()))),
-      leadsTo: leadsTo(own.object(), site, this.#sites.list(), linked),
+      port,
       ...(spec?.via !== undefined && { relay: { hub: spec.via, port } }),
       ...(spec?.fallback && { fallback: { hub: spec.fallback.site, port } }),
-    });
+    };
   }
 }

@@ -1,4 +1,5 @@
 import type { AddressPlan } from "@fjord/api";
+import type { SiteId } from "../site-identity.ts";
 import { contains, formatRange } from "./ip-range.ts";
 import { move, parseAddress, parseCidr } from "./ranges.ts";
 
@@ -17,6 +18,21 @@ export function calledHere(plan: PlanSpec, address: string): string | undefined 
 /** The peer's address that is called so here. */
 export function meantThere(plan: PlanSpec, address: string): string | undefined {
   return translate(plan.peer, address, "called", "range");
+}
+
+/**
+ * What a peer calls an address of another peer, which both are introduced to each other: `address` is what it is called here. Undefined where it has no
+ * name there.
+ */
+export function calledByOther(
+  plan: PlanSpec,
+  other: SiteId,
+  otherPlan: PlanSpec | undefined,
+  address: string,
+): string | undefined {
+  const names = plan.others?.find(({ site }) => site === other)?.names;
+  const real = otherPlan && meantThere(otherPlan, address);
+  return names === undefined || real === undefined ? undefined : translate(names, real, "range", "called");
 }
 
 function translate(

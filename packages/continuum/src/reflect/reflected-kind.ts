@@ -26,8 +26,8 @@ export interface TwinContext {
   guests(): readonly Pod[];
   /** The own namespaces that have a twin at the site. */
   namespaces(): readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
-  /** What an address of the own cluster is called at the site; undefined where it cannot be reached from there. */
-  translateAddress(address: string): string | undefined;
+  /** What an address of the own cluster, of a pod on `node`, is called at the site; undefined where it cannot be reached from there. */
+  translateAddress(address: string, node?: string): string | undefined;
 }
 
 /** What is particular to a kind. The engine knows nothing else of kinds. */

@@ -76,7 +76,10 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
     if ("fault" in checked) faults.set(peer.siteId, checked.fault);
     else candidates.push({ checked, source, ...(known && { known }) });
   }
-  for (const [siteId, fault] of conflicts(own, candidates)) faults.set(siteId, fault);
+  const strangers = new Set(state.peers.filter(({ introduced }) => introduced).map(({ siteId }) => siteId));
+  const known = Map.groupBy(candidates, ({ checked }) => strangers.has(checked.siteId));
+  for (const [siteId, fault] of conflicts(own, [...(known.get(false) ?? []), ...(known.get(true) ?? [])]))
+    faults.set(siteId, fault);
   for (const [siteId, fault] of hubFaults(state.siteId, candidates, faults)) faults.set(siteId, fault);
   const fitting = candidates.filter(({ checked }) => !faults.has(checked.siteId));
   let nextNumber = previous?.nextNumber ?? 1;

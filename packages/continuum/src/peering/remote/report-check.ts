@@ -1,4 +1,4 @@
-import { siteIdOf } from "../../identity/index.ts";
+import { isSiteId, siteIdOf } from "../../identity/index.ts";
 import { checkLoopbackFacts, checkNetworkFacts } from "../../network/index.ts";
 import type { ContractReport, PublishedFacts, Refusal, Resources, SiteReport } from "../../protocol.ts";
 
@@ -6,6 +6,7 @@ const MOST_CONTRACTS = 1024;
 const MOST_PROPERTIES = 64;
 const MOST_RESOURCES = 64;
 const MOST_PRIVILEGES = 64;
+const MOST_INTRODUCTIONS = 128;
 const LONGEST_ENDPOINT = 256;
 const LONGEST_MESSAGE = 1024;
 /** As the schema of Site has it, and no longer than any amount that makes sense. */
@@ -44,6 +45,7 @@ export function checkSiteReport(value: unknown, id: string): SiteReport {
     ...(network && { network }),
     ...(loopback && { loopback }),
     ...networkHeardOf(report.networkHeard),
+    ...introductionsOf(report.introductions),
   };
 }
 
@@ -66,6 +68,15 @@ function publicKeyOf(value: unknown, id: string): Pick<SiteReport, "publicKey"> 
 
 function networkHeardOf(value: unknown): Pick<SiteReport, "networkHeard"> {
   return typeof value === "string" && /^[\w-]{22}$/.test(value) ? { networkHeard: value } : {};
+}
+
+function introductionsOf(value: unknown): Pick<SiteReport, "introductions"> {
+  if (!isObject(value)) return {};
+  const entries = Object.entries(value).filter(
+    ([site, token]) => isSiteId(site) && typeof token === "string" && /^[\w-]{22}$/.test(token),
+  );
+  if (entries.length === 0 || entries.length > MOST_INTRODUCTIONS) return {};
+  return { introductions: Object.fromEntries(entries) as Record<string, string> };
 }
 
 function guestPrivilegesOf(value: unknown): Pick<SiteReport, "guestPrivileges"> {

@@ -25,6 +25,8 @@ export interface SiteReportSources {
   /** Where there is to be a link with the caller. */
   networkFor?(site: SiteId): NetworkFacts | undefined;
   networkHeard?(site: SiteId): string | undefined;
+  /** What stands for each introduction that the caller has made. */
+  introductionsOf?(consumer: SiteId): SiteReport["introductions"];
   /** Where the agents carry connections between the two. */
   loopbackFor?(site: SiteId): LoopbackFacts | undefined;
 }
@@ -41,6 +43,7 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
       const network = sources.networkFor?.(caller.id);
       const loopback = sources.loopbackFor?.(caller.id);
       const networkHeard = sources.networkHeard?.(caller.id);
+      const introductions = mayConsume ? sources.introductionsOf?.(caller.id) : undefined;
       const free = mayConsume ? sources.free?.() : undefined;
       return {
         id: sources.id,
@@ -54,6 +57,7 @@ export function siteRoute(sources: SiteReportSources): PeerRoute {
         ...(network && { network }),
         ...(loopback && { loopback }),
         ...(networkHeard !== undefined && { networkHeard }),
+        ...(introductions && { introductions }),
       };
     },
   };

@@ -182,7 +182,8 @@ export class Reflection implements Runnable {
         twins
           .namespacesAt(site)
           .map((name) => ({ name, labels: this.#namespaces.get({ name })?.metadata.labels ?? {} })),
-      translateAddress: (address) => (addresses === undefined ? address : addresses.calledThere(site, address)),
+      translateAddress: (address, node) =>
+        addresses === undefined ? address : addresses.calledThere(site, address, nodes.get(node ?? "")?.site),
     };
   }
 

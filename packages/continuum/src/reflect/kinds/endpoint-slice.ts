@@ -35,7 +35,7 @@ function endpointAt(endpoint: Endpoint, context: TwinContext): Endpoint | undefi
   if (nodeName !== undefined && context.isNodeOfSite(nodeName)) return undefined;
   const isServing = conditions.ready !== false || conditions.serving === true;
   if (!isServing) return undefined;
-  const translated = addresses.flatMap((address) => context.translateAddress(address) ?? []);
+  const translated = addresses.flatMap((address) => context.translateAddress(address, nodeName) ?? []);
   if (translated.length === 0) return undefined;
   return { addresses: translated, conditions, ...(hostname !== undefined && { hostname }) };
 }

@@ -1,0 +1,82 @@
+import { PeerRefused } from "../../peer-refused-error.ts";
+import type { PeerRoute } from "../../peer-routes.ts";
+import type { Card, IntroductionAnswer } from "../../protocol.ts";
+import type { SiteId } from "../../site-identity.ts";
+import { checkIntroduction, type Introduction, introductionToken } from "./introduction.ts";
+
+export interface HeardIntroductionsOptions {
+  /** The own id. */
+  readonly id: SiteId;
+  /** Whether the owner takes part. */
+  accepts(): boolean;
+  /** What the own site says to one that the consumer has introduced, where it has something to say. */
+  cardFor(site: SiteId, consumer: SiteId): Card | undefined;
+}
+
+const MOST_SITES = 128;
+
+/** What consumers have said of other providers since the agent started. They hear by reports what was heard, and say it again. */
+export class HeardIntroductions {
+  readonly #options: HeardIntroductionsOptions;
+  /** By consumer, then by the site that was introduced. */
+  readonly #heard = new Map<SiteId, Map<SiteId, Introduction>>();
+  readonly #listeners = new Set<(site: SiteId) => void>();
+
+  constructor(options: HeardIntroductionsOptions) {
+    this.#options = options;
+  }
+
+  /** `PUT /fjord/v1/introductions/SITE`. Repeating it changes nothing. */
+  readonly route: PeerRoute = {
+    method: "PUT",
+    path: "/introductions/:site",
+    access: "consumer",
+    handle: async ({ caller, params: { site = "" }, body }): Promise<IntroductionAnswer> => {
+      const { id, accepts, cardFor } = this.#options;
+      if (!accepts())
+        throw new PeerRefused({ code: "IntroductionsRefused", message: "the owner wants no links with strangers" });
+      const introduction = checkIntroduction(body, site, id);
+      if (introduction === undefined)
+        throw new PeerRefused({ code: "Malformed", message: "it is no introduction that can be used" }, 400);
+      const sites = this.#heard.get(caller.id) ?? new Map<SiteId, Introduction>();
+      if (!sites.has(site) && sites.size >= MOST_SITES)
+        throw new PeerRefused({ code: "TooMany", message: `${MOST_SITES} sites are introduced already` }, 429);
+      this.#heard.set(caller.id, sites.set(site, introduction));
+      for (const listener of this.#listeners) listener(site);
+      const card = cardFor(site, caller.id);
+      return card === undefined ? {} : { card };
+    },
+  };
+
+  /** What consumers have said of a site, by their ids. */
+  of(site: SiteId): ReadonlyMap<SiteId, Introduction> {
+    const found = [...this.#heard].flatMap(([consumer, sites]) => {
+      const said = sites.get(site);
+      return said === undefined ? [] : [[consumer, said] as const];
+    });
+    return new Map(found);
+  }
+
+  /** Forgets what a consumer has said of sites that it no longer introduces. */
+  keepOnly(consumer: SiteId, sites: readonly SiteId[]): void {
+    const heard = this.#heard.get(consumer);
+    for (const site of heard?.keys() ?? []) if (!sites.includes(site)) heard?.delete(site);
+    if (heard?.size === 0) this.#heard.delete(consumer);
+  }
+
+  /** For the report to a consumer. */
+  tokensFor(consumer: SiteId): Record<SiteId, string> | undefined {
+    const heard = this.#heard.get(consumer);
+    if (heard === undefined || !this.#options.accepts()) return undefined;
+    const tokens = [...heard].map(([site, said]) => [
+      site,
+      introductionToken(said, this.#options.cardFor(site, consumer)),
+    ]);
+    return Object.fromEntries(tokens) as Record<SiteId, string>;
+  }
+
+  onChange(listener: (site: SiteId) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
