@@ -61,6 +61,10 @@ export interface NetworkFacts {
   readonly fallback?: { readonly hub: string; readonly port: number };
   /** Ids of sites that its gateway leads the other side to. */
   readonly leadsTo?: readonly string[];
+  /** Where its gateway hears of these, an address and a port: the two may meet there if both send at once. */
+  readonly sights?: readonly { readonly site: string; readonly endpoint: string }[];
+  /** Present where its agent carries packets of gateways over the agents' own connections, for where UDP does not pass. */
+  readonly tcp?: true;
   /** What else of it the other side may reach, by addresses of its ranges; see Export. */
   readonly exports?: readonly ExportedFacts[];
   /** Whether, as provider, it lets the asking site introduce other providers to it. */

@@ -25,6 +25,7 @@ export const Link = defineKind({
       wide: true,
       description: "There and back, in microseconds.",
     },
+    { name: "Way", path: ".status.way", wide: true, description: "How the peer is met." },
     { name: "Endpoint", path: ".status.endpoint", wide: true, description: "Where the peer is." },
     { name: "Carrier", path: ".status.carrier", wide: true, description: "What encrypts." },
   ],
@@ -42,6 +43,11 @@ export const Link = defineKind({
     fallback: object({
       site: siteId().describe("Id of the peer whose gateway leads there."),
       endpoint: hostAndPort().describe("What the gateway of the two is known by to that one alone."),
+      seenAt: hostAndPort()
+        .optional()
+        .describe(
+          "Where that gateway hears of the peer. Where both are behind NATs, both send there at the same moment, which opens the NATs.",
+        ),
     })
       .optional()
       .describe(
@@ -51,6 +57,13 @@ export const Link = defineKind({
       .optional()
       .describe(
         "Ids of other peers that this one may reach through here, besides those that the own Site names: both have guests of one namespace of this site.",
+      ),
+    tcp: object({
+      endpoint: hostAndPort().describe("Address and UDP port of the agent, for the gateway alone."),
+    })
+      .optional()
+      .describe(
+        "Where the own agent takes WireGuard's packets to carry them over its connection with the peer's agent: the way that is taken where UDP does not pass. The gateway chooses.",
       ),
     keepaliveSeconds: integer({ minimum: 1, maximum: 65535 })
       .optional()
@@ -75,10 +88,20 @@ export const Link = defineKind({
     })
       .optional()
       .describe("What encrypts."),
+    way: enumeration({
+      Direct: "the two gateways meet.",
+      Hub: "through the gateway of `via`, which passes on what it cannot read.",
+      TCP: "in the connection of the two agents, as UDP does not pass.",
+    })
+      .optional()
+      .describe("How the peer was last heard."),
     via: siteId()
       .optional()
       .describe("Id of the site through which the peer was last heard; absent where it was met directly."),
     endpoint: hostAndPort().optional().describe("Where the peer was last heard."),
+    tcpSource: string({ maxLength: 39 })
+      .optional()
+      .describe("The address from which the gateway sends to `spec.tcp`: the agent takes packets from nobody else."),
     ownKey: key()
       .optional()
       .describe(

@@ -27,6 +27,13 @@ export function addNetwork(program: Command, context: CommandContext): void {
   addRotateKey(network, context);
 }
 
+/** Where the peer is met, or by what way else. */
+function path(link: Link | undefined, sites: Lists[0]): string {
+  const via = link?.spec.via ?? link?.status?.via;
+  if (via !== undefined) return `via ${siteName(via, sites)}`;
+  return link?.status?.way === "TCP" ? "over TCP" : cell(link?.status?.endpoint);
+}
+
 /** A line for each range of a peer; what is of the link stands in the first. */
 export function networkTable([sites, plans, links]: Lists, wide: boolean, now: number): string {
   if (plans.length === 0)
@@ -35,7 +42,6 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
     const plan = getCondition(status?.conditions, "Ready");
     const link = links.find((each) => each.spec.site === spec.site);
     const ready = getCondition(link?.status?.conditions, "Ready");
-    const via = link?.spec.via ?? link?.status?.via;
     const lines = Math.max(spec.own.length, spec.peer.length, 1);
     return Array.from({ length: lines }, (_, index) => {
       const isFirst = index === 0;
@@ -54,7 +60,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         once(String((link?.spec.groups ?? []).length)),
         ...(wide
           ? [
-              ofLink(via === undefined ? cell(link?.status?.endpoint) : `via ${siteName(via, sites)}`),
+              ofLink(path(link, sites)),
               once(cell(spec.carrier ?? link?.status?.carrier)),
               ofLink(cell(link?.status?.mtu)),
               ofLink(amount(link?.status?.receivedBytes ?? 0)),

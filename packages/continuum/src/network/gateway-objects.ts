@@ -132,7 +132,9 @@ export class GatewayObjects {
       !sameContent(status.conditions, link.status?.conditions) ||
       status.endpoint !== link.status?.endpoint ||
       status.ownKey !== link.status?.ownKey ||
+      status.way !== link.status?.way ||
       status.via !== link.status?.via ||
+      status.tcpSource !== link.status?.tcpSource ||
       status.handshakeAt !== link.status?.handshakeAt ||
       (status.mtu === undefined) !== (link.status?.mtu === undefined);
     const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, link.status);

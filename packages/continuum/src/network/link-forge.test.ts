@@ -25,6 +25,9 @@ describe("the way to a peer", () => {
   it("has another one where a hub says that it leads there, and the peer knows of it", () => {
     const both = { ...met, fallback: { site: hub, endpoint } };
     assert.deepEqual(linkPath(site, { ...facts, fallback: place }, undefined, [hub, other]), both);
+    const seenAt = (by: string) => (by === hub ? "192.0.2.7:40000" : undefined);
+    const sight = { ...met, fallback: { site: hub, endpoint, seenAt: "192.0.2.7:40000" } };
+    assert.deepEqual(linkPath(site, { ...facts, fallback: place }, undefined, [hub, other], seenAt), sight);
     assert.deepEqual(linkPath(site, { ...facts, fallback: place }, undefined, [other]), met);
     assert.deepEqual(linkPath(site, facts, undefined, [hub]), met);
     assert.deepEqual(linkPath(site, { ...facts, fallback: place }, other, [hub]), met, "the owner has named another");

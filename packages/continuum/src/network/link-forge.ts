@@ -6,24 +6,28 @@ import type { Group } from "./network-state.ts";
 import type { OwnNetwork } from "./own-network.ts";
 
 /** How a peer's gateway is reached, by its word. */
-export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "via" | "fallback">;
+export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "via" | "fallback" | "tcp">;
 
 /**
  * By the peer's facts: as it says, or through a hub. `asked` is the hub that this site's owner has named: then the peer must have agreed to
  * the same one. Where this site has named none, the peer's word is enough, as a hub that has no link here leads nowhere. Where neither has named one, they meet
- * directly, and else through one of `hubs`, which say that they lead there, where the peer knows of the same.
+ * directly, and else through one of `hubs`, which say that they lead there, where the peer knows of the same; `seenAt` is where such a one hears of the peer.
  */
 export function linkPath(
   site: SiteId,
   { publicKey, endpoints, relay, fallback }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay" | "fallback">,
   asked: SiteId | undefined,
   hubs: readonly SiteId[] = [],
+  seenAt: (hub: SiteId) => string | undefined = () => undefined,
 ): LinkPath {
   const met = { publicKey, endpoints: [...endpoints] };
   if (asked !== undefined && asked !== relay?.hub) return met;
   if (relay === undefined) {
     if (fallback === undefined || !hubs.includes(fallback.hub)) return met;
-    return { ...met, fallback: { site: fallback.hub, endpoint: `${relayAddress(site)}:${fallback.port}` } };
+    const { hub, port } = fallback;
+    const sight = seenAt(hub);
+    const seen = sight === undefined ? {} : { seenAt: sight };
+    return { ...met, fallback: { site: hub, endpoint: `${relayAddress(site)}:${port}`, ...seen } };
   }
   return { publicKey, endpoints: [`${relayAddress(site)}:${relay.port}`], via: relay.hub };
 }
@@ -31,7 +35,7 @@ export function linkPath(
 /** What the gateway is to bring about towards a peer. */
 export function forgeLink(
   site: SiteId,
-  { publicKey, endpoints, via, fallback }: LinkPath,
+  { publicKey, endpoints, via, fallback, tcp }: LinkPath,
   { keepaliveSeconds }: Pick<OwnNetwork, "keepaliveSeconds">,
   groups: readonly Group[],
   relayTo: readonly SiteId[] = [],
@@ -43,6 +47,7 @@ export function forgeLink(
     ...(via !== undefined && { via }),
     ...(fallback && { fallback: { ...fallback } }),
     ...(relayTo.length > 0 && { relayTo: [...relayTo] }),
+    ...(tcp && { tcp: { ...tcp } }),
     ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     groups: groups.map(({ name, local, remote }) => ({ name, local: [...local], remote: [...remote] })),
   };

@@ -1,5 +1,6 @@
 import type { Link, StatusOf } from "@fjord/api";
 import { setCondition } from "@fjord/kube";
+import type { Way } from "./gateway/path-choice.ts";
 
 /** What a gateway sees of a link. */
 export interface SeenLink {
@@ -11,8 +12,12 @@ export interface SeenLink {
   /** The own public key that is in use. */
   readonly ownKey?: string;
   readonly carrier?: NonNullable<StatusOf<typeof Link>["carrier"]>;
+  /** How the peer is heard of. */
+  readonly way?: Way;
   /** The hub that the peer is heard of through. */
   readonly via?: string;
+  /** From where the gateway sends to the own agent. */
+  readonly tcpSource?: string;
   readonly receivedBytes: number;
   readonly sentBytes: number;
   /** By probes; absent where the peer has answered none. */
@@ -20,6 +25,8 @@ export interface SeenLink {
   readonly lossPercent?: number;
   readonly mtu?: number;
 }
+
+const WAYS = { direct: "Direct", hub: "Hub", tcp: "TCP" } as const;
 
 /** WireGuard makes a new key every two minutes while there is traffic, and takes the old one for dead after three. */
 const KEY_LASTS_MS = 180_000;
@@ -31,8 +38,8 @@ export function isAlive(handshakeAt: number | undefined, now: number): boolean {
 
 /** The status that says so. */
 export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
-  const { fault, handshakeAt, endpoint, ownKey, carrier, via, receivedBytes, sentBytes, latencyMs, lossPercent, mtu } =
-    seen;
+  const { fault, handshakeAt, endpoint, ownKey, carrier, way, via, tcpSource } = seen;
+  const { receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
   const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
   const { generation } = link.metadata;
   const { conditions } = setCondition(
@@ -48,8 +55,10 @@ export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<ty
   );
   return {
     ...(carrier !== undefined && { carrier }),
+    ...(way !== undefined && { way: WAYS[way] }),
     ...(via !== undefined && { via }),
     ...(endpoint !== undefined && { endpoint }),
+    ...(tcpSource !== undefined && { tcpSource }),
     ...(ownKey !== undefined && { ownKey }),
     ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),
     receivedBytes,

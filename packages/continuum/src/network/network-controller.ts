@@ -36,7 +36,7 @@ import { forgeLink, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import type { Group } from "./network-state.ts";
-import { leadsTo } from "./network-state-of.ts";
+import { leadsTo, sightsOf } from "./network-state-of.ts";
 import { type OwnNetwork, ownNetwork, takesPart } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
 import { type PeerWord, peerWord } from "./peer-word.ts";
@@ -163,6 +163,9 @@ export class NetworkController implements Runnable {
       nodes.onChange((name) => this.#look(nodes.get(name)?.site)),
       home.caches.open(Link).cache.addHandler({
         onAdd: ({ spec }) => this.#lookLed(spec.site),
+        onUpdate: (old, { spec, status }) => {
+          if (old.status?.endpoint !== status?.endpoint || old.status?.way !== status?.way) this.#lookLed(spec.site);
+        },
         onDelete: ({ spec }) => this.#lookLed(spec.site),
       }),
       followed(this.#exports, () => this.#lookAtAll()),
@@ -213,7 +216,7 @@ export class NetworkController implements Runnable {
     await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
     const asked = isAsked ? this.#hubOf(site) : undefined;
     const hubs = asked === undefined ? this.#hubsTo(site) : [];
-    const heard = facts && linkPath(site, facts, asked, hubs);
+    const heard = facts && linkPath(site, facts, asked, hubs, (hub) => this.#sight(hub, site));
     const path = heard ?? (isSilent ? this.#links.get(site)?.spec : undefined);
     const introduces = others.map((other) => other.site);
     if (path === undefined || !isUsable(spec)) await this.#links.remove(site, signal);
@@ -231,7 +234,15 @@ export class NetworkController implements Runnable {
     const relay = asked === undefined ? {} : { relay: { hub: asked, port: own.port } };
     const fallback = hub === undefined ? {} : { fallback: { hub, port: own.port } };
     const led = leadsTo(this.#options.own.object(), site, this.#sites.list(), this.#links.names(), introduces);
-    const told = { publicKey, endpoints: own.endpoints, exports: exportFacts(entries), leadsTo: led, introduces };
+    const links = this.#links.names().flatMap((name) => this.#links.get(name) ?? []);
+    const told = {
+      publicKey,
+      endpoints: own.endpoints,
+      exports: exportFacts(entries),
+      leadsTo: led,
+      sights: sightsOf(led, links),
+      introduces,
+    };
     const meets = takesPart(this.#options.own.object()) ? ({ meets: true } as const) : {};
     return await this.#tell(site, factsOf(spec, { ...told, ...meets, ...relay, ...fallback }), signal);
   }
@@ -247,6 +258,14 @@ export class NetworkController implements Runnable {
         return word === "unknown" ? hub === before : word.facts?.leadsTo?.includes(site) === true;
       })
       .sort();
+  }
+
+  /** Where a hub hears of a site. */
+  #sight(hub: SiteId, site: SiteId): string | undefined {
+    const word = peerWord(hub, this.#options.heard, this.#options.sites);
+    const before = this.#links.get(site)?.spec.fallback;
+    if (word === "unknown") return before?.site === hub ? before.seenAt : undefined;
+    return word.facts?.sights?.find((each) => each.site === site)?.endpoint;
   }
 
   /** Sites that this one leads to another: they are told. */

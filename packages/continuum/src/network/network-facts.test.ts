@@ -27,6 +27,11 @@ describe("what a peer says of its network", () => {
     assert.deepEqual(checkNetworkFacts({ ...good, ...more }), { ...good, ...more });
   });
 
+  it("may say where it sees others, and that its agent carries packets", () => {
+    const more = { sights: [{ site: "b".repeat(26), endpoint: "203.0.113.9:40000" }], tcp: true };
+    assert.deepEqual(checkNetworkFacts({ ...good, ...more }), { ...good, ...more });
+  });
+
   it("may have exports in it, of its own addresses", () => {
     const ports = [{ name: "sql", protocol: "TCP", port: 5432 }];
     const exports = [{ name: "shop/db", addresses: ["10.42.0.7", "fd00:42::7"], ports }];
@@ -67,6 +72,11 @@ describe("what a peer says of its network", () => {
     "a hub for bad times that is none": { fallback: { hub: "hub", port: 1 } },
     "nobody whom it leads others to": { leadsTo: ["nobody"] },
     "everybody whom it leads others to": { leadsTo: Array(129).fill("a".repeat(26)) },
+    "sights of nobody": { sights: [{ site: "nobody", endpoint: "203.0.113.9:40000" }] },
+    "a sight of a name": { sights: [{ site: "b".repeat(26), endpoint: "wave.example:40000" }] },
+    "a sight on loopback": { sights: [{ site: "b".repeat(26), endpoint: "127.0.0.1:40000" }] },
+    "too many sights": { sights: Array(129).fill({ site: "b".repeat(26), endpoint: "203.0.113.9:1" }) },
+    "a strange way of carrying": { tcp: "yes" },
     "an export of another's address": { exports: [{ name: "db", addresses: ["10.43.0.7"], ports: [] }] },
     "an export of a whole range": { exports: [{ name: "db", addresses: ["10.42.0.0/16"], ports: [] }] },
     "an export without a name": { exports: [{ name: "", addresses: [], ports: [] }] },

@@ -2,6 +2,7 @@ import type { ExportedFacts, NetworkFacts } from "../protocol.ts";
 import { MOST_TOLD } from "./export-entries.ts";
 import { contains, formatRange, type IpRange, overlaps } from "./ip-range.ts";
 import { SPECIAL, sameSize } from "./names.ts";
+import { isPlace } from "./place.ts";
 import { formatCidr, parseAddress, parseCidr } from "./ranges.ts";
 
 const MOST_RANGES = 16;
@@ -19,10 +20,8 @@ const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, endpoints, ranges, names, relay, fallback, leadsTo, exports, meets, introduces } = value as Record<
-    string,
-    unknown
-  >;
+  const { publicKey, endpoints, ranges, names, relay, fallback, leadsTo, sights, tcp, exports, meets, introduces } =
+    value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const own = listOf(ranges, MOST_RANGES, podRangeOf);
@@ -34,7 +33,8 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   const another = fallback === undefined ? undefined : relayOf(fallback);
   if (fallback !== undefined && another === undefined) return undefined;
   const led = leadsTo === undefined ? [] : listOf(leadsTo, MOST_LED, siteIdOf);
-  if (led === undefined) return undefined;
+  const seen = sights === undefined ? [] : listOf(sights, MOST_LED, sightOf);
+  if (led === undefined || seen === undefined || (tcp !== undefined && tcp !== true)) return undefined;
   const exported = exports === undefined ? [] : listOf(exports, MOST_TOLD, (each) => exportOf(each, own));
   if (exported === undefined) return undefined;
   const introduced = introduces === undefined ? [] : listOf(introduces, MOST_LED, siteIdOf);
@@ -47,6 +47,8 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
     ...(behind && { relay: behind }),
     ...(another && { fallback: another }),
     ...(led.length > 0 && { leadsTo: led }),
+    ...(seen.length > 0 && { sights: seen }),
+    ...(tcp === true && { tcp }),
     ...(exported.length > 0 && { exports: exported }),
     ...(meets === true && { meets }),
     ...(introduced.length > 0 && { introduces: introduced }),
@@ -77,6 +79,13 @@ function portOf(value: unknown): ExportedFacts["ports"][number] | undefined {
 
 function siteIdOf(value: unknown): string | undefined {
   return typeof value === "string" && SITE_ID.test(value) ? value : undefined;
+}
+
+function sightOf(value: unknown): NonNullable<NetworkFacts["sights"]>[number] | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { site, endpoint } = value as Record<string, unknown>;
+  if (siteIdOf(site) === undefined || typeof endpoint !== "string" || !isPlace(endpoint)) return undefined;
+  return { site: site as string, endpoint };
 }
 
 function relayOf(value: unknown): NetworkFacts["relay"] {

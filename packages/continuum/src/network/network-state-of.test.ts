@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AddressPlan, Export, Link, newObject, Site } from "@fjord/api";
-import { leadsTo, networkState } from "./network-state-of.ts";
+import { leadsTo, networkState, sightsOf } from "./network-state-of.ts";
 
 const [a, b] = ["a".repeat(26), "b".repeat(26)];
 const publicKey = `${"Ab+/".repeat(10)}Abc=`;
@@ -110,6 +110,36 @@ describe("what a gateway is to bring about", () => {
         ["fd66:6a71::7", false, [backends[1]]],
       ],
     );
+  });
+
+  it("leads where a hub sees a peer, and to the own agent, where the Link says so", () => {
+    const fallback = { site: b, endpoint: "248.0.0.1:51820", seenAt: "203.0.113.9:40000" };
+    const link = linkOf(a);
+    const more = { ...link, spec: { ...link.spec, fallback, tcp: { endpoint: "10.42.0.9:41000" } } };
+    const [peer] = networkState(site, [planOf(a, "240.0.0.0/16")], [more]).peers;
+    const { site: via, ...rest } = fallback;
+    assert.deepEqual(peer?.link.fallback, { via, ...rest });
+    assert.equal(peer?.link.tcp, "10.42.0.9:41000");
+  });
+
+  it("sees those that it meets directly, and tells only those that it leads to them", () => {
+    const seen = (id: string, status: object) => ({
+      ...linkOf(id),
+      status: { endpoint: "203.0.113.9:40000", way: "Direct" as const, conditions: ready, ...status },
+    });
+    const ready = [
+      {
+        type: "Ready" as const,
+        status: "True" as const,
+        reason: "HandshakeSeen" as const,
+        message: "",
+        lastTransitionTime: "",
+      },
+    ];
+    assert.deepEqual(sightsOf([a, b], [seen(a, {})]), [{ site: a, endpoint: "203.0.113.9:40000" }]);
+    assert.deepEqual(sightsOf([b], [seen(a, {})]), []);
+    for (const other of [{ way: "TCP" }, { way: "Hub" }, { conditions: [] }, { endpoint: "127.0.0.1:1" }])
+      assert.deepEqual(sightsOf([a], [seen(a, other)]), [], JSON.stringify(other));
   });
 
   it("leaves out what is not agreed, or is going", () => {

@@ -1,7 +1,10 @@
 import type { AddressPlan, Export, Link, Site } from "@fjord/api";
+import { getCondition } from "@fjord/kube";
+import type { NetworkFacts } from "../protocol.ts";
 import { isUsable } from "./address-plan.ts";
 import { familyOf } from "./fabric/route-change.ts";
-import type { ExportedAddress, Naming, NetworkState, PeerNetwork } from "./network-state.ts";
+import type { ExportedAddress, LinkFallback, Naming, NetworkState, PeerNetwork } from "./network-state.ts";
+import { isPlace } from "./place.ts";
 
 /** What the gateway is to bring about, from the objects that say so: no links where the owner wants none. */
 export function networkState(
@@ -68,6 +71,17 @@ export function leadsTo(
   return [...new Set([...others, ...introduced])].filter((each) => linked.includes(each)).sort();
 }
 
+/** Where the gateway hears of those that it leads a site to: the two may meet by that. */
+export function sightsOf(sites: readonly string[], links: readonly Link[]): NonNullable<NetworkFacts["sights"]> {
+  return links.flatMap(({ spec, status }) => {
+    const isMet = status?.way === "Direct" && getCondition(status.conditions, "Ready")?.status === "True";
+    const { endpoint } = status ?? {};
+    return sites.includes(spec.site) && isMet && endpoint !== undefined && isPlace(endpoint)
+      ? [{ site: spec.site, endpoint }]
+      : [];
+  });
+}
+
 /** By id, the sites that each may reach through here, of those that are known by these names. */
 export function relaysOf(relays: Relays, sites: readonly Site[]): Map<string, string[]> {
   const idOf = (name: string | undefined) => {
@@ -91,7 +105,7 @@ function peerNetwork(
   mtu: number | undefined,
   named: readonly string[],
 ): PeerNetwork {
-  const { publicKey, endpoints, via, fallback, keepaliveSeconds, groups } = link;
+  const { publicKey, endpoints, via, fallback, tcp, keepaliveSeconds, groups } = link;
   const relayTo = [...new Set([...named, ...(link.relayTo ?? [])])].sort();
   return {
     siteId: link.site,
@@ -101,7 +115,8 @@ function peerNetwork(
       publicKey,
       endpoints,
       ...(via !== undefined && { via }),
-      ...(fallback && { fallback: { via: fallback.site, endpoint: fallback.endpoint } }),
+      ...(fallback && { fallback: fallbackOf(fallback) }),
+      ...(tcp && { tcp: tcp.endpoint }),
       ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     },
     groups,
@@ -109,6 +124,10 @@ function peerNetwork(
     ...(relayTo.length > 0 && { relayTo }),
     ...(plan.scope === "Guests" && { introduced: true }),
   };
+}
+
+function fallbackOf({ site, endpoint, seenAt }: NonNullable<Link["spec"]["fallback"]>): LinkFallback {
+  return { via: site, endpoint, ...(seenAt !== undefined && { seenAt }) };
 }
 
 function withName({ range, called }: AddressPlan["spec"]["own"][number]): Naming[] {

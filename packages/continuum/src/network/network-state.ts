@@ -61,7 +61,16 @@ export interface PeerLink {
   /** Id of the peer whose gateway leads to this one, which cannot be met itself: the endpoint is then one that only that gateway knows. */
   readonly via?: string;
   /** Another way, for where the two cannot meet: the peer that leads there, and the endpoint that only its gateway knows. */
-  readonly fallback?: { readonly via: string; readonly endpoint: string };
+  readonly fallback?: LinkFallback;
+  /** Address and port at which the own agent takes packets to carry them to the peer over TCP, for where UDP does not pass. */
+  readonly tcp?: string;
+}
+
+export interface LinkFallback {
+  readonly via: string;
+  readonly endpoint: string;
+  /** Where that gateway hears of the peer: both may open their NATs by sending there at once. */
+  readonly seenAt?: string;
 }
 
 /** Every local address may talk with every remote one, whoever begins. */

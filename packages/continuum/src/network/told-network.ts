@@ -6,7 +6,7 @@ import type { SiteId } from "../site-identity.ts";
 import { factsOf } from "./address-plan.ts";
 import { entriesFor, exportFacts, siteNames } from "./export-entries.ts";
 import type { LinkKey } from "./link-key.ts";
-import { leadsTo } from "./network-state-of.ts";
+import { leadsTo, sightsOf } from "./network-state-of.ts";
 import { ownNetwork, takesPart } from "./own-network.ts";
 
 export interface ToldNetworkOptions {
@@ -39,11 +39,14 @@ export class ToldNetwork {
     const facts = this.#ofLink(site, plan);
     if (facts === undefined) return undefined;
     const introduces = (plan.others ?? []).map((other) => other.site);
-    const linked = this.#links.list().map((link) => link.spec.site);
+    const links = this.#links.list();
+    const linked = links.map((link) => link.spec.site);
+    const led = leadsTo(own.object(), site, this.#sites.list(), linked, introduces);
     return factsOf(plan, {
       ...facts,
       exports: exportFacts(entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()))),
-      leadsTo: leadsTo(own.object(), site, this.#sites.list(), linked, introduces),
+      leadsTo: led,
+      sights: sightsOf(led, links),
       introduces,
       ...(takesPart(own.object()) && { meets: true }),
     });

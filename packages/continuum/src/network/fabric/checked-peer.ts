@@ -1,5 +1,5 @@
 import { contains, type IpRange, parseRange } from "../ip-range.ts";
-import type { Naming, PeerNetwork } from "../network-state.ts";
+import type { LinkFallback, Naming, PeerNetwork } from "../network-state.ts";
 
 /** A peer whose values can be what they say: only such ones become rules. */
 export interface CheckedPeer {
@@ -17,7 +17,9 @@ export interface CheckedPeer {
   /** The hub that leads to it. */
   readonly via?: string;
   /** The hub that leads to it where it is not met, and its endpoint there. */
-  readonly fallback?: { readonly via: string; readonly endpoint: string };
+  readonly fallback?: LinkFallback;
+  /** Where the own agent takes packets for it. */
+  readonly tcp?: string;
   /** Other peers that it may reach through here. */
   readonly relayTo: readonly string[];
 }
@@ -46,7 +48,7 @@ export function checkPeer(peer: PeerNetwork): CheckedPeer | { readonly fault: st
 class Fault extends Error {}
 
 function checked(peer: PeerNetwork): CheckedPeer {
-  const { via, fallback } = peer.link;
+  const { via, fallback, tcp } = peer.link;
   const relayTo = peer.relayTo ?? [];
   for (const id of [peer.siteId, ...(via === undefined ? [] : [via]), ...(fallback ? [fallback.via] : []), ...relayTo])
     if (!/^[a-z0-9]{1,63}$/.test(id)) throw new Fault(`${JSON.stringify(id)} is not the id of a site`);
@@ -66,7 +68,8 @@ function checked(peer: PeerNetwork): CheckedPeer {
     keepaliveSeconds,
     ...(mtu !== undefined && { mtu }),
     ...(via !== undefined && { via }),
-    ...(fallback && { fallback: { via: fallback.via, endpoint: endpointOf(fallback.endpoint) } }),
+    ...(fallback && { fallback: fallbackOf(fallback) }),
+    ...(tcp !== undefined && { tcp: endpointOf(tcp) }),
     relayTo,
     groups: peer.groups.map(({ name, local, remote }) => ({
       name,
@@ -99,6 +102,10 @@ function keyOf(text: string): string {
   if (bytes.length !== 32 || bytes.toString("base64") !== text)
     throw new Fault(`${JSON.stringify(text)} is not a public key of WireGuard`);
   return bytes.toString("hex");
+}
+
+function fallbackOf({ via, endpoint, seenAt }: LinkFallback): LinkFallback {
+  return { via, endpoint: endpointOf(endpoint), ...(seenAt !== undefined && { seenAt: endpointOf(seenAt) }) };
 }
 
 function endpointOf(text: string): string {

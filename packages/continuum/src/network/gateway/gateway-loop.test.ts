@@ -16,6 +16,7 @@ describe("A gateway that is kept at what its source says", () => {
   let state: NetworkState | undefined;
   let way: WayState | undefined;
   let changed: () => void;
+  let invite: (siteId: string) => void;
   let told: (reports: readonly LinkReport[]) => Promise<void>;
   let clock: ManualClock;
   let stop: AbortController;
@@ -46,6 +47,7 @@ describe("A gateway that is kept at what its source says", () => {
         },
         check: async () => act("check").then(() => []),
         tend: async () => act("tend").then(() => reports),
+        invited: (siteId) => void done.push(`invited by ${siteId}`),
         forget: () => void done.push("forget"),
         remove: async () => act("remove"),
       },
@@ -76,6 +78,10 @@ describe("A gateway that is kept at what its source says", () => {
         tick: async () => {},
         seen: () => (seenMtu === undefined ? {} : { mtu: seenMtu }),
         hurry: () => {},
+        invite: (siteId) => void done.push(`invite ${siteId}`),
+        onInvited: (listener) => {
+          invite = listener;
+        },
         close: () => {},
       },
       observer: {
@@ -204,6 +210,28 @@ describe("A gateway that is kept at what its source says", () => {
     changed();
     await clock.advance(0);
     assert.deepEqual(done.splice(0), ["apply 2", "tend"]);
+  });
+
+  it("is looked after ten times a second while a better way is tried, and each time the peer is told", async () => {
+    state = { ...testState(1), siteId: "own" };
+    await seconds(1);
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, isTrying: true }];
+    await seconds(1);
+    for (let i = 0; i < 10; i++) await clock.advance(100);
+    const all = done.splice(0);
+    assert.equal(all.filter((each) => each === "tend").length, 10);
+    assert.equal(all.filter((each) => each === "invite peer0").length, 10);
+    reports = [];
+    await seconds(1);
+    assert.deepEqual(await seconds(2), ["tend", "tend"]);
+  });
+
+  it("hears at once of a peer that tries a better way", async () => {
+    await seconds(1);
+    done.splice(0);
+    invite("peer0");
+    await clock.advance(0);
+    assert.deepEqual(done.splice(0), ["invited by peer0", "tend"]);
   });
 
   it("is left alone where only nobody hears of it", async () => {

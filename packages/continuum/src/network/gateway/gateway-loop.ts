@@ -40,7 +40,7 @@ export interface LoopObserver {
 }
 
 export interface GatewayLoopOptions {
-  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "forget" | "remove">;
+  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "invited" | "forget" | "remove">;
   readonly way?: Pick<NodeWay, "apply" | "check">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "rest" | "remove">;
@@ -52,7 +52,7 @@ export interface GatewayLoopOptions {
   /** How often everything is compared with what it shall be. @default 30,000 */
   readonly checkMs?: number;
   /** Asks peers over their links, which needs the state's `siteId`. @default nobody is asked */
-  readonly probe?: Pick<LinkProbe, "tick" | "seen" | "hurry" | "close">;
+  readonly probe?: Pick<LinkProbe, "tick" | "seen" | "hurry" | "invite" | "onInvited" | "close">;
   readonly observer?: LoopObserver;
   /** Hears how links are, at every tick. */
   readonly told?: (reports: readonly SeenReport[]) => Promise<void>;
@@ -60,6 +60,9 @@ export interface GatewayLoopOptions {
 
 /** Smaller packets nobody need be able to send. */
 const SMALLEST = 576;
+
+/** How often links are looked after while a better way to a peer is tried, which lasts two seconds. */
+const TRYING_MS = 100;
 
 /** What is known of a link, by WireGuard and by probes. */
 export type SeenReport = LinkReport & ProbedLink;
@@ -75,6 +78,7 @@ export class GatewayLoop {
   #checkedAt = 0;
   /** By site: the largest packet that the node can send there in one piece. */
   readonly #pathMtus = new Map<string, number>();
+  #isTrying = false;
   #wake = new AbortController();
   /** By what was attempted: said once for each reason, as it is tried again every second. */
   readonly #complaints = new Map<string, string>();
@@ -84,13 +88,18 @@ export class GatewayLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, source, tickMs = 1000 } = this.#options;
+    const { clock, source, gateway, probe, tickMs = 1000 } = this.#options;
     this.#checkedAt = clock.now();
+    probe?.onInvited((siteId) => {
+      gateway.invited(siteId);
+      this.#wake.abort();
+    });
     const release = source.onChange?.(() => this.#wake.abort());
     while (!signal.aborted) {
       this.#wake = new AbortController();
       await this.#step();
-      await sleep(clock, tickMs, AbortSignal.any([signal, this.#wake.signal]));
+      const ms = this.#isTrying ? Math.min(TRYING_MS, tickMs) : tickMs;
+      await sleep(clock, ms, AbortSignal.any([signal, this.#wake.signal]));
     }
     release?.();
     await this.#options.fence?.rest();
@@ -98,7 +107,9 @@ export class GatewayLoop {
   }
 
   async #step(): Promise<void> {
-    const { source, gateway, told, observer } = this.#options;
+    const { source, gateway, told, observer, probe } = this.#options;
+    // Of those that have answered before, silence means something.
+    const answers = (siteId: string) => probe?.seen(siteId).lossPercent !== undefined;
     const read = await this.#attempt("what links shall be cannot be read", async () => ({ wish: await source.read() }));
     const wanted = read?.wish;
     if (read !== undefined && wanted === undefined) observer?.brought(this.#complaints.size === 0);
@@ -106,7 +117,7 @@ export class GatewayLoop {
     const reports = await this.#attempt("the node's network cannot be brought to what it shall be", async () => {
       try {
         await this.#bring(wanted);
-        return wanted.carries === undefined ? [] : await gateway.tend();
+        return wanted.carries === undefined ? [] : await gateway.tend(answers);
       } catch (error) {
         this.#applied = "";
         this.#appliedWay = "";
@@ -117,6 +128,7 @@ export class GatewayLoop {
     observer?.brought(reports !== undefined);
     observer?.keyMade(wanted.carries?.keyMadeAt);
     if (wanted.carries === undefined) observer?.linked([]);
+    this.#isTrying = reports?.some(({ isTrying }) => isTrying) ?? false;
     if (reports === undefined || wanted.carries === undefined) return;
     for (const { siteId, pathMtu } of reports) if (pathMtu !== undefined) this.#pathMtus.set(siteId, pathMtu);
     const seen = await this.#probed(reports, wanted.carries.state);
@@ -128,9 +140,8 @@ export class GatewayLoop {
     const { probe } = this.#options;
     const peers = reports.filter(({ fault }) => fault === undefined).map((each) => each.siteId);
     if (probe !== undefined && siteId !== undefined) {
-      // Who has another way is to be sought there soon.
-      const often = all.filter(({ link }) => link.fallback !== undefined).map((each) => each.siteId);
-      await probe.tick(siteId, peers, mtu, new Set(often));
+      await probe.tick(siteId, peers, mtu, askedOften(all));
+      for (const report of reports) if (report.isInvited || report.isTrying) probe.invite(report.siteId);
     }
     return reports.map((report) => {
       const seen = probe?.seen(report.siteId);
@@ -220,4 +231,11 @@ export class GatewayLoop {
       return undefined;
     }
   }
+}
+
+/** Who has another way is to be sought there soon. */
+function askedOften(peers: readonly PeerNetwork[]): Set<string> {
+  return new Set(
+    peers.filter(({ link }) => link.fallback !== undefined || link.tcp !== undefined).map(({ siteId }) => siteId),
+  );
 }

@@ -1,5 +1,3 @@
-import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
 import type { Clock, Logger } from "@fjord/base";
 import { describeError } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
@@ -15,12 +13,12 @@ import {
   type WireguardState,
   wireguardChange,
 } from "../fabric/wireguard-change.ts";
-import { contains, parseRange } from "../ip-range.ts";
 import { LINK_RANGE, RELAY_RANGE } from "../link-address.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
-import { PathChoice } from "./path-choice.ts";
+import type { Way } from "./path-choice.ts";
+import { type PathLook, PeerPaths, type PeerPathsOptions } from "./peer-paths.ts";
 import { RouteTable } from "./route-table.ts";
 import { Underlay } from "./underlay.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
@@ -31,6 +29,7 @@ export interface GatewayOptions {
   readonly interfacePrefix?: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly lookup?: PeerPathsOptions["lookup"];
 }
 
 /** What is known of the link to a peer. */
@@ -47,25 +46,22 @@ export interface LinkReport {
   readonly carrier?: "Userspace";
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** By which way it is met, or sought where it has fallen silent; absent before it was ever heard of. */
+  readonly way?: Way;
   /** The hub that it is heard of through. */
   readonly via?: string;
+  /** The address from which this node sends to the own agent, where that carries packets to the peer. */
+  readonly tcpSource?: string;
+  /** Whether it is to be asked to try the direct way too. */
+  readonly isInvited?: boolean;
+  /** Whether a better way is tried: then it is to be asked, and looked at, more often. */
+  readonly isTrying?: boolean;
   /** The largest packet that the node can send to the endpoint in one piece, once it is wrapped; where that is known. */
   readonly pathMtu?: number;
 }
 
-/** Where a peer is looked for. */
-interface Dialled {
-  readonly index: number;
-  readonly at: number;
-  /** One of its endpoints. */
-  readonly name: string;
-  /** What that leads to, once it is known. */
-  address?: string;
-}
-
-/** A peer that has been silent for so long is looked for at its next endpoint; a living link has a handshake every two minutes. */
+/** A peer that has been silent for so long may be elsewhere; a living link has a handshake every two minutes. */
 const SILENT_MS = 150_000;
-const NEXT_ENDPOINT_MS = 10_000;
 /** How often a peer is greeted that has not answered yet, where nothing is to be kept alive. */
 const GREETING_SECONDS = 5;
 
@@ -85,20 +81,18 @@ export class Gateway {
   #made = new Map<string, string>();
   /** Chains that were made since, and that nft has not been asked for yet: to show one, it reads all that there is. */
   readonly #unseen = new Set<string>();
-  /** By public key, of peers that a hub leads to as well: the way that is taken, and how much has come from there. */
-  readonly #choices = new Map<string, { readonly choice: PathChoice; received: number }>();
-  /** By public key: which of the endpoints is in use, and since when. */
-  readonly #dialled = new Map<string, Dialled>();
+  readonly #paths: PeerPaths;
   /** Interfaces and public keys of those who are to hear of this node before they send it anything: it may have come in the place of another. */
   readonly #greeted = new Set<string>();
 
-  constructor({ network, interfacePrefix = "fjord", clock, logger }: GatewayOptions) {
+  constructor({ network, interfacePrefix = "fjord", clock, logger, lookup }: GatewayOptions) {
     this.#network = network;
     this.#prefix = interfacePrefix;
     this.#clock = clock;
     this.#logger = logger;
     this.#routes = new RouteTable(network, LINK_ROUTES);
     this.#underlay = new Underlay(network, clock);
+    this.#paths = new PeerPaths({ clock, logger, ...(lookup && { lookup }) });
   }
 
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
@@ -131,8 +125,11 @@ export class Gateway {
     return drift;
   }
 
-  /** Dials silent peers at their next endpoint, whose name may lead elsewhere by now, and tells how links are. */
-  async tend(): Promise<LinkReport[]> {
+  /**
+   * Seeks peers that are silent by other ways, or at their next endpoint, whose name may lead elsewhere by now, and tells how links are.
+   * `answers` says of a site whether it is asked over its link every second, and answers.
+   */
+  async tend(answers: (siteId: string) => boolean = () => true): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
     const { fabric, ownKey } = this.#applied;
     if (this.#unseen.size > 0) this.#seeChains((await this.#network.nftTable(TABLE)) ?? "");
@@ -140,24 +137,20 @@ export class Gateway {
     const reports = new Map<string, LinkReport>();
     for (const [siteId, fault] of fabric.faults)
       reports.set(siteId, { siteId, fault, ownKey, receivedBytes: 0, sentBytes: 0 });
-    for (const { name } of fabric.interfaces) {
+    /** By public key: peers that the first interface looks for elsewhere now, and so do the others. */
+    const moved = new Set<string>();
+    for (const [index, { name }] of fabric.interfaces.entries()) {
       const state = await new WireguardSocket(name).get();
       const peers = new Map<string, WireguardPeer>();
+      const isHandshaken = (siteId: string) => {
+        const key = fabric.peers.get(siteId)?.checked.publicKey;
+        return this.#clock.now() - (state.peers.get(key ?? "")?.handshakeSeconds ?? 0) * 1000 < SILENT_MS;
+      };
       for (const { checked } of fabric.peers.values()) {
         const seen = state.peers.get(checked.publicKey);
         if (seen === undefined) continue;
         const report = addReport(reports.get(checked.siteId), checked.siteId, seen);
-        const via = throughHub(checked, seen);
-        // What a hub leads to is as large as what gets to the hub.
-        const isMet = via === undefined && seen.handshakeSeconds > 0 && seen.endpoint !== undefined;
-        const pathMtu = isMet ? await this.#underlay.largestTo(seen.endpoint ?? "") : undefined;
-        reports.set(checked.siteId, {
-          ...report,
-          ownKey,
-          carrier: "Userspace",
-          ...(via !== undefined && { via }),
-          ...(pathMtu !== undefined && { pathMtu }),
-        });
+        reports.set(checked.siteId, { ...report, ownKey, carrier: "Userspace" });
         if (seen.handshakeSeconds > 0 && this.#greeted.delete(`${name} ${checked.publicKey}`)) {
           const { endpoint } = seen;
           peers.set(checked.publicKey, {
@@ -165,15 +158,17 @@ export class Gateway {
             ...(endpoint && { endpoint }),
           });
         }
-        if (checked.fallback !== undefined) {
-          const isMoved = this.#choosePath(checked, seen, state, fabric);
-          if (isMoved) peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
-          // A hub that is silent itself leaves the endpoints, which may be several.
-          if (isMoved || this.#choices.get(checked.publicKey)?.choice.path === "hub") continue;
+        if (index === 0) {
+          const { isMoved, ...look } = this.#paths.look(checked, seen, isHandshaken, answers(checked.siteId));
+          reports.set(checked.siteId, {
+            ...report,
+            ownKey,
+            carrier: "Userspace",
+            ...(await this.#pathReport(checked, seen, look)),
+          });
+          if (isMoved) moved.add(checked.publicKey);
         }
-        if (this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS) continue;
-        this.#dialNext(checked);
-        peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
+        if (moved.has(checked.publicKey)) peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
       }
       const now = new Map([...state.peers].filter(([key]) => peers.has(key)));
       await new WireguardSocket(name).set(wireguardChange(now, peers));
@@ -181,33 +176,33 @@ export class Gateway {
     return [...reports.values()];
   }
 
-  /** Whether another way to a peer is dialled now. */
-  #choosePath(checked: CheckedPeer, seen: WireguardPeerState, state: WireguardState, fabric: Fabric): boolean {
-    const { publicKey, fallback, endpoints } = checked;
-    const now = this.#clock.now();
-    const known = this.#choices.get(publicKey) ?? { choice: new PathChoice(now), received: seen.receivedBytes };
-    this.#choices.set(publicKey, known);
-    const hub = fabric.peers.get(fallback?.via ?? "")?.checked;
-    const hubSeen = hub && state.peers.get(hub.publicKey);
-    const isHubAlive =
-      hubSeen !== undefined &&
-      now - hubSeen.handshakeSeconds * 1000 < SILENT_MS &&
-      this.#choices.get(hub?.publicKey ?? "")?.choice.path !== "hub";
-    const path = known.choice.look({
-      now,
-      isHeard: seen.receivedBytes > known.received,
-      isThroughHub: throughHub(checked, seen) !== undefined,
-      isHubAlive,
-      canDial: endpoints.length > 0,
-    });
-    known.received = seen.receivedBytes;
-    if (path === undefined) return false;
-    const index = this.#dialled.get(publicKey)?.index ?? -1;
-    if (path === "direct") this.#dial(checked, (index + 1) % endpoints.length);
-    else if (fallback !== undefined)
-      this.#dialled.set(publicKey, { index, at: now, name: fallback.endpoint, address: fallback.endpoint });
-    this.#logger.info("a peer is sought by another way", { siteId: checked.siteId, path });
-    return true;
+  /** A peer says over its link that it tries the direct way now: of two behind NATs both have to. */
+  invited(siteId: string): void {
+    const checked = this.#applied?.fabric.peers.get(siteId)?.checked;
+    if (checked !== undefined) this.#paths.invited(checked);
+  }
+
+  async #pathReport(
+    { via: hub, fallback, tcp }: CheckedPeer,
+    { handshakeSeconds }: WireguardPeerState,
+    look: Omit<PathLook, "isMoved">,
+  ): Promise<Partial<LinkReport>> {
+    const way = hub === undefined ? look.way : "hub";
+    const via = way === "hub" ? (hub ?? fallback?.via) : undefined;
+    const { endpoint, isInvited, isTrying } = look;
+    // What a hub leads to is as large as what gets to the hub.
+    const isMet = way !== "hub" && handshakeSeconds > 0 && endpoint !== undefined;
+    const pathMtu = isMet ? await this.#underlay.largestTo(endpoint) : undefined;
+    const tcpSource = tcp === undefined ? undefined : await this.#underlay.sourceTo(tcp);
+    return {
+      ...(endpoint !== undefined && { endpoint }),
+      ...(handshakeSeconds > 0 && { way }),
+      ...(handshakeSeconds > 0 && via !== undefined && { via }),
+      ...(pathMtu !== undefined && { pathMtu }),
+      ...(tcpSource !== undefined && { tcpSource }),
+      isInvited,
+      isTrying,
+    };
   }
 
   /** From now on nothing is taken as known: the next `apply` looks at everything. */
@@ -231,7 +226,7 @@ export class Gateway {
     const wanted = new Set(fabric.interfaces.map(({ name }) => name));
     for (const name of await this.#interfaces())
       if (!wanted.has(name)) await this.#network.ip("link", "delete", "dev", name);
-    this.#dialAll(fabric);
+    this.#paths.bring(fabric);
     for (const each of fabric.interfaces) await this.#applyInterface(fabric, each, privateKey);
     await this.#routes.bring(routesOf(fabric));
   }
@@ -247,7 +242,7 @@ export class Gateway {
     }
     const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
     const there = after.interfaces.map(({ name }) => this.#wireguardPeers(gone, name, before));
-    this.#dialAll(after);
+    this.#paths.bring(after);
     for (const [i, { name }] of after.interfaces.entries()) {
       const socket = new WireguardSocket(name);
       const wanted = this.#wireguardPeers(come, name, after);
@@ -313,61 +308,15 @@ export class Gateway {
   #wireguardPeer(checked: CheckedPeer, name: string, fabric: Fabric): WireguardPeer {
     const { publicKey, keepaliveSeconds } = checked;
     const of = fabric.peers.get(checked.siteId);
-    const dialled = this.#dialled.get(publicKey);
+    const endpoint = this.#paths.endpointOf(publicKey);
     const index = fabric.interfaces.findIndex((each) => each.name === name);
     return {
       publicKey,
       // What keeps a link alive is what opens it without anything to say.
       keepaliveSeconds: keepaliveSeconds || (this.#greeted.has(`${name} ${publicKey}`) ? GREETING_SECONDS : 0),
       ranges: [...(of?.ranges ?? []), ...(of?.gateways ?? [])],
-      ...(dialled?.address !== undefined && { endpoint: nthPort(dialled.address, index) }),
+      ...(endpoint !== undefined && { endpoint: nthPort(endpoint, index) }),
     };
-  }
-
-  #dialAll(fabric: Fabric): void {
-    if (this.#dialled.size > fabric.peers.size) {
-      const keys = new Set([...fabric.peers.values()].map(({ checked }) => checked.publicKey));
-      for (const key of this.#dialled.keys()) if (!keys.has(key)) this.#dialled.delete(key);
-    }
-    for (const key of this.#choices.keys()) if (!this.#dialled.has(key)) this.#choices.delete(key);
-    for (const { checked } of fabric.peers.values()) {
-      const dialled = this.#dialled.get(checked.publicKey);
-      if (checked.fallback === undefined) this.#choices.delete(checked.publicKey);
-      else if (dialled?.name === checked.fallback.endpoint) continue;
-      if (dialled !== undefined && checked.endpoints[dialled.index] === dialled.name) continue;
-      if (checked.endpoints.length === 0) this.#dialled.delete(checked.publicKey);
-      else this.#dial(checked, 0);
-    }
-  }
-
-  #dialNext(peer: CheckedPeer): void {
-    const dialled = this.#dialled.get(peer.publicKey);
-    if (peer.endpoints.length === 0) return;
-    if (dialled !== undefined && this.#clock.now() - dialled.at < NEXT_ENDPOINT_MS) return;
-    this.#dial(peer, ((dialled?.index ?? -1) + 1) % peer.endpoints.length);
-  }
-
-  /** Nobody waits for a name, which may lead nowhere: its address is used once it is known, while the peer is silent. */
-  #dial({ publicKey, siteId, endpoints }: CheckedPeer, index: number): void {
-    const name = endpoints[index] ?? "";
-    const at = name.lastIndexOf(":");
-    const [host, port] = [name.slice(0, at).replace(/^\[|\]$/g, ""), name.slice(at)];
-    const dialled: Dialled = { index, at: this.#clock.now(), name };
-    this.#dialled.set(publicKey, dialled);
-    const found = (address: string) => {
-      dialled.address = isIP(address) === 6 ? `[${address}]${port}` : `${address}${port}`;
-    };
-    if (isIP(host) !== 0) found(host);
-    else
-      lookup(host).then(
-        ({ address }) => found(address),
-        (error: unknown) =>
-          this.#logger.warn("an endpoint of a peer has no address", {
-            siteId,
-            endpoint: name,
-            reason: describeError(error),
-          }),
-      );
   }
 
   async #firewallDrift(fabric: Fabric): Promise<string[]> {
@@ -441,17 +390,6 @@ function replacedKeys(gone: Fabric["peers"], come: Fabric["peers"]): (readonly [
 function nthPort(endpoint: string, index: number): string {
   const at = endpoint.lastIndexOf(":");
   return `${endpoint.slice(0, at)}:${Number(endpoint.slice(at + 1)) + index}`;
-}
-
-/** The hub that a peer was last heard of through. */
-function throughHub({ via, fallback }: CheckedPeer, { endpoint }: WireguardPeerState): string | undefined {
-  return via ?? (endpoint !== undefined && isRelayed(endpoint) ? fallback?.via : undefined);
-}
-
-/** Whether an endpoint is one that hubs lead to. */
-function isRelayed(endpoint: string): boolean {
-  const address = parseRange(endpoint.slice(0, endpoint.lastIndexOf(":")));
-  return address !== undefined && contains(RELAY_RANGE, address);
 }
 
 function addReport(

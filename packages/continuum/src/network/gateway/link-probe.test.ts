@@ -80,7 +80,7 @@ describe("the probe of a link", () => {
     const { one, run } = pair(wire);
     await run(50);
     wire.cut = true;
-    await run(30);
+    await run(12);
     const { lossPercent = 0 } = one.seen("b");
     assert.ok(lossPercent > 20 && lossPercent < 60, String(lossPercent));
     wire.cut = false;

@@ -53,6 +53,8 @@ const HEADERS = 48;
 const ASK = 1;
 const ANSWER = 2;
 const MAGIC = 0x666a;
+/** In a question: the asker tries the direct way now, and the asked one is to do so too. Nobody waits for the answer to such a one. */
+const TRYING = 1;
 
 /**
  * Asks the gateways of peers over their links, and answers theirs: how long it takes, how much is lost, how large a packet may be. Nobody but a
@@ -68,6 +70,7 @@ export class LinkProbe {
   #socket: ProbeSocket | undefined;
   #triedAt = Number.NEGATIVE_INFINITY;
   #number = 0;
+  #invited: (siteId: string) => void = () => {};
 
   constructor(options: LinkProbeOptions) {
     this.#options = options;
@@ -97,7 +100,9 @@ export class LinkProbe {
       this.#giveUp(probed, now);
       if (this.#socket === undefined) continue;
       const { everyMs = 5_000 } = this.#options;
-      if (now - probed.sentAt >= (often.has(siteId) ? Math.min(everyMs, OFTEN_MS) : everyMs)) {
+      // Who owes an answer is asked again soon: it may have gone elsewhere.
+      const isOften = often.has(siteId) || (probed.hasAnswered && this.#isLate(probed));
+      if (now - probed.sentAt >= (isOften ? Math.min(everyMs, OFTEN_MS) : everyMs)) {
         probed.sentAt = now;
         this.#ask(probed, SMALL);
       }
@@ -109,6 +114,17 @@ export class LinkProbe {
   /** At the next tick all peers are asked, whenever they were asked last. */
   hurry(): void {
     for (const probed of this.#peers.values()) probed.sentAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Says to a peer that the direct way is tried now. It also is something to send, which opens a NAT on the way. */
+  invite(siteId: string): void {
+    const probed = this.#peers.get(siteId);
+    if (probed !== undefined) this.#socket?.send(question(SMALL, 0, TRYING), probed.address);
+  }
+
+  /** Calls whenever a peer says so. */
+  onInvited(listener: (siteId: string) => void): void {
+    this.#invited = listener;
   }
 
   seen(siteId: string): ProbedLink {
@@ -143,16 +159,12 @@ export class LinkProbe {
   }
 
   #ask(probed: Probed, size: number, searched?: number): void {
-    this.#number = (this.#number + 1) % 0xffff_ffff;
+    this.#number = (this.#number % 0xffff_ffff) + 1;
     probed.waiting.set(this.#number, {
       sentAt: this.#precise(),
       ...(searched !== undefined && { size: searched }),
     });
-    const bytes = Buffer.alloc(Math.max(size - HEADERS, 8));
-    bytes.writeUInt16BE(MAGIC, 0);
-    bytes.writeUInt8(ASK, 2);
-    bytes.writeUInt32BE(this.#number, 4);
-    this.#socket?.send(bytes, probed.address);
+    this.#socket?.send(question(size, this.#number, 0), probed.address);
   }
 
   #heard(bytes: Buffer, from: string): void {
@@ -161,6 +173,7 @@ export class LinkProbe {
     const probed = this.#peers.get(siteId);
     if (probed === undefined) return;
     if (bytes.readUInt8(2) === ASK) {
+      if (bytes.readUInt8(3) === TRYING) this.#invited(siteId);
       // Of the same size, so that nobody gets more than he sends.
       const answer = Buffer.from(bytes);
       answer.writeUInt8(ANSWER, 2);
@@ -179,6 +192,13 @@ export class LinkProbe {
     const latencyMs = this.#precise() - asked.sentAt;
     this.#note(probed, latencyMs);
     this.#options.answered?.(siteId, latencyMs);
+  }
+
+  #isLate({ waiting, results }: Probed): boolean {
+    if (results.at(-1) === "lost") return true;
+    for (const { sentAt, size } of waiting.values())
+      if (size === undefined && this.#precise() - sentAt >= OFTEN_MS) return true;
+    return false;
   }
 
   /** What is not answered by now is lost. */
@@ -214,4 +234,13 @@ function begin(siteId: string, mtu: number): Probed {
     hasAnswered: false,
     search: new MtuSearch(mtu),
   };
+}
+
+function question(size: number, number: number, flags: number): Buffer {
+  const bytes = Buffer.alloc(Math.max(size - HEADERS, 8));
+  bytes.writeUInt16BE(MAGIC, 0);
+  bytes.writeUInt8(ASK, 2);
+  bytes.writeUInt8(flags, 3);
+  bytes.writeUInt32BE(number, 4);
+  return bytes;
 }

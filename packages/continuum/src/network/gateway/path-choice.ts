@@ -1,93 +1,156 @@
+/** How a peer is met: directly, through a hub, or in the agents' own connection. */
+export type Way = "direct" | "hub" | "tcp";
+
 /** What is seen of a peer since the last look. */
 export interface PathSight {
   readonly now: number;
-  /** Whether anything came from it. */
-  readonly isHeard: boolean;
-  /** Whether what came last came through the hub. */
-  readonly isThroughHub: boolean;
-  /** Whether the hub itself answers. */
-  readonly isHubAlive: boolean;
+  /** By which way anything came from it, if anything did: the last one. */
+  readonly heard?: Way | undefined;
+  /** Ways that may lead there, the best one first. The direct one is always among them. */
+  readonly ways: readonly Way[];
   /** Whether there is an endpoint to dial directly: else only the peer can come that way. */
   readonly canDial: boolean;
+  /** Whether either of the two can dial the other: else the direct way is not waited for. */
+  readonly canMeet: boolean;
+  /** Whether it is asked often, and is known to answer. */
+  readonly answers: boolean;
+  /** Whether anything was sent to it that it has not answered in any way. */
+  readonly isAsked: boolean;
 }
 
-export type Path = "direct" | "hub";
+/** The way to dial now, or that the peer is to be asked to try the direct one too, which is tried at the next look. */
+export type PathStep = Way | "invite" | undefined;
 
-/** Peers are asked every second: one that says nothing for so long is sought by the other way. */
+/** Peers are asked every second: one that says nothing for so long is sought by another way. */
 const SILENT_MS = 3_000;
 /** WireGuard begins anew every five seconds where there is no session: one beginning at least goes each way. */
 const FIRST_MS = 7_000;
-/** How long the direct way is tried while the hub's works: what is sent meanwhile may be lost. */
+/** One that is asked every five seconds as long as it answers, as there is no other way. */
+const ALONE_MS = 8_000;
+/** One that answers no questions: but WireGuard says something within ten seconds when it has heard anything. */
+const MUTE_MS = 15_000;
+/** As long as WireGuard takes a key for good. */
+const SESSION_MS = 180_000;
+/** How long a better way is tried while another one works: what is sent meanwhile may be lost. */
 const TRIAL_MS = 2_000;
 const WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 600_000;
+/** Nobody is tried more often than that, whatever news there are of him and whatever he asks for. */
+const SHORTEST_WAIT_MS = 10_000;
+const NEWS_MS = 1_000;
 
 /**
- * Which of two ways a peer is sent to: directly where that works, and else through a hub. The peer follows by itself, as WireGuard answers where it last heard of
- * somebody. While the hub is used the direct way is tried now and then, for a moment, and less often the more often in vain.
+ * Which of several ways a peer is sent to: the best that works. The peer follows by itself, as WireGuard answers where it last heard of
+ * somebody. While another one is used the better ones are tried now and then, for a moment, and less often the more often in vain. Of two behind NATs
+ * both have to try the direct way at once, so that each opens its own NAT: the peer is told before, by the way that works.
  */
 export class PathChoice {
-  #path: Path = "direct";
+  #way: Way = "direct";
   #since: number;
   #heardAt: number | undefined;
-  #trialEnds: number | undefined;
+  #trial: { readonly way: Way; readonly ends: number } | undefined;
+  #invitedAt: number | undefined;
+  #triedAt = Number.NEGATIVE_INFINITY;
   #trialAt = 0;
   #wait = WAIT_MS;
+  #turn = 0;
 
   constructor(now: number) {
     this.#since = now;
   }
 
-  get path(): Path {
-    return this.#path;
+  get way(): Way {
+    return this.#way;
   }
 
-  /** The way to dial now; undefined where it stays as it is. */
-  look(sight: PathSight): Path | undefined {
-    const { now, isHeard, isThroughHub } = sight;
-    if (isHeard) this.#heardAt = now;
-    if (isHeard && !isThroughHub) return this.#settleDirect(now);
-    if (isHeard && this.#path === "direct") return this.#settleHub(now);
-    return this.#path === "direct" ? this.#seekHub(sight) : this.#seekDirect(sight);
+  /** Whether a better way is being tried, or is about to be: it is to be looked at more often. */
+  get isTrying(): boolean {
+    return this.#trial !== undefined || this.#invitedAt !== undefined;
   }
 
-  /** It was heard of directly, whoever began. */
-  #settleDirect(now: number): undefined {
-    if (this.#path === "hub") this.#go("direct", now);
+  look(sight: PathSight): PathStep {
+    const { now, heard } = sight;
+    if (heard !== undefined) this.#heardAt = now;
+    if (heard !== undefined && this.#isSettledBy(heard, sight)) return undefined;
+    if (this.#trial !== undefined) return this.#goOn(this.#trial, now);
+    if (this.#isSilent(sight)) return this.#next(sight);
+    return this.#tryBetter(sight);
+  }
+
+  /** The peer tries the direct way now. */
+  invited(now: number): void {
+    if (this.#way === "direct" || this.isTrying || now - this.#triedAt < SHORTEST_WAIT_MS) return;
+    this.#begin("direct", now);
+  }
+
+  /** Something has become known of where the peer is: the direct way is worth a trial soon. */
+  news(now: number): void {
     this.#wait = WAIT_MS;
-    return undefined;
+    this.#trialAt = Math.min(this.#trialAt, Math.max(now + NEWS_MS, this.#triedAt + WAIT_MS));
+    this.#turn = 0;
   }
 
-  /** The peer itself has come by the hub: it does not hear of us otherwise. */
-  #settleHub(now: number): undefined {
-    this.#go("hub", now);
-    return undefined;
-  }
-
-  #seekHub({ now, isHubAlive }: PathSight): Path | undefined {
-    const patience = this.#heardAt === undefined ? FIRST_MS : SILENT_MS;
-    if (now - Math.max(this.#heardAt ?? 0, this.#since) < patience || !isHubAlive) return undefined;
-    return this.#go("hub", now);
-  }
-
-  #seekDirect({ now, canDial, isHubAlive }: PathSight): Path | undefined {
-    if (this.#trialEnds !== undefined) {
-      if (now < this.#trialEnds) return undefined;
-      this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
-      return this.#go("hub", now);
+  /** Whether it was heard by a way that is kept: the one that is tried or a better one, or where it has come itself, as it does not hear of us otherwise. */
+  #isSettledBy(heard: Way, { now, ways }: PathSight): boolean {
+    const isBetter = ways.indexOf(heard) < ways.indexOf(this.#way);
+    if (this.#trial !== undefined && heard !== this.#trial.way && !isBetter) return false;
+    if (heard === "direct") {
+      this.#wait = WAIT_MS;
+      // It can be: when it is lost, it may be tried again at once.
+      this.#triedAt = Number.NEGATIVE_INFINITY;
     }
-    const isSilent = now - Math.max(this.#heardAt ?? 0, this.#since) >= FIRST_MS;
-    if (isSilent || !isHubAlive) return canDial ? this.#go("direct", now) : undefined;
-    if (now < this.#trialAt || !canDial) return undefined;
-    this.#trialEnds = now + TRIAL_MS;
-    return "direct";
+    if (heard === this.#way && this.#trial === undefined) return heard === "direct";
+    this.#go(heard, now);
+    return true;
   }
 
-  #go(path: Path, now: number): Path {
-    this.#path = path;
+  #goOn({ way, ends }: { readonly way: Way; readonly ends: number }, now: number): Way {
+    if (now < ends) return way;
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
+    return this.#go(this.#way, now);
+  }
+
+  #isSilent({ now, ways, canMeet, answers, isAsked }: PathSight): boolean {
+    if (this.#way === "direct" && !canMeet && ways.length > 1) return true;
+    const isNew = this.#heardAt === undefined || now - this.#heardAt >= SESSION_MS;
+    if (!isNew && !answers && !isAsked) return false;
+    const patience = isNew ? FIRST_MS : answers ? SILENT_MS : MUTE_MS;
+    const longest = ways.length > 1 ? patience : Math.max(patience, ALONE_MS);
+    return now - Math.max(this.#heardAt ?? 0, this.#since) >= longest;
+  }
+
+  /** Whatever comes after the one that is silent, and the first one again in the end. */
+  #next({ now, ways, canDial }: PathSight): PathStep {
+    const usable = ways.filter((way) => way !== "direct" || canDial || way === this.#way);
+    const next = usable[(usable.indexOf(this.#way) + 1) % usable.length] ?? "direct";
+    return next === "direct" && !canDial ? undefined : this.#go(next, now);
+  }
+
+  #tryBetter({ now, ways, canDial }: PathSight): PathStep {
+    const better = ways.slice(0, Math.max(ways.indexOf(this.#way), 0)).filter((way) => way !== "direct" || canDial);
+    const way = better[this.#turn % better.length];
+    if (way === undefined) return undefined;
+    if (this.#invitedAt !== undefined && this.#invitedAt < now) return this.#begin(way, now);
+    if (now < this.#trialAt || this.#invitedAt !== undefined) return undefined;
+    if (way !== "direct") return this.#begin(way, now);
+    this.#invitedAt = now;
+    return "invite";
+  }
+
+  #begin(way: Way, now: number): Way {
+    this.#invitedAt = undefined;
+    this.#triedAt = now;
+    this.#turn++;
+    this.#trial = { way, ends: now + TRIAL_MS };
+    return way;
+  }
+
+  #go(way: Way, now: number): Way {
+    this.#way = way;
     this.#since = now;
-    this.#trialEnds = undefined;
+    this.#trial = undefined;
+    this.#invitedAt = undefined;
     this.#trialAt = now + this.#wait;
-    return path;
+    return way;
   }
 }

@@ -18,7 +18,7 @@ export class Underlay {
   readonly #network: Pick<NodeNetwork, "ip">;
   readonly #clock: Clock;
   #looks = LOOKS;
-  readonly #known = new Map<string, { readonly at: number; readonly mtu: number | undefined }>();
+  readonly #known = new Map<string, Known>();
 
   constructor(network: Pick<NodeNetwork, "ip">, clock: Clock) {
     this.#network = network;
@@ -34,29 +34,53 @@ export class Underlay {
 
   /** The largest packet that WireGuard can send to an endpoint in one piece, which is an address and a port; undefined where that is not known. */
   async largestTo(endpoint: string): Promise<number | undefined> {
-    const address = endpoint.slice(0, endpoint.lastIndexOf(":")).replace(/^\[|\]$/g, "");
-    const family = isIP(address);
-    if (family !== 4 && family !== 6) return undefined;
-    const now = this.#clock.now();
-    const known = this.#known.get(address);
-    if (this.#looks === 0 || (known !== undefined && now - known.at < LASTS_MS)) return known?.mtu;
-    this.#looks--;
-    const whole = await this.#mtuTo(address, family).catch(() => undefined);
-    const mtu = whole === undefined ? undefined : whole - AROUND[family];
-    this.#known.set(address, { at: now, mtu });
-    return mtu;
+    const address = addressOf(endpoint);
+    const whole = (await this.#look(address)).mtu;
+    return whole === undefined ? undefined : whole - AROUND[isIP(address) as 4 | 6];
   }
 
-  async #mtuTo(address: string, family: 4 | 6): Promise<number | undefined> {
-    const [route] = JSON.parse(await this.#network.ip(`-${family}`, "-json", "route", "get", address)) as RouteJson[];
-    const told = route?.metrics?.find(({ mtu }) => mtu !== undefined)?.mtu;
-    if (route === undefined || told !== undefined) return told;
-    const [link] = JSON.parse(await this.#network.ip("-json", "link", "show", "dev", route.dev)) as { mtu: number }[];
-    return link?.mtu;
+  /** The address from which the node sends to an endpoint; undefined where that is not known. */
+  async sourceTo(endpoint: string): Promise<string | undefined> {
+    return (await this.#look(addressOf(endpoint))).source;
   }
+
+  async #look(address: string): Promise<Omit<Known, "at">> {
+    const family = isIP(address);
+    if (family !== 4 && family !== 6) return {};
+    const now = this.#clock.now();
+    const known = this.#known.get(address);
+    if (this.#looks === 0 || (known !== undefined && now - known.at < LASTS_MS)) return known ?? {};
+    this.#looks--;
+    const seen = await this.#routeTo(address, family).catch(() => ({}));
+    this.#known.set(address, { at: now, ...seen });
+    return seen;
+  }
+
+  async #routeTo(address: string, family: 4 | 6): Promise<Omit<Known, "at">> {
+    const [route] = JSON.parse(await this.#network.ip(`-${family}`, "-json", "route", "get", address)) as RouteJson[];
+    if (route === undefined) return {};
+    const source = route.prefsrc === undefined ? {} : { source: route.prefsrc };
+    const told = route.metrics?.find(({ mtu }) => mtu !== undefined)?.mtu;
+    if (told !== undefined) return { ...source, mtu: told };
+    const [link] = JSON.parse(await this.#network.ip("-json", "link", "show", "dev", route.dev)) as { mtu: number }[];
+    return { ...source, ...(link && { mtu: link.mtu }) };
+  }
+}
+
+function addressOf(endpoint: string): string {
+  return endpoint.slice(0, endpoint.lastIndexOf(":")).replace(/^\[|\]$/g, "");
+}
+
+/** What was seen of the way to an address, and when. */
+interface Known {
+  readonly at: number;
+  /** Of the whole packet. */
+  readonly mtu?: number;
+  readonly source?: string;
 }
 
 interface RouteJson {
   readonly dev: string;
+  readonly prefsrc?: string;
   readonly metrics?: readonly { readonly mtu?: number }[];
 }

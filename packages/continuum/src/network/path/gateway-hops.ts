@@ -106,7 +106,10 @@ export function linkHop(link: Link | undefined): BareHop {
   const ready = getCondition(link?.status?.conditions, "Ready");
   const { endpoint, carrier } = link?.status ?? {};
   const via = link?.spec.via ?? link?.status?.via;
-  const by = `WireGuard${carrier === undefined ? "" : ` (${carrier})`}${endpoint === undefined ? "" : `, peer at ${endpoint}`}${via === undefined ? "" : `, through the gateway of site ${via}, which cannot read it`}`;
+  const through = via === undefined ? "" : `, through the gateway of site ${via}, which cannot read it`;
+  const where = endpoint === undefined ? "" : `, peer at ${endpoint}`;
+  const place = link?.status?.way === "TCP" ? ", in the agents' own connection, as UDP does not pass" : where + through;
+  const by = `WireGuard${carrier === undefined ? "" : ` (${carrier})`}${place}`;
   const rule = link && `Link ${link.metadata.name}`;
   const hop = { at: "link", ...(rule !== undefined && { rule }) } as const;
   if (ready === undefined)
