@@ -48,6 +48,18 @@ test("with overlap the ranges are equal and the ports are not", () => {
   assert.notEqual(first?.ports.apiserver, second?.ports.apiserver);
 });
 
+test("sites have ranges of the families that are asked for, and the API an address of the first", () => {
+  const [dual] = planSites(plan({ sites: 1, families: "dual", nodeSubnets: [7] }));
+  assert.deepEqual(dual?.podCidrs, ["10.101.0.0/16", "fd77:1::/48"]);
+  assert.deepEqual(dual?.serviceCidrs, ["10.181.0.0/16", "fd78:1::/112"]);
+  assert.equal(dual?.dnsServiceAddress, "10.181.0.10");
+  const [ipv6, other] = planSites(plan({ sites: 2, families: "ipv6", nodeSubnets: [7, 8] }));
+  assert.deepEqual([ipv6?.podCidrs, ipv6?.podCidr], [["fd77:1::/48"], "fd77:1::/48"]);
+  assert.deepEqual(other?.podCidrs, ["fd77:2::/48"]);
+  assert.equal(ipv6?.apiServiceAddress, "fd78:1::1");
+  assert.ok(ipv6?.certificateAddresses.includes("fd79:7::1"));
+});
+
 test("sites take the Kubernetes minors in turn", () => {
   const minors = planSites(plan({ kubernetes: ["1.36", "1.35"] })).map(({ kubernetes }) => kubernetes);
   assert.deepEqual(minors, ["1.36", "1.35", "1.36"]);

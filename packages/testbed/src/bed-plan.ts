@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Substrate } from "./binaries/versions.ts";
 import {
+  type IpFamilies,
   maxSites,
   type NodeNetwork,
   pathAddress,
@@ -16,6 +17,8 @@ export interface BedPlan {
   /** What they are called. @default `site-1`, `site-2`, ... */
   readonly names?: readonly string[];
   readonly overlap: boolean;
+  /** @default "ipv4" */
+  readonly families?: IpFamilies;
   /** Taken by the sites in turn. */
   readonly kubernetes: readonly Substrate[];
   readonly components: SiteComponents;
@@ -31,13 +34,13 @@ export const portsPerSite = 5;
 
 /** Lays all sites of a bed out. */
 export function planSites(plan: BedPlan): SiteLayout[] {
-  const networks = plan.nodeSubnets.map((subnet, i) => nodeNetwork(plan.id, i + 1, subnet));
+  const networks = plan.nodeSubnets.map((subnet, i) => nodeNetwork(plan, i + 1, subnet));
   return Array.from({ length: plan.sites }, (_, i) => planSite(plan, i + 1, networks));
 }
 
 function planSite(plan: BedPlan, index: number, networks: readonly NodeNetwork[]): SiteLayout {
   const name = plan.names?.[index - 1] ?? `site-${index}`;
-  const ranges = siteRanges(index, plan.overlap, plan.firstRange);
+  const ranges = siteRanges(index, plan.overlap, plan.firstRange, plan.families);
   const network = networks[index - 1];
   const [apiserver = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0] = plan.ports.slice(
     (index - 1) * portsPerSite,
@@ -48,7 +51,8 @@ function planSite(plan: BedPlan, index: number, networks: readonly NodeNetwork[]
     index,
     kubernetes: plan.kubernetes[(index - 1) % plan.kubernetes.length] as Substrate,
     directory: join(plan.directory, name),
-    address: network?.address ?? "127.0.0.1",
+    // The API says by what address pods find it: one of theirs.
+    address: (plan.families === "ipv6" ? network?.ipv6?.address : network?.address) ?? "127.0.0.1",
     ports: { apiserver, etcd, etcdPeer, controllerManager, scheduler },
     ...ranges,
     // Other sites come by paths, which end at addresses of theirs.
@@ -56,7 +60,7 @@ function planSite(plan: BedPlan, index: number, networks: readonly NodeNetwork[]
       "127.0.0.1",
       ranges.apiServiceAddress,
       ...others.map((from) => pathAddress(from, index)),
-      ...networks.map(({ address }) => address),
+      ...networks.flatMap(({ address, ipv6 }) => [address, ...(ipv6 ? [ipv6.address] : [])]),
     ],
     components: plan.components,
     ...(network && { nodeNetwork: network }),
@@ -64,8 +68,14 @@ function planSite(plan: BedPlan, index: number, networks: readonly NodeNetwork[]
 }
 
 /** Node networks are cut from 198.18.0.0/16, a range set aside for tests of networks: no real one is hidden by it. */
-function nodeNetwork(bed: string, index: number, subnet: number): NodeNetwork {
-  return { bridge: `fj${bed}-${index}`, cidr: `198.18.${subnet}.0/24`, address: `198.18.${subnet}.1` };
+function nodeNetwork({ id, families = "ipv4" }: BedPlan, index: number, subnet: number): NodeNetwork {
+  const ipv6 = { cidr: `fd79:${subnet}::/64`, address: `fd79:${subnet}::1` };
+  return {
+    bridge: `fj${id}-${index}`,
+    cidr: `198.18.${subnet}.0/24`,
+    address: `198.18.${subnet}.1`,
+    ...(families !== "ipv4" && { ipv6 }),
+  };
 }
 
 /** Third bytes of 198.18.0.0/16 that none of the host's addresses has, and that can be taken, beginning at `first`. */

@@ -12,8 +12,12 @@ export interface SiteLayout {
   /** Where the API server listens: loopback, or the address of the site's bridge when it has real nodes. */
   readonly address: string;
   readonly ports: SitePorts;
+  /** Of the family that Services have where they do not say. */
   readonly podCidr: string;
   readonly serviceCidr: string;
+  /** Of each family that its pods and Services have, that one first. */
+  readonly podCidrs: readonly string[];
+  readonly serviceCidrs: readonly string[];
   /** The `kubernetes` service: the first address of the service range. */
   readonly apiServiceAddress: string;
   /** Where cluster DNS is to answer: the tenth address of the service range. */
@@ -36,6 +40,11 @@ export interface SitePorts {
   readonly scheduler: number;
 }
 
+/** What addresses pods and Services have: of one family, or of both with IPv4 first. */
+export const ipFamilies = ["ipv4", "ipv6", "dual"] as const;
+
+export type IpFamilies = (typeof ipFamilies)[number];
+
 /** The network that joins a site's real nodes and the host. No two sites share one, whatever their pod ranges. */
 export interface NodeNetwork {
   /** Name of the bridge interface on the host. */
@@ -44,6 +53,8 @@ export interface NodeNetwork {
   readonly cidr: string;
   /** The host's address on the bridge, where the API server listens. */
   readonly address: string;
+  /** The same of IPv6, where pods have it. */
+  readonly ipv6?: { readonly cidr: string; readonly address: string };
 }
 
 /** The files of a site. Certificates come in pairs: `NAME.crt` and `NAME.key`. */
@@ -65,28 +76,42 @@ export function siteFiles(layout: Pick<SiteLayout, "directory">) {
 
 /** Base URL of a site's API server. */
 export function siteServer(layout: Pick<SiteLayout, "address" | "ports">): string {
-  return `https://${layout.address}:${layout.ports.apiserver}`;
+  return `https://${hostOf(layout.address)}:${layout.ports.apiserver}`;
 }
 
-export interface SiteRanges {
-  podCidr: string;
-  serviceCidr: string;
-  apiServiceAddress: string;
-  dnsServiceAddress: string;
+/** An address as it stands before a port. */
+export function hostOf(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
 }
+
+export type SiteRanges = Pick<
+  SiteLayout,
+  "podCidr" | "serviceCidr" | "podCidrs" | "serviceCidrs" | "apiServiceAddress" | "dnsServiceAddress"
+>;
 
 /** The most sites that a bed can have: from there on the ranges would meet. */
 export const maxSites = 70;
 
 /** The ranges of site `index`, counted from 1, the first of which has number `first`; with `overlap` all have that one. */
-export function siteRanges(index: number, overlap: boolean, first = 1): SiteRanges {
+export function siteRanges(index: number, overlap: boolean, first = 1, families: IpFamilies = "ipv4"): SiteRanges {
   const offset = ((first - 1 + (overlap ? 0 : index - 1)) % maxSites) + 1;
-  const services = `10.${180 + offset}`;
-  return {
+  const ipv4 = {
     podCidr: `10.${100 + offset}.0.0/16`,
-    serviceCidr: `${services}.0.0/16`,
-    apiServiceAddress: `${services}.0.1`,
-    dnsServiceAddress: `${services}.0.10`,
+    serviceCidr: `10.${180 + offset}.0.0/16`,
+    apiServiceAddress: `10.${180 + offset}.0.1`,
+    dnsServiceAddress: `10.${180 + offset}.0.10`,
+  };
+  const ipv6 = {
+    podCidr: `fd77:${offset}::/48`,
+    serviceCidr: `fd78:${offset}::/112`,
+    apiServiceAddress: `fd78:${offset}::1`,
+    dnsServiceAddress: `fd78:${offset}::a`,
+  };
+  const all = { ipv4: [ipv4], ipv6: [ipv6], dual: [ipv4, ipv6] }[families];
+  return {
+    ...(all[0] as typeof ipv4),
+    podCidrs: all.map(({ podCidr }) => podCidr),
+    serviceCidrs: all.map(({ serviceCidr }) => serviceCidr),
   };
 }
 

@@ -20,7 +20,7 @@ import { freePorts } from "./ports.ts";
 import { identify, isAlive } from "./process-identity.ts";
 import { Registry } from "./registry.ts";
 import { Site, type StartOptions } from "./site.ts";
-import { maxSites, type SiteComponents, type SiteLayout } from "./site-layout.ts";
+import { type IpFamilies, maxSites, type SiteComponents, type SiteLayout } from "./site-layout.ts";
 import { StateFile } from "./state.ts";
 import { waitFor } from "./wait.ts";
 
@@ -29,6 +29,8 @@ export interface BedOptions {
   sites?: number | readonly string[];
   /** Every site has the same pod and service ranges. @default false */
   overlap?: boolean;
+  /** What addresses pods and Services of real nodes have. @default "ipv4" */
+  families?: IpFamilies;
   /** One for all sites, or several that the sites take in turn. @default the newest Kubernetes */
   kubernetes?: Substrate | readonly Substrate[];
   /** @default "all" */
@@ -193,6 +195,7 @@ async function layOut(id: string, directory: string, options: BedOptions, random
     sites,
     ...(names && { names }),
     overlap: options.overlap ?? false,
+    ...(options.families && { families: options.families }),
     kubernetes: [options.kubernetes ?? DEFAULT_MINOR].flat(),
     components: options.components ?? "all",
     ports: await freePorts(sites * portsPerSite, "127.0.0.1", random),

@@ -12,6 +12,7 @@ import {
 import type { KubectlVersion } from "./kubectl-program.ts";
 import { oldKubectlSkip } from "./nodes/testing.ts";
 import type { Site } from "./site.ts";
+import { type IpFamilies, ipFamilies } from "./site-layout.ts";
 import { type BedOptions, startBed } from "./start-bed.ts";
 
 export type { KubernetesMinor } from "./binaries/versions.ts";
@@ -84,7 +85,15 @@ export function startTestBed(options: Omit<BedOptions, "binaries" | "detached" |
   const sets: BinarySet[] = options.simulator === "kwok" ? ["control-plane", "kwok"] : ["control-plane"];
   const { binaries } = findBinaries({ env: process.env, minors, sets });
   const setpriv = which("setpriv", process.env);
-  return startBed({ ...options, kubernetes, binaries, ...(setpriv && { setpriv }) });
+  const families = options.families ?? familiesOf(process.env);
+  return startBed({ ...options, families, kubernetes, binaries, ...(setpriv && { setpriv }) });
+}
+
+/** FJORD_TEST_FAMILIES: what addresses pods of real nodes have where a test does not say. */
+function familiesOf({ FJORD_TEST_FAMILIES: wanted = "ipv4" }: NodeJS.ProcessEnv): IpFamilies {
+  const found = ipFamilies.find((each) => each === wanted);
+  if (found !== undefined) return found;
+  throw new Error(`FJORD_TEST_FAMILIES cannot be ${wanted}: only ${ipFamilies.join(", ")}`);
 }
 
 /** What the sites of a bed run that has to name it: `usual`, or where somebody wants something else, that. */

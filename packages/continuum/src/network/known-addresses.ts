@@ -1,8 +1,9 @@
 import { AddressPlan } from "@fjord/api";
 import { type Cache, sameContent } from "@fjord/kube";
-import type { Addresses } from "../addresses.ts";
+import type { AddressBlock, Addresses, AddressFamily } from "../addresses.ts";
 import type { Home } from "../home.ts";
 import type { SiteId } from "../site-identity.ts";
+import { blocksThere } from "./block-names.ts";
 import { calledByOther, calledHere, calledThere } from "./translate.ts";
 
 /** Addresses by the plans that the own API holds. */
@@ -26,6 +27,17 @@ export class KnownAddresses implements Addresses {
     const own = calledThere(plan, address);
     if (own !== undefined) return own;
     return plan.others?.map((each) => calledByOther(plan, each.site, planOf(each.site), address)).find((name) => name);
+  }
+
+  blocksThere(site: SiteId, block: AddressBlock): readonly AddressBlock[] {
+    const plan = this.#plans.get({ name: site })?.spec;
+    return plan === undefined ? [block] : blocksThere(plan, block);
+  }
+
+  familiesThere(site: SiteId): readonly AddressFamily[] | undefined {
+    const ranges = this.#plans.get({ name: site })?.spec.peer.map(({ range }) => range);
+    if (ranges === undefined || ranges.length === 0) return undefined;
+    return [...new Set(ranges.map((range) => (range.includes(":") ? "IPv6" : "IPv4")))].sort();
   }
 
   onChange(listener: (site: SiteId) => void): () => void {

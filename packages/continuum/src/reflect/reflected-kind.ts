@@ -1,5 +1,6 @@
 import type { Kind, KubeObject } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
+import type { AddressBlock, AddressFamily } from "../addresses.ts";
 import type { SiteId } from "../site-identity.ts";
 
 /**
@@ -28,6 +29,12 @@ export interface TwinContext {
   namespaces(): readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
   /** What an address of the own cluster, of a pod on `node`, is called at the site; undefined where it cannot be reached from there. */
   translateAddress(address: string, node?: string): string | undefined;
+  /** What a block of addresses of the own cluster is at the site. */
+  translateBlock(block: AddressBlock): readonly AddressBlock[];
+  /** What addresses the site's pods have; undefined where nobody has said. */
+  families(): readonly AddressFamily[] | undefined;
+  /** The own pods of a namespace that run elsewhere than at the site. Only of namespaces that `podNamespaces` names. */
+  podsElsewhere(namespace: string): readonly Pod[];
 }
 
 /** What is particular to a kind. The engine knows nothing else of kinds. */
@@ -52,6 +59,10 @@ export interface ReflectedKind<T extends KubeObject = KubeObject> {
   readonly lasting?: boolean;
   /** What else than the object itself the forge looks at. */
   readonly follows?: readonly ("pods" | "namespaces" | "addresses")[];
+  /** Namespaces whose pods the forge looks at, wherever these run. It is not called before all of them are known. */
+  podNamespaces?(object: T, context: TwinContext): readonly string[];
+  /** What the twin lacks of the object; told to its owner. */
+  lacking?(object: T, context: TwinContext): string | undefined;
   /** Has twins only where the object of this name, of another reflected kind, is allowed to have one. */
   readonly companion?: { readonly kind: Kind; nameOf(object: T): string | undefined };
   /** What the own object's status is to be, from a twin's; undefined where it stays as it is. Believes nothing. */

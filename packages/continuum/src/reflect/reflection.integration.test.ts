@@ -10,6 +10,7 @@ import {
   Ingress,
   Namespace,
   NetworkPolicy,
+  Node,
   PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
@@ -179,6 +180,27 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       bed.noTwinOf(Ingress, "front"),
       bed.noTwinOf(NetworkPolicy, "walls"),
     ]);
+  });
+
+  it("lets pods at home reach guests by their addresses where a policy means them", async () => {
+    const walls = {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "NetworkPolicy",
+      metadata: { name: "by-label" },
+      spec: { podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app: "front" } } }] }] },
+    };
+    const { items: nodes } = await bed.home.list(Node);
+    const nodeName = nodes.find(({ metadata }) => metadata.name !== bed.provider)?.metadata.name;
+    const pods = ["front", "other"].map((app) => pod(app, {}, { app }, { nodeName }));
+    await bed.apply("home", NAMESPACE, walls, ...pods);
+    const blocks = ({ spec }: NetworkPolicy) =>
+      (spec?.ingress?.[0]?.from ?? []).flatMap(({ ipBlock }) => ipBlock?.cidr ?? []);
+    const twin = await bed.twinOf(NetworkPolicy, "by-label", (found) => blocks(found).length > 0);
+    const front = await bed.home.get(Pod, { namespace: NAMESPACE, name: "front" });
+    assert.deepEqual(blocks(twin), [`${front.status?.podIP}/32`]);
+    await bed.kubectl("home", "delete", "pods", "front", "other", "-n", NAMESPACE, "--grace-period=0", "--force");
+    await bed.twinOf(NetworkPolicy, "by-label", (found) => blocks(found).length === 0);
+    await bed.kubectl("home", "delete", "networkpolicy", "by-label", "-n", NAMESPACE);
   });
 
   it("protects guests by the budget of the whole", async () => {

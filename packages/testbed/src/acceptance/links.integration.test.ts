@@ -28,12 +28,12 @@ const skip =
     ? "two sites of real nodes joined by a link take a minute: FJORD_TEST_LINKS=1 runs it"
     : realNodesSkip() || networkSkip();
 
-/** A pod by the name that it has everywhere, the site that it runs at, and its address there. */
+/** A pod by the name that it has everywhere, the site that it runs at, and its address there of each family. */
 interface Member {
   readonly name: string;
   readonly site: string;
   readonly node: string;
-  readonly address: string;
+  readonly addresses: readonly string[];
 }
 
 describe("two sites of real nodes whose pods and Services have the same ranges", { skip, timeout: 600_000 }, () => {
@@ -41,6 +41,7 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
   let provider: RealNodes;
   let bed: AcceptanceBed;
   let members: Member[];
+  let families: number;
   const empty = new Map<string, string[]>();
 
   before(async () => {
@@ -53,7 +54,7 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     }
     for (const name of [HOME, AWAY]) {
       const endpoints = nodesOf(name).map((node) => `${wireAddress(node)}:51820`);
-      const podRanges = [bed.site(name).layout.podCidr];
+      const podRanges = bed.site(name).layout.podCidrs;
       await bed.kubectl(
         name,
         "patch",
@@ -76,6 +77,7 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     await bed.rolledOut(HOME, "shop", "deployment/web");
     await bed.kubectl(HOME, "-n=other", "wait", "--for=condition=Ready", "pod/stranger", "--timeout=150s");
     members = await membersOf();
+    families = members[0]?.addresses.length ?? 0;
     for (const node of allNodes()) {
       const flags = [`--endpoint=${wireAddress(node)}:51820`];
       // Both ways to the gateway, though all nodes are neighbours.
@@ -96,12 +98,10 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
   const inPod = (name: string, ...command: string[]) => bed.kubectl(HOME, "-n=shop", "exec", name, "--", ...command);
   /** Who answers, and as whom it sees the pod. */
   const ask = async (from: string, host: string): Promise<{ name: string; seen: string }> => {
-    const [name = "", seen = ""] = (
-      await inPod(from, "timeout", "5", "wget", "-q", "-O", "-", `http://${host}:${PORT}/cgi-bin/who`)
-    )
+    const [name = "", seen = ""] = (await inPod(from, "timeout", "5", "wget", "-q", "-O", "-", urlOf(host)))
       .trim()
       .split(" ");
-    return { name, seen: seen.replace(/^\[::ffff:|\]$/g, "") };
+    return { name, seen: seen.replace(/^\[(::ffff:)?|\]$/g, "") };
   };
   const asks = (from: string, host: string) => eventually(`${host} answers ${from}`, () => ask(from, host));
 
@@ -116,15 +116,15 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
         name: metadata.name,
         site: guest === undefined ? HOME : AWAY,
         node: (guest ?? { spec }).spec.nodeName,
-        address: (guest ?? { status }).status.podIP,
+        addresses: (guest ?? { status }).status.podIPs.map(({ ip }) => ip),
       });
     }
     return found;
   }
 
-  /** What a site calls a pod's address: all of these are called by the first range of the pool. */
-  const called = (at: string, { site, address }: Member) =>
-    at === site ? address : `240.0.${address.split(".").slice(2).join(".")}`;
+  /** What a site calls a pod's addresses: all of these are called by the first range of the pool. */
+  const called = (at: string, { site, addresses }: Member) =>
+    at === site ? addresses : addresses.map((address) => address.replace(/^\d+\.\d+\.|^fd77:\w+:0:/, nameOf));
 
   it("have a pod on each node of the one, and on one of the other", () => {
     assert.deepEqual([...new Set(members.map(({ node }) => node))].length, 3);
@@ -135,8 +135,10 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     for (const from of members)
       for (const to of members) {
         if (from === to) continue;
-        const answer = await asks(from.name, called(from.site, to));
-        assert.deepEqual(answer, { name: to.name, seen: called(to.site, from) }, `${from.node} to ${to.node}`);
+        for (const [i, address] of called(from.site, to).entries()) {
+          const answer = await asks(from.name, address);
+          assert.deepEqual(answer, { name: to.name, seen: called(to.site, from)[i] }, `${from.node} to ${to.node}`);
+        }
       }
   };
 
@@ -153,7 +155,7 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
         heard.add(name);
         const to = members.find((each) => each.name === name);
         // A pod that is led back to itself has its node's address.
-        if (to !== undefined && to !== from) assert.equal(seen, called(to.site, from));
+        if (to !== undefined && to !== from) assert.ok(called(to.site, from).includes(seen), seen);
         return heard.size === members.length;
       });
     }
@@ -168,21 +170,23 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
           "-c",
           'nslookup each.$(sed -n "s/^search \\([^ ]*\\).*/\\1/p" /etc/resolv.conf)',
         );
-        const found = [...text.matchAll(/^Address(?: \d+)?: *([0-9.]+)(?!.*:53)\s*$/gm)].map(
-          ([, address = ""]) => address,
-        );
-        return found.length === members.length && found;
+        const found = [...text.matchAll(/^Address(?: \d+)?: *([0-9a-f.:]+)$/gm)]
+          .map(([, address = ""]) => address)
+          .filter((address) => !address.endsWith(":53"));
+        return found.length === members.length * families && found;
       });
-      assert.deepEqual(addresses.sort(), members.map((member) => called(from.site, member)).sort());
+      assert.deepEqual(addresses.sort(), members.flatMap((member) => called(from.site, member)).sort());
       const names = await Promise.all(addresses.map(async (address) => (await asks(from.name, address)).name));
-      assert.deepEqual(names.sort(), members.map(({ name }) => name).sort());
+      assert.deepEqual(new Set(names), new Set(members.map(({ name }) => name)));
     }
   });
 
   it("let a pod of another namespace reach nothing there", async () => {
     const there = members.find(({ site }) => site === AWAY) as Member;
-    const command = ["timeout", "3", "wget", "-q", "-O", "-", `http://${called(HOME, there)}:${PORT}/cgi-bin/who`];
-    await assert.rejects(bed.kubectl(HOME, "-n=other", "exec", "stranger", "--", ...command), /143|timed out/);
+    for (const address of called(HOME, there)) {
+      const command = ["timeout", "3", "wget", "-q", "-O", "-", urlOf(address)];
+      await assert.rejects(bed.kubectl(HOME, "-n=other", "exec", "stranger", "--", ...command), /143|timed out/);
+    }
   });
 
   it("say in their Links that they are up", async () => {
@@ -220,8 +224,8 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
   it("have another node carry the links where the first one is cut off, and all of them when it is back", async (t) => {
     const cut = await gatewayOf(HOME);
     const from = members.find(({ site, node }) => site === HOME && node !== cut.name) as Member;
-    const to = called(HOME, members.find(({ site }) => site === AWAY) as Member);
-    const url = `http://${to}:${PORT}/cgi-bin/who`;
+    const [to = ""] = called(HOME, members.find(({ site }) => site === AWAY) as Member);
+    const url = urlOf(to);
     const one = `(timeout 2 wget -q -O /dev/null ${url} && cut -d" " -f1 /proc/uptime >> /tmp/reached) &`;
     const loop = `rm -f /tmp/reached; i=0; while [ $i -lt 200 ]; do ${one} i=$((i+1)); sleep 0.1; done; wait`;
     const asking = inPod(from.name, "sh", "-c", loop);
@@ -287,14 +291,18 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
 interface PodJson {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly nodeName: string };
-  readonly status: { readonly podIP: string };
+  readonly status: { readonly podIPs: readonly { readonly ip: string }[] };
 }
+
+const urlOf = (host: string) => `http://${host.includes(":") ? `[${host}]` : host}:${PORT}/cgi-bin/who`;
+
+const nameOf = (range: string) => (range.includes(":") ? "fd66:6a6f:0:" : "240.0.");
 
 function service(name: string, spec: object = {}): object {
   return {
     apiVersion: "v1",
     kind: "Service",
     metadata: { name, namespace: "shop" },
-    spec: { selector: { app: "web" }, ports: [{ port: PORT }], ...spec },
+    spec: { selector: { app: "web" }, ports: [{ port: PORT }], ipFamilyPolicy: "PreferDualStack", ...spec },
   };
 }

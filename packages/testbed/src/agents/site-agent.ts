@@ -9,6 +9,7 @@ import type { ManagedProcess } from "../managed-process.ts";
 import type { Endpoint } from "../network/relay.ts";
 import { freePorts } from "../ports.ts";
 import type { Site } from "../site.ts";
+import { hostOf } from "../site-layout.ts";
 import { waitFor } from "../wait.ts";
 import { writeAccountKubeconfig } from "./account-kubeconfig.ts";
 
@@ -51,12 +52,13 @@ const source = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.ur
 export async function startSiteAgent(site: Site, options: SiteAgentOptions = {}): Promise<SiteAgent> {
   const { name = site.name, clock = systemClock, random = Math.random, signal, timeout = 120_000 } = options;
   const { address } = site.layout;
+  const host = hostOf(address);
   const kubeconfig = await installAgent(site, signal ?? new AbortController().signal);
   const [peer = 0, admission = 0, metrics = 0, page = 0] = await freePorts(4, address, random);
   const pageFlags =
     options.page === undefined
       ? ["--page-listen=off"]
-      : [`--page-listen=${address}:${page}`, `--page-files=${options.page}`];
+      : [`--page-listen=${host}:${page}`, `--page-files=${options.page}`];
   const agent = site.addProcess({
     name: options.process ?? "fjord-agent",
     file: process.execPath,
@@ -68,23 +70,23 @@ export async function startSiteAgent(site: Site, options: SiteAgentOptions = {})
       "run",
       `--kubeconfig=${kubeconfig}`,
       `--site-name=${name}`,
-      `--listen=${address}:${peer}`,
+      `--listen=${host}:${peer}`,
       `--internal-address=${address}`,
       `--admission-port=${admission}`,
-      `--metrics-listen=${address}:${metrics}`,
+      `--metrics-listen=${host}:${metrics}`,
       ...pageFlags,
       ...(options.flags ?? []),
     ],
   });
   await agent.start();
-  const metricsUrl = `http://${address}:${metrics}`;
+  const metricsUrl = `http://${host}:${metrics}`;
   const started: SiteAgent = {
     site,
     name,
     process: agent,
     peerAddress: { host: address, port: peer },
     metricsUrl,
-    ...(options.page !== undefined && { pageUrl: `http://${address}:${page}` }),
+    ...(options.page !== undefined && { pageUrl: `http://${host}:${page}` }),
   };
   await agentReady(started, { timeout, clock, ...(signal && { signal }) });
   return started;

@@ -27,6 +27,22 @@ test("only modules in the staging folder are taken for staging modules", () => {
   assert.deepEqual(stagingModules("replace k8s.io/api => ./staging/src/k8s.io/api\n"), ["k8s.io/api"]);
 });
 
+test("a fork is built by the name that it calls itself", () => {
+  const [want] = wanted([], ["kube-router"]);
+  assert.ok(want);
+  assert.equal(
+    forgeGoMod(want.recipe, ""),
+    `module fjord.dev/testbed/binaries
+
+go 1.22.5
+
+require github.com/cloudnativelabs/kube-router/v2 v2.2.1
+
+replace github.com/cloudnativelabs/kube-router/v2 => github.com/k3s-io/kube-router/v2 v2.2.1
+`,
+  );
+});
+
 test("Kubernetes' staging modules are replaced by their published versions", () => {
   const recipe = wanted(["1.35"], ["nodes"]).find(({ recipe }) => recipe.staging)?.recipe;
   assert.ok(recipe);

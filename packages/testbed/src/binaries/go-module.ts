@@ -11,11 +11,12 @@ export function stagingModules(goMod: string): string[] {
  * The go.mod of an otherwise empty module that requires the recipe's one. `upstream` is that module's own go.mod, whose replacements and
  * GODEBUG defaults hold only while it is the main module: both are repeated here, the former by version instead of folder.
  */
-export function forgeGoMod({ module, pin, staging }: Recipe, upstream: string): string {
+export function forgeGoMod({ module, declared = module, pin, staging }: Recipe, upstream: string): string {
   const lines = ["module fjord.dev/testbed/binaries", "", `go ${pin.go}`, ""];
   const godebug = /^godebug \S+$/m.exec(upstream)?.[0];
   if (godebug !== undefined) lines.push(godebug, "");
-  lines.push(`require ${module} ${pin.version}`, "");
+  lines.push(`require ${declared} ${pin.version}`, "");
+  if (declared !== module) lines.push(`replace ${declared} => ${module} ${pin.version}`);
   const stagingVersion = pin.version.replace(/^v1\./, "v0.");
   for (const name of staging ? stagingModules(upstream) : [])
     lines.push(`replace ${name} => ${name} ${stagingVersion}`);

@@ -42,6 +42,7 @@ function installation(root: string): string {
     "iptables",
     "ip",
     "nsenter",
+    "ipset",
     "mount",
   ];
   return `cd ${root}

@@ -21,6 +21,7 @@ export type NodeProgram =
   | "nft"
   | "iptables"
   | "ip"
+  | "ipset"
   | "nsenter"
   | "mount";
 
@@ -62,11 +63,12 @@ const PACKAGE_OF: Readonly<Record<NodeProgram, DebianPackage>> = {
   nft: "nftables",
   iptables: "iptables",
   ip: "iproute2",
+  ipset: "ipset",
   nsenter: "util-linux",
   mount: "util-linux",
 };
 
-export const CNI_PLUGINS = ["ptp", "host-local", "loopback", "portmap"] as const;
+export const CNI_PLUGINS = ["ptp", "host-local", "loopback", "portmap", "bridge"] as const;
 
 export interface FindNodeOptions {
   readonly env: Environment;

@@ -4,6 +4,7 @@ import {
   DEFAULT_MINOR,
   ETCD,
   HELM,
+  KUBE_ROUTER,
   KUBERNETES,
   type KubernetesMinor,
   KWOK,
@@ -17,7 +18,7 @@ import {
 /**
  * What a caller asks for: the programs of a control plane, those of real nodes, kwok for simulated ones, Kubernetes' own
  * end-to-end suite with the programs of its images, an API server to aggregate, which one of its images holds,
- * metrics-server, a kubectl that is years old, Helm, or WireGuard for links between sites.
+ * metrics-server, a kubectl that is years old, Helm, WireGuard for links between sites, or another network for pods.
  */
 export type BinarySet =
   | "control-plane"
@@ -28,7 +29,8 @@ export type BinarySet =
   | "metrics-server"
   | "old-kubectl"
   | "helm"
-  | "network";
+  | "network"
+  | "kube-router";
 
 export type ComponentName =
   | "etcd"
@@ -49,7 +51,8 @@ export type ComponentName =
   | "metrics-server"
   | "old-kubectl"
   | "helm"
-  | "wireguard-go";
+  | "wireguard-go"
+  | "kube-router";
 
 /** One file that a recipe yields: a program compiled from `package`, or YAML documents of the module joined into one file. */
 export interface Component {
@@ -80,6 +83,8 @@ export interface Recipe {
   readonly name: string;
   readonly pin: Pin;
   readonly module: string;
+  /** What a fork calls itself: the module that it was made from. */
+  readonly declared?: string;
   /** Kubernetes' go.mod replaces its staging modules by folders, which only work inside its repository. */
   readonly staging?: boolean;
   readonly ldflags: readonly string[];
@@ -227,6 +232,23 @@ const wireguard: Recipe = {
   components: [{ name: "wireguard-go", set: "network", package: "golang.zx2c4.com/wireguard" }],
 };
 
+/** A network for pods that enforces NetworkPolicies: of its releases, those of k3s can be verified. */
+const kubeRouter: Recipe = {
+  name: "kube-router",
+  pin: KUBE_ROUTER,
+  module: "github.com/k3s-io/kube-router/v2",
+  declared: "github.com/cloudnativelabs/kube-router/v2",
+  ldflags: STRIP,
+  minutes: 3,
+  components: [
+    {
+      name: "kube-router",
+      set: "kube-router",
+      package: "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router",
+    },
+  ],
+};
+
 const etcd: Recipe = {
   name: "etcd",
   pin: ETCD,
@@ -289,12 +311,20 @@ export interface Want {
 
 /** The recipes that together yield `sets` for each of `minors`, cheapest first. */
 export function wanted(minors: readonly KubernetesMinor[], sets: readonly BinarySet[]): Want[] {
-  const all: Want[] = [etcd, wireguard, coredns, kwok, sampleApiServer, metricsServer, oldKubectl, helm].map(
-    (recipe) => ({
-      recipe,
-      components: recipe.components,
-    }),
-  );
+  const all: Want[] = [
+    etcd,
+    wireguard,
+    coredns,
+    kwok,
+    sampleApiServer,
+    metricsServer,
+    oldKubectl,
+    helm,
+    kubeRouter,
+  ].map((recipe) => ({
+    recipe,
+    components: recipe.components,
+  }));
   for (const minor of new Set(minors)) {
     const recipe = kubernetes(KUBERNETES[minor]);
     all.push({ recipe, components: recipe.components, minor });

@@ -37,6 +37,7 @@ export const COREDNS: Pin = { version: "v1.15.0", go: "1.26.0" };
 export const KWOK: Pin = { version: "v0.8.0", go: "1.26.0" };
 export const SAMPLE_APISERVER: Pin = { version: "v0.36.3", go: "1.26.0" };
 export const WIREGUARD: Pin = { version: "v0.0.0-20260522210424-ecfc5a8d5446", go: "1.23.1" };
+export const KUBE_ROUTER: Pin = { version: "v2.2.1", go: "1.22.5" };
 export const METRICS_SERVER: Pin = { version: "v0.9.0", go: "1.26.4" };
 
 /** From this release on, Go fetches a newer toolchain by itself when a module asks for one and GOTOOLCHAIN allows it. */
@@ -51,6 +52,7 @@ export const DEBIAN_PACKAGES = [
   "nftables",
   "iptables",
   "iproute2",
+  "ipset",
   "util-linux",
   "chromium",
   "iperf3",

@@ -54,7 +54,7 @@ function bedOf(make: BedMake): BedState {
     ports: [],
     nodeSubnets: [],
   });
-  const options = { node: "n", address: "", cgroupRoot: "/", dnsServiceAddress: "", etc: (file: string) => file };
+  const options = { node: "n", addresses: [], cgroupRoot: "/", dnsServiceAddress: "", etc: (file: string) => file };
   const processes = sites.flatMap(({ name, kubernetes }) =>
     Array.from({ length: make.nodes }, (_, i) => ({
       name: `node-${i + 1}-kubelet`,

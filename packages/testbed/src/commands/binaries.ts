@@ -23,6 +23,7 @@ interface BinariesOptions {
   browser: boolean;
   helm: boolean;
   network: boolean;
+  kubeRouter: boolean;
   verify: boolean;
   output: OutputFormat;
 }
@@ -44,6 +45,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
       "also WireGuard as a program, for links between sites, and what looks at packets (root, Debian: installs it)",
       false,
     )
+    .option("--kube-router", "also kube-router, for pods whose network enforces NetworkPolicies", false)
     .option("--verify", "compare every cached file with its checksum", false)
     .addOption(outputOption())
     .action(async (options: BinariesOptions) => {
@@ -55,6 +57,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
       if (options.oldKubectl) sets.push("old-kubectl");
       if (options.helm) sets.push("helm");
       if (options.network) sets.push("network");
+      if (options.kubeRouter) sets.push("kube-router");
       const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
       const binaries = await ensureBinaries({
         minors: options.kubernetes ?? KUBERNETES_MINORS,

@@ -1,4 +1,5 @@
 import { imageNames } from "./images.ts";
+import { isIpv6 } from "./network-plan.ts";
 
 export interface ContainerdOptions {
   /** Folder of the CNI plugins. */
@@ -56,8 +57,10 @@ export const containerdSocket = "/run/containerd/containerd.sock";
  * How pods get their addresses. Point to point, not a bridge: packets between two pods of one node then pass the node's
  * routing and with it kube-proxy's rules, whatever the host has set for bridged packets.
  */
-export function cniConfig(podCidr: string): string {
-  const ipam = { type: "host-local", ranges: [[{ subnet: podCidr }]], routes: [{ dst: "0.0.0.0/0" }] };
+export function cniConfig(podCidrs: readonly string[]): string {
+  const ranges = podCidrs.map((subnet) => [{ subnet }]);
+  const routes = podCidrs.map((subnet) => ({ dst: isIpv6(subnet) ? "::/0" : "0.0.0.0/0" }));
+  const ipam = { type: "host-local", ranges, routes };
   return JSON.stringify(
     {
       cniVersion: "0.4.0",

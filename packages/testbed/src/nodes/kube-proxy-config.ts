@@ -1,6 +1,8 @@
+import { isIpv6 } from "./network-plan.ts";
+
 export interface KubeProxyOptions {
   node: string;
-  podCidr: string;
+  podCidrs: readonly string[];
   /** Path, as the node sees it. */
   kubeconfig: string;
 }
@@ -12,9 +14,9 @@ export function kubeProxyConfig(options: KubeProxyOptions) {
     kind: "KubeProxyConfiguration",
     mode: "nftables",
     hostnameOverride: options.node,
-    clusterCIDR: options.podCidr,
+    clusterCIDR: options.podCidrs.join(","),
     clientConnection: { kubeconfig: options.kubeconfig },
-    bindAddress: "0.0.0.0",
+    bindAddress: isIpv6(options.podCidrs[0] ?? "") ? "::" : "0.0.0.0",
     // A second, the default, is how long a new endpoint may stay unknown.
     nftables: { minSyncPeriod: "100ms" },
     // These limits are the machine's, and outside its first network namespace they cannot be set.

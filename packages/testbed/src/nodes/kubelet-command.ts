@@ -11,7 +11,8 @@ export type Kubelet = (typeof kubelets)[number];
 
 export interface KubeletCommandOptions {
   readonly node: string;
-  readonly address: string;
+  /** Of each family that pods have. */
+  readonly addresses: readonly string[];
   readonly cgroupRoot: string;
   readonly dnsServiceAddress: string;
   /** "node": it serves Services and names itself. */
@@ -47,22 +48,22 @@ export function kubeletOf(args: readonly string[]): Kubelet {
 const repository = fileURLToPath(new URL("../../../..", import.meta.url));
 const fjordCli = join(repository, "packages/node/src/cli.ts");
 
-function kubernetesKubelet({ node, address, etc }: KubeletCommandOptions): string[] {
+function kubernetesKubelet({ node, addresses, etc }: KubeletCommandOptions): string[] {
   return [
     inside.program("kubelet"),
     `--config=${etc("kubelet.yaml")}`,
     `--kubeconfig=${etc("kubelet.kubeconfig")}`,
     `--hostname-override=${node}`,
-    `--node-ip=${address}`,
+    `--node-ip=${addresses.join(",")}`,
   ];
 }
 
 function fjordNode(options: KubeletCommandOptions): string[] {
-  const { node, address, cgroupRoot, dnsServiceAddress, services, fjordProgram = fjordCli, etc } = options;
+  const { node, addresses, cgroupRoot, dnsServiceAddress, services, fjordProgram = fjordCli, etc } = options;
   const flags = {
     kubeconfig: etc("kubelet.kubeconfig"),
     "node-name": node,
-    "node-ip": address,
+    "node-ip": addresses[0] ?? "",
     "state-dir": "/var/lib/fjord-node",
     cri: containerdSocket,
     "tls-cert": etc("kubelet.crt"),

@@ -7,10 +7,13 @@ export interface NodePlan {
   readonly name: string;
   /** Counted from 1. */
   readonly index: number;
-  /** On its site's bridge. */
+  /** On its site's bridge, of IPv4. */
   readonly address: string;
-  /** The addresses of its pods. */
+  /** By which its Node is known: of each family that pods have. */
+  readonly addresses: readonly string[];
+  /** The addresses of its pods, of each family that they have. */
   readonly podCidr: string;
+  readonly podCidrs: readonly string[];
   /** The host's end of its cable, plugged into the bridge. */
   readonly link: string;
 }
@@ -21,22 +24,43 @@ export const maxNodes = 99;
 /** What is below is for the host and for whatever else may join the bridge. */
 const firstNode = 10;
 
-/** The nodes of a site: each has its own address on the bridge and its own 256 of the site's pod addresses. */
+/** The nodes of a site: each has its own address on the bridge and its own 256 of the site's pod addresses, or a /64 of IPv6. */
 export function planNodes(
-  layout: Pick<SiteLayout, "name" | "podCidr">,
+  layout: Pick<SiteLayout, "name" | "podCidrs">,
   network: NodeNetwork,
   count: number,
 ): NodePlan[] {
   if (count > maxNodes) throw new TooManyNodesError({ site: layout.name, count, max: maxNodes });
-  const pods = firstAddress(layout.podCidr);
   const bridge = firstAddress(network.cidr);
-  return Array.from({ length: count }, (_, i) => ({
-    name: `${layout.name}-node-${i + 1}`,
-    index: i + 1,
-    address: formatAddress(bridge + firstNode + i + 1),
-    podCidr: `${formatAddress(pods + i * 256)}/24`,
-    link: `${network.bridge}-${i + 1}`,
-  }));
+  return Array.from({ length: count }, (_, i) => {
+    const address = formatAddress(bridge + firstNode + i + 1);
+    const ipv6 = network.ipv6 && `${prefixOf(network.ipv6.cidr)}::${(firstNode + i + 1).toString(16)}`;
+    const podCidrs = layout.podCidrs.map((podCidr) => nodeRange(podCidr, i));
+    return {
+      name: `${layout.name}-node-${i + 1}`,
+      index: i + 1,
+      address,
+      addresses: podCidrs.map((range) => (isIpv6(range) && ipv6 ? ipv6 : address)),
+      podCidr: podCidrs[0] ?? "",
+      podCidrs,
+      link: `${network.bridge}-${i + 1}`,
+    };
+  });
+}
+
+function nodeRange(podCidr: string, index: number): string {
+  if (isIpv6(podCidr)) return `${prefixOf(podCidr)}:0:${index + 1}::/64`;
+  return `${formatAddress(firstAddress(podCidr) + index * 256)}/24`;
+}
+
+/** Whether an address, or a range, is of IPv6. */
+export function isIpv6(text: string): boolean {
+  return text.includes(":");
+}
+
+/** `fd77:1` of `fd77:1::/48`. */
+function prefixOf(cidr: string): string {
+  return cidr.split("::")[0] ?? "";
 }
 
 /** The prefix length of a range: `24` for `198.18.7.0/24`. */

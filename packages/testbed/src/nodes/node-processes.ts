@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { SiteLayout } from "../site-layout.ts";
 
-/** The processes of a node, in the order in which they start. The first holds its namespaces; not every node has the last. */
-export const nodeProcesses = ["namespaces", "containerd", "kubelet", "kube-proxy"] as const;
+/** The processes of a node, in the order in which they start. The first holds its namespaces; not every node has the last two. */
+export const nodeProcesses = ["namespaces", "containerd", "kubelet", "kube-proxy", "kube-router"] as const;
 
 export type NodeProcess = (typeof nodeProcesses)[number];
 

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { NodeNetwork, SiteLayout } from "../site-layout.ts";
-import { type NodePlan, prefixLength } from "./network-plan.ts";
+import { isIpv6, type NodePlan, prefixLength } from "./network-plan.ts";
 
 /** Where a node sees its own directory and the programs that it was given, whatever the host calls them. */
 export const inside = {
@@ -16,13 +16,15 @@ export interface NodeScriptOptions {
   /** All nodes of the site. */
   nodes: readonly NodePlan[];
   network: NodeNetwork;
-  layout: Pick<SiteLayout, "podCidr" | "serviceCidr">;
+  layout: Pick<SiteLayout, "podCidrs" | "serviceCidrs">;
   /** Files of programs that the node must see, by name. */
   programs: Readonly<Record<string, string>>;
   /** Folders that the node must see, by name. */
   folders?: Readonly<Record<string, string>>;
   /** Addresses that the node has beside its own: what it serves there is reached by all of its pods. */
   ownAddresses?: readonly string[];
+  /** Whether something else leads to pods of other nodes, and hides them from others. */
+  hasPodNetwork?: boolean;
   /** From `daemonProcessFiles`. */
   processFiles: readonly string[];
 }
@@ -112,21 +114,24 @@ if host ip link show dev ${node.link} > /dev/null 2>&1; then host ip link delete
 host ip link add ${node.link} type veth peer name eth0 netns $$
 host ip link set ${node.link} master ${network.bridge} up
 exec 9<&-
+# An address that is tried out first is of no use for a second.
+for each in default all; do echo 0 > /proc/sys/net/ipv6/conf/$each/accept_dad; done
 ip -batch - <<END
 link set dev lo up
 ${lines(ownAddresses, (own) => `address add ${own}/32 dev lo`)}
-address add ${node.address}/${prefixLength(network.cidr)} dev eth0
+${lines(addressesOf(node, network), (each) => `address add ${each} dev eth0`)}
 link set dev eth0 up
-route add ${layout.serviceCidr} dev eth0
-${lines(peers, (peer) => `route add ${peer.podCidr} via ${peer.address}`)}
+${lines(layout.serviceCidrs, (range) => `route add ${range} dev eth0`)}
+${lines(options.hasPodNetwork ? [] : peers, (peer) => lines(peer.podCidrs, (range, i) => `route add ${range} via ${peer.addresses[i]}`))}
 END
 echo 1 > /proc/sys/net/ipv4/ip_forward
+echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
 # To others than pods, pods speak in their node's name: the host need not know the way to them.
 nft -f - <<END
-table ip fjord {
+table inet fjord-leave {
   chain leave {
     type nat hook postrouting priority srcnat
-    ip saddr ${node.podCidr} ip daddr != ${layout.podCidr} oifname "eth0" masquerade
+${lines(options.hasPodNetwork ? [] : node.podCidrs, (range, i) => `    ${leaving(range, layout.podCidrs[i] ?? "")} oifname "eth0" masquerade`)}
   }
 }
 END
@@ -134,6 +139,16 @@ echo $$ > "$node/pid.new"
 mv "$node/pid.new" "$node/pid"
 exec sleep infinity
 `;
+}
+
+function addressesOf({ address, addresses }: NodePlan, { cidr, ipv6 }: NodeNetwork): string[] {
+  const others = addresses.filter((each) => each !== address);
+  return [`${address}/${prefixLength(cidr)}`, ...others.map((each) => `${each}/${prefixLength(ipv6?.cidr ?? "")}`)];
+}
+
+function leaving(own: string, all: string): string {
+  const family = isIpv6(own) ? "ip6" : "ip";
+  return `${family} saddr ${own} ${family} daddr != ${all}`;
 }
 
 /** A node that starts again is as empty as a machine that does: no pods run, and none have left their groups. */
@@ -153,7 +168,7 @@ function joinCgroup(processFiles: readonly string[]): string {
   return lines(processFiles, (file) => `echo $$ > ${quote(file)}`);
 }
 
-function lines<T>(items: readonly T[], line: (item: T) => string): string {
+function lines<T>(items: readonly T[], line: (item: T, index: number) => string): string {
   return items.map(line).join("\n");
 }
 

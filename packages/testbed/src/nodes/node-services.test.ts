@@ -13,7 +13,7 @@ test("on Fjord's own control plane its own node serves Services and names; elsew
   assert.deepEqual(kinds("node"), ["ClusterRole", "ClusterRoleBinding"]);
   const command = (services: "node" | "kube-proxy") =>
     kubeletCommand("fjord", {
-      ...{ node: "n", address: "", cgroupRoot: "", dnsServiceAddress: "10.0.0.10", services, etc: (file) => file },
+      ...{ node: "n", addresses: [""], cgroupRoot: "", dnsServiceAddress: "10.0.0.10", services, etc: (file) => file },
     }).filter((word) => /services|serve-dns/.test(word));
   assert.deepEqual(command("node"), ["--services=nftables", "--serve-dns=10.0.0.10"]);
   assert.deepEqual(command("kube-proxy"), []);

@@ -39,6 +39,15 @@ export class NodeWait {
     );
   }
 
+  /** Until the kubelet has said what addresses the node has. */
+  async registered(node: RealNode): Promise<void> {
+    await this.#until(node, "the node to have an address", ["kubelet"], async () => {
+      const { status, text } = await this.#site.get(`/api/v1/nodes/${node.name}`);
+      const found = status === 200 && (JSON.parse(text) as { status?: { addresses?: unknown[] } }).status?.addresses;
+      return found && found.length > 0 ? { done: true } : { done: false, seen: text.slice(0, 200) };
+    });
+  }
+
   /** Until the kubelet has reported that pods can run, and kube-proxy has not given up. */
   async ready(node: RealNode): Promise<void> {
     await this.#until(node, "the node to be Ready", node.processes, async () => {

@@ -13,6 +13,7 @@ import { runCommand } from "./command.ts";
 import { cniConfig, containerdConfig, streamPort } from "./containerd-config.ts";
 import { importCommand } from "./image-archive.ts";
 import { kubeProxyConfig } from "./kube-proxy-config.ts";
+import { KUBE_ROUTER_USER, kubeRouterCni, kubeRouterCommand, type PodNetwork } from "./kube-router.ts";
 import { type Kubelet, kubeletCommand, kubeletFiles } from "./kubelet-command.ts";
 import { kubeletConfig } from "./kubelet-config.ts";
 import type { NodePlan } from "./network-plan.ts";
@@ -32,9 +33,10 @@ export interface NodeDependencies {
   /** More of the configuration of Kubernetes' kubelet. */
   readonly kubeletSettings: Readonly<Record<string, unknown>>;
   readonly services: NodeServices;
+  readonly podNetwork: PodNetwork;
   readonly fjordProgram?: string;
   /** Files of kubelet and kube-proxy. */
-  readonly programs: { readonly kubelet: string; readonly "kube-proxy": string };
+  readonly programs: { readonly kubelet: string; readonly "kube-proxy": string; readonly "kube-router"?: string };
   readonly snapshotter: "overlayfs" | "native";
   readonly cgroup: NodeCgroup;
   /** Dates the certificates. */
@@ -59,8 +61,10 @@ export class RealNode {
 
   /** The names of its processes, in the order in which they start. */
   get processes(): readonly NodeProcess[] {
-    const { services } = this.#dependencies;
-    return nodeProcesses.filter((name) => name !== "kube-proxy" || services === "kube-proxy");
+    const { services, podNetwork } = this.#dependencies;
+    const isThere = (name: NodeProcess) =>
+      (name !== "kube-proxy" || services === "kube-proxy") && (name !== "kube-router" || podNetwork === "kube-router");
+    return nodeProcesses.filter(isThere);
   }
 
   /** One of its processes, to pause, kill and restart. */
@@ -70,7 +74,7 @@ export class RealNode {
 
   /** Writes everything that the node's processes read, makes its control groups and records the processes. */
   async prepare(): Promise<void> {
-    const { cgroup, site, tools, services, fjordProgram } = this.#dependencies;
+    const { cgroup, site, tools, services, podNetwork, fjordProgram } = this.#dependencies;
     for (const folder of ["run", "lib", "log", "etc/cni"]) {
       await mkdir(join(this.directory, folder), { recursive: true, mode: 0o700 });
     }
@@ -89,7 +93,7 @@ export class RealNode {
       ...onceContainerdServes(),
       ...kubeletCommand(this.#dependencies.kubelet, {
         node: this.name,
-        address: this.plan.address,
+        addresses: this.plan.addresses,
         cgroupRoot: cgroup.path,
         dnsServiceAddress: site.layout.dnsServiceAddress,
         services,
@@ -99,6 +103,8 @@ export class RealNode {
     );
     if (services === "kube-proxy")
       add("kube-proxy", this.#enter, inside.program("kube-proxy"), `--config=${etc("kube-proxy.yaml")}`);
+    if (podNetwork === "kube-router")
+      add("kube-router", this.#enter, ...kubeRouterCommand(this.plan, site.layout, etc("kube-router.kubeconfig")));
   }
 
   /** Starts the process that holds the namespaces; the node is there once it has written its pid. */
@@ -137,7 +143,8 @@ export class RealNode {
   }
 
   async #files(): Promise<Record<string, string>> {
-    const { site, network, plans, tools, programs, services, snapshotter, cgroup } = this.#dependencies;
+    const { site, network, plans, tools, programs, services, podNetwork, snapshotter, cgroup } = this.#dependencies;
+    const router = programs["kube-router"];
     const { layout } = site;
     const needed = kubeletFiles(this.#dependencies.kubelet, programs.kubelet);
     const processFiles = daemonProcessFiles(cgroup);
@@ -147,12 +154,17 @@ export class RealNode {
       nodes: plans,
       network,
       layout,
-      programs: { ...needed.programs, "kube-proxy": programs["kube-proxy"] },
+      programs: {
+        ...needed.programs,
+        "kube-proxy": programs["kube-proxy"],
+        ...(router !== undefined && { "kube-router": router }),
+      },
+      hasPodNetwork: podNetwork !== "plain",
       folders: needed.folders,
       ownAddresses: services === "node" ? [layout.dnsServiceAddress] : [],
       processFiles,
     };
-    const serving = { dnsNames: [this.name], addresses: [this.plan.address], usages: ["server"] } as const;
+    const serving = { dnsNames: [this.name], addresses: this.plan.addresses, usages: ["server"] } as const;
     const certificate = await this.#issue({ commonName: this.name, ...serving });
     return {
       "start.sh": startScript(scripts),
@@ -164,10 +176,11 @@ export class RealNode {
       "etc/kubelet.kubeconfig": await this.#kubeconfig(`system:node:${this.name}`, ["system:nodes"]),
       "etc/kube-proxy.kubeconfig": await this.#kubeconfig("system:kube-proxy", []),
       "etc/containerd.toml": containerdConfig({ cniPlugins: tools.cni, cniConfiguration: etc("cni"), snapshotter }),
-      "etc/cni/10-fjord.conflist": cniConfig(this.plan.podCidr),
+      "etc/cni/10-fjord.conflist": (podNetwork === "kube-router" ? kubeRouterCni : cniConfig)(this.plan.podCidrs),
+      "etc/kube-router.kubeconfig": await this.#kubeconfig(KUBE_ROUTER_USER, []),
       "etc/kubelet.yaml": stringify({
         ...kubeletConfig({
-          address: this.plan.address,
+          address: this.plan.addresses[0] ?? "",
           cgroupRoot: cgroup.path,
           dnsServiceAddress: layout.dnsServiceAddress,
           clientCa: etc("ca.crt"),
@@ -177,7 +190,7 @@ export class RealNode {
         ...this.#dependencies.kubeletSettings,
       }),
       "etc/kube-proxy.yaml": stringify(
-        kubeProxyConfig({ node: this.name, podCidr: layout.podCidr, kubeconfig: etc("kube-proxy.kubeconfig") }),
+        kubeProxyConfig({ node: this.name, podCidrs: layout.podCidrs, kubeconfig: etc("kube-proxy.kubeconfig") }),
       ),
     };
   }

@@ -11,6 +11,7 @@ import { cgroupDirectories, cgroupMounts } from "./cgroups.ts";
 import { runCommand } from "./command.ts";
 import { NoControllersError, NoNodeNetworkError } from "./errors.ts";
 import type { ImageRequest } from "./images.ts";
+import { kubeRouterRights, type PodNetwork } from "./kube-router.ts";
 import type { Kubelet } from "./kubelet-command.ts";
 import { type NodePlan, planNodes, prefixLength } from "./network-plan.ts";
 import { RealNode } from "./node.ts";
@@ -26,6 +27,8 @@ export interface RealNodesOptions {
   tools: NodeTools;
   /** @default Kubernetes' own, or on microkube Fjord's */
   kubelet?: Kubelet;
+  /** @default "plain" */
+  podNetwork?: PodNetwork;
   /** For Kubernetes' kubelet: more of its configuration, by the name of the site. */
   kubeletSettings?: (site: string) => Readonly<Record<string, unknown>>;
   /** For Fjord's node: the bundle to run, inside this repository. @default its source */
@@ -62,7 +65,7 @@ export class RealNodes implements NodeProvider {
   }
 
   async prepare(site: Site): Promise<void> {
-    const { bridge, address, cidr } = networkOf(site);
+    const { bridge, address, cidr, ipv6 } = networkOf(site);
     const { podCidr, components } = site.layout;
     if (components !== "all") throw new NoControllersError({ site: site.name });
     this.#ranges.set(podCidr, (this.#ranges.get(podCidr) ?? new Set()).add(site.name));
@@ -70,6 +73,8 @@ export class RealNodes implements NodeProvider {
     await this.#ip(`make the bridge of ${site.name}`, [
       `link add ${bridge} type bridge`,
       `address add ${address}/${prefixLength(cidr)} dev ${bridge}`,
+      // One that is tried out first cannot be listened on yet.
+      ...(ipv6 ? [`address add ${ipv6.address}/${prefixLength(ipv6.cidr)} dev ${bridge} nodad`] : []),
       `link set dev ${bridge} up`,
     ]);
   }
@@ -81,7 +86,9 @@ export class RealNodes implements NodeProvider {
     const wait = new NodeWait(site, this.#clock, options);
     const client = new KubeClient(site.config);
     try {
-      for (const { kind, object } of serviceObjects(this.#services(site), site.layout.dnsServiceAddress)) {
+      const objects = serviceObjects(this.#services(site), site.layout.dnsServiceAddress);
+      if (this.#podNetwork === "kube-router") objects.push(...kubeRouterRights());
+      for (const { kind, object } of objects) {
         await client.apply(kind, object, { fieldManager, force: true });
       }
       await allOrFirstFailure(nodes.map((node) => this.#startNode(node, client, wait)));
@@ -98,6 +105,10 @@ export class RealNodes implements NodeProvider {
   async loadImage(site: Site, request: ImageRequest, signal?: AbortSignal): Promise<void> {
     const image = await this.#images.make(request);
     await Promise.all(this.nodes(site).map((node) => node.loadImage(image, signal)));
+  }
+
+  get #podNetwork(): PodNetwork {
+    return this.#options.podNetwork ?? "plain";
   }
 
   #kubelet(site: Site): Kubelet {
@@ -127,10 +138,12 @@ export class RealNodes implements NodeProvider {
       kubelet: this.#kubelet(site),
       kubeletSettings: kubeletSettings(site.name),
       services: this.#services(site),
+      podNetwork: this.#podNetwork,
       ...(fjordProgram && { fjordProgram }),
       programs: {
         kubelet: binaries.path("kubelet", kubernetes),
         "kube-proxy": binaries.path("kube-proxy", kubernetes),
+        ...(this.#podNetwork === "kube-router" && { "kube-router": binaries.path("kube-router") }),
       },
       snapshotter,
       now: this.#clock.now(),
@@ -153,7 +166,11 @@ export class RealNodes implements NodeProvider {
     await wait.containerd(node, this.#options.tools.programs.ctr);
     // Before the kubelet, so that no pod meets a node without them.
     for (const image of await this.#images.standard()) await node.loadImage(image, wait.signal);
-    for (const name of node.processes.slice(2)) await node.process(name).start();
+    for (const name of node.processes.slice(2)) {
+      // It ends where the node has no address.
+      if (name === "kube-router") await wait.registered(node);
+      await node.process(name).start();
+    }
   }
 
   /**
@@ -163,7 +180,9 @@ export class RealNodes implements NodeProvider {
   async #addRoutes(site: Site, nodes: readonly RealNode[]): Promise<void> {
     if ((this.#ranges.get(site.layout.podCidr)?.size ?? 0) > 1) return;
     const { bridge } = networkOf(site);
-    const routes = nodes.map(({ plan }) => `route add ${plan.podCidr} via ${plan.address} dev ${bridge}`);
+    const routes = nodes.flatMap(({ plan: { podCidrs, addresses } }) =>
+      podCidrs.map((range, i) => `route add ${range} via ${addresses[i]} dev ${bridge}`),
+    );
     await this.#ip(`lead to the pods of ${site.name}`, routes).catch((error: unknown) =>
       this.#log.warn("the host cannot reach the pods of a site", { site: site.name, error: describeError(error) }),
     );
@@ -193,6 +212,6 @@ function nodeObject(plan: NodePlan): Node {
     apiVersion: "v1",
     kind: "Node",
     metadata: { name: plan.name },
-    spec: { podCIDR: plan.podCidr, podCIDRs: [plan.podCidr] },
+    spec: { podCIDR: plan.podCidr, podCIDRs: [...plan.podCidrs] },
   };
 }

@@ -7,6 +7,7 @@ import { findNodePackages, thisHost } from "../binaries/node-packages.ts";
 import { type BinariesEvent, describeProgress } from "../binaries/progress.ts";
 import type { BinarySet } from "../binaries/recipes.ts";
 import type { KubernetesMinor } from "../binaries/versions.ts";
+import { type PodNetwork, podNetworks } from "./kube-router.ts";
 import type { Kubelet } from "./kubelet-command.ts";
 import { RealNodes } from "./real-nodes.ts";
 
@@ -91,10 +92,25 @@ function setSkip(set: BinarySet, flag: string): string | false {
   );
 }
 
+/** FJORD_TEST_POD_NETWORK: what network pods of real nodes have where a test does not say. */
+function podNetworkOf({ FJORD_TEST_POD_NETWORK: wanted = "plain" }: NodeJS.ProcessEnv): PodNetwork {
+  const found = podNetworks.find((each) => each === wanted);
+  if (found !== undefined) return found;
+  throw new Error(`FJORD_TEST_POD_NETWORK cannot be ${wanted}: only ${podNetworks.join(", ")}`);
+}
+
+/** For node:test's `skip`: false where kube-router is at hand, else why not. It takes minutes to build, so nothing requires it. */
+export function kubeRouterSkip(): string | false {
+  const { missing } = findBinaries({ env: process.env, sets: ["kube-router"] });
+  return missing.length > 0 && "no kube-router on this machine: `npm run testbed -- binaries --kube-router` gets it";
+}
+
 export interface TestNodesOptions {
   kubernetes?: KubernetesMinor;
   /** What runs the pods. @default "kubernetes" */
   kubelet?: Kubelet;
+  /** @default by FJORD_TEST_POD_NETWORK, else "plain" */
+  podNetwork?: PodNetwork;
   /** For Fjord's node: the bundle to run, inside this repository. @default its source */
   fjordProgram?: string;
   log?: Logger;
@@ -105,7 +121,9 @@ export function testNodes(options: TestNodesOptions = {}): RealNodes {
   const { kubernetes, ...rest } = options;
   const tools = findNodePackages({ env: process.env });
   if ("reasons" in tools) throw new Error(tools.reasons.join("; "));
-  return new RealNodes({ binaries: nodeBinaries(kubernetes).binaries, tools, ...rest });
+  const { podNetwork = podNetworkOf(process.env) } = options;
+  const { binaries } = nodeBinaries(kubernetes, podNetwork === "kube-router" ? ["kube-router"] : []);
+  return new RealNodes({ binaries, tools, ...rest, podNetwork });
 }
 
 function obstacles(kubernetes?: KubernetesMinor): string[] {
@@ -115,10 +133,10 @@ function obstacles(kubernetes?: KubernetesMinor): string[] {
   return names.length === 0 ? [] : [`no ${names.join(", ")}: \`npm run testbed -- binaries --nodes\` gets them`];
 }
 
-function nodeBinaries(kubernetes?: KubernetesMinor) {
+function nodeBinaries(kubernetes?: KubernetesMinor, more: readonly BinarySet[] = []) {
   return findBinaries({
     env: process.env,
-    sets: ["control-plane", "nodes"],
+    sets: ["control-plane", "nodes", ...more],
     ...(kubernetes && { minors: [kubernetes] }),
   });
 }

@@ -310,4 +310,16 @@ describe("the way of a packet", () => {
     assert.equal(packetPath({ ...harbor, policies: [closed] }, wave, web, data).verdict, "Delivered");
     assert.equal(packetPath({ ...harbor, policies: [closed] }, wave, data, web).verdict, "Dropped");
   });
+
+  it("knows of a guest's policies by the own ones, of which its site has twins", () => {
+    const from = (labels: object) =>
+      policy("walls", { ingress: [{ from: [{ podSelector: { matchLabels: labels } }] }] });
+    const closed = { ...harbor, policies: [from({ app: "other" })] };
+    assert.match(drop(packetPath(closed, undefined, web, data)) ?? "", /^wave policy/);
+    const open = packetPath({ ...harbor, policies: [from({ app: "web" })] }, undefined, web, data);
+    assert.equal(open.verdict, "Unknown");
+    assert.ok(open.hops.some(({ rule, site }) => site === "wave" && rule === "twin of NetworkPolicy shop/walls"));
+    const out = policy("out", { policyTypes: ["Egress"], egress: [] });
+    assert.match(drop(packetPath({ ...harbor, policies: [out] }, undefined, data, web)) ?? "", /^wave policy/);
+  });
 });

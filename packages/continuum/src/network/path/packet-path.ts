@@ -129,7 +129,12 @@ function across(
   };
   const end = () => answer(hops, advice);
   pass({ site: sender.site, at: "pod", what: "sends", verdict: "Passes" });
-  if (!pass(policyHop("Egress", sender), "let a NetworkPolicy of its namespace allow it")) return end();
+  /** What only its API knows of a guest, the twins of the policies here say too. */
+  const policyOf = (direction: PolicyDirection, side: Side) =>
+    side.view === undefined && others.pod !== undefined
+      ? twinPolicyHop(direction, side.site, sideHere(here, others, own))
+      : policyHop(direction, side);
+  if (!pass(policyOf("Egress", sender), "let a NetworkPolicy of its namespace allow it")) return end();
   if (!pass(permission(sender, receiver), ...adviceFor(sender))) return end();
   packet = { ...packet, source: receiver.otherCalled };
   pass(renamed(sender.site, "source", sender.real, receiver.otherCalled, isOutward ? plan.spec.own : plan.spec.peer));
@@ -150,7 +155,7 @@ function across(
     pass(led, `an Export at ${receiver.site} that names ${sender.site} lets it pass`);
     return end();
   }
-  if (!pass(policyHop("Ingress", receiver), "let a NetworkPolicy of its namespace allow it")) return end();
+  if (!pass(policyOf("Ingress", receiver), "let a NetworkPolicy of its namespace allow it")) return end();
   pass({ site: receiver.site, at: "pod", what: `receives, and answers ${packet.source}`, verdict: "Passes" });
   return end();
 }
@@ -209,6 +214,11 @@ function policyHop(direction: PolicyDirection, side: Side): BareHop | undefined 
     namespaces: view.namespaces,
   });
   return answer && { site, at: "policy", ...answer };
+}
+
+function twinPolicyHop(direction: PolicyDirection, site: string, guest: Side): BareHop | undefined {
+  const hop = policyHop(direction, guest);
+  return hop && { ...hop, site, ...(hop.rule !== undefined && { rule: `twin of ${hop.rule}` }) };
 }
 
 function planTitle({ metadata }: AddressPlan): string {

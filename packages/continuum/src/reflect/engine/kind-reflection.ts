@@ -35,6 +35,8 @@ export interface KindReflectionOptions<T extends KubeObject> {
   readonly references: SiteReferences;
   readonly counters: ReflectionCounters;
   readonly contextOf: (site: SiteId, namespace: string) => TwinContext;
+  /** Whether all own pods of a namespace are known. */
+  readonly knowsPods: (namespace: string) => boolean;
   /** Asked of another reflected kind: whether an object may have a twin at a site. */
   readonly mayHaveTwin: (resource: string, site: SiteId, namespace: string, name: string) => boolean;
 }
@@ -109,6 +111,18 @@ export class KindReflection<T extends KubeObject> {
     }
   }
 
+  /** Looks again at objects whose twins depend on pods of a namespace. */
+  enqueuePodsOf(changed: string): void {
+    const { podNamespaces } = this.kind;
+    if (podNamespaces === undefined) return;
+    const { twins, contextOf } = this.#options;
+    for (const namespace of this.#objects.namespaces())
+      for (const object of this.#objects.list(namespace))
+        for (const site of twins.sitesOf(namespace))
+          if (podNamespaces(object, contextOf(site, namespace)).includes(changed))
+            this.enqueue(site, namespace, object.metadata.name ?? "");
+  }
+
   enqueueSite(site: SiteId): void {
     for (const namespace of this.#options.twins.namespacesAt(site)) this.enqueueNamespace(namespace, site);
   }
@@ -170,6 +184,8 @@ export class KindReflection<T extends KubeObject> {
     if (!this.#objects.isKnown(namespace)) return done();
     const source = this.#objects.get(namespace, name);
     const twin = remote.get(twinNamespace, name);
+    // Those of which too little is known yet are looked at when that has changed.
+    if (source !== undefined && !this.#knowsPodsOf(source, site)) return done();
     const wanted = source && this.#wanted(source, site, twinNamespace, twin);
     try {
       const alignment = await remote.align(twin, wanted, context.signal);
@@ -186,6 +202,13 @@ export class KindReflection<T extends KubeObject> {
     }
   }
 
+  #knowsPodsOf(source: T, site: SiteId): boolean {
+    const { contextOf, knowsPods } = this.#options;
+    const namespaces = this.kind.podNamespaces?.(source, contextOf(site, source.metadata.namespace ?? "")) ?? [];
+    // All of them are asked for at once.
+    return namespaces.map(knowsPods).every(Boolean);
+  }
+
   #wanted(source: T, site: SiteId, twinNamespace: string, twin: T | undefined): WantedTwin | undefined {
     const { namespace = "", name = "", deletionTimestamp } = source.metadata;
     const isKept = this.kind.lasting === true && twin !== undefined && deletionTimestamp === undefined;
@@ -193,6 +216,8 @@ export class KindReflection<T extends KubeObject> {
     const context = this.#options.contextOf(site, namespace);
     const body = this.kind.forge(source, context);
     if (body === undefined) return undefined;
+    const lacking = this.kind.lacking?.(source, context);
+    if (lacking !== undefined) this.#warn(source, "ReflectionIncomplete", lacking);
     return { namespace: twinNamespace, name, metadata: twinMetadata(this.kind, source, context), body };
   }
 

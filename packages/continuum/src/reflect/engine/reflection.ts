@@ -24,6 +24,7 @@ import { EventReflection } from "../events/event-reflection.ts";
 import { builtInKinds } from "../kinds/index.ts";
 import { type ReflectedKind, resourceOf, type TwinContext } from "../reflected-kind.ts";
 import { KindReflection } from "./kind-reflection.ts";
+import { NamespacePods } from "./namespace-pods.ts";
 import { referencesOf } from "./pod-references.ts";
 import { Policies } from "./policies.ts";
 import { noCounters, type ReflectionCounters } from "./reflection-counters.ts";
@@ -54,6 +55,7 @@ export class Reflection implements Runnable {
   readonly #inward = new Map<string, InwardReflection>();
   readonly #events: EventReflection;
   readonly #custom: CustomReflections;
+  readonly #allPods: NamespacePods;
   readonly #reachable = new Map<SiteId, boolean>();
 
   constructor(options: ReflectionOptions) {
@@ -62,6 +64,9 @@ export class Reflection implements Runnable {
     this.#policies = new Policies(caches);
     this.#references = new SiteReferences(options.pods);
     this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
+    this.#allPods = new NamespacePods(options.home, (namespace) => {
+      for (const kind of this.#kinds.values()) kind.enqueuePodsOf(namespace);
+    });
     const { counters = noCounters } = options;
     this.#events = new EventReflection({
       ...options,
@@ -115,6 +120,7 @@ export class Reflection implements Runnable {
     await Promise.all(this.#kinds.values().map((kind) => kind.run(stop, abandon)));
     await this.#custom.stopped();
     for (const each of release) each?.();
+    this.#allPods.keepOnly(new Set());
     await this.#events.stop();
   }
 
@@ -153,6 +159,7 @@ export class Reflection implements Runnable {
       policies: this.#policies,
       references: this.#references,
       contextOf: (site, namespace) => this.#contextOf(site, namespace),
+      knowsPods: (namespace) => this.#allPods.isKnown(namespace),
       mayHaveTwin: (resource, site, namespace, name) =>
         this.#kinds.get(resource)?.allows(site, namespace, name) ?? false,
     });
@@ -184,6 +191,10 @@ export class Reflection implements Runnable {
           .map((name) => ({ name, labels: this.#namespaces.get({ name })?.metadata.labels ?? {} })),
       translateAddress: (address, node) =>
         addresses === undefined ? address : addresses.calledThere(site, address, nodes.get(node ?? "")?.site),
+      translateBlock: (block) => addresses?.blocksThere?.(site, block) ?? [block],
+      families: () => addresses?.familiesThere?.(site),
+      podsElsewhere: (name) =>
+        this.#allPods.in(name).filter(({ spec }) => nodes.get(spec?.nodeName ?? "")?.site !== site),
     };
   }
 
@@ -193,6 +204,7 @@ export class Reflection implements Runnable {
     for (const kind of this.#kinds.values()) kind.follow(namespaces, sites);
     for (const kind of this.#inward.values()) kind.follow(namespaces);
     this.#events.lookAll(namespaces);
+    this.#allPods.keepOnly(namespaces);
   }
 
   /** Own namespaces that have a twin somewhere. */

@@ -1,17 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type {
-  ConfigMap,
-  Ingress,
-  NetworkPolicy,
-  PersistentVolumeClaim,
-  PodDisruptionBudget,
-  Secret,
-} from "@fjord/kube";
+import type { ConfigMap, Ingress, PersistentVolumeClaim, PodDisruptionBudget, Secret } from "@fjord/kube";
 import { configMaps } from "./config-map.ts";
 import { builtInKinds } from "./index.ts";
 import { ingresses } from "./ingress.ts";
-import { networkPolicies } from "./network-policy.ts";
 import { persistentVolumeClaims } from "./persistent-volume-claim.ts";
 import { podDisruptionBudgets } from "./pod-disruption-budget.ts";
 import { secrets } from "./secret.ts";
@@ -139,47 +131,6 @@ describe("the status of a claim", () => {
     const [condition] = from({ phase: "Evil", capacity: { storage: "\u001b[31m" } })?.conditions ?? [];
     assert.equal(condition?.reason, "Pending");
     assert.equal(condition?.message, "the claim's twin at provider is Pending");
-  });
-});
-
-describe("the twin of a NetworkPolicy", () => {
-  const policy = (spec: NetworkPolicy["spec"]): NetworkPolicy => ({
-    apiVersion: "networking.k8s.io/v1",
-    kind: "NetworkPolicy",
-    metadata,
-    spec,
-  });
-  const ingressOf = (from: object[]) => {
-    const forged = networkPolicies.forge(policy({ podSelector: {}, ingress: [{ from }] }), contextOf());
-    return (forged?.spec as NetworkPolicy["spec"])?.ingress;
-  };
-  const twins = (...values: string[]) => ({
-    matchLabels: { "fjord.dev/consumer": "consumer" },
-    matchExpressions: [{ key: "fjord.dev/origin-namespace", operator: "In", values }],
-  });
-
-  it("lets in all of the consumer's namespaces, not all of the provider's", () => {
-    assert.deepEqual(ingressOf([{ namespaceSelector: {} }]), [
-      { from: [{ namespaceSelector: twins("bank", "shop") }] },
-    ]);
-  });
-
-  it("chooses namespaces by the labels that they have at home", () => {
-    const byTeam = { namespaceSelector: { matchLabels: { team: "b" } }, podSelector: {} };
-    assert.deepEqual(ingressOf([byTeam]), [{ from: [{ namespaceSelector: twins("bank"), podSelector: {} }] }]);
-    const byName = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "shop" } } };
-    assert.deepEqual(ingressOf([byName]), [{ from: [{ namespaceSelector: twins("shop") }] }]);
-  });
-
-  it("lets nobody in where all that may come in is elsewhere", () => {
-    assert.deepEqual(ingressOf([{ namespaceSelector: { matchLabels: { team: "c" } } }]), []);
-  });
-
-  it("keeps rules that name no namespace, and those for everyone", () => {
-    assert.deepEqual(ingressOf([{ podSelector: { matchLabels: { a: "b" } } }]), [
-      { from: [{ podSelector: { matchLabels: { a: "b" } } }] },
-    ]);
-    assert.deepEqual(ingressOf([]), [{ from: [] }]);
   });
 });
 

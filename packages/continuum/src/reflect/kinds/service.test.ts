@@ -76,6 +76,31 @@ describe("the twin of a Service", () => {
     assert.equal(policyOf("RequireDualStack"), "PreferDualStack");
   });
 
+  it("has the one family of the original where the provider has that beside another", () => {
+    const at = (families: readonly ("IPv4" | "IPv6")[] | undefined, spec: object) => {
+      const body = services.forge(serviceOf({ ...filledIn, ...spec }), contextOf({ families: () => families }));
+      const { ipFamilies, ipFamilyPolicy } = (body as { spec: NonNullable<Service["spec"]> }).spec;
+      return [ipFamilyPolicy, ipFamilies];
+    };
+    const ipv6 = { ipFamilies: ["IPv6"] };
+    assert.deepEqual(at(["IPv4", "IPv6"], ipv6), ["SingleStack", ["IPv6"]]);
+    assert.deepEqual(at(["IPv4", "IPv6"], {}), ["SingleStack", ["IPv4"]]);
+    assert.deepEqual(at(["IPv4", "IPv6"], { ipFamilyPolicy: "PreferDualStack" }), ["PreferDualStack", undefined]);
+    // Which it would refuse, or has anyway.
+    for (const there of [["IPv4"] as const, ["IPv6"] as const, undefined])
+      assert.deepEqual(at(there, ipv6), [undefined, undefined]);
+    assert.deepEqual(at(["IPv4", "IPv6"], { type: "ExternalName", externalName: "a.b" }), [undefined, undefined]);
+  });
+
+  it("is corrected where it has another family than is wanted, or both where one is", () => {
+    const context = contextOf({ families: () => ["IPv4", "IPv6"] });
+    const wanted = services.forge(serviceOf({ ...filledIn, ipFamilies: ["IPv6"] }), context) ?? {};
+    assert.notDeepEqual(services.seen(serviceOf(filledIn), wanted), wanted);
+    const single = services.forge(serviceOf(filledIn), contextOf()) ?? {};
+    const both = serviceOf({ ...filledIn, ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" });
+    assert.notDeepEqual(services.seen(both, single), single);
+  });
+
   it("is of the class that the annotation names", () => {
     const spec = { ...filledIn, type: "LoadBalancer", loadBalancerClass: "mine" };
     assert.equal(forged(spec).loadBalancerClass, undefined);

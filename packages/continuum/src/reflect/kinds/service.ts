@@ -1,4 +1,5 @@
 import { Service } from "@fjord/kube";
+import type { AddressFamily } from "../../addresses.ts";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { classAt } from "./remote-class.ts";
 
@@ -11,14 +12,24 @@ type Spec = NonNullable<Service["spec"]>;
 export const services: ReflectedKind<Service> = {
   kind: Service,
   policy: "DenyList",
-  forge: (service) => content(service, classAt(service)),
-  // A class that nobody asked for is the provider's choice.
-  seen: (twin, { spec }) => content(twin, (spec as Spec).loadBalancerClass && twin.spec?.loadBalancerClass),
+  follows: ["addresses"],
+  forge: (service, context) => content(service, classAt(service), familiesAt(service.spec ?? {}, context.families())),
+  // A class or family that nobody asked for is the provider's choice.
+  seen: (twin, { spec }) =>
+    content(
+      twin,
+      (spec as Spec).loadBalancerClass && twin.spec?.loadBalancerClass,
+      familiesSeen(twin.spec ?? {}, spec as Spec),
+    ),
   // The way to the API of the cluster itself.
   neverLeaves: ({ metadata }) => metadata.namespace === "default" && metadata.name === "kubernetes",
 };
 
-function content({ spec = {} }: Service, loadBalancerClass: string | undefined): Body {
+function content(
+  { spec = {} }: Service,
+  loadBalancerClass: string | undefined,
+  families: Pick<Spec, "ipFamilyPolicy" | "ipFamilies">,
+): Body {
   const isExposed = spec.type === "NodePort" || spec.type === "LoadBalancer";
   const isBalanced = spec.type === "LoadBalancer";
   return {
@@ -36,7 +47,7 @@ function content({ spec = {} }: Service, loadBalancerClass: string | undefined):
       ...(spec.ports && { ports: spec.ports.map(port) }),
       // Without an address of its own; any other address is the provider's to give.
       ...(spec.clusterIP === "None" && { clusterIP: "None" }),
-      ...families(spec),
+      ...families,
       ...(isExposed && pick(spec, ["externalTrafficPolicy"])),
       ...(isBalanced && pick(spec, ["allocateLoadBalancerNodePorts", "loadBalancerSourceRanges"])),
       ...(isBalanced && loadBalancerClass !== undefined && { loadBalancerClass }),
@@ -55,12 +66,28 @@ function port({ name, protocol, port, targetPort, appProtocol }: NonNullable<Spe
 }
 
 /**
- * Both families where both are wanted and there: a provider with one gives that one. A single family is whichever the provider
- * has.
+ * Both families where both are wanted and there: a provider with one gives that one. A single family is the same where the
+ * provider has that beside another one, since endpoints elsewhere have addresses of it alone; else whichever the provider has.
  */
-function families({ ipFamilyPolicy }: Spec): Pick<Spec, "ipFamilyPolicy"> {
-  const wantsBoth = ipFamilyPolicy === "PreferDualStack" || ipFamilyPolicy === "RequireDualStack";
-  return wantsBoth ? { ipFamilyPolicy: "PreferDualStack" } : {};
+function familiesAt(
+  { ipFamilyPolicy, ipFamilies, type }: Spec,
+  there: readonly AddressFamily[] | undefined,
+): Pick<Spec, "ipFamilyPolicy" | "ipFamilies"> {
+  if (type === "ExternalName") return {};
+  if (ipFamilyPolicy === "PreferDualStack" || ipFamilyPolicy === "RequireDualStack")
+    return { ipFamilyPolicy: "PreferDualStack" };
+  const [family] = ipFamilies ?? [];
+  if (family === undefined || there === undefined || there.length < 2) return {};
+  return there.some((each) => each === family) ? { ipFamilyPolicy: "SingleStack", ipFamilies: [family] } : {};
+}
+
+/** Both is what nobody gives by itself: where it is no longer wanted, it is to go. */
+function familiesSeen(twin: Spec, wanted: Spec): Partial<Spec> {
+  const isPolicySeen = wanted.ipFamilyPolicy !== undefined || twin.ipFamilyPolicy === "PreferDualStack";
+  return {
+    ...(isPolicySeen && pick(twin, ["ipFamilyPolicy"])),
+    ...(wanted.ipFamilies && pick(twin, ["ipFamilies"])),
+  };
 }
 
 function pick<Name extends keyof Spec>(spec: Spec, names: readonly Name[]): Partial<Spec> {

@@ -15,6 +15,9 @@ export function contextOf(changes: Partial<TwinContext> = {}): TwinContext {
       { name: "bank", labels: { team: "b" } },
     ],
     translateAddress: (address) => address,
+    translateBlock: (block) => [block],
+    families: () => undefined,
+    podsElsewhere: () => [],
     ...changes,
   };
 }
