@@ -120,6 +120,22 @@ describe("fjord-agent gateway", { skip }, () => {
     );
   });
 
+  it("puts back at once what others take away, and not only when it looks", async () => {
+    for (const damage of [
+      () => namespaces.run("a-gw", "nft", "delete", "table", "inet", "fjord"),
+      () => namespaces.run("a-gw", "nft", "flush", "set", "inet", "fjord", "member4"),
+      () => namespaces.ip("a-gw", "route", "flush", "table", "7443"),
+      () => namespaces.ip("a-gw", "rule", "delete", "preference", "7443"),
+    ]) {
+      // It looks by itself every half minute, and has looked just now.
+      const began = Date.now();
+      await damage();
+      // What begins while rules are missing has the node's address for as long as it lasts: the next one has not.
+      while ((await pods.a1?.ask("240.0.0.21", { proto: "udp", patienceMs: 1_000 })) !== "240.0.0.11")
+        assert.ok(Date.now() - began < 25_000, String(damage));
+    }
+  });
+
   it("follows its file", async () => {
     for (const site of ["a", "b"] as const) await writeState(site, "241.0.0.0/16");
     assert.equal(await pods.a1?.ask("241.0.0.21", { proto: "udp" }), "241.0.0.11");

@@ -12,6 +12,7 @@ import {
   type GatewaySource,
   LinkProbe,
   NodeNetwork,
+  NodeWatch,
   NodeWay,
   openUdpProbe,
 } from "@fjord/continuum/gateway";
@@ -100,12 +101,12 @@ async function keep(flags: RunFlags, context: CommandContext): Promise<void> {
   if (state === undefined) return await runByApi(flags, context);
   if (key === undefined)
     throw new InvalidAgentOption({ option: "--key", value: "left out", reason: "--state needs it" });
-  const { gateway } = partsOf(flags, context);
-  await runLoop({ parts: { gateway }, source: new FileSource({ state, key }) }, flags, context);
+  const { gateway, watch } = partsOf(flags, context);
+  await runLoop({ parts: { gateway, watch }, source: new FileSource({ state, key }) }, flags, context);
 }
 
 interface Kept {
-  readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence">;
+  readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence" | "watch">;
   readonly source: GatewaySource & { nameOf?(siteId: string): string | undefined };
   readonly told?: GatewayLoopOptions["told"];
 }
@@ -169,6 +170,7 @@ function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: Com
     gateway: new Gateway({ network, interfacePrefix, clock, logger }),
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger }),
     fence: new Fence({ network, clock, logger }),
+    watch: new NodeWatch({ network, interfacePrefix, clock, logger }),
   };
 }
 

@@ -14,6 +14,7 @@ import { enterFile, inside } from "../nodes/node-scripts.ts";
 import type { Site } from "../site.ts";
 import { wireguardProgram } from "../testing.ts";
 
+const CLOCK = new URL("../agents/clock-ahead.ts", import.meta.url);
 const AGENT = fileURLToPath(new URL("../../../agent/src/cli.ts", import.meta.url));
 
 /** Gives a node an address on the wire on which gateways of sites meet (`makeWire`): its site's network leads nowhere else. */
@@ -59,6 +60,7 @@ export async function startGateway(
   const started = site.addProcess({
     name: linkProcess(node, role),
     file: "/bin/sh",
+    env: { NODE_OPTIONS: `--import=${CLOCK}`, FJORD_TEST_CLOCK_FILE: `${inside.directory}/clock-ahead` },
     args: [
       enterFile(node.directory),
       process.execPath,
@@ -71,6 +73,9 @@ export async function startGateway(
   await started.start();
   return started;
 }
+
+/** By how many milliseconds that process's clock is ahead, where there is such a file. */
+export const clockFile = (node: RealNode) => join(node.directory, "clock-ahead");
 
 /** What that process is called. */
 export const linkProcess = (node: RealNode, role: LinkRole = "gateway") => `link-${role}-${node.name}`;

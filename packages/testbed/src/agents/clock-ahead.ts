@@ -1,5 +1,16 @@
-// Preloaded by agents whose clock a test wants to be off by FJORD_TEST_CLOCK_AHEAD milliseconds; timers run as they do.
-const ahead = Number(process.env.FJORD_TEST_CLOCK_AHEAD ?? 0);
+// Preloaded by agents whose clock a test wants to be off by FJORD_TEST_CLOCK_AHEAD milliseconds, or to jump to what is in
+// FJORD_TEST_CLOCK_FILE; timers run as they do.
+const { readFileSync } = process.getBuiltinModule("node:fs");
+const file = process.env.FJORD_TEST_CLOCK_FILE;
+let ahead = Number(process.env.FJORD_TEST_CLOCK_AHEAD ?? 0);
+if (file !== undefined)
+  setInterval(() => {
+    try {
+      ahead = Number(readFileSync(file, "utf8"));
+    } catch {
+      // Nobody has wanted it to jump.
+    }
+  }, 100).unref();
 const RealDate = Date;
 
 class DateAhead extends RealDate {

@@ -58,6 +58,17 @@ describe("A node's way to the gateway", () => {
     assert.deepEqual([gateway.tunnel, gateway.routes.size, gateway.chains.has("keep")], [true, 2, false]);
   });
 
+  it("leads what comes out of a tunnel to links alone", () => {
+    const gateway = way([], { gateway: [], nodes: ["192.0.2.8"] });
+    assert.deepEqual(gateway.chains.get("tunnelled")?.slice(1), [
+      'iifname "fjordx" ip saddr { 10.42.0.0/16 } ip daddr { 240.0.0.0/16 } accept',
+      'iifname "fjordx" ip6 saddr { fd42::/64 } ip6 daddr { fd66:6a6f::/64 } accept',
+      'iifname "fjordx" drop',
+    ]);
+    const follower = way([hop("192.0.2.7", false)]);
+    assert.deepEqual(follower.chains.get("tunnelled")?.slice(1), ['iifname "fjordx" drop']);
+  });
+
   it("is nothing where nobody is the gateway, or where it cannot be reached, and no other way is taken", () => {
     const nothing = way([], { gateway: [] });
     assert.deepEqual(

@@ -72,6 +72,17 @@ export function wayOf(state: WayState, hops: readonly Hop[], tunnelName: string)
       }),
       `udp dport ${TUNNEL_PORT} drop`,
     ]);
+  // Whoever takes a node's address on its wire gets no further by it than a pod does: to a link, where groups decide.
+  if (tunnel)
+    chains.set("tunnelled", [
+      "type filter hook prerouting priority raw; policy accept;",
+      ...([4, 6] as const).flatMap((family) => {
+        const [own, remote] = [ofFamily(family, state.own), ofFamily(family, state.ranges)];
+        if (state.nodes.length === 0 || own === "" || remote === "") return [];
+        return [`iifname "${tunnelName}" ${ip(family)} saddr { ${own} } ${ip(family)} daddr { ${remote} } accept`];
+      }),
+      `iifname "${tunnelName}" drop`,
+    ]);
   return { routes, tunnel, chains };
 }
 

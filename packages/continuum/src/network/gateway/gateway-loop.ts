@@ -45,6 +45,8 @@ export interface GatewayLoopOptions {
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "rest" | "remove">;
   readonly source: GatewaySource;
+  /** Tells at once when others change the node's network. @default it is seen when it is looked at */
+  readonly watch?: { run(changed: () => void, signal: AbortSignal): Promise<void> };
   readonly clock: Clock;
   readonly logger: Logger;
   /** How often the source is read, and links are looked after. @default 1,000 */
@@ -76,6 +78,8 @@ export class GatewayLoop {
   #carries: boolean | undefined;
   #isFenced: boolean | undefined;
   #checkedAt = 0;
+  /** Somebody else has changed something. */
+  #isSuspect = false;
   /** By site: the largest packet that the node can send there in one piece. */
   readonly #pathMtus = new Map<string, number>();
   #isTrying = false;
@@ -95,6 +99,10 @@ export class GatewayLoop {
       this.#wake.abort();
     });
     const release = source.onChange?.(() => this.#wake.abort());
+    const watching = this.#options.watch?.run(() => {
+      this.#isSuspect = true;
+      this.#wake.abort();
+    }, signal);
     while (!signal.aborted) {
       this.#wake = new AbortController();
       await this.#step();
@@ -102,6 +110,7 @@ export class GatewayLoop {
       await sleep(clock, ms, AbortSignal.any([signal, this.#wake.signal]));
     }
     release?.();
+    await watching;
     await this.#options.fence?.rest();
     this.#options.probe?.close();
   }
@@ -169,7 +178,10 @@ export class GatewayLoop {
       if (this.#carries) logger.info("another node carries the links");
     }
     this.#carries = carries !== undefined;
-    if (clock.now() - this.#checkedAt < checkMs) return;
+    const elapsed = clock.now() - this.#checkedAt;
+    // A clock that has been set back does not keep anybody from looking.
+    if (!this.#isSuspect && elapsed >= 0 && elapsed < checkMs) return;
+    this.#isSuspect = false;
     this.#checkedAt = clock.now();
     const drift = carries === undefined ? [] : await gateway.check();
     const ofWay = (await this.#options.way?.check()) ?? [];

@@ -16,6 +16,7 @@ export { GatewayMetrics, type GatewayMetricsOptions } from "./gateway-metrics.ts
 export { GATEWAY_LEASE, GatewayRole, type GatewayRoleOptions } from "./gateway-role.ts";
 export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-probe.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
+export { NodeWatch, type NodeWatchOptions } from "./node-watch.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";
 export { openUdpProbe } from "./udp-probe.ts";
 export { WireguardSocket } from "./wireguard-socket.ts";

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { NetworkCommandFailed, WireguardMissing } from "./errors.ts";
 
 export interface NodeNetworkOptions {
@@ -11,10 +12,17 @@ export interface NodeNetworkOptions {
   readonly wireguardProgram?: string;
 }
 
+/** Commands of which the kernel may still tell. */
+const REMEMBERED = 64;
+
 /** The network of the node that this process is on: the commands that look at it and change it. */
 export class NodeNetwork {
   readonly #prefix: readonly string[];
   readonly #wireguardProgram: string;
+  /** The last processes of this one's that have run. */
+  readonly #own: number[] = [];
+  #changedAt = Number.NEGATIVE_INFINITY;
+  #runningChanges = 0;
 
   constructor(options: NodeNetworkOptions = {}) {
     this.#prefix = options.prefix ?? [];
@@ -50,11 +58,39 @@ export class NodeNetwork {
   }
 
   ip(...args: string[]): Promise<string> {
-    return this.#run(["ip", ...args]);
+    const isLook = args.includes("show") || args.includes("-json");
+    return isLook ? this.#run(["ip", ...args]) : this.#changing(this.#run(["ip", ...args]));
+  }
+
+  /** Whether a process is, or was lately, one of this one's commands. */
+  isOwn(pid: number): boolean {
+    return this.#own.includes(pid);
+  }
+
+  /** When a command of `ip` has last changed something, by `performance.now`; now, where one does. */
+  get changedAt(): number {
+    return this.#runningChanges > 0 ? performance.now() : this.#changedAt;
+  }
+
+  /** Runs a command that tells line by line; resolves when it has ended, as when `signal` aborts. */
+  follow(command: readonly string[], line: (text: string) => void, signal: AbortSignal): Promise<void> {
+    const [program = "", ...args] = [...this.#prefix, ...command];
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"] });
+      const end = () => void child.kill("SIGKILL");
+      signal.addEventListener("abort", end, { once: true });
+      child.on("error", () => resolve());
+      child.on("close", () => {
+        signal.removeEventListener("abort", end);
+        resolve();
+      });
+      createInterface({ input: child.stdout }).on("line", line);
+    });
   }
 
   async ipBatch(family: 4 | 6, lines: readonly string[]): Promise<void> {
-    if (lines.length > 0) await this.#run(["ip", `-${family}`, "-batch", "-"], `${lines.join("\n")}\n`);
+    if (lines.length > 0) await this.#changing(this.#run(["ip", `-${family}`, "-batch", "-"], `${lines.join("\n")}\n`));
   }
 
   /** Makes an interface that WireGuard serves. Its process goes on when this one ends: traffic does not wait for a gateway. */
@@ -73,11 +109,23 @@ export class NodeNetwork {
     });
   }
 
+  async #changing(running: Promise<string>): Promise<string> {
+    this.#runningChanges++;
+    try {
+      return await running;
+    } finally {
+      this.#runningChanges--;
+      this.#changedAt = performance.now();
+    }
+  }
+
   #run(command: readonly string[], input = ""): Promise<string> {
     const [program = "", ...args] = [...this.#prefix, ...command];
     const title = command.slice(0, 6).join(" ");
     return new Promise((resolve, reject) => {
       const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+      // What stands before a command becomes that command, with the number that it has.
+      if (child.pid !== undefined) this.#own.splice(0, Math.max(0, this.#own.push(child.pid) - REMEMBERED));
       const output: Buffer[] = [];
       let complaint = "";
       child.stdout.on("data", (chunk: Buffer) => void output.push(chunk));

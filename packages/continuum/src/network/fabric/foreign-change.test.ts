@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FirewallChanges, isTaken } from "./foreign-change.ts";
+
+describe("What nft tells of changes", () => {
+  const processes = (...lines: string[]) => {
+    const changes = new FirewallChanges();
+    return lines.flatMap((line) => changes.read(line) ?? []);
+  };
+  const by = (process: number) => `# new generation 12 by process ${process} (nft)`;
+
+  it("names who has changed a table of Fjord's", () => {
+    assert.deepEqual(processes("delete chain inet fjord arrive4", "delete table inet fjord", by(7)), [7]);
+    assert.deepEqual(processes("insert rule inet fjord arrive4 accept", by(8)), [8]);
+    assert.deepEqual(processes("delete element inet fjord member4 { 10.0.0.1 . 7 }", by(9)), [9]);
+    assert.deepEqual(processes("add chain inet fjord-way guard { type filter hook input priority 0; }", by(9)), [9]);
+  });
+
+  it("is nothing where others change what is theirs, or a sign of life is renewed", () => {
+    assert.deepEqual(processes("delete table inet fjordling", by(7), "add table ip nat", by(8)), []);
+    assert.deepEqual(processes("add element inet fjord-fence live { 51820 timeout 3s }", by(7)), []);
+    assert.deepEqual(processes("add rule ip fjord x accept", by(7)), []);
+  });
+});
+
+describe("What ip tells of changes", () => {
+  const prefix = "fjord";
+  it("is known where a route, a rule or an interface of Fjord's goes", () => {
+    for (const line of [
+      "Deleted 240.0.0.0/16 dev fjord0 table 7443 proto 174 scope link ",
+      "Deleted unreachable 240.0.0.0/16 dev lo table 7444 proto 175 metric 4294967295 ",
+      "Deleted 7443:\tfrom all lookup 7443 proto 174",
+      "Deleted 5: fjord0: <POINTOPOINT> mtu 1380 qdisc noop state DOWN group default ",
+      "Deleted 5: fjordx: <BROADCAST> mtu 1380 qdisc noop state DOWN group default ",
+    ])
+      assert.equal(isTaken(line, prefix), true, line);
+    for (const line of [
+      "240.0.0.0/16 dev fjord0 table 7443 proto 174 scope link ",
+      "Deleted 10.1.0.0/24 via 192.0.2.1 dev eth0 ",
+      "Deleted 5: veth0@if3: <BROADCAST> mtu 1500 ",
+      "Deleted 32766:\tfrom all lookup main",
+    ])
+      assert.equal(isTaken(line, prefix), false, line);
+  });
+});

@@ -1,0 +1,32 @@
+import { LINK_ROUTES, WAY_ROUTES } from "./route-change.ts";
+import { TABLE } from "./table.ts";
+import { WAY_TABLE } from "./way.ts";
+
+const OURS = [TABLE, WAY_TABLE].map((table) => table.split(" ")[1]).join("|");
+const CHANGE = new RegExp(`^(add|insert|replace|delete|destroy) \\w+ inet (${OURS})(?= |$)`);
+const GENERATION = /^# new generation \d+ by process (\d+)/;
+
+/** Reads what `nft monitor` prints, line by line: which process has changed tables of Fjord's is said after what it has changed. */
+export class FirewallChanges {
+  #isOurs = false;
+
+  /** The process that has changed something of Fjord's, where a line completes that. */
+  read(line: string): number | undefined {
+    if (CHANGE.test(line)) this.#isOurs = true;
+    const process = GENERATION.exec(line)?.[1];
+    if (process === undefined) return undefined;
+    const isOurs = this.#isOurs;
+    this.#isOurs = false;
+    return isOurs ? Number(process) : undefined;
+  }
+}
+
+/** Whether a line of `ip monitor` says that something of Fjord's was taken away: a route, a rule or an interface. */
+export function isTaken(line: string, interfacePrefix: string): boolean {
+  if (!line.startsWith("Deleted ")) return false;
+  return (
+    [LINK_ROUTES, WAY_ROUTES].some(
+      ({ table }) => line.includes(` table ${table} `) || line.startsWith(`Deleted ${table}:`),
+    ) || new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x):`).test(line)
+  );
+}

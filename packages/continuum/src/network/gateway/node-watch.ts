@@ -1,0 +1,54 @@
+import { type Clock, type Logger, sleep } from "@fjord/base";
+import { FirewallChanges, isTaken } from "../fabric/foreign-change.ts";
+import type { NodeNetwork } from "./node-network.ts";
+
+export interface NodeWatchOptions {
+  readonly network: Pick<NodeNetwork, "follow" | "isOwn" | "changedAt">;
+  /** @default "fjord" */
+  readonly interfacePrefix?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A program that has ended is started again after this. */
+const AGAIN_MS = 5_000;
+/** What is heard so soon after an own change is of that. */
+const OWN_MS = 300;
+
+/** Hears from the kernel at once when somebody else changes what a gateway has made: until it is put back, packets are lost, or pass that must not. */
+export class NodeWatch {
+  readonly #options: NodeWatchOptions;
+
+  constructor(options: NodeWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Until the signal aborts. Where there is nothing to hear by, somebody has to look now and then, as before. */
+  async run(changed: () => void, signal: AbortSignal): Promise<void> {
+    const { network, interfacePrefix = "fjord" } = this.#options;
+    const firewall = () => {
+      const changes = new FirewallChanges();
+      return (line: string) => {
+        const process = changes.read(line);
+        if (process !== undefined && !network.isOwn(process)) changed();
+      };
+    };
+    const links = () => (line: string) => {
+      if (isTaken(line, interfacePrefix) && performance.now() - network.changedAt > OWN_MS) changed();
+    };
+    await Promise.all([
+      this.#follow(["nft", "monitor"], firewall, signal),
+      this.#follow(["ip", "monitor", "link", "route", "rule"], links, signal),
+    ]);
+  }
+
+  async #follow(command: readonly string[], reader: () => (line: string) => void, signal: AbortSignal): Promise<void> {
+    const { network, clock, logger } = this.#options;
+    while (!signal.aborted) {
+      await network.follow(command, reader(), signal);
+      if (signal.aborted) return;
+      logger.warn("changes by others are not heard at once", { command: command.join(" ") });
+      await sleep(clock, AGAIN_MS, signal);
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { lastFailure, longestBlackHole } from "./black-hole.ts";
+
+const at = (...times: (number | [number])[]) =>
+  times.map((each) => (typeof each === "number" ? { at: each, ms: 1 } : { at: each[0] }));
+
+describe("the longest black hole", () => {
+  it("is none where everything is answered, though nothing was sent for long", () => {
+    assert.equal(longestBlackHole(at(0, 20, 5_000, 5_020)).ms, 0);
+    assert.equal(longestBlackHole([]).ms, 0);
+  });
+
+  it("is from the last answer before it to the first one after it", () => {
+    assert.deepEqual(longestBlackHole(at(0, 20, [40], [60], 80, 100, [120], 140)), { ms: 60, from: 20 });
+    assert.deepEqual(longestBlackHole(at([0], [20], 40)), { ms: 40, from: 0 });
+  });
+});
+
+describe("the last failure", () => {
+  it("is told from the fault on", () => {
+    assert.equal(lastFailure(at([5], 100, [1_200], 1_300), 1_000), 200);
+    assert.equal(lastFailure(at([5], 1_200), 1_000), 0);
+  });
+});

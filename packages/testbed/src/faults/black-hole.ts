@@ -1,0 +1,41 @@
+/** One question and what became of it; times in milliseconds since the epoch. */
+export interface Attempt {
+  readonly at: number;
+  /** How long the answer took; absent where none came. */
+  readonly ms?: number;
+  /** Who answered, or why nobody did. */
+  readonly by?: string;
+}
+
+export interface BlackHole {
+  /** From the last attempt before it that was answered to the first one after it. */
+  readonly ms: number;
+  readonly from: number;
+}
+
+/**
+ * The longest time in which whatever was sent got no answer. Times in which nothing was sent, as on a machine that is busy, are none: only what was
+ * sent and lost counts.
+ */
+export function longestBlackHole(attempts: readonly Attempt[]): BlackHole {
+  let longest: BlackHole = { ms: 0, from: 0 };
+  let answered: number | undefined;
+  let lost: number | undefined;
+  for (const { at, ms } of attempts) {
+    if (ms === undefined) {
+      lost ??= at;
+      continue;
+    }
+    if (lost !== undefined && at - (answered ?? lost) > longest.ms)
+      longest = { ms: at - (answered ?? lost), from: answered ?? lost };
+    answered = at;
+    lost = undefined;
+  }
+  return longest;
+}
+
+/** How long after `since` an attempt was begun that failed, for the last time; 0 where none did. */
+export function lastFailure(attempts: readonly Attempt[], since: number): number {
+  const failed = attempts.filter(({ at, ms }) => at >= since && ms === undefined);
+  return failed.reduce((last, { at }) => Math.max(last, at - since), 0);
+}

@@ -1,0 +1,138 @@
+import { eventually } from "../acceptance/acceptance-bed.ts";
+import { type Attempt, lastFailure, longestBlackHole } from "./black-hole.ts";
+import type { LongReport } from "./orders.ts";
+import type { StreamPod } from "./stream-pod.ts";
+
+/** One end of what is measured, and where it finds the other. */
+export interface FlowEnd {
+  readonly pod: StreamPod;
+  /** What the other pod is called there. */
+  readonly other: string;
+  /** The Service that has endpoints at both sites. */
+  readonly service: { readonly host: string; readonly port: number; readonly path: string };
+}
+
+/** What was seen of all flows while something was wrong. */
+export interface Measured {
+  /** By end: datagrams there and back. */
+  readonly datagrams: readonly { readonly sent: number; readonly lost: number; readonly blackHoleMs: number }[];
+  /** By end: new connections to the Service. */
+  readonly asked: readonly {
+    readonly sent: number;
+    readonly failed: number;
+    /** How long after the fault the last one was begun that failed. */
+    readonly lastFailureMs: number;
+    readonly by: Readonly<Record<string, number>>;
+  }[];
+  /** What both long connections say; undefined where nothing is wrong. */
+  readonly problem?: string;
+  readonly longestSilenceMs: number;
+}
+
+/** The times that answers need on a machine that has much else to do. */
+const LATE_MS = 1_000;
+/** What flows for so long flows. */
+const STEADY_MS = 3_000;
+
+/** Connections, datagrams and questions between two pods of two sites, as long as a test runs. */
+export class Flows {
+  readonly #ends: readonly FlowEnd[];
+
+  constructor(...ends: readonly FlowEnd[]) {
+    this.#ends = ends;
+  }
+
+  begin(): void {
+    for (const { pod, other, service } of this.#ends) {
+      pod.order({ do: "long", id: "long", host: other });
+      pod.order({ do: "datagrams", id: "datagrams", host: other });
+      pod.order({ do: "ask", id: "ask", everyMs: 100, ...service });
+    }
+  }
+
+  end(): void {
+    this.#tell("end");
+  }
+
+  /** From now on is measured; what was seen before is forgotten. */
+  reset(): void {
+    this.#tell("reset");
+  }
+
+  /** Until everything has been answered for two seconds. */
+  async flowing(timeoutMs = 120_000): Promise<void> {
+    const began = Date.now();
+    await eventually(
+      "all flows are answered",
+      async () => {
+        const { problem, datagrams, longs } = await this.#look(0, Math.max(began, Date.now() - STEADY_MS));
+        if (problem !== undefined) return true;
+        const isSteady = datagrams.every(({ sent, lost }) => sent > 0 && lost === 0);
+        return Date.now() - began > STEADY_MS && isSteady && longs.every((each) => each < LATE_MS);
+      },
+      timeoutMs,
+    );
+  }
+
+  /** What was seen since it was reset. `since` is when the fault began. */
+  async measure(since: number): Promise<Measured> {
+    const { longs: _, ...measured } = await this.#look(since);
+    return measured;
+  }
+
+  #tell(what: "reset" | "end"): void {
+    for (const { pod } of this.#ends)
+      for (const id of ["long", "datagrams", "ask"]) pod.order({ do: what, id, host: "" });
+  }
+
+  async #look(since: number, after = 0): Promise<Measured & { longs: readonly number[] }> {
+    const datagrams: Measured["datagrams"][number][] = [];
+    const asked: Measured["asked"][number][] = [];
+    const longs: number[] = [];
+    let problem: string | undefined;
+    let longestSilenceMs = 0;
+    for (const { pod } of this.#ends) {
+      const long = await pod.report<LongReport>("long");
+      const { attempts } = await pod.report<{ attempts: Attempt[] }>("datagrams");
+      const questions = await pod.report<{ attempts: Attempt[] }>("ask");
+      problem ??= long.problem;
+      longs.push(long.silentMs);
+      longestSilenceMs = Math.max(longestSilenceMs, long.longestSilenceMs, long.silentMs);
+      // The last ones are on their way.
+      const settled = attempts.filter(({ at, ms }) => at >= after && (ms !== undefined || at < Date.now() - LATE_MS));
+      datagrams.push({
+        sent: settled.length,
+        lost: settled.filter(({ ms }) => ms === undefined).length,
+        blackHoleMs: longestBlackHole(settled).ms,
+      });
+      const ended = questions.attempts.filter(({ by }) => by !== undefined);
+      const by: Record<string, number> = {};
+      for (const { by: who = "" } of ended) by[who.split(" ")[0] ?? ""] = (by[who.split(" ")[0] ?? ""] ?? 0) + 1;
+      asked.push({
+        sent: ended.length,
+        failed: ended.filter(({ ms }) => ms === undefined).length,
+        lastFailureMs: lastFailure(ended, since),
+        by,
+      });
+    }
+    return { datagrams, asked, longs, longestSilenceMs, ...(problem !== undefined && { problem }) };
+  }
+}
+
+/** In one line, for whoever reads what a run has measured. */
+export function described({ datagrams, asked, problem, longestSilenceMs }: Measured): string {
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const holes = datagrams.map(({ blackHoleMs }) => seconds(blackHoleMs)).join(" / ");
+  const lost = datagrams.map((each) => `${each.lost} of ${each.sent}`).join(" / ");
+  const failed = asked
+    .map(({ failed, sent, lastFailureMs, by }) => {
+      const last = failed === 0 ? "" : `, the last after ${seconds(lastFailureMs)}`;
+      return `${failed} of ${sent}${last} (${Object.entries(by).map(([who, count]) => `${who} ${count}`)})`;
+    })
+    .join(" / ");
+  return [
+    `TCP ${problem ?? "whole"}, silent for ${seconds(longestSilenceMs)}`,
+    `black hole ${holes}, datagrams lost ${lost}`,
+    `new connections failed ${failed}`,
+  ].join("; ");
+}
