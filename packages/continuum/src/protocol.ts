@@ -51,6 +51,8 @@ export interface NetworkFacts {
   readonly publicKey: string;
   /** Host and port where its gateway listens; empty where it dials. */
   readonly endpoints: readonly string[];
+  /** The same for each lane of its links beyond the first. */
+  readonly lanes?: readonly (readonly string[])[];
   /** That its pods have addresses of. */
   readonly ranges: readonly string[];
   /** What it calls those of the asking site. */

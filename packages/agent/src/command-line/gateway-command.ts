@@ -119,7 +119,7 @@ async function runLoop({ parts, source, told }: Kept, flags: RunFlags, context: 
   const now = () => clock.now();
   const observer = new GatewayMetrics({ registry, now, nameOf: (siteId) => source.nameOf?.(siteId) });
   const answered = (siteId: string, ms: number) => observer.answered(siteId, ms);
-  const probe = new LinkProbe({ open: openUdpProbe, clock, logger, answered });
+  const probe = (lane: number) => new LinkProbe({ open: openUdpProbe, clock, logger, answered, lane });
   const [health, ready] = [new HealthChecks({ clock }), new HealthChecks({ clock })];
   ready.add("the node's network is as it shall be", () => {
     if (!observer.isApplied) throw new Error("not yet");

@@ -1,7 +1,7 @@
 import { conditions } from "../conditions.ts";
 import { addressOrRange } from "../fragments/naming.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
-import { array, enumeration, integer, object, siteId, string, time } from "../schema/index.ts";
+import { array, boolean, enumeration, integer, object, siteId, string, time } from "../schema/index.ts";
 
 const key = () => string({ maxLength: 44, pattern: "^[A-Za-z0-9+/]{43}=$" });
 const hostAndPort = () => string({ maxLength: 262, pattern: "^(\\[[0-9a-f.:]+\\]|[^\\s:\\[\\]/]+):[1-9][0-9]{0,4}$" });
@@ -35,6 +35,14 @@ export const Link = defineKind({
     endpoints: array(hostAndPort(), { maxItems: 8 }).describe(
       "Where the peer listens, host and port. Empty where it cannot be dialled, and dials itself.",
     ),
+    lanes: array(
+      object({
+        endpoints: array(hostAndPort(), { maxItems: 8 }).describe("Where the peer listens for it."),
+      }),
+      { maxItems: 7 },
+    )
+      .optional()
+      .describe("The lanes beside the first one, where both sites have several."),
     via: siteId()
       .optional()
       .describe(
@@ -119,6 +127,22 @@ export const Link = defineKind({
     mtu: integer({ minimum: 0 })
       .optional()
       .describe("The largest packet that came back from the peer's gateway, in bytes."),
+    lanes: array(
+      object({
+        lane: integer({ minimum: 0, maximum: 7 }).describe("Its number; 0 is the first."),
+        node: string({ maxLength: 253 }).optional().describe("The node that carries it, where several may."),
+        endpoint: hostAndPort().optional().describe("Where the peer was last heard on it."),
+        handshakeAt: time().optional().describe("When the two last agreed on a key for it."),
+        receivedBytes: integer({ minimum: 0 }).optional().describe("Bytes that came by it."),
+        sentBytes: integer({ minimum: 0 }).optional().describe("Bytes that went by it."),
+        silent: boolean()
+          .optional()
+          .describe("Whether the peer does not answer on it: what would take it takes another one."),
+      }),
+      { maxItems: 8, keys: ["lane"] },
+    )
+      .optional()
+      .describe("How its lanes are, where there are several; each by the node that carries it."),
     conditions: conditions({
       Ready: {
         meaning: "The peer answers on the link.",

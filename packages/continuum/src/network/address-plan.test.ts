@@ -20,6 +20,7 @@ const networkOf = (
   taken: parseCidrs([...ranges, ...services]),
   pools: parseCidrs(names),
   endpoints: [],
+  lanes: [],
   port: 51820,
 });
 

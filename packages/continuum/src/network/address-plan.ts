@@ -67,6 +67,7 @@ export function factsOf(
   {
     publicKey,
     endpoints,
+    lanes = [],
     relay,
     fallback,
     leadsTo = [],
@@ -89,6 +90,7 @@ export function factsOf(
     ...(introduces.length > 0 && { introduces }),
     publicKey,
     endpoints,
+    ...(lanes.length > 0 && { lanes }),
     ranges: plan.own.map(({ range }) => range),
     names: plan.peer.flatMap(({ range, called }) => (called === undefined ? [] : [{ range, called }])),
   };

@@ -3,7 +3,7 @@ import { setCondition } from "@fjord/kube";
 import type { ExportedFacts } from "../protocol.ts";
 import type { ExportedService } from "./exported-services.ts";
 import { contains, type Family, formatAddress, formatRange, type IpRange, overlaps } from "./ip-range.ts";
-import { EXPORT_RANGES, LINK_RANGE, RELAY_RANGE } from "./link-address.ts";
+import { EXPORT_RANGES, LINK_RANGES, RELAY_RANGE } from "./link-address.ts";
 import { SPECIAL } from "./names.ts";
 import { parseAddress, sizeOf } from "./ranges.ts";
 
@@ -132,7 +132,7 @@ type Reason = NonNullable<ExportStatus["conditions"]>[number]["reason"];
 
 /** Why an address cannot be exported: it would be the gateway itself, everybody, or another way than a host's. */
 function refusalOf(host: IpRange): string | undefined {
-  if ([LINK_RANGE, RELAY_RANGE, ...Object.values(EXPORT_RANGES)].some((range) => contains(range, host)))
+  if ([...LINK_RANGES, RELAY_RANGE, ...Object.values(EXPORT_RANGES)].some((range) => contains(range, host)))
     return "links use such addresses themselves";
   if (SPECIAL.some((range) => overlaps(range, host)))
     return "it means the own machine, its neighbours, everyone or nobody, and not a host";

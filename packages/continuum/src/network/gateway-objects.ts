@@ -1,9 +1,18 @@
 import { AddressPlan, Export, Link, Site, VIRTUAL_NODE } from "@fjord/api";
-import { type Cache, isNotFound, type KubeClient, Node, Secret, type SharedCaches, sameContent } from "@fjord/kube";
+import {
+  type Cache,
+  isConflict,
+  isNotFound,
+  type KubeClient,
+  Node,
+  Secret,
+  type SharedCaches,
+  sameContent,
+} from "@fjord/kube";
 import type { WayState } from "./fabric/way.ts";
 import type { NodeWish } from "./gateway/gateway-loop.ts";
 import { keyMadeAtOf, LINK_SECRET, privateKeyOf } from "./link-key.ts";
-import { linkStatus, type SeenLink } from "./link-status.ts";
+import { isLaneNews, type LaneStatus, laneStatuses, linkStatus, type SeenLink } from "./link-status.ts";
 import type { NetworkState } from "./network-state.ts";
 import { networkState } from "./network-state-of.ts";
 
@@ -124,7 +133,29 @@ export class GatewayObjects {
     return [...new Set(addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address))].sort();
   }
 
+  /** Each lane by whoever carries it, and the link as a whole by who carries the first. */
   async #say(link: Link, seen: SeenLink): Promise<void> {
+    for (const lane of laneStatuses(seen, this.#options.place?.node)) await this.#sayLane(link, lane);
+    if (seen.lanes === undefined || seen.lanes.some(({ lane }) => lane === 0)) await this.#sayLink(link, seen);
+  }
+
+  async #sayLane(link: Link, status: LaneStatus): Promise<void> {
+    const { client, now } = this.#options;
+    const name = link.metadata.name ?? "";
+    const before = link.status?.lanes?.find(({ lane }) => lane === status.lane);
+    const key = `${name} ${status.lane}`;
+    const isDue = now() - (this.#toldAt.get(key) ?? 0) >= NUMBERS_MS && !sameContent(status, before);
+    if (!isLaneNews(status, before) && !isDue) return;
+    this.#toldAt.set(key, now());
+    // One writer for each lane, whoever that is: what others say of theirs stays.
+    const options = { subresource: "status", fieldManager: `fjord-lane-${status.lane}`, force: true };
+    const said = { metadata: { name, uid: link.metadata.uid }, status: { lanes: [status] } } as Partial<Link>;
+    await client.apply(Link, said as Link, options).catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  }
+
+  async #sayLink(link: Link, seen: SeenLink): Promise<void> {
     const { client, now } = this.#options;
     const name = link.metadata.name ?? "";
     const status = linkStatus(link, seen, now());
@@ -137,12 +168,15 @@ export class GatewayObjects {
       status.tcpSource !== link.status?.tcpSource ||
       status.handshakeAt !== link.status?.handshakeAt ||
       (status.mtu === undefined) !== (link.status?.mtu === undefined);
-    const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, link.status);
+    const { lanes: _, ...said } = link.status ?? {};
+    const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, said);
     if (!isNews && !isDue) return;
     this.#toldAt.set(name, now());
     const options = { subresource: "status", fieldManager: "fjord-gateway" };
     // What is no longer known is not said any more.
-    const gone = Object.keys(link.status ?? {}).filter((field) => !(field in status));
+    const gone = Object.keys(link.status ?? {}).filter(
+      (field) => !(field in status) && (field !== "lanes" || seen.lanes === undefined),
+    );
     const patch = { status: { ...Object.fromEntries(gone.map((field) => [field, null])), ...status } };
     await client.patch(Link, { name }, "merge", patch, options).catch((error: unknown) => {
       // It has gone meanwhile.

@@ -92,3 +92,8 @@ function format6(value: bigint): string {
   if (best.length === 1) return text(groups);
   return `${text(groups.slice(0, best.start))}::${text(groups.slice(best.start + best.length))}`;
 }
+
+/** `255.255.0.0`. */
+export function netmask(family: Family, length: number): string {
+  return formatAddress(family, hostMask(family, 0) ^ hostMask(family, length));
+}

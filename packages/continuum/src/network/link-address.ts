@@ -7,6 +7,16 @@ export const PROBE_PORT = 7447;
 /** Where gateways have their own addresses on links; no peer's range may be called so. */
 export const LINK_RANGE: IpRange = parseRange("fd66:6a70::/32") as IpRange;
 
+/** And on lanes beyond the first: each has its own, so that the range alone says which one leads there. */
+const LANE_RANGE: IpRange = parseRange("fd66:6a80::/28") as IpRange;
+export const LINK_RANGES: readonly IpRange[] = [LINK_RANGE, LANE_RANGE];
+
+/** Where the addresses of one lane are. */
+export function linkRange(lane: number): IpRange {
+  if (lane === 0) return LINK_RANGE;
+  return { ...LINK_RANGE, first: LANE_RANGE.first | (BigInt(lane) << 96n) };
+}
+
 /** Where gateways have addresses by which a hub leads them to each other; no peer's range may be called so. */
 export const RELAY_RANGE: IpRange = parseRange("248.0.0.0/6") as IpRange;
 
@@ -29,7 +39,7 @@ export function relayAddress(siteId: string): string {
  * The address that the gateway of a site has on links. Both ends know it by the site's id, so that nothing has to be agreed on; as the
  * only one that WireGuard takes such a source from is that site, what comes from it is the site's word.
  */
-export function linkAddress(siteId: string): string {
+export function linkAddress(siteId: string, lane = 0): string {
   const bits = BigInt(`0x${createHash("sha256").update(`fjord link ${siteId}`).digest("hex").slice(0, 24)}`);
-  return formatAddress(6, LINK_RANGE.first | bits);
+  return formatAddress(6, linkRange(lane).first | bits);
 }

@@ -1,13 +1,31 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { relayAddress } from "./link-address.ts";
-import { linkPath } from "./link-forge.ts";
+import { forgeLink, linkPath } from "./link-forge.ts";
 
 const [site, hub, other] = ["a".repeat(26), "b".repeat(26), "c".repeat(26)];
 const facts = { publicKey: "k", endpoints: ["wave.example:1"] };
 const met = { ...facts };
 const place = { hub, port: 7 };
 const endpoint = `${relayAddress(site)}:7`;
+
+describe("the lanes to a peer", () => {
+  const lanes = (theirs: string[][] | undefined, ours: string[][]) =>
+    forgeLink(site, linkPath(site, { ...facts, ...(theirs && { lanes: theirs }) }, undefined), { lanes: ours }, [])
+      .lanes;
+
+  it("are as many as both have", () => {
+    assert.equal(lanes(undefined, [[]]), undefined);
+    assert.equal(lanes([["a:2"]], []), undefined);
+    assert.deepEqual(lanes([["a:2"], ["a:3"]], [[]]), [{ endpoints: ["a:2"] }]);
+    assert.deepEqual(lanes([["a:2"]], [[], []]), [{ endpoints: ["a:2"] }]);
+  });
+
+  it("are none beside the first where a hub leads there", () => {
+    const path = linkPath(site, { ...facts, lanes: [["a:2"]], relay: place }, hub);
+    assert.equal(forgeLink(site, path, { lanes: [[]] }, []).lanes, undefined);
+  });
+});
 
 describe("the way to a peer", () => {
   it("is where it says", () => {

@@ -6,7 +6,7 @@ import type { Group } from "./network-state.ts";
 import type { OwnNetwork } from "./own-network.ts";
 
 /** How a peer's gateway is reached, by its word. */
-export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "via" | "fallback" | "tcp">;
+export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "lanes" | "via" | "fallback" | "tcp">;
 
 /**
  * By the peer's facts: as it says, or through a hub. `asked` is the hub that this site's owner has named: then the peer must have agreed to
@@ -15,12 +15,19 @@ export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "via" | "f
  */
 export function linkPath(
   site: SiteId,
-  { publicKey, endpoints, relay, fallback }: Pick<NetworkFacts, "publicKey" | "endpoints" | "relay" | "fallback">,
+  {
+    publicKey,
+    endpoints,
+    lanes,
+    relay,
+    fallback,
+  }: Pick<NetworkFacts, "publicKey" | "endpoints" | "lanes" | "relay" | "fallback">,
   asked: SiteId | undefined,
   hubs: readonly SiteId[] = [],
   seenAt: (hub: SiteId) => string | undefined = () => undefined,
 ): LinkPath {
-  const met = { publicKey, endpoints: [...endpoints] };
+  const beside = lanes?.map((each) => ({ endpoints: [...each] }));
+  const met = { publicKey, endpoints: [...endpoints], ...(beside && { lanes: beside }) };
   if (asked !== undefined && asked !== relay?.hub) return met;
   if (relay === undefined) {
     if (fallback === undefined || !hubs.includes(fallback.hub)) return met;
@@ -35,15 +42,19 @@ export function linkPath(
 /** What the gateway is to bring about towards a peer. */
 export function forgeLink(
   site: SiteId,
-  { publicKey, endpoints, via, fallback, tcp }: LinkPath,
-  { keepaliveSeconds }: Pick<OwnNetwork, "keepaliveSeconds">,
+  { publicKey, endpoints, lanes = [], via, fallback, tcp }: LinkPath,
+  own: Pick<OwnNetwork, "keepaliveSeconds" | "lanes">,
   groups: readonly Group[],
   relayTo: readonly SiteId[] = [],
 ): Link["spec"] {
+  const { keepaliveSeconds } = own;
+  // As many as both have.
+  const beside = lanes.slice(0, own.lanes.length);
   return {
     site,
     publicKey,
     endpoints: [...endpoints],
+    ...(beside.length > 0 && { lanes: beside.map((each) => ({ endpoints: [...each.endpoints] })) }),
     ...(via !== undefined && { via }),
     ...(fallback && { fallback: { ...fallback } }),
     ...(relayTo.length > 0 && { relayTo: [...relayTo] }),

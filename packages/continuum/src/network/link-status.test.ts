@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Link, newObject } from "@fjord/api";
-import { linkStatus } from "./link-status.ts";
+import { isLaneNews, laneStatuses, linkStatus } from "./link-status.ts";
 
 const now = Date.parse("2030-01-01T00:10:00Z");
 const link = newObject(Link, {
@@ -31,5 +31,41 @@ describe("the status of a link", () => {
       [status.endpoint, status.handshakeAt, status.receivedBytes, status.sentBytes],
       ["10.0.0.1:51820", "2030-01-01T00:10:00.000Z", 1, 2],
     );
+  });
+});
+
+describe("the status of lanes", () => {
+  const here = { lane: 0, handshakeAt: now - 200_000, endpoint: "a:1", receivedBytes: 1, sentBytes: 2, silent: true };
+  const seen = { ...bytes, handshakeAt: now - 200_000, lanes: [here] };
+  const other = { lane: 1, node: "two", receivedBytes: 10, sentBytes: 20, handshakeAt: new Date(now).toISOString() };
+  const laned = { ...link, spec: { ...link.spec, lanes: [{ endpoints: [] }] }, status: { lanes: [other] } } as Link;
+
+  it("is of those that are here, by node, and says where one is silent", () => {
+    assert.deepEqual(laneStatuses(seen, "one"), [
+      { lane: 0, node: "one", endpoint: "a:1", handshakeAt: "2030-01-01T00:06:40.000Z", ...bytes, silent: true },
+    ]);
+    assert.deepEqual(laneStatuses({ ...seen, lanes: [{ ...here, silent: false }] })[0]?.silent, undefined);
+    assert.deepEqual(laneStatuses(bytes), []);
+  });
+
+  it("counts for the link, whoever carries it: it is ready while one lane is", () => {
+    const status = linkStatus(laned, seen, now);
+    assert.deepEqual(
+      [status.receivedBytes, status.sentBytes, status.conditions?.[0]?.reason],
+      [11, 22, "HandshakeSeen"],
+    );
+  });
+
+  it("does not count where the link has no such lane any more", () => {
+    assert.equal(linkStatus({ ...laned, spec: link.spec } as Link, seen, now).receivedBytes, 1);
+  });
+
+  it("is news where it is another node, place, key or silence, and not for numbers", () => {
+    const [status] = laneStatuses(seen, "one");
+    assert.ok(status);
+    assert.equal(isLaneNews(status, undefined), true);
+    assert.equal(isLaneNews(status, { ...status, receivedBytes: 9 }), false);
+    for (const change of [{ node: "two" }, { endpoint: "b:1" }, { handshakeAt: "x" }, { silent: false }])
+      assert.equal(isLaneNews(status, { ...status, ...change }), true);
   });
 });

@@ -24,9 +24,22 @@ export interface SeenLink {
   readonly latencyMs?: number;
   readonly lossPercent?: number;
   readonly mtu?: number;
+  /** Where there are several: those that are carried here. What the link has is of these together. */
+  readonly lanes?: readonly SeenLane[];
 }
 
 const WAYS = { direct: "Direct", hub: "Hub", tcp: "TCP" } as const;
+
+export interface SeenLane {
+  readonly lane: number;
+  readonly handshakeAt?: number;
+  readonly endpoint?: string;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  readonly silent: boolean;
+}
+
+export type LaneStatus = NonNullable<StatusOf<typeof Link>["lanes"]>[number];
 
 /** WireGuard makes a new key every two minutes while there is traffic, and takes the old one for dead after three. */
 const KEY_LASTS_MS = 180_000;
@@ -36,8 +49,49 @@ export function isAlive(handshakeAt: number | undefined, now: number): boolean {
   return handshakeAt !== undefined && now - handshakeAt < KEY_LASTS_MS;
 }
 
-/** The status that says so. */
-export function linkStatus(link: Link, seen: SeenLink, now: number): StatusOf<typeof Link> {
+/** What is said of the lanes that a node carries; nothing where a link has but one. */
+export function laneStatuses({ lanes = [] }: SeenLink, node?: string): LaneStatus[] {
+  return lanes.map(({ lane, handshakeAt, endpoint, receivedBytes, sentBytes, silent }) => ({
+    lane,
+    ...(node !== undefined && { node }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),
+    receivedBytes,
+    sentBytes,
+    ...(silent && { silent }),
+  }));
+}
+
+/** Whether there is anything to say at once: numbers can wait. */
+export function isLaneNews(status: LaneStatus, before: LaneStatus | undefined): boolean {
+  return (
+    before === undefined ||
+    (["node", "endpoint", "handshakeAt", "silent"] as const).some((field) => status[field] !== before[field])
+  );
+}
+
+/** With what others say of lanes that they carry. */
+function whole(link: Link, seen: SeenLink): SeenLink {
+  const { lanes = [] } = seen;
+  const here = new Set(lanes.map(({ lane }) => lane));
+  const count = 1 + (link.spec.lanes?.length ?? 0);
+  const others = (link.status?.lanes ?? []).filter(({ lane }) => lane < count && !here.has(lane));
+  if (lanes.length === 0 || others.length === 0) return seen;
+  const sum = (field: "receivedBytes" | "sentBytes") =>
+    others.reduce((all, each) => all + (each[field] ?? 0), seen[field]);
+  const handshakes = others.flatMap((each) => (each.handshakeAt === undefined ? [] : [Date.parse(each.handshakeAt)]));
+  const handshakeAt = Math.max(seen.handshakeAt ?? 0, ...handshakes);
+  return {
+    ...seen,
+    receivedBytes: sum("receivedBytes"),
+    sentBytes: sum("sentBytes"),
+    ...(handshakeAt > 0 && { handshakeAt }),
+  };
+}
+
+/** The status that says so, besides that of lanes. */
+export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<typeof Link> {
+  const seen = whole(link, here);
   const { fault, handshakeAt, endpoint, ownKey, carrier, way, via, tcpSource } = seen;
   const { receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
   const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";

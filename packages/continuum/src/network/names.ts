@@ -1,12 +1,12 @@
 import { contains, type IpRange, overlaps } from "./ip-range.ts";
-import { EXPORT_RANGES, LINK_RANGE, RELAY_RANGE } from "./link-address.ts";
+import { EXPORT_RANGES, LINK_RANGES, RELAY_RANGE } from "./link-address.ts";
 import { parseCidrs, sizeOf } from "./ranges.ts";
 
 /** Where pods may be by their real addresses: a peer that names others would have the own pods talk to it instead. */
 const PRIVATE = parseCidrs(["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"]);
 /** That mean the own machine, its neighbours, everyone or nobody; and gateways themselves. */
 export const SPECIAL: readonly IpRange[] = [
-  LINK_RANGE,
+  ...LINK_RANGES,
   RELAY_RANGE,
   ...parseCidrs([
     "0.0.0.0/8",

@@ -238,6 +238,7 @@ export class NetworkController implements Runnable {
     const told = {
       publicKey,
       endpoints: own.endpoints,
+      lanes: own.lanes,
       exports: exportFacts(entries),
       leadsTo: led,
       sights: sightsOf(led, links),

@@ -85,12 +85,23 @@ describe("what a peer says of its network", () => {
       exports: [{ name: "db", addresses: [], ports: [{ protocol: "X", port: 1 }] }],
     },
     "too many exports": { exports: Array(129).fill({ name: "db", addresses: [], ports: [] }) },
+    "lanes that are none": { lanes: "two" },
+    "a lane that is nowhere": { lanes: [["gate.example"]] },
+    "a lane of one string": { lanes: ["gate.example:1"] },
+    "a lane with too many endpoints": { lanes: [Array(9).fill("a:1")] },
+    "more lanes than there can be": { lanes: Array(8).fill([]) },
     "too many endpoints": { endpoints: Array(9).fill("a:1") },
   };
   for (const [what, change] of Object.entries(wrong)) {
     it(`is not believed where it has ${what}`, () =>
       assert.equal(checkNetworkFacts({ ...good, ...change }), undefined));
   }
+
+  it("may have lanes, which say where they are, or that they cannot be dialled", () => {
+    const lanes = [["a:2", "[2001:db8::1]:2"], []];
+    assert.deepEqual(checkNetworkFacts({ ...good, lanes })?.lanes, lanes);
+    assert.equal(checkNetworkFacts({ ...good, lanes: [] })?.lanes, undefined);
+  });
 
   it("is believed or not, whatever it is, and passes again unchanged", () => {
     const part = fc.oneof(fc.anything(), fc.array(fc.oneof(fc.string(), fc.constantFrom(...good.ranges))));

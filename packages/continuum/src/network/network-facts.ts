@@ -1,5 +1,6 @@
 import type { ExportedFacts, NetworkFacts } from "../protocol.ts";
 import { MOST_TOLD } from "./export-entries.ts";
+import { MOST_LANES } from "./fabric/lanes.ts";
 import { contains, formatRange, type IpRange, overlaps } from "./ip-range.ts";
 import { SPECIAL, sameSize } from "./names.ts";
 import { isPlace } from "./place.ts";
@@ -20,10 +21,13 @@ const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, endpoints, ranges, names, relay, fallback, leadsTo, sights, tcp, exports, meets, introduces } =
-    value as Record<string, unknown>;
+  const { publicKey, endpoints, lanes, ranges, names } = value as Record<string, unknown>;
+  const { relay, fallback, leadsTo, sights, tcp, exports, meets, introduces } = value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
+  const more =
+    lanes === undefined ? [] : listOf(lanes, MOST_LANES - 1, (each) => listOf(each, MOST_ENDPOINTS, endpointOf));
+  if (more === undefined) return undefined;
   const own = listOf(ranges, MOST_RANGES, podRangeOf);
   const called = listOf(names, MOST_RANGES, nameOf);
   if (places === undefined || own === undefined || called === undefined || own.length === 0) return undefined;
@@ -42,6 +46,7 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   return {
     publicKey,
     endpoints: places,
+    ...(more.length > 0 && { lanes: more }),
     ranges: own.map(formatCidr),
     names: called,
     ...(behind && { relay: behind }),

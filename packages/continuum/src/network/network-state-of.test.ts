@@ -147,4 +147,25 @@ describe("what a gateway is to bring about", () => {
     const state = networkState(site, [planOf(a, undefined), planOf(b, "240.1.0.0/16")], [linkOf(a), going]);
     assert.deepEqual(state.peers, []);
   });
+
+  it("has lanes as the owner wants, to each peer as its Link says, and knows which are silent", () => {
+    const own = { ...site, spec: { ...site.spec, network: { ...site.spec.network, lanes: 3 } } } as typeof site;
+    const link = linkOf(a);
+    const laned = {
+      ...link,
+      spec: { ...link.spec, lanes: [{ endpoints: ["a:2"] }] },
+      status: { lanes: [{ lane: 1, silent: true }] },
+    } as typeof link;
+    const plans = [planOf(a, "240.0.0.0/16"), planOf(b, "240.1.0.0/16")];
+    const state = networkState(own, plans, [laned, linkOf(b)]);
+    assert.equal(state.parallel, 3);
+    assert.deepEqual(
+      state.peers.map((peer) => [peer.link.lanes, peer.link.silent]),
+      [
+        [[["a:2"]], [1]],
+        [[], undefined],
+      ],
+    );
+    assert.equal(networkState(site, plans, [link]).parallel, undefined);
+  });
 });

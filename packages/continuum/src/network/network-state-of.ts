@@ -4,6 +4,7 @@ import type { NetworkFacts } from "../protocol.ts";
 import { isUsable } from "./address-plan.ts";
 import { familyOf } from "./fabric/route-change.ts";
 import type { ExportedAddress, LinkFallback, Naming, NetworkState, PeerNetwork } from "./network-state.ts";
+import { laneCount } from "./own-network.ts";
 import { isPlace } from "./place.ts";
 
 /** What the gateway is to bring about, from the objects that say so: no links where the owner wants none. */
@@ -16,13 +17,14 @@ export function networkState(
 ): NetworkState {
   const { network } = site.spec;
   if (network === undefined) return { listenPort: 51820, mtu: 1380, ranges: [], peers: [] };
+  const lanes = laneCount(site);
   const relays = relaysOf(network.relays ?? [], sites);
-  const peers = links.flatMap(({ spec, metadata, status }) => {
+  const peers = links.flatMap((link) => {
+    const { spec, metadata } = link;
     if (metadata.deletionTimestamp !== undefined) return [];
     const plan = plans.find((each) => each.spec.site === spec.site)?.spec;
-    return plan === undefined || !isUsable(plan)
-      ? []
-      : [peerNetwork(plan, spec, status?.mtu, relays.get(spec.site) ?? [])];
+    if (plan === undefined || !isUsable(plan)) return [];
+    return [peerNetwork(plan, link, relays.get(spec.site) ?? [], lanes > 1)];
   });
   const siteId = site.status?.id ?? site.spec.id;
   const exported = exportedAddresses(exports);
@@ -30,6 +32,7 @@ export function networkState(
     ...(siteId !== undefined && { siteId }),
     listenPort: network.port,
     mtu: network.mtu,
+    ...(lanes > 1 && { parallel: lanes }),
     ranges: [...new Set(peers.flatMap(({ own }) => own.map(({ range }) => range)))].sort(),
     peers: peers.sort((one, other) => (one.siteId < other.siteId ? -1 : 1)),
     ...(exported.length > 0 && { exports: exported }),
@@ -101,11 +104,12 @@ export function relaysOf(relays: Relays, sites: readonly Site[]): Map<string, st
 
 function peerNetwork(
   plan: AddressPlan["spec"],
-  link: Link["spec"],
-  mtu: number | undefined,
+  { spec: link, status }: Pick<Link, "spec" | "status">,
   named: readonly string[],
+  hasLanes: boolean,
 ): PeerNetwork {
-  const { publicKey, endpoints, via, fallback, tcp, keepaliveSeconds, groups } = link;
+  const { publicKey, endpoints, lanes = [], via, fallback, tcp, keepaliveSeconds, groups } = link;
+  const silent = (status?.lanes ?? []).filter((each) => each.silent).map(({ lane }) => lane);
   const relayTo = [...new Set([...named, ...(link.relayTo ?? [])])].sort();
   return {
     siteId: link.site,
@@ -114,13 +118,15 @@ function peerNetwork(
     link: {
       publicKey,
       endpoints,
+      ...(hasLanes && { lanes: lanes.map((each) => each.endpoints) }),
+      ...(silent.length > 0 && { silent }),
       ...(via !== undefined && { via }),
       ...(fallback && { fallback: fallbackOf(fallback) }),
       ...(tcp && { tcp: tcp.endpoint }),
       ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     },
     groups,
-    ...(mtu !== undefined && { mtu }),
+    ...(status?.mtu !== undefined && { mtu: status.mtu }),
     ...(relayTo.length > 0 && { relayTo }),
     ...(plan.scope === "Guests" && { introduced: true }),
   };

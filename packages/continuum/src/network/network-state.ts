@@ -12,8 +12,10 @@ export interface NetworkState {
   readonly peers: readonly PeerNetwork[];
   /** What peers reach that is no pod, by the address that stands for it here. @default nothing */
   readonly exports?: readonly ExportedAddress[];
-  /** WireGuard interfaces side by side, as many as the peers have. @default 1 */
+  /** Lanes of the site's links: WireGuard interfaces side by side, each of which talks with the same one of a peer. @default 1 */
   readonly parallel?: number;
+  /** Those that this node carries, where other nodes have the others. @default all */
+  readonly carried?: readonly number[];
 }
 
 /** An address of the range for exports, and where it leads. Who may use it is said by groups, as of any address. */
@@ -56,6 +58,10 @@ export interface PeerLink {
   readonly publicKey: string;
   /** Host and port. Empty where the peer dials. */
   readonly endpoints: readonly string[];
+  /** The same for each lane beyond the first that there is to it. @default for all of this site's, the next ports of `endpoints` */
+  readonly lanes?: readonly (readonly string[])[];
+  /** Lanes by which it does not answer, and others may. @default none */
+  readonly silent?: readonly number[];
   /** Present where this side has to keep a way through a NAT open. */
   readonly keepaliveSeconds?: number;
   /** Id of the peer whose gateway leads to this one, which cannot be met itself: the endpoint is then one that only that gateway knows. */

@@ -68,6 +68,32 @@ describe("the own network", () => {
     ]);
   });
 
+  describe("with lanes", () => {
+    const lanes = (network: object, status: object = {}) => {
+      const site = siteOf({ endpoints: ["gate.example:1000"], ...network });
+      return ownNetwork({ ...site, status: { ...site.status, ...status } }, [], [])?.lanes;
+    };
+
+    it("has one unless its owner wants more", () => assert.deepEqual(lanes({}), []));
+
+    it("is reached at the next ports", () => {
+      assert.deepEqual(lanes({ lanes: 3 }), [["gate.example:1001"], ["gate.example:1002"]]);
+    });
+
+    it("is reached first at the node that carries each, and where that is not known, at that of the first", () => {
+      const at = (node: string) => ({ node, addresses: [], endpoints: [`${node}.example:7`] });
+      assert.deepEqual(lanes({ lanes: 3 }, { gateway: at("one"), lanes: [{ lane: 2, ...at("two") }] }), [
+        ["one.example:8", "gate.example:1001"],
+        ["two.example:9", "gate.example:1002"],
+      ]);
+    });
+
+    it("has no more than there are ports", () => {
+      assert.deepEqual(lanes({ lanes: 8, port: 65_534, endpoints: ["a:65534"] }), [["a:65535"]]);
+      assert.deepEqual(lanes({ lanes: 2, endpoints: ["a:65535"] }), [[]]);
+    });
+  });
+
   it("keeps the way open where it cannot be dialled", () => {
     assert.equal(ownNetwork(siteOf({}), [], [])?.keepaliveSeconds, 25);
     assert.equal(ownNetwork(siteOf({ endpoints: ["a:1"] }), [], [])?.keepaliveSeconds, undefined);

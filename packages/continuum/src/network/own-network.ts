@@ -1,5 +1,6 @@
 import type { Site } from "@fjord/api";
 import type { Node } from "@fjord/kube";
+import { nthPort } from "./fabric/checked-peer.ts";
 import type { IpRange } from "./ip-range.ts";
 import { parseCidr, parseCidrs, summarise } from "./ranges.ts";
 
@@ -19,6 +20,8 @@ export interface OwnNetwork {
   readonly pools: readonly IpRange[];
   /** Where peers reach the gateway. */
   readonly endpoints: readonly string[];
+  /** The same for each lane beyond the first. */
+  readonly lanes: readonly (readonly string[])[];
   /** WireGuard's. */
   readonly port: number;
   readonly keepaliveSeconds?: number;
@@ -48,6 +51,7 @@ export function ownNetwork(
     taken,
     pools: parseCidrs(network.names),
     endpoints,
+    lanes: laneEndpoints(site, known),
     port: network.port,
     ...(endpoints.length === 0 && { keepaliveSeconds: KEEPALIVE_SECONDS }),
   };
@@ -56,6 +60,22 @@ export function ownNetwork(
 /** Whether the owner lets guests of a consumer meet those at its other providers. */
 export function takesPart(site: Site | undefined): boolean {
   return site?.spec.network !== undefined && site.spec.network.introductions !== "Refuse";
+}
+
+/** By lane beyond the first: of the node that carries it, and then where the links may be; so many ports further. */
+function laneEndpoints(site: Site | undefined, known: readonly string[]): string[][] {
+  const { gateway, lanes = [] } = site?.status ?? {};
+  return Array.from({ length: laneCount(site) - 1 }, (_, i) => {
+    const carrier = lanes.find(({ lane }) => lane === i + 1) ?? gateway;
+    const all = new Set([...(carrier?.endpoints ?? []), ...known]);
+    return [...all].flatMap((each) => nthPort(each, i + 1) ?? []).slice(0, MOST_ENDPOINTS);
+  });
+}
+
+/** As many as the owner wants, and ports are left for. */
+export function laneCount(site: Site | undefined): number {
+  const { lanes = 1, port = 0 } = site?.spec.network ?? {};
+  return Math.max(1, Math.min(lanes, 65_536 - port));
 }
 
 /** Each once; an IPv6 address in its brackets. */

@@ -69,10 +69,11 @@ export class ToldNetwork {
     const network = ownNetwork(own.object(), [], []);
     if (network === undefined || key.publicKey === undefined || plan.own.length === 0) return undefined;
     const { spec, status } = this.#links.get({ name: site }) ?? {};
-    const { endpoints, port } = network;
+    const { endpoints, lanes, port } = network;
     return {
       publicKey: status?.ownKey ?? key.publicKey,
       endpoints,
+      lanes,
       port,
       ...(spec?.via !== undefined && { relay: { hub: spec.via, port } }),
       ...(spec?.fallback && { fallback: { hub: spec.fallback.site, port } }),

@@ -64,11 +64,13 @@ export async function runGateway(
     gateway: new Gateway({ ...means, network, interfacePrefix }),
     way: new NodeWay({ network, interfacePrefix, logger: silentLogger }),
     source,
-    probe: new LinkProbe({
-      ...means,
-      everyMs: 500,
-      open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
-    }),
+    probe: (lane) =>
+      new LinkProbe({
+        ...means,
+        lane,
+        everyMs: 500,
+        open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
+      }),
     told: (reports) => source.tell(reports),
     tickMs: 200,
   });

@@ -58,6 +58,22 @@ const timer = setInterval(() => socket.send("packet " + count++, ${PORT}, host, 
 console.log("ready");
 process.stdin.on("end", () => { clearInterval(timer); console.log(count); process.exit(0); }).resume();`;
 
+/** Holds connections that each say something every moment, until told to stop; says then for how long each heard nothing at most, or why it broke. */
+const HOLD = `
+const [host, count, everyMs] = process.argv.slice(1);
+const held = Array.from({ length: Number(count) }, () => {
+  const socket = require("node:net").connect({ host, port: ${PORT} });
+  const one = { socket, at: Date.now(), longest: 0, broken: "" };
+  const heard = () => { one.longest = Math.max(one.longest, Date.now() - one.at); one.at = Date.now(); };
+  socket.on("data", heard);
+  socket.on("error", (error) => { one.broken = error.code; });
+  return { ...one, get: () => { heard(); return one.broken || one.longest; }, socket };
+});
+const timer = setInterval(() => { for (const { socket } of held) socket.write("still there\\n"); }, Number(everyMs));
+let open = 0;
+for (const { socket } of held) socket.once("data", () => { if (++open === held.length) console.log("ready"); });
+process.stdin.on("end", () => { console.log(JSON.stringify(held.map(({ get }) => get()))); process.exit(0); }).resume();`;
+
 /** What a pod was told, and by whom. */
 export interface Heard {
   readonly from: string;
@@ -105,23 +121,38 @@ export class EchoPod {
 
   /** Sends numbered packets (`packet 0`, ...) until it is ended, which tells how many were sent. */
   async stream(host: string, everyMs: number): Promise<{ end(): Promise<number> }> {
+    const { end } = await this.#until("ready", STREAM, host, String(everyMs));
+    return { end: async () => Number(await end()) };
+  }
+
+  /** Runs a script until it says a word; its end is when its input ends, and gives its last line. */
+  async #until(word: string, script: string, ...args: string[]): Promise<{ end(): Promise<string> }> {
     const [program = "", ...prefix] = this.#namespaces.prefix(this.#name);
-    const child = spawn(program, [...prefix, process.execPath, "-e", STREAM, "--", host, String(everyMs)], {
+    const child = spawn(program, [...prefix, process.execPath, "-e", script, "--", ...args], {
       stdio: ["pipe", "pipe", "inherit"],
     });
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       said += text;
     });
-    while (!said.startsWith("ready")) await once(child.stdout, "data");
+    while (!said.startsWith(word)) await once(child.stdout, "data");
     return {
       end: async () => {
         const ended = once(child, "close");
         child.stdin.end();
         await ended;
-        return Number(said.trim().split("\n").at(-1));
+        return said.trim().split("\n").at(-1) ?? "";
       },
     };
+  }
+
+  /**
+   * Holds so many connections, over which something goes both ways every moment, until it is ended. That tells for how many milliseconds each
+   * has heard nothing at most, or why it has broken.
+   */
+  async hold(host: string, count: number, everyMs = 50): Promise<{ end(): Promise<(number | string)[]> }> {
+    const { end } = await this.#until("ready", HOLD, host, String(count), String(everyMs));
+    return { end: async () => JSON.parse(await end()) as (number | string)[] };
   }
 
   /** The address that the other one sees, or why there is no answer. */

@@ -10,6 +10,10 @@ export interface CheckedPeer {
   /** Hexadecimal, as WireGuard's own interface wants it. */
   readonly publicKey: string;
   readonly endpoints: readonly string[];
+  /** By lane, where it listens: `endpoints` for the first one. */
+  readonly lanes: readonly (readonly string[])[];
+  /** Lanes by which it does not answer. */
+  readonly silent: readonly number[];
   readonly keepaliveSeconds: number;
   readonly groups: readonly CheckedGroup[];
   /** The largest packet that reaches it, where that is known. */
@@ -35,10 +39,10 @@ export interface CheckedGroup {
   readonly remote: readonly IpRange[];
 }
 
-/** The peer's values, or what is wrong with them. */
-export function checkPeer(peer: PeerNetwork): CheckedPeer | { readonly fault: string } {
+/** The peer's values where this site has so many lanes, or what is wrong with them. */
+export function checkPeer(peer: PeerNetwork, lanes = 1): CheckedPeer | { readonly fault: string } {
   try {
-    return checked(peer);
+    return checked(peer, lanes);
   } catch (error) {
     if (error instanceof Fault) return { fault: error.message };
     throw error;
@@ -47,7 +51,7 @@ export function checkPeer(peer: PeerNetwork): CheckedPeer | { readonly fault: st
 
 class Fault extends Error {}
 
-function checked(peer: PeerNetwork): CheckedPeer {
+function checked(peer: PeerNetwork, most: number): CheckedPeer {
   const { via, fallback, tcp } = peer.link;
   const relayTo = peer.relayTo ?? [];
   for (const id of [peer.siteId, ...(via === undefined ? [] : [via]), ...(fallback ? [fallback.via] : []), ...relayTo])
@@ -59,12 +63,17 @@ function checked(peer: PeerNetwork): CheckedPeer {
   const { keepaliveSeconds = 0 } = peer.link;
   if (!Number.isInteger(keepaliveSeconds) || keepaliveSeconds < 0 || keepaliveSeconds > 65_535)
     throw new Fault(`${keepaliveSeconds} is no number of seconds to keep a link alive by`);
+  const endpoints = peer.link.endpoints.map(endpointOf);
+  // What a hub leads to is its first lane alone.
+  const more = via === undefined ? (peer.link.lanes ?? sideBySide(endpoints, most)).slice(0, most - 1) : [];
   return {
     siteId: peer.siteId,
     own: peer.own.map(renaming),
     ranges,
     publicKey: keyOf(peer.link.publicKey),
-    endpoints: peer.link.endpoints.map(endpointOf),
+    endpoints,
+    lanes: [endpoints, ...more.map((lane) => lane.map(endpointOf))],
+    silent: (peer.link.silent ?? []).filter((lane) => Number.isInteger(lane)),
     keepaliveSeconds,
     ...(mtu !== undefined && { mtu }),
     ...(via !== undefined && { via }),
@@ -108,9 +117,21 @@ function fallbackOf({ via, endpoint, seenAt }: LinkFallback): LinkFallback {
   return { via, endpoint: endpointOf(endpoint), ...(seenAt !== undefined && { seenAt: endpointOf(seenAt) }) };
 }
 
+/** The endpoint of a lane beside the first one's; undefined where there is no such port. */
+export function nthPort(endpoint: string, lane: number): string | undefined {
+  const at = endpoint.lastIndexOf(":");
+  const port = Number(endpoint.slice(at + 1)) + lane;
+  return port > 65_535 ? undefined : `${endpoint.slice(0, at)}:${port}`;
+}
+
 function endpointOf(text: string): string {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9.-]*[a-z0-9])?):(\d{1,5})$/i.exec(text);
   if (match === null || Number(match[3]) > 65_535 || Number(match[3]) === 0)
     throw new Fault(`${JSON.stringify(text)} is not HOST:PORT`);
   return text;
+}
+
+/** For each lane beyond the first: lanes of one gateway have ports side by side. */
+function sideBySide(endpoints: readonly string[], lanes: number): string[][] {
+  return Array.from({ length: lanes - 1 }, (_, i) => endpoints.flatMap((each) => nthPort(each, i + 1) ?? []));
 }

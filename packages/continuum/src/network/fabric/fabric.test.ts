@@ -253,6 +253,8 @@ describe("What a state asks of a node", () => {
       { mtu: 100 },
       { ranges: ["10.42.0.1/16"] },
       { parallel: 0 },
+      { parallel: 9 },
+      { parallel: 2, carried: [2] },
     ])
       assert.throws(() => fabric({ ...testState(1), ...change }), InvalidNetworkState);
   });

@@ -4,6 +4,7 @@ import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
 import { exportRules } from "./export-rules.ts";
+import { laneRules, MOST_LANES } from "./lanes.ts";
 import { lookupRanges, type PeerRules, peerRules } from "./peer-rules.ts";
 import { type TableParts, tableParts } from "./table.ts";
 
@@ -11,8 +12,8 @@ import { type TableParts, tableParts } from "./table.ts";
 export interface Fabric {
   readonly interfaces: readonly FabricInterface[];
   readonly mtu: number;
-  /** The own address on links. */
-  readonly linkAddress?: string;
+  /** How many lanes the site's links have, whoever carries them. */
+  readonly lanes: number;
   /** The own address by which hubs lead to it. */
   readonly relayAddress?: string;
   readonly table: TableParts;
@@ -29,6 +30,9 @@ export interface Fabric {
 
 export interface FabricInterface {
   readonly name: string;
+  readonly lane: number;
+  /** The own address on this lane. */
+  readonly linkAddress?: string;
   readonly listenPort: number;
 }
 
@@ -43,7 +47,7 @@ export interface FabricPeer {
   readonly ranges: readonly string[];
   /** The largest packet that is sent there, where that is less than the interface's. */
   readonly mtu?: number;
-  /** Addresses of gateways that are accepted from the peer: its own, and those that it leads to as a hub. */
+  /** Addresses of gateways that are accepted from the peer on the first lane: its own, and those that it leads to as a hub. */
   readonly gateways: readonly string[];
 }
 
@@ -57,7 +61,7 @@ export interface FabricOptions {
  * values cannot be is left out, and with it all its traffic; the others are not touched by that.
  */
 export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
-  const { own, count } = checkState(wanted);
+  const { own, count, carried } = checkState(wanted);
   const state = { ...wanted, peers: withFallbacks(wanted) };
   const faults = new Map<string, string>();
   const candidates: (Pick<FabricPeer, "checked" | "source"> & { known?: FabricPeer })[] = [];
@@ -69,10 +73,12 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
       peer,
       relayed,
       state.mtu,
+      count,
+      carried,
       mtus.get(peer.link?.via ?? peer.link?.fallback?.via ?? ""),
     ]);
     const known = previous?.peers.get(peer.siteId);
-    const checked = known?.source === source ? known.checked : check(peer);
+    const checked = known?.source === source ? known.checked : check(peer, count);
     if ("fault" in checked) faults.set(peer.siteId, checked.fault);
     else candidates.push({ checked, source, ...(known && { known }) });
   }
@@ -102,30 +108,42 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
       ...(checked.relayTo.length > 0 ? [relayAddress(checked.siteId)] : []),
       ...(behind.get(checked.siteId) ?? []).map(({ siteId }) => relayAddress(siteId)),
     ];
-    const rules = peerRules(checked, numberOf);
+    const laned = { ...checked, lanes: checked.lanes.length };
+    const site = { carried, ...(state.siteId !== undefined && { siteId: state.siteId }) };
+    const rules = joined(peerRules(checked, numberOf), laneRules(laned, site));
     peers.set(checked.siteId, { checked, source, numbers, rules, ranges, ...(mtu < state.mtu && { mtu }), gateways });
   }
-  const interfaces = Array.from({ length: count }, (_, i) => ({
-    name: `${options.interfacePrefix}${i}`,
-    listenPort: state.listenPort + i,
+  const interfaces = carried.map((lane) => ({
+    name: `${options.interfacePrefix}${lane}`,
+    lane,
+    listenPort: state.listenPort + lane,
+    ...(state.siteId !== undefined && { linkAddress: linkAddress(state.siteId, lane) }),
   }));
   const lengths = { 4: lengthsOf(4, peers), 6: lengthsOf(6, peers) };
-  const probed = state.siteId === undefined ? {} : { linkAddress: linkAddress(state.siteId) };
   const isRelaying = fitting.some(
     ({ checked }) => checked.via !== undefined || checked.fallback !== undefined || checked.relayTo.length > 0,
   );
   const relaying =
     isRelaying && state.siteId !== undefined
-      ? { relay: { address: relayAddress(state.siteId), ports: interfaces.map(({ listenPort }) => listenPort) } }
+      ? { relay: { address: relayAddress(state.siteId), ports: [state.listenPort] } }
       : {};
   const names = interfaces.map(({ name }) => name);
   const exports = { rules: exportRules(state.exports ?? []) };
   const exporting = exports.rules.chains.size > 0;
-  const tableOptions = { interfaces: names, own, ...probed, ...relaying, lengths, exporting };
+  const tableOptions = {
+    interfaces: names,
+    own,
+    linkAddresses: interfaces.flatMap((each) => each.linkAddress ?? []),
+    ...relaying,
+    lengths,
+    exporting,
+    lanes: count,
+    shared: carried.length === count ? [] : interfaces.map(({ lane, name }) => [lane, name] as const),
+  };
   const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
   const relayed = relaying.relay && { relayAddress: relaying.relay.address };
-  return { interfaces, mtu: state.mtu, ...probed, ...relayed, table, tableKey, peers, exports, faults, nextNumber };
+  return { interfaces, lanes: count, mtu: state.mtu, ...relayed, table, tableKey, peers, exports, faults, nextNumber };
 }
 
 /** What WireGuard adds to a packet, with IPv4 and UDP; it fills up to sixteens. */
@@ -139,11 +157,14 @@ function mtuOf({ siteId, via: hub, fallback }: CheckedPeer, mtus: ReadonlyMap<st
   return via === undefined ? own : Math.min(own, Math.floor((ofHub - AROUND) / 16) * 16);
 }
 
-function checkState(state: NetworkState): { own: IpRange[]; count: number } {
+function checkState(state: NetworkState): { own: IpRange[]; count: number; carried: number[] } {
   const refuse = (reason: string) => new InvalidNetworkState({ reason });
   const { listenPort, mtu, parallel: count = 1 } = state;
-  if (!Number.isInteger(count) || count < 1 || count > 16)
+  if (!Number.isInteger(count) || count < 1 || count > MOST_LANES)
     throw refuse(`there cannot be ${count} interfaces side by side`);
+  const carried = state.carried ?? Array.from({ length: count }, (_, lane) => lane);
+  if (carried.some((lane) => !Number.isInteger(lane) || lane < 0 || lane >= count))
+    throw refuse(`there are no lanes ${carried.join(", ")} among ${count}`);
   if (!Number.isInteger(listenPort) || listenPort < 1 || listenPort + count > 65_536)
     throw refuse(`${listenPort} is not a port`);
   if (!Number.isInteger(mtu) || mtu < 1280 || mtu > 65_535) throw refuse(`packets cannot be of ${mtu} bytes`);
@@ -152,7 +173,7 @@ function checkState(state: NetworkState): { own: IpRange[]; count: number } {
     if (range === undefined) throw refuse(`${JSON.stringify(text)} is not a range of addresses`);
     return range;
   });
-  return { own, count };
+  return { own, count, carried: [...new Set(carried)].sort((one, other) => one - other) };
 }
 
 /** A way through a hub that leads nowhere is no fault of a peer that can be met: it has none. */
@@ -175,9 +196,9 @@ function withFallbacks({ siteId, peers }: NetworkState): PeerNetwork[] {
   });
 }
 
-function check(peer: PeerNetwork): ReturnType<typeof checkPeer> {
+function check(peer: PeerNetwork, lanes: number): ReturnType<typeof checkPeer> {
   try {
-    return checkPeer(peer);
+    return checkPeer(peer, lanes);
   } catch (error) {
     // A value of another type than it must be.
     return { fault: String(error) };
@@ -240,6 +261,15 @@ function hubFaults(
       found.set(siteId, `site ${via}, which is to lead there, is itself behind another one`);
   }
   return found;
+}
+
+function joined(one: PeerRules, other: PeerRules): PeerRules {
+  if (other.chains.size === 0) return one;
+  // They have no set in common.
+  return {
+    chains: new Map([...one.chains, ...other.chains]),
+    elements: new Map([...one.elements, ...other.elements]),
+  };
 }
 
 function compare(a: bigint, b: bigint): number {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fabricOf } from "./fabric.ts";
-import { backstop, LINK_ROUTES, parseRoutes, routeChange, routesOf } from "./route-change.ts";
+import { backstop, LINK_ROUTES, parseRoutes, routeChange, routesOf, rulesOf } from "./route-change.ts";
 import { testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
@@ -18,12 +18,32 @@ describe("Routes into links", () => {
     });
   });
 
-  it("share several interfaces", () => {
+  it("lead each lane to an interface of its own, by a table of its own, and end in one place", () => {
     const routes = routesOf(fabricOf({ ...testState(1), parallel: 2 }, options));
-    assert.equal(
-      routeChange(LINK_ROUTES, new Map(), routes)[4][0],
-      "route replace 240.0.0.0/16 table 7443 protocol 174 nexthop dev fjord0 nexthop dev fjord1",
+    assert.deepEqual(routeChange(LINK_ROUTES, new Map(), routes)[4], [
+      "route replace 240.0.0.0/16 table 7443 protocol 174 dev fjord0",
+      "route replace unreachable 240.0.0.0/16 metric 4294967295 table 7443 protocol 174",
+      "route replace 240.0.0.0/16 table 7421 protocol 174 dev fjord1",
+    ]);
+    assert.equal(routeChange(LINK_ROUTES, routes, new Map())[4].at(-1), "route delete 240.0.0.0/16 table 7421");
+    assert.deepEqual(rulesOf(LINK_ROUTES, 3), [
+      { table: 7443 },
+      { table: 7421, mark: "0x10/0x70" },
+      { table: 7422, mark: "0x20/0x70" },
+    ]);
+  });
+
+  it("lead only the lanes that are here, and only to peers that have them", () => {
+    const state = testState(2, (peer) =>
+      peer.siteId === "peer1" ? { ...peer, link: { ...peer.link, lanes: [] } } : peer,
     );
+    const of = (carried: number[]) => [...routesOf(fabricOf({ ...state, parallel: 2, carried }, options)).keys()];
+    assert.deepEqual(of([1]), ["240.0.0.0/16 table 7421"]);
+    assert.deepEqual(
+      of([0]).filter((key) => !key.startsWith("unreachable")),
+      ["240.0.0.0/16", "240.1.0.0/16"],
+    );
+    assert.deepEqual(of([]), []);
   });
 
   it("say how large a packet a peer gets, where that is less than the interface takes", () => {
@@ -91,14 +111,15 @@ describe("Routes into links", () => {
   it("are read from what ip prints, without those of other tables", () => {
     const json = JSON.stringify([
       { dst: "240.0.0.0/16", dev: "fjord0", table: "7443", flags: [] },
-      { dst: "240.1.0.0/16", table: "7443", nexthops: [{ dev: "fjord0" }, { dev: "fjord1" }] },
+      { dst: "240.0.0.0/16", dev: "fjord1", table: "7421", flags: [] },
+      { dst: "240.0.0.0/16", dev: "fjord1", table: "7431", flags: [] },
       { dst: "10.0.0.0/8", dev: "eth0", table: "main" },
     ]);
     assert.deepEqual(
       [...parseRoutes(LINK_ROUTES, json)],
       [
         ["240.0.0.0/16", "dev fjord0"],
-        ["240.1.0.0/16", "nexthop dev fjord0 nexthop dev fjord1"],
+        ["240.0.0.0/16 table 7421", "dev fjord1"],
       ],
     );
     assert.deepEqual([...parseRoutes(LINK_ROUTES, "")], []);

@@ -1,31 +1,64 @@
 import type { Family } from "../ip-range.ts";
 import type { Fabric } from "./fabric.ts";
+import { laneMark, MOST_LANES } from "./lanes.ts";
+
+const LANES = Array.from({ length: MOST_LANES }, (_, lane) => lane);
 
 /** A table of routes of Fjord's own, which is asked before the main one: names of peers' ranges are good in both. */
 export interface RouteTableNumbers {
   /** Of the table, and of the rule that leads to it. */
   readonly table: number;
+  /** The same for lanes beyond the first, with the lane's number added: their rules lead there what has the lane's mark. */
+  readonly laneTable: number;
   /** Who has made a route, as `ip` shows it. */
   readonly protocol: number;
 }
 
 /** Into links, at the gateway. */
-export const LINK_ROUTES: RouteTableNumbers = { table: 7443, protocol: 174 };
+export const LINK_ROUTES: RouteTableNumbers = { table: 7443, laneTable: 7420, protocol: 174 };
 /** To the gateway, at other nodes; asked after the other one. */
-export const WAY_ROUTES: RouteTableNumbers = { table: 7444, protocol: 175 };
+export const WAY_ROUTES: RouteTableNumbers = { table: 7444, laneTable: 7430, protocol: 175 };
+
+export function tableOf({ table, laneTable }: RouteTableNumbers, lane: number): number {
+  return lane === 0 ? table : laneTable + lane;
+}
+
+/** Of tables that are there at all. */
+export interface Rule {
+  readonly table: number;
+  /** As `ip rule` has it; absent where everything is led there. */
+  readonly mark?: string;
+}
+
+export function rulesOf(numbers: RouteTableNumbers, lanes: number): Rule[] {
+  return Array.from({ length: lanes }, (_, lane) => {
+    const mark = laneMark(lane);
+    return { table: tableOf(numbers, lane), ...(mark !== undefined && { mark }) };
+  });
+}
 
 /**
- * By range, the way that `ip route` takes: `dev fjord0`, or `via 192.0.2.7 dev eth0`. What `backstop` gives is a route of its own, with no way.
+ * By range, and by table where that is one of another lane than the first (`240.0.0.0/16 table 7421`), the way that `ip route` takes: `dev fjord0`, or
+ * `via 192.0.2.7 dev eth0`. What `backstop` gives is a route of its own, with no way.
  */
 export type Routes = ReadonlyMap<string, string>;
 
-export function routesOf({ peers, interfaces }: Fabric): Map<string, string> {
-  const names = interfaces.map(({ name }) => name);
+export function routesOf({ peers, interfaces }: Pick<Fabric, "peers" | "interfaces">): Map<string, string> {
   const routes = new Map<string, string>();
-  for (const { ranges, mtu } of peers.values())
+  for (const { checked, ranges, mtu } of peers.values())
     for (const range of ranges)
-      routes.set(range, wayInto(names, mtu && Math.max(mtu, SMALLEST[familyOf(range)]))).set(backstop(range), "");
+      for (const { lane, name } of interfaces) {
+        if (lane >= checked.lanes.length) continue;
+        const way = wayInto(name, mtu && Math.max(mtu, SMALLEST[familyOf(range)]));
+        routes.set(inLane(LINK_ROUTES, lane, range), way);
+        // A packet of another lane, too, comes here at last.
+        if (lane === 0) routes.set(backstop(range), "");
+      }
   return routes;
+}
+
+export function inLane(numbers: RouteTableNumbers, lane: number, range: string): string {
+  return lane === 0 ? range : `${range} table ${tableOf(numbers, lane)}`;
 }
 
 /** The largest there is, so that it is taken where there is no other. */
@@ -49,23 +82,25 @@ export function routeChange(
   to: Routes,
 ): Readonly<Record<Family, readonly string[]>> {
   const lines: Record<Family, string[]> = { 4: [], 6: [] };
-  for (const range of from.keys())
-    if (!to.has(range)) lines[familyOf(range)].push(`route delete ${range} table ${table}`);
-  for (const [range, way] of to)
-    if (from.get(range) !== way)
-      lines[familyOf(range)].push(`route replace ${range} table ${table} protocol ${protocol} ${way}`.trimEnd());
+  const whole = (key: string) => (key.includes(" table ") ? key : `${key} table ${table}`);
+  for (const key of from.keys()) if (!to.has(key)) lines[familyOf(key)].push(`route delete ${whole(key)}`);
+  for (const [key, way] of to)
+    if (from.get(key) !== way)
+      lines[familyOf(key)].push(`route replace ${whole(key)} protocol ${protocol} ${way}`.trimEnd());
   return lines;
 }
 
-/** The routes of a table out of what `ip -json route show table all protocol NUMBER` prints, of one family. */
-export function parseRoutes({ table }: RouteTableNumbers, json: string): Map<string, string> {
+/** The routes of a table and of its lanes out of what `ip -json route show table all protocol NUMBER` prints, of one family. */
+export function parseRoutes(numbers: RouteTableNumbers, json: string): Map<string, string> {
   const routes = new Map<string, string>();
   // ip calls the end of a tunnel "dst", as it calls what the route is for.
   const text = json.replace(/("encap":"ip6?","id":\d+,"src":"[^"]*",)"dst":/g, '$1"end":');
-  for (const route of JSON.parse(text.trim() || "[]") as RouteJson[])
-    if (route.table === String(table))
-      if (route.type === "unreachable") routes.set(backstop(route.dst), "");
-      else routes.set(route.dst, wayOf(route));
+  for (const route of JSON.parse(text.trim() || "[]") as RouteJson[]) {
+    const lane = LANES.find((each) => route.table === String(tableOf(numbers, each)));
+    if (lane === undefined) continue;
+    if (route.type === "unreachable") routes.set(backstop(route.dst), "");
+    else routes.set(inLane(numbers, lane, route.dst), wayOf(route));
+  }
   return routes;
 }
 
@@ -82,23 +117,16 @@ interface RouteJson {
   readonly encap?: "ip" | "ip6";
   readonly id?: number;
   readonly end?: string;
-  readonly nexthops?: readonly { readonly dev: string }[];
   readonly metrics?: readonly { readonly mtu?: number }[];
 }
 
-function wayOf({ dev = "", gateway, encap, id, end, nexthops, metrics }: RouteJson): string {
+function wayOf({ dev = "", gateway, encap, id, end, metrics }: RouteJson): string {
   const mtu = metrics?.find((each) => each.mtu !== undefined)?.mtu;
-  if (nexthops !== undefined)
-    return wayInto(
-      nexthops.map((each) => each.dev),
-      mtu,
-    );
   if (encap !== undefined) return `encap ${encap} id ${id} dst ${end} dev ${dev}`;
-  return gateway === undefined ? wayInto([dev], mtu) : `via ${gateway} dev ${dev}`;
+  return gateway === undefined ? wayInto(dev, mtu) : `via ${gateway} dev ${dev}`;
 }
 
 /** An `mtu` that is locked holds for what is passed on too. */
-function wayInto(names: readonly string[], mtu?: number): string {
-  const into = names.length === 1 ? `dev ${names[0]}` : names.map((name) => `nexthop dev ${name}`).join(" ");
-  return mtu === undefined ? into : `mtu lock ${mtu} ${into}`;
+function wayInto(name: string, mtu?: number): string {
+  return mtu === undefined ? `dev ${name}` : `mtu lock ${mtu} dev ${name}`;
 }

@@ -1,5 +1,6 @@
-import { type Family, formatAddress, formatRange, hostMask, type IpRange } from "../ip-range.ts";
-import { EXPORT_RANGES, LINK_RANGE, PROBE_PORT } from "../link-address.ts";
+import { type Family, formatRange, type IpRange, netmask } from "../ip-range.ts";
+import { EXPORT_RANGES, LINK_RANGES, PROBE_PORT } from "../link-address.ts";
+import { exportPorts, laneParts } from "./lanes.ts";
 
 export const TABLE = "inet fjord";
 
@@ -12,14 +13,18 @@ export interface TableOptions {
   readonly interfaces: readonly string[];
   /** The own ranges. */
   readonly own: readonly IpRange[];
-  /** The own address on links, by which gateways probe them. */
-  readonly linkAddress?: string;
+  /** The own addresses on links, by which gateways probe them: of each lane that is here. @default none */
+  readonly linkAddresses?: readonly string[];
   /** The own address by which hubs lead here, and WireGuard's ports; present where this site is behind a hub, or is one. */
   readonly relay?: { readonly address: string; readonly ports: readonly number[] };
   /** The prefix lengths of peers' ranges, for which there are maps. */
   readonly lengths: Readonly<Record<Family, readonly number[]>>;
   /** Whether anything is exported. @default false */
   readonly exporting?: boolean;
+  /** How many lanes links have. @default 1 */
+  readonly lanes?: number;
+  /** With exports, of lanes that other nodes carry too: the interface of each lane that is here. @default none */
+  readonly shared?: readonly (readonly [number, string])[];
 }
 
 /** TCP's beginnings, in which each end says how large segments it takes. */
@@ -46,10 +51,12 @@ export interface TableChain {
 export function tableParts({
   interfaces,
   own,
-  linkAddress,
+  linkAddresses = [],
   relay,
   lengths,
   exporting = false,
+  lanes = 1,
+  shared = [],
 }: TableOptions): TableParts {
   const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
   const sets = new Map<string, string>([
@@ -99,15 +106,18 @@ export function tableParts({
     ["admit", { rules: ["meta mark set 0 accept"] }],
   ]);
   for (const family of [4, 6] as const) addFamily(family, lengths[family], sets, chains);
-  if (linkAddress !== undefined) addProbe(linkAddress, chains);
+  if (linkAddresses.length > 0) addProbe(linkAddresses, chains);
   if (relay !== undefined) addRelay(relay, sets, chains);
-  if (exporting) addExports(names, sets, chains);
+  if (exporting) addExports(names, shared, sets, chains);
+  const laned = laneParts(lanes, lengths);
+  for (const [name, set] of laned.sets) sets.set(name, set);
+  for (const [name, chain] of laned.chains) chains.set(name, chain);
   return { sets, chains };
 }
 
 /** Gateways ask each other how links are. The source can be none but the peer's own, by WireGuard. */
-function addProbe(own: string, chains: Map<string, TableChain>): void {
-  const gateways = formatRange(LINK_RANGE);
+function addProbe(addresses: readonly string[], chains: Map<string, TableChain>): void {
+  const [own, gateways] = [`{ ${addresses.join(", ")} }`, `{ ${LINK_RANGES.map(formatRange).join(", ")} }`];
   const before = (name: string, rule: string) => {
     chains.set(name, { rules: [`${rule} udp dport ${PROBE_PORT} accept`, ...(chains.get(name)?.rules ?? [])] });
   };
@@ -119,7 +129,12 @@ function addProbe(own: string, chains: Map<string, TableChain>): void {
  * What has been let in to an address of an export is led to where that is, by connection: of its ports alone, and everything else ends here. Answers get the
  * address of the export back before they are judged.
  */
-function addExports(names: string, sets: Map<string, string>, chains: Map<string, TableChain>): void {
+function addExports(
+  names: string,
+  shared: NonNullable<TableOptions["shared"]>,
+  sets: Map<string, string>,
+  chains: Map<string, TableChain>,
+): void {
   const families = ([4, 6] as const).map((family) => ({ family, ip: family === 4 ? "ip" : "ip6" }));
   for (const { family } of families) {
     sets.set(`exports${family}`, `map { type ipv${family}_addr : verdict; }`);
@@ -140,7 +155,13 @@ function addExports(names: string, sets: Map<string, string>, chains: Map<string
   const hidden = families.map(
     ({ family, ip }) => `iifname ${names} ct original ${ip} daddr @masked${family} masquerade`,
   );
-  chains.set("keep", { hook, rules: [...hidden, ...rules] });
+  const portOf = shared.flatMap(([lane, name]) =>
+    families.map(
+      ({ family, ip }) =>
+        `iifname "${name}" ct status dnat meta nfproto ipv${family} meta l4proto { tcp, udp } snat ${ip} to ${ip} saddr:${exportPorts(lane)}`,
+    ),
+  );
+  chains.set("keep", { hook, rules: [...hidden, ...portOf, ...rules] });
 }
 
 /**
@@ -205,8 +226,4 @@ function addFamily(
     ],
   });
   chains.set(`rename${family}`, { rules: [...lookup("daddr", "out"), "goto admit"] });
-}
-
-function netmask(family: Family, length: number): string {
-  return formatAddress(family, hostMask(family, 0) ^ hostMask(family, length));
 }

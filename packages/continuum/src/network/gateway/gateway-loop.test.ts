@@ -25,6 +25,9 @@ describe("A gateway that is kept at what its source says", () => {
   let seenMtu: number | undefined;
   let mtus: (number | undefined)[][];
   let reports: LinkReport[];
+  /** By lane. */
+  let answers: Map<number, number>;
+  let silent: (readonly number[] | undefined)[];
   const act = async (what: string) => {
     done.push(what);
     if (fails === what) throw new Error(`${what} fails`);
@@ -33,6 +36,7 @@ describe("A gateway that is kept at what its source says", () => {
   beforeEach(() => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
     [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
+    [answers, silent] = [new Map(), []];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -43,6 +47,7 @@ describe("A gateway that is kept at what its source says", () => {
       gateway: {
         apply: async (wanted) => {
           mtus.push(wanted.peers.map(({ mtu }) => mtu));
+          silent.push(wanted.peers[0]?.link.silent);
           await act(`apply ${wanted.peers.length}`);
         },
         check: async () => act("check").then(() => []),
@@ -74,16 +79,17 @@ describe("A gateway that is kept at what its source says", () => {
       clock,
       logger: { ...silentLogger, error },
       told: (reports) => told(reports),
-      probe: {
+      probe: (lane) => ({
         tick: async () => {},
         seen: () => (seenMtu === undefined ? {} : { mtu: seenMtu }),
+        answeredAt: () => answers.get(lane),
         hurry: () => {},
         invite: (siteId) => void done.push(`invite ${siteId}`),
         onInvited: (listener) => {
           invite = listener;
         },
         close: () => {},
-      },
+      }),
       observer: {
         brought: (isApplied) => {
           isBrought = isApplied;
@@ -130,6 +136,41 @@ describe("A gateway that is kept at what its source says", () => {
     reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, pathMtu: 1380 }];
     await seconds(2);
     assert.deepEqual(mtus.at(-1), [undefined]);
+  });
+
+  /** Both lanes of peer0 as they are seen here. */
+  const bothLanes = [0, 1].map((lane) => ({ lane, receivedBytes: 0, sentBytes: 0 }));
+  const answering = async (lanes: number[], ms: number) => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      for (const lane of lanes) answers.set(lane, clock.now());
+      await clock.advance(500);
+    }
+  };
+
+  it("takes another lane of a link for a silent one within two seconds and a half, and the same again when it is proven", async () => {
+    state = { ...testState(1), siteId: "own", parallel: 2 };
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, lanes: bothLanes }];
+    let heard: readonly unknown[] | undefined;
+    told = async ([link]) => {
+      heard = (link?.lanes as { silent: boolean }[] | undefined)?.map((each) => each.silent);
+    };
+    await answering([0, 1], 3_000);
+    assert.deepEqual([silent.at(-1), heard], [undefined, [false, false]]);
+    await answering([0], 2_500);
+    assert.deepEqual([silent.at(-1), heard], [[1], [false, true]]);
+    await answering([0, 1], 2_000);
+    assert.deepEqual(silent.at(-1), [1], "not yet");
+    await answering([0, 1], 2_000);
+    assert.deepEqual([silent.at(-1), heard], [undefined, [false, false]]);
+  });
+
+  it("leaves it to the objects which lane is silent where other nodes carry some", async () => {
+    const link = { silent: [0] };
+    const peers = testState(1, (peer) => ({ ...peer, link: { ...peer.link, ...link } })).peers;
+    state = { ...testState(1), peers, siteId: "own", parallel: 2, carried: [1] };
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, lanes: bothLanes.slice(1) }];
+    await answering([], 3_000);
+    assert.deepEqual(silent.at(-1), [0]);
   });
 
   it("is compared with it every half minute", async () => {

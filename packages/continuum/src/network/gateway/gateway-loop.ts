@@ -2,7 +2,8 @@ import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Fence } from "./fence.ts";
-import type { Gateway, LinkReport } from "./gateway.ts";
+import type { Gateway, LaneReport, LinkReport } from "./gateway.ts";
+import { LaneLife } from "./lane-life.ts";
 import type { LinkProbe, ProbedLink } from "./link-probe.ts";
 import type { NodeWay } from "./node-way.ts";
 
@@ -53,8 +54,8 @@ export interface GatewayLoopOptions {
   readonly tickMs?: number;
   /** How often everything is compared with what it shall be. @default 30,000 */
   readonly checkMs?: number;
-  /** Asks peers over their links, which needs the state's `siteId`. @default nobody is asked */
-  readonly probe?: Pick<LinkProbe, "tick" | "seen" | "hurry" | "invite" | "onInvited" | "close">;
+  /** Asks peers over one lane of their links, which needs the state's `siteId`. @default nobody is asked */
+  readonly probe?: (lane: number) => LaneProbe;
   readonly observer?: LoopObserver;
   /** Hears how links are, at every tick. */
   readonly told?: (reports: readonly SeenReport[]) => Promise<void>;
@@ -62,12 +63,19 @@ export interface GatewayLoopOptions {
 
 /** Smaller packets nobody need be able to send. */
 const SMALLEST = 576;
+/** Where links have several lanes, so that a silent one is found out in time. */
+const LANES_TICK_MS = 500;
+
+type LaneProbe = Pick<LinkProbe, "tick" | "seen" | "answeredAt" | "hurry" | "invite" | "onInvited" | "close">;
 
 /** How often links are looked after while a better way to a peer is tried, which lasts two seconds. */
 const TRYING_MS = 100;
 
 /** What is known of a link, by WireGuard and by probes. */
-export type SeenReport = LinkReport & ProbedLink;
+export type SeenReport = Omit<LinkReport, "lanes"> &
+  ProbedLink & {
+    readonly lanes?: readonly (LaneReport & { readonly silent: boolean })[];
+  };
 
 /** Keeps a node at what its source says. What it has made stays when it ends: traffic goes on, and the next one takes over. */
 export class GatewayLoop {
@@ -84,6 +92,10 @@ export class GatewayLoop {
   readonly #pathMtus = new Map<string, number>();
   #isTrying = false;
   #wake = new AbortController();
+  readonly #probes = new Map<number, LaneProbe>();
+  /** By lane and site. */
+  readonly #lives = new Map<string, LaneLife>();
+  #hasLanes = false;
   /** By what was attempted: said once for each reason, as it is tried again every second. */
   readonly #complaints = new Map<string, string>();
 
@@ -92,12 +104,8 @@ export class GatewayLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, source, gateway, probe, tickMs = 1000 } = this.#options;
+    const { clock, source, tickMs = 1000 } = this.#options;
     this.#checkedAt = clock.now();
-    probe?.onInvited((siteId) => {
-      gateway.invited(siteId);
-      this.#wake.abort();
-    });
     const release = source.onChange?.(() => this.#wake.abort());
     const watching = this.#options.watch?.run(() => {
       this.#isSuspect = true;
@@ -106,19 +114,19 @@ export class GatewayLoop {
     while (!signal.aborted) {
       this.#wake = new AbortController();
       await this.#step();
-      const ms = this.#isTrying ? Math.min(TRYING_MS, tickMs) : tickMs;
-      await sleep(clock, ms, AbortSignal.any([signal, this.#wake.signal]));
+      const often = this.#isTrying ? TRYING_MS : this.#hasLanes ? LANES_TICK_MS : tickMs;
+      await sleep(clock, Math.min(often, tickMs), AbortSignal.any([signal, this.#wake.signal]));
     }
     release?.();
     await watching;
     await this.#options.fence?.rest();
-    this.#options.probe?.close();
+    this.#closeProbes();
   }
 
   async #step(): Promise<void> {
-    const { source, gateway, told, observer, probe } = this.#options;
+    const { source, gateway, told, observer } = this.#options;
     // Of those that have answered before, silence means something.
-    const answers = (siteId: string) => probe?.seen(siteId).lossPercent !== undefined;
+    const answers = (siteId: string, lane: number) => this.#probes.get(lane)?.seen(siteId).lossPercent !== undefined;
     const read = await this.#attempt("what links shall be cannot be read", async () => ({ wish: await source.read() }));
     const wanted = read?.wish;
     if (read !== undefined && wanted === undefined) observer?.brought(this.#complaints.size === 0);
@@ -145,20 +153,87 @@ export class GatewayLoop {
     await this.#attempt("nobody hears how links are", async () => await told?.(seen));
   }
 
-  async #probed(reports: readonly LinkReport[], { siteId, mtu, peers: all }: NetworkState): Promise<SeenReport[]> {
-    const { probe } = this.#options;
-    const peers = reports.filter(({ fault }) => fault === undefined).map((each) => each.siteId);
-    if (probe !== undefined && siteId !== undefined) {
-      await probe.tick(siteId, peers, mtu, askedOften(all));
-      for (const report of reports) if (report.isInvited || report.isTrying) probe.invite(report.siteId);
+  async #probed(reports: readonly LinkReport[], state: NetworkState): Promise<SeenReport[]> {
+    const { siteId, mtu, peers: all } = state;
+    const linked = reports.filter(({ fault }) => fault === undefined);
+    const lanes = lanesOf(state);
+    for (const lane of [...this.#probes.keys()].filter((each) => !lanes.includes(each))) this.#closeProbe(lane);
+    const laned = lanedPeers(state);
+    this.#hasLanes = laned.size > 0;
+    for (const lane of lanes) {
+      const probe = this.#probe(lane);
+      if (siteId === undefined) continue;
+      const peers = linked.filter((each) => lane === 0 || each.lanes?.some((of) => of.lane === lane));
+      const often = new Set([...(lane === 0 ? askedOften(all) : []), ...laned]);
+      await probe?.tick(
+        siteId,
+        peers.map((each) => each.siteId),
+        mtu,
+        often,
+      );
+      if (lane === 0) for (const each of reports) if (each.isInvited || each.isTrying) probe?.invite(each.siteId);
     }
-    return reports.map((report) => {
-      const seen = probe?.seen(report.siteId);
+    return reports.map(({ lanes: ofLanes = [], ...report }) => {
+      const seen = this.#seen(report.siteId);
       return {
         ...report,
         ...seen,
-        ...(seen?.mtu !== undefined && { mtu: this.#capped(report.siteId, seen.mtu, mtu) }),
+        ...(seen.mtu !== undefined && { mtu: this.#capped(report.siteId, seen.mtu, mtu) }),
+        ...(laned.has(report.siteId) && {
+          lanes: ofLanes.map((each) => ({ ...each, silent: this.#isSilent(report.siteId, each.lane) })),
+        }),
       };
+    });
+  }
+
+  #probe(lane: number): LaneProbe | undefined {
+    const known = this.#probes.get(lane);
+    const probe = known ?? this.#options.probe?.(lane);
+    if (probe === undefined || known !== undefined) return known;
+    this.#probes.set(lane, probe);
+    if (lane === 0)
+      probe.onInvited((siteId) => {
+        this.#options.gateway.invited(siteId);
+        this.#wake.abort();
+      });
+    return probe;
+  }
+
+  #closeProbe(lane: number): void {
+    this.#probes.get(lane)?.close();
+    this.#probes.delete(lane);
+    for (const key of this.#lives.keys()) if (key.startsWith(`${lane} `)) this.#lives.delete(key);
+  }
+
+  #closeProbes(): void {
+    for (const lane of this.#probes.keys()) this.#closeProbe(lane);
+  }
+
+  /** By the first of its lanes that are here; packets are to get through by any of them. */
+  #seen(siteId: string): ProbedLink {
+    const all = [...this.#probes].sort(([one], [other]) => one - other).map(([, probe]) => probe.seen(siteId));
+    const mtus = all.flatMap(({ mtu }) => mtu ?? []);
+    return { ...all[0], ...(mtus.length > 0 && { mtu: Math.min(...mtus) }) };
+  }
+
+  #isSilent(siteId: string, lane: number): boolean {
+    const key = `${lane} ${siteId}`;
+    const life = this.#lives.get(key) ?? new LaneLife();
+    this.#lives.set(key, life);
+    return life.isSilent(this.#options.clock.now(), this.#probes.get(lane)?.answeredAt(siteId));
+  }
+
+  /** Where all lanes are here, nobody else need be asked how they are. */
+  #withLives(peers: readonly PeerNetwork[], state: NetworkState): readonly PeerNetwork[] {
+    const lanes = lanesOf(state);
+    const laned = lanes.length < (state.parallel ?? 1) ? new Set() : lanedPeers(state);
+    if (laned.size === 0) return peers;
+    return peers.map((peer) => {
+      if (!laned.has(peer.siteId)) return peer;
+      const { silent: _, ...link } = peer.link;
+      const there = lanes.slice(0, 1 + (link.lanes?.length ?? lanes.length));
+      const silent = there.filter((lane) => this.#isSilent(peer.siteId, lane));
+      return { ...peer, link: { ...link, ...(silent.length > 0 && { silent }) } };
     });
   }
 
@@ -170,7 +245,7 @@ export class GatewayLoop {
     if (carries !== undefined) await this.#bringLinks(carries);
     if (way !== undefined) await this.#bringWay(way);
     if (carries === undefined && this.#carries !== false) {
-      this.#options.probe?.close();
+      this.#closeProbes();
       await gateway.remove();
       await this.#options.fence?.remove();
       this.#isFenced = false;
@@ -190,28 +265,29 @@ export class GatewayLoop {
 
   async #bringFence({ state }: GatewayWish, isWanted: boolean): Promise<void> {
     const { fence } = this.#options;
-    const ports = Array.from({ length: state.parallel ?? 1 }, (_, i) => state.listenPort + i);
+    const ports = lanesOf(state).map((lane) => state.listenPort + lane);
     if (isWanted) await fence?.keep(ports);
     else if (this.#isFenced !== false) await fence?.remove();
     this.#isFenced = isWanted;
   }
 
   async #bringLinks({ state: wanted, privateKey }: GatewayWish): Promise<void> {
-    const { gateway, logger, probe } = this.#options;
-    const state = { ...wanted, peers: wanted.peers.map((peer) => this.#measured(peer, wanted.mtu)) };
+    const { gateway, logger } = this.#options;
+    const peers = wanted.peers.map((peer) => this.#measured(peer, wanted.mtu));
+    const state = { ...wanted, peers: this.#withLives(peers, wanted) };
     const text = JSON.stringify([state, privateKey]);
     if (text === this.#applied) return;
     await gateway.apply(state, privateKey);
     this.#applied = text;
     // What was made anew agrees on keys when something is sent.
-    probe?.hurry();
+    for (const probe of this.#probes.values()) probe.hurry();
     logger.info("the node's network is as it shall be", { peers: state.peers.length });
   }
 
   /** No larger packets are sent to a peer than were seen to get there; what was known before holds until then. */
   #measured(peer: PeerNetwork, largest: number): PeerNetwork {
     const { mtu: before, ...rest } = peer;
-    const seen = this.#options.probe?.seen(peer.siteId).mtu ?? before ?? largest;
+    const seen = this.#seen(peer.siteId).mtu ?? before ?? largest;
     const mtu = this.#capped(peer.siteId, seen, largest);
     return mtu >= largest ? rest : { ...rest, mtu };
   }
@@ -250,4 +326,16 @@ function askedOften(peers: readonly PeerNetwork[]): Set<string> {
   return new Set(
     peers.filter(({ link }) => link.fallback !== undefined || link.tcp !== undefined).map(({ siteId }) => siteId),
   );
+}
+
+/** Those that this node carries. */
+function lanesOf({ parallel = 1, carried }: NetworkState): readonly number[] {
+  return carried ?? Array.from({ length: parallel }, (_, lane) => lane);
+}
+
+/** Ids of peers to which there is more than one. */
+function lanedPeers({ parallel = 1, peers }: NetworkState): Set<string> {
+  if (parallel < 2) return new Set();
+  const laned = peers.filter(({ link }) => link.via === undefined && link.lanes?.length !== 0);
+  return new Set(laned.map(({ siteId }) => siteId));
 }

@@ -13,7 +13,7 @@ import {
   type WireguardState,
   wireguardChange,
 } from "../fabric/wireguard-change.ts";
-import { LINK_RANGE, RELAY_RANGE } from "../link-address.ts";
+import { linkAddress, linkRange, RELAY_RANGE } from "../link-address.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
 import type { NodeNetwork } from "./node-network.ts";
@@ -58,6 +58,17 @@ export interface LinkReport {
   readonly isTrying?: boolean;
   /** The largest packet that the node can send to the endpoint in one piece, once it is wrapped; where that is known. */
   readonly pathMtu?: number;
+  /** Of what it consists: each lane that this node carries. */
+  readonly lanes?: readonly LaneReport[];
+}
+
+/** What is known of one lane of a link. */
+export interface LaneReport {
+  readonly lane: number;
+  readonly handshakeAt?: number;
+  readonly endpoint?: string;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
 }
 
 /** A peer that has been silent for so long may be elsewhere; a living link has a handshake every two minutes. */
@@ -81,7 +92,9 @@ export class Gateway {
   #made = new Map<string, string>();
   /** Chains that were made since, and that nft has not been asked for yet: to show one, it reads all that there is. */
   readonly #unseen = new Set<string>();
-  readonly #paths: PeerPaths;
+  /** Where peers are looked for, by lane. */
+  readonly #paths = new Map<number, PeerPaths>();
+  readonly #newPaths: () => PeerPaths;
   /** Interfaces and public keys of those who are to hear of this node before they send it anything: it may have come in the place of another. */
   readonly #greeted = new Set<string>();
 
@@ -92,7 +105,7 @@ export class Gateway {
     this.#logger = logger;
     this.#routes = new RouteTable(network, LINK_ROUTES);
     this.#underlay = new Underlay(network, clock);
-    this.#paths = new PeerPaths({ clock, logger, ...(lookup && { lookup }) });
+    this.#newPaths = () => new PeerPaths({ clock, logger, ...(lookup && { lookup }) });
   }
 
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
@@ -115,7 +128,7 @@ export class Gateway {
     const { fabric, privateKey } = this.#applied;
     const drift = [
       ...(await this.#firewallDrift(fabric)),
-      ...(await this.#routes.drift(routesOf(fabric))),
+      ...(await this.#routes.drift(routesOf(fabric), fabric.lanes)),
       ...(await this.#interfaceDrift(fabric)),
     ];
     if (drift.length > 0) {
@@ -127,9 +140,9 @@ export class Gateway {
 
   /**
    * Seeks peers that are silent by other ways, or at their next endpoint, whose name may lead elsewhere by now, and tells how links are.
-   * `answers` says of a site whether it is asked over its link every second, and answers.
+   * `answers` says of a site whether it is asked over a lane of its link every second, and answers.
    */
-  async tend(answers: (siteId: string) => boolean = () => true): Promise<LinkReport[]> {
+  async tend(answers: (siteId: string, lane: number) => boolean = () => true): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
     const { fabric, ownKey } = this.#applied;
     if (this.#unseen.size > 0) this.#seeChains((await this.#network.nftTable(TABLE)) ?? "");
@@ -137,9 +150,8 @@ export class Gateway {
     const reports = new Map<string, LinkReport>();
     for (const [siteId, fault] of fabric.faults)
       reports.set(siteId, { siteId, fault, ownKey, receivedBytes: 0, sentBytes: 0 });
-    /** By public key: peers that the first interface looks for elsewhere now, and so do the others. */
-    const moved = new Set<string>();
-    for (const [index, { name }] of fabric.interfaces.entries()) {
+    for (const each of fabric.interfaces) {
+      const { name, lane } = each;
       const state = await new WireguardSocket(name).get();
       const peers = new Map<string, WireguardPeer>();
       const isHandshaken = (siteId: string) => {
@@ -149,26 +161,23 @@ export class Gateway {
       for (const { checked } of fabric.peers.values()) {
         const seen = state.peers.get(checked.publicKey);
         if (seen === undefined) continue;
-        const report = addReport(reports.get(checked.siteId), checked.siteId, seen);
-        reports.set(checked.siteId, { ...report, ownKey, carrier: "Userspace" });
         if (seen.handshakeSeconds > 0 && this.#greeted.delete(`${name} ${checked.publicKey}`)) {
           const { endpoint } = seen;
           peers.set(checked.publicKey, {
-            ...this.#wireguardPeer(checked, name, fabric),
+            ...this.#wireguardPeer(checked, each, fabric),
             ...(endpoint && { endpoint }),
           });
         }
-        if (index === 0) {
-          const { isMoved, ...look } = this.#paths.look(checked, seen, isHandshaken, answers(checked.siteId));
-          reports.set(checked.siteId, {
-            ...report,
-            ownKey,
-            carrier: "Userspace",
-            ...(await this.#pathReport(checked, seen, look)),
-          });
-          if (isMoved) moved.add(checked.publicKey);
-        }
-        if (moved.has(checked.publicKey)) peers.set(checked.publicKey, this.#wireguardPeer(checked, name, fabric));
+        const isAnswering = answers(checked.siteId, lane);
+        const { isMoved, ...look } = this.#pathsOf(lane).look(ofLane(checked, lane), seen, isHandshaken, isAnswering);
+        const before = reports.get(checked.siteId);
+        const report = { ...addReport(before, checked.siteId, lane, seen), ownKey, carrier: "Userspace" } as const;
+        const path = await this.#pathReport(ofLane(checked, lane), seen, look);
+        const pathMtu = smaller(before?.pathMtu, path.pathMtu);
+        // Where it is met is said of the first lane that is here.
+        const isFirst = each === fabric.interfaces[0];
+        reports.set(checked.siteId, { ...report, ...(isFirst && path), ...(pathMtu !== undefined && { pathMtu }) });
+        if (isMoved) peers.set(checked.publicKey, this.#wireguardPeer(checked, each, fabric));
       }
       const now = new Map([...state.peers].filter(([key]) => peers.has(key)));
       await new WireguardSocket(name).set(wireguardChange(now, peers));
@@ -179,7 +188,23 @@ export class Gateway {
   /** A peer says over its link that it tries the direct way now: of two behind NATs both have to. */
   invited(siteId: string): void {
     const checked = this.#applied?.fabric.peers.get(siteId)?.checked;
-    if (checked !== undefined) this.#paths.invited(checked);
+    if (checked !== undefined) this.#pathsOf(0).invited(checked);
+  }
+
+  #pathsOf(lane: number): PeerPaths {
+    const paths = this.#paths.get(lane) ?? this.#newPaths();
+    this.#paths.set(lane, paths);
+    return paths;
+  }
+
+  #bringPaths(fabric: Fabric): void {
+    for (const lane of this.#paths.keys())
+      if (!fabric.interfaces.some((each) => each.lane === lane)) this.#paths.delete(lane);
+    for (const { lane } of fabric.interfaces) {
+      const there = [...fabric.peers].filter(([, { checked }]) => checked.lanes.length > lane);
+      const peers = there.map(([siteId, peer]) => [siteId, { checked: ofLane(peer.checked, lane) }] as const);
+      this.#pathsOf(lane).bring({ peers: new Map(peers) });
+    }
   }
 
   async #pathReport(
@@ -226,9 +251,9 @@ export class Gateway {
     const wanted = new Set(fabric.interfaces.map(({ name }) => name));
     for (const name of await this.#interfaces())
       if (!wanted.has(name)) await this.#network.ip("link", "delete", "dev", name);
-    this.#paths.bring(fabric);
+    this.#bringPaths(fabric);
     for (const each of fabric.interfaces) await this.#applyInterface(fabric, each, privateKey);
-    await this.#routes.bring(routesOf(fabric));
+    await this.#routes.bring(routesOf(fabric), fabric.lanes);
   }
 
   async #applyChange(before: Fabric, after: Fabric): Promise<void> {
@@ -241,11 +266,11 @@ export class Gateway {
       this.#unseen.clear();
     }
     const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
-    const there = after.interfaces.map(({ name }) => this.#wireguardPeers(gone, name, before));
-    this.#paths.bring(after);
-    for (const [i, { name }] of after.interfaces.entries()) {
-      const socket = new WireguardSocket(name);
-      const wanted = this.#wireguardPeers(come, name, after);
+    const there = after.interfaces.map((each) => this.#wireguardPeers(gone, each, before));
+    this.#bringPaths(after);
+    for (const [i, each] of after.interfaces.entries()) {
+      const socket = new WireguardSocket(each.name);
+      const wanted = this.#wireguardPeers(come, each, after);
       for (const [oldKey, newKey] of replacedKeys(gone, come)) {
         // A peer that has another key is still where it was heard of.
         const endpoint = (await socket.get()).peers.get(oldKey)?.endpoint;
@@ -257,7 +282,8 @@ export class Gateway {
     await this.#routes.change(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
   }
 
-  async #applyInterface(fabric: Fabric, { name, listenPort }: FabricInterface, privateKey: string): Promise<void> {
+  async #applyInterface(fabric: Fabric, each: FabricInterface, privateKey: string): Promise<void> {
+    const { name, lane, listenPort, linkAddress: own } = each;
     const socket = new WireguardSocket(name);
     let state: WireguardState;
     try {
@@ -271,7 +297,7 @@ export class Gateway {
     const lines: string[] = [];
     if (state.privateKey !== privateKey) lines.push(`private_key=${privateKey}`);
     if (state.listenPort !== listenPort) lines.push(`listen_port=${listenPort}`);
-    const wanted = this.#wireguardPeers(fabric.peers, name, fabric);
+    const wanted = this.#wireguardPeers(fabric.peers, each, fabric);
     for (const [key, peer] of wanted) {
       const seen = state.peers.get(key);
       const alive = seen !== undefined && this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS;
@@ -280,9 +306,8 @@ export class Gateway {
     }
     await socket.set([...lines, ...wireguardChange(state.peers, wanted)]);
     await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
-    if (name !== fabric.interfaces[0]?.name) return;
-    await this.#bringLinkAddress(name, fabric);
-    await this.#bringRelayAddress(name, fabric);
+    if (own !== undefined) await this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`);
+    if (lane === 0) await this.#bringRelayAddress(name, fabric);
   }
 
   /** With the way to all that are behind hubs, as a hub itself needs it. */
@@ -292,30 +317,28 @@ export class Gateway {
   }
 
   /** Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. */
-  async #bringLinkAddress(name: string, { linkAddress: own }: Fabric): Promise<void> {
-    if (own === undefined) return;
-    const address = `${own}/${LINK_RANGE.length}`;
+  async #bringLinkAddress(name: string, address: string): Promise<void> {
     await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad").catch((error: unknown) => {
       this.#logger.warn("links are not probed on this node", { reason: describeError(error) });
     });
   }
 
-  #wireguardPeers(peers: Fabric["peers"], name: string, fabric: Fabric): Map<string, WireguardPeer> {
-    const all = [...peers.values()].map(({ checked }) => this.#wireguardPeer(checked, name, fabric));
-    return new Map(all.map((peer) => [peer.publicKey, peer]));
+  /** Those that have such a lane. */
+  #wireguardPeers(peers: Fabric["peers"], each: FabricInterface, fabric: Fabric): Map<string, WireguardPeer> {
+    const all = [...peers.values()].filter(({ checked }) => checked.lanes.length > each.lane);
+    return new Map(all.map(({ checked }) => [checked.publicKey, this.#wireguardPeer(checked, each, fabric)]));
   }
 
-  #wireguardPeer(checked: CheckedPeer, name: string, fabric: Fabric): WireguardPeer {
+  #wireguardPeer(checked: CheckedPeer, { name, lane }: FabricInterface, fabric: Fabric): WireguardPeer {
     const { publicKey, keepaliveSeconds } = checked;
     const of = fabric.peers.get(checked.siteId);
-    const endpoint = this.#paths.endpointOf(publicKey);
-    const index = fabric.interfaces.findIndex((each) => each.name === name);
+    const endpoint = this.#pathsOf(lane).endpointOf(publicKey);
     return {
       publicKey,
       // What keeps a link alive is what opens it without anything to say.
       keepaliveSeconds: keepaliveSeconds || (this.#greeted.has(`${name} ${publicKey}`) ? GREETING_SECONDS : 0),
-      ranges: [...(of?.ranges ?? []), ...(of?.gateways ?? [])],
-      ...(endpoint !== undefined && { endpoint: nthPort(endpoint, index) }),
+      ranges: [...(of?.ranges ?? []), ...(lane === 0 ? (of?.gateways ?? []) : [linkAddress(checked.siteId, lane)])],
+      ...(endpoint !== undefined && { endpoint }),
     };
   }
 
@@ -339,14 +362,15 @@ export class Gateway {
   async #interfaceDrift(fabric: Fabric): Promise<string[]> {
     const there = new Set(await this.#interfaces());
     const drift: string[] = [];
-    for (const { name } of fabric.interfaces) {
+    for (const each of fabric.interfaces) {
+      const { name } = each;
       if (!there.has(name)) {
         drift.push(`interface ${name} is gone`);
         continue;
       }
       const seen = await new WireguardSocket(name).get().catch(() => undefined);
       // Where a peer is heard of is its own business.
-      const wanted = [...this.#wireguardPeers(fabric.peers, name, fabric)].map(
+      const wanted = [...this.#wireguardPeers(fabric.peers, each, fabric)].map(
         ([key, { endpoint: _, ...peer }]) => [key, peer] as const,
       );
       if (seen === undefined) drift.push(`WireGuard of ${name} does not answer`);
@@ -367,7 +391,7 @@ export class Gateway {
 function sameInterfaces(a: Fabric, b: Fabric): boolean {
   return (
     a.mtu === b.mtu &&
-    a.linkAddress === b.linkAddress &&
+    a.lanes === b.lanes &&
     a.relayAddress === b.relayAddress &&
     JSON.stringify(a.interfaces) === JSON.stringify(b.interfaces)
   );
@@ -386,23 +410,39 @@ function replacedKeys(gone: Fabric["peers"], come: Fabric["peers"]): (readonly [
   });
 }
 
-/** Interfaces side by side have ports side by side. */
-function nthPort(endpoint: string, index: number): string {
-  const at = endpoint.lastIndexOf(":");
-  return `${endpoint.slice(0, at)}:${Number(endpoint.slice(at + 1)) + index}`;
+/** A peer as it is met on one lane: those beyond the first are for where the two meet directly. */
+function ofLane(checked: CheckedPeer, lane: number): CheckedPeer {
+  if (lane === 0) return checked;
+  const { fallback: _, tcp: __, ...met } = checked;
+  return { ...met, endpoints: checked.lanes[lane] ?? [] };
 }
 
 function addReport(
   before: LinkReport | undefined,
   siteId: string,
-  { handshakeSeconds, endpoint, receivedBytes, sentBytes }: WireguardPeerState,
+  lane: number,
+  { handshakeSeconds, endpoint: heardAt, receivedBytes, sentBytes }: WireguardPeerState,
 ): LinkReport {
   const handshakeAt = Math.max(before?.handshakeAt ?? 0, handshakeSeconds * 1000);
+  const endpoint = before?.endpoint ?? heardAt;
+  const ofIt = {
+    lane,
+    ...(handshakeSeconds > 0 && { handshakeAt: handshakeSeconds * 1000 }),
+    ...(heardAt !== undefined && { endpoint: heardAt }),
+    receivedBytes,
+    sentBytes,
+  };
   return {
+    ...before,
     siteId,
     ...(handshakeAt > 0 && { handshakeAt }),
     ...(endpoint !== undefined && { endpoint }),
     receivedBytes: (before?.receivedBytes ?? 0) + receivedBytes,
     sentBytes: (before?.sentBytes ?? 0) + sentBytes,
+    lanes: [...(before?.lanes ?? []), ofIt],
   };
+}
+
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }

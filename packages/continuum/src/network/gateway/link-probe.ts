@@ -30,6 +30,8 @@ export interface LinkProbeOptions {
   readonly answered?: (siteId: string, latencyMs: number) => void;
   /** @default 5,000 */
   readonly everyMs?: number;
+  /** That is probed. @default 0, the first one */
+  readonly lane?: number;
 }
 
 interface Probed {
@@ -39,13 +41,14 @@ interface Probed {
   waiting: Map<number, { readonly sentAt: number; readonly size?: number }>;
   sentAt: number;
   hasAnswered: boolean;
+  answeredAt: number;
   search: MtuSearch;
 }
 
 const LAST = 20;
 const LOST_MS = 2_000;
-/** At every tick of a second, though none is exactly one. */
-const OFTEN_MS = 800;
+/** At every tick, of a second or half of one. */
+const OFTEN_MS = 400;
 const OPEN_AGAIN_MS = 10_000;
 const SMALL = 64;
 /** Of IPv6 and UDP. */
@@ -76,7 +79,7 @@ export class LinkProbe {
     this.#options = options;
   }
 
-  /** Probes those that are due among these peers; others are forgotten. `mtu` is the interface's; those of `often` are asked every second. */
+  /** Probes those that are due among these peers; others are forgotten. `mtu` is the interface's; those of `often` are asked every time. */
   async tick(
     own: string,
     peers: readonly string[],
@@ -94,7 +97,7 @@ export class LinkProbe {
     if (mtu !== this.#mtu) this.#peers.clear();
     this.#mtu = mtu;
     for (const siteId of peers) {
-      const probed = this.#peers.get(siteId) ?? begin(siteId, mtu);
+      const probed = this.#peers.get(siteId) ?? begin(siteId, this.#lane, mtu);
       this.#peers.set(siteId, probed);
       this.#siteIds.set(probed.address, siteId);
       this.#giveUp(probed, now);
@@ -140,6 +143,12 @@ export class LinkProbe {
     };
   }
 
+  /** When it last did, by the clock. */
+  answeredAt(siteId: string): number | undefined {
+    const probed = this.#peers.get(siteId);
+    return probed?.hasAnswered ? probed.answeredAt : undefined;
+  }
+
   close(): void {
     this.#socket?.close();
     this.#socket = undefined;
@@ -152,7 +161,7 @@ export class LinkProbe {
     this.#own = own;
     this.#triedAt = now;
     try {
-      this.#socket = await this.#options.open(linkAddress(own), (bytes, from) => this.#heard(bytes, from));
+      this.#socket = await this.#options.open(linkAddress(own, this.#lane), (bytes, from) => this.#heard(bytes, from));
     } catch (error) {
       if (isFirst) this.#options.logger.warn("links are not probed on this node", { reason: describeError(error) });
     }
@@ -185,6 +194,7 @@ export class LinkProbe {
     if (bytes.readUInt8(2) !== ANSWER || asked === undefined) return;
     probed.waiting.delete(number);
     probed.hasAnswered = true;
+    probed.answeredAt = this.#now();
     if (asked.size !== undefined) {
       if (bytes.length === asked.size - HEADERS) probed.search.passed(asked.size, this.#now());
       return;
@@ -216,6 +226,10 @@ export class LinkProbe {
     probed.results = [...probed.results, result].slice(-LAST);
   }
 
+  get #lane(): number {
+    return this.#options.lane ?? 0;
+  }
+
   #now(): number {
     return this.#options.clock.now();
   }
@@ -225,13 +239,14 @@ export class LinkProbe {
   }
 }
 
-function begin(siteId: string, mtu: number): Probed {
+function begin(siteId: string, lane: number, mtu: number): Probed {
   return {
-    address: linkAddress(siteId),
+    address: linkAddress(siteId, lane),
     results: [],
     waiting: new Map(),
     sentAt: Number.NEGATIVE_INFINITY,
     hasAnswered: false,
+    answeredAt: 0,
     search: new MtuSearch(mtu),
   };
 }

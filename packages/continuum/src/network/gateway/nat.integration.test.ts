@@ -111,10 +111,11 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
           return () => {};
         },
       },
-      probe: new LinkProbe({
-        ...means,
-        open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
-      }),
+      probe: () =>
+        new LinkProbe({
+          ...means,
+          open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
+        }),
       told: async (reports) => {
         seen[site] = reports;
       },

@@ -2,7 +2,7 @@ import { lookup as lookUp } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Clock, describeError, type Logger } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
-import type { Fabric } from "../fabric/fabric.ts";
+import type { FabricPeer } from "../fabric/fabric.ts";
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
 import { contains, formatRange, parseRange } from "../ip-range.ts";
 import { RELAY_RANGE } from "../link-address.ts";
@@ -84,7 +84,7 @@ export class PeerPaths {
   }
 
   /** Takes over who the peers are now. */
-  bring(fabric: Fabric): void {
+  bring(fabric: { readonly peers: ReadonlyMap<string, Pick<FabricPeer, "checked">> }): void {
     this.#keys = new Map([...fabric.peers].map(([siteId, { checked }]) => [siteId, checked.publicKey]));
     const keys = new Set(this.#keys.values());
     for (const known of [this.#dialled, this.#watched, this.#places])

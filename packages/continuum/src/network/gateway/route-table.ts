@@ -1,9 +1,17 @@
-import { familyOf, parseRoutes, type Routes, type RouteTableNumbers, routeChange } from "../fabric/route-change.ts";
+import {
+  familyOf,
+  parseRoutes,
+  type Routes,
+  type RouteTableNumbers,
+  type Rule,
+  routeChange,
+  rulesOf,
+} from "../fabric/route-change.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
 const FAMILIES = [4, 6] as const;
 
-/** One of Fjord's tables of routes on a node, and the rules that lead to it. */
+/** One of Fjord's tables of routes on a node, with those of lanes beyond the first, and the rules that lead to them. */
 export class RouteTable {
   readonly #network: NodeNetwork;
   readonly #numbers: RouteTableNumbers;
@@ -13,15 +21,12 @@ export class RouteTable {
     this.#numbers = numbers;
   }
 
-  /** Whatever is there becomes this. */
-  async bring(routes: Routes): Promise<void> {
-    const { table, protocol } = this.#numbers;
+  /** Whatever is there becomes this, for so many lanes. */
+  async bring(routes: Routes, lanes = 1): Promise<void> {
     for (const family of FAMILIES) {
       const wanted = new Map([...routes].filter(([range]) => familyOf(range) === family));
       await this.#network.ipBatch(family, routeChange(this.#numbers, await this.#routes(family), wanted)[family]);
-      if (await this.#hasRule(family)) continue;
-      const rule = ["preference", String(table), "lookup", String(table), "protocol", String(protocol)];
-      await this.#network.ip(`-${family}`, "rule", "add", ...rule);
+      await this.#bringRules(family, rulesOf(this.#numbers, lanes));
     }
   }
 
@@ -32,22 +37,38 @@ export class RouteTable {
   }
 
   /** What is not as it shall be, in words. */
-  async drift(routes: Routes): Promise<string[]> {
+  async drift(routes: Routes, lanes = 1): Promise<string[]> {
     const there = new Map([...(await this.#routes(4)), ...(await this.#routes(6))]);
     const lines = routeChange(this.#numbers, there, routes);
     const drift = [...lines[4], ...lines[6]];
-    for (const family of FAMILIES) if (!(await this.#hasRule(family))) drift.push(`the rule for IPv${family} is gone`);
+    const wanted = rulesOf(this.#numbers, lanes).map(ruleText);
+    for (const family of FAMILIES) {
+      const found = (await this.#rules(family)).map(ruleText);
+      if (wanted.some((rule) => !found.includes(rule))) drift.push(`a rule for IPv${family} is gone`);
+      else if (found.length > wanted.length) drift.push(`there is a rule too much for IPv${family}`);
+    }
     return drift;
   }
 
   async remove(): Promise<void> {
-    const { table } = this.#numbers;
     for (const family of FAMILIES) {
       const lines = routeChange(this.#numbers, await this.#routes(family), new Map())[family];
       await this.#network.ipBatch(family, lines);
-      if (await this.#hasRule(family))
-        await this.#network.ip(`-${family}`, "rule", "delete", "preference", String(table));
+      await this.#bringRules(family, []);
     }
+  }
+
+  async #bringRules(family: 4 | 6, wanted: readonly Rule[]): Promise<void> {
+    const { protocol } = this.#numbers;
+    const found = await this.#rules(family);
+    const has = (rules: readonly Rule[], rule: Rule) => rules.some((each) => ruleText(each) === ruleText(rule));
+    const lines = [
+      ...wanted
+        .filter((rule) => !has(found, rule))
+        .map((rule) => `rule add ${ruleText(rule)} lookup ${rule.table} protocol ${protocol}`),
+      ...found.filter((rule) => !has(wanted, rule)).map((rule) => `rule delete ${ruleText(rule)}`),
+    ];
+    await this.#network.ipBatch(family, lines);
   }
 
   async #routes(family: 4 | 6): Promise<Map<string, string>> {
@@ -55,8 +76,24 @@ export class RouteTable {
     return parseRoutes(this.#numbers, await this.#network.ip(`-${family}`, "-json", ...args));
   }
 
-  async #hasRule(family: 4 | 6): Promise<boolean> {
-    const preference = String(this.#numbers.table);
-    return (await this.#network.ip(`-${family}`, "rule", "show", "preference", preference)).trim() !== "";
+  /** Those that Fjord has made for these tables: each has its table's number as preference. */
+  async #rules(family: 4 | 6): Promise<Rule[]> {
+    const json = await this.#network.ip(`-${family}`, "-json", "rule", "show");
+    return (JSON.parse(json || "[]") as RuleJson[]).flatMap(({ priority, protocol, fwmark, fwmask }) =>
+      protocol === String(this.#numbers.protocol)
+        ? [{ table: priority, ...(fwmark !== undefined && { mark: `${fwmark}/${fwmask}` }) }]
+        : [],
+    );
   }
+}
+
+interface RuleJson {
+  readonly priority: number;
+  readonly protocol?: string;
+  readonly fwmark?: string;
+  readonly fwmask?: string;
+}
+
+function ruleText({ table, mark }: Rule): string {
+  return `preference ${table}${mark === undefined ? "" : ` fwmark ${mark}`}`;
 }

@@ -1,0 +1,24 @@
+/** A peer is asked about twice a second on each lane: where nothing is heard for so long, another lane is taken. */
+const SILENT_MS = 1_600;
+/** One that was silent is taken again when it has answered for so long. */
+const PROVEN_MS = 3_000;
+
+/** Whether a peer answers on one lane. */
+export class LaneLife {
+  #isSilent = true;
+  #since: number | undefined;
+
+  /** `answeredAt` is when it last did; by the clock of `now`. A lane that has never answered is silent. */
+  isSilent(now: number, answeredAt: number | undefined): boolean {
+    if (answeredAt === undefined) return this.#isSilent;
+    const isFirst = this.#since === undefined;
+    if (now - answeredAt >= SILENT_MS) {
+      this.#isSilent = true;
+      this.#since = Number.POSITIVE_INFINITY;
+    } else if (this.#isSilent) {
+      this.#since = Math.min(this.#since ?? answeredAt, answeredAt);
+      if (isFirst || answeredAt - this.#since >= PROVEN_MS) this.#isSilent = false;
+    }
+    return this.#isSilent;
+  }
+}

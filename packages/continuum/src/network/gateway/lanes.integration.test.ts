@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { after, before, describe, it } from "node:test";
+import { silentLogger, systemClock } from "@fjord/base";
+import {
+  EchoPod,
+  type NamespaceSite,
+  NetworkNamespaces,
+  namespaceSites,
+  namespaceUdp,
+  POD_RANGES,
+  wireguardKeys,
+} from "@fjord/testbed/namespaces";
+import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import { PROBE_PORT } from "../link-address.ts";
+import type { NetworkState } from "../network-state.ts";
+import { Gateway } from "./gateway.ts";
+import { GatewayLoop, type SeenReport } from "./gateway-loop.ts";
+import { LinkProbe } from "./link-probe.ts";
+import { NodeNetwork } from "./node-network.ts";
+
+const LANES = [0, 1];
+const PORT = 51_820;
+/** What both call the other's pods. */
+const NAMES = ["240.0.0.0/16", "fd66:6a6f::/64"] as const;
+const called = (address: string) => address.replace("10.42.", "240.0.").replace("fd42::", "fd66:6a6f::");
+
+describe("A link of two lanes", { skip: networkSkip() }, () => {
+  const namespaces = new NetworkNamespaces();
+  const stop = new AbortController();
+  const running: Promise<void>[] = [];
+  const reports: Record<string, readonly SeenReport[]> = {};
+  const pods: Record<string, EchoPod> = {};
+  const gateways: Record<string, Gateway> = {};
+  let sites: NamespaceSite[];
+  const prefixOf = (site: string) => `l${process.pid.toString(36)}${site}`;
+  const addressOf = (pod: string, family: 4 | 6 = 4) => {
+    const found = sites.flatMap((site) => [...site.pods]).find(([name]) => name === pod)?.[1];
+    return called((family === 4 ? found?.ipv4 : found?.ipv6) ?? "");
+  };
+  const siteOf = (name: string) => sites.find((site) => site.name === name) as NamespaceSite;
+
+  before(async () => {
+    sites = await namespaceSites(namespaces, { a: 1, b: 1 });
+    const keys = { a: wireguardKeys(), b: wireguardKeys() };
+    for (const [own, peer] of [
+      ["a", "b"],
+      ["b", "a"],
+    ] as const) {
+      const state: NetworkState = {
+        siteId: own,
+        listenPort: PORT,
+        mtu: 1380,
+        ranges: POD_RANGES,
+        parallel: LANES.length,
+        peers: [
+          {
+            siteId: peer,
+            own: POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
+            peer: POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
+            link: { publicKey: keys[peer].public, endpoints: [`${siteOf(peer).address}:${PORT}`] },
+            groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
+          },
+        ],
+      };
+      const node = `${own}-gw`;
+      const means = { clock: systemClock, logger: silentLogger };
+      const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
+      const gateway = new Gateway({ ...means, network, interfacePrefix: prefixOf(own) });
+      gateways[own] = gateway;
+      const loop = new GatewayLoop({
+        ...means,
+        gateway,
+        source: { read: async () => ({ carries: { state, privateKey: keys[own].private } }) },
+        probe: (lane) =>
+          new LinkProbe({
+            ...means,
+            lane,
+            open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
+          }),
+        told: async (seen) => {
+          reports[own] = seen;
+        },
+      });
+      running.push(loop.run(stop.signal));
+    }
+    for (const { pods: names } of sites)
+      for (const name of names.keys()) pods[name] = await EchoPod.start(namespaces, name);
+    await eventually("all lanes are heard of", () => areSilent(false, false));
+  });
+  after(async () => {
+    stop.abort();
+    await Promise.all(running);
+    await namespaces[Symbol.asyncDispose]();
+  });
+
+  /** As both ends see its lanes. */
+  const areSilent = (...wanted: boolean[]) =>
+    ["a", "b"].every((site) => {
+      const seen = reports[site]?.[0]?.lanes?.map(({ silent }) => silent);
+      return JSON.stringify(seen) === JSON.stringify(wanted);
+    });
+
+  /** By lane, ports of clients at a that were seen to leave and to get answers there meanwhile. */
+  const witness = async (during: () => Promise<unknown>) => {
+    const nft = (text: string) => namespaces.run("a-gw", "nft", text);
+    await nft("add table inet witness");
+    for (const direction of ["out", "in"])
+      for (const lane of LANES)
+        await nft(`add set inet witness ${direction}${lane} { type inet_service; flags dynamic; }`);
+    await nft("add chain inet witness leave { type filter hook postrouting priority 300; }");
+    await nft("add chain inet witness arrive { type filter hook prerouting priority -310; }");
+    for (const lane of LANES) {
+      const name = `"${prefixOf("a")}${lane}"`;
+      for (const protocol of ["tcp", "udp"]) {
+        await nft(`add rule inet witness leave oifname ${name} ${protocol} dport 7000 add @out${lane} { th sport }`);
+        await nft(`add rule inet witness arrive iifname ${name} ${protocol} sport 7000 add @in${lane} { th dport }`);
+      }
+    }
+    try {
+      await during();
+      const ports = async (set: string) => {
+        const text = await nft(`list set inet witness ${set}`);
+        return (/elements = \{([^}]*)\}/.exec(text)?.[1]?.match(/\d+/g) ?? []).map(Number).sort((a, b) => a - b);
+      };
+      return await Promise.all(
+        LANES.map(async (lane) => ({ out: await ports(`out${lane}`), in: await ports(`in${lane}`) })),
+      );
+    } finally {
+      await nft("delete table inet witness");
+    }
+  };
+
+  for (const family of [4, 6] as const)
+    it(`shares connections of IPv${family} among them, each of which has one lane in both directions`, async () => {
+      const lanes = await witness(async () => {
+        const held = await pods.a1?.hold(addressOf("b1", family), 24);
+        assert.ok((await held?.end())?.every((each) => typeof each === "number"));
+      });
+      for (const lane of lanes) {
+        assert.ok(lane.out.length > 2, `of 24 connections ${lane.out.length} took one lane`);
+        assert.deepEqual(lane.in, lane.out);
+      }
+      assert.equal(lanes.flatMap(({ out }) => out).length, 24);
+    });
+
+  it("gives marks back before anybody else sees them, and has none where nothing is for a peer", async () => {
+    const nft = (text: string) => namespaces.run("a-gw", "nft", text);
+    await nft("add table inet witness");
+    await nft("add chain inet witness forward { type filter hook forward priority 0; }");
+    await nft("add rule inet witness forward meta mark != 0 counter");
+    const held = await pods.a1?.hold(addressOf("b1"), 12);
+    await held?.end();
+    assert.match(await nft("list table inet witness"), /counter packets 0 /);
+    await nft("delete table inet witness");
+  });
+
+  it("has what others take of a lane put back", async () => {
+    for (const damage of [
+      ["rule", "delete", "preference", "7421"],
+      ["route", "delete", "240.0.0.0/16", "table", "7421"],
+    ]) {
+      await namespaces.ip("a-gw", ...damage);
+      assert.ok(((await gateways.a?.check()) ?? []).length > 0, damage.join(" "));
+      assert.deepEqual(await gateways.a?.check(), [], damage.join(" "));
+    }
+    await namespaces.run("a-gw", "nft", "flush chain inet fjord lane-b");
+    assert.ok(((await gateways.a?.check()) ?? []).length > 0);
+    assert.match(await namespaces.run("a-gw", "nft", "list chain inet fjord lane-b"), /jhash/);
+  });
+
+  it("leads the connections of a lane whose other end is silent to the other one, and back when that is proven", async (t) => {
+    const held = await pods.a1?.hold(addressOf("b1"), 12);
+    const nft = (text: string) => namespaces.run("b-gw", "nft", text);
+    await nft("add table inet cut");
+    await nft("add chain inet cut in { type filter hook input priority 0; }");
+    await nft(`add rule inet cut in udp dport ${PORT + 1} drop`);
+    await eventually("both know", () => areSilent(false, true));
+    const lanes = await witness(() => new Promise((resolve) => setTimeout(resolve, 3_000)));
+    assert.deepEqual([lanes[0]?.out.length, lanes[1]?.out.length], [12, 0]);
+    const gaps = (await held?.end()) ?? [];
+    t.diagnostic(`heard nothing for at most ${gaps} ms`);
+    assert.ok(
+      gaps.every((gap) => typeof gap === "number" && gap < 15_000),
+      String(gaps),
+    );
+    await nft("delete table inet cut");
+    await eventually("it is taken again", () => areSilent(false, false));
+    const again = await pods.a1?.hold(addressOf("b1"), 12);
+    const back = await witness(() => new Promise((resolve) => setTimeout(resolve, 500)));
+    assert.ok((back[1]?.out.length ?? 0) > 0);
+    await again?.end();
+  });
+
+  for (const lane of LANES)
+    it(`goes on when WireGuard of lane ${lane} is killed, and has it back`, async (t) => {
+      const held = await pods.a1?.hold(addressOf("b1"), 12);
+      const name = `${prefixOf("a")}${lane}`;
+      const index = await namespaces.ip("a-gw", "-oneline", "link", "show", "dev", name);
+      process.kill(await processOf(name), "SIGKILL");
+      await eventually("it is there again", async () => {
+        const now = await namespaces.ip("a-gw", "-oneline", "link", "show", "dev", name).catch(() => index);
+        return now !== index;
+      });
+      await eventually("and heard of", () => areSilent(false, false));
+      const gaps = (await held?.end()) ?? [];
+      t.diagnostic(`heard nothing for at most ${gaps} ms`);
+      assert.ok(
+        gaps.every((gap) => typeof gap === "number" && gap < 15_000),
+        String(gaps),
+      );
+    });
+});
+
+/** Of WireGuard for an interface. */
+async function processOf(name: string): Promise<number> {
+  for (const pid of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
+    const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    if (line.includes("wireguard-go") && line.split("\0").includes(name)) return Number(pid);
+  }
+  throw new Error(`there is no process for ${name}`);
+}
+
+async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 60_000;
+  while (!(await holds())) {
+    assert.ok(Date.now() < end, `not within a minute: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
