@@ -98,7 +98,7 @@ const network = object({
   lanes: integer({ minimum: 1, maximum: 8 })
     .default(1)
     .describe(
-      "How many WireGuard interfaces a link may consist of, side by side: `port` and the next ones. Nodes that may carry links share them; with a peer, as many are used as both have.",
+      "How many WireGuard interfaces a link may consist of, side by side, for more bandwidth: `port` and the next ones. With a peer, as many are used as both have.",
     ),
   mtu: integer({ minimum: 1280, maximum: 65455 })
     .default(1380)
@@ -220,22 +220,7 @@ export const Site = defineKind({
         .describe("Where peers reach it: what they try before `spec.network.endpoints`."),
     })
       .optional()
-      .describe(
-        "On the own site: the node that carries its links, or the first lane of them, where several may; by that node.",
-      ),
-    lanes: array(
-      object({
-        lane: integer({ minimum: 1, maximum: 7 }).describe("Its number."),
-        node: string({ maxLength: 253 }).describe("Name of the Node."),
-        addresses: array(string({ maxLength: 39 }), { maxItems: 8 }).describe("By which the other nodes reach it."),
-        endpoints: array(hostAndPort(), { maxItems: 8 })
-          .optional()
-          .describe("Where peers reach the first lane of that node; this one is so many ports further."),
-      }),
-      { maxItems: 7, keys: ["lane"] },
-    )
-      .optional()
-      .describe("On the own site: the nodes that carry further lanes of its links; each by that node."),
+      .describe("On the own site: the node that carries its links, where several may; by that node."),
     conditions: conditions({
       Ready: {
         meaning: "The site can be used.",

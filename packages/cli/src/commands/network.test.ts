@@ -70,7 +70,7 @@ describe("fjord network status", () => {
         ),
       )[1];
     assert.deepEqual([seen("Reachable", "True")?.[4], seen("Unreachable", "False")?.[4]], ["Proxied", "Unreachable"]);
-    assert.deepEqual(seen("Reachable", "True")?.slice(5), ["-", "-", "-", "0", "-", "Proxy", "-", "-", "-"]);
+    assert.deepEqual(seen("Reachable", "True")?.slice(5), ["-", "-", "-", "0", "-", "-", "Proxy", "-", "-", "-"]);
   });
 
   it("has a line for each range, by the names of sites", () => {
@@ -83,13 +83,28 @@ describe("fjord network status", () => {
   it("has more to tell where it is wide", () => {
     const [headers = [], first = []] = lines(networkTable([[site], [plan], [link]], true, now));
     const told = (header: string) => first[headers.indexOf(header)];
-    assert.deepEqual(["ENDPOINT", "CARRIER", "MTU", "RECEIVED", "SENT"].map(told), [
+    assert.deepEqual(["ENDPOINT", "LANES", "CARRIER", "MTU", "RECEIVED", "SENT"].map(told), [
       "<none>",
+      "1",
       "Userspace",
       "1380",
       "7B",
       "1.4MiB",
     ]);
+  });
+
+  it("tells on how many lanes the peer answers, where there are several", () => {
+    const shown = (status: object[]) => {
+      const laned = {
+        ...link,
+        spec: { ...link.spec, lanes: [{ endpoints: [] }, { endpoints: [] }] },
+        status: { ...link.status, lanes: status },
+      } as Link;
+      const [headers = [], first = []] = lines(networkTable([[site], [plan], [laned]], true, now));
+      return first[headers.indexOf("LANES")];
+    };
+    assert.equal(shown([]), "3/3");
+    assert.equal(shown([{ lane: 0 }, { lane: 1, silent: true }, { lane: 7, silent: true }]), "2/3");
   });
 
   it("does not claim to have measured what nobody has", () => {

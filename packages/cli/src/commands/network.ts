@@ -61,6 +61,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         ...(wide
           ? [
               ofLink(path(link, sites)),
+              ofLink(lanes(link)),
               once(cell(spec.carrier ?? link?.status?.carrier)),
               ofLink(cell(link?.status?.mtu)),
               ofLink(amount(link?.status?.receivedBytes ?? 0)),
@@ -71,7 +72,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
       ];
     });
   });
-  const more = wide ? ["ENDPOINT", "CARRIER", "MTU", "RECEIVED", "SENT"] : [];
+  const more = wide ? ["ENDPOINT", "LANES", "CARRIER", "MTU", "RECEIVED", "SENT"] : [];
   const headers = [
     "SITE",
     "THEIRS",
@@ -90,6 +91,13 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
 
 function linkReason(link: Link | undefined, reason: string | undefined): string {
   return link === undefined ? "<none>" : (reason ?? "Unknown");
+}
+
+/** `2/2`: those on which the peer answers, of those that there are. */
+function lanes(link: Link | undefined): string {
+  const count = 1 + (link?.spec.lanes?.length ?? 0);
+  const silent = (link?.status?.lanes ?? []).filter((each) => each.silent && each.lane < count);
+  return count === 1 ? "1" : `${count - silent.length}/${count}`;
 }
 
 /** The agents carry connections while the peer answers. */

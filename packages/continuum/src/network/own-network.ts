@@ -51,7 +51,7 @@ export function ownNetwork(
     taken,
     pools: parseCidrs(network.names),
     endpoints,
-    lanes: laneEndpoints(site, known),
+    lanes: laneEndpoints(site, endpoints),
     port: network.port,
     ...(endpoints.length === 0 && { keepaliveSeconds: KEEPALIVE_SECONDS }),
   };
@@ -62,14 +62,9 @@ export function takesPart(site: Site | undefined): boolean {
   return site?.spec.network !== undefined && site.spec.network.introductions !== "Refuse";
 }
 
-/** By lane beyond the first: of the node that carries it, and then where the links may be; so many ports further. */
-function laneEndpoints(site: Site | undefined, known: readonly string[]): string[][] {
-  const { gateway, lanes = [] } = site?.status ?? {};
-  return Array.from({ length: laneCount(site) - 1 }, (_, i) => {
-    const carrier = lanes.find(({ lane }) => lane === i + 1) ?? gateway;
-    const all = new Set([...(carrier?.endpoints ?? []), ...known]);
-    return [...all].flatMap((each) => nthPort(each, i + 1) ?? []).slice(0, MOST_ENDPOINTS);
-  });
+/** By lane beyond the first: so many ports further. */
+function laneEndpoints(site: Site | undefined, endpoints: readonly string[]): string[][] {
+  return Array.from({ length: laneCount(site) - 1 }, (_, i) => endpoints.flatMap((each) => nthPort(each, i + 1) ?? []));
 }
 
 /** As many as the owner wants, and ports are left for. */
