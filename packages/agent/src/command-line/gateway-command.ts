@@ -15,6 +15,7 @@ import {
   NodeWatch,
   NodeWay,
   openUdpProbe,
+  type WireguardChoice,
 } from "@fjord/continuum/gateway";
 import { HealthChecks, KubeClient, loadClusterConfig, Registry, SharedCaches } from "@fjord/kube";
 import { type Command, Option } from "commander";
@@ -28,6 +29,7 @@ interface GatewayFlags {
 }
 
 interface RunFlags extends GatewayFlags {
+  wireguard: WireguardChoice;
   wireguardGo: string;
   kubeconfig?: string;
   context?: string;
@@ -73,6 +75,11 @@ export function addGateway(program: Command, context: CommandContext): void {
     .option("--key <file>", "with --state: the private key of WireGuard, in base64")
     .option("--metrics-listen <host:port>", "where /healthz, /readyz and /metrics are served", "127.0.0.1:7448")
     .option("--remove-at-end", "take everything away when interrupted, as `gateway remove` does", false)
+    .addOption(
+      new Option("--wireguard <sort>", "what encrypts: the kernel where it can (`auto`), `kernel` alone, or a program")
+        .choices(["auto", "kernel", "userspace"])
+        .default("auto"),
+    )
     .option("--wireguard-go <program>", "WireGuard as a program", "wireguard-go")
     .action((flags: RunFlags) => run(flags, context));
   command("remove", "take away every interface, route, rule and firewall of links").action(
@@ -164,10 +171,10 @@ function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: Com
       value: flags.interface,
       reason: "it must be of at most 12 characters a-z, 0-9 and '-', such as fjord",
     });
-  const { wireguardGo, interface: interfacePrefix, tunnel = false } = flags;
+  const { wireguard, wireguardGo, interface: interfacePrefix, tunnel = false } = flags;
   const network = new NodeNetwork(wireguardGo === undefined ? {} : { wireguardProgram: wireguardGo });
   return {
-    gateway: new Gateway({ network, interfacePrefix, clock, logger }),
+    gateway: new Gateway({ network, interfacePrefix, clock, logger, ...(wireguard && { wireguard }) }),
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger }),
     fence: new Fence({ network, clock, logger }),
     watch: new NodeWatch({ network, interfacePrefix, clock, logger }),

@@ -118,6 +118,12 @@ export const Link = defineKind({
     handshakeAt: time().optional().describe("When the two last agreed on a key."),
     receivedBytes: integer({ minimum: 0 }).optional().describe("Bytes that came."),
     sentBytes: integer({ minimum: 0 }).optional().describe("Bytes that went."),
+    receivedPerSecond: integer({ minimum: 0 })
+      .optional()
+      .describe("Bytes that came in a second, since the status was last written."),
+    sentPerSecond: integer({ minimum: 0 })
+      .optional()
+      .describe("Bytes that went in a second, since the status was last written."),
     latencyMicroseconds: integer({ minimum: 0 })
       .optional()
       .describe(

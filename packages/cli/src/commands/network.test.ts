@@ -37,6 +37,8 @@ const link: Link = {
     handshakeAt: at,
     receivedBytes: 7,
     sentBytes: 1_500_000,
+    receivedPerSecond: 12,
+    sentPerSecond: 2_000_000,
     latencyMicroseconds: 12_345,
     lossPercent: 5,
     mtu: 1380,
@@ -70,27 +72,34 @@ describe("fjord network status", () => {
         ),
       )[1];
     assert.deepEqual([seen("Reachable", "True")?.[4], seen("Unreachable", "False")?.[4]], ["Proxied", "Unreachable"]);
-    assert.deepEqual(seen("Reachable", "True")?.slice(5), ["-", "-", "-", "0", "-", "-", "Proxy", "-", "-", "-"]);
+    assert.deepEqual(seen("Reachable", "True")?.slice(5).join(" "), "- - - - - - - 0 - - Proxy - -");
   });
 
   it("has a line for each range, by the names of sites", () => {
     const [, first, second] = lines(networkTable([[site], [plan], [link]], false, now));
     const ranges = ["10.42.0.0/16 as 240.0.0.0/16", "10.42.0.0/16 as 240.3.0.0/16"];
-    assert.deepEqual(first, ["wave", ...ranges, "NamesKnown", "HandshakeSeen", "30s", "12.3ms", "5%", "1"]);
+    assert.deepEqual(first, [
+      "wave",
+      ...ranges,
+      "NamesKnown",
+      "HandshakeSeen",
+      "30s",
+      "12.3ms",
+      "5%",
+      "12B/s",
+      "1.9MiB/s",
+      "1380",
+      "direct",
+      "1",
+    ]);
     assert.deepEqual(second, ["10.44.0.0/16"]);
   });
 
   it("has more to tell where it is wide", () => {
     const [headers = [], first = []] = lines(networkTable([[site], [plan], [link]], true, now));
     const told = (header: string) => first[headers.indexOf(header)];
-    assert.deepEqual(["ENDPOINT", "LANES", "CARRIER", "MTU", "RECEIVED", "SENT"].map(told), [
-      "<none>",
-      "1",
-      "Userspace",
-      "1380",
-      "7B",
-      "1.4MiB",
-    ]);
+    const wanted = { ENDPOINT: "<none>", LANES: "1", CARRIER: "Userspace", RECEIVED: "7B", SENT: "1.4MiB" };
+    assert.deepEqual(Object.keys(wanted).map(told), Object.values(wanted));
   });
 
   it("tells on how many lanes the peer answers, where there are several", () => {
@@ -108,9 +117,16 @@ describe("fjord network status", () => {
   });
 
   it("does not claim to have measured what nobody has", () => {
-    const { latencyMicroseconds: _, lossPercent: __, ...status } = link.status ?? {};
-    const [, first] = lines(networkTable([[site], [plan], [{ ...link, status } as Link]], false, now));
-    assert.deepEqual(first?.slice(6, 8), ["<unknown>", "<unknown>"]);
+    const { conditions } = link.status ?? {};
+    const unknown = { ...link, status: { conditions } } as Link;
+    const [, first] = lines(networkTable([[site], [plan], [unknown]], false, now));
+    assert.deepEqual(first?.slice(5), [...Array(5).fill("<unknown>"), "<none>", "<unknown>", "1"]);
+  });
+
+  it("shows through whom a peer is met", () => {
+    const through = { ...link, status: { ...link.status, via: id } } as Link;
+    const [headers = [], first = []] = lines(networkTable([[site], [plan], [through]], false, now));
+    assert.equal(first[headers.indexOf("PATH")], "via wave");
   });
 
   it("shows what is not there yet", () => {

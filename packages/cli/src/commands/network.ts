@@ -27,11 +27,12 @@ export function addNetwork(program: Command, context: CommandContext): void {
   addRotateKey(network, context);
 }
 
-/** Where the peer is met, or by what way else. */
+/** How the peer is met, once it was. */
 function path(link: Link | undefined, sites: Lists[0]): string {
   const via = link?.spec.via ?? link?.status?.via;
   if (via !== undefined) return `via ${siteName(via, sites)}`;
-  return link?.status?.way === "TCP" ? "over TCP" : cell(link?.status?.endpoint);
+  if (link?.status?.way === "TCP") return "over TCP";
+  return link?.status?.handshakeAt === undefined ? "<unknown>" : "direct";
 }
 
 /** A line for each range of a peer; what is of the link stands in the first. */
@@ -57,13 +58,16 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         ofLink(age(link?.status?.handshakeAt, now)),
         ofLink(latency(link?.status?.latencyMicroseconds)),
         ofLink(percent(link?.status?.lossPercent)),
+        ofLink(rate(link?.status?.receivedPerSecond)),
+        ofLink(rate(link?.status?.sentPerSecond)),
+        ofLink(cell(link?.status?.mtu)),
+        ofLink(path(link, sites)),
         once(String((link?.spec.groups ?? []).length)),
         ...(wide
           ? [
-              ofLink(path(link, sites)),
+              ofLink(cell(link?.status?.endpoint)),
               ofLink(lanes(link)),
               once(cell(spec.carrier ?? link?.status?.carrier)),
-              ofLink(cell(link?.status?.mtu)),
               ofLink(amount(link?.status?.receivedBytes ?? 0)),
               ofLink(amount(link?.status?.sentBytes ?? 0)),
             ]
@@ -72,7 +76,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
       ];
     });
   });
-  const more = wide ? ["ENDPOINT", "LANES", "CARRIER", "MTU", "RECEIVED", "SENT"] : [];
+  const more = wide ? ["ENDPOINT", "LANES", "CARRIER", "RECEIVED", "SENT"] : [];
   const headers = [
     "SITE",
     "THEIRS",
@@ -82,6 +86,10 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
     "HANDSHAKE",
     "LATENCY",
     "LOSS",
+    "IN",
+    "OUT",
+    "MTU",
+    "PATH",
     "GROUPS",
     ...more,
     "MESSAGE",
@@ -117,6 +125,11 @@ function naming(named: AddressPlan["spec"]["own"][number] | undefined): string {
 /** `12.3ms`; nothing is known until the peer's gateway has answered. */
 function latency(microseconds: number | undefined): string {
   return microseconds === undefined ? "<unknown>" : `${(microseconds / 1000).toFixed(1)}ms`;
+}
+
+/** `1.4MiB/s`; nothing is known until the gateway has looked twice. */
+function rate(perSecond: number | undefined): string {
+  return perSecond === undefined ? "<unknown>" : `${amount(perSecond)}/s`;
 }
 
 function percent(value: number | undefined): string {

@@ -12,6 +12,7 @@ import {
 import type { WayState } from "./fabric/way.ts";
 import type { NodeWish } from "./gateway/gateway-loop.ts";
 import { keyMadeAtOf, LINK_SECRET, privateKeyOf } from "./link-key.ts";
+import { LinkRates } from "./link-rates.ts";
 import { isLaneNews, type LaneStatus, laneStatuses, linkStatus, type SeenLink } from "./link-status.ts";
 import type { NetworkState } from "./network-state.ts";
 import { networkState } from "./network-state-of.ts";
@@ -48,6 +49,7 @@ export class GatewayObjects {
   readonly #secrets: Cache<Secret> | undefined;
   readonly #exports: Cache<Export> | undefined;
   readonly #nodes: Cache<Node> | undefined;
+  readonly #rates = new LinkRates();
   readonly #toldAt = new Map<string, number>();
 
   constructor(options: GatewayObjectsOptions) {
@@ -158,7 +160,7 @@ export class GatewayObjects {
   async #sayLink(link: Link, seen: SeenLink): Promise<void> {
     const { client, now } = this.#options;
     const name = link.metadata.name ?? "";
-    const status = linkStatus(link, seen, now());
+    const status = linkStatus(link, { ...seen, ...this.#rates.of(name, seen, now()) }, now());
     const isNews =
       !sameContent(status.conditions, link.status?.conditions) ||
       status.endpoint !== link.status?.endpoint ||
@@ -172,6 +174,7 @@ export class GatewayObjects {
     const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, said);
     if (!isNews && !isDue) return;
     this.#toldAt.set(name, now());
+    this.#rates.told(name, seen, now());
     const options = { subresource: "status", fieldManager: "fjord-gateway" };
     // What is no longer known is not said any more.
     const gone = Object.keys(link.status ?? {}).filter(

@@ -20,6 +20,9 @@ export interface SeenLink {
   readonly tcpSource?: string;
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** Bytes; absent where nobody has looked for long enough. */
+  readonly receivedPerSecond?: number;
+  readonly sentPerSecond?: number;
   /** By probes; absent where the peer has answered none. */
   readonly latencyMs?: number;
   readonly lossPercent?: number;
@@ -94,6 +97,7 @@ export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<ty
   const seen = whole(link, here);
   const { fault, handshakeAt, endpoint, ownKey, carrier, way, via, tcpSource } = seen;
   const { receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
+  const { receivedPerSecond, sentPerSecond } = seen;
   const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
   const { generation } = link.metadata;
   const { conditions } = setCondition(
@@ -117,6 +121,8 @@ export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<ty
     ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),
     receivedBytes,
     sentBytes,
+    ...(receivedPerSecond !== undefined && { receivedPerSecond }),
+    ...(sentPerSecond !== undefined && { sentPerSecond }),
     ...(latencyMs !== undefined && { latencyMicroseconds: Math.round(latencyMs * 1_000) }),
     ...(lossPercent !== undefined && { lossPercent }),
     ...(mtu !== undefined && { mtu }),

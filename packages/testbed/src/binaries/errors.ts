@@ -90,5 +90,5 @@ export const NodePackagesUnavailable = defineError(
 export const NetworkToolsUnavailable = defineError(
   "TESTBED_NETWORK_TOOLS_UNAVAILABLE",
   "tests and benchmarks of links lack {programs}: {reason}",
-  "Install the Debian packages iproute2, nftables, iperf3, tcpdump and wireguard-tools, or run `npm run testbed -- binaries --network` as root on Debian.",
+  "Install the Debian packages iproute2, nftables, iperf3, tcpdump and wireguard-tools (and qemu-system-x86 with busybox-static where another kernel is to be tried), or run `npm run testbed -- binaries --network` as root on Debian.",
 );

@@ -4,11 +4,11 @@ import { cacheDirectory } from "./cache.ts";
 import { NetworkToolsUnavailable } from "./errors.ts";
 import { which } from "./find.ts";
 import { withLock } from "./lock.ts";
-import { type EnsureNodeOptions, type FindNodeOptions, installPackages, thisHost } from "./node-packages.ts";
+import { type EnsureNodeOptions, installPackages, thisHost } from "./node-packages.ts";
 import type { DebianPackage } from "./versions.ts";
 
 /** A program that tests and benchmarks of links use, beside WireGuard itself. */
-export type NetworkProgram = "ip" | "nft" | "iperf3" | "tcpdump" | "wg";
+export type NetworkProgram = "ip" | "nft" | "iperf3" | "tcpdump" | "wg" | "qemu-system-x86_64" | "busybox";
 
 const PACKAGE_OF: Readonly<Record<NetworkProgram, DebianPackage>> = {
   ip: "iproute2",
@@ -16,16 +16,28 @@ const PACKAGE_OF: Readonly<Record<NetworkProgram, DebianPackage>> = {
   iperf3: "iperf3",
   tcpdump: "tcpdump",
   wg: "wireguard-tools",
+  "qemu-system-x86_64": "qemu-system-x86",
+  busybox: "busybox-static",
 };
 
+/** Those that few tests need, which ask for them. */
+const RARE: readonly NetworkProgram[] = ["qemu-system-x86_64", "busybox"];
+const USUAL = (Object.keys(PACKAGE_OF) as NetworkProgram[]).filter((name) => !RARE.includes(name));
+
+export interface NetworkToolsOptions extends EnsureNodeOptions {
+  /** @default all but those that another kernel is played with */
+  readonly programs?: readonly NetworkProgram[];
+}
+
 /** Those that are not on this machine, each with the Debian package that has it. */
-export function missingNetworkTools({ env, host = thisHost() }: FindNodeOptions): Map<NetworkProgram, DebianPackage> {
-  const all = Object.entries(PACKAGE_OF) as [NetworkProgram, DebianPackage][];
-  return new Map(all.filter(([name]) => which(name, env, host.programFolders) === undefined));
+export function missingNetworkTools(options: NetworkToolsOptions): Map<NetworkProgram, DebianPackage> {
+  const { env, host = thisHost(), programs = USUAL } = options;
+  const missing = programs.filter((name) => which(name, env, host.programFolders) === undefined);
+  return new Map(missing.map((name) => [name, PACKAGE_OF[name]]));
 }
 
 /** As root on a Debian-like machine, installs those that are missing. */
-export async function ensureNetworkTools(options: EnsureNodeOptions): Promise<void> {
+export async function ensureNetworkTools(options: NetworkToolsOptions): Promise<void> {
   const { env, host = thisHost(), clock = systemClock, signal = new AbortController().signal } = options;
   if (missingNetworkTools(options).size === 0) return;
   const unavailable = (reason: string) =>

@@ -58,6 +58,7 @@ export const DEBIAN_PACKAGES = [
   "iperf3",
   "tcpdump",
   "wireguard-tools",
+  "qemu-system-x86",
 ] as const;
 
 export type DebianPackage = (typeof DEBIAN_PACKAGES)[number];

@@ -54,17 +54,17 @@ export function oldKubectlSkip(): string | false {
  * program) and `more` is there, else why not; required as real nodes are.
  */
 export function networkSkip(...more: NetworkProgram[]): string | false {
-  const wanted: NetworkProgram[] = ["ip", "nft", ...more];
-  const lacking = [...missingNetworkTools({ env: process.env })].filter(([name]) => wanted.includes(name));
-  const reasons = lacking.map(([name, debianPackage]) => `no ${name} (Debian package ${debianPackage})`);
+  const lacking = missingNetworkTools({ env: process.env, programs: ["ip", "nft", ...more] });
+  const reasons = [...lacking].map(([name, debianPackage]) => `no ${name} (Debian package ${debianPackage})`);
   if (thisHost().uid !== 0) reasons.push("network namespaces need root");
   return demand(reasons, "no links between network namespaces here") || setSkip("network", "--network");
 }
 
 /** Whatever links between network namespaces need is got, where that can be; what cannot be is said. */
-export async function ensureNetwork(progress: (line: string) => void): Promise<void> {
+export async function ensureNetwork(progress: (line: string) => void, ...more: NetworkProgram[]): Promise<void> {
   const told = (event: BinariesEvent) => progress(describeProgress(event));
   await ensureNetworkTools({ env: process.env, progress: told });
+  if (more.length > 0) await ensureNetworkTools({ env: process.env, progress: told, programs: more });
   await ensureBinaries({ env: process.env, sets: ["network"], minors: [], progress: told });
 }
 

@@ -54,6 +54,8 @@ export interface FabricPeer {
 export interface FabricOptions {
   /** What the interfaces are called, before their number. */
   readonly interfacePrefix: string;
+  /** Whether links can go through a hub: into themselves. @default true */
+  readonly canNest?: boolean;
 }
 
 /**
@@ -62,7 +64,8 @@ export interface FabricOptions {
  */
 export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
   const { own, count, carried } = checkState(wanted);
-  const state = { ...wanted, peers: withFallbacks(wanted) };
+  const { canNest = true } = options;
+  const state = { ...wanted, peers: withFallbacks(wanted, canNest) };
   const faults = new Map<string, string>();
   const candidates: (Pick<FabricPeer, "checked" | "source"> & { known?: FabricPeer })[] = [];
   const behind = Map.groupBy(state.peers, ({ link }) => link?.via ?? link?.fallback?.via);
@@ -87,6 +90,8 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   for (const [siteId, fault] of conflicts(own, [...(known.get(false) ?? []), ...(known.get(true) ?? [])]))
     faults.set(siteId, fault);
   for (const [siteId, fault] of hubFaults(state.siteId, candidates, faults)) faults.set(siteId, fault);
+  if (!canNest)
+    for (const { checked } of candidates) if (checked.via !== undefined) faults.set(checked.siteId, NOT_NESTED);
   const fitting = candidates.filter(({ checked }) => !faults.has(checked.siteId));
   let nextNumber = previous?.nextNumber ?? 1;
   const peers = new Map<string, FabricPeer>();
@@ -146,6 +151,9 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   return { interfaces, lanes: count, mtu: state.mtu, ...relayed, table, tableKey, peers, exports, faults, nextNumber };
 }
 
+const NOT_NESTED =
+  "the kernel's WireGuard does not lead through another site: start the gateway with --wireguard=auto or userspace";
+
 /** What WireGuard adds to a packet, with IPv4 and UDP; it fills up to sixteens. */
 const AROUND = 60;
 
@@ -177,7 +185,7 @@ function checkState(state: NetworkState): { own: IpRange[]; count: number; carri
 }
 
 /** A way through a hub that leads nowhere is no fault of a peer that can be met: it has none. */
-function withFallbacks({ siteId, peers }: NetworkState): PeerNetwork[] {
+function withFallbacks({ siteId, peers }: NetworkState, canNest: boolean): PeerNetwork[] {
   const hubs = new Set(peers.filter(({ link }) => link?.via === undefined).map((peer) => peer.siteId));
   const isRelayed = ({ link, relayTo = [] }: PeerNetwork) => link?.via !== undefined || relayTo.length > 0;
   const addresses = new Set(peers.filter(isRelayed).map((peer) => relayAddress(peer.siteId)));
@@ -186,6 +194,7 @@ function withFallbacks({ siteId, peers }: NetworkState): PeerNetwork[] {
     if (fallback === undefined) return peer;
     const address = relayAddress(peer.siteId);
     const isGood =
+      canNest &&
       siteId !== undefined &&
       link.via === undefined &&
       fallback.via !== peer.siteId &&

@@ -17,3 +17,9 @@ export const WireguardMissing = defineError(
   "there is no program {program}, which carries links on this node: {reason}",
   "Install wireguard-go (Debian: wireguard-go), or name it by `--wireguard-go PATH`.",
 );
+
+export const KernelWireguardMissing = defineError(
+  "KERNEL_WIREGUARD_MISSING",
+  "links are to be carried by the kernel's WireGuard, and cannot be: {reason}",
+  "Load the kernel's module (`modprobe wireguard`) and install `wg` (Debian: wireguard-tools), or let the gateway choose (`--wireguard=auto`).",
+);

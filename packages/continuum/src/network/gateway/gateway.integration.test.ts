@@ -14,7 +14,7 @@ import type { Group, NetworkState, PeerNetwork } from "../network-state.ts";
 import { Fence } from "./fence.ts";
 import { Gateway } from "./gateway.ts";
 import { NodeNetwork } from "./node-network.ts";
-import { WireguardSocket } from "./wireguard-socket.ts";
+import { testChoice, testDevice } from "./test-wireguard.ts";
 
 const skip = networkSkip();
 
@@ -62,6 +62,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     new Gateway({
       network: new NodeNetwork({ prefix: namespaces.prefix(`${site}-gw`), wireguardProgram: wireguardProgram() }),
       interfacePrefix: prefixOf(site),
+      wireguard: testChoice(),
       clock: systemClock,
       logger: silentLogger,
     });
@@ -310,7 +311,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     // From now on, c sends whatever it likes: no firewall, and the whole world on the other side of its link.
     for (const table of ["fjord", "pods"]) await namespaces.run("c-gw", "nft", "delete", "table", "inet", table);
     const everything = ["replace_allowed_ips=true", "allowed_ip=0.0.0.0/0"];
-    await new WireguardSocket(name).set([`public_key=${hex(keys.a?.public)}`, ...everything]);
+    await testDevice(namespaces.prefix("c-gw"), name).set([`public_key=${hex(keys.a?.public)}`, ...everything]);
     await namespaces.ip("c-gw", "route", "add", "240.0.0.0/4", "dev", name);
     await namespaces.ip("c-gw", "route", "add", "10.42.0.11/32", "dev", name);
     await namespaces.ip("a-gw", "address", "add", "198.51.100.1/32", "dev", "lo");
@@ -391,7 +392,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
 
   /** What a's WireGuard takes from c; what it is given there is taken from others. */
   const acceptFromC = (ranges: readonly string[]) =>
-    new WireguardSocket(`${prefixOf("a")}0`).set([
+    testDevice(namespaces.prefix("a-gw"), `${prefixOf("a")}0`).set([
       `public_key=${hex(keys.c?.public)}`,
       ...ranges.map((range) => `allowed_ip=${range}`),
     ]);

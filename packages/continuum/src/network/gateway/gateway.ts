@@ -7,12 +7,7 @@ import { changedChains, firewallChange, removedFirewall, wholeFirewall } from ".
 import { firewallDrift, listedChains, madeChains } from "../fabric/firewall-drift.ts";
 import { LINK_ROUTES, routesOf } from "../fabric/route-change.ts";
 import { TABLE } from "../fabric/table.ts";
-import {
-  type WireguardPeer,
-  type WireguardPeerState,
-  type WireguardState,
-  wireguardChange,
-} from "../fabric/wireguard-change.ts";
+import { type WireguardPeer, type WireguardPeerState, wireguardChange } from "../fabric/wireguard-change.ts";
 import { linkAddress, linkRange, RELAY_RANGE } from "../link-address.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
@@ -21,12 +16,14 @@ import type { Way } from "./path-choice.ts";
 import { type PathLook, PeerPaths, type PeerPathsOptions } from "./peer-paths.ts";
 import { RouteTable } from "./route-table.ts";
 import { Underlay } from "./underlay.ts";
-import { WireguardSocket } from "./wireguard-socket.ts";
+import { type WireguardCarrier, type WireguardChoice, WireguardDevices } from "./wireguard-devices.ts";
 
 export interface GatewayOptions {
   readonly network: NodeNetwork;
   /** @default "fjord" */
   readonly interfacePrefix?: string;
+  /** @default "auto" */
+  readonly wireguard?: WireguardChoice;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly lookup?: PeerPathsOptions["lookup"];
@@ -43,7 +40,7 @@ export interface LinkReport {
   /** The own public key that the interface has. */
   readonly ownKey?: string;
   /** What encrypts. */
-  readonly carrier?: "Userspace";
+  readonly carrier?: WireguardCarrier;
   readonly receivedBytes: number;
   readonly sentBytes: number;
   /** By which way it is met, or sought where it has fallen silent; absent before it was ever heard of. */
@@ -87,7 +84,17 @@ export class Gateway {
   readonly #logger: Logger;
   readonly #routes: RouteTable;
   readonly #underlay: Underlay;
-  #applied: { readonly fabric: Fabric; readonly privateKey: string; readonly ownKey: string } | undefined;
+  readonly #devices: WireguardDevices;
+  /** Whether a peer can be behind a hub. */
+  readonly #canNest: boolean;
+  #applied:
+    | {
+        readonly fabric: Fabric;
+        readonly privateKey: string;
+        readonly ownKey: string;
+        readonly carrier: WireguardCarrier;
+      }
+    | undefined;
   /** The firewall's chains as nft showed them when they were made. */
   #made = new Map<string, string>();
   /** Chains that were made since, and that nft has not been asked for yet: to show one, it reads all that there is. */
@@ -98,7 +105,7 @@ export class Gateway {
   /** Interfaces and public keys of those who are to hear of this node before they send it anything: it may have come in the place of another. */
   readonly #greeted = new Set<string>();
 
-  constructor({ network, interfacePrefix = "fjord", clock, logger, lookup }: GatewayOptions) {
+  constructor({ network, interfacePrefix = "fjord", wireguard = "auto", clock, logger, lookup }: GatewayOptions) {
     this.#network = network;
     this.#prefix = interfacePrefix;
     this.#clock = clock;
@@ -106,12 +113,17 @@ export class Gateway {
     this.#routes = new RouteTable(network, LINK_ROUTES);
     this.#underlay = new Underlay(network, clock);
     this.#newPaths = () => new PeerPaths({ clock, logger, ...(lookup && { lookup }) });
+    this.#devices = new WireguardDevices({ network, choice: wireguard, probeName: `${interfacePrefix}999`, logger });
+    this.#canNest = wireguard !== "kernel";
   }
 
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
   async apply(state: NetworkState, privateKey: string): Promise<void> {
-    const before = this.#applied?.privateKey === privateKey ? this.#applied.fabric : undefined;
-    const fabric = fabricOf(state, { interfacePrefix: this.#prefix }, before);
+    const isNested = state.peers.some(({ link }) => link?.via !== undefined || link?.fallback !== undefined);
+    const carrier = await this.#devices.choose(isNested);
+    const isKnown = this.#applied?.privateKey === privateKey && this.#applied.carrier === carrier;
+    const before = isKnown ? this.#applied?.fabric : undefined;
+    const fabric = fabricOf(state, { interfacePrefix: this.#prefix, canNest: this.#canNest }, before);
     const bytes = Buffer.from(privateKey, "base64");
     if (bytes.length !== 32) throw new InvalidNetworkState({ reason: "the private key is not one of WireGuard" });
     const hex = bytes.toString("hex");
@@ -119,7 +131,7 @@ export class Gateway {
     this.#applied = undefined;
     if (before === undefined || !sameInterfaces(before, fabric)) await this.#applyWhole(fabric, hex);
     else await this.#applyChange(before, fabric);
-    this.#applied = { fabric, privateKey, ownKey: publicHalf(privateKey) };
+    this.#applied = { fabric, privateKey, ownKey: publicHalf(privateKey), carrier };
   }
 
   /** Looks whether everything is as it was left, and puts back what is not. Resolves with what was not, in words. */
@@ -152,7 +164,7 @@ export class Gateway {
       reports.set(siteId, { siteId, fault, ownKey, receivedBytes: 0, sentBytes: 0 });
     for (const each of fabric.interfaces) {
       const { name, lane } = each;
-      const state = await new WireguardSocket(name).get();
+      const state = await this.#devices.device(name).get();
       const peers = new Map<string, WireguardPeer>();
       const isHandshaken = (siteId: string) => {
         const key = fabric.peers.get(siteId)?.checked.publicKey;
@@ -171,7 +183,7 @@ export class Gateway {
         const isAnswering = answers(checked.siteId, lane);
         const { isMoved, ...look } = this.#pathsOf(lane).look(ofLane(checked, lane), seen, isHandshaken, isAnswering);
         const before = reports.get(checked.siteId);
-        const report = { ...addReport(before, checked.siteId, lane, seen), ownKey, carrier: "Userspace" } as const;
+        const report = { ...addReport(before, checked.siteId, lane, seen), ownKey, carrier: this.#devices.carrier };
         const path = await this.#pathReport(ofLane(checked, lane), seen, look);
         const pathMtu = smaller(before?.pathMtu, path.pathMtu);
         // Where it is met is said of the first lane that is here.
@@ -180,7 +192,7 @@ export class Gateway {
         if (isMoved) peers.set(checked.publicKey, this.#wireguardPeer(checked, each, fabric));
       }
       const now = new Map([...state.peers].filter(([key]) => peers.has(key)));
-      await new WireguardSocket(name).set(wireguardChange(now, peers));
+      await this.#devices.device(name).set(wireguardChange(now, peers));
     }
     return [...reports.values()];
   }
@@ -269,31 +281,25 @@ export class Gateway {
     const there = after.interfaces.map((each) => this.#wireguardPeers(gone, each, before));
     this.#bringPaths(after);
     for (const [i, each] of after.interfaces.entries()) {
-      const socket = new WireguardSocket(each.name);
+      const device = this.#devices.device(each.name);
       const wanted = this.#wireguardPeers(come, each, after);
       for (const [oldKey, newKey] of replacedKeys(gone, come)) {
         // A peer that has another key is still where it was heard of.
-        const endpoint = (await socket.get()).peers.get(oldKey)?.endpoint;
+        const endpoint = (await device.get()).peers.get(oldKey)?.endpoint;
         const peer = wanted.get(newKey);
         if (peer !== undefined && endpoint !== undefined) wanted.set(newKey, { ...peer, endpoint });
       }
-      await socket.set(wireguardChange(there[i] ?? new Map(), wanted));
+      await device.set(wireguardChange(there[i] ?? new Map(), wanted));
     }
     await this.#routes.change(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
   }
 
   async #applyInterface(fabric: Fabric, each: FabricInterface, privateKey: string): Promise<void> {
     const { name, lane, listenPort, linkAddress: own } = each;
-    const socket = new WireguardSocket(name);
-    let state: WireguardState;
-    try {
-      state = await socket.get();
-    } catch {
-      // Its process has ended, and the interface with it.
-      await this.#network.startWireguard(name);
-      state = await socket.get();
-      for (const { checked } of fabric.peers.values()) this.#greeted.add(`${name} ${checked.publicKey}`);
-    }
+    const isNew = await this.#devices.bring(name);
+    if (isNew) for (const { checked } of fabric.peers.values()) this.#greeted.add(`${name} ${checked.publicKey}`);
+    const device = this.#devices.device(name);
+    const state = await device.get();
     const lines: string[] = [];
     if (state.privateKey !== privateKey) lines.push(`private_key=${privateKey}`);
     if (state.listenPort !== listenPort) lines.push(`listen_port=${listenPort}`);
@@ -304,7 +310,7 @@ export class Gateway {
       // It may have moved, and is heard of there.
       if (alive && seen.endpoint !== undefined) wanted.set(key, { ...peer, endpoint: seen.endpoint });
     }
-    await socket.set([...lines, ...wireguardChange(state.peers, wanted)]);
+    await device.set([...lines, ...wireguardChange(state.peers, wanted)]);
     await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
     if (own !== undefined) await this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`);
     if (lane === 0) await this.#bringRelayAddress(name, fabric);
@@ -368,7 +374,10 @@ export class Gateway {
         drift.push(`interface ${name} is gone`);
         continue;
       }
-      const seen = await new WireguardSocket(name).get().catch(() => undefined);
+      const seen = await this.#devices
+        .device(name)
+        .get()
+        .catch(() => undefined);
       // Where a peer is heard of is its own business.
       const wanted = [...this.#wireguardPeers(fabric.peers, each, fabric)].map(
         ([key, { endpoint: _, ...peer }]) => [key, peer] as const,

@@ -19,4 +19,5 @@ export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
 export { NodeWatch, type NodeWatchOptions } from "./node-watch.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";
 export { openUdpProbe } from "./udp-probe.ts";
+export type { WireguardCarrier, WireguardChoice } from "./wireguard-devices.ts";
 export { WireguardSocket } from "./wireguard-socket.ts";

@@ -93,6 +93,25 @@ export class NodeNetwork {
     if (lines.length > 0) await this.#changing(this.#run(["ip", `-${family}`, "-batch", "-"], `${lines.join("\n")}\n`));
   }
 
+  /** What sort of interface that is, such as `wireguard` or `tun`; undefined where there is none. */
+  async linkKind(name: string): Promise<string | undefined> {
+    try {
+      const [link] = JSON.parse(await this.ip("-json", "-details", "link", "show", "dev", name)) as {
+        linkinfo?: { info_kind?: string };
+      }[];
+      return link?.linkinfo?.info_kind ?? "";
+    } catch (error) {
+      if (error instanceof NetworkCommandFailed && error.message.includes("does not exist")) return undefined;
+      throw error;
+    }
+  }
+
+  /** `wg`. What it reads from /proc/self/fd/0 has to come by a pipe, which this process's own streams are not. */
+  wg(args: readonly string[], input?: string): Promise<string> {
+    if (input === undefined) return this.#run(["wg", ...args]);
+    return this.#run(["sh", "-c", 'cat | wg "$@"', "wg", ...args], input, `wg ${args.slice(0, 2).join(" ")}`);
+  }
+
   /** Makes an interface that WireGuard serves. Its process goes on when this one ends: traffic does not wait for a gateway. */
   startWireguard(name: string): Promise<void> {
     const [program = "", ...args] = [...this.#prefix, this.#wireguardProgram, name];
@@ -119,9 +138,8 @@ export class NodeNetwork {
     }
   }
 
-  #run(command: readonly string[], input = ""): Promise<string> {
+  #run(command: readonly string[], input = "", title = command.slice(0, 6).join(" ")): Promise<string> {
     const [program = "", ...args] = [...this.#prefix, ...command];
-    const title = command.slice(0, 6).join(" ");
     return new Promise((resolve, reject) => {
       const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
       // What stands before a command becomes that command, with the number that it has.

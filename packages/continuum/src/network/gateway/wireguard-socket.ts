@@ -2,12 +2,13 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { parseWireguardState, type WireguardState } from "../fabric/wireguard-change.ts";
 import { WireguardRefused } from "./errors.ts";
+import type { WireguardDevice } from "./wireguard-devices.ts";
 
 /** Where wireguard-go listens for its interfaces, by name: one folder for the whole machine. */
 const FOLDER = "/var/run/wireguard";
 
 /** Speaks with WireGuard as a program, by its socket (https://www.wireguard.com/xplatform/). */
-export class WireguardSocket {
+export class WireguardSocket implements WireguardDevice {
   readonly #name: string;
 
   constructor(name: string) {
