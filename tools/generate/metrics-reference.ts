@@ -3,6 +3,7 @@ import { prometheusMetrics, Registry, type SharedCaches } from "@fjord/kube";
 import { agentMetrics } from "../../packages/agent/src/agent-metrics.ts";
 import { carriedMetrics } from "../../packages/agent/src/carried-metrics.ts";
 import { stateMetrics } from "../../packages/agent/src/state-metrics.ts";
+import { tcpMetrics } from "../../packages/agent/src/tcp-metrics.ts";
 import { GatewayMetrics } from "../../packages/continuum/src/network/gateway/gateway-metrics.ts";
 import { ServerMetrics } from "../../packages/microkube/src/server/server-metrics.ts";
 import { processMetrics } from "../../packages/node/src/kubelet-api/process-metrics.ts";
@@ -20,6 +21,7 @@ export function agentDescriptions(): Described[] {
   stateMetrics(registry, empty as unknown as SharedCaches);
   agentMetrics(registry);
   carriedMetrics(registry, (site) => site);
+  tcpMetrics(registry, (site) => site);
   prometheusMetrics(registry);
   return descriptionsIn(registry);
 }

@@ -60,6 +60,7 @@ import { patiently } from "./patience.ts";
 import { providerSide } from "./provider-side.ts";
 import { proxySide } from "./proxy-side.ts";
 import { stateMetrics } from "./state-metrics.ts";
+import { tcpMetrics } from "./tcp-metrics.ts";
 import { FJORD_VERSION } from "./version.ts";
 
 export type { AgentOptions } from "./agent-options.ts";
@@ -143,6 +144,7 @@ export class Agent {
     const known = { nodes: new KnownVirtualNodes(caches), twins: new KnownTwins(caches) };
     // Pods are processes of this machine where the own Services are on its loopback.
     const proxied = isOnLoopback(await patiently(() => serviceAddress(client, signal), patience));
+    const nameOf = (id: string) => directory.find(id)?.metadata.name ?? id;
     const network = networkSide({
       ...known,
       home,
@@ -151,9 +153,10 @@ export class Agent {
       contracts: provider.book,
       key: await patiently(() => LinkKey.load(client, namespace, signal), patience),
       serviceRanges: await patiently(() => serviceRanges(client, signal), patience),
+      address,
+      metrics: tcpMetrics(registry, nameOf),
       proxied,
     });
-    const nameOf = (id: string) => directory.find(id)?.metadata.name ?? id;
     const proxy = proxied
       ? proxySide({ ...known, home, own, remotes, contracts: provider.book, metrics: carriedMetrics(registry, nameOf) })
       : undefined;
@@ -203,7 +206,7 @@ export class Agent {
         leaderOnly(network.introductions.route, () => leads),
         ...provider.routes,
       ],
-      rawRoutes: [provider.proxy, parked, ...(proxy ? [proxy.route] : [])],
+      rawRoutes: [provider.proxy, parked, proxy?.route ?? network.carrier],
       host: listen.host,
       port: listen.port,
       peerMetrics: counters.peers,

@@ -10,6 +10,8 @@ import {
   type LinkKey,
   NetworkController,
   OwnCards,
+  TcpCarrier,
+  type TcpMetrics,
   ToldNetwork,
   takesPart,
 } from "@fjord/continuum/network";
@@ -27,6 +29,9 @@ export interface NetworkSideOptions {
   readonly key: LinkKey;
   /** Of the own Services. */
   readonly serviceRanges: readonly string[];
+  /** Of this process, where nodes of the own site reach it. */
+  readonly address: string;
+  readonly metrics: TcpMetrics;
   /** Whether the agents carry connections instead, and there are to be no links. */
   readonly proxied: boolean;
 }
@@ -35,6 +40,7 @@ export interface NetworkSide {
   readonly told: ToldNetwork;
   readonly heard: HeardNetworks;
   readonly introductions: HeardIntroductions;
+  readonly carrier: TcpCarrier;
   readonly controllers: readonly Runnable[];
 }
 
@@ -50,15 +56,18 @@ export function networkSide(options: NetworkSideOptions): NetworkSide {
     cardFor: (site, consumer) => ownCards.for(site, consumer),
   });
   const cards = new CardsBetween();
+  const carrier = new TcpCarrier({ ...options, sites });
   return {
     heard,
     told,
     introductions,
+    carrier,
     controllers: [
+      carrier,
       ...(proxied
         ? []
         : [
-            new NetworkController({ ...options, heard, sites, introductions, cards }),
+            new NetworkController({ ...options, heard, sites, introductions, cards, carrier }),
             new IntroductionController({ ...options, sites, cards }),
           ]),
       new ExportController(home),

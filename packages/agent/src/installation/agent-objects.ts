@@ -140,6 +140,8 @@ export function networkPolicy({ namespace }: Pick<AgentParts, "namespace">): Kub
     ingress: [
       { ports: [PORTS.peers, PORTS.admission].map((port) => ({ port, protocol: "TCP" })) },
       { ports: [{ port: 10_000, endPort: 65_535, protocol: "TCP" }] },
+      // Packets of gateways, which are on nodes: the agent takes them from these alone.
+      { ports: [{ port: 10_000, endPort: 65_535, protocol: "UDP" }] },
       { from: [{ namespaceSelector: {} }], ports: [{ port: PORTS.metrics, protocol: "TCP" }] },
     ],
   };

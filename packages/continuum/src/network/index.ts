@@ -12,4 +12,6 @@ export { checkNetworkFacts } from "./network-facts.ts";
 export { takesPart } from "./own-network.ts";
 export { checkLoopbackFacts } from "./proxy/proxy-plan.ts";
 export { serviceRanges } from "./service-ranges.ts";
+export { TcpCarrier, type TcpCarrierOptions } from "./tcp/tcp-carrier.ts";
+export { type DropReason, noTcpMetrics, type TcpMetrics } from "./tcp/tcp-metrics.ts";
 export { ToldNetwork } from "./told-network.ts";

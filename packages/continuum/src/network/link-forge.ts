@@ -6,7 +6,7 @@ import type { Group } from "./network-state.ts";
 import type { OwnNetwork } from "./own-network.ts";
 
 /** How a peer's gateway is reached, by its word. */
-export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "lanes" | "via" | "fallback" | "tcp">;
+export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "lanes" | "via" | "fallback">;
 
 /**
  * By the peer's facts: as it says, or through a hub. `asked` is the hub that this site's owner has named: then the peer must have agreed to
@@ -42,10 +42,12 @@ export function linkPath(
 /** What the gateway is to bring about towards a peer. */
 export function forgeLink(
   site: SiteId,
-  { publicKey, endpoints, lanes = [], via, fallback, tcp }: LinkPath,
+  { publicKey, endpoints, lanes = [], via, fallback }: LinkPath,
   own: Pick<OwnNetwork, "keepaliveSeconds" | "lanes">,
   groups: readonly Group[],
   relayTo: readonly SiteId[] = [],
+  /** Where the own agent takes packets to carry them there. */
+  tcp?: string,
 ): Link["spec"] {
   const { keepaliveSeconds } = own;
   // As many as both have.
@@ -58,7 +60,7 @@ export function forgeLink(
     ...(via !== undefined && { via }),
     ...(fallback && { fallback: { ...fallback } }),
     ...(relayTo.length > 0 && { relayTo: [...relayTo] }),
-    ...(tcp && { tcp: { ...tcp } }),
+    ...(tcp !== undefined && { tcp: { endpoint: tcp } }),
     ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     groups: groups.map(({ name, local, remote }) => ({ name, local: [...local], remote: [...remote] })),
   };

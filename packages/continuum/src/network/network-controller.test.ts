@@ -28,6 +28,8 @@ class Agent {
   readonly remote: { report?: RemoteSite["report"]; listener: () => void };
   /** What a third site says, which both have links with; nothing at first. */
   readonly hub: { report?: RemoteSite["report"]; listener: () => void } = { listener: () => {} };
+  /** Sites to which its agent carries packets. */
+  readonly carried = new Set<string>();
   readonly synced: Promise<void>;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
@@ -69,6 +71,13 @@ class Agent {
       heard: this.heard,
       introductions: new HeardIntroductions({ id, accepts: () => false, cardFor: () => undefined }),
       cards: new CardsBetween(),
+      carrier: {
+        open: async (site) => {
+          this.carried.add(site);
+          return "192.0.2.9:41000";
+        },
+        close: (site) => void this.carried.delete(site),
+      },
       serviceRanges: [],
       sites: {
         get: (asked) => (asked === other ? site : asked === HUB && hub.report !== undefined ? third : undefined),
@@ -120,13 +129,14 @@ class Agent {
   }
 
   /** As a third site would say it. */
-  hearHub(leadsTo: readonly string[]): void {
+  hearHub(leadsTo: readonly string[], sights: NonNullable<NetworkFacts["sights"]> = []): void {
     const network = {
       publicKey: `${"Ab+/".repeat(10)}Abc=`,
       endpoints: ["hub.example:51820"],
       ranges: ["10.50.0.0/16"],
       names: [{ range: RANGE, called: "240.9.0.0/16" }],
       leadsTo,
+      sights,
     };
     this.hub.report = { id: HUB, published: {}, endpoints: [], contracts: [], network };
     this.hub.listener();
@@ -237,6 +247,8 @@ describe("two agents whose sites have the same range, one of which cannot be ask
     assert.deepEqual(home.plan()?.spec, { site: AWAY, own: named, peer: named });
     assert.deepEqual(away.plan()?.spec, { site: HOME, own: named, peer: named });
     assert.equal(home.plan()?.status?.conditions?.[0]?.reason, "NamesKnown");
+    assert.deepEqual([home.link()?.spec.tcp, [...home.carried]], [{ endpoint: "192.0.2.9:41000" }, [AWAY]]);
+    assert.deepEqual([away.link()?.spec.tcp, [...away.carried]], [{ endpoint: "192.0.2.9:41000" }, [HOME]]);
   });
 
   it("list who may talk: at home both sides exactly, there the guests with all of home", async () => {
@@ -272,6 +284,7 @@ describe("two agents whose sites have the same range, one of which cannot be ask
     };
     through("hub");
     await until("both go through it", () => home.link()?.spec.via === HUB && away.link()?.spec.via === HUB);
+    assert.deepEqual([home.link()?.spec.tcp, [...home.carried]], [undefined, []], "the hub alone leads there");
     assert.deepEqual(home.link()?.spec.endpoints, [`${relayAddress(AWAY)}:51820`]);
     assert.deepEqual(away.link()?.spec.endpoints, [`${relayAddress(HOME)}:51820`]);
     assert.deepEqual(home.link()?.spec.groups, direct[0]?.groups);
@@ -299,6 +312,10 @@ describe("two agents whose sites have the same range, one of which cannot be ask
     );
     assert.equal(home.link()?.spec.fallback?.endpoint, `${relayAddress(AWAY)}:51820`);
     assert.equal(away.link()?.spec.fallback?.endpoint, `${relayAddress(HOME)}:51820`);
+    home.hearHub([AWAY], [{ site: AWAY, endpoint: "203.0.113.9:40000" }]);
+    await until("it says where it sees the other", () => home.link()?.spec.fallback?.seenAt === "203.0.113.9:40000");
+    home.hearHub([AWAY]);
+    await until("it sees it no longer", () => home.link()?.spec.fallback?.seenAt === undefined);
     const { fallback: _, ...rest } = home.link()?.spec ?? {};
     assert.deepEqual(rest, direct[0], "and it is the same link");
     home.hearHub([]);

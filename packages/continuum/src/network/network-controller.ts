@@ -32,7 +32,7 @@ import type { CardsBetween } from "./introductions/cards-between.ts";
 import type { HeardIntroductions } from "./introductions/heard-introductions.ts";
 import { introducedGroups, newestCard } from "./introductions/introducers.ts";
 import { Meetings } from "./introductions/meetings.ts";
-import { forgeLink, linkPath } from "./link-forge.ts";
+import { forgeLink, type LinkPath, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { NamespacePods } from "./namespace-pods.ts";
 import type { Group } from "./network-state.ts";
@@ -40,6 +40,7 @@ import { leadsTo, sightsOf } from "./network-state-of.ts";
 import { type OwnNetwork, ownNetwork, takesPart } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
 import { type PeerWord, peerWord } from "./peer-word.ts";
+import type { TcpCarrier } from "./tcp/tcp-carrier.ts";
 
 export interface NetworkControllerOptions {
   readonly home: Home;
@@ -58,6 +59,8 @@ export interface NetworkControllerOptions {
   readonly twins: Twins;
   readonly nodes: VirtualNodes;
   readonly key: LinkKey;
+  /** Carries packets where UDP does not pass. */
+  readonly carrier: Pick<TcpCarrier, "open" | "close">;
   /** Of the own Services. */
   readonly serviceRanges: readonly string[];
 }
@@ -187,7 +190,7 @@ export class NetworkController implements Runnable {
     const isAsked = own !== undefined && this.#isWanted(site, word);
     const introducers = own === undefined ? [] : this.#meetings.introducersOf(site, own.pools);
     if (own === undefined || (!isAsked && introducers.length === 0)) {
-      await this.#links.remove(site, signal);
+      await this.#removeLink(site, signal);
       await this.#plans.remove(site, signal);
       this.#followPods();
       return await this.#tell(site, undefined, signal);
@@ -219,13 +222,14 @@ export class NetworkController implements Runnable {
     const heard = facts && linkPath(site, facts, asked, hubs, (hub) => this.#sight(hub, site));
     const path = heard ?? (isSilent ? this.#links.get(site)?.spec : undefined);
     const introduces = others.map((other) => other.site);
-    if (path === undefined || !isUsable(spec)) await this.#links.remove(site, signal);
+    if (path === undefined || !isUsable(spec)) await this.#removeLink(site, signal);
     else {
       const groups = [
         ...(isAsked ? await this.#groups(site, spec, entries, signal) : []),
         ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
       ];
-      await this.#links.keep(site, forgeLink(site, path, own, groups, introduces), signal);
+      const tcp = await this.#carried(site, path, facts);
+      await this.#links.keep(site, forgeLink(site, path, own, groups, introduces, tcp), signal);
     }
     this.#followPods();
     if (!isAsked) return await this.#tell(site, undefined, signal);
@@ -242,10 +246,25 @@ export class NetworkController implements Runnable {
       exports: exportFacts(entries),
       leadsTo: led,
       sights: sightsOf(led, links),
+      tcp: true as const,
       introduces,
     };
     const meets = takesPart(this.#options.own.object()) ? ({ meets: true } as const) : {};
     return await this.#tell(site, factsOf(spec, { ...told, ...meets, ...relay, ...fallback }), signal);
+  }
+
+  async #removeLink(site: SiteId, signal: AbortSignal): Promise<void> {
+    this.#options.carrier.close(site);
+    await this.#links.remove(site, signal);
+  }
+
+  /** Where the gateway may give packets to the agent, if the peer's agent takes them; what was said before holds while that is silent. */
+  async #carried(site: SiteId, { via }: LinkPath, facts: NetworkFacts | undefined): Promise<string | undefined> {
+    const before = this.#links.get(site)?.spec.tcp?.endpoint;
+    const isTaken = facts === undefined ? before !== undefined : facts.tcp === true;
+    const endpoint = isTaken && via === undefined ? await this.#options.carrier.open(site, before) : undefined;
+    if (endpoint === undefined) this.#options.carrier.close(site);
+    return endpoint;
   }
 
   /** Sites with links here that say that they lead to another one, in the order in which both ends see them. */

@@ -47,6 +47,7 @@ export class ToldNetwork {
       exports: exportFacts(entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()))),
       leadsTo: led,
       sights: sightsOf(led, links),
+      tcp: true,
       introduces,
       ...(takesPart(own.object()) && { meets: true }),
     });

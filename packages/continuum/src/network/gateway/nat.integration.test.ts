@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
-import { silentLogger, systemClock } from "@fjord/base";
+import { fileURLToPath } from "node:url";
+import { type Clock, silentLogger, systemClock } from "@fjord/base";
 import {
   EchoPod,
   type NamespaceSite,
@@ -27,6 +29,8 @@ const NAMES: Readonly<Record<Name, Partial<Record<Name, readonly [string, string
   h: { a: ["240.7.0.0/16", "fd66:6a6f:0:7::/64"], b: ["240.8.0.0/16", "fd66:6a6f:0:8::/64"] },
 };
 
+const CARRIER = fileURLToPath(new URL("../tcp/test-carrier.ts", import.meta.url));
+
 /** a and b are each behind a NAT of its own, h is on the wire and leads them to each other. */
 describe("Two sites behind NATs, and a third that both have links with", { skip: networkSkip() }, () => {
   const namespaces = new NetworkNamespaces();
@@ -41,6 +45,9 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
   /** By what a name of h leads to. */
   let hubAddress = "";
   let sites: Record<string, NamespaceSite> = {};
+  /** By how much the gateways' clock is ahead. */
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
 
   before(async () => {
     const made = await namespaceSites(namespaces, { a: 1, b: 1, h: 0 });
@@ -97,7 +104,7 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
     return stateOf(site, [peerOf(site, "h", { link: toHub }), peerOf(site, other, { link, groups })]);
   };
   const run = (site: Name): Promise<void> => {
-    const means = { clock: systemClock, logger: silentLogger };
+    const means = { clock, logger: silentLogger };
     const node = `${site}-gw`;
     const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
     const interfacePrefix = `t${process.pid.toString(36)}${site}`;
@@ -137,7 +144,8 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
   it("reach each other through it at first", async () => {
     assert.equal(await pods.a?.ask(called("a", "b"), { proto: "udp" }), called("b", "a"));
     await eventually("both are met through the hub", () => ways() === "hub,hub");
-    assert.equal(reportOf("h", "a")?.endpoint, `${routers.a.address}:51820`);
+    for (const site of ["a", "b"] as const)
+      await eventually("it sees both", () => reportOf("h", site)?.endpoint === `${routers[site].address}:51820`);
   });
 
   it("meet once it says where it sees each of them", async () => {
@@ -171,6 +179,36 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
     hubAddress = "192.0.2.77";
     for (const site of ["a", "b"] as const)
       await eventually(`${site} hears of it`, () => reportOf(site, "h")?.endpoint === "192.0.2.77:51820");
+  });
+
+  it("go on through it where UDP does not pass to one of them, as that reaches it over TCP, and by UDP once that passes", async () => {
+    /** The agents of a and h, on the same nodes as the gateways; a's can dial. */
+    const carrier = async (site: "a" | "h", own: string, what: string) => {
+      const child = namespaces.spawn(`${site}-gw`, process.execPath, CARRIER, own, own, what);
+      const [port] = await once(child.stdout?.setEncoding("utf8") as NodeJS.ReadableStream, "data");
+      const other = site === "a" ? "h" : "a";
+      const change = (peer: PeerNetwork): PeerNetwork =>
+        peer.siteId === other ? { ...peer, link: { ...peer.link, tcp: `${own}:${String(port).trim()}` } } : peer;
+      states[site] = { ...states[site], peers: states[site].peers.map(change) };
+    };
+    await carrier("h", "192.0.2.77", "listen:7443");
+    await carrier("a", "172.31.0.2", "dial:192.0.2.77:7443");
+    for (const each of changed) each();
+    const stream = await pods.a?.stream(called("a", "b"), 50);
+    await routers.a.drop("udp");
+    await eventually("a is with the hub over TCP", () => reportOf("a", "h")?.way === "tcp");
+    await eventually("and the hub with a", () => reportOf("h", "a")?.way === "tcp");
+    assert.equal(reportOf("a", "h")?.tcpSource, "172.31.0.2");
+    const count = pods.b?.heard.length ?? 0;
+    await eventually("packets go on", () => (pods.b?.heard.length ?? 0) > count + 20);
+    assert.equal(ways(), "hub,hub");
+    assert.equal(await pods.b?.ask(called("b", "a"), { message: "x*1000000" }), called("a", "b"));
+    await routers.a.drop("nothing");
+    // Half a minute later, or when that was in vain later still, it tries.
+    aheadMs += 31_000;
+    await eventually("a is with the hub by UDP", () => reportOf("a", "h")?.way === "direct");
+    await eventually("and the hub with a", () => reportOf("h", "a")?.way === "direct");
+    await stream?.end();
   });
 
   it("stay with it where both NATs call them otherwise to each other, and lose no more than a trial", async () => {
