@@ -8,6 +8,7 @@ import { dashboardDirectory, grafanaDashboards } from "./generate/dashboards.ts"
 import { errorsReference } from "./generate/errors-reference.ts";
 import { findStale, type GeneratedFile, mend } from "./generate/generated-files.ts";
 import { kindManifests, kindsPage, manifestDirectory } from "./generate/kinds.ts";
+import { matrixPage } from "./generate/matrix-page.ts";
 import { metricsReference } from "./generate/metrics-reference.ts";
 
 const generators: ((root: string) => GeneratedFile | GeneratedFile[] | Promise<GeneratedFile>)[] = [
@@ -16,6 +17,7 @@ const generators: ((root: string) => GeneratedFile | GeneratedFile[] | Promise<G
   errorsReference,
   cliReference,
   benchmarksPage,
+  matrixPage,
   chart,
   metricsReference,
   grafanaDashboards,

@@ -216,7 +216,7 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     await agent.start();
     await eventually("the first one has given its links away", async () => {
       const there = await networkOf(first);
-      return !there.includes("fjord0") && there.some((route) => route.includes(`dst ${next.plan.address}`));
+      return !there.includes("fjord0") && there.some((route) => route.includes(`dst ${next.plan.addresses[0]}`));
     });
     await everyPodReachesEveryOther();
   });
@@ -253,7 +253,8 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     await startGateway(siteOf(node), node, "node");
     await eventually("it leads to the gateway", async () =>
       (await networkOf(node)).some(
-        (route) => route.includes(`dst ${carries.plan.address}`) || route.includes(`via ${carries.plan.address}`),
+        (route) =>
+          route.includes(`dst ${carries.plan.addresses[0]}`) || route.includes(`via ${carries.plan.addresses[0]}`),
       ),
     );
     await everyPodReachesEveryOther();
