@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { connectScript, NO_TOOL, resolveScript } from "./trial-script.ts";
+import { connectScript, NO_NAMES, NO_TOOL, NO_VARIABLE, resolveScript, variableScript } from "./trial-script.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "fjord-trial-"));
 /** It hangs up on whoever comes, as many a server does that is not spoken to in its own words. */
 const server = createServer((socket) => socket.on("error", () => {}).end("hello\n"));
+/** As an agent does to whom it may not lead anywhere: it has taken the connection, and resets it. */
+const resetting = createServer((socket) => setTimeout(() => socket.on("error", () => {}).resetAndDestroy(), 100));
+/** It takes connections and waits. */
+const silent = createServer((socket) => socket.on("error", () => {}));
 let open = 0;
 let closed = 0;
 
@@ -22,9 +26,10 @@ before(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   open = (server.address() as AddressInfo).port;
+  for (const each of [resetting, silent]) await once(each.listen(0, "127.0.0.1"), "listening");
 });
 after(() => {
-  server.close();
+  for (const each of [server, resetting, silent]) each.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -54,10 +59,28 @@ describe("what pods are told to run", () => {
       assert.ok(code !== 0 && code !== NO_TOOL, String(code));
     });
 
+  for (const programs of [["bash", "timeout", "head"], ["curl"], ["python3"]])
+    it(`tells by ${programs[0]} whether a connection is held`, { skip: !programs.every(has) }, async () => {
+      const at = (each: typeof server) =>
+        ended(connectScript("127.0.0.1", (each.address() as AddressInfo).port, { held: true }), ...programs);
+      const [answers, waits, resets] = await Promise.all([at(server), at(silent), at(resetting)]);
+      assert.deepEqual([answers, waits], [0, 0]);
+      assert.ok(resets !== 0 && resets !== NO_TOOL, String(resets));
+      const none = await ended(connectScript("127.0.0.1", closed, { held: true }), ...programs);
+      assert.ok(none !== 0 && none !== NO_TOOL, String(none));
+    });
+
+  it("finds a Service by the variables of the pod", { skip: !has("bash") }, async () => {
+    const script = variableScript("my-web", open);
+    assert.equal(await ended(script, "bash", "timeout"), NO_VARIABLE);
+    assert.equal(await ended(`MY_WEB_SERVICE_HOST=127.0.0.1\n${script}`, "bash", "timeout"), 0);
+  });
+
   it("tells of names whether they have addresses", { skip: !has("getent") }, async () => {
     assert.equal(await ended(resolveScript("localhost"), "getent"), 0);
     const code = await ended(resolveScript("nobody.invalid"), "getent");
-    assert.ok(code !== 0 && code !== NO_TOOL, String(code));
+    const asksCluster = readFileSync("/etc/resolv.conf", "utf8").includes("svc.");
+    assert.equal(code, asksCluster ? 1 : NO_NAMES);
   });
 
   it("says where there is nothing to ask by", async () => {

@@ -51,38 +51,48 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
   const missing = sites.find((name) => !plans.some(({ spec }) => nameOf(network, spec.site) === name));
   if (missing !== undefined)
     throw new UnclearEnd({ end: missing, reason: "there is no link with a site of that name" });
-  const rows: TrialRow[] = [];
-  for (const plan of plans) {
-    const name = nameOf(network, plan.spec.site);
-    const link = network.links.find(({ spec }) => spec.site === plan.spec.site);
-    const shared = isProxied(plan)
-      ? await offloadedNamespaces(client, signal)
-      : (link?.spec.groups ?? []).map((group) => group.name);
-    const namespaces = await Promise.all(shared.map((each) => namespaceFacts(client, each, signal)));
-    const { out, back } = chancesOf(network.id, plan, namespaces);
-    const mtu = ownSiteIn(network.places)?.spec.network?.mtu ?? 0;
-    rows.push({
-      from: network.name,
-      to: name,
-      outcomes: {
-        ...(isProxied(plan) ? proxyOutcomes(network.reachable?.(plan.spec.site)) : linkOutcomes(link, mtu)),
-        ...(await runTrials(await withPort(client, out, signal), outsider, run)),
-      },
-    });
-    rows.push({
-      from: name,
-      to: network.name,
-      outcomes: {
-        ...(other?.id === plan.spec.site ? theirs(other, network.id, isProxied(plan)) : unseen(name)),
-        ...(await runTrials(await withPort(client, back, signal), undefined, run)),
-      },
-    });
-  }
+  const means = { client, network, run, signal, ...(other && { other }), ...(outsider && { outsider }) };
+  const rows = (await Promise.all(plans.map((plan) => bothDirections(plan, means)))).flat();
   if (rows.some(({ outcomes }) => COLUMNS.some((column) => outcomes[column].result === "Failed")))
     context.setExitCode(1);
   const formatted = await formatValue({ items: rows }, flags.output, context.isTerminal);
   if (formatted !== undefined) return print(formatted);
   print(rows.length === 0 ? "there are no links to test\n" : colourTable(matrix(rows), context.paint));
+}
+
+async function bothDirections(
+  plan: AddressPlan,
+  { client, network, other, outsider, run, signal }: TestMeans,
+): Promise<readonly TrialRow[]> {
+  const name = nameOf(network, plan.spec.site);
+  const held = isProxied(plan);
+  const link = network.links.find(({ spec }) => spec.site === plan.spec.site);
+  const shared = held
+    ? await offloadedNamespaces(client, signal)
+    : (link?.spec.groups ?? []).map((group) => group.name);
+  const namespaces = await Promise.all(shared.map((each) => namespaceFacts(client, each, signal)));
+  const { out, back } = chancesOf(network.id, plan, namespaces);
+  const mtu = ownSiteIn(network.places)?.spec.network?.mtu ?? 0;
+  const noOutsider = `only pods of ${network.name} can be told to ask as outsiders`;
+  const [outwards, backwards] = await Promise.all([
+    runTrials(await withPorts(client, out, signal), { run, held, ...(outsider && { outsider }) }),
+    runTrials(await withPorts(client, back, signal), { run, held, ...(outsider && { noOutsider }) }),
+  ]);
+  const seen = held ? proxyOutcomes(network.reachable?.(plan.spec.site)) : linkOutcomes(link, mtu);
+  const seenThere = other?.id === plan.spec.site ? theirs(other, network.id, held) : unseen(name);
+  return [
+    { from: network.name, to: name, outcomes: { ...seen, ...outwards } },
+    { from: name, to: network.name, outcomes: { ...seenThere, ...backwards } },
+  ];
+}
+
+interface TestMeans {
+  readonly client: KubeClient;
+  readonly network: SiteNetwork;
+  readonly other?: SiteNetwork;
+  readonly outsider?: Asker;
+  readonly run: RunInPod;
+  readonly signal: AbortSignal;
 }
 
 /** A line for each direction; below it what failed, and what could not be tested and why. */
@@ -98,10 +108,14 @@ export function matrix(rows: readonly TrialRow[]): string {
   ]);
   const remarks = rows.flatMap(({ from, to, outcomes }) =>
     COLUMNS.flatMap((column) => {
-      const { result, detail } = outcomes[column];
-      if (result === "Passed") return [];
-      const head = result === "Failed" ? "FAILED" : "not tested";
-      return [shownInLine(`${head}: ${column} from ${from} to ${to}: ${detail}`)];
+      const { result, detail, except = [] } = outcomes[column];
+      const heads = { Passed: [], Failed: ["FAILED"], NotTested: ["not tested"] }[result];
+      const where = `${column} from ${from} to ${to}`;
+      const lines = [
+        ...heads.map((head) => `${head}: ${where}: ${detail}`),
+        ...except.map((each) => `not tested: ${where} ${each}`),
+      ];
+      return lines.map(shownInLine);
     }),
   );
   const headers = ["FROM", "TO", ...COLUMNS.map((column) => column.toUpperCase())];
@@ -135,6 +149,10 @@ async function namespaceFacts(client: KubeClient, name: string, signal: AbortSig
   const options = { namespace: name, signal, omitManagedFields: true };
   const [pods, slices] = await Promise.all([client.list(Pod, options), client.list(EndpointSlice, options)]);
   return { name, pods: pods.items, slices: slices.items };
+}
+
+function withPorts(client: KubeClient, all: readonly Chances[], signal: AbortSignal): Promise<Chances[]> {
+  return Promise.all(all.map((chances) => withPort(client, chances, signal)));
 }
 
 /** The port of the Service is not that of its endpoints. */

@@ -34,7 +34,9 @@ const reached = async () => 0;
 
 describe("who could ask whom over a link", () => {
   it("is a pod of a namespace that both have, and what listens on the other side by its name there", () => {
-    const { out, back } = chancesOf(OWN, plan, [{ ...shop, name: "empty", pods: [], slices: [] }, shop]);
+    const all = chancesOf(OWN, plan, [{ ...shop, name: "empty", pods: [], slices: [] }, shop]);
+    assert.deepEqual([all.out.length, all.back.length], [1, 1], "nobody could ask in the empty one");
+    const [[out = {}], [back = {}]] = [all.out, all.back];
     assert.deepEqual([out.asker?.pod, out.target, out.lack], ["here", { address: "240.0.3.9", port: 8080 }, undefined]);
     assert.deepEqual(
       [back.asker?.pod, back.target, back.lack],
@@ -42,42 +44,51 @@ describe("who could ask whom over a link", () => {
     );
   });
 
-  it("is of the namespace in which most can be tried", () => {
+  it("is somebody in each namespace, and says what one of them lacks", () => {
     const quiet = { ...shop, name: "quiet", slices: [] };
-    assert.equal(chancesOf(OWN, plan, [quiet, shop]).out.asker?.namespace, "shop");
-    assert.equal(chancesOf(OWN, plan, [quiet]).out.asker?.namespace, "quiet");
+    const { out } = chancesOf(OWN, plan, [quiet, shop]);
+    assert.deepEqual(
+      out.map(({ asker, lack }) => [asker?.namespace, lack === undefined]),
+      [
+        ["quiet", false],
+        ["shop", true],
+      ],
+    );
   });
 
   it("is nobody where there is nothing, and says why", () => {
-    assert.match(chancesOf(OWN, plan, []).out.lack ?? "", /no namespace has pods at both/);
+    assert.match(chancesOf(OWN, plan, []).out[0]?.lack ?? "", /no namespace has pods at both/);
     const silent = chancesOf(OWN, plan, [{ ...shop, slices: [slice("10.42.0.7")] }]);
-    assert.match(silent.out.lack ?? "", /no Service .* endpoint there/);
+    assert.match(silent.out[0]?.lack ?? "", /no Service .* endpoint there/);
     const alone = chancesOf(OWN, plan, [{ ...shop, pods: [pod("here", "10.42.0.7")] }]);
-    assert.match(alone.back.lack ?? "", /no pod that runs there/);
+    assert.match(alone.back[0]?.lack ?? "", /no pod that runs there/);
   });
 });
 
 describe("what is tried", () => {
   const { out } = chancesOf(OWN, plan, [shop]);
-  const chances = { ...out, service: { name: "web", port: 80 } };
+  const chances = { ...out[0], service: { name: "web", port: 80 } };
   const outsider: Asker = { namespace: "other", pod: "stranger" };
 
   it("passes where others are answered and the outsider is not", async () => {
     const asked: string[] = [];
-    const outcomes = await runTrials(chances, outsider, async (asker, script) => {
-      asked.push(asker.pod);
-      return asker.pod === "stranger" ? 1 : script.includes("web") || script.includes("240.0.3.9") ? 0 : 1;
+    const outcomes = await runTrials([chances], {
+      outsider,
+      run: async (asker, script) => {
+        asked.push(asker.pod);
+        return asker.pod === "stranger" ? 1 : script.includes("web") || script.includes("240.0.3.9") ? 0 : 1;
+      },
     });
     assert.deepEqual(
       Object.values(outcomes).map(({ result }) => result),
       ["Passed", "Passed", "Passed", "Passed"],
     );
-    assert.deepEqual(asked, ["here", "here", "here", "stranger"]);
+    assert.deepEqual(asked.toSorted(), ["here", "here", "here", "stranger"]);
   });
 
   it("fails where the outsider is answered, and where nobody is", async () => {
-    assert.equal((await runTrials(chances, outsider, reached)).policy.result, "Failed");
-    const outcomes = await runTrials(chances, outsider, async () => 1);
+    assert.equal((await runTrials([chances], { outsider, run: reached })).policy.result, "Failed");
+    const outcomes = await runTrials([chances], { outsider, run: async () => 1 });
     assert.equal(outcomes.pod.result, "Failed");
     assert.match(outcomes.pod.detail, /240\.0\.3\.9:8080 does not answer shop\/here/);
     assert.equal(outcomes.policy.result, "NotTested", "that nobody is answered says nothing of policies");
@@ -85,13 +96,42 @@ describe("what is tried", () => {
 
   it("does not claim to have tested what it could not", async () => {
     for (const code of [66, 127]) {
-      const outcomes = await runTrials(chances, outsider, async () => code);
+      const outcomes = await runTrials([chances], { outsider, run: async () => code });
       assert.ok(Object.values(outcomes).every(({ result }) => result === "NotTested"));
     }
-    const refused = await runTrials(chances, undefined, () => Promise.reject(new Error("forbidden")));
+    const refused = await runTrials([chances], { run: () => Promise.reject(new Error("forbidden")) });
     assert.match(refused.pod.detail, /no command can be run in shop\/here: .*forbidden/);
     assert.match(refused.policy.detail, /--outsider/);
-    assert.equal((await runTrials({ lack: "no pod" }, undefined, reached)).dns.detail, "no pod");
+    assert.equal((await runTrials([{ lack: "no pod" }], { run: reached })).dns.detail, "no pod");
+  });
+});
+
+describe("a site that serves no names", () => {
+  const { out } = chancesOf(OWN, plan, [shop]);
+  const chances = { ...out[0], service: { name: "web", port: 80 } };
+  const run = async (_: Asker, script: string) =>
+    script.includes("resolv.conf") ? 67 : script.includes("$WEB_SERVICE_HOST") || script.includes("240.0.3.9") ? 0 : 1;
+
+  it("has its Services tried by the variables of pods, and its names not at all", async () => {
+    const outcomes = await runTrials([chances], { run });
+    assert.deepEqual([outcomes.service.result, outcomes.dns.result], ["Passed", "NotTested"]);
+    assert.match(outcomes.dns.detail, /does not ask the cluster for names/);
+    const before = await runTrials([chances], { run: async (_, script) => (script.includes("HOST") ? 68 : 67) });
+    assert.deepEqual([before.service.result, before.dns.result], ["NotTested", "NotTested"]);
+  });
+});
+
+describe("several namespaces", () => {
+  const { out } = chancesOf(OWN, plan, [shop, { ...shop, name: "quiet", slices: [] }]);
+
+  it("have failed where one has, and tell where nothing could be tried", async () => {
+    const good = await runTrials(out, { run: reached });
+    assert.deepEqual([good.pod.result, good.pod.except?.length], ["Passed", 1]);
+    assert.match(good.pod.except?.[0] ?? "", /^in quiet: no Service/);
+    const both = chancesOf(OWN, plan, [shop, { ...shop, name: "broken" }]).out;
+    const bad = await runTrials(both, { run: async ({ namespace }) => (namespace === "broken" ? 1 : 0) });
+    assert.equal(bad.pod.result, "Failed");
+    assert.match(bad.pod.detail, /broken\/here$/);
   });
 });
 

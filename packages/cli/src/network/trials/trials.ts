@@ -10,6 +10,8 @@ export interface Outcome {
   readonly result: "Passed" | "Failed" | "NotTested";
   /** What was seen, or why nothing was. */
   readonly detail: string;
+  /** Where nothing could be seen, though elsewhere it was, and why. */
+  readonly except?: readonly string[];
 }
 
 /** One direction between two sites. */
@@ -43,62 +45,65 @@ export interface NamespaceFacts {
   readonly slices: readonly EndpointSlice[];
 }
 
-/** Who could ask whom over a link, in both directions, by what the own API knows of the namespaces that its groups have. */
+/** Who could ask whom over a link, in both directions and in each namespace, by what the own API knows of those that its groups have. */
 export function chancesOf(
   own: string,
   plan: AddressPlan,
   namespaces: readonly NamespaceFacts[],
-): { readonly out: Chances; readonly back: Chances } {
+): { readonly out: readonly Chances[]; readonly back: readonly Chances[] } {
+  const all = namespaces.flatMap((facts) => chancesIn(own, plan, facts) ?? []);
+  if (all.length === 0) {
+    const lack = "no namespace has pods at both";
+    return { out: [{ lack }], back: [{ lack }] };
+  }
+  return { out: all.map(({ out }) => out), back: all.map(({ back }) => back) };
+}
+
+/** Undefined where nobody could ask in either direction. */
+function chancesIn(
+  own: string,
+  plan: AddressPlan,
+  { name, pods, slices }: NamespaceFacts,
+): { readonly out: Chances; readonly back: Chances } | undefined {
   const peer = plan.spec.site;
   const place = { id: own, ranges: [], plans: [plan] };
   const siteOf = (address: string) => siteOfAddress(address, place);
-  const lacks = { out: "no namespace has pods at both", back: "no namespace has pods at both" };
-  let best: { readonly out: Chances; readonly back: Chances } | undefined;
-  for (const { name, pods, slices } of namespaces) {
-    const running = pods.filter(
-      ({ status, spec }) => status?.phase === "Running" && status.podIP !== undefined && spec?.hostNetwork !== true,
-    );
-    const here = running.find(({ status }) => siteOf(status?.podIP ?? "") === own);
-    const there = running.find(({ status }) => siteOf(status?.podIP ?? "") === peer);
-    const listeners = slices.flatMap(({ metadata, endpoints, ports }) =>
-      (endpoints ?? [])
-        .filter(({ conditions }) => conditions?.ready !== false)
-        .flatMap(({ addresses }) => addresses)
-        .flatMap((address) => {
-          const port = ports?.find(({ protocol = "TCP" }) => protocol === "TCP")?.port;
-          const service = metadata.labels?.["kubernetes.io/service-name"];
-          return port === undefined || service === undefined ? [] : [{ address, port: Number(port), service }];
-        }),
-    );
-    const remote = listeners.find(({ address }) => siteOf(address) === peer);
-    const local = listeners.find(({ address }) => siteOf(address) === own);
-    const calledOver = local && calledThere(plan.spec, local.address);
-    const asker = (pod: Pod | undefined) =>
-      pod === undefined ? {} : { asker: { namespace: name, pod: pod.metadata.name ?? "" } };
-    const service = listeners[0] && { service: { name: listeners[0].service, port: 0 } };
-    const out: Chances = {
-      ...asker(here),
-      ...(remote && { target: { address: remote.address, port: remote.port } }),
-      ...service,
-    };
-    const back: Chances = {
-      ...asker(there),
-      ...(local && calledOver !== undefined && { target: { address: calledOver, port: local.port } }),
-      ...service,
-    };
-    if (out.asker === undefined && back.asker === undefined) continue;
-    const found = {
-      out: { ...out, ...lackOf(out, "here", "there") },
-      back: { ...back, ...lackOf(back, "there, as far as this site sees,", "here") },
-    };
-    // The one in which most can be tried.
-    if (best === undefined || lacking(found) < lacking(best)) best = found;
-  }
-  return best ?? { out: { lack: lacks.out }, back: { lack: lacks.back } };
-}
-
-function lacking({ out, back }: { readonly out: Chances; readonly back: Chances }): number {
-  return Number(out.lack !== undefined) + Number(back.lack !== undefined);
+  const running = pods.filter(
+    ({ status, spec }) => status?.phase === "Running" && status.podIP !== undefined && spec?.hostNetwork !== true,
+  );
+  const here = running.find(({ status }) => siteOf(status?.podIP ?? "") === own);
+  const there = running.find(({ status }) => siteOf(status?.podIP ?? "") === peer);
+  const listeners = slices.flatMap(({ metadata, endpoints, ports }) =>
+    (endpoints ?? [])
+      .filter(({ conditions }) => conditions?.ready !== false)
+      .flatMap(({ addresses }) => addresses)
+      .flatMap((address) => {
+        const port = ports?.find(({ protocol = "TCP" }) => protocol === "TCP")?.port;
+        const service = metadata.labels?.["kubernetes.io/service-name"];
+        return port === undefined || service === undefined ? [] : [{ address, port: Number(port), service }];
+      }),
+  );
+  const remote = listeners.find(({ address }) => siteOf(address) === peer);
+  const local = listeners.find(({ address }) => siteOf(address) === own);
+  const calledOver = local && calledThere(plan.spec, local.address);
+  const asker = (pod: Pod | undefined) =>
+    pod === undefined ? {} : { asker: { namespace: name, pod: pod.metadata.name ?? "" } };
+  const service = listeners[0] && { service: { name: listeners[0].service, port: 0 } };
+  const out: Chances = {
+    ...asker(here),
+    ...(remote && { target: { address: remote.address, port: remote.port } }),
+    ...service,
+  };
+  const back: Chances = {
+    ...asker(there),
+    ...(local && calledOver !== undefined && { target: { address: calledOver, port: local.port } }),
+    ...service,
+  };
+  if (out.asker === undefined && back.asker === undefined) return undefined;
+  return {
+    out: { ...out, ...lackOf(out, "here", "there") },
+    back: { ...back, ...lackOf(back, "there, as far as this site sees,", "here") },
+  };
 }
 
 function lackOf({ asker, target }: Chances, from: string, to: string): Pick<Chances, "lack"> {
