@@ -1,6 +1,7 @@
 import type { GuestPrivilege } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
 import type { ClusterConfig } from "@fjord/kube";
+import type { LocalClients } from "@fjord/node/local-clients";
 import type { HomeApi } from "./home-api.ts";
 import type { PageSettings } from "./page/page-options.ts";
 
@@ -18,6 +19,8 @@ export interface AgentOptions {
   readonly endpoints: readonly string[];
   /** Where the own API server reaches this process. @default the address towards it */
   readonly internalAddress?: string;
+  /** Which pods are behind connections of this machine, where the node is in this process too. @default nobody is known */
+  readonly clients?: LocalClients;
   readonly admissionPort: number;
   /** The Service in the agent's namespace by which the own API server reaches admission. @default the internal address */
   readonly admissionService?: { readonly name: string; readonly port: number };

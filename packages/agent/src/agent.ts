@@ -158,7 +158,15 @@ export class Agent {
       proxied,
     });
     const proxy = proxied
-      ? proxySide({ ...known, home, own, remotes, contracts: provider.book, metrics: carriedMetrics(registry, nameOf) })
+      ? proxySide({
+          ...known,
+          home,
+          own,
+          remotes,
+          contracts: provider.book,
+          metrics: carriedMetrics(registry, nameOf),
+          ...(this.#options.clients && { clients: this.#options.clients }),
+        })
       : undefined;
     const tokens = new PairingTokens({ client, namespace, clock, logger });
     const ownApi = new OwnApi({ client, clock, logger });

@@ -29,6 +29,12 @@ export function carriedMetrics(registry: Registry, nameOf: (site: string) => str
     labelNames: ["site"] as const,
     registers,
   });
+  const dropped = new Counter({
+    name: "fjord_carried_dropped_datagrams_total",
+    help: "Datagrams between pods that were not passed on: more came than went, or nobody may have them",
+    labelNames: ["site"] as const,
+    registers,
+  });
   const bytes = (name: string, help: string) => new Counter({ name, help, labelNames: ["site"] as const, registers });
   const received = bytes("fjord_carried_received_bytes_total", "Bytes that came in connections that the agents carry");
   const sent = bytes("fjord_carried_sent_bytes_total", "Bytes that went in connections that the agents carry");
@@ -37,6 +43,7 @@ export function carriedMetrics(registry: Registry, nameOf: (site: string) => str
     begun: (site, asker) => begun.inc({ site: nameOf(site), asker }),
     refused: (site, asker, reason) => refused.inc({ site: nameOf(site), asker, reason }),
     withoutStandIn: (site, count) => withoutStandIn.set({ site: nameOf(site) }, count),
+    dropped: (site) => dropped.inc({ site: nameOf(site) }),
     received: (site, count) => received.inc({ site: nameOf(site) }, count),
     sent: (site, count) => sent.inc({ site: nameOf(site) }, count),
   };

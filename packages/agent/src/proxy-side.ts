@@ -1,6 +1,7 @@
 import type { Home } from "@fjord/continuum/home";
 import type { ContractBook } from "@fjord/continuum/market";
 import {
+  CarriedParties,
   ConnectRoute,
   ProxiedAddresses,
   ProxyController,
@@ -11,6 +12,7 @@ import {
 import type { KnownTwins } from "@fjord/continuum/offload";
 import type { OwnSite, RemoteSites } from "@fjord/continuum/peering";
 import type { Runnable } from "@fjord/kube";
+import { LocalClients } from "@fjord/node/local-clients";
 
 export interface ProxySideOptions {
   readonly home: Home;
@@ -19,6 +21,8 @@ export interface ProxySideOptions {
   readonly contracts: ContractBook;
   readonly twins: KnownTwins;
   readonly metrics: ProxyMetrics;
+  /** By the node of this process. @default nobody is known */
+  readonly clients?: LocalClients;
 }
 
 export interface ProxySide {
@@ -29,10 +33,12 @@ export interface ProxySide {
 }
 
 /** How pods that are processes of this machine meet those of peers, without any privilege: the agents carry their connections. */
-export function proxySide({ home, own, remotes: sites, contracts, twins, metrics }: ProxySideOptions): ProxySide {
+export function proxySide(options: ProxySideOptions): ProxySide {
+  const { home, own, remotes: sites, contracts, twins, metrics, clients = new LocalClients() } = options;
   const shared = new SharedNamespaces({ home, twins, contracts });
-  const standIns = new StandIns({ home, sites, shared, metrics });
+  const parties = new CarriedParties(home);
+  const standIns = new StandIns({ home, sites, shared, parties, clients, metrics });
   const controller = new ProxyController({ home, own, sites, contracts, standIns });
-  const route = new ConnectRoute({ home, shared, twins, metrics });
+  const route = new ConnectRoute({ home, shared, parties, clients, metrics });
   return { addresses: new ProxiedAddresses(home), controller, route, runnables: [controller, route, standIns] };
 }

@@ -6,6 +6,7 @@ import { AGENT_NAMESPACE, Site, TIER_LABEL } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
 import { clusterConfig, type KubeClient, Node } from "@fjord/kube";
 import { type Microkube, startMicrokube } from "@fjord/microkube";
+import { LocalClients } from "@fjord/node/local-clients";
 import { runNode } from "@fjord/node/run";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import { MICRO_FIELD_MANAGER, nodeRights } from "./node-rights.ts";
@@ -105,8 +106,9 @@ async function runParts(options: MicroSiteOptions, { signal, serves }: MicroSite
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
   // All of it is there before anything runs: nobody would hear of a part that failed meanwhile.
-  const agent = agentOf(options, plane, await agentToken(client, signal));
-  const parts = [runNodeOf(options, nodeKubeconfig, all), agent.run(all)];
+  const clients = new LocalClients();
+  const agent = agentOf(options, plane, await agentToken(client, signal), clients);
+  const parts = [runNodeOf(options, nodeKubeconfig, clients, all), agent.run(all)];
   const told = isThere(client, options.name, all)
     .catch((error: unknown) => all.aborted || logger.warn("not all of the site is there", { reason: String(error) }))
     .then(() => all.aborted || serves({ server: plane.server, kubeconfig }));
@@ -142,7 +144,12 @@ async function introduceNode(plane: Microkube, { name, stateDirectory }: MicroSi
   return file;
 }
 
-function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortSignal): Promise<void> {
+function runNodeOf(
+  options: MicroSiteOptions,
+  kubeconfig: string,
+  clients: LocalClients,
+  signal: AbortSignal,
+): Promise<void> {
   const { name, tier, stateDirectory, address, ports, dns, podRange, capacity = [], labels = [] } = options;
   return runNode(
     {
@@ -160,12 +167,12 @@ function runNodeOf(options: MicroSiteOptions, kubeconfig: string, signal: AbortS
       // What selects by tier means this site as well as others. What its owner says goes before it.
       label: [`${TIER_LABEL}=${tier}`, ...labels],
     },
-    { ...options, signal },
+    { ...options, clients, signal },
   );
 }
 
 /** The agent has the rights that its installation gives it, as on any cluster. */
-function agentOf(options: MicroSiteOptions, plane: Microkube, token: string): Agent {
+function agentOf(options: MicroSiteOptions, plane: Microkube, token: string, clients: LocalClients): Agent {
   const { name, tier, address, ports, page, clock, random, logger } = options;
   const { endpoints = [`https://${host(address)}:${ports.peers}`] } = options;
   return new Agent({
@@ -182,6 +189,7 @@ function agentOf(options: MicroSiteOptions, plane: Microkube, token: string): Ag
     metrics: { host: address, port: ports.metrics },
     leaderElect: false,
     ...(page !== undefined && { page }),
+    clients,
     clock,
     random,
     logger,

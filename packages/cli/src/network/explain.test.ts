@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
+import { AddressPlan, newObject } from "@fjord/api";
 import { inWords, type PathAnswer, verdictOf } from "./explain.ts";
+import { standsFor } from "./path-ends.ts";
 
 const plain = (_: string, text: string) => text;
 
@@ -48,4 +50,12 @@ it("of many endpoints, one that is dropped counts, and one that is not known is 
   assert.deepEqual([of("Delivered", "Delivered"), of("Delivered", "Unknown")], ["Delivered", "Unknown"]);
   assert.deepEqual([of("Dropped", "Dropped"), of("Dropped", "Unknown")], ["Dropped", "Partly"]);
   assert.deepEqual([of("Delivered", "Dropped"), of()], ["Partly", "Dropped"]);
+});
+
+it("an address that stands for one of another site is told with it", () => {
+  const spec = { site: "w", own: [], peer: [{ range: "127.89.0.0/22", called: "127.88.128.0/22" }] };
+  const plans = [newObject(AddressPlan, { metadata: { name: "w" }, spec })];
+  const nameOf = (id: string | undefined) => (id === "w" ? "wave" : undefined);
+  assert.equal(standsFor({ plans, nameOf }, "127.88.128.7", "w"), "127.88.128.7, which stands for 127.89.0.7 of wave");
+  assert.equal(standsFor({ plans, nameOf }, "127.88.0.7", "h"), undefined);
 });

@@ -112,7 +112,10 @@ async function seenThere(
   if (peer === undefined || plan === undefined || end.site !== peer.id) return end;
   const real = meantThere(plan.spec, end.address);
   const there = real === undefined ? undefined : await podOfAddress(peer.client, real, signal);
-  return { ...end, ...(there && { there }) };
+  // What only the other site's API knows by name.
+  const { namespace, name } = there?.metadata ?? {};
+  const title = end.pod === undefined && there ? `${end.address}, pod ${namespace}/${name} of ${peer.name}` : end.title;
+  return { ...end, title, ...(there && { there }) };
 }
 
 const MARKS = { Passes: "ok", Dropped: "DROPPED", Unknown: "?" } as const;

@@ -1,4 +1,4 @@
-import { calledHere, type PathEnd, siteOfAddress } from "@fjord/continuum/network-path";
+import { calledHere, meantThere, type PathEnd, siteOfAddress } from "@fjord/continuum/network-path";
 import { EndpointSlice, isNotFound, type KubeClient, Pod, Service } from "@fjord/kube";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing, UnclearEnd } from "../errors.ts";
@@ -97,7 +97,21 @@ async function addressEnds(
   if (service !== undefined) return await serviceEnds(network, service, signal);
   const pod = await podOfAddress(network.client, called, signal);
   if (pod !== undefined) return { ends: [{ ...podEnd(network, pod), address: called }] };
-  return { ends: [{ title, address: called, site: siteOfAddress(called, network) }] };
+  const owner = siteOfAddress(called, network);
+  return { ends: [{ title: standsFor(network, called, owner) ?? title, address: called, site: owner }] };
+}
+
+/** Whose name an address is here, where it is another site's: an address that servers see as their client's says no more by itself. */
+export function standsFor(
+  { plans, nameOf }: Pick<SiteNetwork, "plans" | "nameOf">,
+  address: string,
+  site: string | undefined,
+): string | undefined {
+  const plan = plans.find(({ spec }) => spec.site === site);
+  const meant = plan && meantThere(plan.spec, address);
+  return meant === undefined || meant === address
+    ? undefined
+    : `${address}, which stands for ${meant} of ${nameOf(site) ?? site}`;
 }
 
 /** What an address that is another site's own is called here; the site's id where the two have no names for each other. */

@@ -5,10 +5,12 @@ import { join } from "node:path";
 import type { Clock, Logger, Random } from "@fjord/base";
 import { type Command, Option } from "commander";
 import { type KubeletApiOptions, NodeAgent } from "../agent/node-agent.ts";
+import type { LocalClients } from "../local-clients/index.ts";
 import { defaultHardThresholds, parseThresholds, type Threshold } from "../machine/eviction/index.ts";
 import type { ResourcePlan } from "../machine/index.ts";
 import { addressTowards } from "../machine/node-address.ts";
 import { type BootstrapOptions, joinCluster } from "../registration/index.ts";
+import type { ProcessRuntime } from "../runtimes/process/index.ts";
 import type { ServiceOptions } from "../services/index.ts";
 import { NodeStore } from "../store/index.ts";
 import { InvalidNodeOption } from "./errors.ts";
@@ -43,6 +45,8 @@ export interface CommandContext {
   readonly logger: Logger;
   /** What was logged of late, which the node serves to whoever may read its logs. */
   readonly ownLog?: () => string;
+  /** For whoever else is in this process: told which processes are whose, and for whom connections are passed on. */
+  readonly clients?: LocalClients;
 }
 
 /** The options of `fjord-node run`, as its user writes them. */
@@ -202,7 +206,10 @@ export async function runNode(wanted: Partial<RunFlags>, context: CommandContext
   });
   // Stopped before it has joined.
   if (cluster === undefined) return;
+  const { clients } = context;
   const runtimes = await openRuntimes({ ...flags, stateDirectory, clock, logger });
+  for (const runtime of new Set(runtimes.values()))
+    if ("podProcesses" in runtime) clients?.follow(() => (runtime as ProcessRuntime).podProcesses());
   // Where compiled code is kept (NODE_COMPILE_CACHE), it is now: who is killed would else never have it at the next start.
   flushCompileCache();
   const agent = new NodeAgent({
@@ -218,7 +225,7 @@ export async function runNode(wanted: Partial<RunFlags>, context: CommandContext
     resources,
     evictionThresholds,
     kubeletApi,
-    ...(services && { services }),
+    ...(services && { services: { ...services, ...(clients && { clients }) } }),
     clusterDns,
     clusterDomain,
     hostDns,

@@ -1,5 +1,6 @@
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "@fjord/base";
+import type { LocalClients } from "../local-clients/index.ts";
 import { Balancer } from "./balancer.ts";
 import type { Endpoint } from "./service-plan.ts";
 
@@ -8,11 +9,13 @@ const CONNECT_MS = 5_000;
 /** One address and port of a Service, carried to its endpoints connection by connection. */
 export class TcpListener {
   readonly balancer: Balancer;
+  readonly #clients: LocalClients | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, clients?: LocalClients) {
     this.balancer = new Balancer(clock);
+    this.#clients = clients;
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => this.#serve(client));
   }
 
@@ -48,9 +51,26 @@ export class TcpListener {
       if (client.destroyed) return;
       if (upstream === undefined) continue;
       this.#track(upstream);
+      this.#note(client, upstream);
       join(client, upstream);
       return;
     }
+  }
+
+  #note(client: Socket, upstream: Socket): void {
+    const { remoteAddress: from, remotePort, localAddress: to, localPort } = client;
+    const { localAddress: here, localPort: herePort, remoteAddress: there, remotePort: therePort } = upstream;
+    if (!this.#clients || !from || !remotePort || !to || !localPort) return;
+    if (!here || !herePort || !there || !therePort) return;
+    const forget = this.#clients.note(
+      {
+        protocol: "TCP",
+        client: { address: here, port: herePort },
+        server: { address: there, port: therePort },
+      },
+      { protocol: "TCP", client: { address: from, port: remotePort }, server: { address: to, port: localPort } },
+    );
+    upstream.once("close", forget);
   }
 
   #track(socket: Socket): void {

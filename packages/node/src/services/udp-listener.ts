@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import type { Clock } from "@fjord/base";
+import type { LocalClients, Place } from "../local-clients/index.ts";
 import { Balancer } from "./balancer.ts";
 
 /** A client that is silent for this long is a new one afterwards. */
@@ -17,12 +18,14 @@ interface Conversation {
 export class UdpListener {
   readonly balancer: Balancer;
   readonly #clock: Clock;
+  readonly #clients: LocalClients | undefined;
   readonly #conversations = new Map<string, Conversation>();
   #socket: Socket | undefined;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, clients?: LocalClients) {
     this.#clock = clock;
+    this.#clients = clients;
     this.balancer = new Balancer(clock);
   }
 
@@ -71,9 +74,19 @@ export class UdpListener {
     socket.on("message", (answer) => listening.send(answer, port, address, () => {}));
     // A refusal: the next datagram finds another endpoint.
     socket.on("error", () => this.#end(client));
+    socket.once("connect", () => this.#note(socket, { address, port }, listening));
     socket.connect(endpoint.port, endpoint.ip);
     this.#conversations.set(client, conversation);
     return { ...conversation, socket: queued(socket) };
+  }
+
+  #note(socket: Socket, client: Place, listening: Socket): void {
+    const place = ({ address, port }: Place): Place => ({ address, port });
+    const forget = this.#clients?.note(
+      { protocol: "UDP", client: place(socket.address()), server: place(socket.remoteAddress()) },
+      { protocol: "UDP", client, server: place(listening.address()) },
+    );
+    if (forget) socket.once("close", forget);
   }
 
   #end(client: string): void {

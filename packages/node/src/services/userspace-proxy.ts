@@ -1,4 +1,5 @@
 import { type Clock, describeError, type Logger } from "@fjord/base";
+import type { LocalClients } from "../local-clients/index.ts";
 import type { Endpoint, ServicePort } from "./service-plan.ts";
 import { TcpListener } from "./tcp-listener.ts";
 import { UdpListener } from "./udp-listener.ts";
@@ -6,6 +7,8 @@ import { UdpListener } from "./udp-listener.ts";
 export interface UserspaceProxyOptions {
   /** Where node ports are served. */
   readonly nodeAddresses: readonly string[];
+  /** Told for whom connections are passed on. */
+  readonly clients?: LocalClients;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -73,9 +76,10 @@ export class UserspaceProxy {
   }
 
   async #serve(id: string, { protocol, ip, port, service, endpoints, affinitySeconds }: Wanted): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { clients, clock, logger } = this.#options;
     const existing = this.#listeners.get(id)?.listener;
-    const listener = existing ?? (protocol === "TCP" ? new TcpListener(clock) : new UdpListener(clock));
+    const listener =
+      existing ?? (protocol === "TCP" ? new TcpListener(clock, clients) : new UdpListener(clock, clients));
     listener.balancer.set(endpoints, affinitySeconds);
     if (listener instanceof UdpListener) {
       listener.keepOnly(new Set(endpoints.map((endpoint) => `${endpoint.ip} ${endpoint.port}`)));

@@ -82,17 +82,48 @@ describe("the way of a connection that the agents carry", () => {
   it("leads through both agents, to the pod's own address", () => {
     const path = packetPath(laptop(), undefined, mine, theirs);
     assert.equal(path.verdict, "Delivered");
-    assert.deepEqual(
-      path.hops.map(({ site, at, destination }) => [site, at, destination]),
-      [
-        ["harbor", "pod", "127.88.128.9"],
-        ["harbor", "agent", "127.88.128.9"],
-        [undefined, "link", "127.88.128.9"],
-        ["wave", "agent", "127.89.0.9"],
-        ["wave", "pod", "127.89.0.9"],
-      ],
+    const seen = ({ hops }: PacketPath) =>
+      hops.map(({ site, at, source, destination }) => [site, at, source, destination]);
+    assert.deepEqual(seen(path), [
+      ["harbor", "pod", "127.88.0.7", "127.88.128.9"],
+      ["harbor", "agent", "127.88.0.7", "127.88.128.9"],
+      [undefined, "link", "127.88.0.7", "127.88.128.9"],
+      ["wave", "agent", "127.89.128.7", "127.89.0.9"],
+      ["wave", "pod", "127.89.128.7", "127.89.0.9"],
+    ]);
+    const back = packetPath(laptop(), undefined, theirs, mine);
+    assert.equal(back.verdict, "Delivered");
+    assert.deepEqual(seen(back), [
+      ["wave", "pod", "127.89.0.9", "127.89.128.7"],
+      ["wave", "agent", "127.89.0.9", "127.89.128.7"],
+      [undefined, "link", "127.89.0.9", "127.89.128.7"],
+      ["harbor", "agent", "127.88.128.9", "127.88.0.7"],
+      ["harbor", "pod", "127.88.128.9", "127.88.0.7"],
+    ]);
+  });
+
+  it("ends where a policy of either end does not have the other, and between namespaces", () => {
+    const policy = (name: string, spec: object) =>
+      ({ metadata: { name, namespace: "shop" }, spec: { podSelector: {}, ...spec } }) as unknown as NetworkPolicy;
+    const labelled = (end: PathEnd, labels: Record<string, string>): PathEnd =>
+      ({ ...end, pod: { ...end.pod, metadata: { ...end.pod?.metadata, labels } } }) as PathEnd;
+    const only = { podSelector: { matchLabels: { tier: "front" } } };
+    const ingress = laptop({ policies: [policy("in", { ingress: [{ from: [only] }] })] });
+    assert.match(drop(packetPath(ingress, undefined, mine, theirs)) ?? "", /^wave policy: no rule/);
+    assert.equal(packetPath(ingress, undefined, labelled(mine, { tier: "front" }), theirs).verdict, "Delivered");
+    const egress = laptop({ policies: [policy("out", { policyTypes: ["Egress"] })] });
+    assert.match(drop(packetPath(egress, undefined, mine, theirs)) ?? "", /^harbor policy: no rule/);
+    const { pod: _, ...unknown } = mine;
+    assert.equal(
+      packetPath(ingress, undefined, unknown, theirs).verdict,
+      "Unknown",
+      "its labels are told by its agent",
     );
-    assert.equal(packetPath(laptop(), undefined, theirs, mine).verdict, "Delivered");
+    const stranger = { ...mine, pod: { ...mine.pod, metadata: { name: "x", namespace: "other" } } as Pod };
+    assert.match(
+      drop(packetPath(laptop(), undefined, stranger, theirs)) ?? "",
+      /^harbor agent: .*only between pods of one/,
+    );
   });
 
   it("ends where the peer is away, where names are unknown, and at a pod without an address of its own", () => {
@@ -123,7 +154,12 @@ describe("the way of a connection that the agents carry", () => {
     const reef: AddressPlan = {
       ...proxied,
       metadata: { name: REEF },
-      spec: { ...proxied.spec, site: REEF, peer: [{ range: "127.90.0.0/22", called: "127.88.132.0/22" }] },
+      spec: {
+        ...proxied.spec,
+        site: REEF,
+        own: [...proxied.spec.own, { range: "127.88.128.0/22", called: "127.90.132.0/22" }],
+        peer: [{ range: "127.90.0.0/22", called: "127.88.132.0/22" }],
+      },
     };
     const far = { ...theirs, site: REEF, address: "127.88.132.5" };
     const through = laptop({ plans: [proxied, reef] });
@@ -136,7 +172,7 @@ describe("the way of a connection that the agents carry", () => {
     assert.match(drop(packetPath({ ...through, reachable: away }, undefined, theirs, far)) ?? "", /wave does not/);
     assert.match(drop(packetPath({ ...through, reachable: away }, undefined, far, theirs)) ?? "", /does not answer/);
     const stranger = { ...far, pod: { ...far.pod, metadata: { name: "x", namespace: "other" } } as Pod };
-    assert.equal(packetPath(through, undefined, theirs, stranger).verdict, "Unknown");
+    assert.match(drop(packetPath(through, undefined, theirs, stranger)) ?? "", /only between pods of one/);
   });
 
   it("is not claimed where this site cannot know whether the namespace is shared", () => {

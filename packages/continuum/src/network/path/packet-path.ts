@@ -38,7 +38,7 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
   const planOf = (site: string) => here.plans.find(({ spec }) => spec.site === site && spec.carrier === "Proxy");
   const [one, other] = [planOf(from.site), planOf(to.site)];
   if (one !== undefined && other !== undefined) {
-    const { hops, advice } = proxyPathThrough(here, other, from, to, named);
+    const { hops, advice } = proxyPathThrough(here, { from: one, to: other }, from, to, named);
     return answer(hops, advice);
   }
   if (plan.spec.carrier === "Proxy" && sites.includes(here.id)) {

@@ -18,6 +18,13 @@ export interface PolicyQuestion {
   readonly other: { readonly address: string; readonly pod?: Pod };
   readonly policies: readonly NetworkPolicy[];
   readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Where it goes to, where that matters. @default any */
+  readonly port?: PolicyPort;
+}
+
+export interface PolicyPort {
+  readonly protocol: "TCP" | "UDP";
+  readonly port: number;
 }
 
 export interface PolicyAnswer {
@@ -33,13 +40,18 @@ export function policyAnswer({
   other,
   policies,
   namespaces,
+  port,
 }: PolicyQuestion): PolicyAnswer | undefined {
-  const about = policies.filter((policy) => selects(policy, pod) && typesOf(policy).includes(direction));
+  const about = policies.filter((policy) => selects(policy, pod) && concerns(policy, direction));
   if (about.length === 0) return undefined;
   for (const policy of about)
     for (const rule of rulesOf(policy, direction)) {
       const peers = (direction === "Ingress" ? rule.from : rule.to) ?? [];
       if (peers.length > 0 && !peers.some((peer) => matches(peer, policy, other, namespaces))) continue;
+      // Names of ports are those of whoever is gone to.
+      const server = direction === "Ingress" ? pod : other.pod;
+      const isOpen = (rule.ports ?? []).length === 0 || (rule.ports ?? []).some((each) => opens(each, port, server));
+      if (port !== undefined && !isOpen) continue;
       const ports = (rule.ports ?? []).map(portText);
       const which = ports.length === 0 ? "" : `, on ${ports.join(", ")} alone`;
       return { verdict: "Passes", what: `let ${inOrOut(direction)} by a policy${which}`, rule: titleOf(policy) };
@@ -49,6 +61,11 @@ export function policyAnswer({
     what: `no rule of the policies that are about ${direction === "Ingress" ? "who may reach it" : "whom it may reach"} has ${other.address}`,
     rule: about.map(titleOf).join(", "),
   };
+}
+
+/** Whether a policy has a say in that direction. */
+export function concerns(policy: NetworkPolicy, direction: PolicyDirection): boolean {
+  return typesOf(policy).includes(direction);
 }
 
 function selects({ metadata, spec }: NetworkPolicy, pod: Pod): boolean {
@@ -89,6 +106,23 @@ function matches(
   )
     return false;
   return podSelector === undefined || matchesSelector(podSelector as LabelSelector, labels);
+}
+
+function opens(
+  { protocol = "TCP", port, endPort }: Port,
+  wanted: PolicyPort | undefined,
+  server: Pod | undefined,
+): boolean {
+  if (wanted === undefined || protocol !== wanted.protocol) return false;
+  if (port === undefined) return true;
+  const first = typeof port === "number" ? port : portNamed(port, protocol, server);
+  return first !== undefined && wanted.port >= first && wanted.port <= (endPort ?? first);
+}
+
+function portNamed(name: string, protocol: string, server: Pod | undefined): number | undefined {
+  const containers = [...(server?.spec?.containers ?? []), ...(server?.spec?.initContainers ?? [])];
+  const ports = containers.flatMap(({ ports }) => ports ?? []);
+  return ports.find((each) => each.name === name && (each.protocol ?? "TCP") === protocol)?.containerPort;
 }
 
 function portText({ protocol = "TCP", port, endPort }: Port): string {

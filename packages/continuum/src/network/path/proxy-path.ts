@@ -1,51 +1,51 @@
 import type { AddressPlan } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { planReason } from "../address-plan.ts";
-import { meantThere } from "../translate.ts";
+import { calledThere, meantThere } from "../translate.ts";
 import type { BareHop } from "./gateway-hops.ts";
 import type { Hop, PathEnd, SiteView } from "./path.ts";
+import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
 
-/**
- * The way of a connection that the agents carry, between pods that are processes of their machines. `names` are what the sites of the two
- * ends are called here.
- */
-export function proxyPath(
-  here: SiteView,
-  { metadata, spec, status }: AddressPlan,
-  from: PathEnd,
-  to: PathEnd,
-  names: { readonly from: string; readonly to: string },
-): { readonly hops: readonly Hop[]; readonly advice: readonly string[] } {
-  const rule = `AddressPlan ${metadata.name}`;
+/** What the sites of the two ends are called here. */
+interface SiteNames {
+  readonly from: string;
+  readonly to: string;
+}
+
+interface ProxyPath {
+  readonly hops: readonly Hop[];
+  readonly advice: readonly string[];
+}
+
+/** What the two ends are called at a site. */
+interface Packet {
+  readonly source: string;
+  readonly destination: string;
+}
+
+const CONNECTS = "connects, by TCP or UDP: nothing else is carried";
+const POLICY_ADVICE = "let a NetworkPolicy of its namespace allow it";
+
+/** The way of a connection that the agents carry, between pods that are processes of their machines. */
+export function proxyPath(here: SiteView, plan: AddressPlan, from: PathEnd, to: PathEnd, names: SiteNames): ProxyPath {
+  const { metadata, spec, status } = plan;
   const isOutward = from.site === here.id;
-  const meant = isOutward ? meantThere(spec, to.address) : to.address;
-  const standIn = isOutward
-    ? to.address
-    : spec.own.length > 0 && planReason(spec) === "NamesKnown"
-      ? "its stand-in there"
-      : undefined;
-  const hops: Hop[] = [];
-  const advice: string[] = [];
-  let packet = { source: from.address, destination: to.address };
-  const pass = (hop: BareHop, ...ifDropped: string[]): boolean => {
-    hops.push({ ...hop, ...packet });
-    if (hop.verdict === "Dropped") advice.push(...ifDropped);
-    return hop.verdict !== "Dropped";
-  };
-  const end = () => ({ hops, advice });
-  pass({ site: names.from, at: "pod", what: "connects, by TCP: nothing else is carried", verdict: "Passes" });
-  if (meant === undefined || standIn === undefined) {
+  const [atHere, atPeer] = [{ source: from.address, destination: to.address }, packetAt(plan, isOutward, from, to)];
+  const walk = new Walk(isOutward ? atHere : (atPeer ?? atHere));
+  walk.pass({ site: names.from, at: "pod", what: CONNECTS, verdict: "Passes" });
+  if (!walk.pass(policyHop(here, "Egress", from, to, names.from), POLICY_ADVICE)) return walk;
+  if (!walk.pass(sameNamespace(from, to, names.from), "place both in one namespace")) return walk;
+  const rule = `AddressPlan ${metadata.name}`;
+  if (atPeer === undefined) {
     const what = `nobody stands in for it: the two do not know each other's names (${planReason(spec)})`;
-    pass(
-      { site: names.from, at: "agent", what, rule, verdict: "Dropped" },
-      "`fjord network status` says what is missing",
-    );
-    return end();
+    const hop: BareHop = { site: names.from, at: "agent", what, rule, verdict: "Dropped" };
+    walk.pass(hop, "`fjord network status` says what is missing");
+    return walk;
   }
-  const peer = isOutward ? to : from;
+  const meant = isOutward ? atPeer.destination : to.address;
   // Whether this one is among them is known to the agent alone.
   const someHaveNone = isOutward && getCondition(status?.conditions, "StandInsComplete")?.status === "False";
-  pass({
+  walk.pass({
     site: names.from,
     at: "agent",
     what: someHaveNone
@@ -55,82 +55,142 @@ export function proxyPath(
     verdict: someHaveNone ? "Unknown" : "Passes",
   });
   if (someHaveNone)
-    advice.push(
+    walk.advise(
       `let fewer endpoints of ${names.to} be in shared namespaces: fjord_carried_without_stand_in counts them`,
     );
-  const isThere = here.reachable?.(peer.site ?? "");
-  const connection: BareHop =
-    isThere === false
-      ? {
-          at: "link",
-          what: "the peer does not answer: nobody stands in for its pods until it does",
-          verdict: "Dropped",
-        }
-      : {
-          at: "link",
-          what: "one TLS connection between the agents, by the keys of both sites",
-          verdict: isThere === undefined ? "Unknown" : "Passes",
-        };
-  if (!pass(connection, "`fjord sites` tells since when, and why")) return end();
-  packet = { ...packet, destination: meant };
-  const namespace = to.pod?.metadata.namespace;
+  const peer = isOutward ? to : from;
+  if (!walk.pass(linkHop(here.reachable?.(peer.site ?? "")), "`fjord sites` tells since when, and why")) return walk;
+  walk.packet = isOutward ? atPeer : atHere;
   if (to.pod?.spec?.hostNetwork === true) {
     const what = `${to.title} is on the network of its node, and has no address of its own`;
-    pass(
+    walk.pass(
       { site: names.to, at: "agent", what, verdict: "Dropped" },
       "give the pod an address of its own (hostNetwork: false)",
     );
-    return end();
+    return walk;
   }
   // What this site's API has at the peer was offloaded there; and so was the namespace of whoever asks from there.
+  const namespace = to.pod?.metadata.namespace;
   const isShared = namespace !== undefined && (isOutward || from.pod?.metadata.namespace === namespace);
-  pass(
-    isShared
-      ? {
-          site: names.to,
-          at: "agent",
-          what: `leads there: namespace ${namespace} is shared by the two`,
-          verdict: "Passes",
-        }
-      : {
-          site: names.to,
-          at: "agent",
-          what: "leads there where its namespace is shared by the two",
-          verdict: "Unknown",
-        },
-  );
-  pass({ site: names.to, at: "pod", what: "takes the connection, which comes from the agent", verdict: "Passes" });
-  return end();
+  walk.pass({
+    site: names.to,
+    at: "agent",
+    what: isShared
+      ? `leads there: namespace ${namespace} is shared by the two`
+      : "leads there where its namespace is shared by the two",
+    verdict: isShared ? "Passes" : "Unknown",
+  });
+  if (!walk.pass(policyHop(here, "Ingress", to, from, names.to), POLICY_ADVICE)) return walk;
+  const what = `takes the connection, which comes from ${walk.packet.source}, the client's name there`;
+  walk.pass({ site: names.to, at: "pod", what, verdict: "Passes" });
+  return walk;
 }
 
 /** Between pods at two peers, which meet through this site's own stand-ins. */
 export function proxyPathThrough(
   here: SiteView,
-  plan: AddressPlan,
+  plans: { readonly from: AddressPlan; readonly to: AddressPlan },
   from: PathEnd,
   to: PathEnd,
-  names: { readonly from: string; readonly to: string },
-): { readonly hops: readonly Hop[]; readonly advice: readonly string[] } {
-  const packet = { source: from.address, destination: to.address };
-  const pass = (hop: BareHop): Hop => ({ ...hop, ...packet });
-  const hops = [
-    pass({ site: names.from, at: "pod", what: "connects, by TCP: nothing else is carried", verdict: "Passes" }),
-    pass({ site: names.from, at: "agent", what: `stands in for what ${here.name} calls so`, verdict: "Passes" }),
-  ];
+  names: SiteNames,
+): ProxyPath {
+  const walk = new Walk(packetAt(plans.from, false, from, to) ?? { source: from.address, destination: to.address });
+  walk.pass({ site: names.from, at: "pod", what: CONNECTS, verdict: "Passes" });
+  walk.pass({
+    site: names.from,
+    at: "agent",
+    what: `stands in for what ${here.name} calls ${to.address}, a pod of ${names.to}`,
+    rule: `AddressPlan ${plans.from.metadata.name}`,
+    verdict: "Passes",
+  });
   if (here.reachable?.(from.site ?? "") === false) {
     const what = `${names.from} does not answer: nothing is led from there until it does`;
-    return { hops: [...hops, pass({ at: "link", what, verdict: "Dropped" })], advice: ["`fjord sites` tells why"] };
+    walk.pass({ at: "link", what, verdict: "Dropped" }, "`fjord sites` tells why");
+    return walk;
   }
+  walk.packet = { source: from.address, destination: to.address };
   const namespace = to.pod?.metadata.namespace;
   const isShared = namespace !== undefined && from.pod?.metadata.namespace === namespace;
-  const leads: BareHop = isShared
-    ? {
-        site: here.name,
-        at: "agent",
-        what: `leads there: namespace ${namespace} is shared with both`,
-        verdict: "Passes",
-      }
-    : { site: here.name, at: "agent", what: "leads there where its namespace is shared with both", verdict: "Unknown" };
-  const onwards = proxyPath(here, plan, { ...from, site: here.id }, to, { ...names, from: here.name });
-  return { hops: [...hops, pass(leads), ...onwards.hops.slice(1)], advice: onwards.advice };
+  walk.pass({
+    site: here.name,
+    at: "agent",
+    what: isShared
+      ? `leads there: namespace ${namespace} is shared with both`
+      : "leads there where its namespace is shared with both",
+    verdict: isShared ? "Passes" : "Unknown",
+  });
+  const onwards = proxyPath(here, plans.to, { ...from, site: here.id }, to, { ...names, from: here.name });
+  return { hops: [...walk.hops, ...onwards.hops.slice(1)], advice: [...walk.advice, ...onwards.advice] };
+}
+
+class Walk implements ProxyPath {
+  readonly hops: Hop[] = [];
+  readonly advice: string[] = [];
+  packet: Packet;
+
+  constructor(packet: Packet) {
+    this.packet = packet;
+  }
+
+  /** False where it ends there. */
+  pass(hop: BareHop | undefined, ...ifDropped: readonly string[]): boolean {
+    if (hop === undefined) return true;
+    this.hops.push({ ...hop, ...this.packet });
+    if (hop.verdict === "Dropped") this.advise(...ifDropped);
+    return hop.verdict !== "Dropped";
+  }
+
+  advise(...words: readonly string[]): void {
+    this.advice.push(...words);
+  }
+}
+
+/** As the peer of the plan sees it; undefined where nobody stands in for the one that is asked. A client without a name there is shown as here. */
+function packetAt({ spec }: AddressPlan, isOutward: boolean, from: PathEnd, to: PathEnd): Packet | undefined {
+  const destination = isOutward ? meantThere(spec, to.address) : calledThere(spec, to.address);
+  const source = isOutward ? calledThere(spec, from.address) : meantThere(spec, from.address);
+  return destination === undefined ? undefined : { source: source ?? from.address, destination };
+}
+
+function linkHop(isThere: boolean | undefined): BareHop {
+  if (isThere === false)
+    return {
+      at: "link",
+      what: "the peer does not answer: nobody stands in for its pods until it does",
+      verdict: "Dropped",
+    };
+  const what = "one TLS connection between the agents, by the keys of both sites";
+  return { at: "link", what, verdict: isThere === undefined ? "Unknown" : "Passes" };
+}
+
+/** As over links: pods of one namespace meet, and no others. */
+function sameNamespace(from: PathEnd, to: PathEnd, site: string): BareHop | undefined {
+  const [one, other] = [from.pod?.metadata.namespace, to.pod?.metadata.namespace];
+  if (one === undefined || other === undefined || one === other) return undefined;
+  const what = `${from.title} is of namespace ${one}, and ${to.title} of ${other}: agents lead only between pods of one`;
+  return { site, at: "agent", what, verdict: "Dropped" };
+}
+
+/** What the policies of the end that this site's API has say; the agents enforce them. */
+function policyHop(
+  view: SiteView,
+  direction: PolicyDirection,
+  { pod }: PathEnd,
+  other: PathEnd,
+  site: string,
+): BareHop | undefined {
+  const { policies, namespaces } = view;
+  if (pod === undefined) return undefined;
+  const whom = { address: other.address, ...(other.pod && { pod: other.pod }) };
+  const answer = policyAnswer({ direction, pod, other: whom, policies, namespaces });
+  if (answer === undefined) return undefined;
+  // An end that this API does not have is told by the other agent, with its labels.
+  if (answer.verdict !== "Dropped" || other.pod !== undefined) return { site, at: "policy", ...answer };
+  const rule = answer.rule === undefined ? {} : { rule: answer.rule };
+  const what = `whether a policy lets ${inOrOut(direction)} depends on the labels of ${other.title}, which this site's API does not have`;
+  return { site, at: "policy", what, ...rule, verdict: "Unknown" };
+}
+
+function inOrOut(direction: PolicyDirection): string {
+  return direction === "Ingress" ? "it in" : "it out";
 }

@@ -4,13 +4,13 @@ import type { SiteId } from "../../site-identity.ts";
 import { carry } from "./carry.ts";
 import { FairPlaces } from "./fair-places.ts";
 import type { Asker, ProxyMetrics } from "./proxy-metrics.ts";
+import type { Protocol } from "./shared-endpoints.ts";
 
-/** So many at once with one peer, of each sort, and half of them for one namespace. */
+/** So many at once with one peer, of each sort, and half of them for one namespace and protocol. */
 export const MOST_CONNECTIONS = 512;
 
 interface Carried {
-  readonly site: SiteId;
-  readonly namespace: string;
+  readonly isAllowed: () => boolean;
   readonly local: Socket;
   readonly carrier: Duplex;
 }
@@ -28,9 +28,10 @@ export class CarriedConnections {
   }
 
   /** A place for one more, to be given back; undefined where all are taken, or too many by the same namespace. */
-  take(site: SiteId, namespace: string): (() => void) | undefined {
+  take(site: SiteId, namespace: string, protocol: Protocol = "TCP"): (() => void) | undefined {
     const places = this.#places.get(site) ?? new FairPlaces(MOST_CONNECTIONS);
-    const giveBack = places.take(namespace);
+    // Flows of datagrams have no end of their own, and are not to take the places of connections.
+    const giveBack = places.take(`${protocol} ${namespace}`);
     if (giveBack === undefined) return undefined;
     this.#places.set(site, places);
     const tell = () => this.#metrics.open(site, this.#asker, places.taken);
@@ -42,14 +43,14 @@ export class CarriedConnections {
     };
   }
 
-  /** Carries it until both of its ends are closed. */
-  async carry(site: SiteId, namespace: string, local: Socket, carrier: Duplex): Promise<void> {
+  /** Carries it until it has ended, or may no longer be; true where the carrier may carry another one. */
+  async carry(site: SiteId, local: Socket, carrier: Duplex, isAllowed: () => boolean): Promise<boolean> {
     const metrics = this.#metrics;
-    const carried = { site, namespace, local, carrier };
+    const carried = { isAllowed, local, carrier };
     this.#open.add(carried);
     metrics.begun(site, this.#asker);
     try {
-      await carry(local, carrier, {
+      return await carry(local, carrier, {
         sent: (bytes) => metrics.sent(site, bytes),
         received: (bytes) => metrics.received(site, bytes),
       });
@@ -59,15 +60,16 @@ export class CarriedConnections {
   }
 
   /** Ends those that may no longer be. */
-  keepOnly(isAllowed: (site: SiteId, namespace: string) => boolean): void {
-    for (const { site, namespace, local, carrier } of this.#open) {
-      if (isAllowed(site, namespace)) continue;
-      local.resetAndDestroy();
-      carrier.destroy();
-    }
+  lookAgain(): void {
+    for (const each of this.#open) if (!each.isAllowed()) cut(each);
   }
 
   end(): void {
-    this.keepOnly(() => false);
+    for (const each of this.#open) cut(each);
   }
+}
+
+function cut({ local, carrier }: Carried): void {
+  local.resetAndDestroy();
+  carrier.destroy();
 }

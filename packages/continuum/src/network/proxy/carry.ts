@@ -8,33 +8,32 @@ export interface CarryCounters {
 }
 
 export interface CarryLimits {
-  /** How long the other site's agent may take to close a carrier over which both directions have ended. */
-  readonly lingerMs: number;
   /** How long nothing may move where one direction has ended: a client that is gone looks the same as one that waits. */
   readonly halfClosedMs: number;
   /** How long nothing may move where somebody does not take what is there for him. */
   readonly heldBackMs: number;
 }
 
-export const CARRY_LIMITS: CarryLimits = { lingerMs: 10_000, halfClosedMs: 300_000, heldBackMs: 3_600_000 };
+export const CARRY_LIMITS: CarryLimits = { halfClosedMs: 300_000, heldBackMs: 3_600_000 };
 
 /**
  * Joins a connection of this machine with a carrier to another site. Whoever is slow holds back who sends to it; an end is passed on
- * for its direction alone; what breaks on one side is reset on the other. Resolves when both are closed, which no peer can put off
- * for ever: one that is open takes a place and a file descriptor, whatever has been said over it.
+ * for its direction alone; what breaks on one side is reset on the other. Resolves when the one of this machine is closed, which no peer can
+ * put off for ever: one that is open takes a place and a file descriptor, whatever has been said over it. With true where both directions have
+ * ended in order: the carrier is paused then, and may carry the next one; else it is closed too.
  */
 export function carry(
   local: Socket,
   carrier: Duplex,
   counters: CarryCounters,
   limits: CarryLimits = CARRY_LIMITS,
-): Promise<void> {
+): Promise<boolean> {
   return new Promise((resolve) => {
     const frames = new FrameReader();
     let hasSentEnd = false;
     let isOver = false;
     let moved = 0;
-    let linger: NodeJS.Timeout | undefined;
+    let isClean = false;
     const cut = () => {
       carrier.destroy();
       if (!local.destroyed) local.resetAndDestroy();
@@ -44,10 +43,8 @@ export function carry(
       isOver = true;
       if (inOrder) {
         // Both directions have ended: what is still to be written goes first.
+        isClean = true;
         local.destroySoon();
-        carrier.end(() => (linger = setTimeout(() => carrier.destroy(), limits.lingerMs).unref()));
-        // The other side does the same.
-        carrier.resume();
       } else cut();
     };
     const isIdle = idleness(() =>
@@ -59,13 +56,15 @@ export function carry(
       const limit = isHeldBack ? limits.heldBackMs : isHalfClosed ? limits.halfClosedMs : Number.POSITIVE_INFINITY;
       if (!isIdle(limit)) return;
       isOver = true;
+      isClean = false;
       cut();
     }, Math.min(limits.halfClosedMs, limits.heldBackMs) / 5).unref();
     const resolveIfClosed = () => {
-      if (!local.closed || !carrier.closed) return;
+      if (!local.closed || (!isClean && !carrier.closed)) return;
       clearInterval(watch);
-      clearTimeout(linger);
-      resolve();
+      carrier.pause();
+      for (const [event, listener] of Object.entries(ofCarrier)) carrier.off(event, listener);
+      resolve(isClean && !carrier.destroyed);
     };
     const finishIfEnded = () => {
       if (hasSentEnd && frames.ended) finish(true);
@@ -80,43 +79,47 @@ export function carry(
       carrier.uncork();
       if (!goesOn) local.pause();
     });
-    carrier.on("drain", () => local.resume());
     local.once("end", () => {
       hasSentEnd = true;
       if (!isOver) carrier.write(END_FRAME);
       finishIfEnded();
     });
 
-    carrier.on("data", (chunk: Buffer) => {
-      if (isOver) return;
-      try {
-        for (const piece of frames.read(chunk)) {
-          moved += piece.length;
-          counters.received(piece.length);
-          if (!local.write(piece)) carrier.pause();
-        }
-      } catch {
-        finish(false);
-        return;
-      }
-      if (!frames.ended) return;
-      local.end();
-      finishIfEnded();
-    });
     local.on("drain", () => carrier.resume());
-
     local.on("error", () => finish(false));
     local.once("close", () => {
       finish(false);
       resolveIfClosed();
     });
-    carrier.on("error", () => finish(false));
-    // A carrier ends as a whole: before both directions have ended it is broken.
-    carrier.once("end", () => finish(false));
-    carrier.once("close", () => {
-      finish(false);
-      resolveIfClosed();
-    });
+    const ofCarrier = {
+      data: (chunk: Buffer) => {
+        // Nothing may come before the next one is asked for.
+        if (isClean) carrier.destroy();
+        if (isOver) return;
+        try {
+          for (const piece of frames.read(chunk)) {
+            moved += piece.length;
+            counters.received(piece.length);
+            if (!local.write(piece)) carrier.pause();
+          }
+        } catch {
+          finish(false);
+          return;
+        }
+        if (!frames.ended) return;
+        local.end();
+        finishIfEnded();
+      },
+      drain: () => local.resume(),
+      error: () => finish(false),
+      // A carrier ends as a whole: before both directions have ended it is broken.
+      end: () => (isClean ? carrier.destroy() : finish(false)),
+      close: () => {
+        finish(false);
+        resolveIfClosed();
+      },
+    };
+    for (const [event, listener] of Object.entries(ofCarrier)) carrier.on(event, listener);
     if (local.destroyed || carrier.destroyed) finish(false);
     resolveIfClosed();
     local.resume();

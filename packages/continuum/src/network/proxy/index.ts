@@ -1,3 +1,4 @@
+export { CarriedParties } from "./carried-parties.ts";
 export { ConnectRoute } from "./connect-route.ts";
 export { isOnLoopback, ProxiedAddresses } from "./proxied-addresses.ts";
 export { ProxyController } from "./proxy-controller.ts";

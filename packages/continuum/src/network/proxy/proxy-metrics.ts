@@ -13,6 +13,8 @@ export interface ProxyMetrics {
   refused(site: SiteId, asker: Asker, reason: string): void;
   /** So many endpoints of the peer have no stand-in, because there are too many. */
   withoutStandIn(site: SiteId, count: number): void;
+  /** A datagram was not passed on, as more came than went. */
+  dropped(site: SiteId): void;
   sent(site: SiteId, bytes: number): void;
   received(site: SiteId, bytes: number): void;
 }
@@ -22,6 +24,7 @@ export const noProxyMetrics: ProxyMetrics = {
   begun() {},
   refused() {},
   withoutStandIn() {},
+  dropped() {},
   sent() {},
   received() {},
 };

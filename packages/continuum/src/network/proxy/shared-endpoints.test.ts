@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { EndpointSlice, Pod } from "@fjord/kube";
 import { parseCidrs } from "../ranges.ts";
-import { connectPath, parseConnectPath } from "./connect-path.ts";
+import { type Open, openText, parseOpen, parseOpened } from "./carried-open.ts";
 import { endpointsWithin, type SharedThings, sharedBy } from "./shared-endpoints.ts";
 
 const slice = (
@@ -37,7 +37,7 @@ const shared = (more: Partial<SharedThings> = {}): SharedThings => ({
 });
 
 describe("what may be listened for", () => {
-  it("is what Services of shared namespaces have in the range, ready or not, by TCP", () => {
+  it("is what Services of shared namespaces have in the range, ready or not, by TCP and UDP", () => {
     const slices = [
       slice("shop", ["127.88.0.7", "127.88.9.9", "10.0.0.1"], 8080),
       slice("shop", ["127.88.0.7"], 53, "UDP"),
@@ -46,7 +46,18 @@ describe("what may be listened for", () => {
     ];
     assert.deepEqual(
       [...endpointsWithin(slices, new Set(["shop"]), ranges, 10)],
-      [["shop", { endpoints: [{ address: "127.88.0.7", port: 8080, namespace: "shop" }], isCut: false }]],
+      [
+        [
+          "shop",
+          {
+            endpoints: [
+              { address: "127.88.0.7", protocol: "TCP", port: 8080, namespace: "shop" },
+              { address: "127.88.0.7", protocol: "UDP", port: 53, namespace: "shop" },
+            ],
+            isCut: false,
+          },
+        ],
+      ],
     );
   });
 
@@ -69,13 +80,18 @@ describe("what may be listened for", () => {
 
 describe("what a peer is led to", () => {
   it("is a pod of a shared namespace, at a port of a Service or one that it declares", () => {
-    assert.equal(sharedBy({ address: "127.88.0.7", port: 8080 }, shared()), "shop");
-    assert.equal(sharedBy({ address: "127.88.0.7", port: 9000 }, shared()), "shop");
+    for (const port of [8080, 9000])
+      assert.equal(sharedBy({ protocol: "TCP", address: "127.88.0.7", port }, shared())?.namespace, "shop");
   });
 
   it("is nothing else", () => {
     const at = (address: string, port: number, more?: Partial<SharedThings>) =>
-      sharedBy({ address, port }, shared(more));
+      sharedBy({ protocol: "TCP", address, port }, shared(more));
+    assert.equal(
+      sharedBy({ protocol: "UDP", address: "127.88.0.7", port: 8080 }, shared()),
+      undefined,
+      "another protocol",
+    );
     assert.equal(at("127.88.0.7", 22), undefined, "a port of the machine that nobody has declared");
     assert.equal(at("127.88.0.8", 8080), undefined, "another namespace");
     assert.equal(at("127.0.0.1", 8080), undefined, "the machine itself");
@@ -94,28 +110,43 @@ describe("what a peer is led to", () => {
   });
 });
 
-describe("a path that asks for a connection", () => {
-  it("is read as it is written, and in no other way", () => {
-    const wanted = { address: "127.88.0.7", port: 8080 };
-    assert.deepEqual(parseConnectPath(connectPath(wanted)), wanted);
-    for (const path of [
-      "/fjord/v1/connect/localhost/80",
-      "/fjord/v1/connect/127.1/80",
-      "/fjord/v1/connect/0127.0.0.1/80",
-      "/fjord/v1/connect/127.0.0.01/80",
-      "/fjord/v1/connect/0x7f.0.0.1/80",
-      "/fjord/v1/connect/127.0.0.256/80",
-      "/fjord/v1/connect/[::1]/80",
-      "/fjord/v1/connect/::1/80",
-      "/fjord/v1/connect/127.88.0.7/0",
-      "/fjord/v1/connect/127.88.0.7/65536",
-      "/fjord/v1/connect/127.88.0.7/080",
-      "/fjord/v1/connect/127.88.0.7/80/",
-      "/fjord/v1/connect/127.88.0.7/80?x",
-      "/fjord/v1/connect/127.88.0.7%2F80/80",
-      "/fjord/v1/connect/../site/80",
-      "/fjord/v1/connect",
+describe("a question of a peer's", () => {
+  const client = { namespace: "shop", name: "web-1", labels: { app: "web" }, address: "127.89.0.3" };
+  const wanted = { protocol: "TCP", address: "127.88.0.7", port: 8080 } as const;
+
+  it("is read as it is written", () => {
+    for (const open of [wanted, { ...wanted, client }, { ...wanted, protocol: "UDP" }, "datagrams"] as Open[])
+      assert.deepEqual(parseOpen(openText(open)), open);
+    assert.deepEqual(parseOpened("{}"), {});
+    assert.deepEqual(parseOpened('{"refusal":{"code":"NotShared","message":"no"}}'), {
+      refusal: { code: "NotShared", message: "no" },
+    });
+  });
+
+  it("is nothing else", () => {
+    for (const change of [
+      { address: "localhost" },
+      { address: "127.1" },
+      { address: "0127.0.0.1" },
+      { address: "127.0.0.01" },
+      { address: "127.0.0.256" },
+      { address: "::1" },
+      { address: 7 },
+      { port: 0 },
+      { port: 65536 },
+      { port: "80" },
+      { port: 80.5 },
+      { protocol: "SCTP" },
+      { client: "web" },
+      { client: { ...client, address: "localhost" } },
+      { client: { ...client, labels: { app: 7 } } },
+      { client: { ...client, labels: { app: "x".repeat(64) } } },
+      { client: { ...client, name: undefined } },
+      { client: { ...client, labels: Object.fromEntries(Array.from({ length: 65 }, (_, index) => [index, ""])) } },
     ])
-      assert.equal(parseConnectPath(path), undefined, path);
+      assert.equal(parseOpen(JSON.stringify({ ...wanted, ...change })), undefined, JSON.stringify(change));
+    for (const text of ["", "{", "[]", "null", '"TCP"', "7"]) assert.equal(parseOpen(text), undefined, text);
+    for (const text of ["", "[]", '{"refusal":{"code":7,"message":""}}', '{"server":{"namespace":1}}'])
+      assert.equal(parseOpened(text), undefined, text);
   });
 });

@@ -1,15 +1,19 @@
 import type { EndpointSlice, Pod } from "@fjord/kube";
 import { contains, type IpRange } from "../ip-range.ts";
 import { parseAddress } from "../ranges.ts";
+import { hasAddress } from "./carried-parties.ts";
+
+export type Protocol = "TCP" | "UDP";
 
 /** Where somebody serves. */
 export interface ServedAt {
+  readonly protocol: Protocol;
   readonly address: string;
   readonly port: number;
 }
 
-export function keyOf({ address, port }: ServedAt): string {
-  return `${address} ${port}`;
+export function keyOf({ protocol, address, port }: ServedAt): string {
+  return `${protocol} ${address} ${port}`;
 }
 
 /** What a Service of a namespace leads to. */
@@ -24,8 +28,7 @@ export interface EndpointsOf {
 }
 
 /**
- * What Services of some namespaces have in some ranges, ready or not, by namespace and each once, and no more than so many of each. Only
- * TCP. Whoever may write slices says how many there are, so that nothing is looked at beyond that.
+ * What Services of some namespaces have in some ranges, ready or not, by namespace and each once, and no more than so many of each. Whoever may write slices says how many there are, so that nothing is looked at beyond that.
  */
 export function endpointsWithin(
   slices: Iterable<EndpointSlice>,
@@ -52,9 +55,9 @@ export function endpointsWithin(
 }
 
 function* servedBy(slice: EndpointSlice, ranges: readonly IpRange[]): Generator<ServedAt> {
-  const ports = tcpPorts(slice);
+  const ports = portsOf(slice);
   for (const address of addressesOf(slice))
-    if (isWithin(ranges, address)) for (const port of ports) yield { address, port };
+    if (isWithin(ranges, address)) for (const each of ports.values()) yield { address, ...each };
 }
 
 /** Which of these Services of some namespaces lead to, each slice being read once however many there are. */
@@ -67,9 +70,9 @@ export function stillServed<T extends ServedAt>(
   const served = new Set<T>();
   for (const slice of slices) {
     if (!namespaces.has(slice.metadata.namespace ?? "")) continue;
-    const ports = tcpPorts(slice);
+    const ports = portsOf(slice);
     for (const address of addressesOf(slice))
-      for (const each of byAddress.get(address) ?? []) if (ports.has(each.port)) served.add(each);
+      for (const each of byAddress.get(address) ?? []) if (ports.has(`${each.protocol} ${each.port}`)) served.add(each);
   }
   return served;
 }
@@ -78,9 +81,16 @@ function* addressesOf({ endpoints }: EndpointSlice): Generator<string> {
   for (const { addresses } of endpoints ?? []) yield* addresses;
 }
 
-function tcpPorts({ ports }: EndpointSlice): ReadonlySet<number> {
-  const tcp = (ports ?? []).filter(({ protocol = "TCP" }) => protocol === "TCP");
-  return new Set(tcp.map(({ port }) => Number(port)).filter(isPort));
+function portsOf({ ports }: EndpointSlice): ReadonlyMap<string, Pick<ServedAt, "protocol" | "port">> {
+  const found = new Map<string, Pick<ServedAt, "protocol" | "port">>();
+  for (const { protocol = "TCP", port } of ports ?? [])
+    if (isProtocol(protocol) && isPort(Number(port)))
+      found.set(`${protocol} ${port}`, { protocol, port: Number(port) });
+  return found;
+}
+
+function isProtocol(text: string): text is Protocol {
+  return text === "TCP" || text === "UDP";
 }
 
 export interface SharedThings {
@@ -92,31 +102,32 @@ export interface SharedThings {
   readonly ranges: readonly IpRange[];
 }
 
+/** A pod that somebody may be led to, and the namespace by which. */
+export interface SharedPod {
+  readonly namespace: string;
+  readonly pod: Pod;
+}
+
 /**
- * The namespace by which somebody may be led there: of a pod that has the address for itself, at a port that it declares or that a
+ * Whom somebody may be led to there: a pod that has the address for itself, at a port that it declares or that a
  * Service of the namespace leads to. Undefined for anything else, whatever a slice says: whoever writes slices names no machine's
  * own servers with it.
  */
-export function sharedBy(wanted: ServedAt, { namespaces, pods, slices, ranges }: SharedThings): string | undefined {
+export function sharedBy(wanted: ServedAt, { namespaces, pods, slices, ranges }: SharedThings): SharedPod | undefined {
   if (!isPort(wanted.port) || !isWithin(ranges, wanted.address)) return undefined;
   for (const pod of pods) {
     const { namespace = "" } = pod.metadata;
     if (!namespaces.has(namespace) || !hasAddress(pod, wanted.address)) continue;
-    if (declares(pod, wanted.port)) return namespace;
-    if (stillServed([wanted], slices, new Set([namespace])).size > 0) return namespace;
+    if (declares(pod, wanted)) return { namespace, pod };
+    if (stillServed([wanted], slices, new Set([namespace])).size > 0) return { namespace, pod };
   }
   return undefined;
 }
 
-function hasAddress({ spec, status }: Pod, address: string): boolean {
-  if (spec?.hostNetwork === true || status?.phase === "Succeeded" || status?.phase === "Failed") return false;
-  return status?.podIP === address || (status?.podIPs ?? []).some(({ ip }) => ip === address);
-}
-
-function declares({ spec }: Pod, port: number): boolean {
+function declares({ spec }: Pod, { protocol, port }: ServedAt): boolean {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
   return containers.some(({ ports }) =>
-    (ports ?? []).some((each) => each.containerPort === port && (each.protocol ?? "TCP") === "TCP"),
+    (ports ?? []).some((each) => each.containerPort === port && (each.protocol ?? "TCP") === protocol),
   );
 }
 

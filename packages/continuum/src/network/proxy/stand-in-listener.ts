@@ -1,3 +1,4 @@
+import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
 import type { StandIn } from "./stand-in-plan.ts";
 
@@ -43,5 +44,43 @@ export class StandInListener {
     this.stop();
     this.#closed.abort(new Error("nobody stands in for it any more"));
     for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+}
+
+/** The same for datagrams. */
+export class StandInDatagrams {
+  readonly standIn: StandIn;
+  readonly #socket = createSocket({ type: "udp4", reuseAddr: false });
+  readonly #ended: () => void;
+
+  constructor(
+    standIn: StandIn,
+    send: (socket: UdpSocket, message: Buffer, from: RemoteInfo) => void,
+    ended: () => void,
+  ) {
+    this.standIn = standIn;
+    this.#ended = ended;
+    this.#socket.on("message", (message, from) => send(this.#socket, message, from));
+  }
+
+  listen(): Promise<void> {
+    const { address, port } = this.standIn;
+    return new Promise((resolve, reject) => {
+      this.#socket.once("error", reject);
+      this.#socket.bind({ address, port, exclusive: true }, () => {
+        this.#socket.off("error", reject).on("error", () => {});
+        resolve();
+      });
+    });
+  }
+
+  /** Datagrams have no connections that could go on. */
+  stop(): void {
+    this.close();
+  }
+
+  close(): void {
+    this.#ended();
+    this.#socket.close();
   }
 }

@@ -47,7 +47,7 @@ describe("stand-ins", () => {
     assert.deepEqual([...missing.keys()], ["greedy"]);
     assert.deepEqual(
       standIns.find(({ namespace }) => namespace === "shop"),
-      { address: "127.88.128.0", port: 8000, namespace: "shop", site: "wave", meant: "127.89.0.0" },
+      { protocol: "TCP", address: "127.88.128.0", port: 8000, namespace: "shop", site: "wave", meant: "127.89.0.0" },
     );
     assert.equal(plannedStandIns(plan, slices.slice(1), both, 100).missing.size, 0);
     assert.equal(plannedStandIns({ ...plan, carrier: "Gateway" } as never, slices, both).standIns.length, 0);

@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { createConnection, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
+import { LocalClients } from "@fjord/node/local-clients";
 import type { RemoteSites } from "../../remote-site.ts";
+import { CarriedParties } from "./carried-parties.ts";
 import { noProxyMetrics } from "./proxy-metrics.ts";
 import { SharedNamespaces } from "./shared-namespaces.ts";
 import { StandIns } from "./stand-ins.ts";
@@ -37,6 +39,8 @@ function standIns(t: TestContext) {
       twins: { namespacesAt: () => ["greedy", "shop"], onChange } as never,
       contracts: { of: () => [], onChange } as never,
     }),
+    parties: new CarriedParties(home),
+    clients: new LocalClients(),
     metrics: { ...noProxyMetrics, withoutStandIn: (_, count) => missing.push(count) },
   });
   const stop = new AbortController();

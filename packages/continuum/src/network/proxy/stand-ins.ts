@@ -1,24 +1,36 @@
+import type { Socket } from "node:net";
 import { AddressPlan } from "@fjord/api";
 import { aborted } from "@fjord/base";
 import { type Cache, EndpointSlice, type Runnable } from "@fjord/kube";
+import type { LocalClients } from "@fjord/node/local-clients";
 import type { Home } from "../../home.ts";
 import { PeerRefused } from "../../peer-refused-error.ts";
-import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
+import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import { AskingPods } from "./asking-pods.ts";
 import { CarriedConnections } from "./carried.ts";
-import { CONNECT_UPGRADE, connectPath } from "./connect-path.ts";
+import type { CarriedParties } from "./carried-parties.ts";
+import { Carriers, type CarriersOptions } from "./carriers.ts";
+import { refused } from "./led-peers.ts";
+import { OutwardFlows } from "./outward-flows.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import { keyOf } from "./shared-endpoints.ts";
 import type { SharedNamespaces } from "./shared-namespaces.ts";
-import { StandInListener } from "./stand-in-listener.ts";
+import { StandInDatagrams, StandInListener } from "./stand-in-listener.ts";
 import { type PlannedStandIns, plannedStandIns, type StandIn, stillShared } from "./stand-in-plan.ts";
 
 export interface StandInsOptions {
   readonly home: Pick<Home, "caches" | "clock" | "logger">;
   readonly sites: RemoteSites;
   readonly shared: SharedNamespaces;
+  readonly parties: CarriedParties;
+  readonly clients: LocalClients;
   readonly metrics: ProxyMetrics;
+  /** How many streams wait at a peer. */
+  readonly streams?: Pick<CarriersOptions, "kept" | "ahead">;
 }
+
+type Listener = StandInListener | StandInDatagrams;
 
 const AGAIN_MS = 1_000;
 /** Changes that follow each other are looked at together. */
@@ -36,8 +48,11 @@ export class StandIns implements Runnable {
   readonly #options: StandInsOptions;
   readonly #plans: Cache<AddressPlan>;
   readonly #slices: Cache<EndpointSlice>;
+  readonly #asking: AskingPods;
+  readonly #carriers: Carriers;
   readonly #carried: CarriedConnections;
-  readonly #listeners = new Map<string, StandInListener>();
+  readonly #flows: OutwardFlows;
+  readonly #listeners = new Map<string, Listener>();
   readonly #complainedOf = new Set<string>();
   readonly #missing = new Map<SiteId, number>();
   readonly #missingListeners = new Set<(site: SiteId) => void>();
@@ -49,11 +64,20 @@ export class StandIns implements Runnable {
     this.#options = options;
     this.#plans = options.home.caches.open(AddressPlan).cache;
     this.#slices = options.home.caches.open(EndpointSlice).cache;
+    this.#asking = new AskingPods(options);
+    this.#carriers = new Carriers({ ...options.streams, sites: options.sites, clock: options.home.clock });
     this.#carried = new CarriedConnections("here", options.metrics);
+    this.#flows = new OutwardFlows({
+      ...options,
+      asking: this.#asking,
+      carriers: this.#carriers,
+      carried: this.#carried,
+      refused: (site, error) => this.#refused(site, error),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { sites, shared } = this.#options;
+    const { sites, shared, parties } = this.#options;
     const changed = () => this.#look();
     const handler = { onAdd: changed, onUpdate: changed, onDelete: changed };
     const release = [
@@ -61,6 +85,7 @@ export class StandIns implements Runnable {
       this.#slices.addHandler(handler),
       sites.onChange(changed),
       shared.onChange(changed),
+      parties.onChange(() => this.#lookAgain()),
     ];
     this.#isRunning = true;
     this.#look();
@@ -70,6 +95,8 @@ export class StandIns implements Runnable {
     for (const listener of this.#listeners.values()) listener.close();
     this.#listeners.clear();
     this.#carried.end();
+    this.#flows.end();
+    this.#carriers.end();
   }
 
   /** How many endpoints of a peer have no stand-in, at least, because there are too many. */
@@ -81,6 +108,11 @@ export class StandIns implements Runnable {
   onMissing(listener: (site: SiteId) => void): () => void {
     this.#missingListeners.add(listener);
     return () => void this.#missingListeners.delete(listener);
+  }
+
+  #lookAgain(): void {
+    this.#carried.lookAgain();
+    this.#flows.lookAgain();
   }
 
   /** Soon: much changes at once. */
@@ -129,7 +161,7 @@ export class StandIns implements Runnable {
       if (this.#plans.get({ name: site }) === undefined) this.#say(site, new Map());
   }
 
-  async #take(gone: readonly [string, StandInListener][]): Promise<void> {
+  async #take(gone: readonly [string, Listener][]): Promise<void> {
     // Open connections outlive a peer that is away for a while, and one that has too many endpoints, and nothing else.
     const goOn = new Set<StandIn>();
     for (const [site, each] of Map.groupBy(gone, ([, { standIn }]) => standIn.site)) {
@@ -173,7 +205,14 @@ export class StandIns implements Runnable {
 
   #listen(key: string, standIn: StandIn): void {
     const { logger } = this.#options.home;
-    const listener = new StandInListener(standIn, (socket, signal) => this.#lead(standIn, socket, signal));
+    const listener =
+      standIn.protocol === "TCP"
+        ? new StandInListener(standIn, (socket, signal) => this.#lead(standIn, socket, signal))
+        : new StandInDatagrams(
+            standIn,
+            (socket, message, from) => this.#flows.send(standIn, socket, message, from),
+            () => this.#flows.endAll(standIn),
+          );
     this.#listeners.set(key, listener);
     listener.listen().catch((error: unknown) => {
       if (this.#listeners.get(key) === listener) this.#listeners.delete(key);
@@ -184,34 +223,49 @@ export class StandIns implements Runnable {
     });
   }
 
-  async #lead(
-    { site, meant, port, namespace }: StandIn,
-    socket: Parameters<CarriedConnections["carry"]>[2],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { metrics, sites, home } = this.#options;
-    const refuse = (reason: string, why: string) => {
-      metrics.refused(site, "here", reason);
-      home.logger.debug("a connection to another site did not come about", { site, to: `${meant}:${port}`, why });
-      socket.resetAndDestroy();
-    };
+  async #lead(standIn: StandIn, socket: Socket, signal: AbortSignal): Promise<void> {
+    const { site, namespace, meant, port } = standIn;
     const release = this.#carried.take(site, namespace);
-    if (release === undefined) return refuse("TooManyConnections", "too many are open, or too many of its namespace");
     try {
-      const remote: RemoteSite | undefined = sites.get(site);
-      if (remote === undefined) return refuse("Away", "the site is not known");
-      const carrier = await remote.connect(connectPath({ address: meant, port }), CONNECT_UPGRADE, signal);
-      await this.#carried.carry(site, namespace, socket, carrier);
+      if (release === undefined) throw refused("TooManyConnections", "too many are open, or too many of its namespace");
+      const asked = await this.#asking.ask(standIn, await this.#clientOf(socket), signal);
+      if (socket.destroyed) return;
+      const open = { protocol: "TCP", address: meant, port, ...(asked.client && { client: asked.client }) } as const;
+      const { stream, opened } = await this.#carriers.ask(site, namespace, open, signal);
+      try {
+        asked.check(opened.server);
+      } catch (error) {
+        stream.destroy();
+        throw error;
+      }
+      if (await this.#carried.carry(site, socket, stream, asked.isAllowed)) this.#carriers.giveBack(site, stream);
     } catch (error) {
-      refuse(reasonOf(error), String(error));
+      this.#refused(site, error);
+      socket.resetAndDestroy();
     } finally {
-      release();
+      release?.();
     }
+  }
+
+  async #clientOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): ReturnType<LocalClients["of"]> {
+    if (!remoteAddress || !remotePort || !localAddress || !localPort) return undefined;
+    const client = { address: remoteAddress, port: remotePort };
+    return await this.#options.clients.of({
+      protocol: "TCP",
+      client,
+      server: { address: localAddress, port: localPort },
+    });
+  }
+
+  #refused(site: SiteId, error: unknown): void {
+    const { metrics, home } = this.#options;
+    metrics.refused(site, "here", reasonOf(error));
+    home.logger.debug("a connection to another site did not come about", { site, why: String(error) });
   }
 }
 
 /** Words of a peer that are no words of ours would make as many counters as it likes. */
-const REASONS = ["NotShared", "TooManyConnections", "NoAnswer"];
+const REASONS = ["NotShared", "TooManyConnections", "NoAnswer", "OtherNamespace", "Policy", "ClientUnknown"];
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof PeerRefused)) return "Away";

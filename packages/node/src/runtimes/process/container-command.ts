@@ -35,6 +35,8 @@ export interface CommandPlace {
   /** Files to write 0 to. */
   readonly groups: readonly string[];
   readonly clock: Clock;
+  /** Told of each process that a command descends from. */
+  readonly began?: (child: ChildProcess) => void;
 }
 
 /** Runs a command in a container's view, group and variables, joined to streams. */
@@ -56,6 +58,7 @@ export async function runCommand(
       stdio: [input, "pipe", "pipe", "ignore", "ignore", "pipe", "ignore", "ignore", "ignore", script],
       env: marksOf(place),
     });
+    place.began?.(child);
   } finally {
     closeSync(script);
   }
@@ -125,6 +128,7 @@ export async function runShortCommand(
       stdio: ["ignore", output, output, "ignore", "ignore", "ignore", "ignore", "ignore", "ignore", script],
       env: marksOf(place),
     });
+    place.began?.(child);
     const exitCode = await new Promise<number>((resolve, reject) => {
       const cancel = place.clock.after(timeoutMs, () => {
         killGroup(child);

@@ -83,6 +83,11 @@ export class ProcessContainer {
     return this.options.directory;
   }
 
+  /** The process of ours that all of its own descend from; undefined where it has ended, or not begun. */
+  keeper(): ProcessIdentity | undefined {
+    return this.#end ? undefined : this.#files.keeper();
+  }
+
   /** The program itself, while it runs. */
   main(): ProcessIdentity | undefined {
     const main = this.#files.identity("main");

@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -5,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { type Clock, type Logger, silentLogger, systemClock } from "@fjord/base";
 import type { Pod } from "@fjord/kube";
 import { type Container, firstContainers } from "../../environment/pod-containers.ts";
+import type { LocalPod, PodProcess } from "../../local-clients/index.ts";
 import type { ContainerConfig, SandboxConfig } from "../../runtime/configuration.ts";
 import type { ContainerResources } from "../../runtime/resources.ts";
 import type {
@@ -68,6 +70,8 @@ export class ProcessRuntime implements Runtime {
   readonly #feed = new ChangeFeed();
   readonly #sandboxes: ProcessSandboxes;
   readonly #units = kernelUnits();
+  /** Commands that run in containers, by the process that each descends from; and their sandboxes. */
+  readonly #commands = new Map<number, string>();
 
   private constructor(options: ProcessRuntimeOptions, abilities: MachineAbilities) {
     this.#options = options;
@@ -140,6 +144,19 @@ export class ProcessRuntime implements Runtime {
   judgeEphemeral(pod: Pod, container: Container): Verdict {
     const objections = objectionsToContainer(pod, container, objectionFacts(this.#abilities));
     return { objections, notes: notesOn(pod, [container], this.#withoutCgroups) };
+  }
+
+  /** The processes that those of pods descend from, each with its pod. */
+  *podProcesses(): Generator<PodProcess> {
+    for (const [pid, sandbox] of this.#commands) {
+      const found = this.#sandboxes.find(sandbox);
+      if (found !== undefined) yield { pid, pod: podOf(found.record) };
+    }
+    for (const { record, containers } of this.#sandboxes.all())
+      for (const container of containers.values()) {
+        const keeper = container.keeper();
+        if (keeper !== undefined) yield { pid: keeper.pid, pod: podOf(record) };
+      }
   }
 
   list(): Promise<RuntimeSandbox[]> {
@@ -303,7 +320,15 @@ export class ProcessRuntime implements Runtime {
       namespace: this.#abilities.namespace,
       groups: this.#entries(container.record.cgroup),
       clock: this.#clock,
+      began: (child) => this.#noteCommand(child, container.options.sandbox),
     };
+  }
+
+  #noteCommand(child: ChildProcess, sandbox: string): void {
+    const { pid } = child;
+    if (pid === undefined) return;
+    this.#commands.set(pid, sandbox);
+    child.once("exit", () => this.#commands.delete(pid));
   }
 
   #entries(cgroup: string | undefined): string[] {
@@ -325,4 +350,8 @@ export class ProcessRuntime implements Runtime {
   #newId(): string {
     return this.#options.newId?.() ?? randomBytes(16).toString("hex");
   }
+}
+
+function podOf({ pod: { uid, namespace, name }, address }: SandboxRecord): LocalPod {
+  return { uid, namespace, name, ...(address !== undefined && { address }) };
 }

@@ -13,7 +13,8 @@ import { AddressPlan, AGENT_NAMESPACE, Site, VIRTUAL_NODE } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
 import { runFjord } from "@fjord/cli/in-process";
 import { KeyStore, PeerTls } from "@fjord/continuum/identity";
-import { KubeClient, Namespace, Pod, Service } from "@fjord/kube";
+import { calledThere } from "@fjord/continuum/network-path";
+import { KubeClient, Namespace, NetworkPolicy, Pod, Service } from "@fjord/kube";
 import { ensureFjord } from "../../release/fjord-program.ts";
 import { waitFor } from "../../wait.ts";
 import type { DemoSitePlan } from "../demo-plan.ts";
@@ -36,10 +37,21 @@ const planOf = (name: string, index: number): DemoSitePlan => ({
   capacity: { cpu: 2, memory: 2, pods: 20 },
 });
 
-/** Serves by the first letter that it is sent: who it is; what it was sent; much; what the Service `home` says. */
+/**
+ * Serves by the first letter that it is sent: who it is; what it was sent; much; what the Service `home` says; and what servers see of it as
+ * their client, by the Services `home` and `away`, and by datagrams.
+ */
 const SERVER = `
+import { createSocket } from "node:dgram";
 import { createConnection, createServer } from "node:net";
-const { POD_IP, NODE_NAME, HOME_SERVICE_HOST, HOME_SERVICE_PORT } = process.env;
+const { POD_IP, NODE_NAME, HOME_SERVICE_HOST, AWAY_SERVICE_HOST, DATAGRAMS_SERVICE_HOST } = process.env;
+const pass = (socket, host, letter) => createConnection({ host, port: 80 }, function () {
+  this.write(letter);
+  this.pipe(socket);
+}).on("error", () => socket.destroy());
+const echo = createSocket("udp4", (message, { address, port }) =>
+  echo.send(NODE_NAME + " " + address + " " + message, port, address));
+echo.bind(${PORT}, POD_IP);
 createServer({ allowHalfOpen: true }, (socket) => {
   socket.on("error", () => socket.destroy());
   socket.once("data", async (first) => {
@@ -62,10 +74,18 @@ createServer({ allowHalfOpen: true }, (socket) => {
       };
       more();
     }
-    if (letter === "h") createConnection({ host: HOME_SERVICE_HOST, port: Number(HOME_SERVICE_PORT) }, function () {
-      this.write("w");
-      this.pipe(socket);
-    }).on("error", () => socket.destroy());
+    if (letter === "h") pass(socket, HOME_SERVICE_HOST, "w");
+    if (letter === "a") socket.end(socket.remoteAddress);
+    if (letter === "i") pass(socket, HOME_SERVICE_HOST, "a");
+    if (letter === "o") pass(socket, AWAY_SERVICE_HOST, "a");
+    if (letter === "u") {
+      const asks = createSocket("udp4", (answer) => {
+        socket.end(answer);
+        asks.close();
+      });
+      asks.send("hello", 53, DATAGRAMS_SERVICE_HOST);
+      setTimeout(() => socket.destroy(), 5_000).unref();
+    }
   });
 }).listen(${PORT}, POD_IP);
 `;
@@ -110,19 +130,21 @@ test("pods of two sites meet by Services, through their agents, and by nothing e
   await fjord(harbor, "offload", "shop");
 
   // `far` runs there, `near` here; Service `both` has the two.
-  for (const [name, selector] of [
-    ["home", { at: "near" }],
-    ["away", { at: "far" }],
-    ["both", { app: "server" }],
+  for (const [name, selector, protocol] of [
+    ["home", { at: "near" }, "TCP"],
+    ["away", { at: "far" }, "TCP"],
+    ["both", { app: "server" }, "TCP"],
+    ["datagrams", { at: "far" }, "UDP"],
   ] as const)
     await here.create(Service, {
       apiVersion: "v1",
       kind: "Service",
       metadata: { name, namespace: "shop" },
-      spec: { selector, ports: [{ port: 80, targetPort: PORT }] },
+      spec: { selector, ports: [{ port: protocol === "TCP" ? 80 : 53, targetPort: PORT, protocol }] },
     });
   await eventually(() => here.create(Pod, server("near", "shop", script, "DoesNotExist")));
   await eventually(() => here.create(Pod, server("far", "shop", script, "Exists")));
+  await eventually(() => here.create(Pod, server("outsider", "default", script, "DoesNotExist")));
   // Something of the provider's own.
   await eventually(() => there.create(Pod, server("own", "default", script, "DoesNotExist")));
   const ask = async (service: string, letter: string) => text((await dial(service)).end(letter));
@@ -151,6 +173,58 @@ test("pods of two sites meet by Services, through their agents, and by nothing e
     const { stdout } = await shell(harbor, "network", "explain", "near", "service/away", "-n", "shop");
     assert.match(stdout, /^From pod shop\/near to Service shop\/away .*: it arrives$/m);
     assert.match((await shell(harbor, "network", "status")).stdout, /^wave .* NamesKnown +Proxied /m);
+  });
+
+  await t.test("and servers see of a client what stands in for it, by connections and by datagrams", async () => {
+    const [plan] = (await here.list(AddressPlan, {})).items;
+    const address = async (name: string) => (await here.get(Pod, { name, namespace: "shop" })).status?.podIP ?? "";
+    const [near, far] = [await address("near"), await address("far")];
+    const nearThere = plan && calledThere(plan.spec, near);
+    assert.match(nearThere ?? "", /^127\./);
+    await eventually(async () => (await ask("home", "o")) === nearThere);
+    await eventually(async () => (await ask("away", "i")) === far);
+    await eventually(async () => (await ask("home", "u")) === `wave ${nearThere} hello`);
+    // Which is told where it is asked for.
+    const { stdout } = await shell(harbor, "network", "explain", far, "near", "-n", "shop");
+    assert.match(stdout, /^From pod shop\/far to pod shop\/near: it arrives$/m);
+  });
+
+  await t.test("under NetworkPolicies of their namespace, of which twins are there", async () => {
+    const only = (labels: Record<string, string>): NetworkPolicy => ({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "NetworkPolicy",
+      metadata: { name: "only", namespace: "shop" },
+      spec: {
+        podSelector: { matchLabels: { at: "far" } },
+        ingress: [{ from: [{ podSelector: { matchLabels: labels } }] }],
+      },
+    });
+    const refused = (reason: string) => counted(harbor, "fjord_carried_refused_total", `reason="${reason}"`);
+    const tried = (service: string, letter: string) => ask(service, letter).catch(() => "");
+    const { resourceVersion } = (await here.create(NetworkPolicy, only({ at: "near" }))).metadata;
+    assert.ok(resourceVersion);
+    // This program is no pod.
+    await eventually(async () => (await tried("away", "w")) === "");
+    assert.ok((await refused("ClientUnknown")) >= 1);
+    assert.match(await tried("home", "o"), /^127\./);
+    assert.match(await tried("home", "u"), /^wave 127\./);
+    await here.patch(NetworkPolicy, { name: "only", namespace: "shop" }, "merge", only({ at: "nowhere" }));
+    await eventually(async () => (await tried("home", "o")) === "" && (await tried("home", "u")) === "");
+    assert.ok((await refused("Policy")) >= 2);
+    const told = await shell(harbor, "network", "explain", "near", "far", "-n", "shop").catch((error) => error);
+    assert.match(told.stdout, /DROPPED +wave policy/);
+    await here.delete(NetworkPolicy, { name: "only", namespace: "shop" });
+    await eventually(async () => (await tried("away", "w")) === "wave");
+    assert.match(await eventually(() => tried("home", "u")), /^wave 127\./);
+  });
+
+  await t.test("and the command that tests it says so, and of an outsider that it is kept out", async () => {
+    const words = ["network", "test", "--outsider", "default/outsider"];
+    const { stdout } = await eventually(() => shell(harbor, ...words), 500);
+    assert.match(stdout, /^harbor +wave +ok +- +- +ok +ok +- +ok$/m);
+    assert.match(stdout, /^wave +harbor +- +- +- +ok +ok +- +-$/m);
+    assert.match(stdout, /^not tested: dns from harbor to wave: .*does not ask the cluster for names/m);
+    assert.ok((await counted(harbor, "fjord_carried_refused_total", 'reason="OtherNamespace"')) >= 1);
   });
 
   await t.test("much at once, without being held in memory, and ends of one direction", async () => {
@@ -203,12 +277,17 @@ test("pods of two sites meet by Services, through their agents, and by nothing e
       const question = request({
         createConnection: () => socket,
         method: "POST",
-        path: `/fjord/v1/connect/${address}/${port}`,
+        path: "/fjord/v1/connect",
         headers: { host: "wave", connection: "Upgrade", upgrade: "fjord-connect" },
       }).end();
       try {
-        const [answer] = await Promise.race([once(question, "response"), once(question, "upgrade")]);
-        return answer.statusCode === 101 ? "let through" : JSON.parse(await text(answer)).code;
+        await once(question, "upgrade");
+        const open = Buffer.from(JSON.stringify({ protocol: "TCP", address, port }));
+        const header = Buffer.alloc(4);
+        header.writeUInt32BE(open.length);
+        socket.write(Buffer.concat([header, open]));
+        const [answer] = (await once(socket.resume(), "data")) as [Buffer];
+        return JSON.parse(answer.toString("utf8", 4)).refusal?.code ?? "let through";
       } finally {
         socket.destroy();
       }
