@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import type { LocalConnection, LocalPod, PodProcess } from "./local-connection.ts";
 import { inodeIn, parseSocketTable } from "./socket-table.ts";
 
@@ -8,13 +7,15 @@ interface Question {
   readonly answer: (pod: LocalPod | undefined) => void;
 }
 
+/** For so many times as long as a look took, there is none. */
+const REST = 2;
 /** More than that are not looked for: whoever asks so much waits for nothing. */
 const MOST_QUESTIONS = 4096;
 /** Deeper, and more of them, than processes of a pod are. */
 const MOST_PROCESSES = 512;
 
 /**
- * Finds the pods whose processes hold sockets, as the kernel tells it. What is asked meanwhile is looked for together, and no more than half of the
+ * Finds the pods whose processes hold sockets, as the kernel tells it. What is asked meanwhile is looked for together, and no more than a third of the
  * time is spent on it: one who opens many connections costs others little. A process that has left the pod's own is nobody's.
  */
 export class SocketOwners {
@@ -47,13 +48,13 @@ export class SocketOwners {
       } finally {
         for (const { answer } of questions) answer(undefined);
       }
-      await pause(performance.now() - began);
+      await pause(REST * (performance.now() - began));
     }
     this.#isLooking = false;
   }
 
   async #look(questions: readonly Question[]): Promise<void> {
-    const wanted = await socketsOf(questions);
+    const wanted = socketsOf(questions);
     if (wanted.size === 0) return;
     const rank = new Map(this.#recent.map((uid, index) => [uid, index]));
     const place = ({ pod }: PodProcess) => rank.get(pod.uid) ?? this.#recent.length;
@@ -72,7 +73,7 @@ export class SocketOwners {
 }
 
 /** By what a descriptor of theirs links to. */
-async function socketsOf(questions: readonly Question[]): Promise<Map<string, Question[]>> {
+function socketsOf(questions: readonly Question[]): Map<string, Question[]> {
   const wanted = new Map<string, Question[]>();
   for (const [protocol, files] of [
     ["TCP", ["/proc/net/tcp", "/proc/net/tcp6"]],
@@ -81,7 +82,8 @@ async function socketsOf(questions: readonly Question[]): Promise<Map<string, Qu
     let left = questions.filter(({ connection }) => connection.protocol === protocol);
     for (const file of files) {
       if (left.length === 0) break;
-      const table = parseSocketTable(await readFile(file, "latin1").catch(() => ""));
+      // At once: the kernel gives a page at a time, and to wait for each would take long on a machine that is busy.
+      const table = parseSocketTable(ifThere(() => readFileSync(file, "latin1")) ?? "");
       left = left.filter((question) => {
         const inode = inodeIn(table, question.connection);
         if (inode === undefined) return true;
