@@ -56,7 +56,7 @@ async function play(
   { onLine, signal }: KernelMachineOptions,
 ): Promise<number | undefined> {
   const share = "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap";
-  const args = ["-accel", "tcg", "-cpu", "max", "-m", "2048", "-smp", "2", "-nographic", "-no-reboot", "-nodefaults"];
+  const args = ["-accel", "tcg", "-cpu", "max", "-m", "4096", "-smp", "2", "-nographic", "-no-reboot", "-nodefaults"];
   args.push("-serial", "stdio", "-kernel", image, "-initrd", initrd, "-virtfs", share);
   args.push("-append", "console=ttyS0 quiet loglevel=3 panic=-1");
   const child = spawn("qemu-system-x86_64", args, { stdio: ["ignore", "pipe", "pipe"], ...(signal && { signal }) });

@@ -14,12 +14,12 @@ const skip =
       ? "it is played for x86-64 alone"
       : networkSkip();
 
-describe("On a kernel that has WireGuard", { skip, timeout: 1_200_000 }, () => {
+describe("On a kernel that has WireGuard", { skip, timeout: 3_600_000 }, () => {
   /** Tests of links, run there; the lines that they print. */
   const run = async (t: TestContext, file: string, env: Readonly<Record<string, string>>): Promise<string[]> => {
     await ensureNetwork((line) => t.diagnostic(line), "qemu-system-x86_64", "busybox");
     const lines: string[] = [];
-    const node = [process.execPath, "--test", "--test-reporter=tap", "--test-timeout=900000"];
+    const node = [process.execPath, "--test", "--test-reporter=tap", "--test-timeout=3000000"];
     const code = await runOnDebianKernel([...node, join(folder, file)], {
       cwd: root,
       env,
