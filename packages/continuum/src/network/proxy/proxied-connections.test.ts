@@ -621,7 +621,7 @@ describe("streams", () => {
     end();
   });
 
-  test("are used again: many connections one after the other cost few handshakes, and less time", async (t) => {
+  test("are used again: many connections one after the other cost few handshakes", async (t) => {
     const port = await serve((socket) => void socket.once("data", () => socket.end("x")));
     const measured = async (streams?: { kept: number; ahead: number }) => {
       const { end } = await pair(port, streams && { streams });
