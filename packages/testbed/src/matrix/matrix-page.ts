@@ -12,7 +12,7 @@ export function matrixPage(cells: readonly Cell[]): string {
 
 ${cells.filter(({ passed }) => passed).length} of ${cells.length} cells passed, of 120. Each is of two sites of real Kubernetes with a real kubelet, containers, kube-router as the pods' network, and a third site that both have links with. In each a
 container's requests are answered by the very pod or host that they are meant for, in both directions where there are two, and requests that have to be refused are: of a pod of another namespace, of pods that a NetworkPolicy
-of the namespace denies (at home, and at the provider by its twin), and to a port that is not exported.
+of the namespace denies (at home, and at the provider by its twin), and to a port that is not exported. Those with \`-\`, and those without a line, were not tried yet.
 
 ${line(head)}
 ${line(head.map(() => "---"))}
