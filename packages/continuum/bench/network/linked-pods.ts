@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { silentLogger, systemClock } from "@fjord/base";
 import { cpuSeconds } from "@fjord/testbed/bench";
 import { type NamespaceSite, type NetworkNamespaces, namespaceSites, wireguardKeys } from "@fjord/testbed/namespaces";
@@ -147,6 +147,8 @@ async function wireguards(namespaces: NetworkNamespaces, where: readonly string[
   for (const namespace of where) {
     const text = await namespaces.run(namespace, "ip", "netns", "pids", namespaces.fullName(namespace));
     for (const pid of text.split("\n").filter(Boolean).map(Number)) {
+      // The one that has listed them has ended.
+      if (!existsSync(`/proc/${pid}`)) continue;
       const [program = "", name = ""] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
       if (program.endsWith("wireguard-go")) found.push({ pid, name });
     }
