@@ -14,6 +14,7 @@ describe("the longest black hole", () => {
   it("is from the last answer before it to the first one after it", () => {
     assert.deepEqual(longestBlackHole(at(0, 20, [40], [60], 80, 100, [120], 140)), { ms: 60, from: 20 });
     assert.deepEqual(longestBlackHole(at([0], [20], 40)), { ms: 40, from: 0 });
+    assert.deepEqual(longestBlackHole(at(0, 20, [40], [60])), { ms: 40, from: 20 });
   });
 });
 

@@ -31,7 +31,9 @@ export function longestBlackHole(attempts: readonly Attempt[]): BlackHole {
     answered = at;
     lost = undefined;
   }
-  return longest;
+  // One that has not ended is as long as is known.
+  const open = lost === undefined ? 0 : (attempts.at(-1)?.at ?? 0) - (answered ?? lost);
+  return open > longest.ms ? { ms: open, from: answered ?? lost ?? 0 } : longest;
 }
 
 /** How long after `since` an attempt was begun that failed, for the last time; 0 where none did. */
