@@ -72,7 +72,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
               ofLink(amount(link?.status?.sentBytes ?? 0)),
             ]
           : []),
-        once([plan?.message, ready?.message].filter((text) => text).join("; ")),
+        once([introduced(spec, sites), plan?.message, ready?.message].filter((text) => text).join("; ")),
       ];
     });
   });
@@ -95,6 +95,11 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
     "MESSAGE",
   ];
   return table(headers, rows);
+}
+
+/** Whose guests a link is for, where the two sites have none of their own. */
+function introduced({ scope, introducedBy = [] }: AddressPlan["spec"], sites: readonly Site[]): string {
+  return scope === "Guests" ? `introduced by ${introducedBy.map((id) => siteName(id, sites)).join(", ")}` : "";
 }
 
 function linkReason(link: Link | undefined, reason: string | undefined): string {

@@ -75,7 +75,7 @@ async function answerOf(
   const here = await withPolicies(network, names("pod"), signal);
   const there = peer && (await withPolicies(peer, names("there"), signal));
   const paths = targets.map((to) =>
-    packetPath(here, there?.id === otherSite(here.id, from, to) ? there : undefined, from, to),
+    packetPath(here, [from.site, to.site].includes(there?.id) ? there : undefined, from, to),
   );
   return {
     from: from.title,
@@ -95,10 +95,6 @@ export function verdictOf(paths: readonly Pick<PacketPath, "verdict">[]): PathAn
   if (has("Dropped")) return paths.every(({ verdict }) => verdict === "Dropped") ? "Dropped" : "Partly";
   if (has("Unknown")) return "Unknown";
   return paths.length === 0 ? "Dropped" : "Delivered";
-}
-
-function otherSite(own: string, from: PathEnd, to: PathEnd): string | undefined {
-  return from.site === own ? to.site : from.site;
 }
 
 /** With what the API of the other site has of it. */

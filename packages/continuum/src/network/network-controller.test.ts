@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { AddressPlan, CONSUMER_LABEL, Link, newObject, Peering, Site } from "@fjord/api";
-import { type KubeObject, silentLogger, systemClock } from "@fjord/base";
-import { clusterConfig, KubeClient, Pod, Secret, SharedCaches } from "@fjord/kube";
+import { silentLogger, systemClock } from "@fjord/base";
+import { type KubeClient, Pod, Secret, SharedCaches } from "@fjord/kube";
 import { FaultServer } from "@fjord/testbed/fault-server";
 import type { Home } from "../home.ts";
 import type { NetworkFacts, NetworkWord } from "../protocol.ts";
@@ -14,6 +14,7 @@ import { relayAddress } from "./link-address.ts";
 import { LinkKey } from "./link-key.ts";
 import { NetworkController } from "./network-controller.ts";
 import { checkNetworkFacts } from "./network-facts.ts";
+import { writable } from "./test-api.ts";
 import { ToldNetwork } from "./told-network.ts";
 
 const [HOME, AWAY, HUB] = ["a".repeat(26), "b".repeat(26), "c".repeat(26)];
@@ -154,37 +155,6 @@ class Agent {
     this.#stop.abort();
     await this.#running.catch(() => {});
   }
-}
-
-/** The fault server is read as an API is; what is written goes to its store. */
-function writable(server: FaultServer): KubeClient {
-  const client = new KubeClient(clusterConfig({ server: server.url }));
-  const find = (kind: { plural: string }, name: string) =>
-    server.list(kind as never).find(({ metadata }: KubeObject) => metadata.name === name) as KubeObject & {
-      spec: object;
-    };
-  const writes = {
-    create: async (kind: never, object: never) => server.create(kind, object),
-    patch: async (kind: never, { name }: { name: string }, type: string, patch: never) => {
-      const found = find(kind, name);
-      const changed =
-        type === "merge"
-          ? { ...found, ...(patch as object) }
-          : {
-              ...found,
-              spec: (patch as { path: string; value: object }[]).find(({ path }) => path === "/spec")?.value,
-            };
-      return server.update(kind, changed as never);
-    },
-    delete: async (kind: never, { name }: { name: string }) => server.delete(kind, { name }),
-  };
-  return new Proxy(client, {
-    get: (target, property) => {
-      if (property in writes) return writes[property as keyof typeof writes];
-      const value = Reflect.get(target, property, target) as unknown;
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
 }
 
 const podOf = (name: string, node: string, ip: string, labels = {}): Pod => ({

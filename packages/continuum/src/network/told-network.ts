@@ -61,8 +61,8 @@ export class ToldNetwork {
     if (facts === undefined) return undefined;
     // Either introducer leads there; both ends name the same one.
     const hub = plan.introducedBy.find((each) => this.#links.get({ name: each })?.spec.via === undefined);
-    const fallback = facts.relay ?? (hub === undefined ? undefined : { hub, port: facts.port });
-    return factsOf(plan, { ...facts, ...(facts.relay === undefined && fallback && { fallback }) });
+    const { relay: _, ...met } = facts;
+    return factsOf(plan, { ...met, ...(hub !== undefined && { fallback: { hub, port: facts.port } }) });
   }
 
   #ofLink(site: SiteId, plan: AddressPlan["spec"]) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { AddressPlan, CONSUMER_LABEL, Link, Peering, Site as SiteKind } from "@fjord/api";
 import { Deployment, EndpointSlice, isNotFound, type KubeClient, Namespace, Pod, Service } from "@fjord/kube";
-import { Continuum, fjord } from "../agents/index.ts";
+import { Continuum, fjord, fjordResult } from "../agents/index.ts";
 import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
 import { makeWire, SiteNetwork } from "../namespaces/site-network.ts";
 import { networkSkip, startTestBed, testSubstrates } from "../testing.ts";
@@ -69,6 +69,13 @@ describe("guests of one consumer at two providers that have never heard of each 
         metadata: { name, namespace: "shop" },
         spec: { selector: { app: "web" }, ports: [{ port: 7000 }], ...more },
       } as Service);
+    await at(HOME).create(Namespace, namespace("office") as Namespace);
+    await fjord(continuum.site(HOME), "offload", "office", "--pods=Remote");
+    for (const name of [ONE, OTHER])
+      await at(HOME).create(
+        Deployment,
+        deployment(`desk-${name}`, { namespace: "office", replicas: 1, nodeName: name }) as Deployment,
+      );
     await eventually("a pod runs at each", async () => {
       const nodes = (await pods()).filter(({ status }) => status?.podIP).map(({ spec }) => spec?.nodeName ?? "");
       return nodes.includes(ONE) && nodes.includes(OTHER) && nodes.length === 3;
@@ -85,9 +92,10 @@ describe("guests of one consumer at two providers that have never heard of each 
 
   const at = (name: string) => clients[name] as KubeClient;
   const pods = async () => (await at(HOME).list(Pod, { namespace: "shop" })).items;
-  const guestOf = async (name: string) => {
+  const podAt = async (node: string) => (await pods()).find(({ spec }) => spec?.nodeName === node);
+  const guestOf = async (name: string, ofNamespace = "shop") => {
     const { items } = await at(name).list(Pod, { labelSelector: CONSUMER_LABEL });
-    return items.find(({ status }) => status?.podIP !== undefined) as Pod;
+    return items.find(({ metadata, status }) => metadata.namespace?.startsWith(ofNamespace) && status?.podIP) as Pod;
   };
   const linkOf = (name: string, peer: string) => at(name).get(Link, { name: ids[peer] ?? "" });
   const planOf = (name: string, peer: string) => at(name).get(AddressPlan, { name: ids[peer] ?? "" });
@@ -96,9 +104,9 @@ describe("guests of one consumer at two providers that have never heard of each 
     return found.every((each) => each.status === "rejected" && isNotFound(each.reason));
   };
   /** What one site calls the pod that runs at another. */
-  const calledAt = async (name: string, where: string) => {
+  const calledAt = async (name: string, where: string, address = real[where] ?? "") => {
     const called = (await planOf(name, where)).spec.peer[0]?.called ?? "";
-    return [...called.split(".").slice(0, 2), ...(real[where] ?? "").split(".").slice(2)].join(".");
+    return [...called.split(".").slice(0, 2), ...address.split(".").slice(2)].join(".");
   };
   const isolate = async (state: "on" | "off") => {
     for (const name of [ONE, OTHER])
@@ -125,7 +133,7 @@ describe("guests of one consumer at two providers that have never heard of each 
     ] as const) {
       const link = await eventually(`${name} has a link with ${other}`, async () => {
         const found = await linkOf(name, other).catch(() => undefined);
-        return found !== undefined && found.spec.groups.length > 0 && found.spec.fallback !== undefined && found;
+        return found !== undefined && found.spec.groups.length === 2 && found.spec.fallback !== undefined && found;
       });
       const { spec } = await planOf(name, other);
       assert.deepEqual([spec.introducedBy, spec.scope], [[ids[HOME]], "Guests"]);
@@ -135,7 +143,8 @@ describe("guests of one consumer at two providers that have never heard of each 
         "a site that nobody here has met is never called what it says",
       );
       const twin = (await guestOf(name)).metadata.namespace;
-      assert.deepEqual(link.spec.groups, [{ name: twin, local: [real[name]], remote: [await calledAt(name, other)] }]);
+      const group = link.spec.groups.find((each) => each.name === twin);
+      assert.deepEqual(group, { name: twin, local: [real[name]], remote: [await calledAt(name, other)] });
       assert.deepEqual(link.spec.endpoints, [`${NODES[other]?.address}:51820`]);
       assert.equal(link.spec.fallback?.site, ids[HOME]);
     }
@@ -191,14 +200,41 @@ describe("guests of one consumer at two providers that have never heard of each 
     const stranger = await EchoPod.start(namespaces, (await networks[OTHER]?.addPod(address)) ?? "");
     const target = await calledAt(OTHER, ONE);
     assert.equal(await stranger.ask(target, { proto: "udp", message: "forbidden", patienceMs: 1_500 }), "nothing");
-    const back = (await calledAt(ONE, OTHER)).split(".").slice(0, 2).join(".");
-    const reverse = `${back}.201.7`;
-    assert.equal(
-      await (echo[ONE] as EchoPod).ask(reverse, { proto: "udp", message: "forbidden", patienceMs: 1_500 }),
-      "nothing",
-    );
+    const ask = (pod: EchoPod, to: string) => pod.ask(to, { proto: "udp", message: "forbidden", patienceMs: 1_500 });
+    assert.equal(await ask(echo[ONE] as EchoPod, await calledAt(ONE, OTHER, address)), "nothing");
+    // Guests of another namespace have links too, and each its own.
+    const desks = {
+      one: (await guestOf(ONE, "office")).status?.podIP ?? "",
+      other: (await guestOf(OTHER, "office")).status?.podIP ?? "",
+    };
+    const one = await EchoPod.start(namespaces, (await networks[ONE]?.addPod(desks.one)) ?? "");
+    const other = await EchoPod.start(namespaces, (await networks[OTHER]?.addPod(desks.other)) ?? "");
+    assert.equal(await answered(one, await calledAt(ONE, OTHER, desks.other)), await calledAt(OTHER, ONE, desks.one));
+    const heardThere = other.heard.length;
+    assert.equal(await ask(one, await calledAt(ONE, OTHER)), "nothing");
+    assert.equal(await ask(echo[ONE] as EchoPod, await calledAt(ONE, OTHER, desks.other)), "nothing");
+    assert.equal(other.heard.length, heardThere);
     assert.equal(echo[ONE]?.heard.length, heardBefore);
     assert.deepEqual(stranger.heard, []);
+  });
+
+  it("are explained by the consumer, which sees their names and not their gateways", async () => {
+    const [from, to] = [await podAt(ONE), await podAt(OTHER)];
+    const { stdout } = await fjordResult(
+      continuum.site(HOME),
+      "network",
+      "explain",
+      from?.metadata.name ?? "",
+      to?.metadata.name ?? "",
+      "--namespace=shop",
+    );
+    assert.match(stdout, new RegExp(`site-2.*source ${real[ONE]} becomes ${await calledAt(OTHER, ONE)}`));
+    assert.match(stdout, new RegExp(`site-3.*destination ${await calledAt(ONE, OTHER)} becomes ${real[OTHER]}`));
+    assert.match(stdout, /introduced by this site/);
+    assert.match(
+      await fjord(continuum.site(ONE), "network", "status"),
+      new RegExp(`${ids[OTHER]}.*introduced by site-1`),
+    );
   });
 
   it("go through the consumer when the two cannot meet, and find each other again", async () => {
@@ -234,8 +270,8 @@ describe("guests of one consumer at two providers that have never heard of each 
     await at(HOME).patch(Deployment, { name: "web", namespace: "shop" }, "merge", { spec: { replicas: 6 } });
     await eventually("new guests are in the links", async () => {
       const [one, other] = await Promise.all([linkOf(ONE, OTHER), linkOf(OTHER, ONE)]);
-      return [one, other].every(
-        ({ spec: { groups } }) => groups[0]?.local.length === 2 && groups[0].remote.length === 2,
+      return [one, other].every(({ spec: { groups } }) =>
+        groups.some(({ local, remote }) => local.length === 2 && remote.length === 2),
       );
     });
     const now = await Promise.all([planOf(ONE, OTHER), planOf(OTHER, ONE)]);

@@ -246,6 +246,20 @@ describe("What a state asks of a node", () => {
     }
   });
 
+  it("leaves out a stranger that claims another peer's key or address behind hubs, though its id comes first", () => {
+    const victim = { ...testPeer(1), siteId: "victim" };
+    const stranger = { ...testPeer(0), introduced: true, link: { ...testPeer(0).link, publicKey: testKey(1) } };
+    const made = fabric({ ...testState(0), peers: [stranger, victim] });
+    assert.deepEqual(
+      [[...made.peers.keys()], [...made.faults]],
+      [["victim"], [["peer0", "site victim has the same key"]]],
+    );
+    const known = fabric({ ...testState(0), peers: [{ ...stranger, introduced: false }, victim] });
+    assert.deepEqual([...known.peers.keys()], ["peer0"]);
+    const overlapping = { ...testPeer(0), introduced: true, peer: victim.peer, groups: [] };
+    assert.deepEqual([...fabric({ ...testState(0), peers: [overlapping, victim] }).peers.keys()], ["victim"]);
+  });
+
   it("refuses a state that cannot be", () => {
     for (const change of [
       { listenPort: 0 },

@@ -65,7 +65,10 @@ export interface FabricOptions {
 export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
   const { own, count, carried } = checkState(wanted);
   const { canNest = true } = options;
-  const state = { ...wanted, peers: withFallbacks(wanted, canNest) };
+  // Of two that cannot both be, the one that this site has met stays.
+  const byWhom = Map.groupBy(wanted.peers, ({ introduced = false }) => introduced);
+  const ordered = [...(byWhom.get(false) ?? []), ...(byWhom.get(true) ?? [])];
+  const state = { ...wanted, peers: withFallbacks({ ...wanted, peers: ordered }, canNest) };
   const faults = new Map<string, string>();
   const candidates: (Pick<FabricPeer, "checked" | "source"> & { known?: FabricPeer })[] = [];
   const behind = Map.groupBy(state.peers, ({ link }) => link?.via ?? link?.fallback?.via);
@@ -85,10 +88,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
     if ("fault" in checked) faults.set(peer.siteId, checked.fault);
     else candidates.push({ checked, source, ...(known && { known }) });
   }
-  const strangers = new Set(state.peers.filter(({ introduced }) => introduced).map(({ siteId }) => siteId));
-  const known = Map.groupBy(candidates, ({ checked }) => strangers.has(checked.siteId));
-  for (const [siteId, fault] of conflicts(own, [...(known.get(false) ?? []), ...(known.get(true) ?? [])]))
-    faults.set(siteId, fault);
+  for (const [siteId, fault] of conflicts(own, candidates)) faults.set(siteId, fault);
   for (const [siteId, fault] of hubFaults(state.siteId, candidates, faults)) faults.set(siteId, fault);
   if (!canNest)
     for (const { checked } of candidates) if (checked.via !== undefined) faults.set(checked.siteId, NOT_NESTED);

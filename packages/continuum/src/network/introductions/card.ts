@@ -34,10 +34,9 @@ export function readCard(value: unknown, from: SiteId, to: SiteId): { card: Card
   return { card, content: { at, facts: ofTheLinkAlone(facts) } };
 }
 
-/** What is between other sites, or between others and this one, is not for a stranger to say. */
-export function ofTheLinkAlone(facts: NetworkFacts): NetworkFacts {
-  const { leadsTo: _, exports: __, meets: ___, introduces: ____, ...rest } = facts;
-  return rest;
+/** What is between other sites, or needs agents that know each other, is not for a stranger to say. */
+export function ofTheLinkAlone({ publicKey, endpoints, ranges, names, fallback }: NetworkFacts): NetworkFacts {
+  return { publicKey, endpoints, ranges, names, ...(fallback && { fallback }) };
 }
 
 function cardOf(value: unknown): Card | undefined {

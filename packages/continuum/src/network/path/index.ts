@@ -1,5 +1,5 @@
 export { LINK_SECRET, replaceLinkKey } from "../link-key.ts";
-export { calledHere, calledThere, meantThere } from "../translate.ts";
+export { calledByOther, calledHere, calledThere, meantThere } from "../translate.ts";
 export { fabricFaults } from "./fabric-faults.ts";
 export { packetPath } from "./packet-path.ts";
 export type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";

@@ -308,7 +308,10 @@ describe("the way of a packet", () => {
   it("knows what links are not for: the node's network, two other sites, and what is here", () => {
     const host = { ...web, pod: pod("web", {}, { hostNetwork: true }) };
     assert.match(drop(packetPath(harbor, wave, host, data)) ?? "", /on the network of its node/);
-    assert.match(drop(packetPath(harbor, wave, data, { ...web, site: REEF })) ?? "", /wave and at reef do not meet/);
+    assert.match(
+      drop(packetPath(harbor, wave, data, { ...web, site: REEF })) ?? "",
+      /wave and at reef do not meet: harbor has no link with reef/,
+    );
     const near = packetPath(harbor, undefined, web, { ...web, title: "pod shop/b", address: "10.42.0.8" });
     assert.equal(near.verdict, "Delivered");
     assert.ok(near.hops.every(({ at }) => at !== "link" && at !== "gateway"));
@@ -357,5 +360,60 @@ describe("the way of a packet", () => {
     assert.ok(open.hops.some(({ rule, site }) => site === "wave" && rule === "twin of NetworkPolicy shop/walls"));
     const out = policy("out", { policyTypes: ["Egress"], egress: [] });
     assert.match(drop(packetPath({ ...harbor, policies: [out] }, undefined, data, web)) ?? "", /^wave policy/);
+  });
+});
+
+describe("the way of a packet between guests at two providers, as their consumer knows it", () => {
+  const introduced = (peer: string, other: string, called: string, named = true): AddressPlan => {
+    const { metadata, spec } = plan(peer, "241.9.0.0/16", peer === WAVE ? "240.0.0.0/16" : "240.1.0.0/16");
+    const others = [{ site: other, names: named ? [{ range: RANGE, called }] : [] }];
+    return newObject(AddressPlan, { metadata: { name: metadata.name ?? "" }, spec: { ...spec, others } });
+  };
+  /** Wave calls reef 242.2/16, and reef calls wave 243.3/16. */
+  const consumer = (named = true) =>
+    view(HARBOR, {
+      plans: [introduced(WAVE, REEF, "242.2.0.0/16", named), introduced(REEF, WAVE, "243.3.0.0/16", named)],
+    });
+  const cache: PathEnd = { title: "pod shop/cache", site: REEF, address: "240.1.4.4", pod: pod("cache") };
+
+  it("has the names of both, and what only they know is not claimed", () => {
+    const path = packetPath(consumer(), undefined, data, cache);
+    assert.equal(path.verdict, "Unknown");
+    assert.deepEqual(packets(path), [
+      "10.42.3.9 242.2.4.4",
+      "10.42.3.9 242.2.4.4",
+      "243.3.3.9 242.2.4.4",
+      "243.3.3.9 242.2.4.4",
+      "243.3.3.9 10.42.4.4",
+      "243.3.3.9 10.42.4.4",
+      "243.3.3.9 10.42.4.4",
+    ]);
+    assert.match(path.hops.at(3)?.what ?? "", /introduced by this site.*only they know/);
+  });
+
+  it("knows the list of the one that may be asked too", () => {
+    const at = (remote: string) => view(WAVE, { links: [link(REEF, ["10.42.3.9"], [remote])] });
+    const open = packetPath(consumer(), at("242.2.4.4"), data, cache);
+    assert.equal(open.hops.at(1)?.rule, `Link ${REEF}, group shop`);
+    assert.match(open.hops.at(3)?.what ?? "", /peer at 192\.0\.2\.2:51820/);
+    assert.match(
+      drop(packetPath(consumer(), at("242.2.4.5"), data, cache)) ?? "",
+      /^wave gateway: 242\.2\.4\.4.*in no group/,
+    );
+    assert.match(
+      drop(packetPath(consumer(), at("242.2.4.5"), cache, data)) ?? "",
+      /^wave gateway/,
+      "and on the way in",
+    );
+  });
+
+  it("ends where they are not introduced, do not know each other's names yet, or are of two namespaces", () => {
+    assert.match(drop(packetPath(consumer(false), undefined, data, cache)) ?? "", /have not said yet what they call/);
+    const strangers = view(HARBOR, { plans: [plan(WAVE, RANGE, "240.0.0.0/16"), plan(REEF, RANGE, "240.1.0.0/16")] });
+    const path = packetPath(strangers, undefined, data, cache);
+    assert.match(drop(path) ?? "", /not introduced, as no namespace is offloaded to both, or an owner refuses/);
+    assert.match(path.advice.join(), /introductions: Refuse/);
+    const bank = { ...cache, pod: { ...pod("cache"), metadata: { name: "cache", namespace: "bank" } } as Pod };
+    assert.match(drop(packetPath(consumer(), undefined, data, bank)) ?? "", /shop and bank are never in one group/);
   });
 });

@@ -3,6 +3,7 @@ import { planReason } from "../address-plan.ts";
 import { calledThere, meantThere } from "../translate.ts";
 import { exportHop } from "./export-hop.ts";
 import { adviceFor, type BareHop, linkHop, permission, renamed, type Side } from "./gateway-hops.ts";
+import { meetingPath } from "./meeting-path.ts";
 import { hopWithoutLink, LINK_ADVICE } from "./no-link.ts";
 import type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
 import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
@@ -55,14 +56,15 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
         },
         "give the pod an address of its own (hostNetwork: false)",
       );
-  if (!sites.includes(here.id))
-    return dropped(
-      {
-        at: "link",
-        what: `pods at ${nameOf(here, from.site)} and at ${nameOf(here, to.site)} do not meet: a link joins two sites, and this one passes nothing on`,
-      },
-      "place both at one site, or one of them here",
-    );
+  if (!sites.includes(here.id)) {
+    const place = (end: PathEnd, name: string) => ({
+      name,
+      plan: here.plans.find(({ spec }) => spec.site === end.site),
+      end,
+    });
+    const { hops, advice } = meetingPath(here, there, place(from, named.from), place(to, named.to));
+    return answer(hops, advice);
+  }
   return across(here, there, plan, from, to, answer);
 }
 
