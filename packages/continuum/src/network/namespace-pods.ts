@@ -4,6 +4,8 @@ import type { Home } from "../home.ts";
 interface Followed {
   readonly shared: SharedCache<Pod>;
   readonly removeHandler: () => void;
+  /** Aborts when nobody follows it any more: what has not synced by then never will. */
+  readonly end: AbortController;
 }
 
 /** The own pods of those namespaces that somebody asks about. */
@@ -19,17 +21,18 @@ export class NamespacePods {
 
   /** All of them: fewer would close what is open. */
   async in(namespace: string, signal: AbortSignal): Promise<readonly Pod[]> {
-    const { cache } = (this.#followed.get(namespace) ?? this.#begin(namespace)).shared;
-    await cache.waitForSync(signal);
-    return cache.list();
+    const { shared, end } = this.#followed.get(namespace) ?? this.#begin(namespace);
+    if (!shared.cache.hasSynced) await shared.cache.waitForSync(AbortSignal.any([signal, end.signal]));
+    return shared.cache.list();
   }
 
   /** Lets go of all namespaces but these. */
   keepOnly(namespaces: ReadonlySet<string>): void {
-    for (const [namespace, { shared, removeHandler }] of this.#followed) {
+    for (const [namespace, { shared, removeHandler, end }] of this.#followed) {
       if (namespaces.has(namespace)) continue;
       this.#followed.delete(namespace);
       removeHandler();
+      end.abort();
       shared[Symbol.dispose]();
     }
   }
@@ -38,7 +41,7 @@ export class NamespacePods {
     const shared = this.#home.caches.open(Pod, { namespace });
     const changed = () => this.#onChange(namespace);
     const removeHandler = shared.cache.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
-    const followed = { shared, removeHandler };
+    const followed = { shared, removeHandler, end: new AbortController() };
     this.#followed.set(namespace, followed);
     return followed;
   }

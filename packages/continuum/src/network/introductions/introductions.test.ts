@@ -6,7 +6,7 @@ import { type KubeClient, Pod, SharedCaches } from "@fjord/kube";
 import { FaultServer } from "@fjord/testbed/fault-server";
 import type { Home } from "../../home.ts";
 import { SiteKey } from "../../identity/index.ts";
-import { checkSiteReport } from "../../peering/remote/report-check.ts";
+import { checkSiteReport } from "../../peering/index.ts";
 import type { IntroductionWord } from "../../protocol.ts";
 import type { RemoteSite } from "../../remote-site.ts";
 import { HeardNetworks } from "../heard-networks.ts";
