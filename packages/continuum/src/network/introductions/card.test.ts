@@ -7,6 +7,7 @@ import { readCard, writeCard } from "./card.ts";
 const facts = {
   publicKey: `${"Ab+/".repeat(10)}Abc=`,
   endpoints: ["wave.example:51820"],
+  lanes: [["wave.example:51821"]],
   ranges: ["10.42.0.0/16"],
   names: [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }],
   fallback: { hub: "a".repeat(26), port: 51820 },
