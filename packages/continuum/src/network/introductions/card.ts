@@ -35,14 +35,7 @@ export function readCard(value: unknown, from: SiteId, to: SiteId): { card: Card
 }
 
 /** What is between other sites, or needs agents that know each other, is not for a stranger to say. */
-export function ofTheLinkAlone({
-  publicKey,
-  endpoints,
-  lanes,
-  ranges,
-  names,
-  fallback,
-}: NetworkFacts): NetworkFacts {
+export function ofTheLinkAlone({ publicKey, endpoints, lanes, ranges, names, fallback }: NetworkFacts): NetworkFacts {
   return { publicKey, endpoints, ...(lanes && { lanes }), ranges, names, ...(fallback && { fallback }) };
 }
 
