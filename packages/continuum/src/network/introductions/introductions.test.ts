@@ -115,6 +115,7 @@ class Agent {
         heard: this.heard,
         introductions: this.introductions,
         cards: between,
+        carrier: { open: async () => undefined, close: () => {} } as never,
         serviceRanges: [],
         sites,
         contracts: { of: (id: string) => (contracts().includes(id) ? [{}] : []), onChange: () => () => {} } as never,
