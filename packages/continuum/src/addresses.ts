@@ -14,7 +14,7 @@ export interface Addresses {
   /** What an address of the site's is called here; undefined where it cannot be reached from here. */
   calledHere(site: SiteId, address: string): string | undefined;
   /**
-   * What an address is called there that is this site's, or is called so here and is at the site `at`; undefined where it cannot be reached
+   * What an address is called there that is this site's, or is called so here and is at the site `at`, or at any where that is not said; undefined where it cannot be reached
    * from there.
    */
   calledThere(site: SiteId, address: string, at?: SiteId): string | undefined;

@@ -73,6 +73,15 @@ export interface NetworkFacts {
   readonly meets?: true;
   /** As consumer: ids of its other providers that it introduces to the asked one. */
   readonly introduces?: readonly SiteId[];
+  /** What it calls ranges of those, which its guests at the asked one may use, too. */
+  readonly calls?: readonly CalledRange[];
+}
+
+/** What a consumer calls a range of pods of one of its providers. */
+export interface CalledRange {
+  readonly site: SiteId;
+  readonly range: string;
+  readonly called: string;
 }
 
 export interface ExportedFacts {

@@ -1,5 +1,5 @@
 import { conditions } from "../conditions.ts";
-import { addressOrRange } from "../fragments/naming.ts";
+import { address, addressOrRange, namings } from "../fragments/naming.ts";
 import { conditionColumn, defineKind, type ObjectOf, reasonColumn } from "../kind.ts";
 import { array, boolean, enumeration, integer, object, siteId, string, time } from "../schema/index.ts";
 
@@ -88,6 +88,18 @@ export const Link = defineKind({
       }),
       { maxItems: 1024, keys: ["name"] },
     ).describe("Who may talk: every local address of a group with every remote one of it, whoever begins."),
+    machines: array(addressOrRange(), { maxItems: 64, set: true })
+      .optional()
+      .describe("Machines of this site that the peer sees as one, which is in the group `fjord.dev/machines`."),
+    guests: object({
+      addresses: array(address(), { maxItems: 8192, set: true }).describe("Addresses of the peer's guests here."),
+      names: namings({
+        range: "A range as it is called here.",
+        called: "What the peer calls it. It means nothing else here.",
+      }).describe("What the peer calls otherwise than this site."),
+    })
+      .optional()
+      .describe("Whom nodes lead to addresses by what the peer calls these, and to which: its own guests alone."),
   }).describe("What the gateway is to bring about."),
   status: object({
     carrier: enumeration({

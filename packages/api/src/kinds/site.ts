@@ -89,6 +89,11 @@ const network = object({
   reserved: array(cidr(), { maxItems: 64, set: true })
     .optional()
     .describe("Ranges that no peer may have here, besides those of pods, Services and Nodes."),
+  machines: array(cidr(), { maxItems: 64, set: true })
+    .optional()
+    .describe(
+      "Ranges of machines that may reach this site's own pods at its providers, as a cluster's machines reach its pods: nodes, whose ports lead to Services, and those of the control plane, which call webhooks. They are all seen as one there, and nobody reaches them.",
+    ),
   endpoints: array(hostAndPort(), { maxItems: 8 })
     .optional()
     .describe(

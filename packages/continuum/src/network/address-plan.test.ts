@@ -21,6 +21,7 @@ const networkOf = (
   pools: parseCidrs(names),
   endpoints: [],
   lanes: [],
+  machines: [],
   port: 51820,
 });
 
@@ -67,7 +68,7 @@ describe("two sites' address plans", () => {
     assert.deepEqual(one.plan, {
       site: "b",
       own: [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }],
-      peer: [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }],
+      peer: [{ range: "10.42.0.0/16", called: "240.1.0.0/16" }],
     });
   });
 
@@ -93,7 +94,7 @@ describe("two sites' address plans", () => {
     agree(one, other);
     assert.equal(one.reason, "NamesKnown");
     const called = ["10.42.9.9", "10.43.9.9", "fd00:42::9"].map((address) => calledHere(one.plan as Spec, address));
-    assert.deepEqual(called, ["240.0.9.9", "240.1.9.9", "fd66:6a6f::9"]);
+    assert.deepEqual(called, ["240.2.9.9", "240.3.9.9", "fd66:6a6f:0:100::9"]);
   });
 
   it("wait for a peer that has said nothing", () => {

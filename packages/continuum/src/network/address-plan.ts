@@ -18,18 +18,22 @@ export interface PlanSources {
   readonly before?: PlanSpec;
   /** What other peers' ranges are called here. */
   readonly others: readonly IpRange[];
+  /** What consumers call what their guests here reach. @default nothing */
+  readonly words?: readonly IpRange[];
   /** Whom the plan is for, and who is to be told of whom. */
   readonly meetings?: Pick<PlanSpec, "introducedBy" | "scope" | "others">;
 }
 
 /** Who calls whom what, by what both have said last. What a peer that is silent has said before still holds. */
-export function addressPlan({ site, own, facts, before, others, meetings }: PlanSources): PlanSpec {
+export function addressPlan({ site, own, facts, before, others, words = [], meetings }: PlanSources): PlanSpec {
   const calledThere = facts?.names ?? before?.own ?? [];
   const ranges = parseCidrs(facts?.ranges ?? before?.peer.map(({ range }) => range) ?? []);
   const names = chooseNames({
     ranges,
     before: (before?.peer ?? []).flatMap(parseNamed),
     taken: [...own.taken, ...others],
+    // Guests may use the words of either side: these had better not mean two things.
+    unwelcome: [...parseCidrs(calledThere.flatMap(({ called }) => called ?? [])), ...words],
     pools: own.pools,
     fromPools: meetings?.scope === "Guests",
   });
@@ -76,6 +80,7 @@ export function factsOf(
     exports = [],
     meets,
     introduces = [],
+    calls = [],
   }: Omit<NetworkFacts, "ranges" | "names">,
 ): NetworkFacts | undefined {
   if (plan.own.length === 0) return undefined;
@@ -88,6 +93,7 @@ export function factsOf(
     ...(exports.length > 0 && { exports }),
     ...(meets && { meets }),
     ...(introduces.length > 0 && { introduces }),
+    ...(calls.length > 0 && { calls }),
     publicKey,
     endpoints,
     ...(lanes.length > 0 && { lanes }),

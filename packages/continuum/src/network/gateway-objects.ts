@@ -78,7 +78,10 @@ export class GatewayObjects {
     const carried = secret && {
       carries: { state, privateKey: privateKeyOf(secret), ...(keyMadeAt !== undefined && { keyMadeAt }) },
     };
-    if (place === undefined) return carried;
+    if (place === undefined) {
+      const way = wayState(state, [], []);
+      return carried && { ...carried, ...((way.homes?.length ?? 0) > 0 && { way }) };
+    }
     const carries = place.role === undefined ? false : place.role.carries;
     if (carries === undefined) return undefined;
     const nodes = carries ? this.#addresses(({ metadata }) => metadata.name !== place.node) : [];
@@ -190,5 +193,6 @@ export class GatewayObjects {
 
 function wayState(state: NetworkState, gateway: readonly string[], nodes: readonly string[]): WayState {
   const ranges = state.peers.flatMap(({ peer }) => peer.map(({ called }) => called));
-  return { own: state.ranges, ranges, gateway, nodes, mtu: state.mtu };
+  const homes = state.peers.flatMap(({ guests }) => guests ?? []);
+  return { own: state.ranges, ranges, gateway, nodes, ...(homes.length > 0 && { homes }), mtu: state.mtu };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Pod } from "@fjord/kube";
-import { consumerGroups, exporterGroups, importerGroups, providerGroups } from "./groups.ts";
+import { consumerGroups, exporterGroups, importerGroups, machineGroups, providerGroups } from "./groups.ts";
 
 const plan = {
   site: "mzxw6ytboi2dcmrtgq2tmnzyhe",
@@ -24,6 +24,15 @@ const shared = (name: string, ...pods: Pod[]) => ({
 });
 
 describe("who may talk over a link, at the consumer", () => {
+  it("are its machines by what stands for them, with pods there and not with what is exported", () => {
+    const exports = { range: "252.0.0.0/20", called: "240.8.0.0/20" };
+    const named = { ...plan, own: [...plan.own, exports], peer: [...plan.peer, exports] };
+    assert.deepEqual(machineGroups(named), [
+      { name: "fjord.dev/machines", local: ["252.0.15.255"], remote: ["240.0.0.0/16"] },
+    ]);
+    assert.deepEqual(machineGroups(plan), [], "the peer has no name for them yet");
+  });
+
   it("are a namespace's pods here and there", () => {
     const groups = consumerGroups(plan, [
       shared("shop", podOf("own", ["10.42.0.7"]), podOf("own", ["10.42.0.6"]), podOf("wave", ["240.0.3.9"])),

@@ -3,6 +3,7 @@ import type { Pod } from "@fjord/kube";
 import { calledRanges } from "./address-plan.ts";
 import type { ExportEntry } from "./export-entries.ts";
 import { contains, formatRange, type IpRange } from "./ip-range.ts";
+import { EXPORT_RANGES, MACHINE_ADDRESSES } from "./link-address.ts";
 import type { Group } from "./network-state.ts";
 import { parseAddress, parseCidrs } from "./ranges.ts";
 
@@ -35,6 +36,17 @@ export function consumerGroups(plan: PlanSpec, namespaces: readonly SharedNamesp
     .sort(byName);
 }
 
+/**
+ * At the consumer: its machines, by what stands for them, with all pods there, of which the provider says which are the consumer's. The firewall lets nobody begin
+ * with them.
+ */
+export function machineGroups(plan: PlanSpec): Group[] {
+  const local = within(Object.values(MACHINE_ADDRESSES), namedHere(plan));
+  const exported = Object.values(EXPORT_RANGES).map(formatRange);
+  const remote = plan.peer.flatMap(({ range, called }) => (exported.includes(range) ? [] : (called ?? [])));
+  return [{ name: "fjord.dev/machines", local, remote }].filter(hasBoth);
+}
+
 /** At the provider: each of the consumer's guests may talk with the consumer's pods, of which its own side says which. */
 export function providerGroups(plan: PlanSpec, guests: readonly Pod[]): Group[] {
   const here = namedHere(plan);
@@ -44,6 +56,11 @@ export function providerGroups(plan: PlanSpec, guests: readonly Pod[]): Group[] 
     .map(([name, pods]) => ({ name, local: addressesOf(pods, here), remote }))
     .filter(hasBoth)
     .sort(byName);
+}
+
+/** Addresses of a consumer's guests here. */
+export function guestAddresses(plan: PlanSpec, guests: readonly Pod[]): string[] {
+  return addressesOf(guests, namedHere(plan));
 }
 
 /** At the exporter: what the peer may reach, which of its pods may is the peer's to say. */

@@ -4,7 +4,7 @@ import type { AddressBlock, Addresses, AddressFamily } from "../addresses.ts";
 import type { Home } from "../home.ts";
 import type { SiteId } from "../site-identity.ts";
 import { blocksThere } from "./block-names.ts";
-import { calledByOther, calledHere, calledThere } from "./translate.ts";
+import { calledByOther, calledHere, calledThere, meantThere } from "./translate.ts";
 
 /** Addresses by the plans that the own API holds. */
 export class KnownAddresses implements Addresses {
@@ -24,7 +24,8 @@ export class KnownAddresses implements Addresses {
     if (plan === undefined) return address;
     const planOf = (other: SiteId) => this.#plans.get({ name: other })?.spec;
     if (at !== undefined) return calledByOther(plan, at, planOf(at), address);
-    const own = calledThere(plan, address);
+    // By nobody's node, it may be one of that very site: whoever has written it down knew what it is called here.
+    const own = calledThere(plan, address) ?? meantThere(plan, address);
     if (own !== undefined) return own;
     return plan.others?.map((each) => calledByOther(plan, each.site, planOf(each.site), address)).find((name) => name);
   }

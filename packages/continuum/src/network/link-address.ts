@@ -1,4 +1,4 @@
-import { type Family, formatAddress, type IpRange, parseRange } from "./ip-range.ts";
+import { type Family, formatAddress, type IpRange, lastOf, parseRange } from "./ip-range.ts";
 
 const { createHash } = process.getBuiltinModule("node:crypto");
 
@@ -24,6 +24,12 @@ export const RELAY_RANGE: IpRange = parseRange("248.0.0.0/6") as IpRange;
 export const EXPORT_RANGES: Readonly<Record<Family, IpRange>> = {
   4: parseRange("252.0.0.0/20") as IpRange,
   6: parseRange("fd66:6a71::/116") as IpRange,
+};
+
+/** What stands at every site for its machines, where these reach pods over links. No export has it. */
+export const MACHINE_ADDRESSES: Readonly<Record<Family, string>> = {
+  4: formatAddress(4, lastOf(EXPORT_RANGES[4])),
+  6: formatAddress(6, lastOf(EXPORT_RANGES[6])),
 };
 
 /**

@@ -2,7 +2,7 @@ import type { Link } from "@fjord/api";
 import type { NetworkFacts } from "../protocol.ts";
 import type { SiteId } from "../site-identity.ts";
 import { relayAddress } from "./link-address.ts";
-import type { Group } from "./network-state.ts";
+import type { Group, HomeWords } from "./network-state.ts";
 import type { OwnNetwork } from "./own-network.ts";
 
 /** How a peer's gateway is reached, by its word. */
@@ -48,6 +48,8 @@ export function forgeLink(
   relayTo: readonly SiteId[] = [],
   /** Where the own agent takes packets to carry them there. */
   tcp?: string,
+  guests: HomeWords = { addresses: [], names: [] },
+  machines: readonly string[] = [],
 ): Link["spec"] {
   const { keepaliveSeconds } = own;
   // As many as both have.
@@ -63,5 +65,10 @@ export function forgeLink(
     ...(tcp !== undefined && { tcp: { endpoint: tcp } }),
     ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     groups: groups.map(({ name, local, remote }) => ({ name, local: [...local], remote: [...remote] })),
+    ...(machines.length > 0 && { machines: [...machines] }),
+    ...(guests.addresses.length > 0 &&
+      guests.names.length > 0 && {
+        guests: { addresses: [...guests.addresses], names: guests.names.map((each) => ({ ...each })) },
+      }),
   };
 }

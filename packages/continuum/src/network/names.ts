@@ -36,6 +36,8 @@ export interface NameWishes {
   readonly before: readonly NamedRange[];
   /** What no peer's range may be called: the own ranges, and what other peers' are called. */
   readonly taken: readonly IpRange[];
+  /** What should not be a name, and may be where nothing else is left: it is a word for something else elsewhere. @default nothing */
+  readonly unwelcome?: readonly IpRange[];
   /** Where names come from that cannot be the real ranges. */
   readonly pools: readonly IpRange[];
   /** What nothing may be called, whoever asks. @default addresses that mean machines, not pods */
@@ -45,14 +47,8 @@ export interface NameWishes {
 }
 
 /** What to call a peer's ranges. What is kept comes first, so that no new range takes the name of an old one. */
-export function chooseNames({
-  ranges,
-  before,
-  taken,
-  pools,
-  special = UNCALLABLE,
-  fromPools,
-}: NameWishes): NamedRange[] {
+export function chooseNames(wishes: NameWishes): NamedRange[] {
+  const { ranges, before, taken, unwelcome = [], pools, special = UNCALLABLE, fromPools } = wishes;
   const used: IpRange[] = [];
   const names = new Map<IpRange, IpRange>();
   const isFree = (called: IpRange) => ![...special, ...taken, ...used].some((each) => overlaps(each, called));
@@ -65,7 +61,10 @@ export function chooseNames({
   if (!fromPools) for (const range of ranges) if (!names.has(range) && isPrivate(range)) give(range, range);
   // The largest first, as a small one may stand in the way of all places of a large one.
   for (const range of [...ranges].sort((one, other) => one.length - other.length))
-    if (!names.has(range)) give(range, freePlace(range, pools, [...special, ...taken, ...used]));
+    if (!names.has(range)) {
+      const hindrances = [...special, ...taken, ...used];
+      give(range, freePlace(range, pools, [...hindrances, ...unwelcome]) ?? freePlace(range, pools, hindrances));
+    }
   return ranges.map((range) => ({ range, ...(names.has(range) && { called: names.get(range) as IpRange }) }));
 }
 

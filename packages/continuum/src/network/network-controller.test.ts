@@ -178,7 +178,7 @@ describe("two agents whose sites have the same range, one of which cannot be ask
     }
     const [one, other] = servers as [FaultServer, FaultServer];
     one.create(Pod, podOf("native", "own", "10.42.0.7"));
-    one.create(Pod, podOf("guest", "wave", "240.0.3.9"));
+    one.create(Pod, podOf("guest", "wave", "240.1.3.9"));
     other.create(Pod, podOf("guest", "n", "10.42.3.9", { [CONSUMER_LABEL]: HOME }));
     home = await Agent.start(one, HOME, () => away);
     away = await Agent.start(other, AWAY, () => home);
@@ -213,17 +213,23 @@ describe("two agents whose sites have the same range, one of which cannot be ask
     });
     home.server.create(Peering, { ...peering, status: { siteId: AWAY } } as never);
     await until("both have links", () => home.link() !== undefined && away.link() !== undefined);
-    const named = [{ range: RANGE, called: "240.0.0.0/16" }];
-    assert.deepEqual(home.plan()?.spec, { site: AWAY, own: named, peer: named });
-    assert.deepEqual(away.plan()?.spec, { site: HOME, own: named, peer: named });
+    const ofHome = [{ range: RANGE, called: "240.0.0.0/16" }];
+    const ofAway = [{ range: RANGE, called: "240.1.0.0/16" }];
+    assert.deepEqual(home.plan()?.spec, { site: AWAY, own: ofHome, peer: ofAway });
+    assert.deepEqual(away.plan()?.spec, { site: HOME, own: ofAway, peer: ofHome });
     assert.equal(home.plan()?.status?.conditions?.[0]?.reason, "NamesKnown");
     assert.deepEqual([home.link()?.spec.tcp, [...home.carried]], [{ endpoint: "192.0.2.9:41000" }, [AWAY]]);
     assert.deepEqual([away.link()?.spec.tcp, [...away.carried]], [{ endpoint: "192.0.2.9:41000" }, [HOME]]);
   });
 
   it("list who may talk: at home both sides exactly, there the guests with all of home", async () => {
-    assert.deepEqual(home.link()?.spec.groups, [{ name: "shop", local: ["10.42.0.7"], remote: ["240.0.3.9"] }]);
+    assert.deepEqual(home.link()?.spec.groups, [{ name: "shop", local: ["10.42.0.7"], remote: ["240.1.3.9"] }]);
     assert.deepEqual(away.link()?.spec.groups, [{ name: "shop", local: ["10.42.3.9"], remote: ["240.0.0.0/16"] }]);
+    assert.equal(home.link()?.spec.guests, undefined);
+    assert.deepEqual(away.link()?.spec.guests, {
+      addresses: ["10.42.3.9"],
+      names: [{ range: RANGE, called: "240.1.0.0/16" }],
+    });
     home.server.create(Pod, podOf("another", "own", "10.42.0.8"));
     await until("a new pod is in the link", () => home.link()?.spec.groups[0]?.local.length === 2);
   });

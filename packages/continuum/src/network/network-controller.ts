@@ -19,27 +19,37 @@ import type { Home } from "../home.ts";
 import { homeController } from "../home-controller.ts";
 import type { LiveContracts } from "../live-contracts.ts";
 import { PeerRefused } from "../peer-refused-error.ts";
-import type { NetworkFacts, NetworkWord } from "../protocol.ts";
+import type { CalledRange, NetworkFacts, NetworkWord } from "../protocol.ts";
 import type { RemoteSites } from "../remote-site.ts";
 import type { SiteId } from "../site-identity.ts";
 import type { Twins } from "../twins.ts";
 import type { VirtualNodes } from "../virtual-nodes.ts";
 import { addressPlan, calledRanges, factsOf, isUsable, planReason } from "./address-plan.ts";
 import { type ExportEntry, entriesFor, exportFacts, exportRanges, siteNames } from "./export-entries.ts";
-import { consumerGroups, exporterGroups, importerGroups, providerGroups } from "./groups.ts";
+import {
+  consumerGroups,
+  exporterGroups,
+  guestAddresses,
+  importerGroups,
+  machineGroups,
+  providerGroups,
+} from "./groups.ts";
 import { digestOf, type HeardNetworks } from "./heard-networks.ts";
+import { elsewhereNames, homeNames } from "./home-names.ts";
 import type { CardsBetween } from "./introductions/cards-between.ts";
 import type { HeardIntroductions } from "./introductions/heard-introductions.ts";
 import { introducedGroups, newestCard } from "./introductions/introducers.ts";
 import { Meetings } from "./introductions/meetings.ts";
+import type { IpRange } from "./ip-range.ts";
 import { forgeLink, type LinkPath, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { NamespacePods } from "./namespace-pods.ts";
-import type { Group } from "./network-state.ts";
+import type { Group, Naming } from "./network-state.ts";
 import { leadsTo, sightsOf } from "./network-state-of.ts";
-import { type OwnNetwork, ownNetwork, takesPart } from "./own-network.ts";
+import { machineRanges, type OwnNetwork, ownNetwork, takesPart } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
 import { type PeerWord, peerWord } from "./peer-word.ts";
+import { parseCidrs } from "./ranges.ts";
 import type { TcpCarrier } from "./tcp/tcp-carrier.ts";
 
 export interface NetworkControllerOptions {
@@ -185,7 +195,7 @@ export class NetworkController implements Runnable {
 
   async #reconcile(site: SiteId, signal: AbortSignal): Promise<Result> {
     const entries = entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()));
-    const own = this.#own(entries);
+    const own = this.#own(site, entries);
     const word = peerWord(site, this.#options.heard, this.#options.sites);
     const isAsked = own !== undefined && this.#isWanted(site, word);
     const introducers = own === undefined ? [] : this.#meetings.introducersOf(site, own.pools);
@@ -207,6 +217,7 @@ export class NetworkController implements Runnable {
       site,
       own,
       others: this.#namesOfOthers(site),
+      words: this.#wordsOfConsumers(),
       ...(facts && { facts }),
       ...(before && { before }),
       meetings: {
@@ -216,6 +227,9 @@ export class NetworkController implements Runnable {
       },
     });
     const plan = await this.#plans.keep(site, spec, signal);
+    // Guests' homes have words for it, and providers are told those of this site.
+    if (!sameContent(before?.peer, spec.peer))
+      for (const other of [...this.#meetings.around(site), ...(spec.introducedBy ?? [])]) this.#look(other);
     await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
     const asked = isAsked ? this.#hubOf(site) : undefined;
     const hubs = asked === undefined ? this.#hubsTo(site) : [];
@@ -229,7 +243,9 @@ export class NetworkController implements Runnable {
         ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
       ];
       const tcp = await this.#carried(site, path, facts);
-      await this.#links.keep(site, forgeLink(site, path, own, groups, introduces, tcp), signal);
+      const guests = { addresses: guestAddresses(spec, this.#guestsOf(site)), names: this.#homeNames(spec, own, word) };
+      const machines = this.#isProvider(site) ? own.machines : [];
+      await this.#links.keep(site, forgeLink(site, path, own, groups, introduces, tcp, guests, machines), signal);
     }
     this.#followPods();
     if (!isAsked) return await this.#tell(site, undefined, signal);
@@ -248,6 +264,7 @@ export class NetworkController implements Runnable {
       sights: sightsOf(led, links),
       tcp: true as const,
       introduces,
+      calls: this.#calls(introduces),
     };
     const meets = takesPart(this.#options.own.object()) ? ({ meets: true } as const) : {};
     return await this.#tell(site, factsOf(spec, { ...told, ...meets, ...relay, ...fallback }), signal);
@@ -339,17 +356,56 @@ export class NetworkController implements Runnable {
     return done();
   }
 
-  #own(entries: readonly ExportEntry[]): OwnNetwork | undefined {
+  /** As consumer: what ranges of others are called here. */
+  #calls(sites: readonly SiteId[]): CalledRange[] {
+    return sites.flatMap((site) =>
+      (this.#plans.get(site)?.spec.peer ?? []).flatMap(({ range, called }) =>
+        called === undefined ? [] : [{ site, range, called }],
+      ),
+    );
+  }
+
+  /** As provider: what a consumer calls otherwise. What it has said holds while it is silent. */
+  #homeNames(plan: AddressPlan["spec"], own: OwnNetwork, word: PeerWord): Naming[] {
+    const before = this.#links.get(plan.site)?.spec.guests?.names;
+    if (word === "unknown" && before !== undefined)
+      return before.flatMap(({ range, called }) => (called === undefined ? [] : [{ range, called }]));
+    const calls = word === "unknown" ? [] : (word.facts?.calls ?? []);
+    const planOf = (site: SiteId) => {
+      const spec = this.#plans.get(site)?.spec;
+      return spec?.introducedBy?.includes(plan.site) ? spec : undefined;
+    };
+    return homeNames(plan, own.taken, elsewhereNames(calls, planOf));
+  }
+
+  /** What consumers call what is here, and what is elsewhere: names of this site had better be others. */
+  #wordsOfConsumers(): IpRange[] {
+    const words = this.#plans.names().flatMap((site) => {
+      const word = peerWord(site, this.#options.heard, this.#options.sites);
+      const calls = word === "unknown" ? [] : (word.facts?.calls ?? []);
+      return [...(this.#plans.get(site)?.spec.own ?? []), ...calls];
+    });
+    return parseCidrs(words.flatMap(({ called }) => called ?? []));
+  }
+
+  #own(site: SiteId, entries: readonly ExportEntry[]): OwnNetwork | undefined {
     const { own, serviceRanges } = this.#options;
-    return ownNetwork(own.object(), own.nodes(), serviceRanges, exportRanges(entries));
+    const object = own.object();
+    const standing = this.#isProvider(site) ? machineRanges(object) : [];
+    const ranges = new Set([...exportRanges(entries), ...standing]);
+    return ownNetwork(object, own.nodes(), serviceRanges, [...ranges]);
+  }
+
+  /** Whether the owner asks for a link with it by a Peering. */
+  #isProvider(site: SiteId): boolean {
+    return this.#peerings
+      .list()
+      .some((peering) => peering.spec.link && peering.status?.siteId === site && !isBeingDeleted(peering));
   }
 
   /** A consumer asks by its Peering; a provider serves whoever has a contract and asks. */
   #isWanted(site: SiteId, word: PeerWord): boolean {
-    const isAsked = this.#peerings
-      .list()
-      .some((peering) => peering.spec.link && peering.status?.siteId === site && !isBeingDeleted(peering));
-    if (isAsked) return true;
+    if (this.#isProvider(site)) return true;
     if (this.#options.contracts.of(site).length === 0) return false;
     return word === "unknown" ? this.#plans.get(site) !== undefined : word.facts !== undefined;
   }
@@ -376,7 +432,6 @@ export class NetworkController implements Runnable {
         isElsewhere: ({ spec }: Pod) => nodes.get(spec?.nodeName ?? "") !== undefined,
       })),
     );
-    const guests = this.#guests.list().filter(({ metadata }) => metadata.labels?.[CONSUMER_LABEL] === site);
     const importing = await Promise.all(
       this.#importing(site).map(async (name) => ({
         name,
@@ -388,11 +443,16 @@ export class NetworkController implements Runnable {
     );
     const groups = [
       ...consumerGroups(plan, namespaces),
-      ...providerGroups(plan, guests),
+      ...(this.#isProvider(site) && this.#options.own.object()?.spec.network?.machines ? machineGroups(plan) : []),
+      ...providerGroups(plan, this.#guestsOf(site)),
       ...exporterGroups(plan, entries),
       ...importerGroups(plan, importing),
     ];
     return [...new Map(groups.map((group) => [group.name, group])).values()];
+  }
+
+  #guestsOf(consumer: SiteId): Pod[] {
+    return this.#guests.list().filter(({ metadata }) => metadata.labels?.[CONSUMER_LABEL] === consumer);
   }
 
   #importsOf(site: SiteId): Import[] {

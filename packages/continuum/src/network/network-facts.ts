@@ -1,4 +1,4 @@
-import type { ExportedFacts, NetworkFacts } from "../protocol.ts";
+import type { CalledRange, ExportedFacts, NetworkFacts } from "../protocol.ts";
 import { MOST_TOLD } from "./export-entries.ts";
 import { MOST_LANES } from "./fabric/lanes.ts";
 import { contains, formatRange, type IpRange, overlaps } from "./ip-range.ts";
@@ -13,6 +13,7 @@ const WIDEST = { 4: 10, 6: 40 } as const;
 const KEY = /^[A-Za-z0-9+/]{43}=$/;
 const SITE_ID = /^[a-z2-7]{26}$/;
 const MOST_LED = 128;
+const MOST_CALLS = 256;
 const MOST_PORTS = 64;
 const EXPORT_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(\/[a-z0-9]([a-z0-9-]*[a-z0-9])?)?$/;
 const PORT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -22,7 +23,7 @@ const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { publicKey, endpoints, lanes, ranges, names } = value as Record<string, unknown>;
-  const { relay, fallback, leadsTo, sights, tcp, exports, meets, introduces } = value as Record<string, unknown>;
+  const { relay, fallback, leadsTo, sights, tcp, exports, meets, introduces, calls } = value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const more =
@@ -43,6 +44,8 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (exported === undefined) return undefined;
   const introduced = introduces === undefined ? [] : listOf(introduces, MOST_LED, siteIdOf);
   if (introduced === undefined) return undefined;
+  const words = calls === undefined ? [] : listOf(calls, MOST_CALLS, calledRangeOf);
+  if (words === undefined) return undefined;
   return {
     publicKey,
     endpoints: places,
@@ -57,7 +60,14 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
     ...(exported.length > 0 && { exports: exported }),
     ...(meets === true && { meets }),
     ...(introduced.length > 0 && { introduces: introduced }),
+    ...(words.length > 0 && { calls: words }),
   };
+}
+
+function calledRangeOf(value: unknown): CalledRange | undefined {
+  const site = siteIdOf((value as Record<string, unknown> | null)?.site);
+  const naming = nameOf(value);
+  return site === undefined || naming === undefined ? undefined : { site, ...naming };
 }
 
 /** Of addresses that are the peer's: it cannot send anybody elsewhere. */

@@ -28,6 +28,7 @@ export function networkState(
   });
   const siteId = site.status?.id ?? site.spec.id;
   const exported = exportedAddresses(exports);
+  const machines = [...new Set(links.flatMap(({ spec }) => spec.machines ?? []))].sort();
   return {
     ...(siteId !== undefined && { siteId }),
     listenPort: network.port,
@@ -36,6 +37,7 @@ export function networkState(
     ranges: [...new Set(peers.flatMap(({ own }) => own.map(({ range }) => range)))].sort(),
     peers: peers.sort((one, other) => (one.siteId < other.siteId ? -1 : 1)),
     ...(exported.length > 0 && { exports: exported }),
+    ...(machines.length > 0 && { machines }),
   };
 }
 
@@ -108,7 +110,7 @@ function peerNetwork(
   named: readonly string[],
   hasLanes: boolean,
 ): PeerNetwork {
-  const { publicKey, endpoints, lanes = [], via, fallback, tcp, keepaliveSeconds, groups } = link;
+  const { publicKey, endpoints, lanes = [], via, fallback, tcp, keepaliveSeconds, groups, guests } = link;
   const silent = (status?.lanes ?? []).filter((each) => each.silent).map(({ lane }) => lane);
   const relayTo = [...new Set([...named, ...(link.relayTo ?? [])])].sort();
   return {
@@ -126,6 +128,7 @@ function peerNetwork(
       ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     },
     groups,
+    ...(guests && { guests: { addresses: guests.addresses, names: guests.names.flatMap(withName) } }),
     ...(status?.mtu !== undefined && { mtu: status.mtu }),
     ...(relayTo.length > 0 && { relayTo }),
     ...(plan.scope === "Guests" && { introduced: true }),

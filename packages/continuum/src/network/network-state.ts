@@ -12,6 +12,8 @@ export interface NetworkState {
   readonly peers: readonly PeerNetwork[];
   /** What peers reach that is no pod, by the address that stands for it here. @default nothing */
   readonly exports?: readonly ExportedAddress[];
+  /** Machines that are let out by the address that stands for all of them. @default none */
+  readonly machines?: readonly string[];
   /** Lanes of the site's links: WireGuard interfaces side by side, each of which talks with the same one of a peer. @default 1 */
   readonly parallel?: number;
   /** Those that this node carries, where other nodes have the others. @default all */
@@ -39,6 +41,8 @@ export interface PeerNetwork {
   readonly peer: readonly Naming[];
   readonly link: PeerLink;
   readonly groups: readonly Group[];
+  /** Its guests here. @default none */
+  readonly guests?: HomeWords;
   /** The largest packet that is known to reach it. @default the interface's */
   readonly mtu?: number;
   /** Ids of other peers that this one may reach through here. @default none */
@@ -51,6 +55,14 @@ export interface PeerNetwork {
 export interface Naming {
   readonly range: string;
   readonly called: string;
+}
+
+/** Addresses as a consumer calls them, which its guests may use beside those that are good here. */
+export interface HomeWords {
+  /** Addresses of the guests. */
+  readonly addresses: readonly string[];
+  /** `range` is what is called so here, `called` the consumer's word for it. */
+  readonly names: readonly Naming[];
 }
 
 export interface PeerLink {

@@ -2,6 +2,7 @@ import type { Site } from "@fjord/api";
 import type { Node } from "@fjord/kube";
 import { nthPort } from "./fabric/checked-peer.ts";
 import type { IpRange } from "./ip-range.ts";
+import { EXPORT_RANGES } from "./link-address.ts";
 import { parseCidr, parseCidrs, summarise } from "./ranges.ts";
 
 /** More would be no plan that a peer takes: the owner names fewer, wider ones. */
@@ -22,6 +23,8 @@ export interface OwnNetwork {
   readonly endpoints: readonly string[];
   /** The same for each lane beyond the first. */
   readonly lanes: readonly (readonly string[])[];
+  /** Machines that reach own pods at providers. */
+  readonly machines: readonly string[];
   /** WireGuard's. */
   readonly port: number;
   readonly keepaliveSeconds?: number;
@@ -52,6 +55,7 @@ export function ownNetwork(
     pools: parseCidrs(network.names),
     endpoints,
     lanes: laneEndpoints(site, endpoints),
+    machines: network.machines ?? [],
     port: network.port,
     ...(endpoints.length === 0 && { keepaliveSeconds: KEEPALIVE_SECONDS }),
   };
@@ -71,6 +75,14 @@ function laneEndpoints(site: Site | undefined, endpoints: readonly string[]): st
 export function laneCount(site: Site | undefined): number {
   const { lanes = 1, port = 0 } = site?.spec.network ?? {};
   return Math.max(1, Math.min(lanes, 65_536 - port));
+}
+
+/** That machines of the site are known by at providers, by family. */
+export function machineRanges(site: Site | undefined): IpRange[] {
+  const machines = site?.spec.network?.machines ?? [];
+  return ([4, 6] as const)
+    .filter((family) => machines.some((each) => each.includes(":") === (family === 6)))
+    .map((family) => EXPORT_RANGES[family]);
 }
 
 /** Each once; an IPv6 address in its brackets. */

@@ -50,28 +50,42 @@ export async function startGateway(
   role: LinkRole,
   ...flags: readonly string[]
 ): Promise<ManagedProcess> {
+  const account = role === "gateway" ? GATEWAY_NAME : FOLLOWER_NAME;
+  await writeLinkKubeconfig(site, role, join(node.directory, "etc", `${account}.kubeconfig`));
+  return await startGatewayIn(site, ["/bin/sh", enterFile(node.directory)], {
+    name: linkProcess(node, role),
+    kubeconfig: `${inside.directory}/etc/${account}.kubeconfig`,
+    flags: [`--node=${node.name}`, `--role=${role}`, ...flags],
+    env: { NODE_OPTIONS: `--import=${CLOCK}`, FJORD_TEST_CLOCK_FILE: `${inside.directory}/clock-ahead` },
+  });
+}
+
+export interface GatewayProcess {
+  readonly name: string;
+  readonly kubeconfig: string;
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** `fjord-agent gateway` where `prefix` leads a command to. */
+export async function startGatewayIn(
+  site: Site,
+  prefix: readonly string[],
+  { name, kubeconfig, flags = [], env = {} }: GatewayProcess,
+): Promise<ManagedProcess> {
+  const [file = "", ...enter] = prefix;
+  const program = ["gateway", "run", `--kubeconfig=${kubeconfig}`, `--wireguard-go=${wireguardProgram()}`];
+  const started = site.addProcess({ name, file, env, args: [...enter, process.execPath, AGENT, ...program, ...flags] });
+  await started.start();
+  return started;
+}
+
+/** A kubeconfig with the rights that an installation gives to that role. */
+export async function writeLinkKubeconfig(site: Site, role: LinkRole, file: string): Promise<void> {
   await using client = new KubeClient(site.config, { closeGraceMs: 1_000 });
   const rights = role === "gateway" ? gatewayRights(AGENT_NAMESPACE) : followerRights(AGENT_NAMESPACE);
   await installObjects(client, rights, { signal: new AbortController().signal, told: () => {} });
-  const account = role === "gateway" ? GATEWAY_NAME : FOLLOWER_NAME;
-  await writeAccountKubeconfig(client, site, account, join(node.directory, "etc", `${account}.kubeconfig`));
-  const kubeconfig = `${inside.directory}/etc/${account}.kubeconfig`;
-  const program = ["gateway", "run", `--kubeconfig=${kubeconfig}`, `--node=${node.name}`, `--role=${role}`];
-  const started = site.addProcess({
-    name: linkProcess(node, role),
-    file: "/bin/sh",
-    env: { NODE_OPTIONS: `--import=${CLOCK}`, FJORD_TEST_CLOCK_FILE: `${inside.directory}/clock-ahead` },
-    args: [
-      enterFile(node.directory),
-      process.execPath,
-      AGENT,
-      ...program,
-      `--wireguard-go=${wireguardProgram()}`,
-      ...flags,
-    ],
-  });
-  await started.start();
-  return started;
+  await writeAccountKubeconfig(client, site, role === "gateway" ? GATEWAY_NAME : FOLLOWER_NAME, file);
 }
 
 /** By how many milliseconds that process's clock is ahead, where there is such a file. */

@@ -43,6 +43,8 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
   let members: Member[];
   let families: number;
   const empty = new Map<string, string[]>();
+  /** How addresses of the other site begin, by site. */
+  const names = new Map<string, string[]>();
 
   before(async () => {
     provider = testNodes();
@@ -78,6 +80,10 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     await bed.kubectl(HOME, "-n=other", "wait", "--for=condition=Ready", "pod/stranger", "--timeout=150s");
     members = await membersOf();
     families = members[0]?.addresses.length ?? 0;
+    for (const name of [HOME, AWAY]) {
+      const path = "--output=jsonpath={.items[0].spec.peer[*].called}";
+      names.set(name, (await bed.kubectl(name, "get", "addressplans", path)).split(" ").map(beginningOf));
+    }
     for (const node of allNodes()) {
       const flags = [`--endpoint=${wireAddress(node)}:51820`];
       // Both ways to the gateway, though all nodes are neighbours.
@@ -122,9 +128,12 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     return found;
   }
 
-  /** What a site calls a pod's addresses: all of these are called by the first range of the pool. */
-  const called = (at: string, { site, addresses }: Member) =>
-    at === site ? addresses : addresses.map((address) => address.replace(/^\d+\.\d+\.|^fd77:\w+:0:/, nameOf));
+  /** What a site calls a pod's addresses. */
+  const called = (at: string, { site, addresses }: Member) => {
+    const nameOf = (range: string) =>
+      (names.get(at) ?? []).find((name) => name.includes(":") === range.includes(":")) ?? range;
+    return at === site ? addresses : addresses.map((address) => address.replace(/^\d+\.\d+\.|^fd77:\w+:0:/, nameOf));
+  };
 
   it("have a pod on each node of the one, and on one of the other", () => {
     assert.deepEqual([...new Set(members.map(({ node }) => node))].length, 3);
@@ -297,7 +306,12 @@ interface PodJson {
 
 const urlOf = (host: string) => `http://${host.includes(":") ? `[${host}]` : host}:${PORT}/cgi-bin/who`;
 
-const nameOf = (range: string) => (range.includes(":") ? "fd66:6a6f:0:" : "240.0.");
+/** `240.1.` of `240.1.0.0/16`, and `fd66:6a6f:0:` of `fd66:6a6f::/48`. */
+function beginningOf(range: string): string {
+  if (!range.includes(":")) return `${range.split(".").slice(0, 2).join(".")}.`;
+  const [known = ""] = range.split("::");
+  return `${[...known.split(":"), "0"].slice(0, 3).join(":")}:`;
+}
 
 function service(name: string, spec: object = {}): object {
   return {

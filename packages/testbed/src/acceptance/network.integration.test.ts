@@ -24,8 +24,8 @@ import { deployment, namespace } from "./workloads.ts";
 
 const HOME = "site-1";
 const AWAY = "site-2";
-/** What the first overlapping range of a peer is called, by default. */
-const CALLED = "240.0.";
+/** What ranges of a peer are called begins with this, as both sites have the same. */
+const CALLED = "240.";
 
 describe("two sites whose pods have the same range", { timeout: 300_000 }, () => {
   let continuum: Continuum;
@@ -33,6 +33,8 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
   let away: KubeClient;
   let homeId: string;
   let awayId: string;
+  /** How addresses of home begin at the other site. */
+  let homeThere: string[] = [];
 
   before(async () => {
     const kubernetes = testSubstrates(["microkube"]);
@@ -88,7 +90,17 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       assert.equal(own?.range, podCidr);
       assert.equal(theirs?.range, podCidr);
       assert.ok(own?.called?.startsWith(CALLED) && theirs?.called?.startsWith(CALLED), JSON.stringify(plan.spec));
+      assert.notEqual(own?.called, theirs?.called, "guests know both words");
+      if (client === away) homeThere = (theirs?.called ?? "").split(".").slice(0, 2);
     }
+  });
+
+  it("have one address for a Service at both", async () => {
+    const [original] = (await home.list(Service, { namespace: "shop" })).items;
+    const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+    const key = { name: original?.metadata.name ?? "", namespace: guests[0]?.metadata.namespace ?? "" };
+    const twin = await away.get(Service, key);
+    assert.equal(twin.spec?.clusterIP, original?.spec?.clusterIP);
   });
 
   it("have a link each, with the other's key and endpoint, and the namespace's pods in it", async () => {
@@ -124,7 +136,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     const native = pods.find(({ spec }) => spec?.nodeName !== AWAY)?.status?.podIP ?? "";
     const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
     const twin = guests[0]?.metadata.namespace ?? "";
-    const expected = `${CALLED}${native.split(".").slice(2).join(".")}`;
+    const expected = [...homeThere, ...native.split(".").slice(2)].join(".");
     await eventually("the Service there has both pods", async () => {
       const addresses = await serviceAddresses(away, twin);
       return addresses.includes(expected) && addresses.includes(guests[0]?.status?.podIP ?? "");
@@ -175,7 +187,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       await namespaces[Symbol.asyncDispose]();
     });
 
-    const thereAs = () => `${CALLED}${native.split(".").slice(2).join(".")}`;
+    const thereAs = () => [...homeThere, ...native.split(".").slice(2)].join(".");
 
     it("a pod at home reaches the one that is away, which sees it by its name there", async () => {
       assert.equal(await answered(here, shown), thereAs());

@@ -92,3 +92,9 @@ export const NetworkToolsUnavailable = defineError(
   "tests and benchmarks of links lack {programs}: {reason}",
   "Install the Debian packages iproute2, nftables, iperf3, tcpdump and wireguard-tools (and qemu-system-x86 with busybox-static where another kernel is to be tried), or run `npm run testbed -- binaries --network` as root on Debian.",
 );
+
+export const SuiteProgramsUnavailable = defineError(
+  "TESTBED_SUITE_PROGRAMS_UNAVAILABLE",
+  "programs of the end-to-end suite's images are missing ({packages}): {reason}",
+  "Install those Debian packages, or run it as root on a machine with apt-get.",
+);

@@ -28,6 +28,7 @@ export {
 export type { Environment, Platform } from "./platform.ts";
 export { type BinariesEvent, describeProgress, type Progress } from "./progress.ts";
 export type { BinarySet, ComponentName } from "./recipes.ts";
+export { ensureSuitePrograms, findSuitePrograms, type SuiteProgram, type SuitePrograms } from "./suite-programs.ts";
 export {
   DEFAULT_MINOR,
   isKubernetesMinor,

@@ -43,7 +43,7 @@ export const METRICS_SERVER: Pin = { version: "v0.9.0", go: "1.26.4" };
 /** From this release on, Go fetches a newer toolchain by itself when a module asks for one and GOTOOLCHAIN allows it. */
 export const GO_WITH_TOOLCHAINS = "1.21.0";
 
-/** What real nodes, tests of the page and of links need from Debian. Debian's stable release fixes the versions, so only names stand here. */
+/** What real nodes, tests of the page and of links, and images of the end-to-end suite need from Debian. Debian's stable release fixes the versions, so only names stand here. */
 export const DEBIAN_PACKAGES = [
   "containerd",
   "runc",
@@ -59,6 +59,11 @@ export const DEBIAN_PACKAGES = [
   "tcpdump",
   "wireguard-tools",
   "qemu-system-x86",
+  "bind9-dnsutils",
+  "netcat-openbsd",
+  "curl",
+  "libc-bin",
+  "dash",
 ] as const;
 
 export type DebianPackage = (typeof DEBIAN_PACKAGES)[number];

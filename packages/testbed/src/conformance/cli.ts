@@ -6,7 +6,13 @@ import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError, type ErrorType, FjordError, silentLogger } from "@fjord/base";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { type Binaries, describeProgress, ensureBinaries, ensureNodePackages } from "../binaries/index.ts";
+import {
+  type Binaries,
+  describeProgress,
+  ensureBinaries,
+  ensureNodePackages,
+  ensureSuitePrograms,
+} from "../binaries/index.ts";
 import { RootNeededError } from "../errors.ts";
 import { conformanceSets, startConformanceBed } from "./conformance-bed.ts";
 import { controlPlaneSets, startControlPlaneBed } from "./control-plane-bed.ts";
@@ -56,7 +62,10 @@ const program = new Command("conformance")
     positiveInteger,
   )
   .option("--json <file>", "write the result to a file", fromHere)
-  .option("--compare", "run the same on Kubernetes' own too, and list what passes there alone (default for offload)")
+  .option(
+    "--compare",
+    "run the same on Kubernetes' own too, and list what passes there alone (default for offload and network)",
+  )
   .option("--no-compare", "compare with what is recorded of Kubernetes' own in docs/conformance")
   .option("--logs <directory>", "keep the logs of the suite and of the nodes there", fromHere)
   .action(main);
@@ -123,7 +132,7 @@ async function main(name: string, options: Options): Promise<void> {
 async function judge(target: ConformanceTarget, suite: Suite, options: Options): Promise<ConformanceResult> {
   const { signal } = interrupt;
   const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
-  const sets = suite.containers ? conformanceSets(target) : controlPlaneSets;
+  const sets = suite.containers ? conformanceSets(target, suite.network) : controlPlaneSets;
   const binaries = await ensureBinaries({ env: process.env, sets, progress, signal });
   const { nodes = suite.nodes } = options;
   await using place = await start(target, suite, binaries, nodes);
@@ -154,7 +163,7 @@ async function judge(target: ConformanceTarget, suite: Suite, options: Options):
   }
 }
 
-async function start(target: ConformanceTarget, { containers }: Suite, binaries: Binaries, nodes: number) {
+async function start(target: ConformanceTarget, { containers, network }: Suite, binaries: Binaries, nodes: number) {
   const { signal } = interrupt;
   const log = {
     ...silentLogger,
@@ -172,7 +181,17 @@ async function start(target: ConformanceTarget, { containers }: Suite, binaries:
       ? `Starting ${target} and ${nodes} node(s)`
       : `Starting a control plane and ${nodes} node(s) of ${target}`,
   );
-  return startConformanceBed({ target, binaries, tools, nodes, log, signal });
+  const programs = network && (await ensureSuitePrograms({ env: process.env, progress, signal }));
+  return startConformanceBed({
+    target,
+    binaries,
+    tools,
+    // One plain site has as many nodes as the sites of a border have together.
+    nodes: network && target !== "border" ? nodes * 2 : nodes,
+    ...(programs && { programs }),
+    log,
+    signal,
+  });
 }
 
 /** Specs are compared with what Kubernetes' own is known to pass, unless it is what is judged. */

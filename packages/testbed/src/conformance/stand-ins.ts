@@ -1,5 +1,7 @@
+import type { SuitePrograms } from "../binaries/suite-programs.ts";
 import type { KeyPair } from "../certificates.ts";
 import { type ImageRequest, pauseCommand } from "../nodes/images.ts";
+import { linkedProgram } from "../nodes/linked-program.ts";
 import type { TarEntry } from "../nodes/tar.ts";
 
 /** What the images are made of, beside busybox. */
@@ -8,6 +10,8 @@ export interface StandInParts {
   readonly nonewprivs: Uint8Array;
   /** Programs of the image of an aggregated API server, where that is wanted. */
   readonly sampleApiServer?: { readonly program: Uint8Array; readonly etcd: Uint8Array };
+  /** Files of programs that images for specs of networks have (`suiteProgramFiles`), in place of busybox's. */
+  readonly programs?: readonly TarEntry[];
   /** For `localhost`, in PEM. */
   readonly serving: KeyPair;
 }
@@ -25,6 +29,14 @@ export function standIns(wanted: readonly string[], parts: StandInParts): ImageR
   return requests;
 }
 
+/** The programs with all libraries that they are linked with, each once; the shell by the name that it is called by. */
+export function suiteProgramFiles(programs: SuitePrograms): TarEntry[] {
+  const files = Object.entries(programs).flatMap(([name, path]) =>
+    linkedProgram(path, `/bin/${name === "dash" ? "sh" : name}`),
+  );
+  return [...new Map(files.map((file) => [file.path, file])).values()];
+}
+
 /** `agnhost` for `registry.k8s.io/e2e-test-images/agnhost:2.63.0`; undefined for an image of another registry. */
 function kindOf(image: string): string | undefined {
   return /^registry\.k8s\.io\/(?:.*\/)?([^/:]+):/.exec(image)?.[1];
@@ -35,6 +47,7 @@ function contentsOf({
   nonewprivs,
   serving,
   sampleApiServer,
+  programs = [],
 }: StandInParts): Record<string, Omit<ImageRequest, "name">> {
   const shell: TarEntry = { path: "bin/sh", content: Buffer.from(sh), mode: 0o755 };
   return {
@@ -42,8 +55,8 @@ function contentsOf({
       files: [
         { path: "agnhost", content: agnhost, mode: 0o755 },
         { path: "agnhost-2", link: "agnhost" },
-        { path: "bin/bash", content: Buffer.from('#!/bin/busybox sh\nexec /bin/busybox sh "$@"\n'), mode: 0o755 },
-        { path: "bin/curl", content: Buffer.from(curl), mode: 0o755 },
+        { path: "bin/bash", content: Buffer.from('#!/bin/sh\nexec /bin/sh "$@"\n'), mode: 0o755 },
+        ...(programs.length > 0 ? programs : [{ path: "bin/curl", content: Buffer.from(curl), mode: 0o755 }]),
         { path: "etc/group", content: Buffer.from(groups) },
         { path: "etc/passwd", content: Buffer.from(users) },
         { path: "localhost.crt", content: Buffer.from(serving.certificate) },
@@ -61,7 +74,7 @@ function contentsOf({
         entrypoint: ["/sample-apiserver"],
       },
     }),
-    "glibc-dns-testing": { files: [shell], cmd: ["sh"] },
+    "glibc-dns-testing": { files: programs.length > 0 ? programs : [shell], cmd: ["sh"] },
     nautilus: {
       files: [
         { path: "agnhost", content: agnhost, mode: 0o755 },

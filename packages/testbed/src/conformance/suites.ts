@@ -1,5 +1,6 @@
 import { borderExplanations } from "./border-explanations.ts";
 import type { Explanation } from "./explanations.ts";
+import { networkExplanations } from "./network-explanations.ts";
 import { simulatedSpecs } from "./simulated-specs.ts";
 import type { ConformanceTarget } from "./target.ts";
 
@@ -15,8 +16,10 @@ export interface Suite {
   readonly target: ConformanceTarget;
   /** Whether containers have to run, which takes root; else nodes are simulated. */
   readonly containers: boolean;
-  /** How many nodes unless told otherwise. */
+  /** How many nodes unless told otherwise; behind a border, of each site that has any. */
   readonly nodes: number;
+  /** Where packets are what is judged: links join the sites of a border, and images have programs that send them. */
+  readonly network?: true;
   /** Whether Kubernetes' own is judged beside it unless told otherwise. */
   readonly compares?: boolean;
   /** Why specs cannot pass on the target that pass on Kubernetes' own. */
@@ -60,6 +63,17 @@ export const suites: Readonly<Record<string, Suite>> = {
     nodes: 1,
     compares: true,
     explanations: borderExplanations,
+  },
+  network: {
+    title: "conformance specs of [sig-network], on nodes that stand for two other sites whose ranges are the same",
+    focus: [String.raw`\[sig-network\].*\[Conformance\]`],
+    skip: [],
+    target: "border",
+    containers: true,
+    nodes: 1,
+    network: true,
+    compares: true,
+    explanations: networkExplanations,
   },
   "microkube-simulated": {
     title: "conformance specs that a control plane passes with simulated nodes",

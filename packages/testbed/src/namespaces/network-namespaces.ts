@@ -40,6 +40,13 @@ export class NetworkNamespaces implements AsyncDisposable {
     await this.ip(b, "link", "set", "dev", interfaceB, "up");
   }
 
+  /** A cable with one end there and the other one in a bridge of the host, which has that end until the namespace goes. */
+  async plug(name: string, inside: string, bridge: string, outside: string): Promise<void> {
+    await execute("ip", ["link", "add", outside, "type", "veth", "peer", "name", inside, "netns", this.fullName(name)]);
+    await execute("ip", ["link", "set", "dev", outside, "master", bridge, "up"]);
+    await this.ip(name, "link", "set", "dev", inside, "up");
+  }
+
   /** What stands before a command so that it runs there. */
   prefix(name: string): string[] {
     return ["ip", "netns", "exec", this.fullName(name)];

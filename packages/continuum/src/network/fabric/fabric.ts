@@ -1,6 +1,7 @@
-import { type Family, formatRange, type IpRange, lastOf, parseRange } from "../ip-range.ts";
+import { type Family, formatRange, type IpRange, lastOf, overlaps, parseRange } from "../ip-range.ts";
 import { linkAddress, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
+import { summarise } from "../ranges.ts";
 import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
 import { exportRules } from "./export-rules.ts";
@@ -142,6 +143,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
     ...relaying,
     lengths,
     exporting,
+    machines: machinesOf(state, own),
     lanes: count,
     shared: carried.length === count ? [] : interfaces.map(({ lane, name }) => [lane, name] as const),
   };
@@ -153,6 +155,12 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
 
 const NOT_NESTED =
   "the kernel's WireGuard does not lead through another site: start the gateway with --wireguard=auto or userspace";
+
+/** Those that are outermost, as nftables takes no address twice; own pods are none of them. */
+function machinesOf({ machines = [] }: NetworkState, own: readonly IpRange[]): string[] {
+  const ranges = machines.flatMap((text) => parseRange(text) ?? []);
+  return summarise(ranges.filter((range) => !own.some((each) => overlaps(each, range)))).map(formatRange);
+}
 
 /** What WireGuard adds to a packet, with IPv4 and UDP; it fills up to sixteens. */
 const AROUND = 60;

@@ -1,5 +1,5 @@
 import { type Family, formatRange, type IpRange, netmask } from "../ip-range.ts";
-import { EXPORT_RANGES, LINK_RANGES, PROBE_PORT } from "../link-address.ts";
+import { EXPORT_RANGES, LINK_RANGES, MACHINE_ADDRESSES, PROBE_PORT } from "../link-address.ts";
 import { exportPorts, laneParts } from "./lanes.ts";
 
 export const TABLE = "inet fjord";
@@ -25,6 +25,8 @@ export interface TableOptions {
   readonly lanes?: number;
   /** With exports, of lanes that other nodes carry too: the interface of each lane that is here. @default none */
   readonly shared?: readonly (readonly [number, string])[];
+  /** Machines of the site that go out by the address that stands for them. @default none */
+  readonly machines?: readonly string[];
 }
 
 /** TCP's beginnings, in which each end says how large segments it takes. */
@@ -57,6 +59,7 @@ export function tableParts({
   exporting = false,
   lanes = 1,
   shared = [],
+  machines = [],
 }: TableOptions): TableParts {
   const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
   const sets = new Map<string, string>([
@@ -109,6 +112,7 @@ export function tableParts({
   if (linkAddresses.length > 0) addProbe(linkAddresses, chains);
   if (relay !== undefined) addRelay(relay, sets, chains);
   if (exporting) addExports(names, shared, sets, chains);
+  if (machines.length > 0) addMachines(names, machines, chains);
   const laned = laneParts(lanes, lengths);
   for (const [name, set] of laned.sets) sets.set(name, set);
   for (const [name, chain] of laned.chains) chains.set(name, chain);
@@ -144,13 +148,7 @@ function addExports(
     hook: "type nat hook prerouting priority dstnat - 1; policy accept;",
     rules: families.map(({ family, ip }) => `iifname ${names} ${ip} daddr vmap @exports${family}`),
   });
-  chains.set("unled", {
-    hook: "type filter hook prerouting priority dstnat + 1; policy accept;",
-    rules: families.map(
-      ({ family, ip }) =>
-        `iifname ${names} ${ip} daddr ${formatRange(EXPORT_RANGES[family])} counter name denied-in drop`,
-    ),
-  });
+  chains.set("unled", unled(names));
   const { hook = "", rules = [] } = chains.get("keep") ?? {};
   const hidden = families.map(
     ({ family, ip }) => `iifname ${names} ct original ${ip} daddr @masked${family} masquerade`,
@@ -162,6 +160,28 @@ function addExports(
     ),
   );
   chains.set("keep", { hook, rules: [...hidden, ...portOf, ...rules] });
+}
+
+/** What comes over links to an address that stands for something, and was led nowhere by then. */
+function unled(names: string): TableChain {
+  const rules = ([4, 6] as const).map((family) => {
+    const ip = family === 4 ? "ip" : "ip6";
+    return `iifname ${names} ${ip} daddr ${formatRange(EXPORT_RANGES[family])} counter name denied-in drop`;
+  });
+  return { hook: "type filter hook prerouting priority dstnat + 1; policy accept;", rules };
+}
+
+/** By connection, as there are many and peers know one: answers find back, and whoever else asks for that one finds nobody. */
+function addMachines(names: string, machines: readonly string[], chains: Map<string, TableChain>): void {
+  chains.set("unled", unled(names));
+  const { hook = "", rules = [] } = chains.get("keep") ?? {};
+  const hidden = ([4, 6] as const).flatMap((family) => {
+    const ip = family === 4 ? "ip" : "ip6";
+    const some = machines.filter((each) => each.includes(":") === (family === 6));
+    const from = `oifname ${names} ${ip} saddr { ${some.join(", ")} }`;
+    return some.length === 0 ? [] : [`${from} snat ${ip} to ${MACHINE_ADDRESSES[family]}`];
+  });
+  chains.set("keep", { hook, rules: [...hidden, ...rules] });
 }
 
 /**

@@ -1,4 +1,6 @@
 import type { Family } from "../ip-range.ts";
+import type { HomeWords } from "../network-state.ts";
+import { homeChains } from "./home-words.ts";
 import { backstop, familyOf } from "./route-change.ts";
 
 /** How a node is to reach the gateway of its site, or, where it is that one, how others reach it. */
@@ -11,6 +13,8 @@ export interface WayState {
   readonly gateway: readonly string[];
   /** Who may send packets through the tunnel to this node: at the gateway the other nodes, elsewhere nobody. */
   readonly nodes: readonly string[];
+  /** What consumers call addresses otherwise than this site, for their guests. @default nothing */
+  readonly homes?: readonly HomeWords[];
   /** Of a link. */
   readonly mtu: number;
 }
@@ -83,6 +87,7 @@ export function wayOf(state: WayState, hops: readonly Hop[], tunnelName: string)
       }),
       `iifname "${tunnelName}" drop`,
     ]);
+  for (const [name, rules] of homeChains(state)) chains.set(name, rules);
   return { routes, tunnel, chains };
 }
 

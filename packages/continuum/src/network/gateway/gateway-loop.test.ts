@@ -211,7 +211,14 @@ describe("A gateway that is kept at what its source says", () => {
     assert.deepEqual(complaints, ["the node's network cannot be brought to what it shall be"]);
   });
 
-  const wayTo = (gateway: string): WayState => ({ own: [], ranges: [], gateway: [gateway], nodes: [], mtu: 1380 });
+  const wayTo = (gateway: string): WayState => ({
+    own: [],
+    ranges: [],
+    gateway: [gateway],
+    nodes: [],
+    homes: [],
+    mtu: 1380,
+  });
 
   it("gives its links away once there is a way to who has them, and takes them before that is given up", async () => {
     await seconds(1);

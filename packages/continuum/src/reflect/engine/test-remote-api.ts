@@ -48,6 +48,7 @@ export class RemoteApi {
   #create(kind: Kind, object: Stored): Stored {
     const key = keyOf(object.metadata as ObjectKey);
     if (this.objects.has(key)) throw refusal("create", 409, "AlreadyExists");
+    if ((object.spec as Fields | undefined)?.taken !== undefined) throw refusal("create", 422, "Invalid");
     this.put(withDefaults({ ...object, apiVersion: apiVersionOf(kind), kind: kind.kind }));
     return this.#found(object.metadata as ObjectKey);
   }

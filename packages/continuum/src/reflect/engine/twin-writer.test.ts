@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { type DynamicObject, defineKind } from "@fjord/kube";
 import fc from "fast-check";
 import { contextOf } from "../kinds/test-context.ts";
-import type { ReflectedKind } from "../reflected-kind.ts";
+import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { RemoteApi } from "./test-remote-api.ts";
 import { isOwnTwin, twinMetadata, twinSelector } from "./twin-metadata.ts";
 import { TwinWriter, type WantedTwin } from "./twin-writer.ts";
@@ -107,6 +107,23 @@ describe("a TwinWriter", () => {
     const lasting = new TwinWriter(api.client, { ...things, lasting: true }, (object) => isOwnTwin(object, "consumer"));
     await assert.rejects(lasting.align(seen(api), wantedOf(sourceOf({ fixed: 3 })), never), /Invalid/);
     assert.deepEqual(stored(api)?.spec, { fixed: 2, filledIn: "by the provider" });
+  });
+
+  it("asks for less where the provider has not to give all, and asks once", async () => {
+    const api = new RemoteApi();
+    const modest = {
+      ...things,
+      seen: ({ spec }: DynamicObject, wanted: Body) => ({ spec: { ...(wanted.spec as object), ...(spec as object) } }),
+      modest: ({ spec }: Body) => ({ spec: { a: (spec as { a: number }).a } }),
+    };
+    const writer = () => new TwinWriter(api.client, modest, (object) => isOwnTwin(object, "consumer"));
+    const wanted = wantedOf(sourceOf({ a: 1, taken: "10.0.0.7", filledIn: "by the provider" }));
+    await assert.rejects(writerOf(api).align(undefined, wanted, never), /Invalid/);
+    assert.equal((await writer().align(undefined, wanted, never)).done, "Created");
+    assert.deepEqual(stored(api)?.spec, { a: 1, filledIn: "by the provider" });
+    const { writes } = api;
+    assert.equal((await writer().align(seen(api), wanted, never)).done, "Found");
+    assert.equal(api.writes, writes);
   });
 
   it("never writes to or deletes what is not its own", async () => {

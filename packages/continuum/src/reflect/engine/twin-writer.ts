@@ -19,7 +19,7 @@ export type Alignment<T> =
   | { readonly done: "Created" | "Patched" | "Found"; readonly twin: T };
 
 /** What must be known of a kind to write its twins. */
-export type WrittenKind<T extends KubeObject> = Pick<ReflectedKind<T>, "kind" | "seen" | "lasting">;
+export type WrittenKind<T extends KubeObject> = Pick<ReflectedKind<T>, "kind" | "seen" | "modest" | "lasting">;
 
 const FIELD_MANAGER = "fjord-reflect";
 /** A provider that answers each question differently is asked again later, not for ever. */
@@ -66,14 +66,21 @@ export class TwinWriter<T extends KubeObject> {
   async #create(wanted: WantedTwin, signal: AbortSignal, steps: number): Promise<Alignment<T>> {
     const { kind } = this.#kind;
     const { name, namespace, metadata, body } = wanted;
-    const object = {
-      apiVersion: apiVersionOf(kind),
-      kind: kind.kind,
-      metadata: { name, namespace, ...metadata },
-      ...body,
+    const make = (fields: Body) => {
+      const object = {
+        apiVersion: apiVersionOf(kind),
+        kind: kind.kind,
+        metadata: { name, namespace, ...metadata },
+        ...fields,
+      };
+      return this.#client.create(kind, object as unknown as T, { fieldManager: FIELD_MANAGER, signal });
     };
     try {
-      const twin = await this.#client.create(kind, object as unknown as T, { fieldManager: FIELD_MANAGER, signal });
+      const twin = await make(body).catch((error: unknown) => {
+        const less = isInvalid(error) ? this.#kind.modest?.(body) : undefined;
+        if (less === undefined) throw error;
+        return make(less);
+      });
       this.#settle(twin, wanted);
       return { done: "Created", twin };
     } catch (error) {

@@ -41,7 +41,26 @@ describe("the twin of a Service", () => {
     assert.deepEqual(forged(external), external);
   });
 
-  it("has no address, port or balancer of the own cluster", () => {
+  it("asks for the address that the original has, and takes another where that is not to be had", () => {
+    const spec = { ...filledIn, ports: [{ port: 80 }] };
+    assert.equal(forged(spec).clusterIP, "10.0.0.7");
+    const wanted = services.forge(serviceOf(spec), contextOf()) ?? {};
+    const { clusterIP: _, ...others } = wanted.spec as { clusterIP: string };
+    assert.deepEqual(services.modest?.(wanted), { spec: others });
+    const headless = services.forge(serviceOf({ ...filledIn, clusterIP: "None" }), contextOf()) ?? {};
+    assert.equal(services.modest?.(headless), undefined);
+  });
+
+  it("asks for the address anew once it is no longer an ExternalName", () => {
+    const wanted = services.forge(serviceOf({ ...filledIn, ports: [{ port: 80 }] }), contextOf()) ?? {};
+    const twin = serviceOf({ type: "ExternalName", externalName: "db.example.com" });
+    assert.notDeepEqual(services.seen(twin, wanted), wanted);
+    assert.equal((services.seen(twin, wanted).spec as { clusterIP?: string }).clusterIP, undefined);
+    const left = { ...filledIn, type: "ExternalName", externalName: "db.example.com" };
+    assert.equal(forged(left).clusterIP, undefined);
+  });
+
+  it("has no port, balancer or outer address of the own cluster", () => {
     const spec = forged({
       ...filledIn,
       type: "LoadBalancer",
@@ -56,6 +75,7 @@ describe("the twin of a Service", () => {
     });
     assert.deepEqual(spec, {
       type: "LoadBalancer",
+      clusterIP: "10.0.0.7",
       internalTrafficPolicy: "Cluster",
       sessionAffinity: "None",
       ports: [{ port: 80 }],

@@ -6,7 +6,8 @@ import { classAt } from "./remote-class.ts";
 type Spec = NonNullable<Service["spec"]>;
 
 /**
- * Services, with all that means the same elsewhere. The selector goes with them: guests carry the labels of the pods that they
+ * Services, with all that means the same elsewhere, and with the address that they have at home where the provider has that to give: whoever has
+ * been told an address rather than a name then finds the Service wherever it stands. The selector goes with them: guests carry the labels of the pods that they
  * stand for, so that the provider's own slices hold them, and the pods of other places come as EndpointSlices.
  */
 export const services: ReflectedKind<Service> = {
@@ -14,13 +15,20 @@ export const services: ReflectedKind<Service> = {
   policy: "DenyList",
   follows: ["addresses"],
   forge: (service, context) => content(service, classAt(service), familiesAt(service.spec ?? {}, context.families())),
-  // A class or family that nobody asked for is the provider's choice.
-  seen: (twin, { spec }) =>
-    content(
-      twin,
-      (spec as Spec).loadBalancerClass && twin.spec?.loadBalancerClass,
-      familiesSeen(twin.spec ?? {}, spec as Spec),
-    ),
+  // A class, family or address that nobody asked for is the provider's choice.
+  seen(twin, { spec }) {
+    const wanted = spec as Spec;
+    const families = familiesSeen(twin.spec ?? {}, wanted);
+    const seen = content(twin, wanted.loadBalancerClass && twin.spec?.loadBalancerClass, families);
+    return hasAddress(wanted) && hasAddress(twin.spec)
+      ? { spec: { ...(seen.spec as Spec), clusterIP: wanted.clusterIP } }
+      : seen;
+  },
+  // Somebody else has it there, or Services have other ranges.
+  modest({ spec }) {
+    const { clusterIP: _, ...rest } = spec as Spec;
+    return hasAddress(spec as Spec) ? { spec: rest } : undefined;
+  },
   // The way to the API of the cluster itself.
   neverLeaves: ({ metadata }) => metadata.namespace === "default" && metadata.name === "kubernetes",
 };
@@ -45,14 +53,17 @@ function content(
         "trafficDistribution",
       ]),
       ...(spec.ports && { ports: spec.ports.map(port) }),
-      // Without an address of its own; any other address is the provider's to give.
-      ...(spec.clusterIP === "None" && { clusterIP: "None" }),
+      ...(spec.clusterIP && spec.type !== "ExternalName" && { clusterIP: spec.clusterIP }),
       ...families,
       ...(isExposed && pick(spec, ["externalTrafficPolicy"])),
       ...(isBalanced && pick(spec, ["allocateLoadBalancerNodePorts", "loadBalancerSourceRanges"])),
       ...(isBalanced && loadBalancerClass !== undefined && { loadBalancerClass }),
     },
   };
+}
+
+function hasAddress(spec: Spec | undefined): boolean {
+  return spec?.clusterIP !== undefined && spec.clusterIP !== "" && spec.clusterIP !== "None";
 }
 
 function port({ name, protocol, port, targetPort, appProtocol }: NonNullable<Spec["ports"]>[number]) {
