@@ -30,6 +30,8 @@ describe("What ip tells of changes", () => {
       "Deleted 240.0.0.0/16 dev fjord0 table 7443 proto 174 scope link ",
       "Deleted unreachable 240.0.0.0/16 dev lo table 7444 proto 175 metric 4294967295 ",
       "Deleted 7443:\tfrom all lookup 7443 proto 174",
+      "Deleted 240.0.0.0/16 dev fjord1 table 7421 proto 174 scope link ",
+      "Deleted 7427:\tfrom all fwmark 0x70/0x70 lookup 7427",
       "Deleted 5: fjord0: <POINTOPOINT> mtu 1380 qdisc noop state DOWN group default ",
       "Deleted 5: fjordx: <BROADCAST> mtu 1380 qdisc noop state DOWN group default ",
     ])

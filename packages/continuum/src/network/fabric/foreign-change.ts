@@ -1,4 +1,5 @@
-import { LINK_ROUTES, WAY_ROUTES } from "./route-change.ts";
+import { MOST_LANES } from "./lanes.ts";
+import { LINK_ROUTES, tableOf, WAY_ROUTES } from "./route-change.ts";
 import { TABLE } from "./table.ts";
 import { WAY_TABLE } from "./way.ts";
 
@@ -21,12 +22,16 @@ export class FirewallChanges {
   }
 }
 
+/** Numbers of tables, and of the rules that lead to them. */
+const TABLES = [LINK_ROUTES, WAY_ROUTES].flatMap((numbers) =>
+  Array.from({ length: MOST_LANES }, (_, lane) => tableOf(numbers, lane)),
+);
+
 /** Whether a line of `ip monitor` says that something of Fjord's was taken away: a route, a rule or an interface. */
 export function isTaken(line: string, interfacePrefix: string): boolean {
   if (!line.startsWith("Deleted ")) return false;
   return (
-    [LINK_ROUTES, WAY_ROUTES].some(
-      ({ table }) => line.includes(` table ${table} `) || line.startsWith(`Deleted ${table}:`),
-    ) || new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x):`).test(line)
+    TABLES.some((table) => line.includes(` table ${table} `) || line.startsWith(`Deleted ${table}:`)) ||
+    new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x):`).test(line)
   );
 }

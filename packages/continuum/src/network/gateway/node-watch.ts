@@ -12,7 +12,7 @@ export interface NodeWatchOptions {
 
 /** A program that has ended is started again after this. */
 const AGAIN_MS = 5_000;
-/** What is heard so soon after an own change is of that. */
+/** What is heard so soon after an own change is mostly of that: it is looked at once that is over. */
 const OWN_MS = 300;
 
 /** Hears from the kernel at once when somebody else changes what a gateway has made: until it is put back, packets are lost, or pass that must not. */
@@ -33,13 +33,25 @@ export class NodeWatch {
         if (process !== undefined && !network.isOwn(process)) changed();
       };
     };
+    let later: NodeJS.Timeout | undefined;
+    const look = () => {
+      if (later !== undefined || signal.aborted) return;
+      const wait = network.changedAt + OWN_MS - performance.now();
+      if (wait <= 0) changed();
+      else
+        later = setTimeout(() => {
+          later = undefined;
+          look();
+        }, wait);
+    };
     const links = () => (line: string) => {
-      if (isTaken(line, interfacePrefix) && performance.now() - network.changedAt > OWN_MS) changed();
+      if (isTaken(line, interfacePrefix)) look();
     };
     await Promise.all([
       this.#follow(["nft", "monitor"], firewall, signal),
       this.#follow(["ip", "monitor", "link", "route", "rule"], links, signal),
     ]);
+    clearTimeout(later);
   }
 
   async #follow(command: readonly string[], reader: () => (line: string) => void, signal: AbortSignal): Promise<void> {
