@@ -246,6 +246,38 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       );
     });
 
+    it("the link has as many lanes as both owners want, and goes on while that changes", async () => {
+      const want = async (client: KubeClient, name: string, lanes: number) => {
+        await client.patch(SiteKind, { name }, "merge", { spec: { network: { lanes } } });
+      };
+      const both = [
+        [home, awayId],
+        [away, homeId],
+      ] as const;
+      await want(home, HOME, 3);
+      await want(away, AWAY, 2);
+      for (const [client, peer] of both) {
+        const lanes = await eventually("both lanes answer", async () => {
+          const found = (await link(client, peer)).status?.lanes ?? [];
+          return found.length === 2 && found.every(({ silent, handshakeAt }) => !silent && handshakeAt) && found;
+        });
+        assert.deepEqual(
+          lanes.map(({ lane, endpoint }) => [lane, endpoint?.split(":")[1]]),
+          [
+            [0, "51820"],
+            [1, "51821"],
+          ],
+        );
+        assert.equal(lanes[0]?.node, client === home ? "front" : undefined);
+      }
+      assert.match(await fjord(continuum.site(HOME), "network", "status", "-o=wide"), / 2\/2 /);
+      for (let i = 0; i < 4; i++) assert.equal(await answered(here, shown), thereAs());
+      await want(home, HOME, 1);
+      for (const [client, peer] of both)
+        await eventually("it has one", async () => (await link(client, peer)).status?.lanes === undefined);
+      assert.equal(await answered(here, shown), thereAs());
+    });
+
     it("`fjord network test` passes what the gateways have seen, and says what nobody could test", async () => {
       const peer = `--peer-kubeconfig=${continuum.site(AWAY).kubeconfig}`;
       const { stdout } = await fjordResult(continuum.site(HOME), "network", "test", "-o=json", peer);
