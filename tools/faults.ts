@@ -3,6 +3,7 @@
 import { globSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
+import { describeProgress, ensurePrograms } from "@fjord/testbed";
 import { allowInotify } from "./test/inotify.ts";
 import { runNode } from "./test/run-node.ts";
 
@@ -17,11 +18,14 @@ const { values } = parseArgs({
 const files = globSync("packages/testbed/src/{faults,hostile}/*.integration.test.ts", { cwd: root })
   .filter((file) => file.includes(values.file))
   .sort();
+const progress = (event: Parameters<typeof describeProgress>[0]) => console.log(describeProgress(event));
+await ensurePrograms({ env: process.env, sets: ["control-plane", "nodes", "network"], progress });
 // Nodes need more of them than many systems allow.
 const giveBack = allowInotify();
 if (giveBack !== undefined) process.once("exit", giveBack);
 const env = {
   FJORD_TEST_FAULTS: "1",
+  FJORD_REQUIRE_KUBERNETES: "1",
   ...(values.long && { FJORD_FAULTS_CUT_SECONDS: "600", FJORD_FAULTS_API_SECONDS: "180" }),
 };
 const names = values.name.map((name) => `--test-name-pattern=${name}`);

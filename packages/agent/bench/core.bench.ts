@@ -13,6 +13,7 @@ const SETTINGS =
 export const benchmark: Benchmark = {
   name: "core",
   description: "Deployments whose pods run at another site, against the same on one plain cluster",
+  programs: ["control-plane", "kwok"],
   async run(session) {
     // Inside the package, so that the bundle finds its dependencies in node_modules.
     const directory = await mkdtemp(join(import.meta.dirname, "..", ".bench-"));

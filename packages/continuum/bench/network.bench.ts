@@ -1,7 +1,6 @@
 // `npm run bench -- network`: packets and changes of links, against WireGuard alone between the same network namespaces, in one run.
 import { type Benchmark, type BenchmarkSession, median } from "@fjord/testbed/bench";
 import { NetworkNamespaces } from "@fjord/testbed/namespaces";
-import { ensureNetwork } from "@fjord/testbed/testing";
 import { changingGateway } from "./network/changing-gateway.ts";
 import { type LinkedPods, linkedPods, type Throughput, type Way } from "./network/linked-pods.ts";
 import { inTurn } from "./network/rounds.ts";
@@ -15,8 +14,8 @@ const ALONE = "WireGuard alone";
 export const benchmark: Benchmark = {
   name: "network",
   description: "packets from pod to pod over a link, against WireGuard alone; changes among many peers, against few",
+  programs: ["network"],
   async run(session) {
-    await ensureNetwork((line) => session.progress(line));
     await oneLink(session);
     await severalLinks(session);
     await changes(session);

@@ -29,6 +29,7 @@ type Run = (work: workload.Work, kubeconfig?: string) => Promise<workload.Outcom
 export const benchmark: Benchmark = {
   name: "kube",
   description: `@fjord/kube against ${OFFICIAL}, in one run, each in a process of its own`,
+  programs: ["control-plane"],
   async run(session) {
     // Inside the package, so that the bundles find their dependencies in node_modules.
     const directory = await mkdtemp(join(import.meta.dirname, "..", ".bench-"));

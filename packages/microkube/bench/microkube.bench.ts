@@ -30,6 +30,7 @@ interface Run {
 export const benchmark: Benchmark = {
   name: "microkube",
   description: "a control plane in one process against the programs of Kubernetes, on this machine",
+  programs: ["control-plane"],
   async run(session) {
     const settings = readSettings(process.env);
     // Two levels below the package, as the sources are: there the bundle finds its data, and its dependencies above.

@@ -74,6 +74,7 @@ function figures(pods: number): Figure[] {
 export const benchmark: Benchmark = {
   name: "node",
   description: "Fjord's node as it is shipped against Kubernetes' kubelet, on the same machine in turns",
+  programs: ["control-plane", "nodes"],
   async run(session) {
     const pods = Number(process.env.FJORD_BENCH_PODS ?? 100);
     // Inside the package, so that the bundle finds its dependencies in node_modules.

@@ -60,6 +60,7 @@ const figures: readonly Figure[] = [
 export const benchmark: Benchmark = {
   name: "simulated",
   description: "a fleet of simulated nodes against kwok, on one real control plane",
+  programs: ["control-plane", "kwok"],
   async run(session) {
     // Inside the package, so that the bundle finds its dependencies in node_modules.
     const directory = await mkdtemp(join(import.meta.dirname, "..", ".bench-"));

@@ -1,9 +1,12 @@
+import type { BinarySet } from "../binaries/index.ts";
 import { type BenchmarkRecord, type Bound, boundHolds, describeBound, median } from "./record.ts";
 
 /** A named set of figures. `packages/*\/bench/NAME.bench.ts` exports one as `benchmark`. */
 export interface Benchmark {
   readonly name: string;
   readonly description: string;
+  /** What has to be on the machine first. */
+  readonly programs?: readonly BinarySet[];
   run(session: BenchmarkSession): Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import { open, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { describeError } from "@fjord/base";
 import { Command, InvalidArgumentError } from "commander";
+import { describeProgress, ensurePrograms } from "../binaries/index.ts";
 import { type Benchmark, BenchmarkSession } from "./benchmark.ts";
 import { describeMachine } from "./machine.ts";
 import { renderTable } from "./report.ts";
@@ -42,13 +43,18 @@ async function run(name: string | undefined, options: Options): Promise<void> {
   process.once("SIGINT", () => stop.abort(new Error("interrupted")));
   process.once("SIGTERM", () => stop.abort(new Error("terminated")));
   const start = performance.now();
+  const say = (message: string) =>
+    console.error(`${((performance.now() - start) / 1000).toFixed(1).padStart(7)} s  ${message}`);
+  const { programs: sets = [] } = benchmark;
+  const { signal } = stop;
+  if (sets.length > 0)
+    await ensurePrograms({ env: process.env, sets, signal, progress: (event) => say(describeProgress(event)) });
   const session = new BenchmarkSession({
     runs: options.runs,
     machine: describeMachine(),
     date: new Date().toISOString().slice(0, 10),
-    signal: stop.signal,
-    progress: (message) =>
-      console.error(`${((performance.now() - start) / 1000).toFixed(1).padStart(7)} s  ${message}`),
+    signal,
+    progress: say,
     recorded: async (records) => {
       if (target !== undefined) await writeFile(target, `${JSON.stringify(records, undefined, 2)}\n`);
     },

@@ -2,6 +2,7 @@ export { ensureBrowser, findBrowser } from "./browser.ts";
 export { cacheDirectory, type Scrutiny } from "./cache.ts";
 export type { ReleaseSites } from "./download.ts";
 export { type EnsureOptions, ensureBinaries } from "./ensure.ts";
+export { ensurePrograms } from "./ensure-programs.ts";
 export * from "./errors.ts";
 export {
   type Attempt,

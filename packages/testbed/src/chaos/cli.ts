@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
+import { describeProgress, ensurePrograms } from "../binaries/index.ts";
 import { startTestBed } from "../testing.ts";
 import { runChaos } from "./chaos.ts";
 
@@ -33,6 +34,8 @@ try {
 
 async function run({ minutes, seed, keep }: { minutes: number; seed: number; keep: string }): Promise<void> {
   const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
+  await ensurePrograms({ env: process.env, progress, signal: interrupt.signal });
   say(`seed ${seed}, ${minutes} minutes`);
   const folder = join(keep, String(seed));
   const { findings, figures } = await runChaos({

@@ -2,10 +2,8 @@ import type { Command } from "commander";
 import {
   type BinarySet,
   describeProgress,
-  ensureBinaries,
   ensureBrowser,
-  ensureNetworkTools,
-  ensureNodePackages,
+  ensurePrograms,
   KUBERNETES_MINORS,
   type KubernetesMinor,
 } from "../binaries/index.ts";
@@ -59,7 +57,7 @@ export function addBinaries(program: Command, context: CommandContext): void {
       if (options.network) sets.push("network");
       if (options.kubeRouter) sets.push("kube-router");
       const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
-      const binaries = await ensureBinaries({
+      const binaries = await ensurePrograms({
         minors: options.kubernetes ?? KUBERNETES_MINORS,
         sets,
         env: context.env,
@@ -67,8 +65,6 @@ export function addBinaries(program: Command, context: CommandContext): void {
         progress,
         ...(options.verify && { scrutiny: "full" as const }),
       });
-      if (options.nodes) await ensureNodePackages({ env: context.env, signal: context.signal, progress });
-      if (options.network) await ensureNetworkTools({ env: context.env, signal: context.signal, progress });
       if (options.browser) await ensureBrowser({ env: context.env, signal: context.signal, progress });
       if (options.output === "json") return context.out(JSON.stringify(binaries.all, undefined, 2));
       context.out(

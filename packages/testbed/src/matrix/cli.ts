@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeError } from "@fjord/base";
 import { Command, CommanderError, Option } from "commander";
+import { describeProgress, ensurePrograms } from "../binaries/index.ts";
 import { table } from "../commands/table.ts";
 import { kubeRouterSkip, networkSkip, realNodesSkip } from "../nodes/testing.ts";
 import { type IpFamilies, ipFamilies } from "../site-layout.ts";
@@ -42,6 +43,8 @@ try {
 }
 
 async function run(options: Options): Promise<void> {
+  const progress = (event: Parameters<typeof describeProgress>[0]) => say(describeProgress(event));
+  await ensurePrograms({ env: process.env, sets: ["control-plane", "nodes", "network", "kube-router"], progress });
   const lacking = realNodesSkip() || networkSkip() || kubeRouterSkip();
   if (lacking) throw new Error(lacking);
   const cells: Cell[] = [];

@@ -23,7 +23,6 @@ How gateways met, as far as they say: ${ways.length === 0 ? "nothing" : ways.joi
 ${failed.length === 0 ? "Nothing failed." : failed.map(({ ranges, families, topology, traffic, reason }) => `- ${ranges}, ${families}, ${topology}, ${traffic}: ${reason}`).join("\n")}
 
 \`\`\`sh
-npm run testbed -- binaries --nodes --network --kube-router
 npm run matrix                                        # all of it: an hour on two cores
 npm run matrix -- --ranges overlap --families ipv6    # a part, whose results take the place of earlier ones
 \`\`\`
