@@ -1,9 +1,7 @@
-import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, Peering, Site, type StatusOf } from "@fjord/api";
+import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, Peering, Site } from "@fjord/api";
 import {
-  againAfter,
   type Cache,
   type Controller,
-  done,
   generationChanged,
   isBeingDeleted,
   type Node,
@@ -11,46 +9,38 @@ import {
   type Result,
   type Runnable,
   sameContent,
-  setCondition,
   updatesWhere,
   watches,
 } from "@fjord/kube";
 import type { Home } from "../home.ts";
 import { homeController } from "../home-controller.ts";
 import type { LiveContracts } from "../live-contracts.ts";
-import { PeerRefused } from "../peer-refused-error.ts";
-import type { CalledRange, NetworkFacts, NetworkWord } from "../protocol.ts";
+import type { NetworkFacts } from "../protocol.ts";
 import type { RemoteSites } from "../remote-site.ts";
 import type { SiteId } from "../site-identity.ts";
 import type { Twins } from "../twins.ts";
 import type { VirtualNodes } from "../virtual-nodes.ts";
-import { addressPlan, calledRanges, factsOf, isUsable, planReason } from "./address-plan.ts";
+import { addressPlan, factsOf, isUsable } from "./address-plan.ts";
 import { type ExportEntry, entriesFor, exportFacts, exportRanges, siteNames } from "./export-entries.ts";
-import {
-  consumerGroups,
-  exporterGroups,
-  guestAddresses,
-  importerGroups,
-  machineGroups,
-  providerGroups,
-} from "./groups.ts";
-import { digestOf, type HeardNetworks } from "./heard-networks.ts";
-import { elsewhereNames, homeNames } from "./home-names.ts";
+import { guestAddresses } from "./groups.ts";
+import type { HeardNetworks } from "./heard-networks.ts";
+import { Hubs } from "./hubs.ts";
 import type { CardsBetween } from "./introductions/cards-between.ts";
 import type { HeardIntroductions } from "./introductions/heard-introductions.ts";
 import { introducedGroups, newestCard } from "./introductions/introducers.ts";
 import { Meetings } from "./introductions/meetings.ts";
-import type { IpRange } from "./ip-range.ts";
 import { forgeLink, type LinkPath, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
+import { LinkParties } from "./link-parties.ts";
 import { NamespacePods } from "./namespace-pods.ts";
-import type { Group, Naming } from "./network-state.ts";
 import { leadsTo, sightsOf } from "./network-state-of.ts";
 import { machineRanges, type OwnNetwork, ownNetwork, takesPart } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
 import { type PeerWord, peerWord } from "./peer-word.ts";
-import { parseCidrs } from "./ranges.ts";
+import { planStatus } from "./plan-status.ts";
+import { PlannedNames } from "./planned-names.ts";
 import type { TcpCarrier } from "./tcp/tcp-carrier.ts";
+import { tellPeer } from "./tell-peer.ts";
 
 export interface NetworkControllerOptions {
   readonly home: Home;
@@ -78,9 +68,6 @@ export interface NetworkControllerOptions {
 /** The gateway uses another key, which peers are to be told. */
 const keyChanged = updatesWhere<Link>((old, { status }) => old.status?.ownKey !== status?.ownKey);
 
-const REFUSED_MS = 15_000;
-const LOST_MS = 1_000;
-
 /**
  * Keeps an AddressPlan and a Link for each peer with which pods are to meet: at a consumer by its Peerings, at a provider
  * for consumers with a contract that ask for it. One peer at a time, as no two may be given the same names.
@@ -99,6 +86,9 @@ export class NetworkController implements Runnable {
   readonly #imports: Cache<Import>;
   readonly #pods: NamespacePods;
   readonly #meetings: Meetings;
+  readonly #hubs: Hubs;
+  readonly #names: PlannedNames;
+  readonly #parties: LinkParties;
   /** Providers that were last heard to let themselves be introduced. */
   readonly #meeting = new Set<SiteId>();
 
@@ -121,8 +111,18 @@ export class NetworkController implements Runnable {
     });
     const { plans: own, peerings } = { plans: this.#plans, peerings: this.#peerings };
     const { introductions } = options;
-    const wordOf = (site: SiteId) => peerWord(site, options.heard, options.sites);
+    const wordOf = (site: SiteId) => this.#wordOf(site);
     this.#meetings = new Meetings({ ...options, plans: own, peerings, heard: introductions, wordOf });
+    this.#hubs = new Hubs({ links: this.#links, peerings, sites: this.#sites, wordOf });
+    this.#names = new PlannedNames({ plans: own, links: this.#links, wordOf });
+    this.#parties = new LinkParties({
+      ...options,
+      links: this.#links,
+      guests: this.#guests,
+      imports: this.#imports,
+      pods: this.#pods,
+      isProvider: (site) => this.#isProvider(site),
+    });
     const siteOf = (id: SiteId | undefined) => (id === undefined ? [] : [{ name: id }]);
     const around = (id: SiteId | undefined) =>
       id === undefined ? [] : this.#meetings.around(id).map((name) => ({ name }));
@@ -153,13 +153,13 @@ export class NetworkController implements Runnable {
       sites.onChange((id) => {
         this.#look(id);
         // It may be a hub.
-        this.#lookBehind(id);
+        for (const site of this.#hubs.behind(id)) this.#look(site);
         this.#lookMeeting(id);
         for (const { spec, status } of this.#peerings.list()) if (spec.via !== undefined) this.#look(status?.siteId);
       }),
       heard.onChange((id) => {
         this.#look(id);
-        this.#lookBehind(id);
+        for (const site of this.#hubs.behind(id)) this.#look(site);
         introductions.keepOnly(id, heard.get(id)?.facts?.introduces ?? []);
         this.#lookMeeting(id);
       }),
@@ -196,13 +196,13 @@ export class NetworkController implements Runnable {
   async #reconcile(site: SiteId, signal: AbortSignal): Promise<Result> {
     const entries = entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()));
     const own = this.#own(site, entries);
-    const word = peerWord(site, this.#options.heard, this.#options.sites);
+    const word = this.#wordOf(site);
     const isAsked = own !== undefined && this.#isWanted(site, word);
     const introducers = own === undefined ? [] : this.#meetings.introducersOf(site, own.pools);
     if (own === undefined || (!isAsked && introducers.length === 0)) {
       await this.#removeLink(site, signal);
       await this.#plans.remove(site, signal);
-      this.#followPods();
+      this.#parties.followPods();
       return await this.#tell(site, undefined, signal);
     }
     await this.#options.key.ensure(signal);
@@ -216,8 +216,8 @@ export class NetworkController implements Runnable {
     const spec = addressPlan({
       site,
       own,
-      others: this.#namesOfOthers(site),
-      words: this.#wordsOfConsumers(),
+      others: this.#names.ofOthers(site),
+      words: this.#names.ofConsumers(),
       ...(facts && { facts }),
       ...(before && { before }),
       meetings: {
@@ -231,23 +231,26 @@ export class NetworkController implements Runnable {
     if (!sameContent(before?.peer, spec.peer))
       for (const other of [...this.#meetings.around(site), ...(spec.introducedBy ?? [])]) this.#look(other);
     await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
-    const asked = isAsked ? this.#hubOf(site) : undefined;
-    const hubs = asked === undefined ? this.#hubsTo(site) : [];
-    const heard = facts && linkPath(site, facts, asked, hubs, (hub) => this.#sight(hub, site));
+    const asked = isAsked ? this.#hubs.wanted(site) : undefined;
+    const hubs = asked === undefined ? this.#hubs.leadingTo(site) : [];
+    const heard = facts && linkPath(site, facts, asked, hubs, (hub) => this.#hubs.sight(hub, site));
     const path = heard ?? (isSilent ? this.#links.get(site)?.spec : undefined);
     const introduces = others.map((other) => other.site);
     if (path === undefined || !isUsable(spec)) await this.#removeLink(site, signal);
     else {
       const groups = [
-        ...(isAsked ? await this.#groups(site, spec, entries, signal) : []),
+        ...(isAsked ? await this.#parties.groups(site, spec, entries, signal) : []),
         ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
       ];
       const tcp = await this.#carried(site, path, facts);
-      const guests = { addresses: guestAddresses(spec, this.#guestsOf(site)), names: this.#homeNames(spec, own, word) };
+      const guests = {
+        addresses: guestAddresses(spec, this.#parties.guestsOf(site)),
+        names: this.#names.ofHome(spec, own, word),
+      };
       const machines = this.#isProvider(site) ? own.machines : [];
       await this.#links.keep(site, forgeLink(site, path, own, groups, introduces, tcp, guests, machines), signal);
     }
-    this.#followPods();
+    this.#parties.followPods();
     if (!isAsked) return await this.#tell(site, undefined, signal);
     const publicKey = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
     const [hub] = hubs;
@@ -264,10 +267,18 @@ export class NetworkController implements Runnable {
       sights: sightsOf(led, links),
       tcp: true as const,
       introduces,
-      calls: this.#calls(introduces),
+      calls: this.#names.calls(introduces),
     };
     const meets = takesPart(this.#options.own.object()) ? ({ meets: true } as const) : {};
     return await this.#tell(site, factsOf(spec, { ...told, ...meets, ...relay, ...fallback }), signal);
+  }
+
+  #wordOf(site: SiteId): PeerWord {
+    return peerWord(site, this.#options.heard, this.#options.sites);
+  }
+
+  #tell(site: SiteId, facts: NetworkFacts | undefined, signal: AbortSignal): Promise<Result> {
+    return tellPeer({ sites: this.#options.sites, peerings: this.#peerings }, site, facts, signal);
   }
 
   async #removeLink(site: SiteId, signal: AbortSignal): Promise<void> {
@@ -284,27 +295,6 @@ export class NetworkController implements Runnable {
     return endpoint;
   }
 
-  /** Sites with links here that say that they lead to another one, in the order in which both ends see them. */
-  #hubsTo(site: SiteId): SiteId[] {
-    const before = this.#links.get(site)?.spec.fallback?.site;
-    return this.#links
-      .names()
-      .filter((hub) => {
-        if (hub === site || this.#links.get(hub)?.spec.via !== undefined) return false;
-        const word = peerWord(hub, this.#options.heard, this.#options.sites);
-        return word === "unknown" ? hub === before : word.facts?.leadsTo?.includes(site) === true;
-      })
-      .sort();
-  }
-
-  /** Where a hub hears of a site. */
-  #sight(hub: SiteId, site: SiteId): string | undefined {
-    const word = peerWord(hub, this.#options.heard, this.#options.sites);
-    const before = this.#links.get(site)?.spec.fallback;
-    if (word === "unknown") return before?.site === hub ? before.seenAt : undefined;
-    return word.facts?.sights?.find((each) => each.site === site)?.endpoint;
-  }
-
   /** Sites that this one leads to another: they are told. */
   #lookLed(site: SiteId): void {
     const linked = this.#links.names();
@@ -313,79 +303,15 @@ export class NetworkController implements Runnable {
       this.#look(other);
   }
 
-  /** Sites that another one leads to, or has led to. */
-  #lookBehind(hub: SiteId): void {
-    const word = peerWord(hub, this.#options.heard, this.#options.sites);
-    for (const site of (word !== "unknown" && word.facts?.leadsTo) || []) this.#look(site);
-    for (const site of this.#links.names()) if (this.#links.get(site)?.spec.fallback?.site === hub) this.#look(site);
-  }
-
   /** Sites that a consumer has introduced here; and those around a provider that now takes part, or no longer. */
   #lookMeeting(site: SiteId): void {
     for (const introduced of this.#meetings.introducedBy(site)) this.#look(introduced);
-    const word = peerWord(site, this.#options.heard, this.#options.sites);
+    const word = this.#wordOf(site);
     const meets = word !== "unknown" && word.facts?.meets === true;
     if (meets === this.#meeting.has(site)) return;
     if (meets) this.#meeting.add(site);
     else this.#meeting.delete(site);
     for (const other of this.#meetings.around(site)) this.#look(other);
-  }
-
-  /** Through which site the owner wants to reach another one, if through any. */
-  #hubOf(site: SiteId): SiteId | undefined {
-    const peering = this.#peerings.list().find(({ spec, status }) => spec.link && status?.siteId === site);
-    const hub = peering?.spec.via === undefined ? undefined : this.#sites.get({ name: peering.spec.via });
-    return hub?.status?.id ?? hub?.spec.id;
-  }
-
-  /** A consumer says by itself what its provider may not be able to ask, unless that has heard it already. */
-  async #tell(site: SiteId, facts: NetworkFacts | undefined, signal: AbortSignal): Promise<Result> {
-    const remote = this.#options.sites.get(site);
-    const isConsumer = this.#peerings.list().some(({ status }) => status?.siteId === site);
-    if (!isConsumer || remote?.report === undefined || !remote.reachability.reachable) return done();
-    if (remote.report.networkHeard === (facts && digestOf(facts))) return done();
-    const word: NetworkWord = { network: facts ?? null };
-    try {
-      await remote.call("PUT", "/network", word, signal);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // One of before there were links knows nothing of it; one that was cut off is told when it is back.
-      return againAfter(error instanceof PeerRefused ? REFUSED_MS : LOST_MS);
-    }
-    remote.refresh();
-    return done();
-  }
-
-  /** As consumer: what ranges of others are called here. */
-  #calls(sites: readonly SiteId[]): CalledRange[] {
-    return sites.flatMap((site) =>
-      (this.#plans.get(site)?.spec.peer ?? []).flatMap(({ range, called }) =>
-        called === undefined ? [] : [{ site, range, called }],
-      ),
-    );
-  }
-
-  /** As provider: what a consumer calls otherwise. What it has said holds while it is silent. */
-  #homeNames(plan: AddressPlan["spec"], own: OwnNetwork, word: PeerWord): Naming[] {
-    const before = this.#links.get(plan.site)?.spec.guests?.names;
-    if (word === "unknown" && before !== undefined)
-      return before.flatMap(({ range, called }) => (called === undefined ? [] : [{ range, called }]));
-    const calls = word === "unknown" ? [] : (word.facts?.calls ?? []);
-    const planOf = (site: SiteId) => {
-      const spec = this.#plans.get(site)?.spec;
-      return spec?.introducedBy?.includes(plan.site) ? spec : undefined;
-    };
-    return homeNames(plan, own.taken, elsewhereNames(calls, planOf));
-  }
-
-  /** What consumers call what is here, and what is elsewhere: names of this site had better be others. */
-  #wordsOfConsumers(): IpRange[] {
-    const words = this.#plans.names().flatMap((site) => {
-      const word = peerWord(site, this.#options.heard, this.#options.sites);
-      const calls = word === "unknown" ? [] : (word.facts?.calls ?? []);
-      return [...(this.#plans.get(site)?.spec.own ?? []), ...calls];
-    });
-    return parseCidrs(words.flatMap(({ called }) => called ?? []));
   }
 
   #own(site: SiteId, entries: readonly ExportEntry[]): OwnNetwork | undefined {
@@ -408,69 +334,6 @@ export class NetworkController implements Runnable {
     if (this.#isProvider(site)) return true;
     if (this.#options.contracts.of(site).length === 0) return false;
     return word === "unknown" ? this.#plans.get(site) !== undefined : word.facts !== undefined;
-  }
-
-  #namesOfOthers(site: SiteId) {
-    return this.#plans.names().flatMap((name) => {
-      const plan = name === site ? undefined : this.#plans.get(name);
-      return plan === undefined ? [] : calledRanges(plan.spec);
-    });
-  }
-
-  async #groups(
-    site: SiteId,
-    plan: AddressPlan["spec"],
-    entries: readonly ExportEntry[],
-    signal: AbortSignal,
-  ): Promise<Group[]> {
-    const { twins, nodes } = this.#options;
-    const namespaces = await Promise.all(
-      twins.namespacesAt(site).map(async (name) => ({
-        name,
-        pods: await this.#pods.in(name, signal),
-        isThere: ({ spec }: Pod) => nodes.get(spec?.nodeName ?? "")?.site === site,
-        isElsewhere: ({ spec }: Pod) => nodes.get(spec?.nodeName ?? "") !== undefined,
-      })),
-    );
-    const importing = await Promise.all(
-      this.#importing(site).map(async (name) => ({
-        name,
-        pods: (await this.#pods.in(name, signal)).filter(({ spec }) => nodes.get(spec?.nodeName ?? "") === undefined),
-        addresses: this.#importsOf(site).flatMap(({ metadata, status }) =>
-          metadata.namespace === name ? (status?.addresses ?? []) : [],
-        ),
-      })),
-    );
-    const groups = [
-      ...consumerGroups(plan, namespaces),
-      ...(this.#isProvider(site) && this.#options.own.object()?.spec.network?.machines ? machineGroups(plan) : []),
-      ...providerGroups(plan, this.#guestsOf(site)),
-      ...exporterGroups(plan, entries),
-      ...importerGroups(plan, importing),
-    ];
-    return [...new Map(groups.map((group) => [group.name, group])).values()];
-  }
-
-  #guestsOf(consumer: SiteId): Pod[] {
-    return this.#guests.list().filter(({ metadata }) => metadata.labels?.[CONSUMER_LABEL] === consumer);
-  }
-
-  #importsOf(site: SiteId): Import[] {
-    return this.#imports
-      .list()
-      .filter(({ metadata, status }) => status?.siteId === site && metadata.deletionTimestamp === undefined);
-  }
-
-  /** Namespaces that import something of it. */
-  #importing(site: SiteId): string[] {
-    return [...new Set(this.#importsOf(site).map(({ metadata }) => metadata.namespace ?? ""))];
-  }
-
-  #followPods(): void {
-    const namespaces = this.#links
-      .names()
-      .flatMap((site) => [...this.#options.twins.namespacesAt(site), ...this.#importing(site)]);
-    this.#pods.keepOnly(new Set(namespaces));
   }
 
   #look(site: SiteId | undefined): void {
@@ -500,28 +363,4 @@ function followed<T extends Export | Import>(cache: Cache<T>, changed: () => voi
     },
     onDelete: changed,
   });
-}
-
-const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
-  NamesKnown: "",
-  RangesUnknown: "no Node tells a range of pods: say it in spec.network.podRanges of the own Site",
-  AwaitingPeer: "the peer has not told its ranges, or what it calls those of this site",
-  PoolExhausted: "spec.network.names of the own Site has no range left that is large enough",
-};
-
-function planStatus(plan: AddressPlan, now: number): StatusOf<typeof AddressPlan> {
-  const reason = planReason(plan.spec);
-  const { generation } = plan.metadata;
-  const { conditions } = setCondition(
-    plan.status?.conditions,
-    {
-      type: "Ready",
-      status: reason === "NamesKnown" ? "True" : "False",
-      reason,
-      message: messages[reason],
-      ...(generation !== undefined && { observedGeneration: generation }),
-    },
-    now,
-  );
-  return { ...plan.status, conditions };
 }

@@ -1,0 +1,27 @@
+import type { AddressPlan, StatusOf } from "@fjord/api";
+import { setCondition } from "@fjord/kube";
+import { planReason } from "./address-plan.ts";
+
+const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
+  NamesKnown: "",
+  RangesUnknown: "no Node tells a range of pods: say it in spec.network.podRanges of the own Site",
+  AwaitingPeer: "the peer has not told its ranges, or what it calls those of this site",
+  PoolExhausted: "spec.network.names of the own Site has no range left that is large enough",
+};
+
+export function planStatus(plan: AddressPlan, now: number): StatusOf<typeof AddressPlan> {
+  const reason = planReason(plan.spec);
+  const { generation } = plan.metadata;
+  const { conditions } = setCondition(
+    plan.status?.conditions,
+    {
+      type: "Ready",
+      status: reason === "NamesKnown" ? "True" : "False",
+      reason,
+      message: messages[reason],
+      ...(generation !== undefined && { observedGeneration: generation }),
+    },
+    now,
+  );
+  return { ...plan.status, conditions };
+}
