@@ -6,8 +6,8 @@ import { ManualClock } from "@fjord/base/testing";
 import { testState } from "../fabric/test-state.ts";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState } from "../network-state.ts";
-import type { LinkReport } from "./gateway.ts";
 import { GatewayLoop } from "./gateway-loop.ts";
+import type { LinkReport } from "./link-report.ts";
 
 describe("A gateway that is kept at what its source says", () => {
   let done: string[];

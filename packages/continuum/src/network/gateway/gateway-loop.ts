@@ -2,9 +2,10 @@ import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Fence } from "./fence.ts";
-import type { Gateway, LaneReport, LinkReport } from "./gateway.ts";
+import type { Gateway } from "./gateway.ts";
 import { LaneLife } from "./lane-life.ts";
 import type { LinkProbe, ProbedLink } from "./link-probe.ts";
+import type { LaneReport, LinkReport } from "./link-report.ts";
 import type { NodeWay } from "./node-way.ts";
 
 export interface GatewayWish {

@@ -4,7 +4,7 @@ export { PROBE_PORT } from "../link-address.ts";
 export { LINK_SECRET } from "../link-key.ts";
 export type { NetworkState } from "../network-state.ts";
 export { Fence, type FenceOptions } from "./fence.ts";
-export { Gateway, type GatewayOptions, type LinkReport } from "./gateway.ts";
+export { Gateway, type GatewayOptions } from "./gateway.ts";
 export {
   GatewayLoop,
   type GatewayLoopOptions,
@@ -15,6 +15,7 @@ export {
 export { GatewayMetrics, type GatewayMetricsOptions } from "./gateway-metrics.ts";
 export { GATEWAY_LEASE, GatewayRole, type GatewayRoleOptions } from "./gateway-role.ts";
 export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-probe.ts";
+export type { LinkReport } from "./link-report.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
 export { NodeWatch, type NodeWatchOptions } from "./node-watch.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";
