@@ -49,6 +49,8 @@ export interface SiteReport {
 export interface NetworkFacts {
   /** Of WireGuard, in base64. */
   readonly publicKey: string;
+  /** The one that it is about to use. */
+  readonly nextKey?: string;
   /** Host and port where its gateway listens; empty where it dials. */
   readonly endpoints: readonly string[];
   /** The same for each lane of its links beyond the first. */

@@ -14,6 +14,7 @@ import {
   NodeNetwork,
   NodeWatch,
   NodeWay,
+  OwnKey,
   openUdpProbe,
   type WireguardChoice,
 } from "@fjord/continuum/gateway";
@@ -116,10 +117,11 @@ interface Kept {
   readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence" | "watch">;
   readonly source: GatewaySource & { nameOf?(siteId: string): string | undefined };
   readonly told?: GatewayLoopOptions["told"];
+  readonly ownKey?: OwnKey;
 }
 
 /** With probes, and metrics of what they and the gateway see. */
-async function runLoop({ parts, source, told }: Kept, flags: RunFlags, context: CommandContext): Promise<void> {
+async function runLoop({ parts, source, told, ownKey }: Kept, flags: RunFlags, context: CommandContext): Promise<void> {
   const { clock, logger, signal } = context;
   const listen = listenOption("--metrics-listen", flags.metricsListen);
   const registry = new Registry();
@@ -131,7 +133,8 @@ async function runLoop({ parts, source, told }: Kept, flags: RunFlags, context: 
   ready.add("the node's network is as it shall be", () => {
     if (!observer.isApplied) throw new Error("not yet");
   });
-  const loop = new GatewayLoop({ ...parts, source, clock, logger, probe, observer, ...(told && { told }) });
+  const beside = { ...(told && { told }), ...(ownKey && { ownKey }) };
+  const loop = new GatewayLoop({ ...parts, source, clock, logger, probe, observer, ...beside });
   const server = new HealthServer({ listen, health, ready, metrics: registry, logger });
   await Promise.all([loop.run(signal), server.run(signal)]);
 }
@@ -161,7 +164,9 @@ async function runByApi(flags: RunFlags, context: CommandContext): Promise<void>
   await caches.waitForSync(signal);
   const parts = partsOf(flags, context);
   const told: GatewayLoopOptions["told"] = (reports) => objects.tell(reports);
-  await Promise.all([runLoop({ parts, source: objects, told }, flags, context), role?.run(signal), watching]);
+  // Peers are told by the agent which key comes next.
+  const ownKey = new OwnKey({ gateway: parts.gateway, clock, logger });
+  await Promise.all([runLoop({ parts, source: objects, told, ownKey }, flags, context), role?.run(signal), watching]);
 }
 
 function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: CommandContext) {

@@ -32,6 +32,9 @@ export const Link = defineKind({
   spec: object({
     site: siteId().immutable("another peer has another Link").describe("Id of the peer."),
     publicKey: key().describe("The peer's WireGuard key, by its word."),
+    nextKey: key()
+      .optional()
+      .describe("The key that the peer is about to use in its place. Both gateways say to each other when that is."),
     endpoints: array(hostAndPort(), { maxItems: 8 }).describe(
       "Where the peer listens, host and port. Empty where it cannot be dialled, and dials itself.",
     ),
@@ -122,10 +125,11 @@ export const Link = defineKind({
     tcpSource: string({ maxLength: 39 })
       .optional()
       .describe("The address from which the gateway sends to `spec.tcp`: the agent takes packets from nobody else."),
-    ownKey: key()
+    ownKey: key().optional().describe("This site's own WireGuard key that the gateway uses."),
+    nextKey: key()
       .optional()
       .describe(
-        "This site's own WireGuard key that the gateway uses. Peers are told of a new one once it stands here.",
+        "The one that the gateway is about to use, once peers that answer have heard of it. They are told by the agent as soon as it stands here.",
       ),
     handshakeAt: time().optional().describe("When the two last agreed on a key."),
     receivedBytes: integer({ minimum: 0 }).optional().describe("Bytes that came."),

@@ -10,7 +10,7 @@ const PRIVATE_FIELDS = new Set(
 const NAMES_OF_SECRETS =
   /^(?:secretName|secretRef|secretKeyRef|secretNamespace|imagePullSecrets|nodePublishSecretRef|pairingSecret)$/;
 /** Keys that are there for everybody to read. */
-const PUBLIC_KEYS = /^(?:publicKey|ownKey)$/;
+const PUBLIC_KEYS = /^(?:publicKey|ownKey|nextKey)$/;
 /** Annotations of Fjord's and of Kubernetes' own that are worth reading. Of all others only the length is kept: anybody writes what they like there. */
 const HARMLESS_ANNOTATIONS: readonly RegExp[] = [
   // Not `install-values`: what a site was installed with is its owner's.

@@ -70,6 +70,7 @@ export function factsOf(
   plan: PlanSpec,
   {
     publicKey,
+    nextKey,
     endpoints,
     lanes = [],
     relay,
@@ -95,6 +96,7 @@ export function factsOf(
     ...(introduces.length > 0 && { introduces }),
     ...(calls.length > 0 && { calls }),
     publicKey,
+    ...(nextKey !== undefined && { nextKey }),
     endpoints,
     ...(lanes.length > 0 && { lanes }),
     ranges: plan.own.map(({ range }) => range),

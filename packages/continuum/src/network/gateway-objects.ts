@@ -168,6 +168,7 @@ export class GatewayObjects {
       !sameContent(status.conditions, link.status?.conditions) ||
       status.endpoint !== link.status?.endpoint ||
       status.ownKey !== link.status?.ownKey ||
+      status.nextKey !== link.status?.nextKey ||
       status.way !== link.status?.way ||
       status.via !== link.status?.via ||
       status.tcpSource !== link.status?.tcpSource ||

@@ -6,7 +6,7 @@ import type { Group, HomeWords } from "./network-state.ts";
 import type { OwnNetwork } from "./own-network.ts";
 
 /** How a peer's gateway is reached, by its word. */
-export type LinkPath = Pick<Link["spec"], "publicKey" | "endpoints" | "lanes" | "via" | "fallback">;
+export type LinkPath = Pick<Link["spec"], "publicKey" | "nextKey" | "endpoints" | "lanes" | "via" | "fallback">;
 
 /**
  * By the peer's facts: as it says, or through a hub. `asked` is the hub that this site's owner has named: then the peer must have agreed to
@@ -17,17 +17,19 @@ export function linkPath(
   site: SiteId,
   {
     publicKey,
+    nextKey,
     endpoints,
     lanes,
     relay,
     fallback,
-  }: Pick<NetworkFacts, "publicKey" | "endpoints" | "lanes" | "relay" | "fallback">,
+  }: Pick<NetworkFacts, "publicKey" | "nextKey" | "endpoints" | "lanes" | "relay" | "fallback">,
   asked: SiteId | undefined,
   hubs: readonly SiteId[] = [],
   seenAt: (hub: SiteId) => string | undefined = () => undefined,
 ): LinkPath {
   const beside = lanes?.map((each) => ({ endpoints: [...each] }));
-  const met = { publicKey, endpoints: [...endpoints], ...(beside && { lanes: beside }) };
+  const keys = { publicKey, ...(nextKey !== undefined && { nextKey }) };
+  const met = { ...keys, endpoints: [...endpoints], ...(beside && { lanes: beside }) };
   if (asked !== undefined && asked !== relay?.hub) return met;
   if (relay === undefined) {
     if (fallback === undefined || !hubs.includes(fallback.hub)) return met;
@@ -36,13 +38,13 @@ export function linkPath(
     const seen = sight === undefined ? {} : { seenAt: sight };
     return { ...met, fallback: { site: hub, endpoint: `${relayAddress(site)}:${port}`, ...seen } };
   }
-  return { publicKey, endpoints: [`${relayAddress(site)}:${relay.port}`], via: relay.hub };
+  return { ...keys, endpoints: [`${relayAddress(site)}:${relay.port}`], via: relay.hub };
 }
 
 /** What the gateway is to bring about towards a peer. */
 export function forgeLink(
   site: SiteId,
-  { publicKey, endpoints, lanes = [], via, fallback }: LinkPath,
+  { publicKey, nextKey, endpoints, lanes = [], via, fallback }: LinkPath,
   own: Pick<OwnNetwork, "keepaliveSeconds" | "lanes">,
   groups: readonly Group[],
   relayTo: readonly SiteId[] = [],
@@ -57,6 +59,7 @@ export function forgeLink(
   return {
     site,
     publicKey,
+    ...(nextKey !== undefined && { nextKey }),
     endpoints: [...endpoints],
     ...(beside.length > 0 && { lanes: beside.map((each) => ({ endpoints: [...each.endpoints] })) }),
     ...(via !== undefined && { via }),

@@ -57,7 +57,7 @@ async function make(client: Client, namespace: string, signal?: AbortSignal): Pr
   }
 }
 
-/** Puts a new key into the place of the one that there is. The gateway uses it as soon as it hears of it, and peers are told then. */
+/** Puts a new key into the place of the one that there is. The gateway uses it once peers that answer know it. */
 export async function replaceLinkKey(
   client: Pick<KubeClient, "patch">,
   namespace: string,

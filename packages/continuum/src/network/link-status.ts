@@ -11,6 +11,8 @@ export interface SeenLink {
   readonly endpoint?: string;
   /** The own public key that is in use. */
   readonly ownKey?: string;
+  /** The one that is to be used next. */
+  readonly nextKey?: string;
   readonly carrier?: NonNullable<StatusOf<typeof Link>["carrier"]>;
   /** How the peer is heard of. */
   readonly way?: Way;
@@ -95,7 +97,7 @@ function whole(link: Link, seen: SeenLink): SeenLink {
 /** The status that says so, besides that of lanes. */
 export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<typeof Link> {
   const seen = whole(link, here);
-  const { fault, handshakeAt, endpoint, ownKey, carrier, way, via, tcpSource } = seen;
+  const { fault, handshakeAt, endpoint, ownKey, nextKey, carrier, way, via, tcpSource } = seen;
   const { receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
   const { receivedPerSecond, sentPerSecond } = seen;
   const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
@@ -118,6 +120,7 @@ export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<ty
     ...(endpoint !== undefined && { endpoint }),
     ...(tcpSource !== undefined && { tcpSource }),
     ...(ownKey !== undefined && { ownKey }),
+    ...(nextKey !== undefined && { nextKey }),
     ...(handshakeAt !== undefined && { handshakeAt: new Date(handshakeAt).toISOString() }),
     receivedBytes,
     sentBytes,

@@ -65,8 +65,10 @@ export interface NetworkControllerOptions {
   readonly serviceRanges: readonly string[];
 }
 
-/** The gateway uses another key, which peers are to be told. */
-const keyChanged = updatesWhere<Link>((old, { status }) => old.status?.ownKey !== status?.ownKey);
+/** The gateway uses another key, or is about to, which peers are to be told. */
+const keyChanged = updatesWhere<Link>(
+  (old, { status }) => old.status?.ownKey !== status?.ownKey || old.status?.nextKey !== status?.nextKey,
+);
 
 /**
  * Keeps an AddressPlan and a Link for each peer with which pods are to meet: at a consumer by its Peerings, at a provider
@@ -252,7 +254,7 @@ export class NetworkController implements Runnable {
     }
     this.#parties.followPods();
     if (!isAsked) return await this.#tell(site, undefined, signal);
-    const publicKey = this.#links.get(site)?.status?.ownKey ?? this.#options.key.publicKey ?? "";
+    const { ownKey: publicKey = this.#options.key.publicKey ?? "", nextKey } = this.#links.get(site)?.status ?? {};
     const [hub] = hubs;
     const relay = asked === undefined ? {} : { relay: { hub: asked, port: own.port } };
     const fallback = hub === undefined ? {} : { fallback: { hub, port: own.port } };
@@ -260,6 +262,7 @@ export class NetworkController implements Runnable {
     const links = this.#links.names().flatMap((name) => this.#links.get(name) ?? []);
     const told = {
       publicKey,
+      ...(nextKey !== undefined && { nextKey }),
       endpoints: own.endpoints,
       lanes: own.lanes,
       exports: exportFacts(entries),

@@ -22,9 +22,10 @@ const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, endpoints, lanes, ranges, names } = value as Record<string, unknown>;
+  const { publicKey, nextKey, endpoints, lanes, ranges, names } = value as Record<string, unknown>;
   const { relay, fallback, leadsTo, sights, tcp, exports, meets, introduces, calls } = value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
+  if (nextKey !== undefined && (typeof nextKey !== "string" || !KEY.test(nextKey))) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const more =
     lanes === undefined ? [] : listOf(lanes, MOST_LANES - 1, (each) => listOf(each, MOST_ENDPOINTS, endpointOf));
@@ -48,6 +49,7 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (words === undefined) return undefined;
   return {
     publicKey,
+    ...(nextKey !== undefined && { nextKey }),
     endpoints: places,
     ...(more.length > 0 && { lanes: more }),
     ranges: own.map(formatCidr),

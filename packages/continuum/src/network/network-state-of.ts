@@ -110,7 +110,7 @@ function peerNetwork(
   named: readonly string[],
   hasLanes: boolean,
 ): PeerNetwork {
-  const { publicKey, endpoints, lanes = [], via, fallback, tcp, keepaliveSeconds, groups, guests } = link;
+  const { publicKey, nextKey, endpoints, lanes = [], via, fallback, tcp, keepaliveSeconds, groups, guests } = link;
   const silent = (status?.lanes ?? []).filter((each) => each.silent).map(({ lane }) => lane);
   const relayTo = [...new Set([...named, ...(link.relayTo ?? [])])].sort();
   return {
@@ -119,6 +119,7 @@ function peerNetwork(
     peer: plan.peer.flatMap(withName),
     link: {
       publicKey,
+      ...(nextKey !== undefined && { nextKey }),
       endpoints,
       ...(hasLanes && { lanes: lanes.map((each) => each.endpoints) }),
       ...(silent.length > 0 && { silent }),

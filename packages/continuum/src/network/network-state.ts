@@ -68,6 +68,8 @@ export interface HomeWords {
 export interface PeerLink {
   /** Of WireGuard, in base64. */
   readonly publicKey: string;
+  /** The one that the peer is about to use. */
+  readonly nextKey?: string;
   /** Host and port. Empty where the peer dials. */
   readonly endpoints: readonly string[];
   /** The same for each lane beyond the first that there is to it. @default for all of this site's, the next ports of `endpoints` */

@@ -73,6 +73,7 @@ export class ToldNetwork {
     const { endpoints, lanes, port } = network;
     return {
       publicKey: status?.ownKey ?? key.publicKey,
+      ...(status?.nextKey !== undefined && { nextKey: status.nextKey }),
       endpoints,
       lanes,
       port,

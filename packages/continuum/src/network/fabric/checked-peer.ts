@@ -9,6 +9,8 @@ export interface CheckedPeer {
   readonly ranges: readonly IpRange[];
   /** Hexadecimal, as WireGuard's own interface wants it. */
   readonly publicKey: string;
+  /** The one that it is about to use. */
+  readonly nextKey?: string;
   readonly endpoints: readonly string[];
   /** By lane, where it listens: `endpoints` for the first one. */
   readonly lanes: readonly (readonly string[])[];
@@ -52,7 +54,7 @@ export function checkPeer(peer: PeerNetwork, lanes = 1): CheckedPeer | { readonl
 class Fault extends Error {}
 
 function checked(peer: PeerNetwork, most: number): CheckedPeer {
-  const { via, fallback, tcp } = peer.link;
+  const { via, fallback, tcp, nextKey } = peer.link;
   const relayTo = peer.relayTo ?? [];
   for (const id of [peer.siteId, ...(via === undefined ? [] : [via]), ...(fallback ? [fallback.via] : []), ...relayTo])
     if (!/^[a-z0-9]{1,63}$/.test(id)) throw new Fault(`${JSON.stringify(id)} is not the id of a site`);
@@ -71,6 +73,7 @@ function checked(peer: PeerNetwork, most: number): CheckedPeer {
     own: peer.own.map(renaming),
     ranges,
     publicKey: keyOf(peer.link.publicKey),
+    ...(nextKey !== undefined && { nextKey: keyOf(nextKey) }),
     endpoints,
     lanes: [endpoints, ...more.map((lane) => lane.map(endpointOf))],
     silent: (peer.link.silent ?? []).filter((lane) => Number.isInteger(lane)),

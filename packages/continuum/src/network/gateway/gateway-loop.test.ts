@@ -85,6 +85,8 @@ describe("A gateway that is kept at what its source says", () => {
         answeredAt: () => answers.get(lane),
         hurry: () => {},
         invite: (siteId) => void done.push(`invite ${siteId}`),
+        say: () => {},
+        onSaid: () => {},
         onInvited: (listener) => {
           invite = listener;
         },

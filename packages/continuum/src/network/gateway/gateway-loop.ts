@@ -7,6 +7,7 @@ import { LaneLife } from "./lane-life.ts";
 import type { LinkProbe, ProbedLink } from "./link-probe.ts";
 import type { LaneReport, LinkReport } from "./link-report.ts";
 import type { NodeWay } from "./node-way.ts";
+import type { OwnKey } from "./own-key.ts";
 
 export interface GatewayWish {
   readonly state: NetworkState;
@@ -58,6 +59,8 @@ export interface GatewayLoopOptions {
   /** Asks peers over one lane of their links, which needs the state's `siteId`. @default nobody is asked */
   readonly probe?: (lane: number) => LaneProbe;
   readonly observer?: LoopObserver;
+  /** Says when another key of the site is used. @default at once */
+  readonly ownKey?: OwnKey;
   /** Hears how links are, at every tick. */
   readonly told?: (reports: readonly SeenReport[]) => Promise<void>;
 }
@@ -67,15 +70,20 @@ const SMALLEST = 576;
 /** Where links have several lanes, so that a silent one is found out in time. */
 const LANES_TICK_MS = 500;
 
-type LaneProbe = Pick<LinkProbe, "tick" | "seen" | "answeredAt" | "hurry" | "invite" | "onInvited" | "close">;
+type LaneProbe = Pick<
+  LinkProbe,
+  "tick" | "seen" | "answeredAt" | "hurry" | "invite" | "onInvited" | "say" | "onSaid" | "close"
+>;
 
-/** How often links are looked after while a better way to a peer is tried, which lasts two seconds. */
+/** How often links are looked after while a better way to a peer is tried, which lasts two seconds, or a key is about to change. */
 const TRYING_MS = 100;
 
 /** What is known of a link, by WireGuard and by probes. */
 export type SeenReport = Omit<LinkReport, "lanes"> &
   ProbedLink & {
     readonly lanes?: readonly (LaneReport & { readonly silent: boolean })[];
+    /** The own key that is to be used next. */
+    readonly nextKey?: string;
   };
 
 /** Keeps a node at what its source says. What it has made stays when it ends: traffic goes on, and the next one takes over. */
@@ -146,12 +154,26 @@ export class GatewayLoop {
     observer?.brought(reports !== undefined);
     observer?.keyMade(wanted.carries?.keyMadeAt);
     if (wanted.carries === undefined) observer?.linked([]);
-    this.#isTrying = reports?.some(({ isTrying }) => isTrying) ?? false;
+    const { ownKey } = this.#options;
+    this.#isTrying =
+      (wanted.carries !== undefined && ownKey?.isTurning) ||
+      (reports?.some(({ isTrying, isTurning }) => isTrying || isTurning) ?? false);
     if (reports === undefined || wanted.carries === undefined) return;
     for (const { siteId, pathMtu } of reports) if (pathMtu !== undefined) this.#pathMtus.set(siteId, pathMtu);
-    const seen = await this.#probed(reports, wanted.carries.state);
+    const { siteId } = wanted.carries.state;
+    const linked = await this.#probed(reports, wanted.carries.state);
+    if (siteId !== undefined) await ownKey?.step(siteId, this.#linked(reports));
+    const nextKey = ownKey?.next;
+    const seen = linked.map((each) => ({ ...each, ...(nextKey !== undefined && { nextKey }) }));
     observer?.linked(seen);
     await this.#attempt("nobody hears how links are", async () => await told?.(seen));
+  }
+
+  /** Those that are asked, by lane. */
+  #linked(reports: readonly LinkReport[]): Map<number, string[]> {
+    const has = ({ lanes = [] }: LinkReport, lane: number) => lanes.some((each) => each.lane === lane);
+    const on = (lane: number) => reports.filter((each) => has(each, lane)).map(({ siteId }) => siteId);
+    return new Map([...this.#probes.keys()].map((lane) => [lane, on(lane)]));
   }
 
   async #probed(reports: readonly LinkReport[], state: NetworkState): Promise<SeenReport[]> {
@@ -165,7 +187,8 @@ export class GatewayLoop {
       const probe = this.#probe(lane);
       if (siteId === undefined) continue;
       const peers = linked.filter((each) => lane === 0 || each.lanes?.some((of) => of.lane === lane));
-      const often = new Set([...(lane === 0 ? askedOften(all) : []), ...laned]);
+      const turning = this.#options.ownKey?.isTurning ? all.map((each) => each.siteId) : [];
+      const often = new Set([...(lane === 0 ? askedOften(all) : []), ...laned, ...turning]);
       await probe?.tick(
         siteId,
         peers.map((each) => each.siteId),
@@ -192,6 +215,7 @@ export class GatewayLoop {
     const probe = known ?? this.#options.probe?.(lane);
     if (probe === undefined || known !== undefined) return known;
     this.#probes.set(lane, probe);
+    this.#options.ownKey?.attach(lane, probe);
     if (lane === 0)
       probe.onInvited((siteId) => {
         this.#options.gateway.invited(siteId);
@@ -272,8 +296,9 @@ export class GatewayLoop {
     this.#isFenced = isWanted;
   }
 
-  async #bringLinks({ state: wanted, privateKey }: GatewayWish): Promise<void> {
-    const { gateway, logger } = this.#options;
+  async #bringLinks({ state: wanted, privateKey: wantedKey }: GatewayWish): Promise<void> {
+    const { gateway, logger, ownKey } = this.#options;
+    const privateKey = ownKey === undefined ? wantedKey : await ownKey.using(wantedKey);
     const peers = wanted.peers.map((peer) => this.#measured(peer, wanted.mtu));
     const state = { ...wanted, peers: this.#withLives(peers, wanted) };
     const text = JSON.stringify([state, privateKey]);

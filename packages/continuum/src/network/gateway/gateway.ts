@@ -10,6 +10,7 @@ import { NodeFirewall } from "./node-firewall.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import type { PeerPathsOptions } from "./peer-paths.ts";
 import { RouteTable } from "./route-table.ts";
+import { Serial } from "./serial.ts";
 import type { WireguardCarrier, WireguardChoice } from "./wireguard-devices.ts";
 
 export interface GatewayOptions {
@@ -35,6 +36,7 @@ export class Gateway {
   readonly #routes: RouteTable;
   /** Whether a peer can be behind a hub. */
   readonly #canNest: boolean;
+  readonly #serial = new Serial();
   #applied:
     | {
         readonly fabric: Fabric;
@@ -55,7 +57,46 @@ export class Gateway {
   }
 
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
-  async apply(state: NetworkState, privateKey: string): Promise<void> {
+  apply(state: NetworkState, privateKey: string): Promise<void> {
+    return this.#serial.run(() => this.#apply(state, privateKey));
+  }
+
+  /** The private key that is in use here, in base64: also where another process has applied it. Undefined where none is. */
+  async usedKey(): Promise<string | undefined> {
+    if (this.#applied !== undefined) return this.#applied.privateKey;
+    const key = await this.#serial.run(() => this.#interfaces.keyThere());
+    return key === undefined ? undefined : Buffer.from(key, "hex").toString("base64");
+  }
+
+  /** Uses another private key from now on. `say` is called before: what goes out afterwards waits until peers have a session by the new one. */
+  turnKey(privateKey: string, say: () => Promise<void>): Promise<void> {
+    return this.#serial.run(async () => {
+      const applied = this.#applied;
+      if (applied === undefined) return;
+      this.#applied = undefined;
+      await say();
+      await this.#interfaces.turn(applied.fabric, hexOf(privateKey));
+      this.#applied = { ...applied, privateKey, ownKey: publicHalf(privateKey) };
+    });
+  }
+
+  /** A peer asks over a lane whether it may take a key, in hexadecimal. Whether that is known. */
+  peerAsks(siteId: string, lane: number, key: string): Promise<boolean> {
+    return this.#serial.run(async () => {
+      const fabric = this.#applied?.fabric;
+      return fabric !== undefined && (await this.#interfaces.arm(fabric, siteId, lane, key));
+    });
+  }
+
+  /** A peer says over a lane that it takes a key now. */
+  peerTurns(siteId: string, lane: number, key: string): Promise<void> {
+    return this.#serial.run(async () => {
+      const fabric = this.#applied?.fabric;
+      if (fabric !== undefined) await this.#interfaces.turned(fabric, siteId, lane, key);
+    });
+  }
+
+  async #apply(state: NetworkState, privateKey: string): Promise<void> {
     const isNested = state.peers.some(({ link }) => link?.via !== undefined || link?.fallback !== undefined);
     const carrier = await this.#interfaces.choose(isNested);
     const isKnown = this.#applied?.privateKey === privateKey && this.#applied.carrier === carrier;
@@ -71,7 +112,11 @@ export class Gateway {
   }
 
   /** Looks whether everything is as it was left, and puts back what is not. Resolves with what was not, in words. */
-  async check(): Promise<string[]> {
+  check(): Promise<string[]> {
+    return this.#serial.run(() => this.#check());
+  }
+
+  async #check(): Promise<string[]> {
     if (this.#applied === undefined) return [];
     const { fabric, privateKey } = this.#applied;
     const drift = [
@@ -90,7 +135,11 @@ export class Gateway {
    * Seeks peers that are silent by other ways, or at their next endpoint, whose name may lead elsewhere by now, and tells how links are.
    * `answers` says of a site whether it is asked over a lane of its link every second, and answers.
    */
-  async tend(answers: (siteId: string, lane: number) => boolean = () => true): Promise<LinkReport[]> {
+  tend(answers: (siteId: string, lane: number) => boolean = () => true): Promise<LinkReport[]> {
+    return this.#serial.run(() => this.#tend(answers));
+  }
+
+  async #tend(answers: (siteId: string, lane: number) => boolean): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
     const { fabric, ownKey } = this.#applied;
     await this.#firewall.see();
@@ -111,7 +160,11 @@ export class Gateway {
   }
 
   /** Takes everything away that a gateway has made, whoever has run it. */
-  async remove(): Promise<void> {
+  remove(): Promise<void> {
+    return this.#serial.run(() => this.#remove());
+  }
+
+  async #remove(): Promise<void> {
     this.#applied = undefined;
     // Where another node carries the links now, the way to that one is to be taken at once.
     await this.#routes.remove();
@@ -121,7 +174,7 @@ export class Gateway {
 
   async #applyWhole(fabric: Fabric, privateKey: string): Promise<void> {
     await this.#firewall.bring(fabric);
-    await this.#interfaces.bring(fabric, Buffer.from(privateKey, "base64").toString("hex"));
+    await this.#interfaces.bring(fabric, hexOf(privateKey));
     await this.#routes.bring(routesOf(fabric), fabric.lanes);
   }
 
@@ -131,6 +184,10 @@ export class Gateway {
     await this.#interfaces.change(before, after, gone, come);
     await this.#routes.change(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
   }
+}
+
+function hexOf(key: string): string {
+  return Buffer.from(key, "base64").toString("hex");
 }
 
 function sameInterfaces(a: Fabric, b: Fabric): boolean {

@@ -19,6 +19,7 @@ export type { LinkReport } from "./link-report.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
 export { NodeWatch, type NodeWatchOptions } from "./node-watch.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";
+export { OwnKey, type OwnKeyOptions } from "./own-key.ts";
 export { openUdpProbe } from "./udp-probe.ts";
 export type { WireguardCarrier, WireguardChoice } from "./wireguard-devices.ts";
 export { WireguardSocket } from "./wireguard-socket.ts";

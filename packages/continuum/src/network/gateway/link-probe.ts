@@ -55,6 +55,8 @@ const SMALL = 64;
 const HEADERS = 48;
 const ASK = 1;
 const ANSWER = 2;
+/** What others than this have to say over the link. */
+const WORD = 3;
 const MAGIC = 0x666a;
 /** In a question: the asker tries the direct way now, and the asked one is to do so too. Nobody waits for the answer to such a one. */
 const TRYING = 1;
@@ -74,6 +76,7 @@ export class LinkProbe {
   #triedAt = Number.NEGATIVE_INFINITY;
   #number = 0;
   #invited: (siteId: string) => void = () => {};
+  #said: (siteId: string, word: Buffer) => void = () => {};
 
   constructor(options: LinkProbeOptions) {
     this.#options = options;
@@ -128,6 +131,21 @@ export class LinkProbe {
   /** Calls whenever a peer says so. */
   onInvited(listener: (siteId: string) => void): void {
     this.#invited = listener;
+  }
+
+  /** Says something to a peer, which may not hear it. */
+  say(siteId: string, word: Buffer): void {
+    const probed = this.#peers.get(siteId);
+    if (probed === undefined) return;
+    const head = Buffer.alloc(8);
+    head.writeUInt16BE(MAGIC, 0);
+    head.writeUInt8(WORD, 2);
+    this.#socket?.send(Buffer.concat([head, word]), probed.address);
+  }
+
+  /** Calls whenever a peer says something. */
+  onSaid(listener: (siteId: string, word: Buffer) => void): void {
+    this.#said = listener;
   }
 
   seen(siteId: string): ProbedLink {
@@ -187,6 +205,10 @@ export class LinkProbe {
       const answer = Buffer.from(bytes);
       answer.writeUInt8(ANSWER, 2);
       this.#socket?.send(answer, from);
+      return;
+    }
+    if (bytes.readUInt8(2) === WORD) {
+      this.#said(siteId, bytes.subarray(8));
       return;
     }
     const number = bytes.readUInt32BE(4);

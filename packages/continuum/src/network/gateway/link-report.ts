@@ -26,6 +26,8 @@ export interface LinkReport {
   readonly isInvited?: boolean;
   /** Whether a better way is tried: then it is to be asked, and looked at, more often. */
   readonly isTrying?: boolean;
+  /** Whether the peer is about to use another key: then it is to be looked at more often. */
+  readonly isTurning?: boolean;
   /** The largest packet that the node can send to the endpoint in one piece, once it is wrapped; where that is known. */
   readonly pathMtu?: number;
   /** Of what it consists: each lane that this node carries. */

@@ -85,6 +85,7 @@ export class PeerPaths {
 
   /** Takes over who the peers are now. */
   bring(fabric: { readonly peers: ReadonlyMap<string, Pick<FabricPeer, "checked">> }): void {
+    for (const [siteId, { checked }] of fabric.peers) this.#rekey(this.#keys.get(siteId), checked.publicKey);
     this.#keys = new Map([...fabric.peers].map(([siteId, { checked }]) => [siteId, checked.publicKey]));
     const keys = new Set(this.#keys.values());
     for (const known of [this.#dialled, this.#watched, this.#places])
@@ -124,6 +125,16 @@ export class PeerPaths {
   invited(checked: CheckedPeer): void {
     if (placesOf(checked).length === 0) return;
     this.#watched.get(checked.publicKey)?.choice.invited(this.#clock.now());
+  }
+
+  /** A peer that has another key is where it was, and met as it was. */
+  #rekey(before: string | undefined, key: string): void {
+    if (before === undefined || before === key) return;
+    for (const known of [this.#dialled, this.#places] as Map<string, unknown>[])
+      if (known.has(before)) known.set(key, known.get(before));
+    const watched = this.#watched.get(before);
+    // Its bytes are counted anew.
+    if (watched !== undefined) this.#watched.set(key, { ...watched, received: 0, sent: 0, told: undefined });
   }
 
   #bring(checked: CheckedPeer): void {

@@ -63,6 +63,12 @@ export class WireguardDevices {
     return this.carrier === "Kernel" ? new WireguardTool(name, this.#options.network) : new WireguardSocket(name);
   }
 
+  /** An interface that is there, whoever has made it. */
+  async found(name: string): Promise<WireguardDevice> {
+    const isKernels = (await this.#options.network.linkKind(name)) === "wireguard";
+    return isKernels ? new WireguardTool(name, this.#options.network) : new WireguardSocket(name);
+  }
+
   /** Has an interface of what was chosen. Whether it is a new one. */
   async bring(name: string): Promise<boolean> {
     const { network } = this.#options;

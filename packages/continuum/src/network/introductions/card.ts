@@ -35,8 +35,10 @@ export function readCard(value: unknown, from: SiteId, to: SiteId): { card: Card
 }
 
 /** What is between other sites, or needs agents that know each other, is not for a stranger to say. */
-export function ofTheLinkAlone({ publicKey, endpoints, lanes, ranges, names, fallback }: NetworkFacts): NetworkFacts {
-  return { publicKey, endpoints, ...(lanes && { lanes }), ranges, names, ...(fallback && { fallback }) };
+export function ofTheLinkAlone(facts: NetworkFacts): NetworkFacts {
+  const { publicKey, nextKey, endpoints, lanes, ranges, names, fallback } = facts;
+  const keys = { publicKey, ...(nextKey !== undefined && { nextKey }) };
+  return { ...keys, endpoints, ...(lanes && { lanes }), ranges, names, ...(fallback && { fallback }) };
 }
 
 function cardOf(value: unknown): Card | undefined {

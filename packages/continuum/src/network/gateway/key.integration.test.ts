@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { silentLogger, systemClock } from "@fjord/base";
+import {
+  EchoPod,
+  type NamespaceSite,
+  NetworkNamespaces,
+  namespaceSites,
+  namespaceUdp,
+  POD_RANGES,
+  wireguardKeys,
+} from "@fjord/testbed/namespaces";
+import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import { PROBE_PORT } from "../link-address.ts";
+import type { NetworkState, PeerLink } from "../network-state.ts";
+import { Gateway } from "./gateway.ts";
+import { GatewayLoop } from "./gateway-loop.ts";
+import { readKeyWord } from "./key-words.ts";
+import { LinkProbe, type OpenProbeSocket } from "./link-probe.ts";
+import { NodeNetwork } from "./node-network.ts";
+import { OwnKey } from "./own-key.ts";
+
+const PORT = 51_820;
+const NAMES = ["240.0.0.0/16", "fd66:6a6f::/64"] as const;
+const called = (address: string) => address.replace("10.42.", "240.0.").replace("fd42::", "fd66:6a6f::");
+type Name = "a" | "b";
+const OTHER = { a: "b", b: "a" } as const;
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** One site's gateway, and an agent that tells the other site's of its keys. */
+interface End {
+  state: NetworkState;
+  keys: { private: string; public: string };
+  isAgentAlive: boolean;
+  /** Which words about keys get lost. */
+  loses: (says: string) => boolean;
+  used: string;
+  isAnswered: boolean;
+  stop: AbortController;
+  running: Promise<void>;
+}
+
+describe("A key of links", { skip: networkSkip() }, () => {
+  const namespaces = new NetworkNamespaces();
+  const ends = {} as Record<Name, End>;
+  const pods: Record<string, EchoPod> = {};
+  let sites: NamespaceSite[];
+  const siteOf = (name: Name) => sites.find((site) => site.name === name) as NamespaceSite;
+  const addressOf = (pod: string) =>
+    called(sites.flatMap((site) => [...site.pods]).find(([name]) => name === pod)?.[1].ipv4 ?? "");
+
+  before(async () => {
+    sites = await namespaceSites(namespaces, { a: 1, b: 1 });
+    const keys = { a: wireguardKeys(), b: wireguardKeys() };
+    for (const name of ["a", "b"] as const) {
+      const naming = POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" }));
+      const peer = OTHER[name];
+      ends[name] = {
+        keys: keys[name],
+        isAgentAlive: true,
+        loses: () => false,
+        used: keys[name].public,
+        isAnswered: false,
+        stop: new AbortController(),
+        running: Promise.resolve(),
+        state: {
+          siteId: name,
+          listenPort: PORT,
+          mtu: 1380,
+          ranges: POD_RANGES,
+          peers: [
+            {
+              siteId: peer,
+              own: naming,
+              peer: naming,
+              link: { publicKey: keys[peer].public, endpoints: [`${siteOf(peer).address}:${PORT}`] },
+              groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
+            },
+          ],
+        },
+      };
+    }
+    for (const name of ["a", "b"] as const) run(name);
+    for (const { pods: names } of sites)
+      for (const name of names.keys()) pods[name] = await EchoPod.start(namespaces, name);
+    await eventually("both gateways answer", () => Object.values(ends).every(({ isAnswered }) => isAnswered));
+    await pods.a1?.ask(addressOf("b1"));
+  });
+  after(async () => {
+    for (const { stop } of Object.values(ends)) stop.abort();
+    await Promise.all(Object.values(ends).map(({ running }) => running));
+    await namespaces[Symbol.asyncDispose]();
+  });
+
+  /** A gateway's process begins, and finds what the one before has left. */
+  function run(name: Name): void {
+    const end = ends[name];
+    const node = `${name}-gw`;
+    const means = { clock: systemClock, logger: silentLogger };
+    const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
+    const gateway = new Gateway({ ...means, network, interfacePrefix: `k${process.pid.toString(36)}${name}` });
+    const open: OpenProbeSocket = async (address, heard) => {
+      const socket = await namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard);
+      const send = (bytes: Buffer, to: string) => {
+        const says = bytes.readUInt8(2) === 3 ? readKeyWord(bytes.subarray(8))?.says : undefined;
+        if (says === undefined || !end.loses(says)) socket.send(bytes, to);
+      };
+      return { ...socket, send };
+    };
+    end.stop = new AbortController();
+    const loop = new GatewayLoop({
+      ...means,
+      gateway,
+      ownKey: new OwnKey({ ...means, gateway }),
+      source: { read: async () => ({ carries: { state: end.state, privateKey: end.keys.private } }) },
+      probe: (lane) => new LinkProbe({ ...means, lane, open }),
+      told: async ([report]) => {
+        if (report?.ownKey !== undefined) end.used = report.ownKey;
+        end.isAnswered = report?.lossPercent !== undefined;
+        if (end.isAgentAlive)
+          tell(OTHER[name], { publicKey: end.used, ...(report?.nextKey && { nextKey: report.nextKey }) });
+      },
+    });
+    end.running = loop.run(end.stop.signal);
+  }
+
+  /** What agents do. */
+  function tell(name: Name, keys: Pick<PeerLink, "publicKey" | "nextKey">): void {
+    const { state } = ends[name];
+    const peers = state.peers.map((peer) => ({ ...peer, link: { endpoints: peer.link.endpoints, ...keys } }));
+    ends[name].state = { ...state, peers };
+  }
+
+  const rotate = (name: Name) => {
+    ends[name].keys = wireguardKeys();
+  };
+  const isUsed = (name: Name) => {
+    const link = ends[OTHER[name]].state.peers[0]?.link;
+    const { used, keys } = ends[name];
+    return used === keys.public && link?.publicKey === used && link.nextKey === undefined;
+  };
+
+  /** How many packets each of two pods has sent to the other meanwhile, which of them did not come, and the longest gap between two that came. */
+  async function under(work: () => Promise<void>, everyMs = 4) {
+    const streams: { end(): Promise<number> }[] = [];
+    const seen: Record<string, { at: number; number: number }[]> = {};
+    for (const [from, to] of [
+      ["a1", "b1"],
+      ["b1", "a1"],
+    ] as const) {
+      const heard: { at: number; number: number }[] = [];
+      seen[to] = heard;
+      const pod = pods[to] as EchoPod;
+      pod.heard.length = 0;
+      const push = pod.heard.push;
+      pod.heard.push = (...items) => {
+        for (const { message } of items) heard.push({ at: performance.now(), number: Number(message.split(" ")[1]) });
+        return push.apply(pod.heard, items);
+      };
+      streams.push((await pods[from]?.stream(addressOf(to), everyMs)) as { end(): Promise<number> });
+    }
+    await sleep(500);
+    await work();
+    await sleep(700);
+    const sent = await Promise.all(streams.map((stream) => stream.end()));
+    await sleep(300);
+    return ["b1", "a1"].map((pod, i) => {
+      const numbers = new Set((seen[pod] ?? []).map(({ number }) => number));
+      const times = (seen[pod] ?? []).map(({ at }) => at).sort((one, other) => one - other);
+      const gap = times.slice(1).reduce((longest, at, j) => Math.max(longest, at - (times[j] ?? at)), 0);
+      const missing = Array.from({ length: sent[i] ?? 0 }, (_, number) => number).filter(
+        (number) => !numbers.has(number),
+      );
+      return { sent: sent[i] ?? 0, lost: missing.length, missing: missing.slice(0, 10), gap };
+    });
+  }
+
+  for (const name of ["a", "b"] as const)
+    it(`is replaced without the loss of a packet (${name})`, async (t) => {
+      const before = ends[name].used;
+      const seen = await under(async () => {
+        rotate(name);
+        await eventually("the new key is used", () => isUsed(name));
+      });
+      t.diagnostic(JSON.stringify(seen));
+      assert.notEqual(ends[name].used, before);
+      for (const { sent, lost } of seen) assert.equal(lost, 0, `${lost} of ${sent} packets were lost`);
+    });
+
+  it("is replaced at both ends at once", async (t) => {
+    const seen = await under(async () => {
+      rotate("a");
+      rotate("b");
+      await eventually("the new keys are used", () => isUsed("a") && isUsed("b"));
+    });
+    t.diagnostic(JSON.stringify(seen));
+    for (const { sent, lost } of seen) assert.equal(lost, 0, `${lost} of ${sent} packets were lost`);
+  });
+
+  it("is not replaced while the peer cannot hear of it, and packets go on", async (t) => {
+    ends.a.isAgentAlive = false;
+    const before = ends.a.used;
+    const seen = await under(async () => {
+      rotate("a");
+      await sleep(4_000);
+      assert.equal(ends.a.used, before);
+      ends.a.isAgentAlive = true;
+      await eventually("the new key is used", () => isUsed("a"));
+    });
+    t.diagnostic(JSON.stringify(seen));
+    for (const { sent, lost } of seen) assert.equal(lost, 0, `${lost} of ${sent} packets were lost`);
+  });
+
+  it("is replaced soon where the word that it is taken gets lost", async (t) => {
+    ends.a.loses = (says) => says === "take";
+    const seen = await under(async () => {
+      rotate("a");
+      await eventually("the new key is used", () => isUsed("a"));
+    });
+    ends.a.loses = () => false;
+    t.diagnostic(JSON.stringify(seen));
+    for (const { gap } of seen) assert.ok(gap < 3_000, `nothing came for ${gap.toFixed(0)} ms`);
+  });
+
+  for (const name of ["a", "b"] as const)
+    it(`is replaced where a gateway ends in the middle of it (${name})`, async (t) => {
+      const seen = await under(async () => {
+        rotate("a");
+        const isTaken = new Promise<void>((resolve) => {
+          ends.a.loses = (says) => {
+            if (says === "take") resolve();
+            return false;
+          };
+        });
+        await isTaken;
+        ends[name].stop.abort();
+        await ends[name].running;
+        await sleep(700);
+        run(name);
+        await eventually("the new key is used", () => isUsed("a"));
+      });
+      ends.a.loses = () => false;
+      t.diagnostic(JSON.stringify(seen));
+      for (const { gap } of seen) assert.ok(gap < 3_000, `nothing came for ${gap.toFixed(0)} ms`);
+    });
+});
+
+async function eventually(what: string, isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + 30_000; !isSo(); await sleep(50)) if (Date.now() > end) throw new Error(`not: ${what}`);
+}

@@ -1,0 +1,116 @@
+import { type Clock, type Logger, sleep } from "@fjord/base";
+import { publicHalf } from "../link-key.ts";
+import type { Gateway } from "./gateway.ts";
+import { KeyTurn } from "./key-turn.ts";
+import { type KeyWord, readKeyWord, writeKeyWord } from "./key-words.ts";
+import type { LinkProbe } from "./link-probe.ts";
+
+export interface OwnKeyOptions {
+  readonly gateway: Pick<Gateway, "usedKey" | "turnKey" | "peerAsks" | "peerTurns">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Says and hears over one lane. */
+export type KeyVoice = Pick<LinkProbe, "say" | "onSaid" | "answeredAt">;
+
+/** Peers look for longer than that whether anything still comes by the key of before. */
+const HEARD_MS = 30;
+
+/** Those who have a link, by lane. */
+export type Linked = ReadonlyMap<number, readonly string[]>;
+
+/**
+ * Which key a gateway uses while its site has another one: the one of before, until peers know the new one. Then it says that it takes it, over each
+ * link, and does; and peers have its ranges at the new key a moment later. Nobody but the two gateways is needed for that moment.
+ */
+export class OwnKey {
+  readonly #options: OwnKeyOptions;
+  readonly #voices = new Map<number, KeyVoice>();
+  #siteId = "";
+  #wanted = "";
+  #used = "";
+  #turn: KeyTurn | undefined;
+  /** Those who have not said yet that they have heard that another key is taken. */
+  #unheard = new Set<string>();
+  #allHeard: () => void = () => {};
+
+  constructor(options: OwnKeyOptions) {
+    this.#options = options;
+  }
+
+  /** Hears what peers say over a lane. */
+  attach(lane: number, voice: KeyVoice): void {
+    this.#voices.set(lane, voice);
+    voice.onSaid((siteId, bytes) => {
+      const word = readKeyWord(bytes);
+      if (word !== undefined) void this.#hear(lane, siteId, word).catch(() => {});
+    });
+  }
+
+  /** The private key to apply, where the site's is `wanted`; both in base64. */
+  async using(wanted: string): Promise<string> {
+    this.#wanted = wanted;
+    this.#used = (await this.#options.gateway.usedKey()) ?? wanted;
+    if (this.#used === wanted) this.#turn = undefined;
+    else this.#turn ??= new KeyTurn(this.#options.clock.now());
+    return this.#used;
+  }
+
+  get isTurning(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** The public half of the key that is to be used next, where that is another one. */
+  get next(): string | undefined {
+    return this.#turn === undefined ? undefined : publicHalf(this.#wanted);
+  }
+
+  /** Asks peers, and takes the key once they know it. Whether it was taken. */
+  async step(siteId: string, linked: Linked): Promise<boolean> {
+    const { clock, gateway, logger } = this.#options;
+    this.#siteId = siteId;
+    const turn = this.#turn;
+    if (turn === undefined) return false;
+    const key = Buffer.from(publicHalf(this.#wanted), "base64").toString("hex");
+    const heardAt = new Map(
+      [...linked].flatMap(([lane, sites]) =>
+        sites.map((site) => [`${lane} ${site}`, this.#voices.get(lane)?.answeredAt(site)] as const),
+      ),
+    );
+    const say = (says: "ask" | "take") => {
+      for (const [lane, sites] of linked)
+        for (const site of sites) this.#voices.get(lane)?.say(site, writeKeyWord({ says, key }));
+    };
+    if (!turn.isReady(clock.now(), heardAt)) {
+      say("ask");
+      return false;
+    }
+    await gateway.turnKey(this.#wanted, async () => {
+      this.#unheard = new Set([...heardAt].flatMap(([who, at]) => (at === undefined ? [] : [who])));
+      const heard = new AbortController();
+      this.#allHeard = () => heard.abort();
+      // What is lost once is not lost twice, most times.
+      for (let i = 0; i < 2; i++) say("take");
+      if (this.#unheard.size > 0) await sleep(clock, HEARD_MS, heard.signal);
+    });
+    this.#turn = undefined;
+    logger.info("the key of this site's links is another one now", { peers: heardAt.size });
+    return true;
+  }
+
+  async #hear(lane: number, siteId: string, { says, key }: KeyWord): Promise<void> {
+    const { gateway, clock } = this.#options;
+    const answer = (word: KeyWord["says"]) => this.#voices.get(lane)?.say(siteId, writeKeyWord({ says: word, key }));
+    const who = `${lane} ${siteId}`;
+    if (says === "take") {
+      answer("heard");
+      await gateway.peerTurns(siteId, lane, key);
+    } else if (says === "heard") {
+      if (this.#unheard.delete(who) && this.#unheard.size === 0) this.#allHeard();
+    } else if (says !== "ask") this.#turn?.answered(who, says, clock.now());
+    // Of two that ask each other, one is first.
+    else if (this.#turn !== undefined && this.#siteId < siteId) answer("later");
+    else answer((await gateway.peerAsks(siteId, lane, key)) ? "known" : "unknown");
+  }
+}
