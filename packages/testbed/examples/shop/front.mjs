@@ -6,7 +6,8 @@ if (API_SERVICE_HOST === undefined) {
   console.error("the Service api is not known here yet");
   process.exit(1);
 }
-const api = `http://${API_SERVICE_HOST}:${API_SERVICE_PORT}`;
+const host = API_SERVICE_HOST.includes(":") ? `[${API_SERVICE_HOST}]` : API_SERVICE_HOST;
+const api = `http://${host}:${API_SERVICE_PORT}`;
 
 const server = createServer(async (request, response) => {
   if (request.url === "/healthz") return void response.end("ok\n");

@@ -75,7 +75,7 @@ async function tryBed(ranges: Ranges, families: IpFamilies, { topology, write }:
 }
 
 function outcome({ passed, reason, way, answered, refused }: Cell): string {
-  return passed ? `ok, ${answered} answered, ${refused} refused, ${way ?? "way unknown"}` : `FAILED: ${reason}`;
+  return passed ? `ok, ${answered} answered, ${refused} refused, ${way}` : `FAILED: ${reason}`;
 }
 
 /** After each topology: a run that is cut short has done something, too. */

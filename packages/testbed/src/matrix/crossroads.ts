@@ -16,8 +16,15 @@ export function nodeAddress(place: Place, ipv6: boolean): string {
 
 /** Whether a node's own address is of no use to others. */
 export function isHidden(topology: Topology, place: Place): boolean {
-  return (topology === "NAT one side" && place === 1) || (topology === "NAT both" && place < 3);
+  return (topology === "NAT one side" && place === 1) || (isTwoNats(topology) && place < 3);
 }
+
+/** Whether the third site is to lead the two to each other: elsewhere it is no way out. */
+export function isLed(topology: Topology): boolean {
+  return topology === "hub" || isTwoNats(topology);
+}
+
+const isTwoNats = (topology: Topology) => topology === "NAT both" || topology === "symmetric NATs";
 
 /**
  * What joins gateways: each has a router of its own, and these are on one wire. Routers are made anew for each topology, so that
@@ -87,8 +94,12 @@ export function routerRules(topology: Topology, place: Place): string {
     chains.push(`chain pass { type filter hook forward priority filter; policy accept;\n${rules.join("\n")}\n}`);
   if (isHidden(topology, place)) {
     forward('iifname "out" ct state != { established, related } drop');
-    const source = [`ip saddr 172.31.${place}.0/24 snat ip to 203.0.113.${place}`];
-    source.push(`ip6 saddr 2001:db8:${place}::/64 snat ip6 to 2001:db8:ff::${place}`);
+    // A router that answered, or remembered, what came for nobody would not call the one behind it by the same port afterwards.
+    const unasked = 'iifname "out" meta l4proto { tcp, udp } ct state new drop';
+    chains.push(`chain enter { type filter hook input priority filter; policy accept;\n${unasked}\n}`);
+    const port = topology === "symmetric NATs" ? " random,fully-random" : "";
+    const source = [`ip saddr 172.31.${place}.0/24 snat ip to 203.0.113.${place}${port}`];
+    source.push(`ip6 saddr 2001:db8:${place}::/64 snat ip6 to 2001:db8:ff::${place}${port}`);
     const rules = source.map((rule) => `oifname "out" ${rule}`).join("\n");
     chains.push(`chain hide { type nat hook postrouting priority srcnat; policy accept;\n${rules}\n}`);
   }

@@ -6,12 +6,15 @@ import { AcceptanceBed, eventually } from "../acceptance/acceptance-bed.ts";
 import { startGateway } from "../acceptance/linked-nodes.ts";
 import { namespace, pod } from "../acceptance/workloads.ts";
 import { fjord } from "../agents/index.ts";
+import { application } from "../demo/application.ts";
+import { shopImage } from "../demo/kubernetes/shop-image.ts";
 import { NetworkNamespaces } from "../namespaces/index.ts";
 import type { RealNode } from "../nodes/node.ts";
 import type { IpFamilies } from "../site-layout.ts";
 import { testNodes } from "../testing.ts";
-import { Crossroads, isHidden, nodeAddress, type Place } from "./crossroads.ts";
+import { Crossroads, isHidden, isLed, nodeAddress, type Place } from "./crossroads.ts";
 import type { Ranges, Topology } from "./matrix-cell.ts";
+import { metBy, type SeenLink } from "./way.ts";
 
 export const HOME = "site-1";
 export const AWAY = "site-2";
@@ -56,6 +59,7 @@ export class MatrixBed implements AsyncDisposable {
     const nodes = SITES.map((name) => provider.nodes(bed.site(name))[0] as RealNode);
     const matrix = new MatrixBed(bed, nodes, families);
     try {
+      for (const name of [HOME, AWAY]) await provider.loadImage(bed.site(name), shopImage());
       await matrix.#prepare();
       return matrix;
     } catch (error) {
@@ -66,12 +70,15 @@ export class MatrixBed implements AsyncDisposable {
 
   async #prepare(): Promise<void> {
     const { bed } = this;
+    await bed.kubectl(AWAY, "patch", "site", AWAY, "--type=merge", '--patch={"spec":{"tier":"edge"}}');
     await this.arrange("direct");
     for (const name of [HOME, AWAY]) await bed.peer(name, HUB, "--cpu=1", "--memory=1Gi", "--pods=2", "--link");
     await bed.peer(HOME, AWAY, "--cpu=2", "--memory=2Gi", "--pods=30", "--link");
     await bed.apply(HOME, namespace("shop"), namespace("other"));
     await fjord(bed.site(HOME), "offload", "shop", `--selector=kubernetes.io/hostname=${AWAY}`, "--pods=Both");
     const here = `${HOME}-node-1`;
+    // What the demo deploys, as it is: its front end goes to the other site, as to an edge, and all else stays here.
+    const shop = application(1);
     const at = (name: string, nodeName: string, space = "shop") =>
       pod(name, { namespace: space, nodeName, command: SERVER });
     await bed.apply(
@@ -81,6 +88,8 @@ export class MatrixBed implements AsyncDisposable {
       ...["web", "noise", "mute"].map((name) => at(name, here)),
       ...["data", "din"].map((name) => at(name, AWAY)),
       at("stranger", here, "other"),
+      ...shop.services,
+      ...shop.deployments,
     );
     await this.#startHost();
     await this.#export();
@@ -92,35 +101,41 @@ export class MatrixBed implements AsyncDisposable {
     ] as const)
       for (const name of names)
         await bed.kubectl(HOME, `-n=${space}`, "wait", "--for=condition=Ready", `pod/${name}`, "--timeout=200s");
+    for (const name of ["api", "worker", "front"]) await bed.rolledOut(HOME, "shop", `deployment/${name}`);
   }
 
   /** Puts something else between the gateways, and tells sites where they are found. */
   async arrange(topology: Topology): Promise<void> {
     await this.#crossroads.arrange(topology);
-    const relays = [{ between: [HOME, AWAY] }];
+    // The hub knows the names of others once they are paired.
+    const relays = isLed(topology) ? [{ between: [HOME, AWAY] }] : [];
     for (const [index, name] of SITES.entries()) {
       const place = (index + 1) as Place;
       const isIpv6 = this.families === "ipv6";
       const address = nodeAddress(place, isIpv6);
       const endpoints = isHidden(topology, place) ? [] : [`${isIpv6 ? `[${address}]` : address}:51820`];
-      const podRanges = this.bed.site(name).layout.podCidrs;
-      const network = { podRanges, endpoints, ...(name === HUB && this.#isPaired && { relays }) };
+      const { podCidrs: podRanges, nodeNetwork: ofNodes } = this.bed.site(name).layout;
+      const machines = [ofNodes?.cidr, ofNodes?.ipv6?.cidr].filter((range) => range !== undefined);
+      const network = { podRanges, endpoints, machines, ...(name === HUB && { relays }) };
       const patch = JSON.stringify({ spec: { network } });
       await this.bed.kubectl(name, "patch", "site", name, "--type=merge", `--patch=${patch}`);
     }
-    this.#isPaired = true;
   }
 
-  /** The hub knows the names of others once they are paired. */
-  #isPaired = false;
-
-  /** How the link with the provider goes now. */
+  /** How the two meet now, by what both of them say. */
   async way(): Promise<string> {
-    const id = await this.bed.kubectl(HOME, "get", "site", AWAY, "--output=jsonpath={.status.id}");
-    const { status } = await this.bed.get<LinkJson>(HOME, "link", id);
-    const { way, via } = status ?? {};
-    if (way === "TCP") return "in the agents' connection";
-    return via === undefined ? "directly" : "through the third site";
+    const [home, away] = await Promise.all([this.#linkOf(HOME, AWAY), this.#linkOf(AWAY, HOME)]);
+    return metBy(home.status, away.status);
+  }
+
+  async #linkOf(name: string, peer: string): Promise<LinkJson> {
+    const id = await this.bed.kubectl(peer, "get", "site", peer, "--output=jsonpath={.status.id}");
+    return await this.bed.get<LinkJson>(name, "link", id);
+  }
+
+  /** Of a site's node, where this machine reaches it. */
+  nodeAddress(name: string): string {
+    return this.#nodes[SITES.findIndex((each) => each === name)]?.plan.address ?? "";
   }
 
   /** A pod's addresses, as its home calls them. */
@@ -140,7 +155,11 @@ export class MatrixBed implements AsyncDisposable {
 
   /** Who answers a pod of the namespace; throws where nobody does. */
   async ask(from: string, host: string, port = PORT, space = "shop"): Promise<string> {
-    const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/cgi-bin/who`;
+    return await this.fetch(from, `http://${host.includes(":") ? `[${host}]` : host}:${port}/cgi-bin/who`, space);
+  }
+
+  /** What a pod of the namespace gets; throws where nobody answers. */
+  async fetch(from: string, url: string, space = "shop"): Promise<string> {
     const command = ["timeout", "4", "wget", "-q", "-O", "-", url];
     return (await this.bed.kubectl(HOME, `-n=${space}`, "exec", from, "--", ...command)).trim();
   }
@@ -235,5 +254,5 @@ interface PodJson {
 }
 
 interface LinkJson {
-  readonly status?: { readonly via?: string; readonly way?: string };
+  readonly status?: SeenLink;
 }

@@ -1,14 +1,15 @@
-import type { IpFamilies } from "../site-layout.ts";
+import { type IpFamilies, ipFamilies } from "../site-layout.ts";
 
 export const rangesOf = ["overlap", "distinct"] as const;
-export const topologies = ["direct", "hub", "NAT one side", "NAT both", "TCP only"] as const;
-export const traffics = ["pod to pod", "pod to Service", "headless", "external host"] as const;
+export const topologies = ["direct", "hub", "NAT one side", "NAT both", "symmetric NATs", "TCP only"] as const;
+export const traffics = ["pod to pod", "pod to Service", "headless", "external host", "shop"] as const;
+export const CELLS = rangesOf.length * ipFamilies.length * topologies.length * traffics.length;
 
 /** Whether the two sites' pods and Services have the same ranges. */
 export type Ranges = (typeof rangesOf)[number];
 /** What is between the gateways of the two. */
 export type Topology = (typeof topologies)[number];
-/** Who asks whom over the link. */
+/** Who asks whom over the link; the shop is the demo's application, with its front end at the other site. */
 export type Traffic = (typeof traffics)[number];
 
 /** What came of one place of the matrix: all that may be answered was, and all that may not was not. */
@@ -52,7 +53,7 @@ export function matrixTable(cells: readonly Cell[]): string[][] {
 }
 
 function columnsOf(cells: readonly Cell[]): [IpFamilies, Traffic][] {
-  return (["ipv4", "ipv6", "dual"] as const)
+  return ipFamilies
     .filter((families) => cells.some((cell) => cell.families === families))
     .flatMap((families) => traffics.map((traffic): [IpFamilies, Traffic] => [families, traffic]));
 }
@@ -62,6 +63,6 @@ function keyOf({ ranges, families, topology, traffic }: Cell): string {
 }
 
 function placeOf({ ranges, families, topology, traffic }: Cell): number {
-  const place = [rangesOf.indexOf(ranges), ["ipv4", "ipv6", "dual"].indexOf(families)];
+  const place = [rangesOf.indexOf(ranges), ipFamilies.indexOf(families)];
   return [...place, topologies.indexOf(topology), traffics.indexOf(traffic)].reduce((sum, one) => sum * 10 + one, 0);
 }

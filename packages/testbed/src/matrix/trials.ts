@@ -2,6 +2,8 @@ import { describeError } from "@fjord/base";
 import { eventually } from "../acceptance/acceptance-bed.ts";
 import { CLOSED_PORT, type MatrixBed, PORT } from "./matrix-bed.ts";
 import { type Cell, type Ranges, type Topology, type Traffic, traffics } from "./matrix-cell.ts";
+import { judge, shopPages } from "./shop.ts";
+import { wantedWays } from "./way.ts";
 
 /** One request: who asks, whom, and who has to answer; nobody, where it has to be refused. */
 interface Trial {
@@ -12,11 +14,13 @@ interface Trial {
   readonly answer?: string;
 }
 
-/** How long a way may take to be found. */
+/** How long any way may take to be found, and then the best one. */
 const PATIENCE_MS = 75_000;
+const BEST_WAY_MS = 90_000;
+const ANSWER_MS = 30_000;
 
 /** What of a traffic has to be answered, and what refused. */
-async function trialsOf(bed: MatrixBed, traffic: Traffic): Promise<Trial[]> {
+async function trialsOf(bed: MatrixBed, traffic: Exclude<Traffic, "shop">): Promise<Trial[]> {
   switch (traffic) {
     case "pod to pod": {
       const [data = [], din = [], noise = []] = await Promise.all(
@@ -82,35 +86,50 @@ export async function tryTopology(bed: MatrixBed, ranges: Ranges, topology: Topo
     answered: 0,
     refused: 0,
   });
+  const way = wantedWays[topology];
+  const isMet = async () => {
+    const met = await bed.way();
+    if (met !== way) throw new Error(`the gateways met ${met}, and not ${way}`);
+    return true as const;
+  };
   try {
     await bed.arrange(topology);
     const [to = ""] = await bed.addressesOf("data");
     await eventually("data answers web", async () => (await bed.ask("web", to)) === "data", PATIENCE_MS);
+    await eventually("the best way is found", isMet, BEST_WAY_MS);
   } catch (error) {
     return traffics.map((traffic) => failed(traffic, error));
   }
-  const way = await bed.way().catch(() => undefined);
   const cells: Cell[] = [];
   for (const traffic of traffics) {
     try {
-      const trials = await trialsOf(bed, traffic);
-      const asked = trials.filter(({ answer }) => answer !== undefined);
-      await Promise.all(asked.map((trial) => answered(bed, trial)));
-      const others = trials.filter(({ answer }) => answer === undefined);
-      await Promise.all(others.map((trial) => refused(bed, trial)));
-      cells.push({
-        ...place,
-        traffic,
-        passed: true,
-        ...(way !== undefined && { way }),
-        answered: asked.length,
-        refused: others.length,
-      });
+      const counts = await (traffic === "shop" ? tryShop(bed) : tryTraffic(bed, traffic));
+      await isMet();
+      cells.push({ ...place, traffic, passed: true, way, ...counts });
     } catch (error) {
       cells.push(failed(traffic, error));
     }
   }
   return cells;
+}
+
+type Counts = Pick<Cell, "answered" | "refused">;
+
+async function tryTraffic(bed: MatrixBed, traffic: Exclude<Traffic, "shop">): Promise<Counts> {
+  const trials = await trialsOf(bed, traffic);
+  const asked = trials.filter(({ answer }) => answer !== undefined);
+  await Promise.all(asked.map((trial) => answered(bed, trial)));
+  const others = trials.filter(({ answer }) => answer === undefined);
+  await Promise.all(others.map((trial) => refused(bed, trial)));
+  return { answered: asked.length, refused: others.length };
+}
+
+async function tryShop(bed: MatrixBed): Promise<Counts> {
+  const pages = Object.entries(shopPages(bed));
+  for (const [asker, ask] of pages)
+    await eventually(`the shop answers ${asker}`, async () => judge(await ask()), ANSWER_MS);
+  await refused(bed, { from: "stranger", to: "front.shop", namespace: "other" });
+  return { answered: pages.length, refused: 1 };
 }
 
 async function answered(bed: MatrixBed, { from, to, port = PORT, namespace, answer }: Trial): Promise<void> {
@@ -121,7 +140,7 @@ async function answered(bed: MatrixBed, { from, to, port = PORT, namespace, answ
       if (found !== answer) throw new Error(`${found} answered`);
       return true;
     },
-    30_000,
+    ANSWER_MS,
   );
 }
 
