@@ -112,7 +112,7 @@ export function tableParts({
   if (linkAddresses.length > 0) addProbe(linkAddresses, chains);
   if (relay !== undefined) addRelay(relay, sets, chains);
   if (exporting) addExports(names, shared, sets, chains);
-  if (machines.length > 0) addMachines(names, machines, chains);
+  if (machines.length > 0) addMachines(names, own, machines, chains);
   const laned = laneParts(lanes, lengths);
   for (const [name, set] of laned.sets) sets.set(name, set);
   for (const [name, chain] of laned.chains) chains.set(name, chain);
@@ -171,15 +171,26 @@ function unled(names: string): TableChain {
   return { hook: "type filter hook prerouting priority dstnat + 1; policy accept;", rules };
 }
 
-/** By connection, as there are many and peers know one: answers find back, and whoever else asks for that one finds nobody. */
-function addMachines(names: string, machines: readonly string[], chains: Map<string, TableChain>): void {
+/**
+ * By connection, as there are many and peers know one: answers find back, and whoever else asks for that one finds nobody. Who comes from elsewhere to a port of this node that leads to a
+ * Service would get the node's own address, here by the pods' network and too late: it is one of the machines.
+ */
+function addMachines(
+  names: string,
+  own: readonly IpRange[],
+  machines: readonly string[],
+  chains: Map<string, TableChain>,
+): void {
   chains.set("unled", unled(names));
   const { hook = "", rules = [] } = chains.get("keep") ?? {};
   const hidden = ([4, 6] as const).flatMap((family) => {
     const ip = family === 4 ? "ip" : "ip6";
     const some = machines.filter((each) => each.includes(":") === (family === 6));
-    const from = `oifname ${names} ${ip} saddr { ${some.join(", ")} }`;
-    return some.length === 0 ? [] : [`${from} snat ${ip} to ${MACHINE_ADDRESSES[family]}`];
+    const pods = own.filter((range) => range.family === family).map(formatRange);
+    const asOne = `snat ${ip} to ${MACHINE_ADDRESSES[family]}`;
+    if (some.length === 0) return [];
+    const led = `iifname != ${names} oifname ${names} ct status dnat ${ip} saddr != { ${pods.join(", ")} } ${asOne}`;
+    return [`oifname ${names} ${ip} saddr { ${some.join(", ")} } ${asOne}`, ...(pods.length === 0 ? [] : [led])];
   });
   chains.set("keep", { hook, rules: [...hidden, ...rules] });
 }

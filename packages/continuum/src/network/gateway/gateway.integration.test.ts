@@ -305,6 +305,57 @@ describe("A link between sites with the same addresses", { skip }, () => {
     await namespaces.ip("a-gw", "link", "delete", "dev", "lan");
   });
 
+  it("lets machines reach pods at a peer, and whoever comes to a Service by a port of the gateway's node", async () => {
+    await namespaces.add("visitor");
+    await namespaces.cable("visitor", "eth0", "a-gw", "visitors");
+    const [node, machine, stranger] = ["198.18.9.1", "198.18.9.2", "203.0.113.9"];
+    for (const address of [machine, stranger])
+      await namespaces.ip("visitor", "address", "add", `${address}/24`, "dev", "eth0");
+    await namespaces.ip("visitor", "route", "add", "default", "via", node);
+    await namespaces.ip("a-gw", "address", "add", `${node}/24`, "dev", "visitors");
+    await namespaces.ip("a-gw", "route", "add", stranger, "dev", "visitors");
+    const visitor = await EchoPod.start(namespaces, "visitor");
+    // As kube-proxy does.
+    const pod = called("a", "b1");
+    await namespaces.run(
+      "a-gw",
+      "nft",
+      `table ip services {
+        chain lead { type nat hook prerouting priority dstnat; ip daddr ${node} tcp dport 7000 dnat to ${pod}; }
+        chain hide { type nat hook postrouting priority srcnat; ct status dnat masquerade; }
+      }`,
+    );
+    const openFor = async (site: string, group: Group, more: Partial<NetworkState> = {}) => {
+      const naming = { range: EXPORTED.range, called: EXPORTED.called };
+      const state = stateOf(site);
+      const change = (peer: PeerNetwork): PeerNetwork => ({
+        ...peer,
+        ...(site === "a" ? { own: [...peer.own, naming] } : { peer: [...peer.peer, naming] }),
+        groups: [...peer.groups, group],
+      });
+      const peers = state.peers.map((peer) => (["a", "b"].includes(peer.siteId) ? change(peer) : peer));
+      await gateways[site]?.apply({ ...state, ...more, peers }, keys[site]?.private ?? "");
+    };
+    const standsFor = { name: "machines", local: ["252.0.15.255"], remote: [pod] };
+    await openFor("b", { name: "machines", local: [called("b", "b1")], remote: [EXPORTED.called] });
+    await openFor("a", standsFor);
+    const refused = (to: string, from: string) => visitor.ask(to, { from, message: "forbidden", patienceMs: 500 });
+    for (const from of [machine, stranger])
+      assert.equal(await refused(node, from), "nothing", "nobody has said so yet");
+    await openFor("a", standsFor, { machines: [`${machine}/32`] });
+    for (const [to, from] of [
+      [pod, machine],
+      [node, machine],
+      [node, stranger],
+    ] as const)
+      assert.equal(await visitor.ask(to, { from }), "240.77.15.255", `${from} at ${to}`);
+    assert.equal(await refused(pod, stranger), "nothing", "only what a Service leads there");
+    assert.deepEqual(await gateways.a?.check(), []);
+    await namespaces.run("a-gw", "nft", "delete table ip services");
+    for (const site of ["a", "b"]) await apply(site);
+    await namespaces.ip("a-gw", "link", "delete", "dev", "visitors");
+  });
+
   it("drops what a hostile peer sends: unlisted destinations, the gateway itself, and others' sources", async () => {
     const name = `${prefixOf("c")}0`;
     const wire = { own: called("c", "c1"), asCalled: called("a", "c1") };
