@@ -7,6 +7,9 @@ import type { Topology } from "./matrix-cell.ts";
 /** A site's gateway node, counted from 1: two that shall meet, and a third that both reach. */
 export type Place = 1 | 2 | 3;
 
+const FETCH = `fetch(process.argv[1], { signal: AbortSignal.timeout(4_000) })
+  .then((answer) => answer.text()).then((text) => process.stdout.write(text));`;
+
 const PLACES: readonly Place[] = [1, 2, 3];
 
 /** Where a node is found by others, where nothing hides it. */
@@ -49,6 +52,13 @@ export class Crossroads {
     await namespaces.ip("wire", "link", "add", "wire", "type", "bridge");
     await namespaces.ip("wire", "link", "set", "dev", "wire", "up");
     for (const place of PLACES) await this.#join(place, topology);
+  }
+
+  /** What the router of a place gets from a port of the node there. */
+  async visit(place: Place, port: number, ipv6: boolean): Promise<string> {
+    const address = nodeAddress(place, ipv6);
+    const url = `http://${ipv6 ? `[${address}]` : address}:${port}/`;
+    return await this.#namespaces.run(routerOf(place), process.execPath, "-e", FETCH, url);
   }
 
   async #join(place: Place, topology: Topology): Promise<void> {

@@ -164,6 +164,11 @@ export class MatrixBed implements AsyncDisposable {
     return (await this.bed.kubectl(HOME, `-n=${space}`, "exec", from, "--", ...command)).trim();
   }
 
+  /** What somebody from elsewhere gets at a port of the home's node: the router before it stands for him. */
+  async visit(port: number): Promise<string> {
+    return await this.#crossroads.visit(1, port, this.families === "ipv6");
+  }
+
   /** Addresses that a name has for a pod. */
   async resolve(from: string, name: string): Promise<string[]> {
     const script = `nslookup ${name}.$(sed -n "s/^search \\([^ ]*\\).*/\\1/p" /etc/resolv.conf)`;

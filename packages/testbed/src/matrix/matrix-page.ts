@@ -22,7 +22,7 @@ export function matrixPage(cells: readonly Cell[]): string {
 
 ${passed.length} of ${cells.length} cells passed, of ${CELLS}. Each is of two sites of real Kubernetes with a real kubelet, containers, kube-router as the pods' network, and a third site that both have links with. In each a
 container's requests are answered by the very pod or host that they are meant for, in both directions where there are two, and requests that have to be refused are: of a pod of another namespace, of pods that a NetworkPolicy
-of the namespace denies (at home, and at the provider by its twin), and to a port that is not exported. \`shop\` is the application of the [demo](demo.md): a pod at home, and this machine by a port of the home's node, ask its front end at the
+of the namespace denies (at home, and at the provider by its twin), and to a port that is not exported. \`shop\` is the application of the [demo](demo.md): a pod at home, and others by a port of the home's node, from beside it and from elsewhere, ask its front end at the
 provider, which asks its API at home for what the worker has brought there. A cell has passed only where both gateways said before and after that they met as below. Those with \`-\`, and those without a line, were not tried yet.
 
 ${line(head)}

@@ -2,12 +2,13 @@ import { FRONT_PORT } from "../demo/application.ts";
 import { askShop, type ShopPage } from "../demo/shop-answer.ts";
 import { AWAY, HOME, type MatrixBed } from "./matrix-bed.ts";
 
-/** The ways to ask the shop, by who asks: a pod at home, and anybody by a port of the home's node. */
+/** The ways to ask the shop, by who asks: a pod at home, and others by a port of the home's node. */
 export function shopPages(bed: MatrixBed): Record<string, () => Promise<ShopPage>> {
   const url = `http://${hostOf(bed.nodeAddress(HOME))}:${FRONT_PORT}/`;
   return {
     "a pod": async () => JSON.parse(await bed.fetch("web", "http://front:8080/")) as ShopPage,
-    "a port of the node": async () => (await askShop(url)).page,
+    "the node's neighbour": async () => (await askShop(url)).page,
+    somebody: async () => JSON.parse(await bed.visit(FRONT_PORT)) as ShopPage,
   };
 }
 
