@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { aborted, type Logger } from "@fjord/base";
 import { type HealthChecks, healthHandler, type Runnable } from "@fjord/kube";
 
@@ -11,6 +12,8 @@ export interface HealthServerOptions {
   readonly ready: HealthChecks;
   readonly metrics: Parameters<typeof healthHandler>[0]["metrics"];
   readonly logger: Logger;
+  /** What else is served, by path. @default nothing */
+  readonly routes?: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
 }
 
 /** `/healthz`, `/readyz` and `/metrics` for whoever watches over the agent. */
@@ -24,8 +27,12 @@ export class HealthServer implements Runnable {
   }
 
   async run(stop: AbortSignal): Promise<void> {
-    const { listen, logger } = this.#options;
-    const server = createServer(healthHandler(this.#options));
+    const { listen, logger, routes = {} } = this.#options;
+    const health = healthHandler(this.#options);
+    const server = createServer((request, response) => {
+      const route = Object.hasOwn(routes, request.url ?? "") ? routes[request.url ?? ""] : undefined;
+      (route ?? health)(request, response);
+    });
     server.listen(listen.port, listen.host);
     await once(server, "listening");
     logger.info("serving health and metrics", { address: listen.host, port: listen.port });

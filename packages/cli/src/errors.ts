@@ -263,3 +263,33 @@ export const UnclearEnd = defineError(
   "{end} is no end of a path: {reason}",
   "Name a pod (NAME, pod/NAME, pod/NAMESPACE/NAME), a Service to go to (service/NAME), an address as it is called here, or another site's own one (10.42.0.7@SITE).",
 );
+
+export const NoLink = defineError(
+  "CLI_NO_LINK",
+  "there is no link with site {site}: {reason}",
+  "`fjord network status` lists links; `fjord peer SITE --link` asks for one. Sites without privileges have none: their agents' metrics count what they carry.",
+);
+
+export const NoGateway = defineError(
+  "CLI_NO_GATEWAY",
+  "the gateway that carries the link is not found: {reason}",
+  "Rights to find and to reach it are in the Role fjord-capture of the agent's namespace (--agent-namespace). Where gateways are no pods, run this on the node that carries the links, or name the way there with --gateway.",
+);
+
+export const NoProof = defineError(
+  "CLI_NO_PROOF",
+  "you may not create CertificateSigningRequests here, by which a gateway learns who asks",
+  "The ClusterRole fjord-capture has that right, and the one to capture. Nobody signs these requests.",
+);
+
+export const CaptureRefused = defineError(
+  "CLI_CAPTURE_REFUSED",
+  "{gateway} gives no packets: {reason}",
+  "Rights to capture are in the ClusterRole and Role fjord-capture. Where the gateway is no pod, run this on its node, or name the way there with --gateway; `fjord network status` says how the link is.",
+);
+
+export const FileUnwritten = defineError(
+  "CLI_FILE_UNWRITTEN",
+  "packets cannot be written to {path}: {reason}",
+  "Is there room, and may you write there? `--file -` gives them to another program, and without --file they are printed.",
+);

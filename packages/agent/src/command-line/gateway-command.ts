@@ -1,6 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { AGENT_NAMESPACE } from "@fjord/api";
 import {
+  CAPTURE_PATH,
+  Captures,
+  captureRoute,
   Fence,
   Gateway,
   GatewayLoop,
@@ -20,6 +23,7 @@ import {
 } from "@fjord/continuum/gateway";
 import { HealthChecks, KubeClient, loadClusterConfig, Registry, SharedCaches } from "@fjord/kube";
 import { type Command, Option } from "commander";
+import { CaptureAccess } from "../capture-access.ts";
 import { HealthServer } from "../health-server.ts";
 import type { CommandContext } from "./command-context.ts";
 import { InvalidAgentOption } from "./errors.ts";
@@ -90,7 +94,8 @@ export function addGateway(program: Command, context: CommandContext): void {
   );
 }
 
-async function removeAll({ gateway, way, fence }: ReturnType<typeof partsOf>): Promise<void> {
+async function removeAll({ gateway, captures, way, fence }: ReturnType<typeof partsOf>): Promise<void> {
+  await captures.remove();
   await gateway.remove();
   await way.remove();
   await fence.remove();
@@ -109,24 +114,29 @@ async function keep(flags: RunFlags, context: CommandContext): Promise<void> {
   if (state === undefined) return await runByApi(flags, context);
   if (key === undefined)
     throw new InvalidAgentOption({ option: "--key", value: "left out", reason: "--state needs it" });
-  const { gateway, watch } = partsOf(flags, context);
-  await runLoop({ parts: { gateway, watch }, source: new FileSource({ state, key }) }, flags, context);
+  const { gateway, captures, watch } = partsOf(flags, context);
+  await runLoop({ parts: { gateway, captures, watch }, source: new FileSource({ state, key }) }, flags, context);
 }
 
 interface Kept {
-  readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence" | "watch">;
+  readonly parts: Pick<GatewayLoopOptions, "gateway" | "way" | "fence" | "watch"> & { readonly captures: Captures };
   readonly source: GatewaySource & { nameOf?(siteId: string): string | undefined };
   readonly told?: GatewayLoopOptions["told"];
   readonly ownKey?: OwnKey;
+  /** Who may look at packets. @default nobody */
+  readonly access?: CaptureAccess;
 }
 
 /** With probes, and metrics of what they and the gateway see. */
-async function runLoop({ parts, source, told, ownKey }: Kept, flags: RunFlags, context: CommandContext): Promise<void> {
+async function runLoop(kept: Kept, flags: RunFlags, context: CommandContext): Promise<void> {
+  const { parts, source, told, ownKey, access } = kept;
   const { clock, logger, signal } = context;
   const listen = listenOption("--metrics-listen", flags.metricsListen);
   const registry = new Registry();
   const now = () => clock.now();
-  const observer = new GatewayMetrics({ registry, now, nameOf: (siteId) => source.nameOf?.(siteId) });
+  const { captures } = parts;
+  const nameOf = (siteId: string) => source.nameOf?.(siteId);
+  const observer = new GatewayMetrics({ registry, now, nameOf, captures: () => captures.count });
   const answered = (siteId: string, ms: number) => observer.answered(siteId, ms);
   const probe = (lane: number) => new LinkProbe({ open: openUdpProbe, clock, logger, answered, lane });
   const [health, ready] = [new HealthChecks({ clock }), new HealthChecks({ clock })];
@@ -135,8 +145,19 @@ async function runLoop({ parts, source, told, ownKey }: Kept, flags: RunFlags, c
   });
   const beside = { ...(told && { told }), ...(ownKey && { ownKey }) };
   const loop = new GatewayLoop({ ...parts, source, clock, logger, probe, observer, ...beside });
-  const server = new HealthServer({ listen, health, ready, metrics: registry, logger });
+  const route =
+    access &&
+    captureRoute({
+      captures,
+      whoMay: (code, siteId) => access.whoMay(code, siteId),
+      nameOf,
+      logger,
+    });
+  const routes = route && { [CAPTURE_PATH]: route };
+  const server = new HealthServer({ listen, health, ready, metrics: registry, logger, ...(routes && { routes }) });
   await Promise.all([loop.run(signal), server.run(signal)]);
+  // Who looks at packets does not outlive this process, though links do.
+  await captures.remove();
 }
 
 async function runByApi(flags: RunFlags, context: CommandContext): Promise<void> {
@@ -166,7 +187,9 @@ async function runByApi(flags: RunFlags, context: CommandContext): Promise<void>
   const told: GatewayLoopOptions["told"] = (reports) => objects.tell(reports);
   // Peers are told by the agent which key comes next.
   const ownKey = new OwnKey({ gateway: parts.gateway, clock, logger });
-  await Promise.all([runLoop({ parts, source: objects, told, ownKey }, flags, context), role?.run(signal), watching]);
+  const access = new CaptureAccess({ client, clock });
+  const kept = { parts, source: objects, told, ownKey, access };
+  await Promise.all([runLoop(kept, flags, context), role?.run(signal), watching]);
 }
 
 function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: CommandContext) {
@@ -178,8 +201,10 @@ function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: Com
     });
   const { wireguard, wireguardGo, interface: interfacePrefix, tunnel = false } = flags;
   const network = new NodeNetwork(wireguardGo === undefined ? {} : { wireguardProgram: wireguardGo });
+  const gateway = new Gateway({ network, interfacePrefix, clock, logger, ...(wireguard && { wireguard }) });
   return {
-    gateway: new Gateway({ network, interfacePrefix, clock, logger, ...(wireguard && { wireguard }) }),
+    gateway,
+    captures: new Captures({ network, linkOf: (siteId) => gateway.linkOf(siteId), clock, logger }),
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger }),
     fence: new Fence({ network, clock, logger }),
     watch: new NodeWatch({ network, interfacePrefix, clock, logger }),

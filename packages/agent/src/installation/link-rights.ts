@@ -1,11 +1,15 @@
 import { group } from "@fjord/api";
 import type { KubeObject } from "@fjord/base";
 import { GATEWAY_LEASE, LINK_SECRET } from "@fjord/continuum/gateway";
+import { CAPTURE_VERB } from "../capture-access.ts";
 
 /** The name of everything that nodes have which may carry the site's links. */
 export const GATEWAY_NAME = "fjord-gateway";
 /** And of those that only lead their pods to such a node. */
 export const FOLLOWER_NAME = "fjord-follower";
+
+/** And of the right to see what links carry. */
+export const CAPTURE_NAME = "fjord-capture";
 
 const labels = { "app.kubernetes.io/name": "fjord" };
 const RBAC = "rbac.authorization.k8s.io";
@@ -29,6 +33,9 @@ const gatewayRules = [
   rule(group, ["links/status", "sites/status"], ["patch"]),
   // Where the others are.
   rule("", ["nodes"], read),
+  // Who asks to see packets, and whether they may.
+  rule("certificates.k8s.io", ["certificatesigningrequests"], ["get"]),
+  rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
 ];
 
 const gatewayRulesInNamespace = [
@@ -38,7 +45,20 @@ const gatewayRulesInNamespace = [
   rule("coordination.k8s.io", ["leases"], ["create"]),
 ];
 
-/** ServiceAccount and rights of nodes that may carry links. */
+/** What it takes to see packets of links: nobody has it unless somebody binds it to them. */
+const captureRules = [
+  rule(group, ["sites", "links"], read),
+  rule(group, ["links"], [CAPTURE_VERB]),
+  // To show who one is.
+  rule("certificates.k8s.io", ["certificatesigningrequests"], ["create"]),
+];
+
+const captureRulesInNamespace = [
+  rule("", ["pods"], ["get", "list"]),
+  rule("", ["pods/portforward"], ["get", "create"]),
+];
+
+/** ServiceAccount and rights of nodes that may carry links, and what others need to look into these. */
 export function gatewayRights(namespace: string): KubeObject[] {
   return [
     ...clusterRights(GATEWAY_NAME, namespace, gatewayRules),
@@ -54,6 +74,18 @@ export function gatewayRights(namespace: string): KubeObject[] {
       metadata: { name: GATEWAY_NAME, namespace, labels },
       roleRef: { apiGroup: RBAC, kind: "Role", name: GATEWAY_NAME },
       subjects: [{ kind: "ServiceAccount", name: GATEWAY_NAME, namespace }],
+    } as KubeObject,
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRole",
+      metadata: { name: CAPTURE_NAME, labels },
+      rules: captureRules,
+    } as KubeObject,
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "Role",
+      metadata: { name: CAPTURE_NAME, namespace, labels },
+      rules: captureRulesInNamespace,
     } as KubeObject,
   ];
 }

@@ -1,7 +1,8 @@
 import type { Clock, Logger } from "@fjord/base";
 import { CertificateSigningRequest, type Impersonation, isNotFound, type KubeClient, TokenReview } from "@fjord/kube";
+import { provenUser } from "../proven-user.ts";
 import { LoginRefused } from "./errors.ts";
-import { LOGIN_LIFETIME_MS, LOGIN_SIGNER, loginName } from "./login-code.ts";
+import { LOGIN, loginName } from "./login-code.ts";
 
 export interface LoginOptions {
   /** The agent's own. */
@@ -38,21 +39,16 @@ export class Login {
    */
   async byCode(code: string, signal: AbortSignal): Promise<Impersonation> {
     const { client, clock } = this.#options;
-    const refused = (reason: string) => new LoginRefused({ reason });
-    const unknown = "the link was used before, or is too old";
-    const key = { name: loginName(code) };
-    const request = await client.get(CertificateSigningRequest, key, { signal }).catch((error: unknown) => {
-      throw isNotFound(error) ? refused(unknown) : error;
-    });
-    const { uid, creationTimestamp = "" } = request.metadata;
-    const { signerName, username, groups = [] } = request.spec ?? {};
-    if (signerName !== LOGIN_SIGNER || !username) throw refused("the link is for something else");
+    const refused = () => new LoginRefused({ reason: "the link was used before, or is too old" });
+    const proven = await provenUser(client, LOGIN, code, { clock, signal });
+    if (proven === undefined) throw refused();
+    const { who, uid, isFresh } = proven;
     await client
-      .delete(CertificateSigningRequest, key, { preconditions: { ...(uid && { uid }) }, signal })
+      .delete(CertificateSigningRequest, { name: loginName(code) }, { preconditions: { ...(uid && { uid }) }, signal })
       .catch((error: unknown) => {
-        throw isNotFound(error) ? refused(unknown) : error;
+        throw isNotFound(error) ? refused() : error;
       });
-    if (clock.now() - Date.parse(creationTimestamp) > LOGIN_LIFETIME_MS) throw refused(unknown);
-    return { user: username, groups };
+    if (!isFresh) throw refused();
+    return who;
   }
 }

@@ -9,7 +9,8 @@ import { Contract, OFFLOADING_NAME, Offloading, SITE_LABEL, Site, VirtualNode } 
 import { silentLogger, systemClock } from "@fjord/base";
 import { clusterConfig, Deployment, KubeClient, Node, Pod } from "@fjord/kube";
 import { freePort } from "@fjord/testbed/testing";
-import { LOGIN_SIGNER, loginName } from "./login-code.ts";
+import { signerOf } from "../proven-user.ts";
+import { LOGIN, loginName } from "./login-code.ts";
 import type { Snapshot } from "./model/index.ts";
 import { contract, HARBOR, node, site, WAVE, webPod } from "./model/test-world.ts";
 import { PageServer } from "./page-server.ts";
@@ -355,7 +356,7 @@ function loginRequest({
   username,
   groups = [],
   at = new Date().toISOString(),
-  signerName = LOGIN_SIGNER,
+  signerName = signerOf(LOGIN),
 }: {
   username: string;
   groups?: string[];

@@ -3,6 +3,7 @@ import { getCondition } from "@fjord/kube";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
+import { addCapture } from "../network/capture/capture-command.ts";
 import { addNetworkExplain } from "../network/explain.ts";
 import { addRotateKey } from "../network/rotate-key.ts";
 import { addNetworkTest } from "../network/trials/trials-command.ts";
@@ -24,6 +25,7 @@ export function addNetwork(program: Command, context: CommandContext): void {
   listOptions(status).action((flags: ListFlags) => showLists(listing, flags, context));
   addNetworkExplain(network, context);
   addNetworkTest(network, context);
+  addCapture(network, context);
   addRotateKey(network, context);
 }
 

@@ -1,6 +1,10 @@
+import { createServer } from "node:http";
 import { isIP } from "node:net";
+import { CaptureAccess } from "@fjord/agent";
 import { silentLogger, systemClock } from "@fjord/base";
 import {
+  Captures,
+  captureRoute,
   Gateway,
   GatewayLoop,
   GatewayObjects,
@@ -35,13 +39,15 @@ export interface GatewayAt {
   /** Where several nodes may carry links. When `signal` aborts, all that it has of the API goes with it, as by a power cut. */
   readonly place?: Omit<GatewayPlace, "role">;
   readonly mayCarry?: boolean;
+  /** Where it gives packets to who may see them, on this machine's loopback. @default nowhere */
+  readonly capturePort?: number;
   readonly signal: AbortSignal;
 }
 
 /** What runs on a node of a site, by what the site's API says; only its commands run in a network namespace. */
 export async function runGateway(
   client: KubeClient,
-  { node, place, mayCarry, signal }: GatewayAt,
+  { node, place, mayCarry, capturePort, signal }: GatewayAt,
   namespaces: NetworkNamespaces,
 ): Promise<void> {
   const means = { clock: systemClock, random: Math.random, logger: silentLogger };
@@ -59,9 +65,16 @@ export async function runGateway(
     ...(place && { place: { ...place, ...(role && { role }) } }),
   });
   const interfacePrefix = interfacePrefixOf(node);
+  const gateway = new Gateway({ ...means, network, interfacePrefix });
+  const captures = new Captures({ ...means, network, linkOf: (siteId) => gateway.linkOf(siteId) });
+  const access = new CaptureAccess({ client, clock: systemClock });
+  const whoMay = (code: string, siteId: string) => access.whoMay(code, siteId);
+  const server = createServer(captureRoute({ ...means, captures, whoMay, nameOf: (siteId) => source.nameOf(siteId) }));
+  if (capturePort !== undefined) server.listen(capturePort, "127.0.0.1");
   const loop = new GatewayLoop({
     ...means,
-    gateway: new Gateway({ ...means, network, interfacePrefix }),
+    gateway,
+    captures,
     way: new NodeWay({ network, interfacePrefix, logger: silentLogger }),
     source,
     probe: (lane) =>
@@ -77,6 +90,8 @@ export async function runGateway(
   const watching = caches.run(signal);
   await caches.waitForSync(signal);
   await Promise.all([loop.run(signal), role?.run(signal), watching]);
+  server.close().closeAllConnections();
+  await captures.remove();
 }
 
 /** A client that reaches nobody from the end on: a lease is not given back. */

@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { CAPTURE_NAME, gatewayRights, installObjects } from "@fjord/agent";
 import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, newObject, Peering, Site as SiteKind } from "@fjord/api";
 import type { KubeObject } from "@fjord/base";
 import { WireguardSocket } from "@fjord/continuum/gateway";
 import {
+  ClusterRole,
+  ClusterRoleBinding,
   Deployment,
   EndpointSlice,
   getCondition,
@@ -13,13 +21,16 @@ import {
   Node,
   Pod,
   Service,
+  ServiceAccount,
 } from "@fjord/kube";
+import { writeAccountKubeconfig } from "../agents/account-kubeconfig.ts";
 import { Continuum, fjord, fjordResult } from "../agents/index.ts";
 import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
 import { addNode, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
-import { networkSkip, startTestBed, testSubstrates } from "../testing.ts";
+import { freePort, networkSkip, startTestBed, testSubstrates } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
 import { answered, interfacePrefixOf, runGateway } from "./namespace-gateway.ts";
+import { RunningCapture } from "./running-capture.ts";
 import { deployment, namespace } from "./workloads.ts";
 
 const HOME = "site-1";
@@ -156,6 +167,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     let there: EchoPod;
     let stranger: EchoPod;
     let other: SiteNetwork;
+    let capturePort: number;
 
     before(async () => {
       const pods = await podsOf(home, "shop");
@@ -175,7 +187,8 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       await makeNode(home, "front", "192.0.2.3");
       await makeNode(home, inner.node, "192.0.2.1");
       const front = { node: "front", place: { node: "front", endpoints: ["192.0.2.3:51820"] } };
-      running.push(runGateway(home, { ...front, mayCarry: true, signal: switchedOff.signal }, namespaces));
+      capturePort = await freePort();
+      running.push(runGateway(home, { ...front, mayCarry: true, capturePort, signal: switchedOff.signal }, namespaces));
       running.push(runGateway(home, { ...inner, mayCarry: false, signal: following.signal }, namespaces));
       running.push(runGateway(away, { node: other.gateway, signal: stop.signal }, namespaces));
       for (const each of running) each.catch(() => {});
@@ -474,6 +487,70 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       await imported("data", "NotExported");
       await away.delete(Export, { name: "stores" });
       for (const name of ["data", "closed"]) await home.delete(Import, { name, namespace: "shop" });
+    });
+
+    it("`fjord network capture` shows packets of the link to who may see them, and nothing is left of it", async () => {
+      const at = [AWAY, `--gateway=http://127.0.0.1:${capturePort}`];
+      const admin = continuum.site(HOME).kubeconfig;
+      const areSeen = async () => (await namespaces.run("front", "nft", "list", "tables")).includes("fjord-capture");
+      const ask = () => here.ask(shown, { proto: "udp", message: "seen" });
+      await using lines = await RunningCapture.start(admin, ...at, "--protocol=udp", `--host=${native}`);
+      assert.equal(await ask(), thereAs());
+      const [out, back] = [`out IP ${native}\\.\\d+ > ${shown}`, `in  IP ${shown}\\.7000 > ${native}`];
+      for (const each of [`${out}\\.7000: UDP, length 4\n`, `${back}\\.\\d+: UDP`])
+        await eventually(`it prints ${each}`, async () => new RegExp(each).test(lines.stdout));
+      assert.equal(await lines.end("SIGINT"), 0, lines.stderr);
+      assert.match(lines.stderr, /[1-9]\d* packets, \d+ bytes, of the link with site-2 in /);
+      await eventually("its rules are gone", async () => !(await areSeen()));
+
+      const killed = await RunningCapture.start(admin, ...at);
+      assert.equal(await areSeen(), true);
+      await killed.end("SIGKILL");
+      await eventually("the rules of one that was killed are gone", async () => !(await areSeen()));
+
+      const folder = await mkdtemp(join(tmpdir(), "fjord-capture-"));
+      const pod = (await podsOf(home, "shop")).find(({ status }) => status?.podIP === native)?.metadata.name ?? "";
+      await using written = await RunningCapture.start(
+        admin,
+        ...at,
+        "-n=shop",
+        `--pod=${pod}`,
+        "--packets=2",
+        `--file=${join(folder, "link.pcap")}`,
+      );
+      await ask();
+      assert.equal(await written.end(), 0, written.stderr);
+      assert.match(written.stderr, /^2 packets, .* it has ended by --packets 2$/m);
+      const read = await promisify(execFile)("tcpdump", ["-n", "-r", join(folder, "link.pcap"), "udp"]);
+      assert.match(read.stdout, new RegExp(`${native}\\.\\d+ > ${shown}.*\n.*${shown}\\.7000 > ${native}`));
+
+      const client = { name: "watcher", namespace: "fjord-system" };
+      await home.create(ServiceAccount, { apiVersion: "v1", kind: "ServiceAccount", metadata: client });
+      const account = join(folder, "watcher.kubeconfig");
+      await writeAccountKubeconfig(home, continuum.site(HOME), client.name, account);
+      const refused = async () => (await fjordResult({ kubeconfig: account }, "network", "capture", ...at)).stderr;
+      assert.match(await refused(), /forbidden/);
+      await installObjects(home, gatewayRights("fjord-system"), { signal: stop.signal, told: () => {} });
+      const mayLook = [
+        { apiGroups: ["fjord.dev"], resources: ["sites", "links"], verbs: ["get", "list", "watch"] },
+        { apiGroups: ["certificates.k8s.io"], resources: ["certificatesigningrequests"], verbs: ["create"] },
+      ];
+      const apiVersion = "rbac.authorization.k8s.io/v1";
+      await home.create(ClusterRole, { apiVersion, kind: "ClusterRole", metadata: { name: "looker" }, rules: mayLook });
+      const bind = async (name: string) => {
+        const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+        const subjects = [{ kind: "ServiceAccount", ...client }];
+        const metadata = { name: `watcher-${name}` };
+        await home.create(ClusterRoleBinding, { apiVersion, kind: "ClusterRoleBinding", metadata, roleRef, subjects });
+      };
+      await bind("looker");
+      assert.match(await refused(), /serviceaccount:fjord-system:watcher may not: .*\[CLI_CAPTURE_REFUSED\]/s);
+      assert.equal(await areSeen(), false);
+      await bind(CAPTURE_NAME);
+      await using allowed = await RunningCapture.start(account, ...at, "--packets=1");
+      await ask();
+      assert.equal(await allowed.end(), 0, allowed.stderr);
+      await rm(folder, { recursive: true });
     });
 
     it("another node carries the links when the one that does is switched off", async () => {

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Site } from "../site.ts";
 
@@ -11,7 +11,7 @@ export interface FjordResult {
 }
 
 /** Runs the command `fjord` as the administrator of a site, and tells what became of it. */
-export function fjordResult(site: Site, ...args: readonly string[]): Promise<FjordResult> {
+export function fjordResult(site: Pick<Site, "kubeconfig">, ...args: readonly string[]): Promise<FjordResult> {
   return new Promise((resolve) => {
     const command = [source, ...args, `--kubeconfig=${site.kubeconfig}`];
     execFile(process.execPath, command, { maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) => {
@@ -26,4 +26,11 @@ export async function fjord(site: Site, ...args: readonly string[]): Promise<str
   const { exitCode, stdout, stderr } = await fjordResult(site, ...args);
   if (exitCode !== 0) throw new Error(`fjord ${args[0]} at ${site.name} ended with ${exitCode}: ${stderr.trim()}`);
   return stdout;
+}
+
+/** Starts the command `fjord`, which goes on until somebody ends it; standard output and error are pipes. */
+export function startFjord(kubeconfig: string, ...args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [source, ...args, `--kubeconfig=${kubeconfig}`], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 }

@@ -1,4 +1,5 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import type { Captures } from "../capture/captures.ts";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Fence } from "./fence.ts";
@@ -47,6 +48,8 @@ export interface GatewayLoopOptions {
   readonly way?: Pick<NodeWay, "apply" | "check">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "rest" | "remove">;
+  /** What somebody looks at, which follows the links. @default nobody does */
+  readonly captures?: Pick<Captures, "bring" | "check">;
   readonly source: GatewaySource;
   /** Tells at once when others change the node's network. @default it is seen when it is looked at */
   readonly watch?: { run(changed: () => void, signal: AbortSignal): Promise<void> };
@@ -278,6 +281,7 @@ export class GatewayLoop {
       if (this.#carries) logger.info("another node carries the links");
     }
     this.#carries = carries !== undefined;
+    await this.#options.captures?.bring();
     const elapsed = clock.now() - this.#checkedAt;
     // A clock that has been set back does not keep anybody from looking.
     if (!this.#isSuspect && elapsed >= 0 && elapsed < checkMs) return;
@@ -285,7 +289,8 @@ export class GatewayLoop {
     this.#checkedAt = clock.now();
     const drift = carries === undefined ? [] : await gateway.check();
     const ofWay = (await this.#options.way?.check()) ?? [];
-    this.#options.observer?.drifted(drift.length + ofWay.length);
+    const ofCaptures = (await this.#options.captures?.check()) ?? [];
+    this.#options.observer?.drifted(drift.length + ofWay.length + ofCaptures.length);
   }
 
   async #bringFence({ state }: GatewayWish, isWanted: boolean): Promise<void> {

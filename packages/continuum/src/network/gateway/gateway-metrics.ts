@@ -7,6 +7,8 @@ export interface GatewayMetricsOptions {
   now(): number;
   /** What a site is called here. @default its id */
   readonly nameOf?: (siteId: string) => string | undefined;
+  /** How often packets are captured now. @default never */
+  readonly captures?: () => number;
 }
 
 /** What a gateway tells at /metrics: its links, by the names of peers, and whether the node is as it shall be. */
@@ -20,7 +22,7 @@ export class GatewayMetrics implements LoopObserver {
   #isApplied = false;
   #keyMadeAt: number | undefined;
 
-  constructor({ registry, now, nameOf }: GatewayMetricsOptions) {
+  constructor({ registry, now, nameOf, captures = () => 0 }: GatewayMetricsOptions) {
     const registers = [registry];
     this.#nameOf = (siteId) => nameOf?.(siteId) ?? siteId;
     const ofLinks = (name: string, help: string, read: (link: SeenReport) => number | undefined) =>
@@ -61,6 +63,12 @@ export class GatewayMetrics implements LoopObserver {
       help: "Whether the node's network was brought to what the objects say",
       registers,
       read: (gauge) => gauge.set({}, this.#isApplied ? 1 : 0),
+    });
+    new Gauge({
+      name: "fjord_gateway_captures",
+      help: "How many look at packets of links now, by `fjord network capture`",
+      registers,
+      read: (gauge) => gauge.set({}, captures()),
     });
     this.#drift = new Counter({
       name: "fjord_gateway_drift_total",

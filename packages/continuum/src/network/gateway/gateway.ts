@@ -45,6 +45,8 @@ export class Gateway {
         readonly carrier: WireguardCarrier;
       }
     | undefined;
+  /** What this node carries, also while it is changed. */
+  #carried: Fabric | undefined;
 
   constructor(options: GatewayOptions) {
     const { network, interfacePrefix = "fjord", wireguard = "auto", logger } = options;
@@ -109,6 +111,7 @@ export class Gateway {
     if (before === undefined || !sameInterfaces(before, fabric)) await this.#applyWhole(fabric, privateKey);
     else await this.#applyChange(before, fabric);
     this.#applied = { fabric, privateKey, ownKey: publicHalf(privateKey), carrier };
+    this.#carried = fabric;
   }
 
   /** Looks whether everything is as it was left, and puts back what is not. Resolves with what was not, in words. */
@@ -154,6 +157,12 @@ export class Gateway {
     if (checked !== undefined) this.#interfaces.invited(checked);
   }
 
+  /** The interfaces that packets of a peer take here, and its ranges as they are called here; undefined where it has no link on this node. */
+  linkOf(siteId: string): { readonly interfaces: readonly string[]; readonly ranges: readonly string[] } | undefined {
+    const peer = this.#carried?.peers.get(siteId);
+    return peer && { interfaces: this.#carried?.interfaces.map(({ name }) => name) ?? [], ranges: peer.ranges };
+  }
+
   /** From now on nothing is taken as known: the next `apply` looks at everything. */
   forget(): void {
     this.#applied = undefined;
@@ -166,6 +175,7 @@ export class Gateway {
 
   async #remove(): Promise<void> {
     this.#applied = undefined;
+    this.#carried = undefined;
     // Where another node carries the links now, the way to that one is to be taken at once.
     await this.#routes.remove();
     await this.#interfaces.remove();

@@ -1,3 +1,6 @@
+export { CAPTURE_PATH, type CaptureRouteOptions, captureRoute } from "../capture/capture-route.ts";
+export { Captures, type CapturesOptions } from "../capture/captures.ts";
+export { CaptureDenied } from "../capture/errors.ts";
 export { InvalidNetworkState } from "../fabric/errors.ts";
 export { GatewayObjects, type GatewayObjectsOptions, type GatewayPlace } from "../gateway-objects.ts";
 export { PROBE_PORT } from "../link-address.ts";

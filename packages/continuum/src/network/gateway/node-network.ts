@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,6 +87,12 @@ export class NodeNetwork {
       });
       createInterface({ input: child.stdout }).on("line", line);
     });
+  }
+
+  /** Starts a command that is talked with by its streams. */
+  talk(command: readonly string[]): ChildProcessWithoutNullStreams {
+    const [program = "", ...args] = [...this.#prefix, ...command];
+    return spawn(program, args, { stdio: "pipe" });
   }
 
   async ipBatch(family: 4 | 6, lines: readonly string[]): Promise<void> {

@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { NodeNetwork } from "../gateway/node-network.ts";
+import type { CapturedPacket } from "./captured-packet.ts";
+import { CaptureImpossible } from "./errors.ts";
+import { bindMessages, CONFIRMATIONS, type NflogEvent, NflogReader } from "./nflog.ts";
+
+/**
+ * A socket of netlink, which Node.js has none of: what is written is told to the kernel, and what the kernel says is printed. It ends with whoever
+ * started it. It waits for nobody who reads too slowly: the kernel then drops packets, and goes on.
+ */
+const RELAY = `
+my ($NETLINK, $RAW, $NETFILTER) = (16, 3, 12);
+socket(my $kernel, $NETLINK, $RAW, $NETFILTER) or die "there is no socket of netlink: $!\\n";
+my ($SOL_SOCKET, $SO_RCVBUFFORCE, $SOL_NETLINK, $NETLINK_NO_ENOBUFS) = (1, 33, 270, 5);
+setsockopt($kernel, $SOL_SOCKET, $SO_RCVBUFFORCE, pack("i", 4 << 20));
+setsockopt($kernel, $SOL_NETLINK, $NETLINK_NO_ENOBUFS, pack("i", 1));
+bind($kernel, pack("SSLL", $NETLINK, 0, 0, 0)) or die "the socket of netlink has no address: $!\\n";
+my $both = "";
+vec($both, fileno($_), 1) = 1 for *STDIN, $kernel;
+for (;;) {
+  select(my $ready = $both, undef, undef, undef);
+  if (vec($ready, fileno(STDIN), 1)) {
+    sysread(STDIN, my $told, 65536) or exit;
+    send($kernel, $told, 0) or die "the kernel is not told: $!\\n";
+  }
+  if (vec($ready, fileno($kernel), 1) and defined recv($kernel, my $said, 1 << 17, 0)) {
+    syswrite(STDOUT, $said) or exit;
+  }
+}
+`;
+
+/** Errors of the kernel that have a meaning here. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  1: "the kernel does not let this process listen (it needs CAP_NET_ADMIN)",
+  16: "another program listens to the same group of the kernel's log",
+  22: "the kernel has no nfnetlink_log",
+};
+
+/** Packets that rules log to a group, from the moment on in which this resolves, and how many were lost before each. */
+export class NflogRelay {
+  readonly #child: ReturnType<NodeNetwork["talk"]>;
+  readonly #events: AsyncGenerator<NflogEvent>;
+  #last: number | undefined;
+  #lost = 0;
+
+  private constructor(child: ReturnType<NodeNetwork["talk"]>) {
+    this.#child = child;
+    this.#events = events(child.stdout);
+  }
+
+  static async open(network: Pick<NodeNetwork, "talk">, group: number): Promise<NflogRelay> {
+    const child = network.talk(["perl", "-e", RELAY]);
+    const words: string[] = [];
+    createInterface({ input: child.stderr }).on("line", (line) => void words.push(line));
+    const failed = once(child, "error").then(([cause]) => {
+      throw new CaptureImpossible({ reason: `there is no perl: ${(cause as Error).message}` }, { cause });
+    });
+    // It may end before it has read what it is told.
+    child.stdin.on("error", () => {});
+    child.stdin.write(bindMessages(group));
+    const relay = new NflogRelay(child);
+    try {
+      await Promise.race([relay.#confirmed(words), failed]);
+    } catch (error) {
+      relay.close();
+      throw error;
+    }
+    failed.catch(() => {});
+    return relay;
+  }
+
+  async #confirmed(words: readonly string[]): Promise<void> {
+    for (let count = 0; count < CONFIRMATIONS; count++) {
+      const { value, done } = await this.#events.next();
+      if (done) {
+        if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "close");
+        throw new CaptureImpossible({ reason: words.join(" ") || "what listens to the kernel's log has ended" });
+      }
+      if (!("error" in value) || value.error === 0) continue;
+      throw new CaptureImpossible({ reason: MEANINGS[value.error] ?? `the kernel says error ${value.error}` });
+    }
+  }
+
+  /** How many the kernel has not been able to pass on. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  async *packets(): AsyncGenerator<CapturedPacket> {
+    for await (const event of this.#events) {
+      if (!("packet" in event)) continue;
+      const { packet, number } = event;
+      if (number !== undefined && this.#last !== undefined) this.#lost += (number - this.#last - 1) >>> 0;
+      this.#last = number;
+      yield { ...packet, at: Math.round((performance.timeOrigin + performance.now()) * 1000) };
+    }
+  }
+
+  close(): void {
+    this.#child.stdin.destroy();
+    this.#child.kill("SIGKILL");
+  }
+}
+
+async function* events(output: AsyncIterable<Buffer>): AsyncGenerator<NflogEvent> {
+  const reader = new NflogReader();
+  for await (const chunk of output) yield* reader.read(chunk);
+}
