@@ -1,11 +1,12 @@
 import { KubeClient, Namespace } from "@fjord/kube";
 import type { Bed, ManagedProcess, Site } from "@fjord/testbed";
-import { Continuum, fjord } from "@fjord/testbed/agents";
+import { Continuum, fjord, PLENTY } from "@fjord/testbed/agents";
 import { cpuSeconds } from "@fjord/testbed/bench";
 import { startTestBed } from "@fjord/testbed/testing";
 import { RequestCounter } from "./request-counter.ts";
 
 export const NAMESPACE = "bench";
+const TWIN = "bench-twin";
 
 /** Where workloads are deployed: a plain cluster, or one whose pods all go over the border to another. */
 export interface Place extends AsyncDisposable {
@@ -25,6 +26,16 @@ export interface Place extends AsyncDisposable {
 
 const AT_ONCE = 64;
 
+/** As much as a site of a bed shares. */
+export const EVERYTHING: readonly string[] = Object.entries(PLENTY).map(([name, amount]) => `--${name}=${amount}`);
+
+/** A pairing token with the agent's own address in it: a bed's paths pass through this very process, and would be measured too. */
+export async function directToken(continuum: Continuum, provider: string): Promise<string> {
+  const { host, port } = continuum.agent(provider).peerAddress;
+  const token = await fjord(continuum.site(provider), "pair", "token", `--endpoint=https://${host}:${port}`);
+  return token.trim();
+}
+
 /** Nothing queues requests, so that both places meet the processors' limits and no others. */
 async function withoutQueues(site: Site): Promise<void> {
   const old = site.process("kube-apiserver");
@@ -41,7 +52,7 @@ export async function vanilla(nodes: number): Promise<Place> {
   await withoutQueues(site);
   const client = new KubeClient(site.config, { connections: AT_ONCE });
   await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
-  return place("vanilla", bed, client, client, NAMESPACE, []);
+  return place("vanilla", bed, client, client, []);
 }
 
 /** Two sites; the first has no nodes but the virtual one, and its namespace is offloaded. */
@@ -57,30 +68,28 @@ export async function border(nodes: number, program: string): Promise<Place> {
   const continuum = new Continuum(bed);
   await continuum.startAgents({ program });
   await continuum.share("site-2");
-  await continuum.peer("site-1", "site-2");
+  await fjord(continuum.site("site-1"), "peer", await directToken(continuum, "site-2"), ...EVERYTHING);
   const [home, far] = bed.sites.map((site) => new KubeClient(site.config, { connections: AT_ONCE })) as [
     KubeClient,
     KubeClient,
   ];
-  await home.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
-  await fjord(
-    continuum.site("site-1"),
-    "offload",
-    NAMESPACE,
-    "--pods=Remote",
-    "--naming=Chosen",
-    `--twin-name=${NAMESPACE}-twin`,
-  );
+  await offload(home, continuum);
   const agents = ["site-1", "site-2"].map((name) => continuum.agent(name).process);
-  return place("fjord", bed, home, far, `${NAMESPACE}-twin`, agents);
+  return place("fjord", bed, home, far, agents);
 }
 
-function place(
+/** Makes the namespace at the first site, whose pods go elsewhere. */
+export async function offload(client: KubeClient, continuum: Continuum): Promise<void> {
+  await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
+  const options = ["--pods=Remote", "--naming=Chosen", `--twin-name=${TWIN}`];
+  await fjord(continuum.site("site-1"), "offload", NAMESPACE, ...options);
+}
+
+export function place(
   name: string,
   bed: Bed,
   client: KubeClient,
   far: KubeClient,
-  farNamespace: string,
   agents: readonly ManagedProcess[],
 ): Place {
   const clients = [...new Set([client, far])];
@@ -88,7 +97,7 @@ function place(
     name,
     client,
     far,
-    farNamespace,
+    farNamespace: TWIN,
     agents,
     requests: new RequestCounter(clients),
     get processes() {

@@ -29,8 +29,13 @@ export interface BurstOutcome {
 const LONGEST_MS = 900_000;
 let rounds = 0;
 
-/** Deployments come, become Ready, and go. */
-export async function playBurst(place: Place, burst: Burst, signal: AbortSignal): Promise<BurstOutcome> {
+/** Deployments come, become Ready, and go; `whenReady` in between. */
+export async function playBurst(
+  place: Place,
+  burst: Burst,
+  signal: AbortSignal,
+  whenReady: () => Promise<void> = async () => {},
+): Promise<BurstOutcome> {
   const { client, far, farNamespace } = place;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
   const prefix = `r${++rounds}`;
@@ -47,6 +52,7 @@ export async function playBurst(place: Place, burst: Burst, signal: AbortSignal)
   const pods = burst.deployments * burst.replicas;
   const ready = await watch.untilReady(pods, limit);
   const agentBytes = Math.max(0, ...place.agents.map(({ memory }) => memory));
+  await whenReady();
   const deleting = performance.now();
   const remove = (index: number) =>
     client.delete(

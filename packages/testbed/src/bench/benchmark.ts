@@ -1,5 +1,5 @@
 import type { BinarySet } from "../binaries/index.ts";
-import { type BenchmarkRecord, type Bound, boundHolds, describeBound, median } from "./record.ts";
+import { type BenchmarkRecord, type Bound, boundHolds, describeBound, type FigureParts, median } from "./record.ts";
 
 /** A named set of figures. `packages/*\/bench/NAME.bench.ts` exports one as `benchmark`. */
 export interface Benchmark {
@@ -20,6 +20,10 @@ export interface Measurement {
   readonly expected?: Bound;
   /** What a reader must not conclude from the figure. */
   readonly notShown: string;
+  /** How it was measured, where others are measured alike: told once on the page. */
+  readonly settings?: string;
+  /** What it is made of, told when it has been measured. */
+  readonly parts?: () => FigureParts;
   /** Fewer runs than the session's, for figures that take long. */
   readonly runs?: number;
 }
@@ -72,7 +76,7 @@ export class BenchmarkSession {
     const value = median(values);
     const baseline = baselines.length === 0 ? null : median(baselines);
     const ratio = baseline === null ? null : value / baseline;
-    const { expected } = measurement;
+    const { expected, settings, parts } = measurement;
     return {
       name: measurement.name,
       value: round(value),
@@ -84,6 +88,8 @@ export class BenchmarkSession {
       runs: values.length,
       against: measurement.baseline?.name ?? null,
       notShown: measurement.notShown,
+      ...(settings !== undefined && { settings }),
+      ...(parts && { parts: parts() }),
       machine: this.#options.machine,
       date: this.#options.date,
     };

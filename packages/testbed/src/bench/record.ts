@@ -16,9 +16,20 @@ export interface BenchmarkRecord {
   against: string | null;
   /** What a reader must not conclude from the figure. */
   notShown: string;
+  /** How it was measured, where others of the run were measured alike: told once on the page. */
+  settings?: string;
+  parts?: FigureParts;
   machine: string;
   /** The day it was measured, as 2030-01-31. */
   date: string;
+}
+
+/** What a figure is made of: one column of a table that several figures share. */
+export interface FigureParts {
+  /** Heading of the table. */
+  readonly table: string;
+  readonly column: string;
+  readonly values: Readonly<Record<string, number>>;
 }
 
 /** A bound on a figure: on its ratio to the baseline, or on the value itself. */

@@ -25,6 +25,44 @@ test("the page says where, when, what was missed and what is not shown", () => {
   assert.match(page, /- \*\*list of 5,000 pods\*\*: a slow network/);
 });
 
+test("more bounds that are missed than one reads are counted, and marked in the table", () => {
+  const records = ["a", "b", "c", "d"].map((name) => ({ ...record, name }));
+  const page = renderReport([{ name: "kube", records: [...records, { ...record, name: "e", holds: true }] }]);
+  assert.match(page, /Of 5 bounds 4 are missed, marked \*\*no\*\*\./);
+  assert.doesNotMatch(page, /Missed: /);
+});
+
+test("what is to be said of several figures is said once", () => {
+  const settings = "All on one machine.";
+  const page = renderReport([
+    {
+      name: "kube",
+      records: [
+        { ...record, settings },
+        { ...record, name: "watch", settings },
+        { ...record, name: "own", notShown: "another" },
+      ],
+    },
+  ]);
+  assert.equal(page.split(settings).length, 2);
+  assert.match(page, /- \*\*list of 5,000 pods\*\*, \*\*watch\*\*: a slow network\n- \*\*own\*\*: another/);
+});
+
+test("parts of figures stand beside each other in a table", () => {
+  const parts = (column: string, values: Record<string, number>) => ({ table: "Seconds", column, values });
+  const page = renderReport([
+    {
+      name: "kube",
+      records: [
+        { ...record, parts: parts("few", { server: 1.5, agent: 0.2 }) },
+        { ...record, parts: parts("many", { server: 20, store: 3 }) },
+      ],
+    },
+  ]);
+  assert.match(page, /\n\nSeconds:\n\n\| +\| few \| many \|\n/);
+  assert.match(page, /\| server \| 1\.5 \| 20 +\|\n\| agent +\| 0\.2 \| +\|\n\| store +\| +\| 3 +\|/);
+});
+
 test("the columns of the table line up", () => {
   const widths = renderTable([record, { ...record, name: "x", holds: null }])
     .split("\n")

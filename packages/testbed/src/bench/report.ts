@@ -1,10 +1,13 @@
-import type { BenchmarkRecord } from "./record.ts";
+import type { BenchmarkRecord, FigureParts } from "./record.ts";
 
 /** The records of one file, under the name of their benchmark. */
 export interface BenchmarkResults {
   readonly name: string;
   readonly records: readonly BenchmarkRecord[];
 }
+
+/** More than so many are not named before the table, which marks them. */
+const MOST_NAMED = 3;
 
 /** The page docs/benchmarks.md. */
 export function renderReport(results: readonly BenchmarkResults[]): string {
@@ -19,23 +22,46 @@ ${sections.join("\n")}`;
 }
 
 function renderSection({ name, records }: BenchmarkResults): string {
+  const where = unique(records.map((record) => `${record.machine}, ${record.date}`)).join("; ");
+  const settings = unique(records.flatMap((record) => record.settings ?? []));
+  const paragraphs = [
+    `## ${name}`,
+    `Measured on: ${where}. ${verdict(records)}`,
+    ...settings,
+    renderTable(records),
+    ...partTables(records.flatMap((record) => record.parts ?? [])),
+    "What these figures do not show:",
+    limits(records).join("\n"),
+  ];
+  return `${paragraphs.join("\n\n")}\n`;
+}
+
+function verdict(records: readonly BenchmarkRecord[]): string {
   const missed = records.filter((record) => record.holds === false);
-  const where = [...new Set(records.map((record) => `${record.machine}, ${record.date}`))].join("; ");
-  const verdict =
-    missed.length === 0
-      ? "Every bound that was asked for holds."
-      : `Missed: ${missed.map((record) => `${record.name} (${record.expected}, measured ${cell(record.ratio ?? record.value)})`).join("; ")}.`;
-  const limits = records.map((record) => `- **${record.name}**: ${record.notShown}`);
-  return `## ${name}
+  if (missed.length === 0) return "Every bound that was asked for holds.";
+  const asked = records.filter((record) => record.holds !== null);
+  if (missed.length > MOST_NAMED) return `Of ${asked.length} bounds ${missed.length} are missed, marked **no**.`;
+  const named = missed.map(
+    (record) => `${record.name} (${record.expected}, measured ${cell(record.ratio ?? record.value)})`,
+  );
+  return `Missed: ${named.join("; ")}.`;
+}
 
-Measured on: ${where}. ${verdict}
+/** Figures of which the same is to be said share a line. */
+function limits(records: readonly BenchmarkRecord[]): string[] {
+  const told = Map.groupBy(
+    records.filter(({ notShown }) => notShown !== ""),
+    ({ notShown }) => notShown,
+  );
+  return [...told].map(([notShown, those]) => `- ${those.map(({ name }) => `**${name}**`).join(", ")}: ${notShown}`);
+}
 
-${renderTable(records)}
-
-What these figures do not show:
-
-${limits.join("\n")}
-`;
+function partTables(parts: readonly FigureParts[]): string[] {
+  return [...Map.groupBy(parts, ({ table }) => table)].flatMap(([title, columns]) => {
+    const names = unique(columns.flatMap(({ values }) => Object.keys(values)));
+    const rows = names.map((name) => [name, ...columns.map(({ values }) => cell(values[name] ?? null))]);
+    return [`${title}:`, table(["", ...columns.map(({ column }) => column)], rows)];
+  });
 }
 
 /** The table that both the page and the terminal show. */
@@ -52,9 +78,17 @@ export function renderTable(records: readonly BenchmarkRecord[]): string {
     record.holds === null ? "" : record.holds ? "yes" : "**no**",
     String(record.runs),
   ]);
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  return table(head, rows);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]) => `| ${cells.map((text, i) => text.padEnd(widths[i] ?? 0)).join(" | ")} |`;
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
 }
 
 function cell(value: number | null): string {
