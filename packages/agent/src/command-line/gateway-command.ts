@@ -185,6 +185,8 @@ async function runByApi(flags: RunFlags, context: CommandContext): Promise<void>
   await caches.waitForSync(signal);
   const parts = partsOf(flags, context);
   const told: GatewayLoopOptions["told"] = (reports) => objects.tell(reports);
+  // What does not work is said when it is needed.
+  if (place === undefined || role !== undefined) await parts.gateway.prepare().catch(() => {});
   // Peers are told by the agent which key comes next.
   const ownKey = new OwnKey({ gateway: parts.gateway, clock, logger });
   const access = new CaptureAccess({ client, clock });

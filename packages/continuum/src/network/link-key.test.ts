@@ -28,3 +28,24 @@ it("the key of links is replaced as a whole, with when that was", async () => {
   assert.equal(keyMadeAtOf(await secret()), now);
   assert.equal((await LinkKey.load(client, namespace)).publicKey, replaced);
 });
+
+it("a key that is no longer there, as where an API was put back to before it, is made anew", async (t) => {
+  const missing = new ApiError({ action: "find it", statusCode: 404 });
+  let kept: Secret | undefined;
+  const client = {
+    get: async () => kept ?? Promise.reject(missing),
+    create: async (_: unknown, made: Secret) => (kept = made),
+  } as unknown as Pick<KubeClient, "get" | "create">;
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  const key = await LinkKey.load(client, "fjord-system");
+  await key.ensure();
+  const first = key.publicKey;
+  kept = undefined;
+  await key.ensure();
+  assert.equal(key.publicKey, first, "it is not asked for at every turn");
+  now = 6_000;
+  await key.ensure();
+  assert.notEqual(key.publicKey, first);
+  assert.equal(publicHalf(privateKeyOf(kept as unknown as Secret)), key.publicKey);
+});

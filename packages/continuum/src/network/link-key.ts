@@ -10,11 +10,15 @@ const MADE_AT = "fjord.dev/made-at";
 
 type Client = Pick<KubeClient, "get" | "create">;
 
+/** How long it is not looked again whether the key is still there: an API may be put back to before there was one. */
+const CHECKED_MS = 5_000;
+
 /** The public half of the site's key, once there is one. */
 export class LinkKey {
   readonly #client: Client;
   readonly #namespace: string;
   #publicKey: string | undefined;
+  #checkedAt = Number.NEGATIVE_INFINITY;
 
   private constructor(client: Client, namespace: string, publicKey: string | undefined) {
     this.#client = client;
@@ -23,10 +27,7 @@ export class LinkKey {
   }
 
   static async load(client: Client, namespace: string, signal?: AbortSignal): Promise<LinkKey> {
-    const secret = await client.get(Secret, { name: LINK_SECRET, namespace }, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      return undefined;
-    });
+    const secret = await found(client, namespace, signal);
     return new LinkKey(client, namespace, secret && publicKeyOf(secret));
   }
 
@@ -36,8 +37,19 @@ export class LinkKey {
 
   /** Makes a key where there is none; of several that start at once, all get the same. */
   async ensure(signal?: AbortSignal): Promise<void> {
-    this.#publicKey ??= publicKeyOf(await make(this.#client, this.#namespace, signal));
+    const now = performance.now();
+    if (now - this.#checkedAt < CHECKED_MS) return;
+    const secret = this.#publicKey === undefined ? undefined : await found(this.#client, this.#namespace, signal);
+    this.#publicKey = publicKeyOf(secret ?? (await make(this.#client, this.#namespace, signal)));
+    this.#checkedAt = now;
   }
+}
+
+async function found(client: Client, namespace: string, signal?: AbortSignal): Promise<Secret | undefined> {
+  return await client.get(Secret, { name: LINK_SECRET, namespace }, { signal }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    return undefined;
+  });
 }
 
 async function make(client: Client, namespace: string, signal?: AbortSignal): Promise<Secret> {

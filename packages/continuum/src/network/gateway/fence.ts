@@ -28,8 +28,7 @@ export class Fence {
     const text = ports.join(", ");
     if (this.#keeping?.ports === text) return;
     await this.rest();
-    await this.#options.network.nft(fenceTable(text));
-    await this.#options.network.nft(this.#sign(ports));
+    await this.#options.network.nft(`${fenceTable(text)}${this.#sign(ports)}`);
     const stop = new AbortController();
     this.#keeping = { ports: text, stop, done: this.#go(ports, stop.signal) };
   }

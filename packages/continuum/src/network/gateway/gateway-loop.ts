@@ -271,7 +271,11 @@ export class GatewayLoop {
     // Where nobody else could carry them, they need not end with this process.
     if (carries !== undefined) await this.#bringFence(carries, (way?.nodes.length ?? 0) > 0);
     if (carries !== undefined) await this.#bringLinks(carries);
+    const isNew = carries !== undefined && this.#carries !== true;
+    // Other nodes need not wait until everything else is done here.
+    const saying = isNew && this.#attempt("nobody hears how links are", async () => await this.#options.told?.([]));
     if (way !== undefined) await this.#bringWay(way);
+    await saying;
     if (carries === undefined && this.#carries !== false) {
       this.#closeProbes();
       await gateway.remove();

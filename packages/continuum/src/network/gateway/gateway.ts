@@ -58,6 +58,11 @@ export class Gateway {
     this.#canNest = wireguard !== "kernel";
   }
 
+  /** Finds out beforehand what takes time: a node that takes the place of another one is waited for. */
+  async prepare(): Promise<void> {
+    await this.#serial.run(() => this.#interfaces.choose(false));
+  }
+
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */
   apply(state: NetworkState, privateKey: string): Promise<void> {
     return this.#serial.run(() => this.#apply(state, privateKey));

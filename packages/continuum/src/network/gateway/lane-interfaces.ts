@@ -338,8 +338,10 @@ export class LaneInterfaces {
     }
     await device.set([...lines, ...wireguardChange(state.peers, wanted)]);
     await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
-    if (own !== undefined) await this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`);
-    if (lane === 0) await this.#bringRelayAddress(name, fabric);
+    await Promise.all([
+      own !== undefined && this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`),
+      lane === 0 && this.#bringRelayAddress(name, fabric),
+    ]);
   }
 
   /** With the way to all that are behind hubs, as a hub itself needs it. */

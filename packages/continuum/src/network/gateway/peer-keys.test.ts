@@ -71,6 +71,16 @@ describe("PeerKeys", () => {
     assert.deepEqual([keys.active, keys.standby(0)], ["n", []]);
   });
 
+  test("an announced key that was taken on another lane is waited for on this one", () => {
+    const keys = new PeerKeys({ current: "k", next: "n" }, sessions({ k: 5 }));
+    keys.bring({ current: "n" }, 0);
+    assert.deepEqual([keys.active, keys.standby(0)], ["k", ["n"]]);
+    assert.equal(keys.arm("n", 100), true);
+    assert.equal(keys.turn("n", 200), true);
+    keys.look(300, sessions({ k: 5, n: 6 }));
+    assert.deepEqual([keys.active, keys.standby(300)], ["n", []]);
+  });
+
   test("a peer that names a key again that it has left is believed when it uses that, or after a while", () => {
     const restored = () => {
       const keys = new PeerKeys({ current: "k" }, sessions({ k: 1 }));

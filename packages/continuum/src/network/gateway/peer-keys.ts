@@ -11,7 +11,7 @@ export type HandshakeOf = (key: string) => number | undefined;
 const ARMED_MS = 1_500;
 /** By then there is a session by the new key, if the peer has taken it. */
 const PROOF_MS = 700;
-/** How long one that says it uses a key again that it had left is not believed while there is no session by that key. */
+/** How long a key that the peer no longer names is still taken, where it has said before that it takes another one, or had left that: until there is a session by the other. */
 const DOUBT_MS = 3_000;
 
 /**
@@ -56,12 +56,13 @@ export class PeerKeys {
   /** The peer has said something else. */
   bring(told: ToldKeys, now: number): void {
     if (told.current === this.#told.current && told.next === this.#told.next) return;
+    const announced = this.#told.next;
     this.#told = told;
     if (told.current === this.#active || told.next === this.#active) {
       this.#doubtUntil = undefined;
       return;
     }
-    if (this.#left.has(told.current)) this.#doubtUntil ??= now + DOUBT_MS;
+    if (this.#left.has(told.current) || told.current === announced) this.#doubtUntil ??= now + DOUBT_MS;
     else this.#take(told.current);
   }
 

@@ -23,11 +23,19 @@ export class RouteTable {
 
   /** Whatever is there becomes this, for so many lanes. */
   async bring(routes: Routes, lanes = 1): Promise<void> {
-    for (const family of FAMILIES) {
-      const wanted = new Map([...routes].filter(([range]) => familyOf(range) === family));
-      await this.#network.ipBatch(family, routeChange(this.#numbers, await this.#routes(family), wanted)[family]);
-      await this.#bringRules(family, rulesOf(this.#numbers, lanes));
-    }
+    await this.#bring(routes, rulesOf(this.#numbers, lanes));
+  }
+
+  /** Routes before the rules that lead to them. */
+  async #bring(routes: Routes, rules: readonly Rule[]): Promise<void> {
+    await Promise.all(
+      FAMILIES.map(async (family) => {
+        const wanted = new Map([...routes].filter(([range]) => familyOf(range) === family));
+        const [there, found] = await Promise.all([this.#routes(family), this.#rules(family)]);
+        const lines = routeChange(this.#numbers, there, wanted)[family];
+        await this.#network.ipBatch(family, [...lines, ...this.#ruleChange(found, rules)]);
+      }),
+    );
   }
 
   /** Where it is known what is there. */
@@ -51,24 +59,18 @@ export class RouteTable {
   }
 
   async remove(): Promise<void> {
-    for (const family of FAMILIES) {
-      const lines = routeChange(this.#numbers, await this.#routes(family), new Map())[family];
-      await this.#network.ipBatch(family, lines);
-      await this.#bringRules(family, []);
-    }
+    await this.#bring(new Map(), []);
   }
 
-  async #bringRules(family: 4 | 6, wanted: readonly Rule[]): Promise<void> {
+  #ruleChange(found: readonly Rule[], wanted: readonly Rule[]): string[] {
     const { protocol } = this.#numbers;
-    const found = await this.#rules(family);
     const has = (rules: readonly Rule[], rule: Rule) => rules.some((each) => ruleText(each) === ruleText(rule));
-    const lines = [
+    return [
       ...wanted
         .filter((rule) => !has(found, rule))
         .map((rule) => `rule add ${ruleText(rule)} lookup ${rule.table} protocol ${protocol}`),
       ...found.filter((rule) => !has(wanted, rule)).map((rule) => `rule delete ${ruleText(rule)}`),
     ];
-    await this.#network.ipBatch(family, lines);
   }
 
   async #routes(family: 4 | 6): Promise<Map<string, string>> {
