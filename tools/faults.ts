@@ -1,9 +1,11 @@
-// `npm run faults`: what becomes of a link's traffic when things break, and of a peer that means harm, on real sites. `--long` cuts the link for ten
-// minutes and has the API away for three; `--name TEXT` runs only tests whose names have it.
-import { globSync } from "node:fs";
-import { dirname } from "node:path";
+// `npm run faults`: what becomes of a link's traffic when things break, and of a peer that means harm, with a table at the end. `--long` cuts the link for ten
+// minutes and has the API away for three; `--name TEXT` runs only tests whose names have it; `--write` has docs/faults.md say what was measured.
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { describeProgress, ensurePrograms } from "@fjord/testbed";
+import { type FaultResult, faultPage, HEADINGS, rowOf, withResults } from "@fjord/testbed/faults";
 import { allowInotify } from "./test/inotify.ts";
 import { runNode } from "./test/run-node.ts";
 
@@ -13,22 +15,37 @@ const { values } = parseArgs({
     long: { type: "boolean", default: false },
     name: { type: "string", multiple: true, default: [] },
     file: { type: "string", default: "" },
+    write: { type: "boolean", default: false },
   },
 });
-const files = globSync("packages/testbed/src/{faults,hostile}/*.integration.test.ts", { cwd: root })
-  .filter((file) => file.includes(values.file))
-  .sort();
+const files = ["packages/testbed/src/faults/*.integration.test.ts", "packages/continuum/src/network/gateway/hostile.*"]
+  .flatMap((pattern) => globSync(pattern, { cwd: root }).sort())
+  .filter((file) => file.includes(values.file));
 const progress = (event: Parameters<typeof describeProgress>[0]) => console.log(describeProgress(event));
 await ensurePrograms({ env: process.env, sets: ["control-plane", "nodes", "network"], progress });
 // Nodes need more of them than many systems allow.
 const giveBack = allowInotify();
 if (giveBack !== undefined) process.once("exit", giveBack);
+const directory = mkdtempSync(join(tmpdir(), "fjord-faults-"));
+const record = join(directory, "results");
+writeFileSync(record, "");
 const env = {
   FJORD_TEST_FAULTS: "1",
   FJORD_REQUIRE_KUBERNETES: "1",
+  FJORD_FAULTS_RECORD: record,
   ...(values.long && { FJORD_FAULTS_CUT_SECONDS: "600", FJORD_FAULTS_API_SECONDS: "180" }),
 };
 const names = values.name.map((name) => `--test-name-pattern=${name}`);
 const args = ["--test", "--test-concurrency=1", "--test-reporter=spec", ...names, ...files];
 const { code } = await runNode(args, { cwd: root, minutes: 90, env });
+const lines = readFileSync(record, "utf8").split("\n");
+rmSync(directory, { recursive: true });
+const results = lines.flatMap((line) => (line === "" ? [] : [JSON.parse(line) as FaultResult]));
+if (results.length > 0) console.log(`\n${[HEADINGS, ...results.map(rowOf)].map((row) => row.join(" | ")).join("\n")}`);
+if (values.write) {
+  const file = join(root, "docs/faults.json");
+  const all = withResults(JSON.parse(readFileSync(file, "utf8")) as FaultResult[], results);
+  writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`);
+  writeFileSync(join(root, "docs/faults.md"), faultPage(all));
+}
 process.exit(code);

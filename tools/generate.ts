@@ -6,6 +6,7 @@ import { chart, chartDirectory } from "./generate/chart.ts";
 import { cliReference } from "./generate/cli-reference.ts";
 import { dashboardDirectory, grafanaDashboards } from "./generate/dashboards.ts";
 import { errorsReference } from "./generate/errors-reference.ts";
+import { faultPage } from "./generate/fault-page.ts";
 import { findStale, type GeneratedFile, mend } from "./generate/generated-files.ts";
 import { kindManifests, kindsPage, manifestDirectory } from "./generate/kinds.ts";
 import { matrixPage } from "./generate/matrix-page.ts";
@@ -18,6 +19,7 @@ const generators: ((root: string) => GeneratedFile | GeneratedFile[] | Promise<G
   cliReference,
   benchmarksPage,
   matrixPage,
+  faultPage,
   chart,
   metricsReference,
   grafanaDashboards,

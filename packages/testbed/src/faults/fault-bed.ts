@@ -84,7 +84,6 @@ export class FaultBed implements AsyncDisposable {
       await bed.kubectl(name, "-n=other", "wait", "--for=condition=Ready", "pod/stranger", "--timeout=150s");
     }
     for (const node of this.allNodes()) await this.startGateway(node);
-    await before(this);
     for (const name of [HOME, AWAY]) {
       const endpoints = this.nodesOf(name).map((node) => `${this.wireAddress(node)}:51820`);
       const network = { podRanges: [bed.site(name).layout.podCidr], endpoints };
@@ -97,6 +96,7 @@ export class FaultBed implements AsyncDisposable {
         `--patch=${JSON.stringify({ spec: { network } })}`,
       );
     }
+    await before(this);
     await bed.kubectl(HOME, "patch", "peering", AWAY, "--type=merge", '--patch={"spec":{"link":true}}');
     await fjord(bed.site(HOME), "offload", "shop", "--pods=Both");
     await bed.apply(HOME, deployment("web", { namespace: "shop", replicas: 3, spread: true, command: SERVER }), {
@@ -167,9 +167,11 @@ export class FaultBed implements AsyncDisposable {
       });
   }
 
-  /** What a site calls a pod's address: all of these are called by the first range of the pool. */
-  called(at: string, { site, address }: Member): string {
-    return at === site ? address : `240.0.${address.split(".").slice(2).join(".")}`;
+  /** What a site calls a pod's address. Ranges are of 16 bits. */
+  async called(at: string, { site, address }: Member): Promise<string> {
+    if (at === site) return address;
+    const [{ called = "" } = {}] = (await this.planOf(at)).spec.peer;
+    return [...called.split(".").slice(0, 2), ...address.split(".").slice(2)].join(".");
   }
 
   /** Flows between the pod that is away and one at home, which is not on the node that carries the links. */
@@ -187,12 +189,12 @@ export class FaultBed implements AsyncDisposable {
     const flows = new Flows(
       {
         pod: await this.stream(home),
-        other: this.called(HOME, away),
+        other: await this.called(HOME, away),
         service: { host: here, port: PORT, path: PATH },
       },
       {
         pod: await this.stream(away),
-        other: this.called(AWAY, home),
+        other: await this.called(AWAY, home),
         service: { host: there, port: PORT, path: PATH },
       },
     );
@@ -308,7 +310,7 @@ export class FaultBed implements AsyncDisposable {
     for (const from of members)
       for (const to of members) {
         if (from === to) continue;
-        const url = `http://${this.called(from.site, to)}:${PORT}${PATH}`;
+        const url = `http://${await this.called(from.site, to)}:${PORT}${PATH}`;
         const ask = ["timeout", "5", "wget", "-q", "-O", "-", url];
         const heard = await eventually(`${to.name} answers ${from.name}`, () =>
           this.bed.kubectl(HOME, "-n=shop", "exec", from.name, "--", ...ask),

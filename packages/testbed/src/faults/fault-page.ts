@@ -1,0 +1,32 @@
+import { type FaultResult, HEADINGS, rowOf } from "./fault-result.ts";
+
+/** What was measured, as a page. */
+export function faultPage(results: readonly FaultResult[]): string {
+  const line = (row: readonly string[]) => `| ${row.join(" | ")} |`;
+  const days = [...new Set(results.map(({ on }) => on))].sort();
+  const passed = results.filter((each) => each.passed).length;
+  return `# What do pods notice when something under a link breaks?
+
+<!-- Written by \`npm run generate\` from docs/faults.json, which \`npm run faults -- --write\` writes. -->
+
+Measured on ${days.join(" and ")}: ${passed} of ${results.length} as promised. Two sites of real Kubernetes with two real nodes each, on one machine with two processors, have the same ranges for pods and are joined by one link; each node may carry it. Between a pod at home, on the node that does not carry the link, and one at
+the provider go, in both directions, a connection with numbered records (50 a second, the same one throughout), datagrams that are answered (50 a second), and new connections to a Service that has endpoints at both sites (10 a second). Figures are of both directions where there are two.
+
+| | |
+|---|---|
+| BLACK HOLE | the longest time in which no datagram was answered |
+| DATAGRAMS LOST | of those sent while it was watched: the question or its answer |
+| TCP SILENT | the longest time in which a connection brought nothing; TCP itself waits longer and longer before it tries again. Why it ended, where it did |
+| NEW CONNECTIONS FAIL | until how long after the fault one was begun that failed, to any endpoint of the Service |
+
+${line(HEADINGS)}
+${line(HEADINGS.map(() => "---"))}
+${results.map((result) => line(rowOf(result))).join("\n")}
+
+\`\`\`sh
+npm run faults                        # all of them, with shorter cuts; a table at the end
+npm run faults -- --long --write      # the link cut for ten minutes, the API away for three; writes this page
+npm run faults -- --name "a key"      # a part, whose results take the place of earlier ones with --write
+\`\`\`
+`;
+}

@@ -1,0 +1,70 @@
+import { appendFileSync } from "node:fs";
+import type { Measured } from "./flows.ts";
+
+/** What was measured of one fault. */
+export interface FaultResult {
+  readonly fault: string;
+  /** What is promised, in words. */
+  readonly promised: string;
+  readonly passed: boolean;
+  /** When, as a date. */
+  readonly on: string;
+  /** What of it, where a fault is measured more than once. */
+  readonly part?: string;
+  /** Why a long connection has ended. */
+  readonly broken?: string;
+  readonly silenceMs?: number;
+  /** In both directions, as the next two. */
+  readonly holesMs?: readonly number[];
+  readonly lost?: readonly number[];
+  readonly sent?: readonly number[];
+  /** How long after the fault the last new connection was begun that failed. */
+  readonly lastFailureMs?: number;
+  /** How long until both sites agreed again. */
+  readonly agreedMs?: number;
+}
+
+export function resultOf({ datagrams, asked, problem, longestSilenceMs }: Measured): Partial<FaultResult> {
+  return {
+    ...(problem !== undefined && { broken: problem }),
+    silenceMs: Math.round(longestSilenceMs),
+    holesMs: datagrams.map(({ blackHoleMs }) => Math.round(blackHoleMs)),
+    lost: datagrams.map(({ lost }) => lost),
+    sent: datagrams.map(({ sent }) => sent),
+    lastFailureMs: Math.round(Math.max(...asked.map(({ lastFailureMs }) => lastFailureMs))),
+  };
+}
+
+/** For whoever makes a table of it, where somebody wants one. */
+export function record(result: FaultResult, file = process.env.FJORD_FAULTS_RECORD): void {
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(result)}\n`);
+}
+
+/** Newer ones in the place of older ones of the same faults; the others stay. */
+export function withResults(before: readonly FaultResult[], news: readonly FaultResult[]): FaultResult[] {
+  const fresh = new Set(news.map(({ fault }) => fault));
+  const faults = [...new Set([...before, ...news].map(({ fault }) => fault))];
+  const kept = [...before.filter(({ fault }) => !fresh.has(fault)), ...news];
+  return faults.flatMap((fault) => kept.filter((each) => each.fault === fault));
+}
+
+export const HEADINGS = ["FAULT", "PROMISED", "BLACK HOLE", "DATAGRAMS LOST", "TCP SILENT", "NEW CONNECTIONS FAIL", ""];
+
+export function rowOf(result: FaultResult): string[] {
+  const { fault, part, promised, passed, broken, silenceMs, holesMs, lost, sent, lastFailureMs, agreedMs } = result;
+  const both = (texts: readonly string[] | undefined) => (texts === undefined ? "-" : [...new Set(texts)].join(" / "));
+  const failing = lastFailureMs === undefined ? "-" : lastFailureMs === 0 ? "none" : `until ${seconds(lastFailureMs)}`;
+  return [
+    part === undefined ? fault : `${fault}: ${part}`,
+    promised,
+    both(holesMs?.map(seconds)),
+    both(lost?.map((count, i) => `${count} of ${sent?.[i]}`)),
+    broken ?? (silenceMs === undefined ? "-" : seconds(silenceMs)),
+    agreedMs === undefined ? failing : `agree again after ${seconds(agreedMs)}`,
+    passed ? "ok" : "FAILED",
+  ];
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
