@@ -54,11 +54,11 @@ export class Crossroads {
     for (const place of PLACES) await this.#join(place, topology);
   }
 
-  /** What the router of a place gets from a port of the node there. */
-  async visit(place: Place, port: number, ipv6: boolean): Promise<string> {
-    const address = nodeAddress(place, ipv6);
-    const url = `http://${ipv6 ? `[${address}]` : address}:${port}/`;
-    return await this.#namespaces.run(routerOf(place), process.execPath, "-e", FETCH, url);
+  /** What the router of a place gets from the node there, by the address that the node has at its site. */
+  async visit(place: Place, url: string, address: string): Promise<string> {
+    const router = routerOf(place);
+    await this.#namespaces.ip(router, "route", "replace", address, "via", nodeAddress(place, address.includes(":")));
+    return await this.#namespaces.run(router, process.execPath, "-e", FETCH, url);
   }
 
   async #join(place: Place, topology: Topology): Promise<void> {

@@ -164,9 +164,9 @@ export class MatrixBed implements AsyncDisposable {
     return (await this.bed.kubectl(HOME, `-n=${space}`, "exec", from, "--", ...command)).trim();
   }
 
-  /** What somebody from elsewhere gets at a port of the home's node: the router before it stands for him. */
-  async visit(port: number): Promise<string> {
-    return await this.#crossroads.visit(1, port, this.families === "ipv6");
+  /** What somebody from elsewhere gets of the home's node: the router before it stands for him. */
+  async visit(url: string): Promise<string> {
+    return await this.#crossroads.visit(1, url, this.nodeAddress(HOME));
   }
 
   /** Addresses that a name has for a pod. */

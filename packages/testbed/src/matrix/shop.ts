@@ -8,7 +8,7 @@ export function shopPages(bed: MatrixBed): Record<string, () => Promise<ShopPage
   return {
     "a pod": async () => JSON.parse(await bed.fetch("web", "http://front:8080/")) as ShopPage,
     "the node's neighbour": async () => (await askShop(url)).page,
-    somebody: async () => JSON.parse(await bed.visit(FRONT_PORT)) as ShopPage,
+    somebody: async () => JSON.parse(await bed.visit(url)) as ShopPage,
   };
 }
 

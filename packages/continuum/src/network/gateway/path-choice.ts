@@ -38,6 +38,8 @@ const LONGEST_WAIT_MS = 600_000;
 /** Nobody is tried more often than that, whatever news there are of him and whatever he asks for. */
 const SHORTEST_WAIT_MS = 10_000;
 const NEWS_MS = 1_000;
+/** Between trials of two ways, so that the peer is heard in between and does not leave the way that works. */
+const PAUSE_MS = 5_000;
 
 /**
  * Which of several ways a peer is sent to: the best that works. The peer follows by itself, as WireGuard answers where it last heard of
@@ -53,6 +55,7 @@ export class PathChoice {
   #triedAt = Number.NEGATIVE_INFINITY;
   #trialAt = 0;
   #wait = WAIT_MS;
+  /** How many of the better ways have been tried, one after the other: then it is waited. */
   #turn = 0;
 
   constructor(now: number) {
@@ -72,7 +75,7 @@ export class PathChoice {
     const { now, heard } = sight;
     if (heard !== undefined) this.#heardAt = now;
     if (heard !== undefined && this.#isSettledBy(heard, sight)) return undefined;
-    if (this.#trial !== undefined) return this.#goOn(this.#trial, now);
+    if (this.#trial !== undefined) return this.#goOn(this.#trial, sight);
     if (this.#isSilent(sight)) return this.#next(sight);
     return this.#tryBetter(sight);
   }
@@ -80,14 +83,13 @@ export class PathChoice {
   /** The peer tries the direct way now. */
   invited(now: number): void {
     if (this.#way === "direct" || this.isTrying || now - this.#triedAt < SHORTEST_WAIT_MS) return;
-    this.#begin("direct", now);
+    this.#begin("direct", now, 1);
   }
 
-  /** Something has become known of where the peer is: the direct way is worth a trial soon. */
+  /** Something has become known of where the peer is, or who leads there: better ways are worth a trial soon. */
   news(now: number): void {
     this.#wait = WAIT_MS;
     this.#trialAt = Math.min(this.#trialAt, Math.max(now + NEWS_MS, this.#triedAt + WAIT_MS));
-    this.#turn = 0;
   }
 
   /** Whether it was heard by a way that is kept: the one that is tried or a better one, or where it has come itself, as it does not hear of us otherwise. */
@@ -104,10 +106,18 @@ export class PathChoice {
     return true;
   }
 
-  #goOn({ way, ends }: { readonly way: Way; readonly ends: number }, now: number): Way {
+  #goOn({ way, ends }: { readonly way: Way; readonly ends: number }, sight: PathSight): Way {
+    const { now } = sight;
     if (now < ends) return way;
-    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
-    return this.#go(this.#way, now);
+    const isOver = this.#turn >= this.#better(sight).length;
+    if (isOver) this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
+    const turn = this.#turn;
+    this.#go(this.#way, now);
+    if (!isOver) {
+      this.#turn = turn;
+      this.#trialAt = now + PAUSE_MS;
+    }
+    return this.#way;
   }
 
   #isSilent({ now, ways, canMeet, answers, isAsked }: PathSight): boolean {
@@ -126,21 +136,27 @@ export class PathChoice {
     return next === "direct" && !canDial ? undefined : this.#go(next, now);
   }
 
-  #tryBetter({ now, ways, canDial }: PathSight): PathStep {
-    const better = ways.slice(0, Math.max(ways.indexOf(this.#way), 0)).filter((way) => way !== "direct" || canDial);
-    const way = better[this.#turn % better.length];
+  #better({ ways, canDial }: PathSight): Way[] {
+    return ways.slice(0, Math.max(ways.indexOf(this.#way), 0)).filter((way) => way !== "direct" || canDial);
+  }
+
+  #tryBetter(sight: PathSight): PathStep {
+    const { now } = sight;
+    const better = this.#better(sight);
+    const turn = this.#turn < better.length ? this.#turn : 0;
+    const way = better[turn];
     if (way === undefined) return undefined;
-    if (this.#invitedAt !== undefined && this.#invitedAt < now) return this.#begin(way, now);
+    if (this.#invitedAt !== undefined && this.#invitedAt < now) return this.#begin(way, now, turn + 1);
     if (now < this.#trialAt || this.#invitedAt !== undefined) return undefined;
-    if (way !== "direct") return this.#begin(way, now);
+    if (way !== "direct") return this.#begin(way, now, turn + 1);
     this.#invitedAt = now;
     return "invite";
   }
 
-  #begin(way: Way, now: number): Way {
+  #begin(way: Way, now: number, turn: number): Way {
     this.#invitedAt = undefined;
     this.#triedAt = now;
-    this.#turn++;
+    this.#turn = turn;
     this.#trial = { way, ends: now + TRIAL_MS };
     return way;
   }
@@ -151,6 +167,7 @@ export class PathChoice {
     this.#trial = undefined;
     this.#invitedAt = undefined;
     this.#trialAt = now + this.#wait;
+    this.#turn = 0;
     return way;
   }
 }

@@ -68,6 +68,7 @@ export class PeerPaths {
   /** By public key, as the others. */
   readonly #watched = new Map<string, Watched>();
   readonly #dialled = new Map<string, Dialled>();
+  /** Where each may be found, and through whom. */
   readonly #places = new Map<string, string>();
   /** Public keys by site. */
   #keys = new Map<string, string>();
@@ -148,8 +149,9 @@ export class PeerPaths {
     } else if (places.length === 0) this.#dialled.delete(publicKey);
     else if (dialled === undefined || places[dialled.index] !== dialled.name) this.#dial(checked, 0, "ifLost");
     const known = this.#places.get(publicKey);
-    this.#places.set(publicKey, places.join());
-    if (known !== undefined && known !== places.join()) choice?.news(this.#clock.now());
+    const now = [...places, fallback?.via].join();
+    this.#places.set(publicKey, now);
+    if (known !== undefined && known !== now) choice?.news(this.#clock.now());
   }
 
   #watchedOf({ publicKey }: CheckedPeer, { receivedBytes, sentBytes }: WireguardPeerState): Watched {

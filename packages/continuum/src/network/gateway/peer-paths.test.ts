@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { silentLogger } from "@fjord/base";
+import { ManualClock } from "@fjord/base/testing";
+import type { CheckedPeer } from "../fabric/checked-peer.ts";
+import { PeerPaths } from "./peer-paths.ts";
+
+const TCP = "10.0.0.1:20000";
+const BY_HUB = "248.0.0.7:51820";
+const peer: CheckedPeer = {
+  siteId: "b",
+  own: [],
+  ranges: [],
+  publicKey: "key",
+  endpoints: ["192.0.2.2:51820"],
+  lanes: [],
+  silent: [],
+  keepaliveSeconds: 0,
+  groups: [],
+  tcp: TCP,
+  relayTo: [],
+};
+
+test("a peer that is met over TCP is tried through a hub within seconds once one is known to lead there", async () => {
+  const clock = new ManualClock();
+  const paths = new PeerPaths({ clock, logger: silentLogger });
+  let received = 0;
+  let endpoint = "192.0.2.2:51820";
+  /** The way after so many seconds. Only these endpoints are answered from, and WireGuard sends to where it is told. */
+  const wayAfter = async (seconds: number, checked: CheckedPeer, ...answering: string[]) => {
+    paths.bring({ peers: new Map([["b", { checked }]]) });
+    let way = "";
+    for (let second = 0; second < seconds; second++) {
+      await clock.advance(1_000);
+      if (answering.includes(endpoint)) received += 100;
+      const counts = { receivedBytes: received, sentBytes: received + 100, handshakeSeconds: 0 };
+      const seen = { publicKey: "key", endpoint, ranges: [], keepaliveSeconds: 0, ...counts };
+      const found = paths.look(checked, seen, () => true, true);
+      if (found.isMoved) endpoint = paths.endpointOf("key") ?? endpoint;
+      way = found.way;
+    }
+    return way;
+  };
+  assert.equal(await wayAfter(20, peer, TCP), "tcp");
+  const led: CheckedPeer = { ...peer, fallback: { via: "h", endpoint: BY_HUB } };
+  assert.equal(await wayAfter(15, led, TCP, BY_HUB), "hub");
+});
