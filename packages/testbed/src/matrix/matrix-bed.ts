@@ -135,7 +135,7 @@ export class MatrixBed implements AsyncDisposable {
 
   /** Of a site's node, where this machine reaches it. */
   nodeAddress(name: string): string {
-    return this.#nodes[SITES.findIndex((each) => each === name)]?.plan.address ?? "";
+    return this.#nodes[SITES.findIndex((each) => each === name)]?.plan.addresses[0] ?? "";
   }
 
   /** A pod's addresses, as its home calls them. */

@@ -89,7 +89,8 @@ export class NodeWay {
 
   async #bringTunnel(mtu: number): Promise<void> {
     if (!(await this.#hasTunnel())) {
-      const options = ["external", "gpe", "nolearning", "dstport", String(TUNNEL_PORT)];
+      // The kernel sends packets of such routes without a checksum, which over IPv6 is taken only where it is said so.
+      const options = ["external", "gpe", "nolearning", "udp6zerocsumrx", "dstport", String(TUNNEL_PORT)];
       await this.#network.ip("link", "add", this.#tunnel, "type", "vxlan", ...options);
     }
     await this.#network.ip("link", "set", "dev", this.#tunnel, "mtu", String(mtu), "up");
