@@ -68,6 +68,9 @@ export type { AgentOptions } from "./agent-options.ts";
 /** A site has one agent, and much waits for it: an API that was away is asked again sooner than by others. */
 const HOME_TIMING = { backoffInitialMs: 200, backoffMaxMs: 3_000 } as const;
 
+/** For requests to the own API at once: what an API server has to do at once does not grow with more, and each keeps memory. */
+const CONNECTIONS = 16;
+
 /** The agent of a site: one process that makes the domains of the continuum work together. */
 export class Agent {
   readonly #options: AgentOptions;
@@ -79,7 +82,7 @@ export class Agent {
   /** Runs until `signal` aborts. Everything that must last is in the site's own API: the next run goes on from there. */
   async run(signal: AbortSignal): Promise<void> {
     const { config, namespace, siteName, logger } = this.#options;
-    await using client = new KubeClient(config, { closeGraceMs: 2_000 });
+    await using client = new KubeClient(config, { closeGraceMs: 2_000, connections: CONNECTIONS });
     const named = { ...(siteName !== undefined && { name: siteName }), signal };
     const stored = await patiently(() => KeyStore.load(client, namespace, named), { ...this.#options, signal });
     logger.info("the agent starts", {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { ConnectionError } from "./errors.ts";
 import type { HttpRequest } from "./http.ts";
+import { ConnectionPool } from "./pool.ts";
 import { rawReply, rawTestServer } from "./raw-test-server.ts";
 import { reply, testServer, until } from "./test-server.ts";
 import { Transport, type TransportOptions } from "./transport.ts";
@@ -24,6 +26,38 @@ test("a thousand requests at once share the connections that there may be", asyn
     paths,
   );
   assert.equal(server.sockets.length, 3);
+});
+
+test("what a burst has opened is soon closed, but for a few that the next request finds", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  const { hostname, port } = new URL(server.url);
+  const pool = new ConnectionPool({
+    connect: async (signal) => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      await once(socket, "connect", { signal });
+      return socket;
+    },
+    host: hostname,
+    headers: {},
+    pathPrefix: "",
+    connections: 8,
+    connectTimeoutMs: 5_000,
+    keepAliveMs: 2_000,
+  });
+  const ask = () =>
+    new Promise<void>((onEnd, onError) => {
+      const handler = { onSent: () => {}, onHead: () => {}, onData: () => {}, onEnd, onError };
+      const request = { method: "GET", path: "/", headers: {}, body: undefined } as const;
+      pool.send({ ...request, headersTimeoutMs: 0, bodyTimeoutMs: 0 }, handler);
+    });
+  const open = () => server.sockets.filter(({ destroyed }) => !destroyed).length;
+  await Promise.all(Array.from({ length: 8 }, ask));
+  assert.equal(open(), 8);
+  await until(() => open() === 2);
+  await ask();
+  assert.equal(server.sockets.length, 8);
+  await until(() => open() === 0);
+  await pool.close();
 });
 
 test("a write does not go over a connection that the server closed while it was idle", async () => {

@@ -19,6 +19,9 @@ export interface PoolOptions {
   readonly keepAliveMs: number;
 }
 
+/** So many idle connections are kept for as long as `keepAliveMs` says. */
+const KEPT_LONG = 2;
+
 /** Connections to one server, each used by one request at a time. Requests that find none wait in line. */
 export class ConnectionPool implements Wire, TurnOwner {
   readonly #options: PoolOptions;
@@ -31,6 +34,8 @@ export class ConnectionPool implements Wire, TurnOwner {
   readonly #waiting = new Set<Turn>();
   readonly #turns = new Set<Turn>();
   #idleTimer: NodeJS.Timeout | undefined;
+  /** When that is due, by `performance.now()`. */
+  #dropAt = 0;
   /** There once it is being closed. */
   #empty: PromiseWithResolvers<void> | undefined;
 
@@ -103,7 +108,9 @@ export class ConnectionPool implements Wire, TurnOwner {
       this.#use(connection, next);
       return;
     }
-    const ms = Math.min(keepAliveMs, this.#options.keepAliveMs);
+    // What a burst has opened beyond the first few is let go soon after it: each connection keeps buffers.
+    const longest = this.#idle.length < KEPT_LONG ? this.#options.keepAliveMs : this.#options.keepAliveMs / 10;
+    const ms = Math.min(keepAliveMs, longest);
     if (this.#empty !== undefined || ms <= 0) connection.destroy();
     else this.#keep(connection, ms);
   }
@@ -113,7 +120,9 @@ export class ConnectionPool implements Wire, TurnOwner {
     connection.idleUntil = performance.now() + ms;
     connection.keepProcess(false);
     this.#idle.push(connection);
-    this.#idleTimer ??= setTimeout(() => this.#dropOld(), ms).unref();
+    if (this.#idleTimer !== undefined && this.#dropAt <= connection.idleUntil) return;
+    clearTimeout(this.#idleTimer);
+    this.#dropLater(connection.idleUntil);
   }
 
   #takeIdle(): Connection | undefined {
@@ -133,8 +142,13 @@ export class ConnectionPool implements Wire, TurnOwner {
     const kept = this.#idle.filter(({ idleUntil }) => idleUntil > now);
     this.#idle.splice(0, this.#idle.length, ...kept);
     for (const connection of old) connection.destroy();
-    const next = Math.min(...kept.map(({ idleUntil }) => idleUntil));
-    this.#idleTimer = kept.length === 0 ? undefined : setTimeout(() => this.#dropOld(), next - now + 1).unref();
+    this.#idleTimer = undefined;
+    if (kept.length > 0) this.#dropLater(Math.min(...kept.map(({ idleUntil }) => idleUntil)));
+  }
+
+  #dropLater(at: number): void {
+    this.#dropAt = at;
+    this.#idleTimer = setTimeout(() => this.#dropOld(), Math.max(1, at - performance.now() + 1)).unref();
   }
 
   #connectAsNeeded(): void {

@@ -45,6 +45,8 @@ type FollowedSite = RemotePods & { wasReachable?: boolean; given?: string };
 
 /** How long a ShadowPod waits that is nobody's, while the own pod may yet be on a node that is not known. */
 const ORPHAN_MS = 15_000;
+/** How long a deletion that was answered may take to be shown before it is asked for again. */
+const SHOWN_MS = 5_000;
 
 /** The consumer's side of pods: brings those on virtual nodes to their providers, and their statuses home. */
 export class PodOffloader implements OffloadedPods, Runnable {
@@ -58,6 +60,8 @@ export class PodOffloader implements OffloadedPods, Runnable {
   readonly #contracts: SharedCache<Contract>;
   /** Uids of own pods that were seen to go while other sites still had something of them. */
   readonly #gone = new Set<string>();
+  /** Shadow pods whose deletion was answered and has yet to be shown, by uid, with when that was. */
+  readonly #deleted = new Map<string, number>();
   readonly #remotes = new Map<SiteId, FollowedSite>();
 
   constructor(options: PodOffloaderOptions) {
@@ -162,6 +166,12 @@ export class PodOffloader implements OffloadedPods, Runnable {
       const site = sites.get(id);
       if (site === undefined || !site.reachability.reachable) continue;
       const { originUid } = shadow.spec;
+      const { uid = "" } = shadow.metadata;
+      const left = (this.#deleted.get(uid) ?? Number.NEGATIVE_INFINITY) + SHOWN_MS - home.clock.now();
+      if (left > 0) {
+        result = againAfter(left);
+        continue;
+      }
       if (!this.#gone.has(originUid)) {
         const own = await home.client.get(Pod, { namespace, name }, { signal: work.signal }).catch((error: unknown) => {
           if (!isNotFound(error)) throw error;
@@ -172,8 +182,10 @@ export class PodOffloader implements OffloadedPods, Runnable {
           continue;
         }
       }
-      await deleteShadow(site.kube, twin, name, shadow.metadata.uid ?? "", work.signal);
+      await deleteShadow(site.kube, twin, name, uid, work.signal);
       this.#gone.delete(originUid);
+      // Where the watch was quicker than the answer, nobody would ever take it away.
+      if (remote.shadowAt(twin, name)?.metadata.uid === uid) this.#deleted.set(uid, home.clock.now());
     }
     return result;
   }
@@ -196,6 +208,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
         logger,
         client: site.kube,
         onChange: (uid, namespace, name) => this.#remoteChanged(id, uid, namespace, name),
+        onShadowGone: (shadowUid) => this.#deleted.delete(shadowUid),
         onSync: () => this.#enqueueSite(id),
       });
       this.#remotes.set(id, remote);
@@ -205,6 +218,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
     for (const [id, remote] of this.#remotes) {
       if (sites.get(id) !== undefined) continue;
       this.#remotes.delete(id);
+      this.#deleted.clear();
       void remote.stop();
     }
   }

@@ -8,6 +8,8 @@ export interface RemotePodsOptions extends Means {
   readonly client: KubeClient;
   /** Told of the uid of the own pod that something happened to, and where the other side has it. */
   readonly onChange: (originUid: string, namespace: string, name: string) => void;
+  /** Told of the uid of a shadow pod that is there no more. */
+  readonly onShadowGone?: (uid: string) => void;
   /** Told when both lists are complete. */
   readonly onSync: () => void;
 }
@@ -34,7 +36,10 @@ export class RemotePods {
     this.#shadows.addHandler({
       onAdd: (shadow) => tell(originOfShadow(shadow), shadow.metadata),
       onUpdate: (_, shadow) => tell(originOfShadow(shadow), shadow.metadata),
-      onDelete: (shadow) => tell(originOfShadow(shadow), shadow.metadata),
+      onDelete: (shadow) => {
+        options.onShadowGone?.(shadow.metadata.uid ?? "");
+        tell(originOfShadow(shadow), shadow.metadata);
+      },
     });
     this.#guests.addHandler({
       onAdd: (guest) => tell(originOfGuest(guest), guest.metadata),

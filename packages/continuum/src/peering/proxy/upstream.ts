@@ -6,6 +6,7 @@ import {
   type HttpHeaders,
   type HttpMethod,
   type HttpResponse,
+  type StreamResponse,
   Transport,
 } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
@@ -24,14 +25,18 @@ export class Upstream {
   readonly #config: ClusterConfig;
   /** Each tenant has connections of its own: one whose writes take long must not keep others waiting. */
   readonly #writes = new Map<SiteId, Transport>();
+  /** For what lasts: each has a connection to itself, so that tenants share nothing but what it is made with. */
+  readonly #streams: Transport;
 
   constructor(config: ClusterConfig) {
     this.#config = config;
     this.#api = new ApiServer(config);
+    this.#streams = new Transport(config, { compress: false, closeGraceMs: 0 });
   }
 
   close(): void {
     this.#api.close();
+    void this.#streams.close();
     for (const consumer of [...this.#writes.keys()]) this.forget(consumer);
   }
 
@@ -62,6 +67,20 @@ export class Upstream {
         if (again || exchange.cut || !upstream.reusedSocket) throw error;
       }
     }
+  }
+
+  /** A watch, or a log that is followed: it begins now, and goes on until either side ends it. */
+  async stream(exchange: Exchange, { verb, path, target }: Decision, headers: HttpHeaders): Promise<StreamResponse> {
+    const stop = new AbortController();
+    exchange.reaches({ destroy: () => stop.abort() });
+    return await this.#streams.stream({
+      method: "GET",
+      path: target,
+      headers,
+      signal: stop.signal,
+      action: `${verb} ${path.resource}`,
+      retryTooManyRequests: false,
+    });
   }
 
   /**

@@ -84,6 +84,8 @@ export class Remote implements RemoteSite {
     this.#kube ??= new KubeClient(
       { server: `https://${this.id}${KUBE_PREFIX}`, namespace: "default", tls: {} },
       {
+        // As many as pods are brought to sites at once.
+        connections: 16,
         // A site that is away is not dialled at all, and one that is there may take its time.
         connectTimeoutMs: LONGEST_CONNECT_MS,
         closeGraceMs: 0,
