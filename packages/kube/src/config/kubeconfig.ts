@@ -82,6 +82,8 @@ async function readText(path: string, ignoreMissing: boolean): Promise<string | 
 }
 
 async function parseMapping(text: string, file: string): Promise<Record<string, unknown>> {
+  const json = jsonMapping(text);
+  if (json !== undefined) return json;
   // Loaded here and not before: it takes 13 MB, and a process in a cluster never needs it.
   const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
@@ -96,6 +98,17 @@ async function parseMapping(text: string, file: string): Promise<Record<string, 
     column: 1,
     problem: "a kubeconfig is a mapping, this is something else",
   });
+}
+
+/** What is JSON is YAML too; whatever is wrong with it is for the other parser to say. */
+function jsonMapping(text: string): Record<string, unknown> | undefined {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMapping(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function plainValue(document: Document, file: string): unknown {

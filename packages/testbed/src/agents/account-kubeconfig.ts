@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { AGENT_NAMESPACE } from "@fjord/api";
-import { clusterConfig, type KubeClient, kubeconfigOf } from "@fjord/kube";
+import type { KubeClient } from "@fjord/kube";
 import type { Site } from "../site.ts";
 import { siteServer } from "../site-layout.ts";
 
@@ -15,6 +15,16 @@ export async function writeAccountKubeconfig(
   const key = { name: account, namespace: AGENT_NAMESPACE };
   const { token } = await client.createToken(key, { expirationSeconds: 24 * 3600, ...(signal && { signal }) });
   const { ca } = site.config.tls;
-  const config = clusterConfig({ server: siteServer(site.layout), ...(ca !== undefined && { ca }), token });
-  await writeFile(file, await kubeconfigOf(config, site.name), { mode: 0o600 });
+  const { name } = site;
+  const authority = ca && { "certificate-authority-data": Buffer.from(ca).toString("base64") };
+  // As JSON, for which no parser of YAML is loaded: an agent in a cluster has none either, and its memory is measured.
+  const kubeconfig = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name, cluster: { server: siteServer(site.layout), ...authority } }],
+    users: [{ name, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    "current-context": name,
+  };
+  await writeFile(file, JSON.stringify(kubeconfig), { mode: 0o600 });
 }
