@@ -10,6 +10,7 @@ import {
   type LinkKey,
   NetworkController,
   OwnCards,
+  SilentEndpoints,
   TcpCarrier,
   type TcpMetrics,
   ToldNetwork,
@@ -69,6 +70,7 @@ export function networkSide(options: NetworkSideOptions): NetworkSide {
         : [
             new NetworkController({ ...options, heard, sites, introductions, cards, carrier }),
             new IntroductionController({ ...options, sites, cards }),
+            new SilentEndpoints(home),
           ]),
       new ExportController(home),
       new ImportController({ home, heard, sites }),

@@ -24,6 +24,8 @@ export interface Addresses {
   familiesThere?(site: SiteId): readonly AddressFamily[] | undefined;
   /** Whether an address on the loopback of the site's machine may be a guest's. @default never: it would mean the own machine */
   allowsLoopback?(site: SiteId, address: string): boolean;
+  /** Whether packets to the site's addresses are known to get nowhere just now. @default never */
+  isSilent?(site: SiteId): boolean;
   /** Called with the site for which it has changed. */
   onChange(listener: (site: SiteId) => void): () => void;
 }

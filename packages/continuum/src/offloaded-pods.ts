@@ -1,6 +1,15 @@
 import type { Pod } from "@fjord/kube";
 import type { KnownVirtualNode } from "./virtual-nodes.ts";
 
+/** Why a pod elsewhere is not ready that would be if it could be reached. */
+export const LINK_SILENT = "LinkSilent";
+
+/** Whether a pod is ready, or would be but for the way to it. */
+export function isReadyApart({ status }: Pod): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "True" || ready?.reason === LINK_SILENT;
+}
+
 /** An own pod on a virtual node, and where its guest is. */
 export interface OffloadedPod {
   readonly pod: Pod;

@@ -171,6 +171,8 @@ export const Link = defineKind({
         reasons: {
           HandshakeSeen: "The two have agreed on a key lately.",
           NoHandshake: "They have not, for longer than a key lasts.",
+          Silent:
+            "The peer's gateway has answered over the link before, and has not for two seconds: pods behind the link are not ready to be asked, and leave Services, until it has answered again for a second.",
           NotApplied: "The gateway could not bring about what spec says; the message says why.",
         },
       },

@@ -5,6 +5,7 @@ import { silentLogger, systemClock } from "@fjord/base";
 import { clusterConfig, KubeClient, Node, Secret, SharedCaches } from "@fjord/kube";
 import { FaultServer } from "@fjord/testbed/fault-server";
 import { GatewayObjects, type GatewayPlace } from "./gateway-objects.ts";
+import { TestCaches } from "./proxy/test-caches.ts";
 
 const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const naming = [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }];
@@ -108,5 +109,65 @@ describe("what a gateway reads of its site's API", () => {
     const { carries, way } = (await objects.read()) ?? {};
     assert.equal(carries?.privateKey, "secret");
     assert.deepEqual([way?.gateway, way?.nodes], [[], ["192.0.2.7"]]);
+  });
+});
+
+describe("what a gateway says of links in its site's API", () => {
+  const spec = { site: id, publicKey: `${"Ab+/".repeat(10)}Abc=`, endpoints: [], groups: [] };
+  const seen = { siteId: id, receivedBytes: 0, sentBytes: 0, latencyMs: 1 };
+
+  /** A site's API with one Link, and programs that tell each fifth of a second how it is. */
+  const setUp = () => {
+    let now = 1_000_000;
+    const api = new TestCaches();
+    const written: (string | undefined)[] = [];
+    const link = () => api.caches.open(Link).cache.get({ name: id });
+    const patch = async (_: unknown, __: unknown, ___: unknown, { status }: Pick<Link, "status">) => {
+      written.push(status?.conditions?.[0]?.reason);
+      api.put("links", { ...link(), status } as never);
+    };
+    api.put("links", newObject(Link, { metadata: { name: id }, spec }) as never);
+    const program = () => {
+      const client = { patch } as never;
+      const objects = new GatewayObjects({ client, caches: api.caches, namespace: "fjord-system", now: () => now });
+      const askedSince = now;
+      return async (ms: number, signs: (at: number) => object, handshakeAt = 1_000_000) => {
+        for (const end = now + ms; now < end; ) {
+          now += 200;
+          await objects.tell([{ ...seen, handshakeAt, signs: { askedSince, unanswered: 0, ...signs(now) } }]);
+        }
+        return link()?.status?.conditions?.[0]?.reason;
+      };
+    };
+    return { program, written, now: () => now };
+  };
+  const answers = (at: number) => ({ heardAt: at });
+  const never = (since: number) => () => ({ unanswered: 9, unansweredSince: since });
+
+  it("is at once that a peer has fallen silent, and once it has answered for a second that it is not", async () => {
+    const { program, written, now } = setUp();
+    const tell = program();
+    assert.equal(await tell(3_000, answers), "HandshakeSeen");
+    const cut = { heardAt: now(), ...never(now())() };
+    assert.equal(await tell(2_000, () => cut), "HandshakeSeen");
+    assert.equal(await tell(200, () => cut), "Silent");
+    const count = written.length;
+    assert.equal(await tell(5_000, () => cut), "Silent");
+    assert.equal(written.length, count, "and it is said once");
+    assert.equal(await tell(1_000, answers), "Silent");
+    assert.equal(await tell(400, answers), "HandshakeSeen");
+  });
+
+  it("is, by the next program, what holds then, whatever has happened while there was none", async () => {
+    const { program, now } = setUp();
+    assert.equal(await program()(3_000, answers), "HandshakeSeen");
+    // The link has gone meanwhile.
+    const handshakeAt = now();
+    const second = program();
+    assert.equal(await second(5_000, never(now()), handshakeAt), "HandshakeSeen");
+    assert.equal(await second(1_000, never(now() - 5_000), handshakeAt), "Silent");
+    assert.equal(await program()(10_000, never(now()), handshakeAt), "Silent");
+    // And is back.
+    assert.equal(await program()(1_600, answers, handshakeAt), "HandshakeSeen");
   });
 });

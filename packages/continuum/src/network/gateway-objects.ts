@@ -11,9 +11,10 @@ import {
 } from "@fjord/kube";
 import type { WayState } from "./fabric/way.ts";
 import type { NodeWish } from "./gateway/gateway-loop.ts";
+import { type LifeSight, LinkLife, type PeerSigns } from "./gateway/link-life.ts";
 import { keyMadeAtOf, LINK_SECRET, privateKeyOf } from "./link-key.ts";
 import { LinkRates } from "./link-rates.ts";
-import { isLaneNews, type LaneStatus, laneStatuses, linkStatus, type SeenLink } from "./link-status.ts";
+import { isLaneNews, isSaidSilent, type LaneStatus, laneStatuses, linkStatus, type SeenLink } from "./link-status.ts";
 import type { NetworkState } from "./network-state.ts";
 import { networkState } from "./network-state-of.ts";
 
@@ -37,6 +38,9 @@ export interface GatewayPlace {
   readonly role?: { readonly carries: boolean | undefined; onChange(listener: () => void): () => void };
 }
 
+/** What a gateway tells of a link: what it sees, and of what the life of the peer is judged. */
+type ToldLink = SeenLink & { readonly siteId: string; readonly signs?: PeerSigns; readonly isTrying?: boolean };
+
 /** Numbers that change with each packet are told this often; what somebody waits for, at once. */
 const NUMBERS_MS = 10_000;
 
@@ -51,6 +55,7 @@ export class GatewayObjects {
   readonly #nodes: Cache<Node> | undefined;
   readonly #rates = new LinkRates();
   readonly #toldAt = new Map<string, number>();
+  readonly #lives = new Map<string, LinkLife>();
 
   constructor(options: GatewayObjectsOptions) {
     this.#options = options;
@@ -107,12 +112,27 @@ export class GatewayObjects {
   }
 
   /** Says how links are, and that this node carries them. */
-  async tell(reports: readonly (SeenLink & { readonly siteId: string })[]): Promise<void> {
+  async tell(reports: readonly ToldLink[]): Promise<void> {
     await this.#sayGateway();
-    for (const { siteId, ...seen } of reports) {
+    const known = new Set(reports.map(({ siteId }) => siteId));
+    for (const siteId of this.#lives.keys()) if (!known.has(siteId)) this.#lives.delete(siteId);
+    const judged = reports.flatMap(({ siteId, signs, isTrying, ...seen }) => {
       const link = this.#links.get({ name: siteId });
-      if (link !== undefined) await this.#say(link, seen);
-    }
+      if (link === undefined) return [];
+      const silent = signs && this.#isSilent(link, { ...signs, ...seen, isTrying: isTrying === true });
+      return [{ link, seen: { ...seen, ...(silent !== undefined && { silent }) } }];
+    });
+    // Endpoints wait for those that have fallen silent, or are back.
+    const news = judged.filter(({ link, seen }) => (seen.silent ?? false) !== isSaidSilent(link));
+    for (const each of new Set([...news, ...judged])) await this.#say(each.link, each.seen);
+  }
+
+  #isSilent(link: Link, signs: Omit<LifeSight, "now">): boolean | undefined {
+    const name = link.metadata.name ?? "";
+    const before = { hasAnswered: link.status?.latencyMicroseconds !== undefined, isSilent: isSaidSilent(link) };
+    const life = this.#lives.get(name) ?? new LinkLife(before);
+    this.#lives.set(name, life);
+    return life.isSilent({ ...signs, now: this.#options.now() });
   }
 
   async #sayGateway(): Promise<void> {

@@ -12,6 +12,7 @@ export { checkNetworkFacts } from "./network-facts.ts";
 export { takesPart } from "./own-network.ts";
 export { checkLoopbackFacts } from "./proxy/proxy-plan.ts";
 export { serviceRanges } from "./service-ranges.ts";
+export { SilentEndpoints } from "./silent-endpoints.ts";
 export { TcpCarrier, type TcpCarrierOptions } from "./tcp/tcp-carrier.ts";
 export { type DropReason, noTcpMetrics, type TcpMetrics } from "./tcp/tcp-metrics.ts";
 export { ToldNetwork } from "./told-network.ts";

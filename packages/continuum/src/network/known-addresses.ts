@@ -1,17 +1,21 @@
-import { AddressPlan } from "@fjord/api";
+import { AddressPlan, Link } from "@fjord/api";
 import { type Cache, sameContent } from "@fjord/kube";
 import type { AddressBlock, Addresses, AddressFamily } from "../addresses.ts";
 import type { Home } from "../home.ts";
 import type { SiteId } from "../site-identity.ts";
 import { blocksThere } from "./block-names.ts";
+import { onSilence } from "./link-silence.ts";
+import { isSaidSilent } from "./link-status.ts";
 import { calledByOther, calledHere, calledThere, meantThere } from "./translate.ts";
 
-/** Addresses by the plans that the own API holds. */
+/** Addresses by the plans and links that the own API holds. */
 export class KnownAddresses implements Addresses {
   readonly #plans: Cache<AddressPlan>;
+  readonly #links: Cache<Link>;
 
   constructor({ caches }: Pick<Home, "caches">) {
     this.#plans = caches.open(AddressPlan).cache;
+    this.#links = caches.open(Link).cache;
   }
 
   calledHere(site: SiteId, address: string): string | undefined {
@@ -41,17 +45,27 @@ export class KnownAddresses implements Addresses {
     return [...new Set(ranges.map((range) => (range.includes(":") ? "IPv6" : "IPv4")))].sort();
   }
 
+  isSilent(site: SiteId): boolean {
+    return isSaidSilent(this.#links.get({ name: site }));
+  }
+
   onChange(listener: (site: SiteId) => void): () => void {
     const tell = ({ spec }: AddressPlan) => {
       listener(spec.site);
       for (const { site } of spec.others ?? []) listener(site);
     };
-    return this.#plans.addHandler({
-      onAdd: tell,
-      onUpdate: (before, now) => {
-        if (!sameContent(before.spec, now.spec)) tell(now);
-      },
-      onDelete: tell,
-    });
+    const release = [
+      this.#plans.addHandler({
+        onAdd: tell,
+        onUpdate: (before, now) => {
+          if (!sameContent(before.spec, now.spec)) tell(now);
+        },
+        onDelete: tell,
+      }),
+      onSilence(this.#links, listener),
+    ];
+    return () => {
+      for (const each of release) each();
+    };
   }
 }

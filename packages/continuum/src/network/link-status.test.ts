@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Link, newObject } from "@fjord/api";
-import { isLaneNews, laneStatuses, linkStatus } from "./link-status.ts";
+import { isLaneNews, isSaidSilent, laneStatuses, linkStatus } from "./link-status.ts";
 
 const now = Date.parse("2030-01-01T00:10:00Z");
 const link = newObject(Link, {
@@ -19,6 +19,24 @@ describe("the status of a link", () => {
     assert.deepEqual(ready({ handshakeAt: now - 179_000 }), ["True", "HandshakeSeen", "", 3]);
     assert.deepEqual(ready({ handshakeAt: now - 180_000 }), ["False", "NoHandshake", "", 3]);
     assert.deepEqual(ready({}), ["False", "NoHandshake", "", 3]);
+  });
+
+  it("is silent where the peer has fallen so, whatever it has agreed on before, and stays so until something is known", () => {
+    const [status, reason, message] = ready({ handshakeAt: now - 1_000, silent: true });
+    assert.deepEqual([status, reason], ["False", "Silent"]);
+    assert.match(String(message), /does not now/);
+    const said = {
+      ...link,
+      status: linkStatus(link, { ...bytes, handshakeAt: now - 1_000, silent: true }, now),
+    } as Link;
+    assert.equal(isSaidSilent(said), true);
+    assert.equal(isSaidSilent(link), false);
+    const next = (seen: object) => linkStatus(said, { ...bytes, ...seen }, now + 9_000).conditions?.[0]?.reason;
+    // Another process begins: it has not asked yet.
+    assert.equal(next({ handshakeAt: now - 1_000 }), "Silent");
+    assert.equal(next({ handshakeAt: now + 5_000 }), "HandshakeSeen");
+    assert.equal(next({ handshakeAt: now - 1_000, silent: false }), "HandshakeSeen");
+    assert.equal(next({ fault: "its key is none", silent: true }), "NotApplied");
   });
 
   it("says why there is no link at all", () => {
@@ -54,6 +72,13 @@ describe("the status of lanes", () => {
       [status.receivedBytes, status.sentBytes, status.conditions?.[0]?.reason],
       [11, 22, "HandshakeSeen"],
     );
+  });
+
+  it("is of a link that is not silent while a lane that others carry answers", () => {
+    const fallen = { ...seen, silent: true };
+    assert.notEqual(linkStatus(laned, fallen, now).conditions?.[0]?.reason, "Silent");
+    const all = { ...laned, status: { lanes: [{ ...other, silent: true }] } } as Link;
+    assert.equal(linkStatus(all, fallen, now).conditions?.[0]?.reason, "Silent");
   });
 
   it("does not count where the link has no such lane any more", () => {

@@ -1,5 +1,5 @@
 import type { Link, StatusOf } from "@fjord/api";
-import { setCondition } from "@fjord/kube";
+import { getCondition, setCondition } from "@fjord/kube";
 import type { Way } from "./gateway/path-choice.ts";
 
 /** What a gateway sees of a link. */
@@ -29,6 +29,8 @@ export interface SeenLink {
   readonly latencyMs?: number;
   readonly lossPercent?: number;
   readonly mtu?: number;
+  /** Whether the peer has fallen silent; absent where that is not known. */
+  readonly silent?: boolean;
   /** Where there are several: those that are carried here. What the link has is of these together. */
   readonly lanes?: readonly SeenLane[];
 }
@@ -94,13 +96,32 @@ function whole(link: Link, seen: SeenLink): SeenLink {
   };
 }
 
+const SILENT_MESSAGE = "the peer's gateway has answered before, and does not now: endpoints behind it leave Services";
+
+/** Whether a link has fallen silent, by what its gateway has said last. */
+export function isSaidSilent(link: Pick<Link, "status"> | undefined): boolean {
+  const ready = getCondition(link?.status?.conditions, "Ready");
+  return ready?.status === "False" && ready.reason === "Silent";
+}
+
+/** What was said of it holds until something is known; a lane that others carry, and that answers, is enough. */
+function isSilent(link: Link, { silent, handshakeAt = 0, lanes = [] }: SeenLink): boolean {
+  const here = new Set(lanes.map(({ lane }) => lane));
+  const answersElsewhere = (link.status?.lanes ?? []).some(({ lane, silent }) => !here.has(lane) && silent !== true);
+  if (lanes.length > 0 && answersElsewhere) return false;
+  if (silent !== undefined) return silent;
+  const since = getCondition(link.status?.conditions, "Ready")?.lastTransitionTime;
+  return isSaidSilent(link) && handshakeAt <= Date.parse(since ?? "");
+}
+
 /** The status that says so, besides that of lanes. */
 export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<typeof Link> {
   const seen = whole(link, here);
   const { fault, handshakeAt, endpoint, ownKey, nextKey, carrier, way, via, tcpSource } = seen;
   const { receivedBytes, sentBytes, latencyMs, lossPercent, mtu } = seen;
   const { receivedPerSecond, sentPerSecond } = seen;
-  const reason = fault !== undefined ? "NotApplied" : isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
+  const heard = isAlive(handshakeAt, now) ? "HandshakeSeen" : "NoHandshake";
+  const reason = fault !== undefined ? "NotApplied" : isSilent(link, seen) ? "Silent" : heard;
   const { generation } = link.metadata;
   const { conditions } = setCondition(
     link.status?.conditions,
@@ -108,7 +129,7 @@ export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<ty
       type: "Ready",
       status: reason === "HandshakeSeen" ? "True" : "False",
       reason,
-      message: fault ?? "",
+      message: fault ?? (reason === "Silent" ? SILENT_MESSAGE : ""),
       ...(generation !== undefined && { observedGeneration: generation }),
     },
     now,

@@ -31,6 +31,8 @@ export interface TwinContext {
   translateAddress(address: string, node?: string): string | undefined;
   /** What a block of addresses of the own cluster is at the site. */
   translateBlock(block: AddressBlock): readonly AddressBlock[];
+  /** Whether an own pod elsewhere is ready, though it is not where it cannot be reached from here: others may reach it. */
+  isReadyApart(pod: string): boolean;
   /** What addresses the site's pods have; undefined where nobody has said. */
   families(): readonly AddressFamily[] | undefined;
   /** The own pods of a namespace that run elsewhere than at the site. Only of namespaces that `podNamespaces` names. */

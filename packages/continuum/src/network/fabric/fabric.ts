@@ -39,8 +39,9 @@ export interface FabricInterface {
 
 export interface FabricPeer {
   readonly checked: CheckedPeer;
-  /** What it was made of. */
+  /** What it was made of: the peer's values, and what of the site and of other peers counts for it. */
   readonly source: string;
+  readonly around: string;
   /** What its groups, and ranges that are in groups, are known by in the firewall. */
   readonly numbers: ReadonlyMap<string, number>;
   readonly rules: PeerRules;
@@ -71,23 +72,21 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   const ordered = [...(byWhom.get(false) ?? []), ...(byWhom.get(true) ?? [])];
   const state = { ...wanted, peers: withFallbacks({ ...wanted, peers: ordered }, canNest) };
   const faults = new Map<string, string>();
-  const candidates: (Pick<FabricPeer, "checked" | "source"> & { known?: FabricPeer })[] = [];
+  const candidates: (Pick<FabricPeer, "checked" | "source" | "around"> & { isKnown: boolean; known?: FabricPeer })[] =
+    [];
+  const site = `${state.siteId} ${state.mtu} ${count} ${carried.join()}`;
   const behind = Map.groupBy(state.peers, ({ link }) => link?.via ?? link?.fallback?.via);
   const mtus = new Map(state.peers.map(({ siteId, mtu }) => [siteId, Math.min(mtu ?? state.mtu, state.mtu)]));
   for (const peer of state.peers) {
     const relayed = (behind.get(peer.siteId) ?? []).map(({ siteId }) => siteId);
-    const source = JSON.stringify([
-      peer,
-      relayed,
-      state.mtu,
-      count,
-      carried,
-      mtus.get(peer.link?.via ?? peer.link?.fallback?.via ?? ""),
-    ]);
+    const hubMtu = mtus.get(peer.link?.via ?? peer.link?.fallback?.via ?? "");
+    const source = textOf(peer);
+    const around = `${site} ${relayed.join()} ${hubMtu}`;
     const known = previous?.peers.get(peer.siteId);
-    const checked = known?.source === source ? known.checked : check(peer, count);
+    const isKnown = known?.source === source && known.around === around;
+    const checked = isKnown ? known.checked : check(peer, count);
     if ("fault" in checked) faults.set(peer.siteId, checked.fault);
-    else candidates.push({ checked, source, ...(known && { known }) });
+    else candidates.push({ checked, source, around, isKnown, ...(known && { known }) });
   }
   for (const [siteId, fault] of conflicts(own, candidates)) faults.set(siteId, fault);
   for (const [siteId, fault] of hubFaults(state.siteId, candidates, faults)) faults.set(siteId, fault);
@@ -96,8 +95,8 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   const fitting = candidates.filter(({ checked }) => !faults.has(checked.siteId));
   let nextNumber = previous?.nextNumber ?? 1;
   const peers = new Map<string, FabricPeer>();
-  for (const { checked, source, known } of fitting) {
-    if (known?.source === source) {
+  for (const { checked, source, around, isKnown, known } of fitting) {
+    if (isKnown && known !== undefined) {
       peers.set(checked.siteId, known);
       continue;
     }
@@ -115,9 +114,11 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
       ...(behind.get(checked.siteId) ?? []).map(({ siteId }) => relayAddress(siteId)),
     ];
     const laned = { ...checked, lanes: checked.lanes.length };
-    const site = { carried, ...(state.siteId !== undefined && { siteId: state.siteId }) };
-    const rules = joined(peerRules(checked, numberOf), laneRules(laned, site));
-    peers.set(checked.siteId, { checked, source, numbers, rules, ranges, ...(mtu < state.mtu && { mtu }), gateways });
+    const own = { carried, ...(state.siteId !== undefined && { siteId: state.siteId }) };
+    const rules = joined(peerRules(checked, numberOf), laneRules(laned, own));
+    const isSmaller = mtu < state.mtu;
+    const made = { checked, source, around, numbers, rules, ranges, ...(isSmaller && { mtu }), gateways };
+    peers.set(checked.siteId, made);
   }
   const interfaces = carried.map((lane) => ({
     name: `${options.interfacePrefix}${lane}`,
@@ -151,6 +152,17 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
   const relayed = relaying.relay && { relayAddress: relaying.relay.address };
   return { interfaces, lanes: count, mtu: state.mtu, ...relayed, table, tableKey, peers, exports, faults, nextNumber };
+}
+
+const texts = new WeakMap<PeerNetwork, string>();
+
+/** A peer's values in one text. Whoever changes a peer gives another object: those that are known need not be read again. */
+function textOf(peer: PeerNetwork): string {
+  const known = texts.get(peer);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(peer);
+  texts.set(peer, text);
+  return text;
 }
 
 const NOT_NESTED =

@@ -122,8 +122,11 @@ export function tableParts({
 /** Gateways ask each other how links are. The source can be none but the peer's own, by WireGuard. */
 function addProbe(addresses: readonly string[], chains: Map<string, TableChain>): void {
   const [own, gateways] = [`{ ${addresses.join(", ")} }`, `{ ${LINK_RANGES.map(formatRange).join(", ")} }`];
+  // Where nobody listens just now, the kernel says so, and thereby that the link is well.
+  const taken = [`udp dport ${PROBE_PORT}`, "icmpv6 type destination-unreachable"];
   const before = (name: string, rule: string) => {
-    chains.set(name, { rules: [`${rule} udp dport ${PROBE_PORT} accept`, ...(chains.get(name)?.rules ?? [])] });
+    const rules = taken.map((what) => `${rule} ${what} accept`);
+    chains.set(name, { rules: [...rules, ...(chains.get(name)?.rules ?? [])] });
   };
   before("arrive6", `ip6 saddr ${gateways} ip6 daddr ${own}`);
   before("leave6", `ip6 saddr ${own} ip6 daddr ${gateways}`);

@@ -82,6 +82,9 @@ describe("A gateway that is kept at what its source says", () => {
       probe: (lane) => ({
         tick: async () => {},
         seen: () => (seenMtu === undefined ? {} : { mtu: seenMtu }),
+        signs: () => undefined,
+        isLate: false,
+        onLate: () => {},
         answeredAt: () => answers.get(lane),
         hurry: () => {},
         invite: (siteId) => void done.push(`invite ${siteId}`),

@@ -5,6 +5,7 @@ import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Fence } from "./fence.ts";
 import type { Gateway } from "./gateway.ts";
 import { LaneLife } from "./lane-life.ts";
+import { type PeerSigns, togetherOf } from "./link-life.ts";
 import type { LinkProbe, ProbedLink } from "./link-probe.ts";
 import type { LaneReport, LinkReport } from "./link-report.ts";
 import type { NodeWay } from "./node-way.ts";
@@ -73,9 +74,23 @@ const SMALLEST = 576;
 /** Where links have several lanes, so that a silent one is found out in time. */
 const LANES_TICK_MS = 500;
 
+/** While somebody owes an answer: whether he has fallen silent is to be known soon. */
+const LATE_MS = 200;
+
 type LaneProbe = Pick<
   LinkProbe,
-  "tick" | "seen" | "answeredAt" | "hurry" | "invite" | "onInvited" | "say" | "onSaid" | "close"
+  | "tick"
+  | "seen"
+  | "signs"
+  | "answeredAt"
+  | "isLate"
+  | "hurry"
+  | "invite"
+  | "onInvited"
+  | "onLate"
+  | "say"
+  | "onSaid"
+  | "close"
 >;
 
 /** How often links are looked after while a better way to a peer is tried, which lasts two seconds, or a key is about to change. */
@@ -84,6 +99,8 @@ const TRYING_MS = 100;
 /** What is known of a link, by WireGuard and by probes. */
 export type SeenReport = Omit<LinkReport, "lanes"> &
   ProbedLink & {
+    /** Of life; absent where it is not asked. */
+    readonly signs?: PeerSigns;
     readonly lanes?: readonly (LaneReport & { readonly silent: boolean })[];
     /** The own key that is to be used next. */
     readonly nextKey?: string;
@@ -108,6 +125,8 @@ export class GatewayLoop {
   /** By lane and site. */
   readonly #lives = new Map<string, LaneLife>();
   #hasLanes = false;
+  /** Ids of peers that are asked every second. */
+  #often: ReadonlySet<string> = new Set();
   /** By what was attempted: said once for each reason, as it is tried again every second. */
   readonly #complaints = new Map<string, string>();
 
@@ -126,7 +145,8 @@ export class GatewayLoop {
     while (!signal.aborted) {
       this.#wake = new AbortController();
       await this.#step();
-      const often = this.#isTrying ? TRYING_MS : this.#hasLanes ? LANES_TICK_MS : tickMs;
+      const isLate = this.#probes.values().some((probe) => probe.isLate);
+      const often = this.#isTrying ? TRYING_MS : isLate ? LATE_MS : this.#hasLanes ? LANES_TICK_MS : tickMs;
       await sleep(clock, Math.min(often, tickMs), AbortSignal.any([signal, this.#wake.signal]));
     }
     release?.();
@@ -138,7 +158,10 @@ export class GatewayLoop {
   async #step(): Promise<void> {
     const { source, gateway, told, observer } = this.#options;
     // Of those that have answered before, silence means something.
-    const answers = (siteId: string, lane: number) => this.#probes.get(lane)?.seen(siteId).lossPercent !== undefined;
+    const answers = (siteId: string, lane: number) => {
+      if (this.#probes.get(lane)?.seen(siteId).lossPercent === undefined) return undefined;
+      return this.#often.has(siteId) ? "often" : "seldom";
+    };
     const read = await this.#attempt("what links shall be cannot be read", async () => ({ wish: await source.read() }));
     const wanted = read?.wish;
     if (read !== undefined && wanted === undefined) observer?.brought(this.#complaints.size === 0);
@@ -186,25 +209,28 @@ export class GatewayLoop {
     for (const lane of [...this.#probes.keys()].filter((each) => !lanes.includes(each))) this.#closeProbe(lane);
     const laned = lanedPeers(state);
     this.#hasLanes = laned.size > 0;
+    const turning = this.#options.ownKey?.isTurning ? all.map((each) => each.siteId) : [];
+    this.#often = new Set([...askedOften(all), ...laned, ...turning]);
     for (const lane of lanes) {
       const probe = this.#probe(lane);
       if (siteId === undefined) continue;
       const peers = linked.filter((each) => lane === 0 || each.lanes?.some((of) => of.lane === lane));
-      const turning = this.#options.ownKey?.isTurning ? all.map((each) => each.siteId) : [];
-      const often = new Set([...(lane === 0 ? askedOften(all) : []), ...laned, ...turning]);
       await probe?.tick(
         siteId,
         peers.map((each) => each.siteId),
         mtu,
-        often,
+        lane === 0 ? this.#often : new Set([...laned, ...turning]),
+        ...(laned.size + turning.length > 0 ? [LANES_TICK_MS] : []),
       );
       if (lane === 0) for (const each of reports) if (each.isInvited || each.isTrying) probe?.invite(each.siteId);
     }
     return reports.map(({ lanes: ofLanes = [], ...report }) => {
       const seen = this.#seen(report.siteId);
+      const signs = this.#signs(report.siteId);
       return {
         ...report,
         ...seen,
+        ...(signs && { signs }),
         ...(seen.mtu !== undefined && { mtu: this.#capped(report.siteId, seen.mtu, mtu) }),
         ...(laned.has(report.siteId) && {
           lanes: ofLanes.map((each) => ({ ...each, silent: this.#isSilent(report.siteId, each.lane) })),
@@ -219,6 +245,7 @@ export class GatewayLoop {
     if (probe === undefined || known !== undefined) return known;
     this.#probes.set(lane, probe);
     this.#options.ownKey?.attach(lane, probe);
+    probe.onLate(() => this.#wake.abort());
     if (lane === 0)
       probe.onInvited((siteId) => {
         this.#options.gateway.invited(siteId);
@@ -242,6 +269,12 @@ export class GatewayLoop {
     const all = [...this.#probes].sort(([one], [other]) => one - other).map(([, probe]) => probe.seen(siteId));
     const mtus = all.flatMap(({ mtu }) => mtu ?? []);
     return { ...all[0], ...(mtus.length > 0 && { mtu: Math.min(...mtus) }) };
+  }
+
+  /** By any of its lanes. */
+  #signs(siteId: string): PeerSigns | undefined {
+    const all = [...this.#probes.values()].flatMap((probe) => probe.signs(siteId) ?? []);
+    return all.length === 0 ? undefined : togetherOf(all);
   }
 
   #isSilent(siteId: string, lane: number): boolean {
@@ -356,11 +389,12 @@ export class GatewayLoop {
   }
 }
 
-/** Who has another way is to be sought there soon. */
+/** Whose silence somebody would notice: who shares something with this site, or is a hub or behind one. */
 function askedOften(peers: readonly PeerNetwork[]): Set<string> {
-  return new Set(
-    peers.filter(({ link }) => link.fallback !== undefined || link.tcp !== undefined).map(({ siteId }) => siteId),
-  );
+  const hubs = new Set(peers.flatMap(({ link }) => link.via ?? link.fallback?.via ?? []));
+  const isUsed = ({ siteId, groups, relayTo = [] }: PeerNetwork) =>
+    hubs.has(siteId) || relayTo.length > 0 || groups.some(({ local, remote }) => local.length > 0 && remote.length > 0);
+  return new Set(peers.filter(isUsed).map(({ siteId }) => siteId));
 }
 
 /** Those that this node carries. */

@@ -41,6 +41,9 @@ it("a gateway tells of its links, by the names of peers, and of what it has appl
     'fjord_link_latency_seconds_bucket{le="0.005",site="wave"}': 1,
   };
   for (const [series, number] of Object.entries(expected)) assert.equal(await value(series), number, series);
+  metrics.linked([{ ...wave, signs: { askedSince: 0, heardAt: 999_000, unanswered: 0 } }]);
+  metrics.linked([{ ...wave, signs: { askedSince: 0, heardAt: 997_000, unanswered: 9, unansweredSince: 998_000 } }]);
+  assert.equal(await value('fjord_link_ready{site="wave"}'), 0, "it has fallen silent");
   metrics.linked([]);
   assert.equal(await value('fjord_link_ready{site="wave"}'), undefined, "a link that is gone is not told of");
 });

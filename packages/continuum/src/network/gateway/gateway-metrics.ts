@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "@fjord/kube";
 import { isAlive } from "../link-status.ts";
 import type { LoopObserver, SeenReport } from "./gateway-loop.ts";
+import { LinkLife } from "./link-life.ts";
 
 export interface GatewayMetricsOptions {
   readonly registry: Registry;
@@ -19,11 +20,15 @@ export class GatewayMetrics implements LoopObserver {
   readonly #sent: Counter<"site">;
   readonly #drift: Counter;
   #links: readonly SeenReport[] = [];
+  readonly #lives = new Map<string, LinkLife>();
+  #silent: ReadonlySet<string> = new Set();
+  readonly #now: () => number;
   #isApplied = false;
   #keyMadeAt: number | undefined;
 
   constructor({ registry, now, nameOf, captures = () => 0 }: GatewayMetricsOptions) {
     const registers = [registry];
+    this.#now = now;
     this.#nameOf = (siteId) => nameOf?.(siteId) ?? siteId;
     const ofLinks = (name: string, help: string, read: (link: SeenReport) => number | undefined) =>
       new Gauge({
@@ -38,8 +43,8 @@ export class GatewayMetrics implements LoopObserver {
           }
         },
       });
-    ofLinks("fjord_link_ready", "Whether the peer answers on a link", ({ fault, handshakeAt }) =>
-      fault === undefined && isAlive(handshakeAt, now()) ? 1 : 0,
+    ofLinks("fjord_link_ready", "Whether the peer answers on a link", ({ siteId, fault, handshakeAt }) =>
+      fault === undefined && isAlive(handshakeAt, now()) && !this.#silent.has(siteId) ? 1 : 0,
     );
     ofLinks("fjord_link_handshake_age_seconds", "Since a link's two ends last agreed on a key", ({ handshakeAt }) =>
       handshakeAt === undefined ? undefined : Math.max(0, (now() - handshakeAt) / 1000),
@@ -112,6 +117,16 @@ export class GatewayMetrics implements LoopObserver {
       this.#sent.inc(labels, grown(last.sentBytes, sentBytes));
     }
     this.#links = links;
+    this.#silent = new Set(links.filter((link) => this.#isSilent(link)).map(({ siteId }) => siteId));
+    const known = new Set(links.map(({ siteId }) => siteId));
+    for (const siteId of before.keys()) if (!known.has(siteId)) this.#lives.delete(siteId);
+  }
+
+  #isSilent({ siteId, signs, isTrying = false, receivedBytes }: SeenReport): boolean {
+    if (signs === undefined) return false;
+    const life = this.#lives.get(siteId) ?? new LinkLife();
+    this.#lives.set(siteId, life);
+    return life.isSilent({ ...signs, isTrying, receivedBytes, now: this.#now() }) === true;
   }
 
   keyMade(at: number | undefined): void {

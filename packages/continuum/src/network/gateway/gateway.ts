@@ -8,6 +8,7 @@ import { LaneInterfaces } from "./lane-interfaces.ts";
 import type { LinkReport } from "./link-report.ts";
 import { NodeFirewall } from "./node-firewall.ts";
 import type { NodeNetwork } from "./node-network.ts";
+import type { Answering } from "./path-choice.ts";
 import type { PeerPathsOptions } from "./peer-paths.ts";
 import { RouteTable } from "./route-table.ts";
 import { Serial } from "./serial.ts";
@@ -141,13 +142,13 @@ export class Gateway {
 
   /**
    * Seeks peers that are silent by other ways, or at their next endpoint, whose name may lead elsewhere by now, and tells how links are.
-   * `answers` says of a site whether it is asked over a lane of its link every second, and answers.
+   * `answers` says how often a site is asked over a lane of its link, where it answers.
    */
-  tend(answers: (siteId: string, lane: number) => boolean = () => true): Promise<LinkReport[]> {
+  tend(answers: (siteId: string, lane: number) => Answering = () => "often"): Promise<LinkReport[]> {
     return this.#serial.run(() => this.#tend(answers));
   }
 
-  async #tend(answers: (siteId: string, lane: number) => boolean): Promise<LinkReport[]> {
+  async #tend(answers: (siteId: string, lane: number) => Answering): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
     const { fabric, ownKey } = this.#applied;
     await this.#firewall.see();

@@ -419,6 +419,7 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
       assert.ok(answers.length <= 1 && (answers[0]?.length ?? 0) <= bytes.length);
     }
     assert.deepEqual(probe.seen("c"), {});
+    probe.close();
   });
 });
 

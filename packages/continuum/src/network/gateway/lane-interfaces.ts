@@ -10,6 +10,7 @@ import {
 import { linkAddress, linkRange, RELAY_RANGE } from "../link-address.ts";
 import { type LinkReport, withLane } from "./link-report.ts";
 import type { NodeNetwork } from "./node-network.ts";
+import type { Answering } from "./path-choice.ts";
 import { PeerKeys, type ToldKeys } from "./peer-keys.ts";
 import { type PathLook, PeerPaths, type PeerPathsOptions } from "./peer-paths.ts";
 import { Underlay } from "./underlay.ts";
@@ -162,8 +163,8 @@ export class LaneInterfaces {
     }
   }
 
-  /** Seeks peers that are silent elsewhere, and tells how links are. `answers` says whether a site is asked over a lane, and answers. */
-  async tend(fabric: Fabric, answers: (siteId: string, lane: number) => boolean): Promise<LinkReport[]> {
+  /** Seeks peers that are silent elsewhere, and tells how links are. `answers` says how often a site is asked over a lane, where it answers. */
+  async tend(fabric: Fabric, answers: (siteId: string, lane: number) => Answering): Promise<LinkReport[]> {
     this.#underlay.turn();
     const reports = new Map<string, LinkReport>();
     for (const each of fabric.interfaces) {

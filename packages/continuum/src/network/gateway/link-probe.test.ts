@@ -1,23 +1,29 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { silentLogger } from "@fjord/base";
+import { seededRandom, silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import { linkAddress } from "../link-address.ts";
+import { LinkLife } from "./link-life.ts";
 import { LinkProbe, type OpenProbeSocket } from "./link-probe.ts";
 
 /** Two gateways with a wire between, which may lose packets and takes its time. */
 class Wire {
   readonly clock = new ManualClock(0);
   largest = 9_000;
-  cut = false;
+  cut: boolean | string = false;
   delayMs = 10;
+  sent = 0;
+  /** From 0 to 1. */
+  random: (() => number) | undefined;
   #heard = new Map<string, (bytes: Buffer, from: string) => void>();
 
   readonly open: OpenProbeSocket = async (address, heard) => {
     this.#heard.set(address, heard);
     return {
       send: (bytes, to) => {
-        if (this.cut || bytes.length + 48 > this.largest) return;
+        this.sent++;
+        // All of it, or what is sent to one of them.
+        if (this.cut === true || this.cut === to || bytes.length + 48 > this.largest) return;
         this.clock.after(this.delayMs, () => this.#heard.get(to)?.(bytes, address));
       },
       close: () => this.#heard.delete(address),
@@ -25,8 +31,9 @@ class Wire {
   };
 
   probe(answered?: (siteId: string, ms: number) => void): LinkProbe {
-    const { clock, open } = this;
+    const { clock, open, random } = this;
     return new LinkProbe({
+      ...(random && { random }),
       clock,
       open,
       logger: silentLogger,
@@ -139,5 +146,110 @@ describe("the probe of a link", () => {
     );
     assert.equal(attempts, 3);
     assert.equal(probe.seen("b").latencyMs, 20);
+  });
+
+  /** Both look at each other five times a second, as loops do while an answer is late. */
+  const lives = (wire: Wire, often = true) => {
+    const sites = [["a", "b"] as const, ["b", "a"] as const].map(([own, peer]) => ({
+      own,
+      peer,
+      probe: wire.probe(),
+      life: new LinkLife(),
+      silentAt: undefined as number | undefined,
+    }));
+    const run = async (ms: number) => {
+      for (let at = 0; at < ms; at += 200) {
+        for (const site of sites) {
+          await site.probe.tick(site.own, [site.peer], 1380, new Set(often ? [site.peer] : []));
+          const signs = site.probe.signs(site.peer);
+          const isSilent = signs && site.life.isSilent({ ...signs, now: wire.clock.now(), receivedBytes: 0 });
+          if (isSilent) site.silentAt ??= wire.clock.now();
+          else site.silentAt = undefined;
+        }
+        await wire.clock.advance(200);
+      }
+    };
+    return { sites, run };
+  };
+
+  it("finds out within two and a half seconds, at both ends, that nothing passes, whenever that begins", async () => {
+    for (const cut of [true, linkAddress("a")]) {
+      for (let phase = 0; phase < 20; phase++) {
+        const wire = new Wire();
+        wire.random = seededRandom(phase);
+        const { sites, run } = lives(wire);
+        await run(10_000 + phase * 200);
+        wire.cut = cut;
+        const cutAt = wire.clock.now();
+        await run(4_000);
+        for (const { silentAt = Number.POSITIVE_INFINITY } of sites) {
+          const took = silentAt - cutAt;
+          assert.ok(took >= 1_000 && took <= 2_500, `${took} ms, phase ${phase}`);
+        }
+      }
+    }
+  });
+
+  it("takes neither losses nor a break of a second for the end", async () => {
+    const wire = new Wire();
+    wire.random = seededRandom(7);
+    const { sites, run } = lives(wire);
+    await run(5_000);
+    const chance = seededRandom(8);
+    for (let i = 0; i < 1_500; i++) {
+      wire.cut = chance() < 0.2;
+      await run(200);
+      assert.deepEqual(
+        sites.map(({ silentAt }) => silentAt),
+        [undefined, undefined],
+        `after ${i} steps`,
+      );
+    }
+    for (let i = 0; i < 10; i++) {
+      wire.cut = true;
+      await run(1_000);
+      wire.cut = false;
+      await run(2_000);
+      assert.deepEqual(
+        sites.map(({ silentAt }) => silentAt),
+        [undefined, undefined],
+      );
+    }
+  });
+
+  it("asks once a second for both ends together, and every five where nobody would notice", async () => {
+    for (const [often, most] of [
+      [true, 2.6],
+      [false, 0.9],
+    ] as const) {
+      const wire = new Wire();
+      wire.random = seededRandom(3);
+      const { run, sites } = lives(wire, often);
+      await run(20_000);
+      wire.sent = 0;
+      await run(100_000);
+      assert.ok(wire.sent / 100 <= most, `${wire.sent} packets in 100 s`);
+      for (const { probe, peer } of sites) assert.equal(probe.seen(peer).lossPercent, 0);
+    }
+  });
+
+  it("knows of one that only asks that both hear each other, and asks an older one itself", async () => {
+    const wire = new Wire();
+    const { sites, run } = lives(wire);
+    await run(5_000);
+    const [{ probe } = { probe: wire.probe() }] = sites;
+    const told = Buffer.alloc(16);
+    told.writeUInt16BE(0x666a, 0);
+    told.writeUInt8(1, 2);
+    const before = probe.signs("b")?.heardAt ?? 0;
+    wire.cut = true;
+    await run(1_000);
+    wire.forge(linkAddress("b"), "a", told);
+    assert.equal(probe.signs("b")?.heardAt, before, "an older one says nothing of what it hears");
+    assert.equal(probe.signs("b")?.questionedAt, wire.clock.now());
+    told.writeUInt8(2, 3);
+    told.writeUInt16BE(300, 8);
+    wire.forge(linkAddress("b"), "a", told);
+    assert.equal(probe.signs("b")?.heardAt, Math.max(before, wire.clock.now() - 300));
   });
 });

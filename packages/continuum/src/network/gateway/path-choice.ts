@@ -1,6 +1,9 @@
 /** How a peer is met: directly, through a hub, or in the agents' own connection. */
 export type Way = "direct" | "hub" | "tcp";
 
+/** Asked every second, or every few of them; undefined where a peer answers no questions. */
+export type Answering = "often" | "seldom" | undefined;
+
 /** What is seen of a peer since the last look. */
 export interface PathSight {
   readonly now: number;
@@ -12,8 +15,8 @@ export interface PathSight {
   readonly canDial: boolean;
   /** Whether either of the two can dial the other: else the direct way is not waited for. */
   readonly canMeet: boolean;
-  /** Whether it is asked often, and is known to answer. */
-  readonly answers: boolean;
+  /** How often it is asked, where it is known to answer. */
+  readonly answers: Answering;
   /** Whether anything was sent to it that it has not answered in any way. */
   readonly isAsked: boolean;
 }
@@ -21,11 +24,16 @@ export interface PathSight {
 /** The way to dial now, or that the peer is to be asked to try the direct one too, which is tried at the next look. */
 export type PathStep = Way | "invite" | undefined;
 
-/** Peers are asked every second: one that says nothing for so long is sought by another way. */
-const SILENT_MS = 3_000;
+/**
+ * Peers are asked every second, and several times when one answer is missing: one that says nothing for so long is sought by another way. It is found there
+ * before its endpoints leave Services.
+ */
+const SILENT_MS = 1_600;
+/** One by which nothing has come yet: with the same for all, WireGuard's beginnings would meet the same one again and again. */
+const NEXT_MS = 3_000;
 /** WireGuard begins anew every five seconds where there is no session: one beginning at least goes each way. */
 const FIRST_MS = 7_000;
-/** One that is asked every five seconds as long as it answers, as there is no other way. */
+/** One that is asked every five seconds as long as it answers, or to which there is no other way. */
 const ALONE_MS = 8_000;
 /** One that answers no questions: but WireGuard says something within ten seconds when it has heard anything. */
 const MUTE_MS = 15_000;
@@ -123,8 +131,10 @@ export class PathChoice {
   #isSilent({ now, ways, canMeet, answers, isAsked }: PathSight): boolean {
     if (this.#way === "direct" && !canMeet && ways.length > 1) return true;
     const isNew = this.#heardAt === undefined || now - this.#heardAt >= SESSION_MS;
-    if (!isNew && !answers && !isAsked) return false;
-    const patience = isNew ? FIRST_MS : answers ? SILENT_MS : MUTE_MS;
+    if (!isNew && answers === undefined && !isAsked) return false;
+    const often = (this.#heardAt ?? 0) < this.#since ? NEXT_MS : SILENT_MS;
+    const asked = answers === undefined ? MUTE_MS : answers === "often" ? often : ALONE_MS;
+    const patience = isNew ? FIRST_MS : asked;
     const longest = ways.length > 1 ? patience : Math.max(patience, ALONE_MS);
     return now - Math.max(this.#heardAt ?? 0, this.#since) >= longest;
   }

@@ -6,7 +6,7 @@ import type { FabricPeer } from "../fabric/fabric.ts";
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
 import { contains, formatRange, parseRange } from "../ip-range.ts";
 import { RELAY_RANGE } from "../link-address.ts";
-import { PathChoice, type Way } from "./path-choice.ts";
+import { type Answering, PathChoice, type Way } from "./path-choice.ts";
 
 export interface PeerPathsOptions {
   readonly clock: Clock;
@@ -94,8 +94,8 @@ export class PeerPaths {
     for (const { checked } of fabric.peers.values()) this.#bring(checked);
   }
 
-  /** What is to be done for a peer, by what WireGuard says of it. `answers`: whether it is asked every second, and is known to answer. */
-  look(checked: CheckedPeer, seen: WireguardPeerState, isHandshaken: Handshaken, answers: boolean): PathLook {
+  /** What is to be done for a peer, by what WireGuard says of it. */
+  look(checked: CheckedPeer, seen: WireguardPeerState, isHandshaken: Handshaken, answers: Answering): PathLook {
     const watched = this.#watchedOf(checked, seen);
     const { choice } = watched;
     const heard = heardOf(checked, seen, watched);

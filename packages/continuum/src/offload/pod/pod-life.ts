@@ -88,7 +88,10 @@ export class PodLife {
       this.#reports.trouble(pod, "NotOffloaded", STRAY);
       return done();
     }
-    if (!place.remote.hasSynced || !place.site.reachability.reachable) return done();
+    if (!place.remote.hasSynced || !place.site.reachability.reachable) {
+      this.#reports.reach(pod, place);
+      return done();
+    }
     const { uid = "" } = pod.metadata;
     const memory = this.#memoryOf(uid);
     const shadow = place.remote.shadowOf(uid);

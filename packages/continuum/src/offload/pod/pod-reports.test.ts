@@ -63,12 +63,22 @@ function setUp() {
   } as unknown as StatusWriterOptions["client"];
   const means = { client, clock, random: seededRandom(1), logger: silentLogger };
   const writer = new StatusWriter({ ...means, alsoOwn: [OFFLOADED_CONDITION] });
-  const reports = new PodReports({ home: { clock, recorder: { event: () => {} } }, writer });
+  const events: string[] = [];
+  let isSilent = false;
+  const recorder = { event: (_: object, { reason }: { reason: string }) => void events.push(reason) };
+  const name = (_: string, address: string) => address;
+  const addresses = { calledHere: name, calledThere: name, isSilent: () => isSilent, onChange: () => () => {} };
+  const reports = new PodReports({ home: { clock, recorder }, writer, addresses });
   const stop = new AbortController();
   const run = writer.run(stop.signal);
   return {
     clock,
     written,
+    events,
+    setSilent: (silent: boolean) => {
+      isSilent = silent;
+    },
+    reach: (pod: Pod) => reports.reach(pod, place),
     report: (pod: Pod) => reports.report(pod, place, shadow),
     letAnswer: () => {
       answer.resolve();
@@ -96,4 +106,25 @@ test("a status is written once, however far the watch is behind and however ofte
   await t.clock.advance(2_000);
   assert.equal(t.written.length, 1);
   assert.equal(t.written[0]?.phase, "Running");
+});
+
+test("a pod behind a silent link is not ready, and an event tells of it once, and once when it is back", async () => {
+  await using t = setUp();
+  t.letAnswer();
+  const readyOf = (status: Pod["status"]) => status?.conditions?.find(({ type }) => type === "Ready");
+  t.report(bound);
+  await t.clock.advance(2_000);
+  assert.equal(readyOf(t.written.at(-1))?.status, "True");
+  const ready = { ...bound, status: merged(t.written.at(-1)) };
+  t.setSilent(true);
+  t.report(ready);
+  t.report(ready);
+  await t.clock.advance(2_000);
+  assert.equal(readyOf(t.written.at(-1))?.reason, "LinkSilent");
+  t.setSilent(false);
+  // The provider's agent is away: of the link something is known all the same.
+  t.reach({ ...ready, status: merged(t.written.at(-1)) });
+  await t.clock.advance(2_000);
+  assert.equal(readyOf(t.written.at(-1))?.status, "True");
+  assert.deepEqual(t.events, ["LinkSilent", "LinkAnswers"]);
 });

@@ -1,11 +1,19 @@
 import type { ShadowPod } from "@fjord/api";
 import type { EventSink, Pod } from "@fjord/kube";
-import { isTerminal, type StatusWriter } from "@fjord/node/pod-status";
+import { isTerminal, type PodStatus, type StatusWriter } from "@fjord/node/pod-status";
 import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
+import { LINK_SILENT } from "../../offloaded-pods.ts";
 import type { Place } from "./pod-life.ts";
 import { hasObserved } from "./remote-pods.ts";
-import { homeStatus, OFFLOADED_CONDITION, refusedStatus, type StatusSources, waiting } from "./status/index.ts";
+import {
+  homeStatus,
+  OFFLOADED_CONDITION,
+  refusedStatus,
+  type StatusSources,
+  waiting,
+  withReach,
+} from "./status/index.ts";
 
 export interface PodReportsOptions {
   readonly home: Pick<Home, "clock"> & { readonly recorder: EventSink };
@@ -40,12 +48,25 @@ export class PodReports {
       ...(guest && { guest }),
       isBehind,
       onLoopback: (address) => addresses?.allowsLoopback?.(id, address) === true,
+      isCutOff: addresses?.isSilent?.(id) === true,
       calledHere: (address) => (addresses === undefined ? address : addresses.calledHere(id, address)),
     });
     if (status === undefined) return;
+    const before = this.#options.writer.latest(pod) ?? pod.status;
     this.#options.writer.set(pod, status);
+    this.#tellReach(pod, isCutOff(before), status);
     const offloaded = status.conditions?.find(({ type }) => type === OFFLOADED_CONDITION);
     if (offloaded?.status === "False") this.tell(pod, offloaded.reason ?? "", offloaded.message ?? "");
+  }
+
+  /** Whether it can be reached, while nothing else is known of it. */
+  reach(pod: Pod, place: Place): void {
+    const before = this.#options.writer.latest(pod) ?? pod.status;
+    const isSilent = this.#options.addresses?.isSilent?.(place.site.id) === true;
+    const status = before && withReach(before, isSilent, this.#options.home.clock.now());
+    if (status === undefined) return;
+    this.#options.writer.set(pod, status);
+    this.#tellReach(pod, isCutOff(before), status);
   }
 
   /** The pod will not run, and has failed. */
@@ -81,6 +102,16 @@ export class PodReports {
     this.#options.home.recorder.event(pod, { type: "Warning", reason, message, action: "Offloading" });
   }
 
+  /** When it can no longer be reached, and when it can again. */
+  #tellReach(pod: Pod, wasCutOff: boolean, status: PodStatus): void {
+    if (isCutOff(status) === wasCutOff) return;
+    const { message = "" } = readyOf(status) ?? {};
+    const event = wasCutOff
+      ? { type: "Normal" as const, reason: "LinkAnswers", message: "the link to the provider answers again" }
+      : { type: "Warning" as const, reason: LINK_SILENT, message };
+    this.#options.home.recorder.event(pod, { ...event, action: "Offloading" });
+  }
+
   #sources(pod: Pod, place?: Place): Pick<StatusSources, "pod" | "hostIPs" | "now" | "clockAhead"> {
     const address = place === undefined ? pod.status?.hostIP : place.node.object.status?.address;
     // The watch may be behind what was written, and a status made of an older one would take back what is there.
@@ -92,4 +123,12 @@ export class PodReports {
       clockAhead: place?.site.clockAhead ?? 0,
     };
   }
+}
+
+function isCutOff(status: PodStatus | undefined): boolean {
+  return readyOf(status)?.reason === LINK_SILENT;
+}
+
+function readyOf(status: PodStatus | undefined) {
+  return status?.conditions?.find(({ type }) => type === "Ready");
 }

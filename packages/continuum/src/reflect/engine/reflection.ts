@@ -13,7 +13,7 @@ import {
 } from "@fjord/kube";
 import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
-import type { OffloadedPods } from "../../offloaded-pods.ts";
+import { isReadyApart, type OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Twins } from "../../twins.ts";
@@ -101,7 +101,7 @@ export class Reflection implements Runnable {
       addresses?.onChange((site) => this.#addressesChanged(site)),
       // Pods may be known before the node that they are on.
       nodes.onChange((name) => this.#references.lookAt(pods.onNode(name))),
-      pods.onChange((namespace) => this.#podsChanged(namespace)),
+      pods.onChange((namespace, name) => this.#podChanged(namespace, name)),
       this.#policies.onChange((namespace) => {
         this.#custom.follow(stop, abandon);
         this.#rulesChanged(namespace);
@@ -192,6 +192,10 @@ export class Reflection implements Runnable {
       translateAddress: (address, node) =>
         addresses === undefined ? address : addresses.calledThere(site, address, nodes.get(node ?? "")?.site),
       translateBlock: (block) => addresses?.blocksThere?.(site, block) ?? [block],
+      isReadyApart: (pod) => {
+        const found = pods.get(namespace, pod);
+        return found !== undefined && addresses?.isSilent?.(found.node.site) === true && isReadyApart(found.pod);
+      },
       families: () => addresses?.familiesThere?.(site),
       podsElsewhere: (name) =>
         this.#allPods.in(name).filter(({ spec }) => nodes.get(spec?.nodeName ?? "")?.site !== site),
@@ -236,9 +240,15 @@ export class Reflection implements Runnable {
     for (const kind of this.#kinds.values()) if (kind.kind.follows?.includes("addresses")) kind.enqueueSite(site);
   }
 
-  #podsChanged(namespace: string): void {
-    for (const kind of this.#kinds.values())
-      if (kind.kind.follows?.includes("pods") && kind.hasSources(namespace)) kind.enqueueNamespace(namespace);
+  #podChanged(namespace: string, name: string): void {
+    const { pods, addresses } = this.#options;
+    // Of one that cannot be reached from here, its readiness elsewhere is looked up in the pod itself.
+    const isCutOff = addresses?.isSilent?.(pods.get(namespace, name)?.node.site ?? "") === true;
+    for (const kind of this.#kinds.values()) {
+      const { follows = [] } = kind.kind;
+      const isConcerned = follows.includes("pods") || (isCutOff && follows.includes("addresses"));
+      if (isConcerned && kind.hasSources(namespace)) kind.enqueueNamespace(namespace);
+    }
   }
 
   #namespacesChanged(): void {

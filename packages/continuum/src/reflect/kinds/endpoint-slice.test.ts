@@ -66,6 +66,36 @@ describe("the twin of an EndpointSlice", () => {
     assert.deepEqual(endpointsOf(endpoints, { translateAddress }), [{ addresses: ["172.16.0.1"], conditions: {} }]);
   });
 
+  it("tells of a pod that only this site cannot reach, as others may", () => {
+    const targetRef = { kind: "Pod", name: "web-0", namespace: "shop" };
+    const endpoint = {
+      addresses: ["10.3.0.1"],
+      nodeName: "other-wave",
+      targetRef,
+      conditions: { ready: false, serving: false },
+    };
+    assert.equal(endpointsOf([endpoint]), undefined);
+    const isReadyApart = (pod: string) => pod === "web-0";
+    assert.deepEqual(endpointsOf([endpoint], { isReadyApart })?.[0]?.conditions, { ready: true, serving: true });
+    const leaving = { ...endpoint, conditions: { ready: false, serving: false, terminating: true } };
+    assert.deepEqual(endpointsOf([leaving], { isReadyApart })?.[0]?.conditions, {
+      ready: false,
+      serving: true,
+      terminating: true,
+    });
+    assert.equal(
+      endpointsOf([{ ...endpoint, targetRef: { ...targetRef, name: "web-1" } }], { isReadyApart }),
+      undefined,
+    );
+  });
+
+  it("is seen as it was told, whatever the site has silenced of it", () => {
+    const [addresses, ready] = [["10.1.0.1"], { ready: true, serving: true }];
+    const twin = sliceOf({ addresses, conditions: { ready: false, serving: false } });
+    const metadata = { ...twin.metadata, annotations: { "fjord.dev/silenced": JSON.stringify({ "10.1.0.1": ready }) } };
+    assert.deepEqual(endpointSlices.seen({ ...twin, metadata }, {}).endpoints, [{ addresses, conditions: ready }]);
+  });
+
   it("is left alone by the provider's own controllers, and goes with its Service", () => {
     assert.equal(endpointSlices.marks?.["endpointslice.kubernetes.io/managed-by"], "fjord.dev");
     assert.equal(endpointSlices.companion?.nameOf(sliceOf()), "web");

@@ -16,6 +16,7 @@ export function contextOf(changes: Partial<TwinContext> = {}): TwinContext {
     ],
     translateAddress: (address) => address,
     translateBlock: (block) => [block],
+    isReadyApart: () => false,
     families: () => undefined,
     podsElsewhere: () => [],
     ...changes,

@@ -1,5 +1,6 @@
 import type { Pod } from "@fjord/kube";
 import type { ContainerStatus, PodCondition, PodStatus } from "@fjord/node/pod-status";
+import { LINK_SILENT } from "../../../offloaded-pods.ts";
 
 /** On a consumer's pod: whether the provider has taken it, and if not why. Shown once there has been something to say. */
 export const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
@@ -18,6 +19,8 @@ export interface ConditionInput {
   readonly isLeaving?: boolean;
   readonly disrupted?: { readonly reason: string; readonly message: string };
   readonly offloaded?: Omit<NewCondition, "type">;
+  /** Whether packets to the provider's pods are known to get nowhere. */
+  readonly isCutOff?: boolean;
   /** What has become of a change of its amounts, while that is not done. */
   readonly resize?: readonly NewCondition[];
   readonly now: number;
@@ -30,7 +33,7 @@ export function homeConditions(input: ConditionInput): PodCondition[] {
   const conditions: NewCondition[] = [
     { type: "PodReadyToStartContainers", status: input.sandboxReady ? "True" : "False" },
     initialized(input),
-    gated(ready("Ready", input), pod),
+    reached(gated(ready("Ready", input), pod), input),
     ready("ContainersReady", input),
   ];
   if (!before.some(({ type }) => type === "PodScheduled")) conditions.push({ type: "PodScheduled", status: "True" });
@@ -81,6 +84,34 @@ function gated(condition: NewCondition, pod: Pod): NewCondition {
   return { type: "Ready", status: "False", reason: "ReadinessGatesNotReady", message };
 }
 
+/** As the pods of a node that is not ready: nobody is to be sent there, though the pod itself may be well. */
+function reached(condition: NewCondition, { isCutOff }: ConditionInput): NewCondition {
+  return condition.status === "True" && isCutOff ? cutOff : condition;
+}
+
+const cutOff: NewCondition = {
+  type: "Ready",
+  status: "False",
+  reason: LINK_SILENT,
+  message: "the link to the provider has fallen silent: Services leave the pod out until it answers again",
+};
+
+/** A status that differs in whether the pod can be reached; undefined where it says so already. */
+export function withReach(status: PodStatus, isCutOff: boolean, now: number): PodStatus | undefined {
+  const { conditions = [] } = status;
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const isNews = isCutOff ? ready?.status === "True" : ready?.reason === LINK_SILENT;
+  if (ready === undefined || !isNews) return undefined;
+  const { reason: _, message: __, ...rest } = ready;
+  const lastTransitionTime = dateOf(now);
+  const after = { ...rest, ...(isCutOff ? cutOff : { status: "True" }), lastTransitionTime };
+  return { ...status, conditions: conditions.map((each) => (each === ready ? after : each)) };
+}
+
+function dateOf(now: number): string {
+  return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
 function dated(
   condition: NewCondition,
   before: readonly PodCondition[],
@@ -91,7 +122,7 @@ function dated(
   const generation = observedGeneration(pod, isBehind);
   return {
     ...condition,
-    lastTransitionTime: isSame ? old.lastTransitionTime : new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
+    lastTransitionTime: isSame ? old.lastTransitionTime : dateOf(now),
     ...(generation !== undefined && { observedGeneration: generation }),
   };
 }

@@ -4,6 +4,7 @@ import type { ShadowPod } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 import type { PodStatus } from "@fjord/node/pod-status";
 import fc from "fast-check";
+import { withReach } from "./home-conditions.ts";
 import { homeStatus, OFFLOADED_CONDITION, refusedStatus, type StatusSources } from "./home-status.ts";
 
 const created = Date.parse("2030-01-01T00:00:00Z");
@@ -131,6 +132,35 @@ describe("the status of a pod that runs elsewhere", () => {
     const open = podOf({ conditions: [{ type: "example.com/gate", status: "True" }] }, spec);
     assert.equal(condition(map(running, { pod: open }), "Ready")?.status, "True");
     assert.equal(condition(map(running, { pod: open }), "ContainersReady")?.status, "True");
+  });
+
+  it("is not ready where it cannot be reached, though its containers are, and says so", () => {
+    const status = map(running, { isCutOff: true });
+    assert.deepEqual([condition(status, "Ready")?.status, condition(status, "Ready")?.reason], ["False", "LinkSilent"]);
+    assert.equal(condition(status, "ContainersReady")?.status, "True");
+    const [main] = running.containerStatuses ?? [];
+    const unready = map({ ...running, containerStatuses: [{ ...main, ready: false }] }, { isCutOff: true });
+    assert.equal(condition(unready, "Ready")?.reason, "ContainersNotReady");
+  });
+
+  it("changes in nothing but that while its provider is silent too", () => {
+    const status = map(running);
+    assert.ok(status);
+    const cut = withReach(status, true, 5_000);
+    assert.equal(condition(cut, "Ready")?.reason, "LinkSilent");
+    assert.deepEqual({ ...cut, conditions: [] }, { ...status, conditions: [] });
+    assert.equal(withReach(cut ?? {}, true, 6_000), undefined);
+    const back = withReach(cut ?? {}, false, 7_000);
+    assert.deepEqual(
+      [
+        condition(back, "Ready")?.status,
+        condition(back, "Ready")?.reason,
+        condition(back, "Ready")?.lastTransitionTime,
+      ],
+      ["True", undefined, "1970-01-01T00:00:07Z"],
+    );
+    assert.equal(withReach(status, false, 6_000), undefined);
+    assert.equal(withReach({}, true, 6_000), undefined);
   });
 
   it("is not ready while a container is not, whatever the provider's condition says", () => {

@@ -28,6 +28,8 @@ export interface StatusSources {
   readonly onLoopback?: (address: string) => boolean;
   /** What an address there is called here; undefined where it cannot be reached. @default the same */
   readonly calledHere?: (address: string) => string | undefined;
+  /** Whether packets to pods there are known to get nowhere. */
+  readonly isCutOff?: boolean;
   readonly now: number;
   /** By how many milliseconds the provider's clock is ahead. @default 0 */
   readonly clockAhead?: number;
@@ -74,6 +76,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     ...(phase === "Failed" && disruption(guest)),
     isLeaving: sources.guest?.metadata?.deletionTimestamp !== undefined && pod.metadata.deletionTimestamp === undefined,
     ...(offloaded && { offloaded }),
+    isCutOff: sources.isCutOff === true,
     ...(!isTerminal(phase) && { resize: resizeConditions(guest, shadow) }),
   };
   return {

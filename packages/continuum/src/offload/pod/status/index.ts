@@ -1,3 +1,3 @@
-export { OFFLOADED_CONDITION } from "./home-conditions.ts";
+export { OFFLOADED_CONDITION, withReach } from "./home-conditions.ts";
 export { homeStatus, refusedStatus, type StatusSources, waiting } from "./home-status.ts";
 export { addressOf } from "./sane.ts";
