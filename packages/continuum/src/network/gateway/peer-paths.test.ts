@@ -35,7 +35,7 @@ test("a peer that is met over TCP is tried through a hub within seconds once one
       if (answering.includes(endpoint)) received += 100;
       const counts = { receivedBytes: received, sentBytes: received + 100, handshakeSeconds: 0 };
       const seen = { publicKey: "key", endpoint, ranges: [], keepaliveSeconds: 0, ...counts };
-      const found = paths.look(checked, seen, () => "often", true);
+      const found = paths.look(checked, seen, () => true, "often");
       if (found.isMoved) endpoint = paths.endpointOf("key") ?? endpoint;
       way = found.way;
     }
