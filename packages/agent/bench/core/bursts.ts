@@ -1,4 +1,5 @@
-import { type BenchmarkSession, type Bound, median } from "@fjord/testbed/bench";
+import { type BenchmarkSession, type Measurement, median, type OtherFigures } from "@fjord/testbed/bench";
+import type { OthersInBurst } from "./others.ts";
 import type { Place } from "./place.ts";
 import { SETTINGS } from "./settings.ts";
 import { type Burst, type BurstOutcome, playBurst } from "./workloads.ts";
@@ -16,6 +17,7 @@ export interface BurstPlan {
   readonly readyAtMost: number;
   readonly goneAtMost: number;
   readonly runs?: number;
+  readonly others?: OthersInBurst;
 }
 
 const BY_PROCESS = "Processor seconds of each process, from the first request until 3 s after the last pod was gone";
@@ -23,7 +25,7 @@ const BY_PROCESS = "Processor seconds of each process, from the first request un
 /** The same work in both places: how long until all is there and all is gone, and what it took. */
 export async function bursts(
   both: BothPlaces,
-  { title, burst, readyAtMost, goneAtMost, runs = 3 }: BurstPlan,
+  { title, burst, readyAtMost, goneAtMost, runs = 3, others = {} }: BurstPlan,
 ): Promise<void> {
   const { session } = both;
   const { ours, theirs } = await alternately(both, title, burst, runs);
@@ -32,27 +34,38 @@ export async function bursts(
     name: string,
     unit: string,
     of: (outcome: BurstOutcome) => number,
-    expected?: Bound,
-    isMade = false,
+    more: Pick<Measurement, "expected" | "parts" | "others">,
   ) =>
     session.measure({
       name: `${title}: ${name}`,
       unit,
       subject: async () => median(ours.map(of)),
       baseline: { name: "one plain cluster", measure: async () => median(theirs.map(of)) },
-      ...(expected && { expected }),
-      ...(isMade && { parts: () => byProcess(title, ours, theirs) }),
+      ...more,
       notShown,
       settings: SETTINGS,
       runs: 1,
     });
-  const ratio = (atMost: number): Bound => ({ of: "ratio", atMost });
-  await measure("until all are Ready", "s", ({ readySeconds }) => readySeconds, ratio(readyAtMost));
-  await measure("until all are gone on both sides", "s", ({ goneSeconds }) => goneSeconds, ratio(goneAtMost));
-  await measure("processor time of all processes", "s", ({ cpuSeconds }) => cpuSeconds, undefined, true);
-  // Where a Deployment has one pod, most of what is asked is about the Deployment.
-  const few: Bound | undefined = burst.replicas > 1 ? { of: "value", atMost: 20 } : undefined;
-  await measure("requests for a pod's life", "requests", ({ requestsPerPod }) => requestsPerPod, few);
+  const within = (atMost: number, beside?: OtherFigures) => ({
+    expected: { of: "ratio", atMost } as const,
+    ...(beside && { others: beside }),
+  });
+  await measure("until all are Ready", "s", ({ readySeconds }) => readySeconds, within(readyAtMost, others.ready));
+  await measure(
+    "until all are gone on both sides",
+    "s",
+    ({ goneSeconds }) => goneSeconds,
+    within(goneAtMost, others.gone),
+  );
+  await measure("processor time of all processes", "s", ({ cpuSeconds }) => cpuSeconds, {
+    parts: () => byProcess(title, ours, theirs),
+    ...(others.cpu && { others: others.cpu }),
+  });
+  await measure("requests for a pod's life", "requests", ({ requestsPerPod }) => requestsPerPod, {
+    // Where a Deployment has one pod, most of what is asked is about the Deployment.
+    ...(burst.replicas > 1 && { expected: { of: "value", atMost: 20 } }),
+    ...(others.requests && { others: others.requests }),
+  });
   await session.measure({
     name: `${title}: resident memory of the larger agent`,
     unit: "MB",

@@ -4,6 +4,7 @@ import { Continuum, fjord } from "@fjord/testbed/agents";
 import type { BenchmarkSession } from "@fjord/testbed/bench";
 import { median } from "@fjord/testbed/bench";
 import { startTestBed } from "@fjord/testbed/testing";
+import { others } from "./others.ts";
 import { directToken } from "./place.ts";
 
 /** From the wish to a Ready virtual node, with ever more peers that came before. FJORD_BENCH_PEERS says how many. */
@@ -34,6 +35,7 @@ export async function peeringTimes(session: BenchmarkSession, program: string): 
       subject: async () => median(values),
       expected: { of: "value", atMost: 1 },
       notShown: from,
+      ...(values === seconds && { others: others.peering }),
       runs: 1,
     });
   await time(`median of ${peers} peers one after the other`, seconds);

@@ -1,5 +1,13 @@
 import type { BinarySet } from "../binaries/index.ts";
-import { type BenchmarkRecord, type Bound, boundHolds, describeBound, type FigureParts, median } from "./record.ts";
+import {
+  type BenchmarkRecord,
+  type Bound,
+  boundHolds,
+  describeBound,
+  type FigureParts,
+  median,
+  type OtherFigures,
+} from "./record.ts";
 
 /** A named set of figures. `packages/*\/bench/NAME.bench.ts` exports one as `benchmark`. */
 export interface Benchmark {
@@ -24,6 +32,8 @@ export interface Measurement {
   readonly settings?: string;
   /** What it is made of, told when it has been measured. */
   readonly parts?: () => FigureParts;
+  /** What others took. */
+  readonly others?: OtherFigures;
   /** Fewer runs than the session's, for figures that take long. */
   readonly runs?: number;
 }
@@ -76,7 +86,7 @@ export class BenchmarkSession {
     const value = median(values);
     const baseline = baselines.length === 0 ? null : median(baselines);
     const ratio = baseline === null ? null : value / baseline;
-    const { expected, settings, parts } = measurement;
+    const { expected, settings, parts, others } = measurement;
     return {
       name: measurement.name,
       value: round(value),
@@ -90,6 +100,7 @@ export class BenchmarkSession {
       notShown: measurement.notShown,
       ...(settings !== undefined && { settings }),
       ...(parts && { parts: parts() }),
+      ...(others && { others }),
       machine: this.#options.machine,
       date: this.#options.date,
     };

@@ -19,6 +19,7 @@ export interface BenchmarkRecord {
   /** How it was measured, where others of the run were measured alike: told once on the page. */
   settings?: string;
   parts?: FigureParts;
+  others?: OtherFigures;
   machine: string;
   /** The day it was measured, as 2030-01-31. */
   date: string;
@@ -30,6 +31,13 @@ export interface FigureParts {
   readonly table: string;
   readonly column: string;
   readonly values: Readonly<Record<string, number>>;
+}
+
+/** What others took, as far as that is known; in words, as it was measured elsewhere. */
+export interface OtherFigures {
+  /** How it was, above the table that figures with the same words share. */
+  readonly note: string;
+  readonly figures: Readonly<Record<string, string>>;
 }
 
 /** A bound on a figure: on its ratio to the baseline, or on the value itself. */

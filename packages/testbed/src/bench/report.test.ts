@@ -63,6 +63,21 @@ test("parts of figures stand beside each other in a table", () => {
   assert.match(page, /\| server \| 1\.5 \| 20 +\|\n\| agent +\| 0\.2 \| +\|\n\| store +\| +\| 3 +\|/);
 });
 
+test("what others took stands beside ours, as a ratio where we have one", () => {
+  const others = (figures: Record<string, string>) => ({ note: "Elsewhere", figures });
+  const page = renderReport([
+    {
+      name: "kube",
+      records: [
+        { ...record, others: others({ Another: "2.5" }) },
+        { ...record, name: "start", ratio: null, others: others({ Third: "5 s" }) },
+      ],
+    },
+  ]);
+  assert.match(page, /\n\nElsewhere:\n\n\| figure +\| Fjord +\| Another \| Third \|\n/);
+  assert.match(page, /\| list of 5,000 pods \| 0\.6667 \| 2\.5 +\| +\|\n\| start +\| 100 ms +\| +\| 5 s +\|/);
+});
+
 test("the columns of the table line up", () => {
   const widths = renderTable([record, { ...record, name: "x", holds: null }])
     .split("\n")

@@ -30,6 +30,7 @@ function renderSection({ name, records }: BenchmarkResults): string {
     ...settings,
     renderTable(records),
     ...partTables(records.flatMap((record) => record.parts ?? [])),
+    ...otherTables(records),
     "What these figures do not show:",
     limits(records).join("\n"),
   ];
@@ -61,6 +62,20 @@ function partTables(parts: readonly FigureParts[]): string[] {
     const names = unique(columns.flatMap(({ values }) => Object.keys(values)));
     const rows = names.map((name) => [name, ...columns.map(({ values }) => cell(values[name] ?? null))]);
     return [`${title}:`, table(["", ...columns.map(({ column }) => column)], rows)];
+  });
+}
+
+/** Ours beside theirs: a ratio where we have one, else the value. */
+function otherTables(records: readonly BenchmarkRecord[]): string[] {
+  const told = records.filter(({ others }) => others !== undefined);
+  return [...Map.groupBy(told, ({ others }) => others?.note ?? "")].flatMap(([note, those]) => {
+    const names = unique(those.flatMap(({ others }) => Object.keys(others?.figures ?? {})));
+    const rows = those.map(({ name, ratio, value, unit, others }) => [
+      name,
+      ratio === null ? `${value} ${unit}` : String(ratio),
+      ...names.map((other) => others?.figures[other] ?? ""),
+    ]);
+    return [`${note}:`, table(["figure", "Fjord", ...names], rows)];
   });
 }
 

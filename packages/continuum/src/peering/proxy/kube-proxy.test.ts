@@ -178,6 +178,27 @@ describe("the proxy", () => {
     assert.equal(await statusOf(PODS), 403);
   });
 
+  test("ends a watch as the API server does: in order, or cut so that nobody takes it for whole", async () => {
+    onRequest = (_, response) => {
+      response.write("one");
+      setImmediate(() => response.end("two"));
+    };
+    const [whole] = await (await ask(`${PODS}?watch=1`)).answered;
+    assert.equal(await text(whole), "onetwo");
+    onRequest = (_, response) => {
+      response.write("one");
+      setTimeout(() => response.destroy(), 50);
+    };
+    const [broken] = await (await ask(`${PODS}?watch=1`)).answered;
+    await assert.rejects(text(broken), /aborted/);
+  });
+
+  test("gives the API server's refusal of a watch as it is, and at once where it says to wait", async () => {
+    onRequest = (_, response) => response.writeHead(429, { "retry-after": "1" }).end("later");
+    const [answer] = await (await ask(`${PODS}?watch=1`)).answered;
+    assert.deepEqual([answer.statusCode, answer.headers["retry-after"], await text(answer)], [429, "1", "later"]);
+  });
+
   test("says that the API server did not answer, and whether a write may have been done", async () => {
     onRequest = (incoming) => incoming.socket.destroy();
     assert.equal(await statusOf(PODS), 503);
