@@ -41,6 +41,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** Milliseconds that only ever grow, whoever sets the system's clock: for how long ago something was, and not for when. */
+export function steadyNow(clock: Clock): number {
+  return clock === systemClock ? performance.timeOrigin + performance.now() : clock.now();
+}
+
 /** Resolves after `ms`, or as soon as `signal` aborts; an abort does not reject: callers look at the signal. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -297,8 +297,12 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     await node.restart();
     await bed.gatewayProcess(node).kill();
     await eventually("it has its namespaces again", async () => node.hasNamespaces);
-    await bed.namespaces.ip("wan", "link", "delete", `port${bed.wireAddress(node).split(".").at(-1)}`).catch(() => {});
-    await joinWire(bed.namespaces, node, bed.wireAddress(node));
+    await eventually("it is on the wire again", async () => {
+      const port = `port${bed.wireAddress(node).split(".").at(-1)}`;
+      await bed.namespaces.ip("wan", "link", "delete", port).catch(() => {});
+      await joinWire(bed.namespaces, node, bed.wireAddress(node));
+      return true;
+    });
     await bed.gatewayProcess(node).start();
     await bed.bed.rolledOut(HOME, "shop", "deployment/web");
     await again();

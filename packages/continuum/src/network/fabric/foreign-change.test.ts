@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { FirewallChanges, isTaken } from "./foreign-change.ts";
+import { FirewallChanges, isAddressLost, isTaken } from "./foreign-change.ts";
 
 describe("What nft tells of changes", () => {
   const processes = (...lines: string[]) => {
@@ -43,5 +43,21 @@ describe("What ip tells of changes", () => {
       "Deleted 32766:\tfrom all lookup main",
     ])
       assert.equal(isTaken(line, prefix), false, line);
+  });
+});
+
+describe("What ip tells of addresses", () => {
+  const isLost = (line: string) => isAddressLost(line, "fjord");
+
+  it("is that the node has lost one", () => {
+    assert.ok(isLost("Deleted 2: eth0    inet 192.0.2.9/24 brd 192.0.2.255 scope global eth0"));
+    assert.ok(isLost("Deleted 2: eth0    inet6 2001:db8::9/64 scope global dynamic "));
+  });
+
+  it("is nothing where it gets one, or one of a pod's, of a link, or of the wire alone goes", () => {
+    assert.ok(!isLost("2: eth0    inet 192.0.2.9/24 scope global eth0"));
+    assert.ok(!isLost("Deleted 9: veth12ab    inet 10.42.0.1/32 scope global veth12ab"));
+    assert.ok(!isLost("Deleted 9: fjord0    inet6 fd66:6a70::1/32 scope global "));
+    assert.ok(!isLost("Deleted 2: eth0    inet6 fe80::1/64 scope link "));
   });
 });

@@ -36,3 +36,12 @@ export function isTaken(line: string, interfacePrefix: string): boolean {
     new RegExp(`^Deleted \\d+: ${interfacePrefix}(\\d+|x):`).test(line)
   );
 }
+
+/** Interfaces of pods, which come and go. */
+const OF_PODS = /^(veth|cali|lxc|cni|eni)/;
+
+/** Whether a line of `ip monitor` says that the node has lost an address by which others may have reached it. */
+export function isAddressLost(line: string, interfacePrefix: string): boolean {
+  const name = /^Deleted \d+: (\S+) +inet6? .* scope global/.exec(line)?.[1];
+  return name !== undefined && !OF_PODS.test(name) && !name.startsWith(interfacePrefix);
+}

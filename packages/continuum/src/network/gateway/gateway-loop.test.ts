@@ -53,6 +53,7 @@ describe("A gateway that is kept at what its source says", () => {
         check: async () => act("check").then(() => []),
         tend: async () => act("tend").then(() => reports),
         invited: (siteId) => void done.push(`invited by ${siteId}`),
+        moved: async () => {},
         forget: () => void done.push("forget"),
         remove: async () => act("remove"),
       },

@@ -1,4 +1,4 @@
-import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import { type Clock, describeError, type Logger, sleep, steadyNow } from "@fjord/base";
 import type { Captures } from "../capture/captures.ts";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
@@ -45,7 +45,7 @@ export interface LoopObserver {
 }
 
 export interface GatewayLoopOptions {
-  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "invited" | "forget" | "remove">;
+  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "invited" | "moved" | "forget" | "remove">;
   readonly way?: Pick<NodeWay, "apply" | "check">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "rest" | "remove">;
@@ -53,7 +53,7 @@ export interface GatewayLoopOptions {
   readonly captures?: Pick<Captures, "bring" | "check">;
   readonly source: GatewaySource;
   /** Tells at once when others change the node's network. @default it is seen when it is looked at */
-  readonly watch?: { run(changed: () => void, signal: AbortSignal): Promise<void> };
+  readonly watch?: { run(changed: () => void, signal: AbortSignal, moved?: () => void): Promise<void> };
   readonly clock: Clock;
   readonly logger: Logger;
   /** How often the source is read, and links are looked after. @default 1,000 */
@@ -138,10 +138,12 @@ export class GatewayLoop {
     const { clock, source, tickMs = 1000 } = this.#options;
     this.#checkedAt = clock.now();
     const release = source.onChange?.(() => this.#wake.abort());
-    const watching = this.#options.watch?.run(() => {
+    const changed = () => {
       this.#isSuspect = true;
       this.#wake.abort();
-    }, signal);
+    };
+    const moved = () => void this.#options.gateway.moved().catch(() => {});
+    const watching = this.#options.watch?.run(changed, signal, moved);
     while (!signal.aborted) {
       this.#wake = new AbortController();
       await this.#step();
@@ -281,7 +283,7 @@ export class GatewayLoop {
     const key = `${lane} ${siteId}`;
     const life = this.#lives.get(key) ?? new LaneLife();
     this.#lives.set(key, life);
-    return life.isSilent(this.#options.clock.now(), this.#probes.get(lane)?.answeredAt(siteId));
+    return life.isSilent(steadyNow(this.#options.clock), this.#probes.get(lane)?.answeredAt(siteId));
   }
 
   /** Where all lanes are here, nobody else need be asked how they are. */

@@ -169,6 +169,13 @@ export class Gateway {
     return peer && { interfaces: this.#carried?.interfaces.map(({ name }) => name) ?? [], ranges: peer.ranges };
   }
 
+  /** The node has lost an address: peers are to be sent to from another one. */
+  moved(): Promise<void> {
+    return this.#serial.run(async () => {
+      if (this.#applied !== undefined) await this.#interfaces.moved(this.#applied.fabric);
+    });
+  }
+
   /** From now on nothing is taken as known: the next `apply` looks at everything. */
   forget(): void {
     this.#applied = undefined;

@@ -1,4 +1,4 @@
-import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import { type Clock, describeError, type Logger, sleep, steadyNow } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import type { Fabric, FabricInterface } from "../fabric/fabric.ts";
 import {
@@ -100,7 +100,7 @@ export class LaneInterfaces {
   async arm(fabric: Fabric, siteId: string, lane: number, key: string): Promise<boolean> {
     const each = fabric.interfaces.find((of) => of.lane === lane);
     const [of, keys] = [fabric.peers.get(siteId), this.#keys.get(`${lane} ${siteId}`)];
-    if (each === undefined || of === undefined || !keys?.arm(key, this.#clock.now())) return false;
+    if (each === undefined || of === undefined || !keys?.arm(key, steadyNow(this.#clock))) return false;
     const device = this.#devices.device(each.name);
     const state = await device.get();
     this.#count(`${lane} ${siteId}`, state.peers.get(keys.active)?.receivedBytes ?? 0);
@@ -116,7 +116,7 @@ export class LaneInterfaces {
     const device = this.#devices.device(each.name);
     const before = keys.active;
     const state = await this.#quiet(device, before, this.#counted.get(`${lane} ${siteId}`)?.isBusy ?? false);
-    if (!keys.turn(key, this.#clock.now())) return;
+    if (!keys.turn(key, steadyNow(this.#clock))) return;
     this.#greeted.add(`${each.name} ${key}`);
     this.#bringPaths(fabric, lane);
     const wanted = this.#keyedPeers(of.checked, each, fabric, state, [before]);
@@ -180,7 +180,7 @@ export class LaneInterfaces {
       for (const { checked } of fabric.peers.values()) {
         const keys = this.#keys.get(`${lane} ${checked.siteId}`);
         const had = keys?.active ?? checked.publicKey;
-        if (keys?.look(this.#clock.now(), (key) => state.peers.get(key)?.handshakeSeconds)) {
+        if (keys?.look(steadyNow(this.#clock), (key) => state.peers.get(key)?.handshakeSeconds)) {
           this.#bringPaths(fabric, lane);
           const wanted = this.#keyedPeers(checked, each, fabric, state, [had]);
           for (const [key, peer] of wanted) peers.set(key, peer);
@@ -218,6 +218,15 @@ export class LaneInterfaces {
       await this.#devices.device(name).set(wireguardChange(now, peers));
     }
     return [...reports.values()];
+  }
+
+  /** WireGuard sends from where it was last reached, also where that is no longer: until it is told anew where a peer is. */
+  async moved({ interfaces }: Fabric): Promise<void> {
+    for (const { name } of interfaces) {
+      const device = this.#devices.device(name);
+      const met = [...(await device.get()).peers].filter(([, { endpoint }]) => endpoint !== undefined);
+      await device.set(met.flatMap(([key, { endpoint }]) => [`public_key=${key}`, `endpoint=${endpoint}`]));
+    }
   }
 
   /** A peer says over its link that it tries the direct way now. */
@@ -280,7 +289,7 @@ export class LaneInterfaces {
     }
     for (const [siteId, told] of toldKeys(fabric)) {
       const known = this.#keys.get(`${lane} ${siteId}`);
-      known?.bring(told, this.#clock.now());
+      known?.bring(told, steadyNow(this.#clock));
       if (known === undefined)
         this.#keys.set(`${lane} ${siteId}`, new PeerKeys(told, (key) => state?.peers.get(key)?.handshakeSeconds));
     }
@@ -373,7 +382,7 @@ export class LaneInterfaces {
     before: readonly string[] = [],
   ): Map<string, WireguardPeer> {
     const active = this.#wireguardPeer(checked, each, fabric);
-    const standby = this.#keys.get(`${each.lane} ${checked.siteId}`)?.standby(this.#clock.now()) ?? [];
+    const standby = this.#keys.get(`${each.lane} ${checked.siteId}`)?.standby(steadyNow(this.#clock)) ?? [];
     const heard = [active.publicKey, ...before].flatMap((key) => state?.peers.get(key)?.endpoint ?? [])[0];
     const at = (key: string, endpoint = active.endpoint) => {
       const place = state?.peers.has(key) ? undefined : (heard ?? endpoint);

@@ -1,4 +1,4 @@
-import { type Clock, describeError, type Logger } from "@fjord/base";
+import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
 import { linkAddress } from "../link-address.ts";
 import type { PeerSigns } from "./link-life.ts";
 import { MtuSearch } from "./mtu-search.ts";
@@ -395,7 +395,7 @@ export class LinkProbe {
   }
 
   #now(): number {
-    return this.#options.clock.now();
+    return steadyNow(this.#options.clock);
   }
 
   #precise(): number {

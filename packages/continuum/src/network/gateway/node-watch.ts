@@ -1,5 +1,5 @@
 import { type Clock, type Logger, sleep } from "@fjord/base";
-import { FirewallChanges, isTaken } from "../fabric/foreign-change.ts";
+import { FirewallChanges, isAddressLost, isTaken } from "../fabric/foreign-change.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
 export interface NodeWatchOptions {
@@ -23,8 +23,8 @@ export class NodeWatch {
     this.#options = options;
   }
 
-  /** Until the signal aborts. Where there is nothing to hear by, somebody has to look now and then, as before. */
-  async run(changed: () => void, signal: AbortSignal): Promise<void> {
+  /** Until the signal aborts. `moved`: the node has lost an address. Where there is nothing to hear by, somebody has to look now and then, as before. */
+  async run(changed: () => void, signal: AbortSignal, moved: () => void = () => {}): Promise<void> {
     const { network, interfacePrefix = "fjord" } = this.#options;
     const firewall = () => {
       const changes = new FirewallChanges();
@@ -46,10 +46,11 @@ export class NodeWatch {
     };
     const links = () => (line: string) => {
       if (isTaken(line, interfacePrefix)) look();
+      else if (isAddressLost(line, interfacePrefix)) moved();
     };
     await Promise.all([
       this.#follow(["nft", "monitor"], firewall, signal),
-      this.#follow(["ip", "monitor", "link", "route", "rule"], links, signal),
+      this.#follow(["ip", "monitor", "address", "link", "route", "rule"], links, signal),
     ]);
     clearTimeout(later);
   }

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, sleep } from "@fjord/base";
+import { type Clock, type Logger, sleep, steadyNow } from "@fjord/base";
 import { publicHalf } from "../link-key.ts";
 import type { Gateway } from "./gateway.ts";
 import { KeyTurn } from "./key-turn.ts";
@@ -53,7 +53,7 @@ export class OwnKey {
     this.#wanted = wanted;
     this.#used = (await this.#options.gateway.usedKey()) ?? wanted;
     if (this.#used === wanted) this.#turn = undefined;
-    else this.#turn ??= new KeyTurn(this.#options.clock.now());
+    else this.#turn ??= new KeyTurn(steadyNow(this.#options.clock));
     return this.#used;
   }
 
@@ -82,7 +82,7 @@ export class OwnKey {
       for (const [lane, sites] of linked)
         for (const site of sites) this.#voices.get(lane)?.say(site, writeKeyWord({ says, key }));
     };
-    if (!turn.isReady(clock.now(), heardAt)) {
+    if (!turn.isReady(steadyNow(clock), heardAt)) {
       say("ask");
       return false;
     }
@@ -108,7 +108,7 @@ export class OwnKey {
       await gateway.peerTurns(siteId, lane, key);
     } else if (says === "heard") {
       if (this.#unheard.delete(who) && this.#unheard.size === 0) this.#allHeard();
-    } else if (says !== "ask") this.#turn?.answered(who, says, clock.now());
+    } else if (says !== "ask") this.#turn?.answered(who, says, steadyNow(clock));
     // Of two that ask each other, one is first.
     else if (this.#turn !== undefined && this.#siteId < siteId) answer("later");
     else answer((await gateway.peerAsks(siteId, lane, key)) ? "known" : "unknown");

@@ -1,6 +1,6 @@
 import { lookup as lookUp } from "node:dns/promises";
 import { isIP } from "node:net";
-import { type Clock, describeError, type Logger } from "@fjord/base";
+import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import type { FabricPeer } from "../fabric/fabric.ts";
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
@@ -102,7 +102,7 @@ export class PeerPaths {
     const before = choice.way;
     const canDial = placesOf(checked).length > 0;
     const step = choice.look({
-      now: this.#clock.now(),
+      now: steadyNow(this.#clock),
       heard,
       ways: this.#ways(checked, isHandshaken),
       canDial,
@@ -125,7 +125,7 @@ export class PeerPaths {
   /** The peer says that it tries the direct way now. */
   invited(checked: CheckedPeer): void {
     if (placesOf(checked).length === 0) return;
-    this.#watched.get(checked.publicKey)?.choice.invited(this.#clock.now());
+    this.#watched.get(checked.publicKey)?.choice.invited(steadyNow(this.#clock));
   }
 
   /** A peer that has another key is where it was, and met as it was. */
@@ -151,13 +151,13 @@ export class PeerPaths {
     const known = this.#places.get(publicKey);
     const now = [...places, fallback?.via].join();
     this.#places.set(publicKey, now);
-    if (known !== undefined && known !== now) choice?.news(this.#clock.now());
+    if (known !== undefined && known !== now) choice?.news(steadyNow(this.#clock));
   }
 
   #watchedOf({ publicKey }: CheckedPeer, { receivedBytes, sentBytes }: WireguardPeerState): Watched {
     const known = this.#watched.get(publicKey);
     if (known !== undefined) return known;
-    const choice = new PathChoice(this.#clock.now());
+    const choice = new PathChoice(steadyNow(this.#clock));
     const watched: Watched = { choice, received: receivedBytes, sent: sentBytes };
     this.#watched.set(publicKey, watched);
     return watched;
@@ -184,7 +184,7 @@ export class PeerPaths {
     } else {
       const places = placesOf(checked);
       const isThere = dialled !== undefined && places[dialled.index] === dialled.name;
-      const isItsTurn = isTrying && isThere && this.#clock.now() - dialled.at < TURN_MS;
+      const isItsTurn = isTrying && isThere && steadyNow(this.#clock) - dialled.at < TURN_MS;
       // The first of a trial is where it is seen: the peer tries that of this one.
       if (!isItsTurn) this.#dial(checked, isThere ? (dialled.index + 1) % places.length : places.length - 1, true);
     }
@@ -211,7 +211,7 @@ export class PeerPaths {
   #dialAt(publicKey: string, endpoint: string): void {
     const index = this.#dialled.get(publicKey)?.index ?? -1;
     const address = canonical(endpoint);
-    this.#dialled.set(publicKey, { index, at: this.#clock.now(), name: endpoint, address, isPending: true });
+    this.#dialled.set(publicKey, { index, at: steadyNow(this.#clock), name: endpoint, address, isPending: true });
   }
 
   /** Nobody waits for a name, which may lead nowhere: its address is used once it is known. */
@@ -220,7 +220,7 @@ export class PeerPaths {
     const name = placesOf(checked)[index] ?? "";
     const at = name.lastIndexOf(":");
     const [host, port] = [name.slice(0, at).replace(/^\[|\]$/g, ""), name.slice(at)];
-    const dialled: Dialled = { index, at: this.#clock.now(), name, isPending };
+    const dialled: Dialled = { index, at: steadyNow(this.#clock), name, isPending };
     this.#dialled.set(publicKey, dialled);
     const found = (address: string) => {
       dialled.address = canonical(isIP(address) === 6 ? `[${address}]${port}` : `${address}${port}`);
