@@ -103,7 +103,7 @@ const network = object({
   lanes: integer({ minimum: 1, maximum: 8 })
     .default(1)
     .describe(
-      "How many WireGuard interfaces a link may consist of, side by side, for more bandwidth: `port` and the next ones. With a peer, as many are used as both have.",
+      "How many WireGuard interfaces a link may consist of, side by side, for more bandwidth: `port` and the next ones. With a peer, as many are used as both have. Nodes that may carry links share them evenly.",
     ),
   mtu: integer({ minimum: 1280, maximum: 65455 })
     .default(1380)
@@ -223,9 +223,22 @@ export const Site = defineKind({
       endpoints: array(hostAndPort(), { maxItems: 8 })
         .optional()
         .describe("Where peers reach it: what they try before `spec.network.endpoints`."),
+      lanes: array(
+        object({
+          lane: integer({ minimum: 0, maximum: 7 }).describe("Its number; 0 is the first."),
+          node: string({ maxLength: 253 }).describe("Name of the Node that carries it."),
+          addresses: array(string({ maxLength: 39 }), { maxItems: 8 }).describe("By which the other nodes reach that."),
+          endpoints: array(hostAndPort(), { maxItems: 8 }).optional().describe("Where peers reach it."),
+        }),
+        { maxItems: 8, keys: ["lane"] },
+      )
+        .optional()
+        .describe("Who carries which, where links have several lanes; each by the node that does."),
     })
       .optional()
-      .describe("On the own site: the node that carries its links, where several may; by that node."),
+      .describe(
+        "On the own site: the node that carries its links, where several may, or of several lanes the first one; by that node.",
+      ),
     conditions: conditions({
       Ready: {
         meaning: "The site can be used.",

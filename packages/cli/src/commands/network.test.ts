@@ -114,6 +114,11 @@ describe("fjord network status", () => {
     };
     assert.equal(shown([]), "3/3");
     assert.equal(shown([{ lane: 0 }, { lane: 1, silent: true }, { lane: 7, silent: true }]), "2/3");
+    const carried = [
+      { lane: 1, node: "two" },
+      { lane: 0, node: "one" },
+    ];
+    assert.equal(shown(carried), "3/3 on one,two,?", "by the nodes that carry them");
   });
 
   it("does not claim to have measured what nobody has", () => {

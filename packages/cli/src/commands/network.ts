@@ -108,11 +108,16 @@ function linkReason(link: Link | undefined, reason: string | undefined): string 
   return link === undefined ? "<none>" : (reason ?? "Unknown");
 }
 
-/** `2/2`: those on which the peer answers, of those that there are. */
+/** `2/2`: those on which the peer answers, of those that there are; and by which nodes, lane by lane, where several may carry them. */
 function lanes(link: Link | undefined): string {
   const count = 1 + (link?.spec.lanes?.length ?? 0);
-  const silent = (link?.status?.lanes ?? []).filter((each) => each.silent && each.lane < count);
-  return count === 1 ? "1" : `${count - silent.length}/${count}`;
+  if (count === 1) return "1";
+  const there = (link?.status?.lanes ?? []).filter((each) => each.lane < count);
+  const answering = `${count - there.filter((each) => each.silent).length}/${count}`;
+  const nodes = Array.from({ length: count }, (_, lane) => there.find((each) => each.lane === lane)?.node);
+  return nodes.every((node) => node === undefined)
+    ? answering
+    : `${answering} on ${nodes.map((node) => node ?? "?").join(",")}`;
 }
 
 /** The agents carry connections while the peer answers. */

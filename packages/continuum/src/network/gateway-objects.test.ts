@@ -11,12 +11,12 @@ const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const naming = [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }];
 
 /** The API of a site with one peer, and caches of it that run. */
-async function siteApi() {
+async function siteApi(network: object = {}, lanes?: object[]) {
   const server = await FaultServer.start();
   const client = new KubeClient(clusterConfig({ server: server.url }));
   const caches = new SharedCaches({ client, clock: systemClock, random: Math.random, logger: silentLogger });
-  const own = newObject(Site, { metadata: { name: "own" }, spec: { network: { port: 4000 } } });
-  const gateway = { node: "one", addresses: ["192.0.2.7"], endpoints: [] };
+  const own = newObject(Site, { metadata: { name: "own" }, spec: { network: { port: 4000, ...network } } });
+  const gateway = { node: "one", addresses: ["192.0.2.7"], endpoints: [], ...(lanes && { lanes }) };
   server.create(Site, { ...own, status: { role: "Self", gateway } } as never);
   server.create(Site, newObject(Site, { metadata: { name: "peer" }, spec: { id } }) as never);
   const plan = newObject(AddressPlan, { metadata: { name: id }, spec: { site: id, own: naming, peer: naming } });
@@ -96,19 +96,53 @@ describe("what a gateway reads of its site's API", () => {
     api.server.create(Secret, secret);
     api.server.create(Node, nodeOf("one", "192.0.2.7"));
     api.server.create(Node, nodeOf("two", "192.0.2.8"));
-    const role: { carries: boolean | undefined; onChange(): () => void } = {
-      carries: undefined,
-      onChange: () => () => {},
-    };
+    const role = roleOf();
     const objects = await api.objects({ node: "two", role });
     assert.equal(await objects.read(), undefined, "nobody knows yet who does");
-    role.carries = false;
+    assert.equal(role.wanted, 1);
+    role.lanes = [];
     assert.deepEqual((await objects.read())?.way?.gateway, ["192.0.2.7"]);
     assert.equal((await objects.read())?.carries, undefined);
-    role.carries = true;
+    role.lanes = [0];
     const { carries, way } = (await objects.read()) ?? {};
     assert.equal(carries?.privateKey, "secret");
     assert.deepEqual([way?.gateway, way?.nodes], [[], ["192.0.2.7"]]);
+    assert.deepEqual([carries?.state.carried, way?.lanes], [undefined, undefined]);
+  });
+
+  it("is, where links have several lanes, which of them are here and where the others are", async () => {
+    const at = (lane: number, node: string, address: string) => ({ lane, node, addresses: [address], endpoints: [] });
+    const lanes = [at(0, "one", "192.0.2.7"), at(1, "two", "192.0.2.8"), at(2, "three", "192.0.2.9")];
+    await using api = await siteApi({ lanes: 3 }, lanes);
+    api.server.create(Secret, secret);
+    for (const { node, addresses } of lanes) api.server.create(Node, nodeOf(node, addresses[0] ?? ""));
+    const role = roleOf();
+    role.lanes = [1];
+    const objects = await api.objects({ node: "two", role });
+    const { carries, way } = (await objects.read()) ?? {};
+    assert.equal(role.wanted, 3);
+    assert.deepEqual([carries?.state.parallel, carries?.state.carried], [3, [1]]);
+    assert.deepEqual(way?.gateway, ["192.0.2.7"]);
+    assert.deepEqual(way?.lanes?.gateways, [[], ["192.0.2.9"]]);
+    assert.deepEqual([way?.lanes?.isChosen, way?.nodes], [false, ["192.0.2.7", "192.0.2.9"]]);
+    assert.deepEqual(way?.lanes?.peers, [{ siteId: id, ranges: ["240.0.0.0/16"], lanes: 1, silent: [] }]);
+    role.lanes = [];
+    const none = (await objects.read())?.way;
+    assert.deepEqual(
+      [none?.lanes?.gateways, none?.lanes?.isChosen],
+      [[[], ["192.0.2.9"]], true],
+      "it was here until now",
+    );
+  });
+
+  it("is, for a node that only follows, where each lane is, unless that was said before the first one moved", async () => {
+    const at = (lane: number, node: string, address: string) => ({ lane, node, addresses: [address], endpoints: [] });
+    await using api = await siteApi({ lanes: 2 }, [at(0, "one", "192.0.2.7"), at(1, "two", "192.0.2.8")]);
+    const way = (await (await api.objects({ node: "four" })).read())?.way;
+    assert.deepEqual([way?.gateway, way?.lanes?.gateways], [["192.0.2.7"], [["192.0.2.8"]]]);
+    await using later = await siteApi({ lanes: 2 }, [at(0, "five", "192.0.2.5"), at(1, "two", "192.0.2.8")]);
+    const now = (await (await later.objects({ node: "four" })).read())?.way;
+    assert.deepEqual([now?.gateway, now?.lanes?.gateways], [["192.0.2.7"], [[]]]);
   });
 });
 
@@ -171,3 +205,14 @@ describe("what a gateway says of links in its site's API", () => {
     assert.equal(await program()(1_600, answers, handshakeAt), "HandshakeSeen");
   });
 });
+
+function roleOf() {
+  return {
+    lanes: undefined as number[] | undefined,
+    wanted: undefined as number | undefined,
+    want(count: number) {
+      this.wanted = count;
+    },
+    onChange: () => () => {},
+  };
+}

@@ -9,14 +9,16 @@ import {
   type SharedCaches,
   sameContent,
 } from "@fjord/kube";
-import type { WayState } from "./fabric/way.ts";
+import { nthPort } from "./fabric/checked-peer.ts";
+import type { WayPeer, WayState } from "./fabric/way.ts";
 import type { NodeWish } from "./gateway/gateway-loop.ts";
 import { type LifeSight, LinkLife, type PeerSigns } from "./gateway/link-life.ts";
 import { keyMadeAtOf, LINK_SECRET, privateKeyOf } from "./link-key.ts";
 import { LinkRates } from "./link-rates.ts";
 import { isLaneNews, isSaidSilent, type LaneStatus, laneStatuses, linkStatus, type SeenLink } from "./link-status.ts";
-import type { NetworkState } from "./network-state.ts";
+import type { NetworkState, PeerNetwork } from "./network-state.ts";
 import { networkState } from "./network-state-of.ts";
+import { laneCarriers, laneCount } from "./own-network.ts";
 
 export interface GatewayObjectsOptions {
   readonly client: KubeClient;
@@ -35,7 +37,13 @@ export interface GatewayPlace {
   /** Where peers reach this node. @default as the own Site says */
   readonly endpoints?: readonly string[];
   /** Absent where the node never carries links. */
-  readonly role?: { readonly carries: boolean | undefined; onChange(listener: () => void): () => void };
+  readonly role?: {
+    /** The lanes that it carries; undefined while that is not known. */
+    readonly lanes: readonly number[] | undefined;
+    /** So many there are. */
+    want(count: number): void;
+    onChange(listener: () => void): () => void;
+  };
 }
 
 /** What a gateway tells of a link: what it sees, and of what the life of the peer is judged. */
@@ -78,21 +86,34 @@ export class GatewayObjects {
     const [secret] = this.#secrets?.list() ?? [];
     const own = this.#own();
     if ((secret === undefined && this.#secrets !== undefined) || own === undefined) return undefined;
-    const state = networkState(own, this.#plans.list(), this.#links.list(), this.#sites.list(), this.#exports?.list());
+    const count = laneCount(own);
+    place?.role?.want(count);
+    const whole = networkState(own, this.#plans.list(), this.#links.list(), this.#sites.list(), this.#exports?.list());
+    const carried = this.#carried(count);
+    if (carried === undefined) return undefined;
+    const state = { ...whole, ...(carried.length < count && { carried }) };
     const keyMadeAt = secret && keyMadeAtOf(secret);
-    const carried = secret && {
-      carries: { state, privateKey: privateKeyOf(secret), ...(keyMadeAt !== undefined && { keyMadeAt }) },
-    };
+    const carries = secret &&
+      carried.length > 0 && {
+        carries: { state, privateKey: privateKeyOf(secret), ...(keyMadeAt !== undefined && { keyMadeAt }) },
+      };
     if (place === undefined) {
-      const way = wayState(state, [], []);
-      return carried && { ...carried, ...((way.homes?.length ?? 0) > 0 && { way }) };
+      const way = wayState(state, []);
+      return carries ? { ...carries, ...((way.homes?.length ?? 0) > 0 && { way }) } : undefined;
     }
-    const carries = place.role === undefined ? false : place.role.carries;
-    if (carries === undefined) return undefined;
-    const nodes = carries ? this.#addresses(({ metadata }) => metadata.name !== place.node) : [];
-    const gateway = own.status?.gateway;
-    const elsewhere = carries || gateway?.node === place.node ? [] : (gateway?.addresses ?? []);
-    return { ...(carries && carried), way: wayState(state, elsewhere, nodes) };
+    const nodes = carried.length > 0 ? this.#addresses(({ metadata }) => metadata.name !== place.node) : [];
+    const gateways = laneCarriers(own).map((each, lane) =>
+      carried.includes(lane) || each?.node === place.node ? [] : (each?.addresses ?? []),
+    );
+    return { ...carries, way: { ...wayState(state, gateways), nodes } };
+  }
+
+  /** The lanes that this node carries; undefined while that is not known. */
+  #carried(count: number): number[] | undefined {
+    const { place } = this.#options;
+    if (place === undefined) return Array.from({ length: count }, (_, lane) => lane);
+    if (place.role === undefined) return [];
+    return place.role.lanes?.filter((lane) => lane < count);
   }
 
   /** What a site is called here. */
@@ -100,20 +121,27 @@ export class GatewayObjects {
     return this.#sites.list().find(({ spec, status }) => (status?.id ?? spec.id) === siteId)?.metadata.name;
   }
 
-  /** Another node carries the links, or may. */
+  /** Another node carries the links, or may; or a peer has fallen silent on a lane. */
   onChange(listener: () => void): () => void {
     const seen = (old: Site, { status }: Site) => {
       if (!sameContent(old.status?.gateway, status?.gateway)) listener();
     };
-    const release = [this.#sites.addHandler({ onUpdate: seen }), this.#options.place?.role?.onChange(listener)];
+    const heard = (old: Link, now: Link) => {
+      if (!sameContent(silentLanes(old), silentLanes(now))) listener();
+    };
+    const release = [
+      this.#sites.addHandler({ onUpdate: seen }),
+      this.#links.addHandler({ onUpdate: heard }),
+      this.#options.place?.role?.onChange(listener),
+    ];
     return () => {
       for (const each of release) each?.();
     };
   }
 
-  /** Says how links are, and that this node carries them. */
+  /** Says how links are, and which of their lanes this node carries. */
   async tell(reports: readonly ToldLink[]): Promise<void> {
-    await this.#sayGateway();
+    await this.#sayCarrier();
     const known = new Set(reports.map(({ siteId }) => siteId));
     for (const siteId of this.#lives.keys()) if (!known.has(siteId)) this.#lives.delete(siteId);
     const judged = reports.flatMap(({ siteId, signs, isTrying, ...seen }) => {
@@ -135,16 +163,49 @@ export class GatewayObjects {
     return life.isSilent({ ...signs, now: this.#options.now() });
   }
 
-  async #sayGateway(): Promise<void> {
-    const { client, place } = this.#options;
+  async #sayCarrier(): Promise<void> {
+    const { place } = this.#options;
     const own = this.#own();
-    if (place?.role?.carries !== true || own === undefined) return;
+    if (place?.role?.lanes === undefined || own === undefined) return;
+    const count = laneCount(own);
     const { node, endpoints = [] } = place;
     const addresses = this.#addresses(({ metadata }) => metadata.name === node);
     const gateway = { node, addresses, endpoints: [...endpoints] };
-    if (sameContent(gateway, own.status?.gateway)) return;
-    const options = { subresource: "status", fieldManager: "fjord-gateway" };
-    await client.patch(Site, { name: own.metadata.name ?? "" }, "merge", { status: { gateway } }, options);
+    for (const lane of place.role.lanes.filter((each) => each < count)) {
+      const further = endpoints.flatMap((each) => nthPort(each, lane) ?? []);
+      const lanes = count > 1 ? [{ lane, node, addresses, endpoints: further }] : undefined;
+      await this.#sayLaneCarrier(
+        own,
+        lane,
+        lane === 0 ? { ...gateway, ...(lanes && { lanes }) } : { ...(lanes && { lanes }) },
+      );
+    }
+    const { lanes = [] } = own.status?.gateway ?? {};
+    const isMore = lanes.some(({ lane }) => lane >= (count > 1 ? count : 0));
+    if (place.role.lanes.includes(0) && isMore) {
+      const kept = count > 1 ? lanes.filter(({ lane }) => lane < count) : null;
+      await this.#options.client.patch(
+        Site,
+        { name: own.metadata.name ?? "" },
+        "merge",
+        { status: { gateway: { lanes: kept } } },
+        { subresource: "status", fieldManager: "fjord-gateway" },
+      );
+    }
+  }
+
+  /** One writer for each lane, whoever that is: what others say of theirs stays. */
+  async #sayLaneCarrier(own: Site, lane: number, gateway: Partial<GatewayStatus>): Promise<void> {
+    const { lanes: said, ...whole } = own.status?.gateway ?? {};
+    const { lanes: wanted = [], ...first } = gateway;
+    const isSaid =
+      (lane > 0 || sameContent(first, whole)) &&
+      wanted.every((each) => said?.some((other) => sameContent(each, other)));
+    // The first one's has to be there before others'.
+    if (isSaid || (lane > 0 && own.status?.gateway === undefined)) return;
+    const options = { subresource: "status", fieldManager: `fjord-lane-${lane}`, force: true };
+    const { name, uid } = own.metadata;
+    await this.#options.client.apply(Site, { metadata: { name, uid }, status: { gateway } } as Site, options);
   }
 
   #own(): Site | undefined {
@@ -161,7 +222,8 @@ export class GatewayObjects {
   /** Each lane by whoever carries it, and the link as a whole by who carries the first. */
   async #say(link: Link, seen: SeenLink): Promise<void> {
     for (const lane of laneStatuses(seen, this.#options.place?.node)) await this.#sayLane(link, lane);
-    if (seen.lanes === undefined || seen.lanes.some(({ lane }) => lane === 0)) await this.#sayLink(link, seen);
+    const { role } = this.#options.place ?? {};
+    if (role?.lanes?.includes(0) ?? role === undefined) await this.#sayLink(link, seen);
   }
 
   async #sayLane(link: Link, status: LaneStatus): Promise<void> {
@@ -212,8 +274,41 @@ export class GatewayObjects {
   }
 }
 
-function wayState(state: NetworkState, gateway: readonly string[], nodes: readonly string[]): WayState {
-  const ranges = state.peers.flatMap(({ peer }) => peer.map(({ called }) => called));
-  const homes = state.peers.flatMap(({ guests }) => guests ?? []);
-  return { own: state.ranges, ranges, gateway, nodes, ...(homes.length > 0 && { homes }), mtu: state.mtu };
+type GatewayStatus = NonNullable<NonNullable<Site["status"]>["gateway"]>;
+
+function silentLanes({ status }: Link): (number | string)[] {
+  return (status?.lanes ?? []).flatMap(({ lane, silent, node = "" }) => (silent ? [lane, node] : []));
+}
+
+/** `gateways` are, by lane, where whoever carries it is, if that is another node. */
+function wayState(state: NetworkState, gateways: readonly (readonly string[])[]): WayState {
+  const { siteId, peers, parallel: count = 1, carried = [] } = state;
+  const ranges = peers.flatMap(({ peer }) => peer.map(({ called }) => called));
+  const homes = peers.flatMap(({ guests }) => guests ?? []);
+  const [gateway = [], ...further] = gateways;
+  const lanes = {
+    gateways: further,
+    peers: peers.map(wayPeer(count)),
+    // Who carries some has the links' own firewall, which chooses.
+    isChosen: carried.length === 0 && state.carried !== undefined,
+    ...(siteId !== undefined && { siteId }),
+  };
+  return {
+    own: state.ranges,
+    ranges,
+    gateway,
+    nodes: [],
+    ...(count > 1 && state.carried !== undefined && { lanes }),
+    ...(homes.length > 0 && { homes }),
+    mtu: state.mtu,
+  };
+}
+
+function wayPeer(count: number): (peer: PeerNetwork) => WayPeer {
+  return ({ siteId, peer, link }) => ({
+    siteId,
+    ranges: peer.map(({ called }) => called),
+    lanes: link.via === undefined ? Math.min(count, 1 + (link.lanes?.length ?? count - 1)) : 1,
+    silent: link.silent ?? [],
+  });
 }

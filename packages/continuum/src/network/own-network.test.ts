@@ -85,6 +85,18 @@ describe("the own network", () => {
       assert.deepEqual(lanes({ lanes: 2 }, { gateway }), [["one.example:8", "gate.example:1001"]]);
     });
 
+    it("is reached on each at the node that carries it, where several do", () => {
+      const at = (lane: number, endpoint: string) => ({ lane, node: `n${lane}`, addresses: [], endpoints: [endpoint] });
+      const gateway = { node: "n0", addresses: [], endpoints: ["zero.example:7"] };
+      const carried = [at(0, "zero.example:7"), at(2, "two.example:9")];
+      assert.deepEqual(lanes({ lanes: 3 }, { gateway: { ...gateway, lanes: carried } }), [
+        ["zero.example:8", "gate.example:1001"],
+        ["two.example:9", "zero.example:9", "gate.example:1002"],
+      ]);
+      const moved = { ...gateway, node: "n7", lanes: carried };
+      assert.deepEqual(lanes({ lanes: 3 }, { gateway: moved })?.[1], ["zero.example:9", "gate.example:1002"]);
+    });
+
     it("has no more than there are ports", () => {
       assert.deepEqual(lanes({ lanes: 8, port: 65_534, endpoints: ["a:65534"] }), [["a:65535"]]);
       assert.deepEqual(lanes({ lanes: 2, endpoints: ["a:65535"] }), [[]]);

@@ -66,9 +66,27 @@ export function takesPart(site: Site | undefined): boolean {
   return site?.spec.network !== undefined && site.spec.network.introductions !== "Refuse";
 }
 
-/** By lane beyond the first: so many ports further. */
+/** By lane beyond the first: where the node is that carries it, and so many ports further than the first. */
 function laneEndpoints(site: Site | undefined, endpoints: readonly string[]): string[][] {
-  return Array.from({ length: laneCount(site) - 1 }, (_, i) => endpoints.flatMap((each) => nthPort(each, i + 1) ?? []));
+  const carriers = laneCarriers(site);
+  return Array.from({ length: laneCount(site) - 1 }, (_, i) => {
+    const further = endpoints.flatMap((each) => nthPort(each, i + 1) ?? []);
+    return [...new Set([...(carriers[i + 1]?.endpoints ?? []), ...further])].slice(0, MOST_ENDPOINTS);
+  });
+}
+
+export type LaneCarrier = Omit<
+  NonNullable<NonNullable<NonNullable<Site["status"]>["gateway"]>["lanes"]>[number],
+  "lane"
+>;
+
+/** By lane, who carries it, where that is said. Where the first one's is another than it says itself, all that is said of lanes is old. */
+export function laneCarriers(site: Site | undefined): (LaneCarrier | undefined)[] {
+  const { gateway } = site?.status ?? {};
+  const isOld = gateway?.lanes?.find(({ lane }) => lane === 0)?.node !== gateway?.node;
+  return Array.from({ length: laneCount(site) }, (_, lane) =>
+    lane === 0 ? gateway : isOld ? undefined : gateway?.lanes?.find((each) => each.lane === lane),
+  );
 }
 
 /** As many as the owner wants, and ports are left for. */

@@ -30,7 +30,7 @@ export async function answered(pod: EchoPod, address: string): Promise<string> {
 
 /** WireGuard's sockets are in one folder, for all network namespaces. */
 export function interfacePrefixOf(node: string): string {
-  return `n${process.pid.toString(36)}${node.slice(0, 1)}`;
+  return `n${process.pid.toString(36)}${node[0]}${node[2]}`;
 }
 
 export interface GatewayAt {
@@ -41,13 +41,17 @@ export interface GatewayAt {
   readonly mayCarry?: boolean;
   /** Where it gives packets to who may see them, on this machine's loopback. @default nowhere */
   readonly capturePort?: number;
+  /** @default 200 */
+  readonly tickMs?: number;
+  /** Reaches the gateway by VXLAN though it is a neighbour. @default false */
+  readonly tunnel?: boolean;
   readonly signal: AbortSignal;
 }
 
 /** What runs on a node of a site, by what the site's API says; only its commands run in a network namespace. */
 export async function runGateway(
   client: KubeClient,
-  { node, place, mayCarry, capturePort, signal }: GatewayAt,
+  { node, place, mayCarry, capturePort, tickMs = 200, tunnel = false, signal }: GatewayAt,
   namespaces: NetworkNamespaces,
 ): Promise<void> {
   const means = { clock: systemClock, random: Math.random, logger: silentLogger };
@@ -75,7 +79,7 @@ export async function runGateway(
     ...means,
     gateway,
     captures,
-    way: new NodeWay({ network, interfacePrefix, logger: silentLogger }),
+    way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger: silentLogger }),
     source,
     probe: (lane) =>
       new LinkProbe({
@@ -85,7 +89,7 @@ export async function runGateway(
         open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
       }),
     told: (reports) => source.tell(reports),
-    tickMs: 200,
+    tickMs,
   });
   const watching = caches.run(signal);
   await caches.waitForSync(signal);

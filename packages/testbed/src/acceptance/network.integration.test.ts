@@ -329,7 +329,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       assert.notEqual(key, before);
       await eventually("the peer knows it", async () => (await link(away, homeId)).spec.publicKey === key);
       await eventually("the two have agreed by the new key", async () => {
-        const { peers } = await new WireguardSocket(`${interfacePrefixOf("b")}0`).get();
+        const { peers } = await new WireguardSocket(`${interfacePrefixOf("b-gw")}0`).get();
         return (peers.get(Buffer.from(key ?? "", "base64").toString("hex"))?.handshakeSeconds ?? 0) > 0;
       });
       let areAllThere = true;

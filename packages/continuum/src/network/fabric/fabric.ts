@@ -74,7 +74,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   const faults = new Map<string, string>();
   const candidates: (Pick<FabricPeer, "checked" | "source" | "around"> & { isKnown: boolean; known?: FabricPeer })[] =
     [];
-  const site = `${state.siteId} ${state.mtu} ${count} ${carried.join()}`;
+  const site = `${state.siteId} ${state.mtu} ${count}`;
   const behind = Map.groupBy(state.peers, ({ link }) => link?.via ?? link?.fallback?.via);
   const mtus = new Map(state.peers.map(({ siteId, mtu }) => [siteId, Math.min(mtu ?? state.mtu, state.mtu)]));
   for (const peer of state.peers) {
@@ -114,8 +114,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
       ...(behind.get(checked.siteId) ?? []).map(({ siteId }) => relayAddress(siteId)),
     ];
     const laned = { ...checked, lanes: checked.lanes.length };
-    const own = { carried, ...(state.siteId !== undefined && { siteId: state.siteId }) };
-    const rules = joined(peerRules(checked, numberOf), laneRules(laned, own));
+    const rules = joined(peerRules(checked, numberOf), laneRules(laned, state.siteId));
     const isSmaller = mtu < state.mtu;
     const made = { checked, source, around, numbers, rules, ranges, ...(isSmaller && { mtu }), gateways };
     peers.set(checked.siteId, made);
@@ -146,7 +145,8 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
     exporting,
     machines: machinesOf(state, own),
     lanes: count,
-    shared: carried.length === count ? [] : interfaces.map(({ lane, name }) => [lane, name] as const),
+    laneInterfaces: count === 1 ? [] : interfaces.map(({ lane, name }) => [lane, name] as const),
+    isShared: carried.length < count,
   };
   const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);

@@ -58,8 +58,10 @@ function changePeer(
       else lines.early.push(`flush chain ${TABLE} ${name}`);
       for (const rule of rules) lines.early.push(`add rule ${TABLE} ${name} ${rule}`);
     }
-    for (const name of before.chains.keys())
-      if (!after.chains.has(name)) lines.late.push(`flush chain ${TABLE} ${name}`, `delete chain ${TABLE} ${name}`);
+    const gone = [...before.chains.keys()].filter((name) => !after.chains.has(name));
+    // One may lead to another.
+    lines.late.push(...gone.map((name) => `flush chain ${TABLE} ${name}`));
+    lines.late.push(...gone.map((name) => `delete chain ${TABLE} ${name}`));
   }
   for (const set of new Set([...before.elements.keys(), ...after.elements.keys()])) {
     const [old, wanted] = [before.elements.get(set), after.elements.get(set)];

@@ -3,13 +3,16 @@ import { describe, it } from "node:test";
 import { parseRange } from "../ip-range.ts";
 import { fabricOf } from "./fabric.ts";
 import { firewallChange, wholeFirewall } from "./firewall-change.ts";
-import { exportPorts, type LanedPeer, laneMark, laneParts, laneRules, laneTargets } from "./lanes.ts";
+import { exportPorts, type LanedPeer, laneMark, laneParts, laneRules, laneTargets, wayLaneChains } from "./lanes.ts";
 import { testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
 const peer: LanedPeer = { siteId: "m", ranges: [parseRange("240.0.0.0/16") as never], lanes: 3, silent: [] };
-const chain = (change: Partial<LanedPeer> = {}, own: { siteId?: string; carried?: number[] } = {}) =>
-  laneRules({ ...peer, ...change }, { siteId: "a", carried: [0, 1, 2], ...own }).chains.get("lane-m") ?? [];
+const rulesOf = (name: string, change: Partial<LanedPeer>, own: string) =>
+  laneRules({ ...peer, ...change }, own).chains.get(name) ?? [];
+/** Without its first rule, which is about answers of exports. */
+const chain = (change: Partial<LanedPeer> = {}, own = "a") => rulesOf("lane-m", change, own).slice(1);
+const led = (change: Partial<LanedPeer> = {}, own = "a") => rulesOf("led-m", change, own);
 
 describe("The lane of a flow", () => {
   it("is by its number, and where that lane is silent the next one that is not", () => {
@@ -26,8 +29,8 @@ describe("The lane of a flow", () => {
   });
 
   it("is by ports in the order of the sites' ids, so that both ends come to the same", () => {
-    assert.match(chain({}, { siteId: "a" }).at(-1) ?? "", /jhash th sport \. th dport mod 3 seed 0x666a vmap/);
-    assert.match(chain({}, { siteId: "z" }).at(-1) ?? "", /jhash th dport \. th sport mod 3 seed 0x666a vmap/);
+    assert.match(chain({}, "a").at(-1) ?? "", /jhash th sport \. th dport mod 3 seed 0x666a vmap/);
+    assert.match(chain({}, "z").at(-1) ?? "", /jhash th dport \. th sport mod 3 seed 0x666a vmap/);
   });
 
   it("is the first one for what has no ports, or the first that is not silent", () => {
@@ -36,26 +39,24 @@ describe("The lane of a flow", () => {
   });
 
   it("is told by a port of exports first, whichever end has it", () => {
-    const [first, second] = chain({}, { siteId: "a" });
+    const [first, second] = chain({}, "a");
     assert.match(first ?? "", /th sport vmap { 61440-61951 : goto lane0, 61952-62463 : goto lane1,/);
     assert.match(second ?? "", /th dport vmap { 61440-61951 /);
-    assert.match(chain({}, { siteId: "z" })[0] ?? "", /th dport vmap/);
+    assert.match(chain({}, "z")[0] ?? "", /th dport vmap/);
     assert.match(chain({ silent: [1] })[0] ?? "", /61952-62463 : goto lane2/);
     assert.equal(exportPorts(7), "65024-65535");
   });
 
-  it("is one that is here for answers of what this node has led elsewhere", () => {
-    const rules = (carried: number[], silent: number[] = []) =>
-      chain({ silent }, { carried }).filter((rule) => rule.startsWith("ct direction reply ct status dnat"));
-    assert.deepEqual(rules([1]), ["ct direction reply ct status dnat goto lane1"]);
-    assert.match(rules([0, 2])[0] ?? "", /mod 2 seed 0x666a vmap { 0 : goto lane0, 1 : goto lane2 }/);
-    assert.deepEqual(rules([0, 2], [2]), ["ct direction reply ct status dnat goto lane0"]);
-    // All are here, or none: there is nothing to decide.
-    assert.deepEqual([rules([0, 1, 2]), rules([]), rules([1], [1])], [[], [], []]);
+  it("is the one that it came by for answers of what was led elsewhere, which have another port than the peer knows of", () => {
+    assert.equal(rulesOf("lane-m", {}, "a")[0], "ct direction reply ct status dnat goto led-m");
+    assert.match(led().at(-1) ?? "", /jhash ct original proto-dst \. ct original proto-src mod 3 seed 0x666a vmap/);
+    assert.match(led({}, "z").at(-1) ?? "", /jhash ct original proto-src \. ct original proto-dst mod 3/);
+    assert.match(led({ silent: [1] }).at(-1) ?? "", /vmap { 0 : goto lane0, 1 : goto lane2, 2 : goto lane2 }/);
+    assert.match(led()[0] ?? "", /ct original proto-dst vmap { 61440-61951 : goto lane0,/);
   });
 
   it("is no question where a peer has one", () => {
-    assert.equal(laneRules({ ...peer, lanes: 1 }, { carried: [0] }).chains.size, 0);
+    assert.equal(laneRules({ ...peer, lanes: 1 }, "a").chains.size, 0);
     assert.deepEqual(laneParts(1, { 4: [16], 6: [] }), { sets: new Map(), chains: new Map() });
   });
 
@@ -66,6 +67,40 @@ describe("The lane of a flow", () => {
     assert.deepEqual(chains.get("lane1")?.rules, ["meta mark set meta mark & 0xffffff8f | 0x10"]);
     assert.equal(chains.get("choose")?.rules.length, 2);
     assert.match(chains.get("give-back")?.rules[0] ?? "", /@laned4-16 meta mark set meta mark & 0xffffff8f$/);
+  });
+
+  it("is chosen of what the node itself sends, too, where other nodes carry some", () => {
+    assert.ok(!laneParts(2, { 4: [16], 6: [] }).chains.has("choose-own"));
+    const { chains } = laneParts(2, { 4: [16], 6: [] }, true);
+    assert.match(chains.get("choose-own")?.hook ?? "", /^type route hook output /);
+    assert.deepEqual(chains.get("choose-own")?.rules, chains.get("choose")?.rules);
+    assert.deepEqual(chains.get("give-back-own")?.rules, chains.get("give-back")?.rules);
+  });
+
+  it("is chosen on a node that carries none by the same rules, with what it looks into in them", () => {
+    const ranges = ["240.0.0.0/16", "240.1.0.0/16", "fd66:6a6f::/64"].map((text) => parseRange(text) as never);
+    const chains = wayLaneChains(
+      [
+        { ...peer, ranges },
+        { ...peer, siteId: "one", lanes: 1 },
+      ],
+      "a",
+    );
+    assert.deepEqual(chains.get("lane-m"), rulesOf("lane-m", {}, "a"));
+    assert.deepEqual(chains.get("led-m"), rulesOf("led-m", {}, "a"));
+    assert.deepEqual(chains.get("choose")?.slice(1), [
+      "ip daddr & 255.255.0.0 vmap { 240.0.0.0 : jump lane-m, 240.1.0.0 : jump lane-m }",
+      "ip6 daddr & ffff:ffff:ffff:ffff:: vmap { fd66:6a6f:: : jump lane-m }",
+    ]);
+    assert.match(
+      chains.get("give-back")?.[1] ?? "",
+      /^meta mark & 0x70 != 0 ip daddr & 255.255.0.0 { 240.0.0.0, 240.1.0.0 } /,
+    );
+    assert.deepEqual(
+      [...chains.keys()].filter((name) => /^lane\d/.test(name)),
+      ["lane0", "lane1", "lane2"],
+    );
+    assert.equal(wayLaneChains([{ ...peer, lanes: 1 }], "a").size, 0);
   });
 });
 
@@ -89,8 +124,8 @@ describe("Lanes of a node", () => {
     );
     const next = fabricOf({ ...silent, parallel: 2 }, options, before);
     const lines = firewallChange(before, next).trim().split("\n");
-    assert.equal(lines[0], "flush chain inet fjord lane-peer7");
-    assert.ok(lines.every((line) => line.includes("lane-peer7")));
+    assert.ok(lines.includes("flush chain inet fjord lane-peer7"));
+    assert.ok(lines.every((line) => /(lane|led)-peer7/.test(line)));
   });
 
   it("have interfaces and ports by number, of those that are here", () => {
@@ -137,5 +172,32 @@ describe("Lanes of a node", () => {
       keep([1]).some((rule) => rule.startsWith('iifname "fjord1" ct status dnat') && rule.endsWith(":61952-62463")),
     );
     assert.ok(!keep().some((rule) => rule.includes("61952")));
+  });
+
+  it("give connections of machines a port that tells the lane, as answers know no other", () => {
+    const keep = (parallel: number) => {
+      const { table } = fabricOf({ ...testState(1), parallel, machines: ["192.0.2.0/24", "2001:db8::/64"] }, options);
+      return (table.chains.get("keep")?.rules ?? []).filter((rule) => /192.0.2.0|2001:db8/.test(rule));
+    };
+    assert.deepEqual(
+      keep(2).map((rule) => rule.split(" snat ")[1]),
+      [
+        "ip to 252.0.15.255:61440-61951",
+        "ip to 252.0.15.255:61952-62463",
+        "ip to 252.0.15.255",
+        "ip6 to [fd66:6a71::fff]:61440-61951",
+        "ip6 to [fd66:6a71::fff]:61952-62463",
+        "ip6 to fd66:6a71::fff",
+      ],
+    );
+    assert.equal(keep(1).length, 2);
+  });
+
+  it("leave no chain that another leads to when a peer goes", () => {
+    const before = fabricOf({ ...testState(2), parallel: 2 }, options);
+    const lines = firewallChange(before, fabricOf({ ...testState(1), parallel: 2 }, options, before)).split("\n");
+    const at = (line: string) => lines.indexOf(line);
+    assert.ok(at("flush chain inet fjord lane-peer1") >= 0);
+    assert.ok(at("flush chain inet fjord lane-peer1") < at("delete chain inet fjord led-peer1"));
   });
 });

@@ -35,36 +35,21 @@ export interface LanedPeer {
   readonly silent: readonly number[];
 }
 
-export interface LanedSite {
-  /** Of the own site. */
-  readonly siteId?: string;
-  /** The lanes that this node carries itself. */
-  readonly carried: readonly number[];
-}
-
 /**
  * By which lane flows go to a peer: by both ports, in the order of the two sites' ids, so that both directions take the same one. Addresses say nothing, as each
- * site has others for the same pods. What has no ports takes the first lane. A packet is enough to tell, so that all nodes of a site agree.
+ * site has others for the same pods. What has no ports takes the first lane. A packet is enough to tell, so that all nodes of a site agree. `own` is the own site's id.
  */
-export function laneRules(peer: LanedPeer, own: LanedSite): PeerRules {
+export function laneRules(peer: LanedPeer, own: string | undefined): PeerRules {
   const rules = new RulesOfPeer();
   if (peer.lanes < 2) return rules;
-  const chain = `lane-${peer.siteId}`;
+  const [chain, led] = [`lane-${peer.siteId}`, `led-${peer.siteId}`];
   const targets = laneTargets(peer.lanes, peer.silent);
-  const [mine, theirs] = ["th sport", "th dport"];
-  const ports = own.siteId !== undefined && own.siteId > peer.siteId ? `${theirs} . ${mine}` : `${mine} . ${theirs}`;
-  const portsAre = "meta l4proto { tcp, udp }";
-  const byHash = (lanes: readonly number[]) =>
-    `${portsAre} jhash ${ports} mod ${lanes.length} seed ${SEED} vmap { ${goto(lanes)} }`;
-  const kept = own.siteId !== undefined && own.siteId > peer.siteId ? [theirs, mine] : [mine, theirs];
-  const here = [...new Set(targets)].filter((lane) => own.carried.includes(lane));
+  const isLast = own !== undefined && own > peer.siteId;
+  rules.chain(led, byPorts(targets, inOrder("ct original proto-dst", "ct original proto-src", isLast)));
   rules.chain(chain, [
-    ...kept.map((port) => `${portsAre} ${port} vmap { ${goto(targets, exportPorts)} }`),
-    // What a connection was led to has other ports than the peer knows of: it is led back here, so it goes out here.
-    ...(here.length > 0 && here.length < peer.lanes
-      ? [`ct direction reply ct status dnat ${here.length > 1 ? byHash(here) : `goto lane${here[0]}`}`]
-      : []),
-    byHash(targets),
+    // What a connection was led to has another port than the peer knows of: what came in says which.
+    `ct direction reply ct status dnat goto ${led}`,
+    ...byPorts(targets, inOrder("th sport", "th dport", isLast)),
     ...(targets[0] === 0 ? [] : [`goto lane${targets[0]}`]),
   ]);
   for (const range of peer.ranges) {
@@ -73,6 +58,20 @@ export function laneRules(peer: LanedPeer, own: LanedSite): PeerRules {
     rules.element(`laned${keyed(range)}`, first, "");
   }
   return rules;
+}
+
+/** The port of the site whose id comes first, and the other's. */
+function inOrder(mine: string, theirs: string, isLast: boolean): [string, string] {
+  return isLast ? [theirs, mine] : [mine, theirs];
+}
+
+function byPorts(targets: readonly number[], ports: readonly [string, string]): string[] {
+  const portsAre = "meta l4proto { tcp, udp }";
+  const hash = `jhash ${ports.join(" . ")} mod ${targets.length} seed ${SEED}`;
+  return [
+    ...ports.map((port) => `${portsAre} ${port} vmap { ${goto(targets, exportPorts)} }`),
+    `${portsAre} ${hash} vmap { ${goto(targets)} }`,
+  ];
 }
 
 function goto(lanes: readonly number[], key: (lane: number) => string = String): string {
@@ -88,40 +87,89 @@ export function exportPorts(lane: number): string {
   return `${first}-${first + 511}`;
 }
 
-/** The sets and chains that rules of peers go into; none where there is one lane. */
+/**
+ * The sets and chains that rules of peers go into; none where there is one lane. Where other nodes carry some (`isShared`), what the node itself sends has to find
+ * its lane too: it would else be led back to the node from which it comes, which takes no packet from itself.
+ */
 export function laneParts(
   count: number,
   lengths: Readonly<Record<Family, readonly number[]>>,
+  isShared = false,
 ): { readonly sets: Map<string, string>; readonly chains: Map<string, TableChain> } {
   const sets = new Map<string, string>();
   const chains = new Map<string, TableChain>();
   if (count < 2) return { sets, chains };
   const looked = ([4, 6] as const).flatMap((family) =>
-    lengths[family].map((length) => ({
-      family,
-      name: `${family}-${length}`,
-      address: `${family === 4 ? "ip" : "ip6"} daddr & ${netmask(family, length)}`,
-    })),
+    lengths[family].map((length) => ({ family, name: `${family}-${length}`, address: maskedAddress(family, length) })),
   );
   for (const { family, name } of looked) {
     sets.set(`lane${name}`, `map { type ipv${family}_addr : verdict; }`);
     sets.set(`laned${name}`, `set { type ipv${family}_addr; }`);
   }
-  const others = `meta mark & ${hex(~MASK)}`;
-  for (let lane = 0; lane < count; lane++)
-    chains.set(`lane${lane}`, { rules: [`meta mark set ${others}${lane === 0 ? "" : ` | ${hex(lane << 4)}`}`] });
-  chains.set("choose", {
-    // Once Services have been led to their endpoints, and before routes are looked up.
-    hook: "type filter hook prerouting priority dstnat + 5; policy accept;",
-    rules: looked.map(({ name, address }) => `${address} vmap @lane${name}`),
-  });
-  chains.set("give-back", {
-    hook: "type filter hook forward priority raw; policy accept;",
-    rules: looked.map(
-      ({ name, address }) => `meta mark & ${hex(MASK)} != 0 ${address} @laned${name} meta mark set ${others}`,
-    ),
-  });
+  for (const [name, rules] of markChains(count)) chains.set(name, { rules });
+  const choosing = looked.map(({ name, address }) => `${address} vmap @lane${name}`);
+  const giving = looked.map(({ name, address }) => givenBack(`${address} @laned${name}`));
+  for (const [name, hook] of laneHooks(isShared))
+    chains.set(name, { hook, rules: name.startsWith("choose") ? choosing : giving });
   return { sets, chains };
 }
 
+/** Chains of a node that carries no lane, and has no firewall of links, for those that do: with their hooks, as the table of the way has them. */
+export function wayLaneChains(peers: readonly LanedPeer[], own: string | undefined): Map<string, readonly string[]> {
+  const chains = new Map<string, readonly string[]>();
+  const laned = peers.filter(({ lanes }) => lanes > 1);
+  if (laned.length === 0) return chains;
+  for (const [name, rules] of markChains(Math.max(...laned.map(({ lanes }) => lanes)))) chains.set(name, rules);
+  const elements = new Map<string, Map<string, string>>();
+  for (const peer of laned) {
+    const rules = laneRules(peer, own);
+    for (const [name, lines] of rules.chains) chains.set(name, lines);
+    for (const [name, of] of rules.elements) elements.set(name, new Map([...(elements.get(name) ?? []), ...of]));
+  }
+  const looked = [...elements].flatMap(([name, of]) => {
+    const [, family = "4", length = "0"] = /^lane(\d)-(\d+)$/.exec(name) ?? [];
+    const address = maskedAddress(family === "6" ? 6 : 4, Number(length));
+    return name.startsWith("laned") ? [] : [{ address, of }];
+  });
+  const choosing = looked.map(
+    ({ address, of }) => `${address} vmap { ${[...of].map((each) => each.join(" ")).join(", ")} }`,
+  );
+  const giving = looked.map(({ address, of }) => givenBack(`${address} { ${[...of.keys()].join(", ")} }`));
+  for (const [name, hook] of laneHooks(true))
+    chains.set(name, [hook, ...(name.startsWith("choose") ? choosing : giving)]);
+  return chains;
+}
+
+function laneHooks(isShared: boolean): [string, string][] {
+  return [
+    // Once Services have been led to their endpoints, and before routes are looked up.
+    ["choose", "type filter hook prerouting priority dstnat + 5; policy accept;"],
+    ["give-back", "type filter hook forward priority raw; policy accept;"],
+    ...(isShared
+      ? ([
+          ["choose-own", "type route hook output priority -95; policy accept;"],
+          ["give-back-own", "type filter hook postrouting priority raw; policy accept;"],
+        ] as [string, string][])
+      : []),
+  ];
+}
+
+function markChains(count: number): [string, readonly string[]][] {
+  return Array.from({ length: count }, (_, lane) => [
+    `lane${lane}`,
+    [`meta mark set ${OTHERS}${lane === 0 ? "" : ` | ${hex(lane << 4)}`}`],
+  ]);
+}
+
+function maskedAddress(family: Family, length: number): string {
+  return `${family === 4 ? "ip" : "ip6"} daddr & ${netmask(family, length)}`;
+}
+
+function givenBack(match: string): string {
+  return `meta mark & ${hex(MASK)} != 0 ${match} meta mark set ${OTHERS}`;
+}
+
 const hex = (bits: number) => `0x${(bits >>> 0).toString(16)}`;
+
+/** Of a mark, what is not Fjord's. */
+const OTHERS = `meta mark & ${hex(~MASK)}`;

@@ -23,11 +23,15 @@ export interface TableOptions {
   readonly exporting?: boolean;
   /** How many lanes links have. @default 1 */
   readonly lanes?: number;
-  /** With exports, of lanes that other nodes carry too: the interface of each lane that is here. @default none */
-  readonly shared?: readonly (readonly [number, string])[];
+  /** Of several lanes, the interface of each that is here. @default none */
+  readonly laneInterfaces?: readonly (readonly [number, string])[];
+  /** Whether other nodes carry lanes too. @default false */
+  readonly isShared?: boolean;
   /** Machines of the site that go out by the address that stands for them. @default none */
   readonly machines?: readonly string[];
 }
+
+type LaneInterfaces = NonNullable<TableOptions["laneInterfaces"]>;
 
 /** TCP's beginnings, in which each end says how large segments it takes. */
 const SYN = "tcp flags & (syn | rst) == syn";
@@ -58,7 +62,8 @@ export function tableParts({
   lengths,
   exporting = false,
   lanes = 1,
-  shared = [],
+  laneInterfaces = [],
+  isShared = false,
   machines = [],
 }: TableOptions): TableParts {
   const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
@@ -85,8 +90,8 @@ export function tableParts({
     [
       "keep",
       {
-        // The first translation of a connection is the last: as what it is, it is safe from those of the pods' network.
-        hook: "type nat hook postrouting priority srcnat - 1; policy accept;",
+        // The first translation of a connection is the last: as what it is, it is safe from those of the pods' network. Before that of the way to other nodes.
+        hook: "type nat hook postrouting priority srcnat - 2; policy accept;",
         rules: ([4, 6] as const).flatMap((family) => {
           const ip = family === 4 ? "ip" : "ip6";
           const ranges = own.filter((range) => range.family === family).map(formatRange);
@@ -111,9 +116,9 @@ export function tableParts({
   for (const family of [4, 6] as const) addFamily(family, lengths[family], sets, chains);
   if (linkAddresses.length > 0) addProbe(linkAddresses, chains);
   if (relay !== undefined) addRelay(relay, sets, chains);
-  if (exporting) addExports(names, shared, sets, chains);
-  if (machines.length > 0) addMachines(names, own, machines, chains);
-  const laned = laneParts(lanes, lengths);
+  if (exporting) addExports(names, isShared ? laneInterfaces : [], sets, chains);
+  if (machines.length > 0) addMachines({ names, own, machines, laneInterfaces }, chains);
+  const laned = laneParts(lanes, lengths, isShared);
   for (const [name, set] of laned.sets) sets.set(name, set);
   for (const [name, chain] of laned.chains) chains.set(name, chain);
   return { sets, chains };
@@ -138,7 +143,7 @@ function addProbe(addresses: readonly string[], chains: Map<string, TableChain>)
  */
 function addExports(
   names: string,
-  shared: NonNullable<TableOptions["shared"]>,
+  shared: LaneInterfaces,
   sets: Map<string, string>,
   chains: Map<string, TableChain>,
 ): void {
@@ -176,12 +181,16 @@ function unled(names: string): TableChain {
 
 /**
  * By connection, as there are many and peers know one: answers find back, and whoever else asks for that one finds nobody. Who comes from elsewhere to a port of this node that leads to a
- * Service would get the node's own address, here by the pods' network and too late: it is one of the machines.
+ * Service would get the node's own address, here by the pods' network and too late: it is one of the machines. Where there are lanes, the port that a connection gets tells which one it
+ * takes, so that answers take the same.
  */
 function addMachines(
-  names: string,
-  own: readonly IpRange[],
-  machines: readonly string[],
+  {
+    names,
+    own,
+    machines,
+    laneInterfaces,
+  }: { readonly names: string } & Required<Pick<TableOptions, "own" | "machines" | "laneInterfaces">>,
   chains: Map<string, TableChain>,
 ): void {
   chains.set("unled", unled(names));
@@ -190,10 +199,19 @@ function addMachines(
     const ip = family === 4 ? "ip" : "ip6";
     const some = machines.filter((each) => each.includes(":") === (family === 6));
     const pods = own.filter((range) => range.family === family).map(formatRange);
-    const asOne = `snat ${ip} to ${MACHINE_ADDRESSES[family]}`;
+    const address = MACHINE_ADDRESSES[family];
+    const host = family === 4 ? address : `[${address}]`;
     if (some.length === 0) return [];
-    const led = `iifname != ${names} oifname ${names} ct status dnat ${ip} saddr != { ${pods.join(", ")} } ${asOne}`;
-    return [`oifname ${names} ${ip} saddr { ${some.join(", ")} } ${asOne}`, ...(pods.length === 0 ? [] : [led])];
+    const which = [
+      `${ip} saddr { ${some.join(", ")} }`,
+      ...(pods.length === 0 ? [] : [`iifname != ${names} ct status dnat ${ip} saddr != { ${pods.join(", ")} }`]),
+    ];
+    const ofLane = ([lane, name]: LaneInterfaces[number], from: string) =>
+      `oifname "${name}" ${from} meta l4proto { tcp, udp } snat ${ip} to ${host}:${exportPorts(lane)}`;
+    return which.flatMap((from) => [
+      ...laneInterfaces.map((each) => ofLane(each, from)),
+      `oifname ${names} ${from} snat ${ip} to ${address}`,
+    ]);
   });
   chains.set("keep", { hook, rules: [...hidden, ...rules] });
 }

@@ -78,4 +78,51 @@ describe("A node's way to the gateway", () => {
     assert.deepEqual([nothing.tunnel, nothing.chains.size], [false, 0]);
     assert.equal(wayFirewall(nothing), "table inet fjord-way\ndelete table inet fjord-way\n");
   });
+
+  describe("where links have several lanes", () => {
+    const peers = [
+      { siteId: "m", ranges: ["240.0.0.0/16"], lanes: 3, silent: [] },
+      { siteId: "n", ranges: ["240.1.0.0/16"], lanes: 1, silent: [] },
+    ];
+    const lanes = { siteId: "a", gateways: [["192.0.2.8"], ["192.0.2.7"]], peers, isChosen: true };
+    const laned = { ranges: ["240.0.0.0/16", "240.1.0.0/16"], lanes };
+    const all = (hops: readonly Hop[], ofLanes: readonly (readonly Hop[])[], change: Partial<WayState> = {}) =>
+      wayOf({ ...state, ...laned, ...change }, hops, "fjordx", ofLanes);
+
+    it("is for each by a table of its own to the node that carries it, for peers that have that lane", () => {
+      const { routes } = all([hop("192.0.2.7")], [[hop("192.0.2.8")], [hop("192.0.2.7")]]);
+      assert.deepEqual(
+        [...routes].filter(([, to]) => to !== ""),
+        [
+          ["240.0.0.0/16", "via 192.0.2.7 dev eth0"],
+          ["240.1.0.0/16", "via 192.0.2.7 dev eth0"],
+          ["240.0.0.0/16 table 7431", "via 192.0.2.8 dev eth0"],
+          ["240.0.0.0/16 table 7432", "via 192.0.2.7 dev eth0"],
+        ],
+      );
+    });
+
+    it("is none for a lane that nobody carries, or this node: it falls to what comes next", () => {
+      const { routes } = all([hop("192.0.2.7")], [[], [hop("192.0.2.7", false)]]);
+      assert.equal(routes.has("240.0.0.0/16 table 7431"), false);
+      assert.equal(routes.get("240.0.0.0/16 table 7432"), "encap ip id 7443 dst 192.0.2.7 dev fjordx");
+    });
+
+    it("is for a node with the first lane, too, to those that have the others, with addresses of pods kept", () => {
+      const { routes, chains, tunnel } = all([], [[hop("192.0.2.8", false)], []], {
+        gateway: [],
+        nodes: ["192.0.2.8"],
+      });
+      assert.deepEqual(
+        [...routes.keys()].filter((key) => !key.startsWith("unreachable")),
+        ["240.0.0.0/16 table 7431"],
+      );
+      assert.ok(tunnel && chains.has("keep"));
+    });
+
+    it("is chosen there, unless links have a firewall there that does", () => {
+      assert.ok(all([hop("192.0.2.7")], []).chains.has("choose"));
+      assert.ok(!all([hop("192.0.2.7")], [], { lanes: { ...lanes, isChosen: false } }).chains.has("choose"));
+    });
+  });
 });

@@ -1,7 +1,8 @@
-import type { Family } from "../ip-range.ts";
+import { type Family, parseRange } from "../ip-range.ts";
 import type { HomeWords } from "../network-state.ts";
 import { homeChains } from "./home-words.ts";
-import { backstop, familyOf } from "./route-change.ts";
+import { type LanedPeer, wayLaneChains } from "./lanes.ts";
+import { backstop, familyOf, inLane, WAY_ROUTES } from "./route-change.ts";
 
 /** How a node is to reach the gateway of its site, or, where it is that one, how others reach it. */
 export interface WayState {
@@ -13,10 +14,32 @@ export interface WayState {
   readonly gateway: readonly string[];
   /** Who may send packets through the tunnel to this node: at the gateway the other nodes, elsewhere nobody. */
   readonly nodes: readonly string[];
+  /** Where links have several lanes, and this node does not carry all of them. @default there is one */
+  readonly lanes?: WayLanes;
   /** What consumers call addresses otherwise than this site, for their guests. @default nothing */
   readonly homes?: readonly HomeWords[];
   /** Of a link. */
   readonly mtu: number;
+}
+
+export interface WayLanes {
+  /** Of the own site. */
+  readonly siteId?: string;
+  /** By lane beyond the first, where the node is that carries it; none where this node is it, or nobody is. */
+  readonly gateways: readonly (readonly string[])[];
+  readonly peers: readonly WayPeer[];
+  /** Whether it is chosen here which lane a packet takes: else links have a firewall here, which does. */
+  readonly isChosen: boolean;
+}
+
+export interface WayPeer {
+  readonly siteId: string;
+  /** As they are called here. */
+  readonly ranges: readonly string[];
+  /** How many lanes there are to it. */
+  readonly lanes: number;
+  /** Of these, those by which it does not answer. */
+  readonly silent: readonly number[];
 }
 
 /** What the node knows of the way to an address of the gateway. */
@@ -45,20 +68,26 @@ const TUNNEL_ID = 7443;
  * Packets to peers go to the gateway as they are where it is a neighbour, and else in a tunnel (VXLAN), as routers in between know
  * nothing of these addresses. What comes back takes the pods' own network.
  */
-export function wayOf(state: WayState, hops: readonly Hop[], tunnelName: string): Way {
+export function wayOf(
+  state: WayState,
+  hops: readonly Hop[],
+  tunnelName: string,
+  /** The same for each lane beyond the first. */
+  ofLanes: readonly (readonly Hop[])[] = [],
+): Way {
   const routes = new Map<string, string>();
-  const [first] = hops;
-  let tunnel = state.nodes.length > 0;
-  for (const range of first === undefined ? [] : state.ranges) {
-    const neighbour = hops.find((hop) => hop.isNeighbour && familyOf(hop.address) === familyOf(range));
-    if (neighbour !== undefined) routes.set(range, `via ${neighbour.address} dev ${neighbour.device}`);
-    else {
-      const end = first?.address ?? "";
-      tunnel = true;
-      routes.set(range, `encap ${familyOf(end) === 4 ? "ip" : "ip6"} id ${TUNNEL_ID} dst ${end} dev ${tunnelName}`);
-    }
+  for (const range of state.ranges) {
+    const to = routeTo(range, hops, tunnelName);
+    if (to !== undefined) routes.set(range, to);
   }
+  for (const { ranges, lanes } of state.lanes?.peers ?? [])
+    for (const [i, ofLane] of ofLanes.slice(0, lanes - 1).entries())
+      for (const range of ranges) {
+        const to = routeTo(range, ofLane, tunnelName);
+        if (to !== undefined) routes.set(inLane(WAY_ROUTES, i + 1, range), to);
+      }
   const hasWay = routes.size > 0;
+  const tunnel = state.nodes.length > 0 || [...routes.values()].some((to) => to.startsWith("encap "));
   for (const range of state.ranges) routes.set(backstop(range), "");
   const chains = new Map<string, readonly string[]>();
   if (hasWay)
@@ -88,7 +117,24 @@ export function wayOf(state: WayState, hops: readonly Hop[], tunnelName: string)
       `iifname "${tunnelName}" drop`,
     ]);
   for (const [name, rules] of homeChains(state)) chains.set(name, rules);
+  if (state.lanes?.isChosen)
+    for (const [name, rules] of wayLaneChains(state.lanes.peers.map(withRanges), state.lanes.siteId))
+      chains.set(name, rules);
   return { routes, tunnel, chains };
+}
+
+/** Undefined where there is none. */
+function routeTo(range: string, hops: readonly Hop[], tunnelName: string): string | undefined {
+  const [first] = hops;
+  if (first === undefined) return undefined;
+  const neighbour = hops.find((hop) => hop.isNeighbour && familyOf(hop.address) === familyOf(range));
+  if (neighbour !== undefined) return `via ${neighbour.address} dev ${neighbour.device}`;
+  const { address: end } = first;
+  return `encap ${familyOf(end) === 4 ? "ip" : "ip6"} id ${TUNNEL_ID} dst ${end} dev ${tunnelName}`;
+}
+
+function withRanges(peer: WayPeer): LanedPeer {
+  return { ...peer, ranges: peer.ranges.flatMap((range) => parseRange(range) ?? []) };
 }
 
 /** Text for `nft -f`: the table in the place of whatever there is. */

@@ -103,6 +103,7 @@ describe("A gateway that is kept at what its source says", () => {
         drifted: () => {},
         linked: () => {},
         keyMade: () => {},
+        carried: () => {},
       },
     }).run(stop.signal);
   };
@@ -170,12 +171,17 @@ describe("A gateway that is kept at what its source says", () => {
     assert.deepEqual([silent.at(-1), heard], [undefined, [false, false]]);
   });
 
-  it("leaves it to the objects which lane is silent where other nodes carry some", async () => {
-    const link = { silent: [0] };
+  it("leaves it to the objects which of the lanes are silent that other nodes carry, and says so of its own before it goes by that", async () => {
+    const link: { silent: number[] } = { silent: [0] };
     const peers = testState(1, (peer) => ({ ...peer, link: { ...peer.link, ...link } })).peers;
     state = { ...testState(1), peers, siteId: "own", parallel: 2, carried: [1] };
     reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, lanes: bothLanes.slice(1) }];
     await answering([], 3_000);
+    assert.deepEqual(silent.at(-1), [0], "others do not know it yet");
+    link.silent.push(1);
+    await answering([], 3_000);
+    assert.deepEqual(silent.at(-1), [0, 1]);
+    await answering([1], 3_000);
     assert.deepEqual(silent.at(-1), [0]);
   });
 

@@ -41,6 +41,8 @@ export interface LoopObserver {
   /** So many things were changed by others, and were put back. */
   drifted(count: number): void;
   linked(links: readonly SeenReport[]): void;
+  /** Lanes that the node carries. */
+  carried(lanes: readonly number[]): void;
   keyMade(at: number | undefined): void;
 }
 
@@ -114,6 +116,8 @@ export class GatewayLoop {
   /** Unknown before the first step: another process may have left a gateway here. */
   #carries: boolean | undefined;
   #isFenced: boolean | undefined;
+  /** Those that it was brought to carry last. */
+  #lanes = "";
   #checkedAt = 0;
   /** Somebody else has changed something. */
   #isSuspect = false;
@@ -127,6 +131,8 @@ export class GatewayLoop {
   #hasLanes = false;
   /** Ids of peers that are asked every second. */
   #often: ReadonlySet<string> = new Set();
+  /** Whether other nodes have some of them. */
+  #isShared = false;
   /** By what was attempted: said once for each reason, as it is tried again every second. */
   readonly #complaints = new Map<string, string>();
 
@@ -181,6 +187,7 @@ export class GatewayLoop {
     });
     observer?.brought(reports !== undefined);
     observer?.keyMade(wanted.carries?.keyMadeAt);
+    if (reports !== undefined) observer?.carried(wanted.carries === undefined ? [] : lanesOf(wanted.carries.state));
     if (wanted.carries === undefined) observer?.linked([]);
     const { ownKey } = this.#options;
     this.#isTrying =
@@ -281,21 +288,29 @@ export class GatewayLoop {
 
   #isSilent(siteId: string, lane: number): boolean {
     const key = `${lane} ${siteId}`;
-    const life = this.#lives.get(key) ?? new LaneLife();
+    const life = this.#lives.get(key) ?? new LaneLife(this.#isShared);
     this.#lives.set(key, life);
     return life.isSilent(steadyNow(this.#options.clock), this.#probes.get(lane)?.answeredAt(siteId));
   }
 
-  /** Where all lanes are here, nobody else need be asked how they are. */
+  /**
+   * Of lanes that are here, nobody else need be asked how they are. Where other nodes have some, they are told first that one is silent: they would else go on to send what is
+   * for it here, and from here it would go back to them.
+   */
   #withLives(peers: readonly PeerNetwork[], state: NetworkState): readonly PeerNetwork[] {
-    const lanes = lanesOf(state);
-    const laned = lanes.length < (state.parallel ?? 1) ? new Set() : lanedPeers(state);
-    if (laned.size === 0) return peers;
+    const here = lanesOf(state);
+    const laned = lanedPeers(state);
+    this.#isShared = here.length < (state.parallel ?? 1);
     return peers.map((peer) => {
       if (!laned.has(peer.siteId)) return peer;
-      const { silent: _, ...link } = peer.link;
-      const there = lanes.slice(0, 1 + (link.lanes?.length ?? lanes.length));
-      const silent = there.filter((lane) => this.#isSilent(peer.siteId, lane));
+      const { silent: told = [], ...link } = peer.link;
+      const count = 1 + (link.lanes?.length ?? (state.parallel ?? 1) - 1);
+      const silent = [
+        ...here.filter(
+          (lane) => lane < count && this.#isSilent(peer.siteId, lane) && (!this.#isShared || told.includes(lane)),
+        ),
+        ...told.filter((lane) => !here.includes(lane)),
+      ].sort((one, other) => one - other);
       return { ...peer, link: { ...link, ...(silent.length > 0 && { silent }) } };
     });
   }
@@ -306,7 +321,9 @@ export class GatewayLoop {
     // Where nobody else could carry them, they need not end with this process.
     if (carries !== undefined) await this.#bringFence(carries, (way?.nodes.length ?? 0) > 0);
     if (carries !== undefined) await this.#bringLinks(carries);
-    const isNew = carries !== undefined && this.#carries !== true;
+    const lanes = carries === undefined ? "" : lanesOf(carries.state).join();
+    const isNew = lanes !== "" && (this.#carries !== true || this.#lanes !== lanes);
+    this.#lanes = lanes;
     // Other nodes need not wait until everything else is done here.
     const saying = isNew && this.#attempt("nobody hears how links are", async () => await this.#options.told?.([]));
     if (way !== undefined) await this.#bringWay(way);

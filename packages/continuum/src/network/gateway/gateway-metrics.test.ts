@@ -15,6 +15,7 @@ it("a gateway tells of its links, by the names of peers, and of what it has appl
   assert.equal(await value("fjord_link_key_age_seconds"), undefined, "nobody has said");
   metrics.brought(true);
   metrics.drifted(2);
+  metrics.carried([0, 2]);
   metrics.keyMade(400_000);
   metrics.answered("aaa", 3);
   const wave = { siteId: "aaa", handshakeAt: 970_000, receivedBytes: 100, sentBytes: 50, lossPercent: 5, mtu: 1380 };
@@ -28,6 +29,9 @@ it("a gateway tells of its links, by the names of peers, and of what it has appl
   const expected: Readonly<Record<string, number | undefined>> = {
     fjord_gateway_applied: 1,
     fjord_gateway_drift_total: 2,
+    'fjord_gateway_lane{lane="0"}': 1,
+    'fjord_gateway_lane{lane="1"}': undefined,
+    'fjord_gateway_lane{lane="2"}': 1,
     fjord_link_key_age_seconds: 600,
     'fjord_link_ready{site="wave"}': 1,
     'fjord_link_ready{site="bbb"}': 0,
@@ -45,5 +49,7 @@ it("a gateway tells of its links, by the names of peers, and of what it has appl
   metrics.linked([{ ...wave, signs: { askedSince: 0, heardAt: 997_000, unanswered: 9, unansweredSince: 998_000 } }]);
   assert.equal(await value('fjord_link_ready{site="wave"}'), 0, "it has fallen silent");
   metrics.linked([]);
+  metrics.carried([]);
+  assert.equal(await value('fjord_gateway_lane{lane="0"}'), undefined);
   assert.equal(await value('fjord_link_ready{site="wave"}'), undefined, "a link that is gone is not told of");
 });

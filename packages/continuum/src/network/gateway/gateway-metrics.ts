@@ -23,6 +23,7 @@ export class GatewayMetrics implements LoopObserver {
   readonly #lives = new Map<string, LinkLife>();
   #silent: ReadonlySet<string> = new Set();
   readonly #now: () => number;
+  #lanes: readonly number[] = [];
   #isApplied = false;
   #keyMadeAt: number | undefined;
 
@@ -75,6 +76,15 @@ export class GatewayMetrics implements LoopObserver {
       registers,
       read: (gauge) => gauge.set({}, captures()),
     });
+    new Gauge({
+      name: "fjord_gateway_lane",
+      help: "1 for each lane of the site's links that this node carries",
+      labelNames: ["lane"] as const,
+      registers,
+      read: (gauge) => {
+        for (const lane of this.#lanes) gauge.set({ lane: String(lane) }, 1);
+      },
+    });
     this.#drift = new Counter({
       name: "fjord_gateway_drift_total",
       help: "Things of the node's network that others had changed, and that were put back",
@@ -105,6 +115,10 @@ export class GatewayMetrics implements LoopObserver {
 
   drifted(count: number): void {
     this.#drift.inc({}, count);
+  }
+
+  carried(lanes: readonly number[]): void {
+    this.#lanes = lanes;
   }
 
   linked(links: readonly SeenReport[]): void {

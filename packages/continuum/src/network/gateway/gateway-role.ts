@@ -1,5 +1,7 @@
-import type { Clock, Logger, Random } from "@fjord/base";
-import { type KubeClient, LeaderElector, LeadershipLost } from "@fjord/kube";
+import { type Clock, describeError, type Logger, type Random, sleep } from "@fjord/base";
+import { isAlreadyExists, isConflict, isNotFound, type KubeClient, Lease } from "@fjord/kube";
+import { holderOf, leaseWith, type SharesLease, sharesOf } from "./lane-lease.ts";
+import { type LaneShares, lanesOn, nextShares, withoutRun } from "./lane-shares.ts";
 
 export interface GatewayRoleOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "update">;
@@ -14,31 +16,42 @@ export interface GatewayRoleOptions {
 
 export const GATEWAY_LEASE = "fjord-gateway";
 
-/** A gateway that is silent for so long is replaced: with what the next one needs, within three seconds. */
-const TIMING = { leaseDurationMs: 2_000, renewDeadlineMs: 1_500, retryPeriodMs: 250 } as const;
+const LOOK_MS = 250;
+/** Every how many looks it is said that this one lives. */
+const BEAT_LOOKS = 2;
+/** Who has said nothing for so many looks is replaced: with what the next one needs, within three seconds. Counted by looks, no clock that is set misleads anybody. */
+const SILENT_LOOKS = 6;
+/** At its end a run waits no longer than this for the API. */
+const RELEASE_MS = 500;
 
 /**
- * Whether this node carries the links of its site: of all that may, one does, and another one when that falls silent. Who carries them
- * goes on while the API is away, as nobody else can have been given them: until it is seen that another one has.
+ * Which lanes of its site's links this node carries: those that may share them evenly, by what they write into one Lease. Who carries some goes on while the API is
+ * away, as nobody else can have been given them: until it is seen that another one has.
  */
 export class GatewayRole {
   readonly #options: GatewayRoleOptions;
-  readonly #elector: LeaderElector;
   readonly #listeners = new Set<() => void>();
+  /** What each run last said, and for how many looks that has been all. */
+  readonly #heard = new Map<string, { readonly said: string; looks: number }>();
+  #me = "";
+  #count: number | undefined;
+  #shares: LaneShares | undefined;
+  #looksSinceBeat = 0;
+  #complaint: string | undefined;
 
   constructor(options: GatewayRoleOptions) {
     this.#options = options;
-    const { node, ...rest } = options;
-    this.#elector = new LeaderElector({ ...rest, ...TIMING, name: GATEWAY_LEASE, identity: node });
   }
 
-  /** Undefined while it is not known who does. */
-  get carries(): boolean | undefined {
-    const holder = this.#elector.holder;
-    if (this.#elector.leading) return true;
-    if (holder === undefined || holder === "") return undefined;
-    // A run of before on this node counts: it has left the links as they were.
-    return holder.slice(0, holder.lastIndexOf("_")) === this.#options.node;
+  /** The lanes that this node carries, by this run or one before, which has left them as they were. Undefined while it is not known who does. */
+  get lanes(): readonly number[] | undefined {
+    if (this.#shares === undefined || this.#shares.lanes.every((run) => run === "")) return undefined;
+    return lanesOn(this.#shares, this.#options.node);
+  }
+
+  /** There are so many of them; before that is known nothing is taken. */
+  want(count: number): void {
+    this.#count = count;
   }
 
   onChange(listener: () => void): () => void {
@@ -47,17 +60,107 @@ export class GatewayRole {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, node, random, logger } = this.#options;
+    const chance = Math.floor(random() * 2 ** 48).toString(16);
+    this.#me = `${node}_${chance.padStart(12, "0")}`;
     while (!signal.aborted) {
       try {
-        await this.#elector.run(signal, async (stop) => {
-          for (const listener of this.#listeners) listener();
-          await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
-        });
+        await this.#look(signal);
+        this.#complaint = undefined;
       } catch (error) {
-        if (!(error instanceof LeadershipLost)) throw error;
-        this.#options.logger.warn("this node may no longer be the gateway", { reason: error.message });
+        const reason = describeError(error);
+        if (!signal.aborted && reason !== this.#complaint)
+          logger.warn("who carries the links cannot be read or written", { reason });
+        this.#complaint = reason;
       }
-      for (const listener of this.#listeners) listener();
+      await sleep(clock, LOOK_MS * (1 + 0.02 * random()), signal);
+    }
+    await this.#release();
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const lease = await this.#get(signal);
+    const count = this.#count;
+    if (count === undefined) return;
+    const shares = sharesOf(lease, count);
+    this.#hear(lease, shares);
+    this.#looksSinceBeat++;
+    const mine = shares.lanes.filter((run) => run === this.#me).length;
+    // Who has none already is first to take what somebody has lost.
+    const patience = SILENT_LOOKS + (mine > 0 ? 1 : 0);
+    const isSilent = (run: string) => (this.#heard.get(run)?.looks ?? 0) >= patience;
+    const holder = holderOf(lease);
+    // One of an earlier version has all of them, and gives none away.
+    const isForeign = holder !== "" && !(holder in shares.beats);
+    if (isForeign && !isSilent(holder)) return this.#see(shares);
+    const isDue = this.#looksSinceBeat >= BEAT_LOOKS;
+    const next = nextShares(shares, { me: this.#me, count, isSilent, isDue });
+    if (next !== shares && !(await this.#write(lease, next, signal))) return;
+    this.#see(next);
+  }
+
+  /** Whether nobody was faster. */
+  async #write(lease: SharesLease | undefined, next: LaneShares, signal?: AbortSignal): Promise<boolean> {
+    const { client, namespace, clock } = this.#options;
+    const metadata = { name: GATEWAY_LEASE, namespace };
+    const wanted = leaseWith(lease ?? { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata }, next, clock);
+    const options = signal === undefined ? {} : { signal };
+    try {
+      if (lease === undefined) await client.create(Lease, wanted, options);
+      else await client.update(Lease, wanted, options);
+      if (this.#me in next.beats) this.#looksSinceBeat = 0;
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isAlreadyExists(error)) return false;
+      throw error;
+    }
+  }
+
+  #hear(lease: SharesLease | undefined, { lanes, beats }: LaneShares): void {
+    const runs = new Set([...Object.keys(beats), ...lanes.filter((run) => run !== "")]);
+    for (const run of this.#heard.keys()) if (!runs.has(run)) this.#heard.delete(run);
+    for (const run of runs) {
+      const said = run in beats ? String(beats[run]) : JSON.stringify(lease?.spec ?? {});
+      const before = this.#heard.get(run);
+      if (before?.said === said) before.looks++;
+      else this.#heard.set(run, { said, looks: 0 });
+    }
+  }
+
+  #see(shares: LaneShares): void {
+    const before = this.lanes;
+    this.#shares = shares;
+    if (JSON.stringify(before) === JSON.stringify(this.lanes)) return;
+    this.#options.logger.info("lanes of links that this node carries", { lanes: this.lanes ?? "unknown" });
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Others need not wait until it is silent. */
+  async #release(): Promise<void> {
+    const { clock, logger } = this.#options;
+    const giveUp = new AbortController();
+    const cancel = clock.after(RELEASE_MS, () => giveUp.abort());
+    try {
+      for (let isWritten = false; !isWritten; ) {
+        const lease = await this.#get(giveUp.signal);
+        const shares = sharesOf(lease, this.#count ?? 1);
+        if (lease === undefined || !(this.#me in shares.beats)) return;
+        isWritten = await this.#write(lease, withoutRun(shares, this.#me), giveUp.signal);
+      }
+    } catch (error) {
+      logger.warn("lanes are not given up: others wait until this node is silent", { reason: describeError(error) });
+    } finally {
+      cancel();
+    }
+  }
+
+  async #get(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace } = this.#options;
+    try {
+      return await client.get(Lease, { name: GATEWAY_LEASE, namespace }, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
     }
   }
 }

@@ -7,6 +7,7 @@ import {
   type WireguardState,
   wireguardChange,
 } from "../fabric/wireguard-change.ts";
+import { formatRange } from "../ip-range.ts";
 import { linkAddress, linkRange, RELAY_RANGE } from "../link-address.ts";
 import { type LinkReport, withLane } from "./link-report.ts";
 import type { NodeNetwork } from "./node-network.ts";
@@ -348,15 +349,29 @@ export class LaneInterfaces {
     }
     await device.set([...lines, ...wireguardChange(state.peers, wanted)]);
     await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
+    const bringIpv4 = async () => {
+      if (fabric.lanes > 1) await this.#allowDetours(name);
+      if (lane === 0) await this.#bringRelayAddress(name, fabric);
+    };
     await Promise.all([
       own !== undefined && this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`),
-      lane === 0 && this.#bringRelayAddress(name, fabric),
+      bringIpv4(),
     ]);
+  }
+
+  /** What the node has no mark for would go back by the first lane, or by another node: a strict look at that drops what comes by others. */
+  async #allowDetours(name: string): Promise<void> {
+    await this.#network.allowDetours(name).catch((error: unknown) => {
+      this.#logger.warn("the node drops what comes by other lanes than the first: set its rp_filter to 2, or to 0", {
+        reason: describeError(error),
+      });
+    });
   }
 
   /** With the way to all that are behind hubs, as a hub itself needs it. */
   async #bringRelayAddress(name: string, { relayAddress: own }: Fabric): Promise<void> {
-    if (own === undefined) await this.#network.ip("-4", "address", "flush", "dev", name);
+    if (own === undefined)
+      await this.#network.ip("-4", "address", "flush", "dev", name, "to", formatRange(RELAY_RANGE));
     else await this.#network.ip("-4", "address", "replace", `${own}/${RELAY_RANGE.length}`, "dev", name);
   }
 

@@ -10,6 +10,16 @@ describe("A lane", () => {
     assert.equal(life.isSilent(1_000, 900), false);
   });
 
+  it("is not silent at first where another node had it before, and is where nothing is heard in time", () => {
+    const life = new LaneLife(true);
+    assert.deepEqual(
+      [0, 1_500, 1_700].map((now) => life.isSilent(10_000 + now, undefined)),
+      [false, false, true],
+    );
+    assert.equal(life.isSilent(12_000, 11_900), false);
+    assert.equal(life.isSilent(14_000, 11_900), true);
+  });
+
   it("is silent when nothing was heard for more than a second and a half, and not for one lost answer", () => {
     const life = new LaneLife();
     assert.equal(life.isSilent(1_000, 1_000), false);

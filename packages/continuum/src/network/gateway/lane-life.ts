@@ -7,10 +7,18 @@ const PROVEN_MS = 3_000;
 export class LaneLife {
   #isSilent = true;
   #since: number | undefined;
+  readonly #isTaken: boolean;
+  #firstAt: number | undefined;
+
+  /** `isTaken`: another node had it before, and others send what is for it here. Then it is not silent before there was time for an answer. @default false */
+  constructor(isTaken = false) {
+    this.#isTaken = isTaken;
+  }
 
   /** `answeredAt` is when it last did; by the clock of `now`. A lane that has never answered is silent. */
   isSilent(now: number, answeredAt: number | undefined): boolean {
-    if (answeredAt === undefined) return this.#isSilent;
+    this.#firstAt ??= now;
+    if (answeredAt === undefined) return this.#isTaken ? now - this.#firstAt >= SILENT_MS : this.#isSilent;
     const isFirst = this.#since === undefined;
     if (now - answeredAt >= SILENT_MS) {
       this.#isSilent = true;

@@ -15,6 +15,14 @@ export interface NodeNetworkOptions {
 /** Commands of which the kernel may still tell. */
 const REMEMBERED = 64;
 
+/** The kernel goes by the larger one of two settings: 1 is strict, 2 is not. */
+const ALLOW_DETOURS = `cd /proc/sys/net/ipv4/conf
+one=$(cat "$1/rp_filter") all=$(cat all/rp_filter)
+if [ "$one" -lt 2 ] && [ "$all" -lt 2 ] && [ $((one + all)) -gt 0 ]; then echo 2 > "$1/rp_filter"; fi`;
+
+/** Of the range that means nothing beyond a wire. Nobody is reached by it, and nothing is sent from it. */
+const NOBODYS = "169.254.74.43/32";
+
 /** The network of the node that this process is on: the commands that look at it and change it. */
 export class NodeNetwork {
   readonly #prefix: readonly string[];
@@ -110,6 +118,15 @@ export class NodeNetwork {
       if (error instanceof NetworkCommandFailed && error.message.includes("does not exist")) return undefined;
       throw error;
     }
+  }
+
+  /**
+   * Has packets taken that come in by this interface though their answers go out by another. Where the node takes none such, that interface alone is changed: it
+   * is asked only whether there is a way back at all, and has an address, as without one the kernel is strict whatever it was told.
+   */
+  async allowDetours(name: string): Promise<void> {
+    await this.ip("-4", "address", "replace", NOBODYS, "dev", name, "scope", "host");
+    await this.#run(["sh", "-c", ALLOW_DETOURS, "sh", name], "", "allow detours");
   }
 
   /** `wg`. What it reads from /proc/self/fd/0 has to come by a pipe, which this process's own streams are not. */

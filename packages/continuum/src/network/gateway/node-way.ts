@@ -38,7 +38,7 @@ export class NodeWay {
     // Who passes is decided before anybody can.
     this.#made = madeChains(await this.#network.nftShown(wayFirewall(way)));
     if (way.tunnel) await this.#bringTunnel(state.mtu);
-    await this.#routes.bring(way.routes);
+    await this.#routes.bring(way.routes, lanesOf(state));
     if (!way.tunnel && (await this.#hasTunnel())) await this.#network.ip("link", "delete", "dev", this.#tunnel);
     this.#applied = { state, way };
   }
@@ -47,7 +47,10 @@ export class NodeWay {
   async check(): Promise<string[]> {
     if (this.#applied === undefined) return [];
     const { state, way } = this.#applied;
-    const drift = [...(await this.#firewallDrift(way)), ...(await this.#routes.drift((await this.#way(state)).routes))];
+    const drift = [
+      ...(await this.#firewallDrift(way)),
+      ...(await this.#routes.drift((await this.#way(state)).routes, lanesOf(state))),
+    ];
     if (way.tunnel !== (await this.#hasTunnel())) drift.push(`interface ${this.#tunnel} is gone, or too much`);
     if (drift.length === 0) return drift;
     this.#logger.warn("the node's way to the gateway was changed by others, and is put back", {
@@ -66,12 +69,12 @@ export class NodeWay {
   }
 
   async #way(state: WayState): Promise<Way> {
-    const hops = await Promise.all(state.gateway.map((address) => this.#hop(address)));
-    return wayOf(
-      state,
-      hops.flatMap((hop) => hop ?? []),
-      this.#tunnel,
-    );
+    const hopsTo = async (addresses: readonly string[]) => {
+      const hops = await Promise.all(addresses.map((address) => this.#hop(address)));
+      return hops.flatMap((hop) => hop ?? []);
+    };
+    const ofLanes = await Promise.all((state.lanes?.gateways ?? []).map(hopsTo));
+    return wayOf(state, await hopsTo(state.gateway), this.#tunnel, ofLanes);
   }
 
   /** Undefined where there is no way at all. */
@@ -94,6 +97,12 @@ export class NodeWay {
       await this.#network.ip("link", "add", this.#tunnel, "type", "vxlan", ...options);
     }
     await this.#network.ip("link", "set", "dev", this.#tunnel, "mtu", String(mtu), "up");
+    // Pods from which something comes that way are reached by their own network.
+    await this.#network.allowDetours(this.#tunnel).catch((error: unknown) => {
+      this.#logger.warn("the node drops what comes by the tunnel: set its rp_filter to 2, or to 0", {
+        reason: String(error),
+      });
+    });
   }
 
   async #hasTunnel(): Promise<boolean> {
@@ -106,4 +115,8 @@ export class NodeWay {
     if (json === undefined) return chains.size === 0 ? [] : [`table ${WAY_TABLE} is gone`];
     return chainDrift(new Set(chains.keys()), this.#made, json);
   }
+}
+
+function lanesOf({ lanes }: WayState): number {
+  return 1 + (lanes?.gateways.length ?? 0);
 }

@@ -109,7 +109,7 @@ export function linkHop(link: Link | undefined): BareHop {
   const through = via === undefined ? "" : `, through the gateway of site ${via}, which cannot read it`;
   const where = endpoint === undefined ? "" : `, peer at ${endpoint}`;
   const place = link?.status?.way === "TCP" ? ", in the agents' own connection, as UDP does not pass" : where + through;
-  const by = `WireGuard${carrier === undefined ? "" : ` (${carrier})`}${place}`;
+  const by = `WireGuard${carrier === undefined ? "" : ` (${carrier})`}${place}${laneText(link)}`;
   const rule = link && `Link ${link.metadata.name}`;
   const hop = { at: "link", ...(rule !== undefined && { rule }) } as const;
   if (ready === undefined)
@@ -117,6 +117,16 @@ export function linkHop(link: Link | undefined): BareHop {
   if (ready.status === "True") return { ...hop, what: by, verdict: "Passes" };
   const why = [ready.reason, ready.message].filter((text) => text).join(": ");
   return { ...hop, what: `${by}: it is down (${why})`, verdict: "Dropped" };
+}
+
+/** Who carries it here, where that depends on the ports of a connection; those that the peer does not answer on are left out. */
+function laneText(link: Link | undefined): string {
+  const count = 1 + (link?.spec.lanes?.length ?? 0);
+  const lanes = (link?.status?.lanes ?? [])
+    .filter(({ lane, silent, node }) => lane < count && !silent && node !== undefined)
+    .sort((one, other) => one.lane - other.lane);
+  if (lanes.length < 2) return "";
+  return `, by its ports on lane ${lanes.map(({ lane, node }) => `${lane} (node ${node})`).join(" or ")}`;
 }
 
 function inRange(text: string, address: string): boolean {
