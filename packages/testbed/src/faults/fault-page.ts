@@ -1,15 +1,23 @@
 import { type FaultResult, HEADINGS, rowOf } from "./fault-result.ts";
 
+/** What is tried besides, by a part of its name. */
+const OTHERS = {
+  "put back": "an API that is put back to an old state",
+  "cut for 600 s": "a link that is cut for ten minutes",
+};
+
 /** What was measured, as a page. */
 export function faultPage(results: readonly FaultResult[]): string {
   const line = (row: readonly string[]) => `| ${row.join(" | ")} |`;
   const days = [...new Set(results.map(({ on }) => on))].sort();
   const passed = results.filter((each) => each.passed).length;
+  const isMissing = (part: string) => !results.some(({ fault }) => fault.includes(part));
+  const missing = Object.entries(OTHERS).flatMap(([part, words]) => (isMissing(part) ? [words] : []));
   return `# What do pods notice when something under a link breaks?
 
 <!-- Written by \`npm run generate\` from docs/faults.json, which \`npm run faults -- --write\` writes. -->
 
-Measured on ${days.join(" and ")}: ${passed} of ${results.length} as promised. Two sites of real Kubernetes with two real nodes each, on one machine with two processors, have the same ranges for pods and are joined by one link; each node may carry it. Between a pod at home, on the node that does not carry the link, and one at
+Measured on ${days.join(" and ")}: ${passed} of ${results.length} as promised. Two sites of real Kubernetes with two real nodes each, on one machine with two processors that had much else to do, have the same ranges for pods and are joined by one link; each node may carry it. Between a pod at home, on the node that does not carry the link, and one at
 the provider go, in both directions, a connection with numbered records (50 a second, the same one throughout), datagrams that are answered (50 a second), and new connections to a Service that has endpoints at both sites (10 a second). Figures are of both directions where there are two.
 
 | | |
@@ -22,6 +30,8 @@ the provider go, in both directions, a connection with numbered records (50 a se
 ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}
 ${results.map((result) => line(rowOf(result))).join("\n")}
+
+${missing.length === 0 ? "" : `Not measured yet: ${missing.join("; ")}. `}Pods of a node whose gateway has been killed reach no peer from three seconds later until it is started again, as a kubelet does; new connections that meet such a pod, or one of a node that is gone, fail until the Service has left it out.
 
 \`\`\`sh
 npm run faults                        # all of them, with shorter cuts; a table at the end
