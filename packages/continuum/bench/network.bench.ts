@@ -1,8 +1,10 @@
 // `npm run bench -- network`: packets and changes of links, against WireGuard alone between the same network namespaces, in one run.
+// FJORD_BENCH_PARTS=link,links,changes,rest chooses parts.
 import { type Benchmark, type BenchmarkSession, median } from "@fjord/testbed/bench";
 import { NetworkNamespaces } from "@fjord/testbed/namespaces";
 import { changingGateway } from "./network/changing-gateway.ts";
 import { type LinkedPods, linkedPods, type Throughput, type Way } from "./network/linked-pods.ts";
+import { restingGateway } from "./network/resting-gateway.ts";
 import { inTurn } from "./network/rounds.ts";
 
 const SETTINGS =
@@ -16,11 +18,46 @@ export const benchmark: Benchmark = {
   description: "packets from pod to pod over a link, against WireGuard alone; changes among many peers, against few",
   programs: ["network"],
   async run(session) {
-    await oneLink(session);
-    await severalLinks(session);
-    await changes(session);
+    const asked = process.env.FJORD_BENCH_PARTS?.split(",") ?? Object.keys(PARTS);
+    const unknown = asked.filter((part) => !Object.hasOwn(PARTS, part));
+    if (unknown.length > 0) throw new Error(`no parts of this benchmark: ${unknown.join(", ")}`);
+    for (const [name, part] of Object.entries(PARTS)) if (asked.includes(name)) await part(session);
   },
 };
+
+const PARTS: Readonly<Record<string, (session: BenchmarkSession) => Promise<void>>> = {
+  link: oneLink,
+  links: severalLinks,
+  changes,
+  rest: atRest,
+};
+
+async function atRest(session: BenchmarkSession): Promise<void> {
+  await using namespaces = new NetworkNamespaces();
+  session.progress("a gateway with 1,000 peers that answer, and one with 10");
+  const [many, few] = [await restingGateway(namespaces, 1000), await restingGateway(namespaces, 10)];
+  const notShown =
+    "The gateway's program, for ten seconds: its loop, what it asks and answers, and what it reads of wireguard-go; peers are played in the same process, at no cost of a socket. Something is shared with each of them.";
+  const rounds = { many: () => many.rest(10_000), few: () => few.rest(10_000) };
+  await session.measure({
+    name: "processor at rest, with 1,000 peers",
+    unit: "%",
+    subject: async () => (await rounds.many()).processorPercent,
+    baseline: { name: "with 10", measure: async () => (await rounds.few()).processorPercent },
+    notShown: `Of one processor. ${notShown}`,
+  });
+  await session.measure({
+    name: "packets of probes at rest, with 1,000 peers",
+    unit: "/s",
+    subject: async () => (await many.rest(10_000)).packets,
+    baseline: {
+      name: "where both ask",
+      measure: async () => (await many.rest(10_000, { shared: false })).packets,
+    },
+    expected: { of: "ratio", atMost: 0.65 },
+    notShown: `Questions and answers that it sends; those that come are as many. The baseline's peers are of an earlier version, which ask whatever they are asked. ${notShown}`,
+  });
+}
 
 async function oneLink(session: BenchmarkSession): Promise<void> {
   await using namespaces = new NetworkNamespaces();

@@ -19,12 +19,13 @@ export function networkState(
   if (network === undefined) return { listenPort: 51820, mtu: 1380, ranges: [], peers: [] };
   const lanes = laneCount(site);
   const relays = relaysOf(network.relays ?? [], sites);
+  const planned = new Map(plans.map(({ spec }) => [spec.site, spec]));
   const peers = links.flatMap((link) => {
     const { spec, metadata } = link;
     if (metadata.deletionTimestamp !== undefined) return [];
-    const plan = plans.find((each) => each.spec.site === spec.site)?.spec;
+    const plan = planned.get(spec.site);
     if (plan === undefined || !isUsable(plan)) return [];
-    return [peerNetwork(plan, link, relays.get(spec.site) ?? [], lanes > 1)];
+    return [knownPeer(plan, link, relays.get(spec.site) ?? [], lanes > 1)];
   });
   const siteId = site.status?.id ?? site.spec.id;
   const exported = exportedAddresses(exports);
@@ -102,6 +103,22 @@ export function relaysOf(relays: Relays, sites: readonly Site[]): Map<string, st
     add(other, one);
   }
   return new Map([...found].map(([site, others]) => [site, [...others].sort()]));
+}
+
+/** What the last peer of a Link was made of, and what that was. */
+const made = new WeakMap<
+  Link,
+  { readonly plan: AddressPlan["spec"]; readonly around: string; readonly peer: PeerNetwork }
+>();
+
+/** The same object as before where it is made of the same: whoever compares peers need not read it. */
+function knownPeer(plan: AddressPlan["spec"], link: Link, named: readonly string[], hasLanes: boolean): PeerNetwork {
+  const around = `${hasLanes} ${named.join()}`;
+  const known = made.get(link);
+  if (known?.plan === plan && known.around === around) return known.peer;
+  const peer = peerNetwork(plan, link, named, hasLanes);
+  made.set(link, { plan, around, peer });
+  return peer;
 }
 
 function peerNetwork(

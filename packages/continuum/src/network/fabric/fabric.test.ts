@@ -291,4 +291,30 @@ describe("What a state asks of a node", () => {
     );
     assert.equal(next.peers.get("peer1")?.numbers.get("group bank"), before.nextNumber);
   });
+
+  it("is computed for what has changed alone: values of other peers are not read again", () => {
+    let reads = 0;
+    const counted = (peer: PeerNetwork): PeerNetwork => {
+      const { groups, ...rest } = peer;
+      return Object.defineProperty(rest, "groups", {
+        enumerable: true,
+        get: () => {
+          reads++;
+          return groups;
+        },
+      }) as PeerNetwork;
+    };
+    const state = testState(50, counted);
+    const before = fabricOf(state, { interfacePrefix: "fjord" });
+    reads = 0;
+    const [first, ...others] = state.peers;
+    const changed = { ...testPeer(0), mtu: 1300 };
+    const after = fabricOf({ ...state, peers: [changed, ...others] }, { interfacePrefix: "fjord" }, before);
+    assert.equal(reads, 0);
+    assert.notEqual(after.peers.get(first?.siteId ?? ""), before.peers.get(first?.siteId ?? ""));
+    assert.equal(after.peers.get("peer7"), before.peers.get("peer7"));
+    // Equal ones that are other objects are read, and are the same all the same.
+    const again = fabricOf(testState(50), { interfacePrefix: "fjord" }, before);
+    assert.equal(again.peers.get("peer7"), before.peers.get("peer7"));
+  });
 });

@@ -7,6 +7,7 @@ import { InvalidNetworkState } from "./errors.ts";
 import { exportRules } from "./export-rules.ts";
 import { laneRules, MOST_LANES } from "./lanes.ts";
 import { lookupRanges, type PeerRules, peerRules } from "./peer-rules.ts";
+import { peerText } from "./peer-text.ts";
 import { type TableParts, tableParts } from "./table.ts";
 
 /** All that a node shall have for its links, peer by peer. */
@@ -80,7 +81,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   for (const peer of state.peers) {
     const relayed = (behind.get(peer.siteId) ?? []).map(({ siteId }) => siteId);
     const hubMtu = mtus.get(peer.link?.via ?? peer.link?.fallback?.via ?? "");
-    const source = textOf(peer);
+    const source = peerText(peer);
     const around = `${site} ${relayed.join()} ${hubMtu}`;
     const known = previous?.peers.get(peer.siteId);
     const isKnown = known?.source === source && known.around === around;
@@ -152,17 +153,6 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
   const relayed = relaying.relay && { relayAddress: relaying.relay.address };
   return { interfaces, lanes: count, mtu: state.mtu, ...relayed, table, tableKey, peers, exports, faults, nextNumber };
-}
-
-const texts = new WeakMap<PeerNetwork, string>();
-
-/** A peer's values in one text. Whoever changes a peer gives another object: those that are known need not be read again. */
-function textOf(peer: PeerNetwork): string {
-  const known = texts.get(peer);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(peer);
-  texts.set(peer, text);
-  return text;
 }
 
 const NOT_NESTED =

@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger, sleep, steadyNow } from "@fjord/base";
 import type { Captures } from "../capture/captures.ts";
+import { sameState } from "../fabric/peer-text.ts";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Fence } from "./fence.ts";
@@ -111,7 +112,7 @@ export type SeenReport = Omit<LinkReport, "lanes"> &
 /** Keeps a node at what its source says. What it has made stays when it ends: traffic goes on, and the next one takes over. */
 export class GatewayLoop {
   readonly #options: GatewayLoopOptions;
-  #applied = "";
+  #applied: Pick<GatewayWish, "state" | "privateKey"> | undefined;
   #appliedWay = "";
   /** Unknown before the first step: another process may have left a gateway here. */
   #carries: boolean | undefined;
@@ -129,6 +130,8 @@ export class GatewayLoop {
   /** By lane and site. */
   readonly #lives = new Map<string, LaneLife>();
   #hasLanes = false;
+  /** Peers with what was measured, by what was asked for: the same object as long as both stay. */
+  readonly #measures = new WeakMap<PeerNetwork, PeerNetwork>();
   /** Ids of peers that are asked every second. */
   #often: ReadonlySet<string> = new Set();
   /** Whether other nodes have some of them. */
@@ -179,7 +182,7 @@ export class GatewayLoop {
         await this.#bring(wanted);
         return wanted.carries === undefined ? [] : await gateway.tend(answers);
       } catch (error) {
-        this.#applied = "";
+        this.#applied = undefined;
         this.#appliedWay = "";
         gateway.forget();
         throw error;
@@ -333,7 +336,7 @@ export class GatewayLoop {
       await gateway.remove();
       await this.#options.fence?.remove();
       this.#isFenced = false;
-      this.#applied = "";
+      this.#applied = undefined;
       if (this.#carries) logger.info("another node carries the links");
     }
     this.#carries = carries !== undefined;
@@ -362,10 +365,10 @@ export class GatewayLoop {
     const privateKey = ownKey === undefined ? wantedKey : await ownKey.using(wantedKey);
     const peers = wanted.peers.map((peer) => this.#measured(peer, wanted.mtu));
     const state = { ...wanted, peers: this.#withLives(peers, wanted) };
-    const text = JSON.stringify([state, privateKey]);
-    if (text === this.#applied) return;
+    const before = this.#applied;
+    if (before?.privateKey === privateKey && sameState(before.state, state)) return;
     await gateway.apply(state, privateKey);
-    this.#applied = text;
+    this.#applied = { state, privateKey };
     // What was made anew agrees on keys when something is sent.
     for (const probe of this.#probes.values()) probe.hurry();
     logger.info("the node's network is as it shall be", { peers: state.peers.length });
@@ -373,10 +376,16 @@ export class GatewayLoop {
 
   /** No larger packets are sent to a peer than were seen to get there; what was known before holds until then. */
   #measured(peer: PeerNetwork, largest: number): PeerNetwork {
-    const { mtu: before, ...rest } = peer;
-    const seen = this.#seen(peer.siteId).mtu ?? before ?? largest;
-    const mtu = this.#capped(peer.siteId, seen, largest);
-    return mtu >= largest ? rest : { ...rest, mtu };
+    const seen = this.#seen(peer.siteId).mtu ?? peer.mtu ?? largest;
+    const capped = this.#capped(peer.siteId, seen, largest);
+    const mtu = capped >= largest ? undefined : capped;
+    if (mtu === peer.mtu) return peer;
+    const known = this.#measures.get(peer);
+    if (known !== undefined && known.mtu === mtu) return known;
+    const { mtu: _, ...rest } = peer;
+    const measured = mtu === undefined ? rest : { ...rest, mtu };
+    this.#measures.set(peer, measured);
+    return measured;
   }
 
   /** By what the node can send there in one piece. WireGuard fills up to sixteens, but not beyond the interface's. */
