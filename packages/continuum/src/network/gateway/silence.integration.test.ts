@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { silentLogger, systemClock } from "@fjord/base";
+import {
+  EchoPod,
+  type NamespaceSite,
+  NetworkNamespaces,
+  namespaceSites,
+  namespaceUdp,
+  POD_RANGES,
+  wireguardKeys,
+} from "@fjord/testbed/namespaces";
+import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import { PROBE_PORT } from "../link-address.ts";
+import type { NetworkState } from "../network-state.ts";
+import { Gateway } from "./gateway.ts";
+import { GatewayLoop } from "./gateway-loop.ts";
+import { LinkLife } from "./link-life.ts";
+import { LinkProbe } from "./link-probe.ts";
+import { NodeNetwork } from "./node-network.ts";
+
+const PORT = 51_820;
+/** What both call the other's pods. */
+const NAMES = ["240.0.0.0/16", "fd66:6a6f::/64"] as const;
+const PAIR = ["a", "b"] as const;
+
+describe("A link that falls silent", { skip: networkSkip() }, () => {
+  const namespaces = new NetworkNamespaces();
+  const keys = { a: wireguardKeys(), b: wireguardKeys() };
+  const programs: Partial<Record<"a" | "b", { stop: AbortController; ended: Promise<void> }>> = {};
+  /** Whether each has found the other silent, and since when. */
+  const seen: Partial<Record<"a" | "b", { isSilent: boolean | undefined; since: number }>> = {};
+  const pods: Record<string, EchoPod> = {};
+  let sites: NamespaceSite[];
+
+  const start = (own: "a" | "b") => {
+    const peer = own === "a" ? "b" : "a";
+    const names = POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" }));
+    const address = sites.find((site) => site.name === peer)?.address;
+    const state: NetworkState = {
+      siteId: own,
+      listenPort: PORT,
+      mtu: 1380,
+      ranges: POD_RANGES,
+      peers: [
+        {
+          siteId: peer,
+          own: names,
+          peer: names,
+          link: { publicKey: keys[peer].public, endpoints: [`${address}:${PORT}`] },
+          groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
+        },
+      ],
+    };
+    const node = `${own}-gw`;
+    const means = { clock: systemClock, logger: silentLogger };
+    const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
+    const life = new LinkLife();
+    const loop = new GatewayLoop({
+      ...means,
+      gateway: new Gateway({ ...means, network, interfacePrefix: `s${process.pid.toString(36)}${own}` }),
+      source: { read: async () => ({ carries: { state, privateKey: keys[own].private } }) },
+      probe: (lane) =>
+        new LinkProbe({
+          ...means,
+          lane,
+          open: (at, heard) => namespaceUdp(namespaces, node, { address: at, port: PROBE_PORT }, heard),
+        }),
+      told: async ([report]) => {
+        if (report?.signs === undefined) return;
+        const { signs, receivedBytes } = report;
+        const isSilent = life.isSilent({ ...signs, receivedBytes, now: systemClock.now() });
+        if (seen[own]?.isSilent !== isSilent) seen[own] = { isSilent, since: systemClock.now() };
+      },
+    });
+    const stop = new AbortController();
+    programs[own] = { stop, ended: loop.run(stop.signal) };
+  };
+  const end = async (own: "a" | "b") => {
+    programs[own]?.stop.abort();
+    await programs[own]?.ended;
+    delete programs[own];
+  };
+  const areSilent = (isSilent: boolean) =>
+    eventually(`both are ${isSilent ? "silent" : "heard"}`, () =>
+      PAIR.every((own) => seen[own]?.isSilent === isSilent),
+    );
+  /** What comes for WireGuard is dropped at one end, or at both. */
+  const cut = async (...ends: ("a" | "b")[]) => {
+    for (const own of PAIR) {
+      const drop = `chain arrive {\ntype filter hook prerouting priority -500;\nudp dport ${PORT} drop\n}`;
+      const table = ends.includes(own) ? `table inet cut {\n${drop}\n}` : "";
+      await namespaces.run(`${own}-gw`, "nft", `table inet cut\ndelete table inet cut\n${table}\n`);
+    }
+    return systemClock.now();
+  };
+
+  before(async () => {
+    sites = await namespaceSites(namespaces, { a: 1, b: 1 });
+    for (const own of PAIR) start(own);
+    for (const { pods: names } of sites)
+      for (const name of names.keys()) pods[name] = await EchoPod.start(namespaces, name);
+    await areSilent(false);
+  });
+  after(async () => {
+    for (const own of PAIR) await end(own);
+    await namespaces[Symbol.asyncDispose]();
+  });
+
+  for (const [what, ...ends] of [
+    ["nothing passes", "a", "b"],
+    ["only one direction passes", "b"],
+  ] as const)
+    it(`is known to be silent within two and a half seconds at both ends where ${what}, and to answer soon after it does`, async (t) => {
+      const times: number[] = [];
+      // A machine that stands still for seconds is late with everything: then once more.
+      do {
+        const from = await cut(...ends);
+        await areSilent(true);
+        times.push(Math.max(...PAIR.map((own) => (seen[own]?.since ?? 0) - from)));
+        await cut();
+        await areSilent(false);
+      } while (Math.min(...times) > 2_500 && times.length < 3);
+      t.diagnostic(`${times.join(", ")} ms`);
+      assert.ok(Math.min(...times) <= 2_500, `${times.join(", ")} ms`);
+    });
+
+  it("is not silent where only the other's program has ended, as packets go on: its kernel says that nobody listens", async () => {
+    await end("b");
+    const since = systemClock.now();
+    const first = Object.keys(pods)[0] ?? "";
+    const address = sites[1]?.pods.values().next().value?.ipv4.replace("10.42.", "240.0.") ?? "";
+    while (systemClock.now() - since < 6_000) {
+      assert.equal(seen.a?.isSilent, false, `after ${systemClock.now() - since} ms`);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    assert.notEqual(await pods[first]?.ask(address, { proto: "udp" }), "nothing");
+    start("b");
+    await areSilent(false);
+  });
+});
+
+async function eventually(what: string, look: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 60_000; !look(); await new Promise((resolve) => setTimeout(resolve, 20)))
+    assert.ok(Date.now() < deadline, `${what}: not within a minute`);
+}
