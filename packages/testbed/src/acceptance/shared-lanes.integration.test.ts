@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { AddressPlan, Link, newObject, Site } from "@fjord/api";
+import { AddressPlan, Export, Link, newObject, Site } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { silentLogger, systemClock } from "@fjord/base";
 import {
@@ -36,6 +36,8 @@ const [OWN, PEER] = ["a".repeat(26), "b".repeat(26)];
 /** Nodes that may carry the links of site a, and one that follows; their addresses on the wire. */
 const NODES = { "a-gw": "192.0.2.1", "a-second": "192.0.2.11", "a-third": "192.0.2.12" } as const;
 type NodeName = keyof typeof NODES;
+/** What stands for an export to the peer, and what that calls it. */
+const EXPORTED = { range: "252.0.0.0/20", called: "240.77.0.0/20", address: "252.0.0.7", calledAddress: "240.77.0.7" };
 /** A pod on the node that only follows. */
 const FOLLOWING = { ipv4: "10.42.200.9", ipv6: "fd42::200:9" };
 
@@ -158,14 +160,18 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
     await create(() => client.create(Site, newObject(Site, { metadata: { name: "a" }, spec: { network } })));
     const status = { role: "Self", id: OWN };
     await client.patch(Site, { name: "a" }, "merge", { status }, { subresource: "status" });
-    const plan = { site: PEER, own: naming, peer: naming };
+    const exported = { range: EXPORTED.range, called: EXPORTED.called };
+    const plan = { site: PEER, own: [...naming, exported], peer: naming };
     await create(() => client.create(AddressPlan, newObject(AddressPlan, { metadata: { name: PEER }, spec: plan })));
     const link = {
       site: PEER,
       publicKey: keys.b.public,
       endpoints: [`192.0.2.2:${PORT}`],
       lanes: [{ endpoints: [`192.0.2.2:${PORT + 1}`] }],
-      groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
+      groups: [
+        { name: "shop", local: [...POD_RANGES], remote: [...NAMES] },
+        { name: "fjord.dev/exports", local: [EXPORTED.address], remote: [...NAMES] },
+      ],
     };
     await create(() => client.create(Link, newObject(Link, { metadata: { name: PEER }, spec: link })));
   }
@@ -182,9 +188,15 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
         {
           siteId: OWN,
           own: POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
-          peer: POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
+          peer: [
+            ...POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
+            { range: EXPORTED.range, called: EXPORTED.called },
+          ],
           link: { publicKey: keys.a.public, endpoints: [], lanes: [[]] },
-          groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
+          groups: [
+            { name: "shop", local: [...POD_RANGES], remote: [...NAMES] },
+            { name: "fjord.dev/imports/shop", local: [...POD_RANGES], remote: [EXPORTED.calledAddress] },
+          ],
         },
       ],
     };
@@ -291,6 +303,28 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
         const held = await hold("b1", called, 8);
         assert.ok(((await held.end()) ?? [""]).every((each) => typeof each === "number"));
       }
+  });
+
+  it("lead the peer's pods to what is exported, and its answers back by the node that led them", async () => {
+    const host = { address: FOLLOWING.ipv4, ports: [{ port: 7000 }] };
+    const spec = { sites: ["b"], host };
+    await client.create(Export, newObject(Export, { metadata: { name: "pod" }, spec }));
+    const backends = [{ address: FOLLOWING.ipv4, port: 9000 }];
+    const entries = [
+      {
+        name: "pod",
+        addresses: [EXPORTED.address],
+        masquerade: false,
+        ports: [{ protocol: "TCP", port: 7000, backends }],
+      },
+    ];
+    await client.patch(Export, { name: "pod" }, "merge", { status: { entries } }, { subresource: "status" });
+    // Behind another port than the peer knows of.
+    const lead = "chain lead { type nat hook prerouting priority dstnat; tcp dport 9000 redirect to :7000; }";
+    await namespaces.run("a9", "nft", `table inet behind { ${lead}\n}`);
+    const held = await hold("b1", EXPORTED.calledAddress, 24);
+    const gaps = await held.end();
+    assert.ok(gaps.length === 24 && gaps.every((each) => typeof each === "number"), String(gaps));
   });
 
   it("tell peers where each lane is reached, and each other", async () => {
