@@ -1,4 +1,4 @@
-import { meantThere, type PacketPath, type PathEnd, packetPath } from "@fjord/continuum/network-path";
+import { meantByGuest, meantThere, type PacketPath, type PathEnd, packetPath } from "@fjord/continuum/network-path";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext, Style } from "../command-line/command-context.ts";
@@ -50,7 +50,17 @@ async function explain(from: string, to: string, flags: ExplainFlags, context: C
   const sources = await pathEnds(network, texts.from, namespace, signal);
   if (sources.service !== undefined)
     throw new UnclearEnd({ end: from, reason: `it is ${sources.service.title}, which sends nothing; name a pod` });
-  const targets = await pathEnds(network, texts.to, namespace, signal);
+  // A guest may say what its home calls others.
+  const word =
+    texts.to.kind === "Address" && texts.to.site === undefined
+      ? meantByGuest(network.links, sources.ends[0]?.address ?? "", texts.to.address)
+      : undefined;
+  const meant = word === undefined ? texts.to : ({ ...texts.to, address: word.address } as typeof texts.to);
+  const found = await pathEnds(network, meant, namespace, signal);
+  const targets =
+    word === undefined
+      ? found
+      : { ...found, ends: found.ends.map((end) => ({ ...end, word: { address: to, home: word.home } })) };
   await using peer = await peerClient(flags, context);
   const other = peer && (await siteNetwork(peer, signal));
   const answer = await answerOf(network, other, sources.ends[0] as PathEnd, targets, signal);

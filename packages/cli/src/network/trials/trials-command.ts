@@ -16,6 +16,7 @@ import {
   type Asker,
   type Chances,
   COLUMNS,
+  chancesBetween,
   chancesOf,
   linkOutcomes,
   type NamespaceFacts,
@@ -52,7 +53,12 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
   if (missing !== undefined)
     throw new UnclearEnd({ end: missing, reason: "there is no link with a site of that name" });
   const means = { client, network, run, signal, ...(other && { other }), ...(outsider && { outsider }) };
-  const rows = (await Promise.all(plans.map((plan) => bothDirections(plan, means)))).flat();
+  const pairs = plans.flatMap((one) => plans.filter((other) => other !== one).map((other) => [one, other] as const));
+  const rows = [
+    ...(await Promise.all(plans.map((plan) => bothDirections(plan, means)))),
+    // Guests at two providers, which this site has introduced to each other.
+    ...(await Promise.all(pairs.map(([one, other]) => betweenProviders(one, other, means)))),
+  ].flat();
   if (rows.some(({ outcomes }) => COLUMNS.some((column) => outcomes[column].result === "Failed")))
     context.setExitCode(1);
   const formatted = await formatValue({ items: rows }, flags.output, context.isTerminal);
@@ -67,9 +73,7 @@ async function bothDirections(
   const name = nameOf(network, plan.spec.site);
   const held = isProxied(plan);
   const link = network.links.find(({ spec }) => spec.site === plan.spec.site);
-  const shared = held
-    ? await offloadedNamespaces(client, signal)
-    : (link?.spec.groups ?? []).map((group) => group.name);
+  const shared = await sharedWith(plan, { client, network, signal });
   const namespaces = await Promise.all(shared.map((each) => namespaceFacts(client, each, signal)));
   const { out, back } = chancesOf(network.id, plan, namespaces);
   const mtu = ownSiteIn(network.places)?.spec.network?.mtu ?? 0;
@@ -84,6 +88,39 @@ async function bothDirections(
     { from: network.name, to: name, outcomes: { ...seen, ...outwards } },
     { from: name, to: network.name, outcomes: { ...seenThere, ...backwards } },
   ];
+}
+
+/** One direction between guests at two peers; nothing where these do not meet. What their gateways see is asked of the one that may be. */
+async function betweenProviders(
+  one: AddressPlan,
+  other: AddressPlan,
+  { client, network, other: asked, run, signal }: TestMeans,
+): Promise<readonly TrialRow[]> {
+  const all = await Promise.all([one, other].map((plan) => sharedWith(plan, { client, network, signal })));
+  const shared = (all[0] ?? []).filter((name) => all[1]?.includes(name));
+  const namespaces = await Promise.all(shared.map((each) => namespaceFacts(client, each, signal)));
+  const chances = chancesBetween(one, other, namespaces);
+  if (chances === undefined) return [];
+  const held = isProxied(one);
+  const [from, to] = [one, other].map(({ spec }) => nameOf(network, spec.site)) as [string, string];
+  const noOutsider = `only pods of ${network.name} can be told to ask as outsiders`;
+  const tried = await runTrials(await withPorts(client, chances, signal), { run, held, noOutsider });
+  const seen = held
+    ? proxyOutcomes(network.reachable?.(one.spec.site) && network.reachable?.(other.spec.site))
+    : asked?.id === one.spec.site
+      ? theirs(asked, other.spec.site, held)
+      : unseen(from);
+  return [{ from, to, outcomes: { ...seen, ...tried } }];
+}
+
+/** Namespaces that a peer has pods of. */
+async function sharedWith(
+  plan: AddressPlan,
+  { client, network, signal }: Pick<TestMeans, "client" | "network" | "signal">,
+): Promise<string[]> {
+  if (isProxied(plan)) return await offloadedNamespaces(client, signal);
+  const link = network.links.find(({ spec }) => spec.site === plan.spec.site);
+  return [...new Set((link?.spec.groups ?? []).map((group) => group.name).filter((name) => !name.includes("/")))];
 }
 
 interface TestMeans {

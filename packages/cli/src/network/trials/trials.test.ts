@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { AddressPlan, Link, newObject } from "@fjord/api";
 import type { EndpointSlice, Pod } from "@fjord/kube";
 import { runTrials } from "./run-trials.ts";
-import { type Asker, COLUMNS, chancesOf, linkOutcomes, type TrialRow } from "./trials.ts";
+import { type Asker, COLUMNS, chancesBetween, chancesOf, linkOutcomes, type TrialRow } from "./trials.ts";
 import { matrix } from "./trials-command.ts";
 
 const OWN = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
@@ -132,6 +132,51 @@ describe("several namespaces", () => {
     const bad = await runTrials(both, { run: async ({ namespace }) => (namespace === "broken" ? 1 : 0) });
     assert.equal(bad.pod.result, "Failed");
     assert.match(bad.pod.detail, /broken\/here$/);
+  });
+});
+
+describe("guests at two providers", () => {
+  const OTHER = "cccccccccccccccccccccccccc";
+  const planOf = (site: string, spec: object) =>
+    newObject(AddressPlan, { metadata: { name: site }, spec: { site, own: [], peer: [], ...spec } });
+  const names = (called: string) => [{ range, called }];
+  const one = planOf(PEER, { peer: names("240.0.0.0/16"), others: [{ site: OTHER, names: names("245.1.0.0/16") }] });
+  const other = planOf(OTHER, { peer: names("240.7.0.0/16"), others: [{ site: PEER, names: names("245.2.0.0/16") }] });
+  const both = {
+    name: "shop",
+    pods: [pod("here", "10.42.0.7"), pod("one", "240.0.3.9"), pod("two", "240.7.3.8")],
+    slices: [slice("10.42.0.7", "240.0.3.9", "240.7.3.8")],
+  };
+
+  it("ask each other by what the one calls the other", () => {
+    const asked = [chancesBetween(one, other, [both]), chancesBetween(other, one, [both])];
+    assert.deepEqual(
+      asked.map((chances) => chances?.map(({ asker, target, lack }) => [asker?.pod, target?.address, lack])),
+      [[["one", "245.1.3.8", undefined]], [["two", "245.2.3.9", undefined]]],
+    );
+  });
+
+  it("ask each other by stand-ins where agents carry", () => {
+    const carried = (site: string, called: string, there: string) =>
+      planOf(site, { carrier: "Proxy", own: [{ range: "127.88.0.0/16", called: there }], peer: names(called) });
+    const [a, b] = [carried(PEER, "240.0.0.0/16", "127.90.0.0/16"), carried(OTHER, "127.88.0.0/16", "127.91.0.0/16")];
+    const facts = {
+      ...both,
+      pods: [pod("one", "240.0.3.9"), pod("two", "127.88.128.3")],
+      slices: [slice("127.88.128.3")],
+    };
+    assert.equal(chancesBetween(a, b, [facts])?.[0]?.target?.address, "127.90.128.3");
+  });
+
+  it("are no pair where nobody has introduced the two, or none of a namespace is at both", () => {
+    assert.equal(chancesBetween(planOf(PEER, { peer: names("240.0.0.0/16") }), other, [both]), undefined);
+    assert.equal(chancesBetween(one, other, [shop]), undefined);
+  });
+
+  it("say what they lack", () => {
+    const silent = planOf(PEER, { peer: names("240.0.0.0/16"), others: [{ site: OTHER, names: [] }] });
+    assert.match(chancesBetween(silent, other, [both])?.[0]?.lack ?? "", /not said yet what they call each other/);
+    assert.match(chancesBetween(one, other, [{ ...both, slices: [] }])?.[0]?.lack ?? "", /no Service .* at the other/);
   });
 });
 

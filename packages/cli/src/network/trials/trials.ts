@@ -1,5 +1,5 @@
 import type { AddressPlan, Link } from "@fjord/api";
-import { calledThere, siteOfAddress } from "@fjord/continuum/network-path";
+import { calledByOther, calledThere, siteOfAddress } from "@fjord/continuum/network-path";
 import { type EndpointSlice, getCondition, type Pod } from "@fjord/kube";
 
 export const COLUMNS = ["link", "latency", "mtu", "pod", "service", "dns", "policy"] as const;
@@ -59,6 +59,44 @@ export function chancesOf(
   return { out: all.map(({ out }) => out), back: all.map(({ back }) => back) };
 }
 
+/**
+ * Who of a consumer's guests at one provider could ask whom at another, in each namespace. Undefined where the two have not been told of each other:
+ * then their guests do not meet, and nobody wants them to.
+ */
+export function chancesBetween(
+  one: AddressPlan,
+  other: AddressPlan,
+  namespaces: readonly NamespaceFacts[],
+): readonly Chances[] | undefined {
+  const [from, to] = [one.spec.site, other.spec.site];
+  const areCarried = one.spec.carrier === "Proxy" && other.spec.carrier === "Proxy";
+  const isIntroduced = one.spec.others?.some(({ site }) => site === to) === true;
+  if (!areCarried && !isIntroduced) return undefined;
+  const calledAt = (address: string) =>
+    areCarried ? calledThere(one.spec, address) : calledByOther(one.spec, to, other.spec, address);
+  const siteOf = (address: string) => siteOfAddress(address, { id: "", ranges: [], plans: [one, other] });
+  const all = namespaces.flatMap(({ name, pods, slices }): Chances[] => {
+    const running = runningIn(pods);
+    const asker = running.find(({ status }) => siteOf(status?.podIP ?? "") === from);
+    if (asker === undefined || !running.some(({ status }) => siteOf(status?.podIP ?? "") === to)) return [];
+    const listeners = listenersIn(slices);
+    const listener = listeners.find(({ address }) => siteOf(address) === to);
+    const called = listener && calledAt(listener.address);
+    const target = listener && called !== undefined && { address: called, port: listener.port };
+    const chances: Chances = {
+      asker: { namespace: name, pod: asker.metadata.name ?? "" },
+      ...(target && { target }),
+      ...(listeners[0] && { service: { name: listeners[0].service, port: 0 } }),
+    };
+    const lack =
+      listener !== undefined && called === undefined
+        ? { lack: "the two have not said yet what they call each other" }
+        : lackOf(chances, "there", "at the other");
+    return [{ ...chances, ...lack }];
+  });
+  return all.length === 0 ? undefined : all;
+}
+
 /** Undefined where nobody could ask in either direction. */
 function chancesIn(
   own: string,
@@ -68,21 +106,9 @@ function chancesIn(
   const peer = plan.spec.site;
   const place = { id: own, ranges: [], plans: [plan] };
   const siteOf = (address: string) => siteOfAddress(address, place);
-  const running = pods.filter(
-    ({ status, spec }) => status?.phase === "Running" && status.podIP !== undefined && spec?.hostNetwork !== true,
-  );
+  const [running, listeners] = [runningIn(pods), listenersIn(slices)];
   const here = running.find(({ status }) => siteOf(status?.podIP ?? "") === own);
   const there = running.find(({ status }) => siteOf(status?.podIP ?? "") === peer);
-  const listeners = slices.flatMap(({ metadata, endpoints, ports }) =>
-    (endpoints ?? [])
-      .filter(({ conditions }) => conditions?.ready !== false)
-      .flatMap(({ addresses }) => addresses)
-      .flatMap((address) => {
-        const port = ports?.find(({ protocol = "TCP" }) => protocol === "TCP")?.port;
-        const service = metadata.labels?.["kubernetes.io/service-name"];
-        return port === undefined || service === undefined ? [] : [{ address, port: Number(port), service }];
-      }),
-  );
   const remote = listeners.find(({ address }) => siteOf(address) === peer);
   const local = listeners.find(({ address }) => siteOf(address) === own);
   const calledOver = local && calledThere(plan.spec, local.address);
@@ -104,6 +130,27 @@ function chancesIn(
     out: { ...out, ...lackOf(out, "here", "there") },
     back: { ...back, ...lackOf(back, "there, as far as this site sees,", "here") },
   };
+}
+
+/** Pods that have an address of their own. */
+function runningIn(pods: readonly Pod[]): Pod[] {
+  return pods.filter(
+    ({ status, spec }) => status?.phase === "Running" && status.podIP !== undefined && spec?.hostNetwork !== true,
+  );
+}
+
+/** What answers for a Service, by TCP. */
+function listenersIn(slices: readonly EndpointSlice[]) {
+  return slices.flatMap(({ metadata, endpoints, ports }) =>
+    (endpoints ?? [])
+      .filter(({ conditions }) => conditions?.ready !== false)
+      .flatMap(({ addresses }) => addresses)
+      .flatMap((address) => {
+        const port = ports?.find(({ protocol = "TCP" }) => protocol === "TCP")?.port;
+        const service = metadata.labels?.["kubernetes.io/service-name"];
+        return port === undefined || service === undefined ? [] : [{ address, port: Number(port), service }];
+      }),
+  );
 }
 
 function lackOf({ asker, target }: Chances, from: string, to: string): Pick<Chances, "lack"> {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AddressPlan, Export, Link, newObject } from "@fjord/api";
 import type { NetworkPolicy, Pod } from "@fjord/kube";
+import { MACHINE_ADDRESSES } from "../link-address.ts";
+import { meantByGuest } from "./home-word.ts";
 import { packetPath } from "./packet-path.ts";
 import type { PacketPath, PathEnd, SiteView } from "./path.ts";
 
@@ -415,5 +417,65 @@ describe("the way of a packet between guests at two providers, as their consumer
     assert.match(path.advice.join(), /introductions: Refuse/);
     const bank = { ...cache, pod: { ...pod("cache"), metadata: { name: "cache", namespace: "bank" } } as Pod };
     assert.match(drop(packetPath(consumer(), undefined, data, bank)) ?? "", /shop and bank are never in one group/);
+  });
+});
+
+describe("a guest that uses a word of its home's", () => {
+  const home = link(HARBOR, ["10.42.3.9"], ["241.9.0.0/16"]);
+  const guests = { addresses: ["10.42.3.9"], names: [{ range: "241.9.0.0/16", called: "10.77.0.0/16" }] };
+  const links: Link[] = [{ ...home, spec: { ...home.spec, guests } }];
+  const here = view(WAVE, { plans: wave.plans, links });
+  const guest: PathEnd = { ...data, site: WAVE, address: "10.42.3.9" };
+
+  it("is led by its node to what that means here", () => {
+    const word = meantByGuest(links, "10.42.3.9", "10.77.0.7");
+    assert.deepEqual(word, { address: "241.9.0.7", home: HARBOR });
+    const to: PathEnd = {
+      title: "10.77.0.7",
+      site: HARBOR,
+      address: "241.9.0.7",
+      word: { address: "10.77.0.7", home: HARBOR },
+    };
+    const path = packetPath(here, undefined, guest, to);
+    assert.deepEqual(packets(path).slice(0, 3), ["10.42.3.9 10.77.0.7", "10.42.3.9 241.9.0.7", "10.42.3.9 241.9.0.7"]);
+    assert.match(path.hops[1]?.what ?? "", /leads guests of harbor .* 10\.77\.0\.7 becomes 241\.9\.0\.7/);
+    assert.notEqual(path.verdict, "Dropped");
+  });
+
+  it("is alone in that: the word is none for others, and other addresses are none", () => {
+    assert.equal(meantByGuest(links, "10.42.3.10", "10.77.0.7"), undefined);
+    assert.equal(meantByGuest(links, "10.42.3.9", "10.78.0.7"), undefined);
+    assert.equal(meantByGuest(links, "10.42.3.9", "web"), undefined);
+  });
+});
+
+describe("machines of the site", () => {
+  const stands = MACHINE_ADDRESSES[4];
+  const exported = { range: "252.0.0.0/20", called: "240.77.0.0/20" };
+  const [base] = harbor.plans;
+  const plans = [
+    {
+      ...(base as AddressPlan),
+      spec: { ...(base as AddressPlan).spec, own: [{ range: RANGE, called: "241.9.0.0/16" }, exported] },
+    },
+  ];
+  const known = link(WAVE, [stands], ["240.0.0.0/16"]);
+  const here = view(HARBOR, { plans, links: [{ ...known, spec: { ...known.spec, machines: ["192.168.7.0/24"] } }] });
+  const machine: PathEnd = { title: "192.168.7.4", site: undefined, address: "192.168.7.4" };
+
+  it("reach pods at providers by the address that stands for all of them", () => {
+    const path = packetPath(here, undefined, machine, data);
+    assert.equal(path.verdict, "Unknown", "the provider's own list is not seen from here");
+    assert.deepEqual(packets(path).slice(0, 2), ["192.168.7.4 240.0.3.9", `${stands} 240.0.3.9`]);
+    assert.ok(path.hops.some(({ rule }) => rule?.endsWith("group shop")));
+  });
+
+  it("are reached by nobody", () => {
+    assert.match(drop(packetPath(here, undefined, data, machine)) ?? "", /nobody reaches them/);
+  });
+
+  it("are those that the owner has named, and no others", () => {
+    const path = packetPath(here, undefined, { ...machine, address: "192.168.8.4" }, data);
+    assert.match(path.hops.at(-1)?.what ?? "", /no link carries it/);
   });
 });

@@ -1,8 +1,10 @@
 import type { AddressPlan } from "@fjord/api";
 import { planReason } from "../address-plan.ts";
+import { MACHINE_ADDRESSES } from "../link-address.ts";
 import { calledThere, meantThere } from "../translate.ts";
 import { exportHop } from "./export-hop.ts";
 import { adviceFor, type BareHop, linkHop, permission, renamed, type Side } from "./gateway-hops.ts";
+import { isMachine, withHomeWord } from "./home-word.ts";
 import { meetingPath } from "./meeting-path.ts";
 import { hopWithoutLink, LINK_ADVICE } from "./no-link.ts";
 import type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
@@ -14,7 +16,7 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
   const names = { from: from.title, to: to.title };
   const answer = (hops: readonly Hop[], advice: readonly string[] = []): PacketPath => ({
     ...names,
-    hops,
+    hops: withHomeWord(hops, to, (site) => nameOf(here, site)),
     verdict: hops.some(({ verdict }) => verdict === "Dropped")
       ? "Dropped"
       : hops.some(({ verdict }) => verdict === "Unknown")
@@ -26,6 +28,8 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
   const sends: Hop = { ...siteOf(here, from), at: "pod", what: "sends", ...packet, verdict: "Passes" };
   const dropped = (hop: Omit<Hop, "source" | "destination" | "verdict">, ...advice: string[]) =>
     answer([sends, { ...hop, ...packet, verdict: "Dropped" }], advice);
+  const ofMachine = machinePath(here, there, from, to, answer);
+  if (ofMachine !== undefined) return ofMachine;
   if (to.site === undefined || from.site === undefined) {
     const stray = from.site === undefined ? from : to;
     const what = `${stray.address} is no address of a site that has a link with this one: no link carries it`;
@@ -66,6 +70,46 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
     return answer(hops, advice);
   }
   return across(here, there, plan, from, to, answer);
+}
+
+/** A machine of this site goes out by the address that stands for all of them; nobody reaches one. Undefined where neither end is such a one. */
+function machinePath(
+  here: SiteView,
+  there: SiteView | undefined,
+  from: PathEnd,
+  to: PathEnd,
+  answer: (hops: readonly Hop[], advice?: readonly string[]) => PacketPath,
+): PacketPath | undefined {
+  const [machine, other] = from.site === undefined ? [from, to] : [to, from];
+  const plan = here.plans.find(({ spec }) => spec.site === other.site && spec.carrier !== "Proxy");
+  const link = here.links.find(({ spec }) => spec.site === other.site);
+  if (machine.site !== undefined || plan === undefined || !isMachine(link?.spec.machines ?? [], machine.address))
+    return undefined;
+  const rule = "Site, spec.network.machines";
+  const packet = { source: from.address, destination: to.address };
+  if (machine === to) {
+    const what = `${to.address} is a machine of ${here.name}: machines reach pods over links, and nobody reaches them`;
+    return answer([{ site: here.name, at: "network", what, rule, ...packet, verdict: "Dropped" }]);
+  }
+  const address = MACHINE_ADDRESSES[from.address.includes(":") ? 6 : 4];
+  return across(here, there, plan, { ...from, site: here.id, address }, to, (hops, advice) =>
+    answer(
+      [
+        { site: here.name, at: "network", what: "a machine of the site sends", rule, ...packet, verdict: "Passes" },
+        {
+          site: here.name,
+          at: "gateway",
+          what: `source ${from.address} becomes ${address}, which stands for all machines`,
+          rule,
+          source: address,
+          destination: to.address,
+          verdict: "Passes",
+        },
+        ...hops.slice(1),
+      ],
+      advice,
+    ),
+  );
 }
 
 function across(

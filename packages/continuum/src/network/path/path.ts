@@ -34,6 +34,8 @@ export interface PathEnd {
   readonly address: string;
   /** As the API of the site that is asked has it. */
   readonly pod?: Pod;
+  /** What the sender says for it: a word of its home's, by which nodes lead guests there. */
+  readonly word?: { readonly address: string; readonly home: string };
   /** As the API of the site that it runs at has it, where that is another one, and may be asked too. */
   readonly there?: Pod;
 }
