@@ -253,8 +253,10 @@ export class FaultBed implements AsyncDisposable {
       const node = this.node(spec.nodeName);
       const inside = ["nsenter", `--net=${await podNamespace(node, status.podIP)}`, "nft"];
       if (!this.#watched.has(name)) {
-        const chain = "chain in { type filter hook input priority -400; ct direction original counter; }";
-        await node.run([...inside, `table inet witness { ${chain} }`], "watch a stranger");
+        const hook = "type filter hook input priority -400;";
+        const rule = "add rule inet witness in ct direction original counter";
+        const witness = `add table inet witness; add chain inet witness in { ${hook} }; ${rule}`;
+        await node.run([...inside, witness], "watch a stranger");
         this.#watched.add(name);
       }
       const text = await node.run([...inside, "list", "table", "inet", "witness"], "look at a stranger");
