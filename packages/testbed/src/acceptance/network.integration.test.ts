@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 import { CAPTURE_NAME, gatewayRights, installObjects } from "@fjord/agent";
 import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, newObject, Peering, Site as SiteKind } from "@fjord/api";
 import type { KubeObject } from "@fjord/base";
@@ -14,6 +14,7 @@ import {
   ClusterRoleBinding,
   Deployment,
   EndpointSlice,
+  Event,
   getCondition,
   isNotFound,
   type KubeClient,
@@ -257,6 +258,74 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
         await fjord(continuum.site(HOME), "network", "status", "-o=wide"),
         /HandshakeSeen .*ms +\d+% .* 1380 /,
       );
+    });
+
+    /** Nothing of the link passes, though the agents talk by their own ports. */
+    const cut = async (isCut: boolean) => {
+      const chain = (hook: string) =>
+        `chain ${hook} { type filter hook ${hook} priority -500; udp dport 51820-51827 drop; }`;
+      const table = isCut ? `table inet cut {\n${chain("prerouting")}\n${chain("output")}\n}` : "";
+      await namespaces.run(other.gateway, "nft", `table inet cut\ndelete table inet cut\n${table}\n`);
+    };
+    const readyAt = async (client: KubeClient) => {
+      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+      return await readyAddresses(client, client === home ? "shop" : (guests[0]?.metadata.namespace ?? ""));
+    };
+    const bothReady = () =>
+      eventually("both Services have both pods", async () => {
+        const all = await Promise.all([home, away].map(readyAt));
+        return all.every((each) => each.length === 2);
+      });
+    /** How long it took from the cut until no Service leads over the link. */
+    const silenced = async (): Promise<number> => {
+      await bothReady();
+      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+      const wanted = [[native], [guests[0]?.status?.podIP]];
+      const from = Date.now();
+      await cut(true);
+      await eventually("endpoints behind the link have left both Services", async () =>
+        isDeepStrictEqual(await Promise.all([home, away].map(readyAt)), wanted),
+      );
+      return Date.now() - from;
+    };
+
+    it("endpoints behind the link leave Services within three seconds when it falls silent, at both sites", async (t) => {
+      // A machine that stands still for seconds is late with everything: then once more.
+      const took = [await silenced()];
+      while (Math.min(...took) > 3_000 && took.length < 3) {
+        await cut(false);
+        took.push(await silenced());
+      }
+      t.diagnostic(`${took.join(" ms, ")} ms`);
+      assert.ok(Math.min(...took) <= 3_000, `${took.join(" ms, ")} ms`);
+      for (const [client, peer] of [
+        [home, awayId],
+        [away, homeId],
+      ] as const)
+        assert.equal(getCondition((await link(client, peer)).status?.conditions, "Ready")?.reason, "Silent");
+      const pods = await podsOf(home, "shop");
+      const guest = pods.find(({ spec }) => spec?.nodeName === AWAY);
+      const conditions = new Map(
+        guest?.status?.conditions?.map(({ type, status, reason }) => [type, reason ?? status]),
+      );
+      assert.deepEqual([conditions.get("Ready"), conditions.get("ContainersReady")], ["LinkSilent", "True"]);
+      await eventually("Events tell of the pod at home, and of the Service there", async () => {
+        const events = await Promise.all([home, away].map((client) => client.list(Event)));
+        const told = events.map(({ items }) => items.find(({ reason }) => reason === "LinkSilent"));
+        return told[0]?.regarding?.name === guest?.metadata.name && told[1]?.regarding?.kind === "Service";
+      });
+      assert.match(await fjord(continuum.site(HOME), "network", "status"), /site-2 .*NamesKnown +Silent/);
+      const explained = await fjordResult(continuum.site(HOME), "network", "explain", "-n=shop", native, shown);
+      assert.equal(explained.exitCode, 1);
+      assert.match(explained.stdout, /down \(Silent: /);
+    });
+
+    it("they come back when it answers, also where both agents have been dead meanwhile", async () => {
+      for (const name of [HOME, AWAY]) await continuum.agent(name).process.kill();
+      await cut(false);
+      for (const name of [HOME, AWAY]) await continuum.agent(name).process.start();
+      await bothReady();
+      assert.equal(await answered(here, shown), thereAs());
     });
 
     it("the link has as many lanes as both owners want, and goes on while that changes", async () => {
@@ -655,6 +724,16 @@ async function find<T extends KubeObject>(
 
 async function podsOf(client: KubeClient, inNamespace: string): Promise<Pod[]> {
   return (await client.list(Pod, { namespace: inNamespace })).items;
+}
+
+/** Endpoints that connections are led to. */
+async function readyAddresses(client: KubeClient, inNamespace: string): Promise<string[]> {
+  const labelSelector = "kubernetes.io/service-name=web";
+  const { items } = await client.list(EndpointSlice, { namespace: inNamespace, labelSelector });
+  const ready = items
+    .flatMap(({ endpoints }) => endpoints ?? [])
+    .filter(({ conditions }) => conditions?.ready !== false);
+  return ready.flatMap(({ addresses }) => addresses);
 }
 
 async function serviceAddresses(client: KubeClient, inNamespace: string): Promise<string[]> {
