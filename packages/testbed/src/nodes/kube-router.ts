@@ -48,6 +48,8 @@ export function kubeRouterCommand(
     "--run-firewall=true",
     "--enable-cni=false",
     "--enable-overlay=false",
+    // Another node may have had no address yet when it was first seen: then it is looked at again, by default five minutes later.
+    "--routes-sync-period=5s",
     `--enable-ipv4=${has(false)}`,
     `--enable-ipv6=${has(true)}`,
     ...layout.serviceCidrs.map((range) => `--service-cluster-ip-range=${range}`),
