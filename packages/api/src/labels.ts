@@ -56,3 +56,5 @@ export const SITE_NAME_ANNOTATION = "fjord.dev/site-name";
 export const REDEEMED_ANNOTATION = "fjord.dev/redeemed";
 /** On such a Secret, by the agent: why the token was not redeemed. */
 export const REFUSED_ANNOTATION = "fjord.dev/refused";
+/** On such a Secret, by the agent: what went wrong when it last tried, and will be tried again. */
+export const TRIED_ANNOTATION = "fjord.dev/tried";

@@ -3,10 +3,11 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { newObject, Offloading, OffloadingRule, Peering, Site } from "@fjord/api";
+import { Contract, newObject, Offloading, OffloadingRule, Peering, Site, TRIED_ANNOTATION } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { sleep, systemClock } from "@fjord/base";
-import { CustomResourceDefinition, KubeClient, Namespace } from "@fjord/kube";
+import { writeToken } from "@fjord/continuum/identity";
+import { CustomResourceDefinition, KubeClient, Namespace, Secret } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { parse } from "yaml";
@@ -152,7 +153,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
   it("knows what was probably meant", async () => {
     const peer = await fjord("peer", "lively-wve", "--cpu=1");
     assert.equal(peer.code, 1);
-    assert.match(peer.err, /there is no site lively-wve here \(did you mean lively-wave\?\)/);
+    assert.match(peer.err, /this site knows no site lively-wve \(did you mean lively-wave\?\).*\n.*`fjord pair token`/);
     assert.match((await fjord("drain", "habour")).err, /called habour here \(did you mean harbour\?\)/);
     assert.match((await fjord("offload", "defalt")).err, /no namespace defalt here \(did you mean default\?\)/);
     assert.match((await fjord("pear")).err, /unknown command 'pear' \(Did you mean peer\?\)/);
@@ -193,7 +194,36 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       const misspelt = await fjord("unpeer", "lively-wav", ...more);
       assert.deepEqual([misspelt.code, misspelt.out], [1, ""]);
       assert.match(misspelt.err, /no peering or site lively-wav here \(did you mean lively-wave\?\)/);
+      const forgotten = await fjord("unpeer", "once-there-was", ...more);
+      assert.deepEqual(forgotten, { code: 0, out: "there is no peering or site once-there-was\n", err: "" });
     }
+  });
+
+  it("says why a token is not redeemed, and that nothing is left of the wish", async () => {
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: "fjord-system" } });
+    const endpoints = ["https://127.0.0.1:1"];
+    const token = writeToken({ site: "a".repeat(26), endpoints, secret: "s".repeat(43), expires: Date.now() + 1e6 });
+    const asked = fjord("pair", token, "--timeout=4s");
+    for await (const { type, object } of client.watch(Secret, { namespace: "fjord-system" })) {
+      if (type === "BOOKMARK" || !object.metadata.name?.startsWith("fjord-redeem-")) continue;
+      const patch = { metadata: { annotations: { [TRIED_ANNOTATION]: "cannot connect: ECONNREFUSED" } } };
+      await client.patch(Secret, { name: object.metadata.name, namespace: "fjord-system" }, "merge", patch);
+      break;
+    }
+    const { code, err } = await asked;
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /no answer of a+ within 4 s; last: cannot connect: ECONNREFUSED.*\nNothing is asked for any more/,
+    );
+    const { items } = await client.list(Secret, { namespace: "fjord-system" });
+    assert.deepEqual(
+      items.filter(({ metadata }) => metadata.name?.startsWith("fjord-redeem-")),
+      [],
+    );
+    const spent = await fjord("pair", "token", "--ttl=0s");
+    assert.deepEqual([spent.code, spent.out], [1, ""]);
+    assert.match(spent.err, /--ttl cannot be 0s: nobody could redeem such a token/);
   });
 
   it("takes the own site for no peer, and forgets it never", async () => {
@@ -203,9 +233,19 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       Site,
       { name: "harbour-itself" },
       "merge",
-      { status: { role: "Self" } },
+      { status: { role: "Self", id: "b".repeat(26) } },
       { subresource: "status" },
     );
+    const endpoints = ["https://127.0.0.1:1"];
+    const token = writeToken({ site: "b".repeat(26), endpoints, secret: "s".repeat(43), expires: Date.now() + 1e6 });
+    for (const args of [
+      ["pair", token],
+      ["peer", token, "--cpu=1"],
+    ]) {
+      const { code, err } = await fjord(...args);
+      assert.equal(code, 1);
+      assert.match(err, /this site issued it itself.*\n.*was another --context meant/);
+    }
     for (const args of [
       ["peer", "harbour-itself", "--cpu=1"],
       ["unpeer", "harbour-itself", "--forget"],
@@ -224,6 +264,30 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.equal((await client.get(Site, { name: "harbour-itself" })).metadata.deletionTimestamp, undefined);
     assert.equal((await client.list(Peering)).items.filter(({ spec }) => spec.site === "harbour-itself").length, 0);
     await client.delete(Site, { name: "harbour-itself" });
+  });
+
+  it("tells a provider how to end what a consumer has here", async () => {
+    const [consumer, provider] = ["c", "d"].map((letter) => letter.repeat(26)) as [string, string];
+    await client.create(Site, newObject(Site, { metadata: { name: "far-shore" }, spec: { id: consumer } }));
+    const terms = {
+      ...{ id: "c-guest", consumer, provider, resources: { cpu: "1" }, enforcement: "None" as const },
+      ...{ notBefore: "2030-01-01T00:00:00Z", notAfter: "2040-01-01T00:00:00Z" },
+    };
+    await client.create(Contract, newObject(Contract, { metadata: { name: "c-guest" }, spec: { terms } }));
+    const { code, out, err } = await fjord("unpeer", "far-shore");
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(
+      err,
+      /no peering with far-shore to end here: it uses this site, by c-guest.*\n.*`fjord unpeer --forget`/,
+    );
+    await client.delete(Contract, { name: "c-guest" });
+    assert.equal((await fjord("unpeer", "far-shore")).out, "there is no peering with far-shore\n");
+    const kubectl = await fjord("kubectl", "far-shore", "--", "get", "pods");
+    assert.match(
+      kubectl.err,
+      /no way to the API of far-shore from here: it has no endpoint.*\nkubectl on the pods here/,
+    );
+    await client.delete(Site, { name: "far-shore" });
   });
 
   it("tells of amounts that a peering in force was refused", async () => {

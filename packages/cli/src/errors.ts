@@ -18,6 +18,12 @@ export const NoSuchThing = defineError(
   "`fjord status` lists what there is. Was another --context meant, or another namespace (-n)?",
 );
 
+export const UnknownSite = defineError(
+  "CLI_UNKNOWN_SITE",
+  "this site knows no site {name}{hint}",
+  "Sites get to know each other by a token: `fjord pair token` prints one at the other site, and `fjord peer TOKEN` here pairs and peers with it. `fjord sites` lists those that are known. Was another --context meant?",
+);
+
 export const TimedOut = defineError(
   "CLI_TIMED_OUT",
   "{what} within {seconds} s; last: {last}",
@@ -78,10 +84,22 @@ export const PeeringExists = defineError(
   "Give the new one another name with --name.",
 );
 
+export const ConsumersContract = defineError(
+  "CLI_CONSUMERS_CONTRACT",
+  "there is no peering with {site} to end here: it uses this site, by {contracts}",
+  "Nothing was changed. Its owner ends that with `fjord unpeer` there. To end it from this side, `fjord unpeer --forget` revokes it and forgets the site; `fjord drain` has its pods leave first.",
+);
+
 export const PairingRefused = defineError(
   "CLI_PAIRING_REFUSED",
   "the pairing was refused: {reason}",
   "Ask the other site's owner for a new token: `fjord pair token` there.",
+);
+
+export const PairingUnanswered = defineError(
+  "CLI_PAIRING_UNANSWERED",
+  "there was no answer of {site} within {seconds} s; last: {last}",
+  "Nothing is asked for any more: the agent has given up with this command. The token is good until it expires, so repeat the command once its address can be reached from here; --timeout gives it more time. Where the address is wrong, `fjord pair token --endpoint=URL` there makes a token with another.",
 );
 
 export const NoOwnSite = defineError(
@@ -94,6 +112,12 @@ export const WishRefused = defineError(
   "CLI_WISH_REFUSED",
   "{what}: {reason}",
   "The wish stands, and the agent tries again from time to time. Repeat the command with other amounts to change it, or take it back with `fjord unpeer`: nothing of it is in force.",
+);
+
+export const NotShared = defineError(
+  "CLI_NOT_SHARED",
+  "{what}: {reason}",
+  "Other amounts would not help: the provider's owner has to share with this site first (`sharing` of the Site there, docs/peering.md). The wish stands, and the agent asks again from time to time; `fjord unpeer` takes it back.",
 );
 
 export const ResizeRefused = defineError(
@@ -160,6 +184,12 @@ export const NoWayToSite = defineError(
   "CLI_NO_WAY_TO_SITE",
   "there is no way to the API of {site} from here: {reason}",
   "Peer with it (`fjord peer`), or add a context of its name to the kubeconfig (`kubectl config set-context`).",
+);
+
+export const DialsOutOnly = defineError(
+  "CLI_DIALS_OUT_ONLY",
+  "there is no way to the API of {site} from here: it has no endpoint, and dials out itself to this site's agent alone",
+  "kubectl on the pods here, their logs and `exec` too, reaches them without it (docs/nat.md). For all else run kubectl at that site, or add a context of its name to the kubeconfig (`kubectl config set-context`) where this machine reaches its API.",
 );
 
 export const CannotMove = defineError(

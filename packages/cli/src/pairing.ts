@@ -4,11 +4,14 @@ import {
   REDEEMED_ANNOTATION,
   REFUSED_ANNOTATION,
   SITE_NAME_ANNOTATION,
+  Site,
+  TRIED_ANNOTATION,
 } from "@fjord/api";
-import { parseToken, TokenWithoutEndpoints } from "@fjord/continuum/identity";
+import { parseToken, TokenOfOwnSite, TokenWithoutEndpoints } from "@fjord/continuum/identity";
 import { isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { listOrExplain } from "./command-line/list-or-explain.ts";
 import { waitFor } from "./command-line/wait-for.ts";
-import { PairingRefused } from "./errors.ts";
+import { PairingRefused, PairingUnanswered } from "./errors.ts";
 
 export interface PairOptions {
   /** The agent's. */
@@ -32,6 +35,8 @@ export async function pairBy(client: KubeClient, token: string, options: PairOpt
   const { site, endpoints } = parseToken(token);
   // The agent would say so too, but not what to do instead.
   if (endpoints.length === 0) throw new TokenWithoutEndpoints({ site });
+  const sites = await listOrExplain(client, Site, signal);
+  if (sites.some(({ status }) => status?.role === "Self" && status.id === site)) throw new TokenOfOwnSite({});
   const annotations = {
     ...(bothWays && { [BOTH_WAYS_ANNOTATION]: "true" }),
     ...(siteName !== undefined && { [SITE_NAME_ANNOTATION]: siteName }),
@@ -53,10 +58,13 @@ export async function pairBy(client: KubeClient, token: string, options: PairOpt
     name = found?.metadata.annotations?.[REDEEMED_ANNOTATION] ?? "";
     refusal = found?.metadata.annotations?.[REFUSED_ANNOTATION] ?? "";
     if (found === undefined || name !== "" || refusal !== "") return { done: true } as const;
-    return { done: false, progress: `pairing with ${site}` } as const;
+    const tried = found.metadata.annotations?.[TRIED_ANNOTATION];
+    return { done: false, progress: tried ?? `pairing with ${site}` } as const;
   };
   try {
-    await waitFor(client, Secret, key, look, { signal, timeoutMs, what: `there was no answer of ${site}`, told });
+    const what = `there was no answer of ${site}`;
+    const late = (seconds: number, last: string) => new PairingUnanswered({ site, seconds, last });
+    await waitFor(client, Secret, key, look, { signal, timeoutMs, what, told, late });
   } finally {
     await client.delete(Secret, key).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;

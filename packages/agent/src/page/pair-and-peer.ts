@@ -5,6 +5,7 @@ import {
   REDEEM_LABEL,
   REDEEMED_ANNOTATION,
   REFUSED_ANNOTATION,
+  TRIED_ANNOTATION,
 } from "@fjord/api";
 import { parseToken } from "@fjord/continuum/identity";
 import { isNotFound, type KubeClient, Secret } from "@fjord/kube";
@@ -57,6 +58,7 @@ async function answerTo(
   signal: AbortSignal,
 ): Promise<string> {
   const refused = (reason: string) => new ActionRefused({ action: "pair", reason });
+  let tried = "";
   try {
     const events = client.watch(Secret, {
       namespace: key.namespace,
@@ -71,9 +73,10 @@ async function answerTo(
       if (name !== undefined && name !== "") return name;
       const refusal = annotations[REFUSED_ANNOTATION];
       if (refusal !== undefined && refusal !== "") throw refused(refusal);
+      tried = annotations[TRIED_ANNOTATION] ?? tried;
     }
   } catch (error) {
-    if (signal.aborted) throw refused("the other site has not answered in time");
+    if (signal.aborted) throw refused(`the other site has not answered in time${tried && `: ${tried}`}`);
     throw error;
   }
   throw refused("the API ended the watch; try again");

@@ -247,6 +247,7 @@ export const Site = defineKind({
           Starting: "The own site's agent is starting.",
           Reachable: "The peer answers and has proven its id.",
           Unreachable: "The peer does not answer.",
+          NotPaired: "The peer answers that it does not know this site: pair them again.",
           IdentityMismatch: "What answered has proven another id than spec.id.",
           VersionUnsupported: "The peer's agent is too old or too new to talk to.",
         },

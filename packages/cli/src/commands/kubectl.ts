@@ -13,7 +13,7 @@ import { kubeconfigFiles } from "../command-line/kubeconfig-files.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { runProgram } from "../command-line/run-program.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
-import { NoSuchThing, NoWayToSite } from "../errors.ts";
+import { DialsOutOnly, NoSuchThing, NoWayToSite } from "../errors.ts";
 import { kubectlProgram } from "../kubectl/kubectl-program.ts";
 import { ownOptions } from "../kubectl/own-options.ts";
 import { SiteBridge } from "../kubectl/site-bridge.ts";
@@ -97,8 +97,8 @@ async function bridgeTo(
   };
   const endpoints = site.spec.endpoints ?? [];
   const id = idOf(site);
-  if (endpoints.length === 0 || id === undefined)
-    return refuse("it has no endpoint: it dials out itself, and only to this site's agent");
+  if (id === undefined) return refuse("nothing is known of it yet but its name");
+  if (endpoints.length === 0) throw new DialsOutOnly({ site: name });
   const stored = await KeyStore.read(client, flags.agentNamespace);
   if (stored === undefined)
     return refuse(`this site has no key in namespace ${flags.agentNamespace}: its agent has not run yet`);

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { PageSettings } from "@fjord/agent";
+import { GUEST_PRIVILEGES, type GuestPrivilege } from "@fjord/api";
 import { programLogger, RecentLog } from "@fjord/base";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
@@ -28,6 +29,7 @@ interface MicroFlags {
   dialOut: boolean;
   capacity: string[];
   label: string[];
+  guestPrivilege: GuestPrivilege[];
 }
 
 const several = (value: string, before: string[]) => [...before, value];
@@ -68,6 +70,11 @@ export function addMicro(program: Command, context: CommandContext): void {
     .option("--dial-out", "other sites cannot reach this one, as behind NAT: it has no endpoint, and dials them", false)
     .option("--capacity <resource=amount>", "what the node has, instead of the machine; several times", several, [])
     .option("--label <name=value>", "label of the node; several times", several, [])
+    .addOption(
+      new Option("--guest-privilege <name...>", "what guests may have beyond Kubernetes' baseline")
+        .choices(GUEST_PRIVILEGES)
+        .default([], "none"),
+    )
     .action((flags: MicroFlags) => run(flags, context));
   micro
     .command("reset")
@@ -120,6 +127,7 @@ async function run(flags: MicroFlags, context: CommandContext): Promise<void> {
       ...((flags.dialOut || flags.endpoint.length > 0) && { endpoints: flags.endpoint }),
       capacity: flags.capacity,
       labels: flags.label,
+      guestPrivileges: flags.guestPrivilege,
     },
     {
       signal: context.signal,

@@ -6,7 +6,7 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { NoOwnSite } from "../errors.ts";
+import { InvalidValue, NoOwnSite } from "../errors.ts";
 import { pairBy } from "../pairing.ts";
 
 interface PairFlags extends ClusterFlags {
@@ -57,6 +57,9 @@ export function addPair(program: Command, context: CommandContext): void {
 async function printToken(flags: TokenFlags, context: CommandContext): Promise<void> {
   const { signal, clock, print } = context;
   const ttlMs = parseDuration("--ttl", flags.ttl);
+  if (ttlMs === 0) {
+    throw new InvalidValue({ option: "--ttl", value: flags.ttl, reason: "nobody could redeem such a token" });
+  }
   await using client = await connect(flags, context);
   const own = await ownSite(client, signal);
   const endpoints = flags.endpoint.length > 0 ? flags.endpoint : (own.spec.endpoints ?? []);

@@ -12,10 +12,11 @@ import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import {
   InvalidValue,
   NodeNameRefused,
-  NoSuchThing,
+  NotShared,
   PeeringExists,
   ResizeRefused,
   ThisSite,
+  UnknownSite,
   WishWithdrawn,
 } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
@@ -186,7 +187,7 @@ async function beginAnew(
 async function known(client: KubeClient, name: string, signal: AbortSignal, what = "peer with itself"): Promise<void> {
   const sites = await listOrExplain(client, Site, signal);
   const names = sites.map(({ metadata }) => metadata.name ?? "");
-  if (!names.includes(name)) throw new NoSuchThing({ what: "site", name, hint: didYouMean(name, names) });
+  if (!names.includes(name)) throw new UnknownSite({ name, hint: didYouMean(name, names) });
   const own = sites.find(({ status }) => status?.role === "Self")?.metadata.name;
   if (name === own) throw new ThisSite({ name, what });
 }
@@ -201,7 +202,9 @@ function resized(peering: Peering): Progress {
 }
 
 /** Answers that stay what they are until somebody changes something. */
-const REFUSALS = ["NotSharing", "ConsumerRefused", "AmountRefused"];
+const REFUSALS = ["AmountRefused"];
+/** The same, whatever the amounts. */
+const CLOSED = ["NotSharing", "ConsumerRefused"];
 
 function howFar({ metadata, status }: Peering): Progress {
   const waiting = (["Paired", "Agreed", "Realised", "Ready"] as const)
@@ -212,5 +215,8 @@ function howFar({ metadata, status }: Peering): Progress {
   const isCurrent = observedGeneration === metadata.generation;
   const progress = [type, reason, message].filter((part) => part).join(": ");
   if (isCurrent && reason === "NodeNameTaken") throw new NodeNameRefused({ name: metadata.name, reason: progress });
+  if (isCurrent && CLOSED.includes(reason)) {
+    throw new NotShared({ what: `peering ${metadata.name} was not ready`, reason: progress });
+  }
   return { done: false, progress, refused: isCurrent && REFUSALS.includes(reason) };
 }

@@ -1,4 +1,4 @@
-import { FORCE_REMOVE_ANNOTATION, Peering, Site } from "@fjord/api";
+import { Contract, FORCE_REMOVE_ANNOTATION, Peering, Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
 import { getCondition, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
@@ -8,7 +8,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
-import { NoSuchThing, StillEnding, ThisSite } from "../errors.ts";
+import { ConsumersContract, NoSuchThing, StillEnding, ThisSite } from "../errors.ts";
 
 interface UnpeerFlags extends ClusterFlags {
   readonly force: boolean;
@@ -49,15 +49,31 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   // One that does not end is told of once the others have.
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
-  const isKnown = sites.some(({ metadata }) => metadata.name === site);
-  if (peerings.length === 0 && !isKnown) {
-    const names = [...all, ...sites].map(({ metadata }) => metadata.name ?? "");
-    throw new NoSuchThing({ what: "peering or site", name, hint: didYouMean(name, names) });
+  const known = sites.find(({ metadata }) => metadata.name === site);
+  if (peerings.length === 0 && known === undefined) {
+    const hint = didYouMean(
+      name,
+      [...all, ...sites].map(({ metadata }) => metadata.name ?? ""),
+    );
+    if (hint !== "") throw new NoSuchThing({ what: "peering or site", name, hint });
+    // It may have been forgotten before: repeating that does no harm.
+    return print(`there is no peering or site ${name}\n`);
   }
   if (flags.force || flags.forget) {
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
     if (gone) print(`site ${site} forgotten\n`);
-  } else if (peerings.length === 0) print(`there is no peering with ${name}\n`);
+  } else if (peerings.length === 0) {
+    const contracts = usedBy(known?.status?.id ?? known?.spec.id, await listOrExplain(client, Contract, signal));
+    if (contracts.length > 0) throw new ConsumersContract({ site, contracts: contracts.join(", ") });
+    print(`there is no peering with ${name}\n`);
+  }
+}
+
+/** The contracts, not over yet, under which a site uses this one. */
+function usedBy(id: string | undefined, contracts: readonly Contract[]): string[] {
+  return contracts
+    .filter(({ spec, status }) => id !== undefined && spec.terms.consumer === id && status?.phase !== "Ended")
+    .map(({ metadata }) => metadata.name ?? "");
 }
 
 /** Deletes an object and follows it to its end; false where there was none. */

@@ -359,6 +359,10 @@ test("what a runtime or a site refuses is said once, ends with one full stop, an
   const refused = explainPod(facts({ status: { phase: "Pending", conditions } }));
   assert.ok(refused.because.includes(`lively-wave has not taken it: OffloadingRefused: ${message}`));
   assert.match(refused.advice.join(), /^Take out of it what lively-wave refuses, or ask the owner of lively-wave/);
+  assert.match(refused.advice.join(), /--guest-privilege` of the agent there/);
+  const full = [{ ...conditions[0], message: "quota exceeded: this consumer has 3 pods" }];
+  const tooMuch = explainPod(facts({ status: { phase: "Pending", conditions: full } }));
+  assert.match(tooMuch.advice.join(), /`sharing.objects` of the Site there/);
 });
 
 test("a burst that has filled the own nodes and a slice: both are said to be full, and what would be enough", () => {

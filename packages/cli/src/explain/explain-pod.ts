@@ -264,9 +264,11 @@ function adviceFor({ pod }: PodFacts, site: string, isAway: boolean): string[] {
     const workload = workloadOf(pod);
     const home =
       workload === undefined ? "" : `, have it run here (\`fjord move ${workload} home -n ${pod.metadata.namespace}\`)`;
-    return [
-      `Take out of it what ${site} refuses${home}, or ask the owner of ${site} to allow it (\`sharing\` of the Site there).`,
-    ];
+    // A quota is of the owner's sharing; whatever else guests may not have is the agent's to allow.
+    const where = offloaded?.message?.includes("quota exceeded")
+      ? "`sharing.objects` of the Site there"
+      : "`--guest-privilege` of the agent there, docs/peering.md";
+    return [`Take out of it what ${site} refuses${home}, or ask the owner of ${site} to allow it (${where}).`];
   }
   if (reason === "RequestsMissing" || reason === "LimitsDiffer")
     return ["State requests and limits for every container, as the contract asks."];

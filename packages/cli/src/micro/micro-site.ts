@@ -2,7 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installObjects, manifests, type PageSettings } from "@fjord/agent";
 import { Agent } from "@fjord/agent/agent";
-import { AGENT_NAMESPACE, Site, TIER_LABEL } from "@fjord/api";
+import { AGENT_NAMESPACE, type GuestPrivilege, Site, TIER_LABEL } from "@fjord/api";
 import type { Clock, Logger, Random } from "@fjord/base";
 import { clusterConfig, type KubeClient, Node } from "@fjord/kube";
 import { type Microkube, startMicrokube } from "@fjord/microkube";
@@ -36,6 +36,8 @@ export interface MicroSiteOptions {
   /** What the node says it has, instead of what the machine has. */
   readonly capacity?: readonly string[];
   readonly labels?: readonly string[];
+  /** What guests may have beyond Kubernetes' baseline. @default nothing */
+  readonly guestPrivileges?: readonly GuestPrivilege[];
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
   readonly isRoot: boolean;
@@ -173,7 +175,7 @@ function runNodeOf(
 
 /** The agent has the rights that its installation gives it, as on any cluster. */
 function agentOf(options: MicroSiteOptions, plane: Microkube, token: string, clients: LocalClients): Agent {
-  const { name, tier, address, ports, page, clock, random, logger } = options;
+  const { name, tier, address, ports, page, guestPrivileges = [], clock, random, logger } = options;
   const { endpoints = [`https://${host(address)}:${ports.peers}`] } = options;
   return new Agent({
     config: clusterConfig({ server: plane.server, ca: plane.credentials.clusterCa.certificate, token }),
@@ -188,6 +190,7 @@ function agentOf(options: MicroSiteOptions, plane: Microkube, token: string, cli
     admissionPort: ports.admission,
     metrics: { host: address, port: ports.metrics },
     leaderElect: false,
+    guestPrivileges,
     ...(page !== undefined && { page }),
     clients,
     clock,

@@ -64,7 +64,7 @@ export const TokenWithoutEndpoints = defineError(
 export const TokenOfOwnSite = defineError(
   "PAIRING_WITH_ITSELF",
   "cannot redeem the token: this site issued it itself",
-  "Redeem it at the other site; check which cluster your kubeconfig points to.",
+  "The token is as good as before. Redeem it at the other site: was another --context meant, or another --kubeconfig?",
 );
 
 export const PairingFailed = defineError(

@@ -38,7 +38,7 @@ const HOUR_MS = 3_600_000;
 const SWEEP_MS = 10 * 60_000;
 
 const MESSAGES: Record<TokenRefusal, string> = {
-  TokenInvalid: "the token is not one of this site's, or was taken back: ask for a new one",
+  TokenInvalid: "the token is not one of the site that it names, or was taken back: ask for a new one",
   TokenExpired: "the token has expired: ask for a new one",
   TokenUsed: "the token was used before, and is good for one site once: ask for a new one",
   TokenForeign: "the token is another site's: redeem it there",

@@ -9,6 +9,7 @@ import {
   REFUSED_ANNOTATION,
   SITE_NAME_ANNOTATION,
   Site,
+  TRIED_ANNOTATION,
 } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
 import { EventRecorder, isNotFound, KubeClient, Secret, SharedCaches } from "@fjord/kube";
@@ -128,8 +129,11 @@ describe("the agent redeems tokens that are put into Secrets", { skip: kubernete
     }).listen(0, "127.0.0.1");
     await once(door, "listening");
     const endpoints = [`https://127.0.0.1:${(door.address() as AddressInfo).port}`];
-    assert.equal((await answer(await ask((await issuer.mint({ endpoints })).text))).redeemed, "harbour");
+    const name = await ask((await issuer.mint({ endpoints })).text);
+    assert.equal((await answer(name)).redeemed, "harbour");
     assert.equal(attempts, 3);
+    const { annotations } = (await client.get(Secret, { name, namespace: NAMESPACE })).metadata;
+    assert.match(annotations?.[TRIED_ANNOTATION] ?? "", /cannot redeem the token at site .*cannot connect to https:/);
     door.close();
     await forget("harbour");
   });

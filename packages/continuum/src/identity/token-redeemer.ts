@@ -4,11 +4,13 @@ import {
   REDEEMED_ANNOTATION,
   REFUSED_ANNOTATION,
   SITE_NAME_ANNOTATION,
+  TRIED_ANNOTATION,
 } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   againAfter,
   type Cache,
+  type Change,
   type Controller,
   done,
   isNotFound,
@@ -53,7 +55,8 @@ export class TokenRedeemer implements Runnable {
     this.#secrets = caches.open(Secret, { namespace, labelSelector: `${REDEEM_LABEL}=true` }).cache;
     this.#controller = homeController(options.home, {
       name: "token-redeemer",
-      sources: [watches(this.#secrets)],
+      // What is noted here of an attempt is no reason for the next.
+      sources: [watches(this.#secrets, { when: (change) => !isAttempt(change) })],
       reconcile: ({ name }, { signal }) => this.#reconcile(name, signal),
       backoff: { initial: 500, max: 5_000 },
     });
@@ -87,7 +90,10 @@ export class TokenRedeemer implements Runnable {
       await this.#note(name, REDEEMED_ANNOTATION, site.metadata.name ?? "", signal);
     } catch (error) {
       // An issuer that cannot be reached now may be later, as long as the token is good.
-      if (!isFinal(error) && home.clock.now() < parseToken(token).expires) throw error;
+      if (!isFinal(error) && home.clock.now() < parseToken(token).expires) {
+        if (notes[TRIED_ANNOTATION] !== describeError(error)) await this.#noteAttempt(name, error, signal);
+        throw error;
+      }
       await this.#note(name, REFUSED_ANNOTATION, describeError(error), signal);
     }
     return done();
@@ -103,12 +109,25 @@ export class TokenRedeemer implements Runnable {
     return done();
   }
 
+  /** For whoever waits. */
+  async #noteAttempt(name: string, error: unknown, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options.home;
+    const patch = { metadata: { annotations: { [TRIED_ANNOTATION]: describeError(error) } } };
+    await client.patch(Secret, { name, namespace }, "merge", patch, { signal }).catch(ignoreNotFound);
+  }
+
   async #note(name: string, annotation: string, value: string, signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options.home;
     // The token has done its work, and is no longer a secret that anybody needs.
     const patch = { metadata: { annotations: { [annotation]: value } }, data: { token: null } };
     await client.patch(Secret, { name, namespace }, "merge", patch, { signal }).catch(ignoreNotFound);
   }
+}
+
+function isAttempt(change: Change<Secret>): boolean {
+  if (change.type !== "update") return false;
+  const [before, now] = [change.old, change.object].map(({ metadata }) => metadata.annotations?.[TRIED_ANNOTATION]);
+  return before !== now;
 }
 
 /** Whether trying again would change nothing. */

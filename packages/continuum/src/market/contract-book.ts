@@ -197,7 +197,7 @@ export class ContractBook implements LiveContracts {
     const contract = this.#store.get(id);
     const { terms } = contract?.spec ?? {};
     if (contract === undefined || terms?.consumer !== consumer || terms.provider !== this.#home.identity.id) {
-      throw refusal("ContractUnknown", `there is no contract ${id} with this site`, 404);
+      throw refusal("ContractUnknown", `the provider has no contract ${id} with the site that asked`, 404);
     }
     return contract;
   }

@@ -38,6 +38,20 @@ describe("what a provider grants", () => {
     assert.equal(codeOf(decide({ ...question, sharing: listed, consumer: bob })), "granted");
   });
 
+  it("refuses in words that mean the same to whoever asked", () => {
+    const listed = policy({ resources: { cpu: 4 }, consumers: { accept: "Listed", sites: [bob] } });
+    const wrong = [
+      decide({ promises: [], consumer: ana, resources: { cpu: 1 }, sharing: undefined }),
+      decide({ promises: [], consumer: ana, resources: { cpu: 1 }, sharing: listed }),
+      ask({ "example.com/gpu": 1 }),
+    ];
+    for (const decision of wrong) {
+      assert.ok(!decision.granted);
+      assert.match(decision.refusal.message, /the provider/);
+      assert.doesNotMatch(decision.refusal.message, /this site|\bhere\b/);
+    }
+  });
+
   it("says what would be granted", () => {
     const taken = [promise(ana, { cpu: 2, memory: "1Gi" }), promise(bob, { cpu: "1500m" }, "c-2")];
     const decision = ask({ cpu: 2 }, taken);

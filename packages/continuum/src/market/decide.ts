@@ -38,11 +38,11 @@ export interface Question {
 
 export type Decision = { readonly granted: true } | { readonly granted: false; readonly refusal: Refusal };
 
-/** Whether a provider grants a request. Pure: whoever asks has to see to it that nothing changes until it is written. */
+/** Whether a provider grants a request; in words that mean the same at both sites, as it is the other that reads them. Pure: whoever asks has to see to it that nothing changes until it is written. */
 export function decide(question: Question): Decision {
   const { sharing, consumer } = question;
-  if (sharing === undefined) return refuse("NotSharing", "this site shares nothing");
-  if (!accepts(sharing, consumer)) return refuse("ConsumerRefused", `this site gives no contracts to ${consumer}`);
+  if (sharing === undefined) return refuse("NotSharing", "the provider shares nothing");
+  if (!accepts(sharing, consumer)) return refuse("ConsumerRefused", `the provider gives no contracts to ${consumer}`);
   const wanted = amountsOf(question.resources);
   const available = availableFor(question);
   const nothing = [...wanted].filter(([, amount]) => amount <= 0n).map(([name]) => name);
@@ -50,7 +50,7 @@ export function decide(question: Question): Decision {
   if (nothing.length > 0) return refuseAmount(`nothing of ${nothing.join(", ")} is asked for: leave it out`, available);
   const shared = amountsOf(sharing.resources);
   const unknown = [...wanted.keys()].filter((name) => !shared.has(name));
-  if (unknown.length > 0) return refuseAmount(`${unknown.join(", ")} is not shared here`, available);
+  if (unknown.length > 0) return refuseAmount(`${unknown.join(", ")} is not shared by the provider`, available);
   if (!covers(available, wanted)) {
     return refuseAmount(`${describeAmounts(wanted)} is more than there is`, available);
   }

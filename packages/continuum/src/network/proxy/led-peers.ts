@@ -116,5 +116,5 @@ export function refused(code: string, message: string): PeerRefused {
 }
 
 export function notShared(): PeerRefused {
-  return refused("NotShared", "no pod of a namespace that this site shares with yours has that address and port");
+  return refused("NotShared", "no pod of a namespace that the two sites share has that address and port");
 }

@@ -57,7 +57,7 @@ interface Verdict<Reason> {
 function twinVerdict(facts: TwinFacts, before: SiteStatus | undefined): Verdict<TwinReason> {
   const { wanted, inForce, reachable, known, request, hasPods } = facts;
   if (!inForce)
-    return { status: "False", reason: "ContractNotActive", message: "there is no contract in force with this site" };
+    return { status: "False", reason: "ContractNotActive", message: "there is no contract in force with that site" };
   const isLeaving = !wanted && !hasPods;
   if (isLeaving) {
     const message = reachable ? "the twin is being removed" : "the twin is removed when the site answers again";

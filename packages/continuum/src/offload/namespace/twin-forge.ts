@@ -48,7 +48,7 @@ export function isTwin({ metadata }: Namespace, consumer: SiteId, origin: string
 /** Why a consumer is not given a name; undefined where it is. */
 export function nameRefusal(name: string, consumer: SiteId, agentNamespace: string): string | undefined {
   if (name === "default" || name === agentNamespace || /^(kube|fjord|openshift)-/.test(name))
-    return `${name} is a name that this site keeps for itself`;
+    return `${name} is a name that the provider keeps for itself`;
   const [, id] = /-([a-z2-7]{26})$/.exec(name) ?? [];
   // Whoever could take it would keep that site's namespaces from having their twins here.
   return id === undefined || id === consumer ? undefined : `${name} ends with the id of another site`;

@@ -19,6 +19,7 @@ import {
 import { PeerRefused } from "../../peer-refused-error.ts";
 import type { ContractReport } from "../../protocol.ts";
 import type { RemoteSite } from "../../remote-site.ts";
+import { whyNotDialledIn } from "../remote/failure-reason.ts";
 import type { Answer } from "./peering-status.ts";
 
 /** How long after a refusal it is asked again, should nothing be heard of the provider before. */
@@ -89,7 +90,7 @@ export class Agreement {
       const { contract, report } = await this.#options.negotiation.agree(wish);
       return this.#active(contract, report);
     } catch (error) {
-      return refused(error);
+      return refused(error, peering.spec.site);
     }
   }
 
@@ -109,7 +110,7 @@ export class Agreement {
       const { contract, report } = await negotiation.agree(wish);
       return this.#active(contract, report);
     } catch (error) {
-      const failed = refused(error);
+      const failed = refused(error, peering.spec.site);
       if (due) contracts.noteExpiring(terms.id, failed.stranger ? "RenewalRefused" : expiringReason(error));
       const message = `${terms.id} is in force; ${due ? "its renewal" : "other amounts"}: ${failed.answer.message}`;
       const { againMs } = this.#active(current);
@@ -164,9 +165,10 @@ function expiringReason(error: unknown): "ProviderUnreachable" | "RenewalRefused
 const refusals = ["NotSharing", "ConsumerRefused", "AmountRefused"] as const;
 
 /** What a refusal means for the Peering. What is no refusal, and no silence, is thrown on. */
-function refused(error: unknown): Agreed {
+function refused(error: unknown, site: string): Agreed {
   if (error instanceof ConnectionError) {
-    return { answer: { reason: "Asking", message: error.message }, againMs: SILENT_AGAIN_MS, silent: true };
+    const message = whyNotDialledIn(error, site) ?? error.message;
+    return { answer: { reason: "Asking", message }, againMs: SILENT_AGAIN_MS, silent: true };
   }
   if (error instanceof TermsRefused) {
     return { answer: { reason: "Asking", message: error.message }, againMs: REFUSED_AGAIN_MS };

@@ -28,6 +28,8 @@ describe("what is known of a peer", () => {
     assert.equal(getCondition(silent.conditions, "Reachable")?.reason, "TimedOut");
     const another = peerStatus(site, remote({ reachable: false, reason: "WrongKey" }), "0.1.0", now);
     assert.equal(getCondition(another.conditions, "Ready")?.reason, "IdentityMismatch");
+    const stranger = peerStatus(site, remote({ reachable: false, reason: "NotPaired" }), "0.1.0", now);
+    assert.equal(getCondition(stranger.conditions, "Ready")?.reason, "NotPaired");
   });
 
   it("is of use within one minor of the own version", () => {

@@ -50,6 +50,12 @@ export function peerStatus(
   };
 }
 
+/** Why a site cannot be used that does answer. */
+const UNUSABLE: Partial<Record<Reachability["reason"], "IdentityMismatch" | "NotPaired">> = {
+  WrongKey: "IdentityMismatch",
+  NotPaired: "NotPaired",
+};
+
 function reachConditions(
   { reachable, reason, message }: Reachability,
   strange: string | undefined,
@@ -58,8 +64,10 @@ function reachConditions(
   if (reachable && strange !== undefined)
     return [reach, { type: "Ready", status: "False", reason: "VersionUnsupported", message: short(strange) }];
   if (reachable) return [reach, { type: "Ready", status: "True", reason: "Reachable", message: "" }];
-  const ready = reason === "WrongKey" ? "IdentityMismatch" : "Unreachable";
-  return [reach, { type: "Ready", status: "False", reason: ready, message: short(message) }];
+  return [
+    reach,
+    { type: "Ready", status: "False", reason: UNUSABLE[reason] ?? "Unreachable", message: short(message) },
+  ];
 }
 
 /** Versions understand each other within one minor; what is no version is not judged. */

@@ -28,7 +28,7 @@ function tenant(stored: Record<string, number> = {}) {
 
 const full = {
   status: 403,
-  message: /^quota exceeded: this consumer has [123] objects at this site, 1Mi in all, and may have 3 and 1Mi: /,
+  message: /^quota exceeded: this consumer has [123] objects at the provider, 1Mi in all, and may have 3 and 1Mi: /,
 };
 
 describe("what a tenant keeps", () => {

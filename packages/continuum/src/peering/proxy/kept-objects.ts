@@ -127,7 +127,7 @@ export class KeptObjects {
   #refusal(): Error {
     const { noun, limits } = this.#options;
     const { objects, bytes } = limits();
-    const has = `${this.#sizes.size} ${noun} at this site, ${mebibytes(this.#bytes)} in all`;
+    const has = `${this.#sizes.size} ${noun} at the provider, ${mebibytes(this.#bytes)} in all`;
     return forbidden(
       `quota exceeded: this consumer has ${has}, and may have ${objects} and ${mebibytes(bytes)}: remove some, or ask the owner to raise sharing.objects of the Site`,
     );

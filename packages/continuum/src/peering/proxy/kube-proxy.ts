@@ -175,7 +175,7 @@ export class KubeProxy implements RawRoute {
     const tenant = this.#options.tenants.get(id);
     if (tenant !== undefined) return tenant;
     // An agent that has just started knows neither contracts nor tenants yet: to deny them would be a lie that lasts.
-    if (this.#options.isExpected?.(id)) throw new NotHere(503, "this site's agent is still starting", 1);
+    if (this.#options.isExpected?.(id)) throw new NotHere(503, "the provider's agent is still starting", 1);
     throw forbidden(`there is no contract in force with the site ${id}`);
   }
 
@@ -267,8 +267,9 @@ export class KubeProxy implements RawRoute {
   #unavailable(exchange: Exchange, error: unknown): KubeRefusal {
     const { verb, resource } = exchange;
     this.#options.logger.warn("a tenant's request failed", { verb, resource, reason: describeError(error) });
-    if (exchange.sent) return new KubeRefusal(504, "the API server of this site did not answer: it may have done it");
-    return new KubeRefusal(503, "the API server of this site did not answer", 1);
+    if (exchange.sent)
+      return new KubeRefusal(504, "the API server of the provider did not answer: it may have done it");
+    return new KubeRefusal(503, "the API server of the provider did not answer", 1);
   }
 }
 

@@ -18,6 +18,12 @@ export function failureReason(error: unknown, tunnelled: boolean): Pick<Reachabi
   return { reason: "ConnectionFailed", message };
 }
 
+/** Where a site neither has an endpoint nor has come by itself: what its owner has to do; undefined for any other failure. */
+export function whyNotDialledIn(error: unknown, site: string): string | undefined {
+  if (!causes(error).some((each) => each instanceof NoParkedConnection)) return undefined;
+  return `${site} has no endpoint and has not dialled out to this site: its agent does so where it runs and this site may use it, so pair them there with --both-ways`;
+}
+
 function isTimeout(error: unknown): boolean {
   const { name, code, message } = error as NodeJS.ErrnoException;
   return name === "TimedOut" || code === "ETIMEDOUT" || /no connection within/.test(message ?? "");

@@ -149,10 +149,14 @@ export class PeerServer {
   #admit(caller: Caller, access: PeerRoute["access"]): void {
     if (caller.site === undefined) {
       if (access !== "stranger")
-        throw refused(403, "NotPaired", `this site does not know the site ${caller.id}: pair them first`);
+        throw refused(
+          403,
+          "NotPaired",
+          `the site that was asked does not know the site ${caller.id}, which asked: pair them first`,
+        );
       if (!this.#strangers.tryTake()) throw refused(429, "TooManyRequests", "too many strangers ask: try again later");
     } else if (access === "consumer" && caller.site.spec?.mayConsume !== true) {
-      throw refused(403, "MayNotConsume", `the site ${caller.id} may not consume from this one`);
+      throw refused(403, "MayNotConsume", `the site ${caller.id} may not consume from the one that it asked`);
     }
   }
 
