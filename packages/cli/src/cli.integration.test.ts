@@ -226,6 +226,12 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.match(spent.err, /--ttl cannot be 0s: nobody could redeem such a token/);
   });
 
+  it("offers no namespace to be offloaded that stays here", async () => {
+    const { out } = await fjord("__complete", "offload", "");
+    assert.match(out, /^default\b/m);
+    assert.doesNotMatch(out, /kube-|fjord-system/);
+  });
+
   it("takes the own site for no peer, and forgets it never", async () => {
     const own = newObject(Site, { metadata: { name: "harbour-itself" }, spec: {} });
     await client.create(Site, own);

@@ -156,6 +156,12 @@ export const NotASite = defineError(
   "Name the directory that was given to `fjord micro run` as --state-dir.",
 );
 
+export const SiteRuns = defineError(
+  "MICRO_SITE_RUNS",
+  "the site in {directory} runs: nothing of it was removed",
+  "Stop its process first (Ctrl-C, or `systemctl stop fjord-micro`), then repeat `fjord micro reset`.",
+);
+
 export const NotEmpty = defineError(
   "MICRO_NOT_EMPTY",
   "{directory} has no site in it, but other things: {what}",

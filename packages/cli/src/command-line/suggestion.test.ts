@@ -8,6 +8,7 @@ test("a name that is nearly right is recognised", () => {
   assert.equal(nearest("harbor", names), "harbour");
   assert.equal(nearest("livelywave", names), "lively-wave");
   assert.equal(nearest("edge-3", names), "edge-1");
+  assert.equal(nearest("wbe", ["api", "web"]), "web");
   assert.equal(nearest("cloud", names), undefined);
   assert.equal(nearest("x", []), undefined);
   assert.equal(didYouMean("harbr", names), " (did you mean harbour?)");

@@ -60,7 +60,13 @@ async function move(target: string, to: string, flags: MoveFlags, context: Comma
       timeoutMs,
       what: `${what} was not at ${to}`,
       told: (line) => note(`${line}\n`),
-      late: (seconds, last) => new MoveUnfinished({ what, place: to, seconds, last }),
+      late: (seconds, last) =>
+        new MoveUnfinished({
+          what,
+          place: place === "anywhere" ? "a place of the scheduler's choice" : to,
+          seconds,
+          last,
+        }),
       refusal,
     });
   print(`${what} ${place === "anywhere" ? "may run anywhere" : `moved to ${to}`}\n`);

@@ -1,4 +1,4 @@
-import { Contract, Offloading, Peering, Site } from "@fjord/api";
+import { Contract, isKeptNamespace, Offloading, Peering, Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
 import { Deployment, type KubeClient, Namespace, Pod, readKubeconfigs, Service, StatefulSet } from "@fjord/kube";
 import { connect } from "../command-line/cluster-options.ts";
@@ -58,6 +58,8 @@ async function listed_(
     }
     case "namespaces":
       return names(Namespace as Kind<KubeObject>);
+    case "offloadable":
+      return (await names(Namespace as Kind<KubeObject>)).filter((name) => !isKeptNamespace(name));
     case "offloaded":
       return (await client.list(Offloading, { signal })).items.map(({ metadata }) => metadata.namespace ?? "");
     case "pods":

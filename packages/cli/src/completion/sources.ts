@@ -5,6 +5,7 @@ export type Source =
   | "peerings"
   | "contracts"
   | "namespaces"
+  | "offloadable"
   | "offloaded"
   | "contexts"
   | "pods"
@@ -22,7 +23,7 @@ export const argumentSources: Readonly<Record<string, readonly (readonly (Source
   peer: [["peers"], []],
   unpeer: [["peerings", "peers"], []],
   sites: [["sites"]],
-  offload: [["namespaces"], []],
+  offload: [["offloadable"], []],
   unoffload: [["offloaded"], []],
   move: [["workloads"], ["peers", { word: "home" }, { word: "anywhere" }], []],
   cordon: [contracted, []],

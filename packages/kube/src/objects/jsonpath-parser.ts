@@ -71,6 +71,7 @@ class Parser {
       return false;
     }
     while (!this.#takes("}")) {
+      if (this.#rest() === "") this.#fail("a { has no }");
       const quoted = this.#quoted();
       if (quoted !== undefined) found.push({ type: "text", text: quoted });
       else found.push({ type: "path", path: this.#path() });

@@ -54,4 +54,8 @@ describe("jsonpath, as kubectl has it", () => {
     "{@@x",
   ])
     it(`${wrong} is refused`, () => assert.throws(() => jsonPath(wrong), /jsonpath=.* cannot be read/s));
+
+  it("says that a brace is not closed", () => {
+    for (const open of ["{.bad", "{", "{.a "]) assert.throws(() => jsonPath(open), /a \{ has no \}/, open);
+  });
 });
