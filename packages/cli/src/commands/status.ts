@@ -42,7 +42,7 @@ function statusTables(
   const sections: [string, number, string][] = [
     ["Sites", sites.length, siteTable(sites, wide, now)],
     ["Peerings", peerings.length, peeringTable(peerings, wide)],
-    ["Contracts", contracts.length, contractTable(contracts, sites, wide)],
+    ["Contracts", contracts.length, contractsText(contracts, peerings, sites, wide)],
     ["Drains", drains.length, drainTable(drains)],
     ["Virtual nodes", virtualNodes.length, nodeTable(virtualNodes, wide)],
     ["Offloaded namespaces", offloadings.length, offloadingTable(offloadings, sites, wide, now)],
@@ -74,6 +74,28 @@ function peeringTable(items: readonly Peering[], wide: boolean): string {
   });
   const more = wide ? steps.map((type) => type.toUpperCase()) : [];
   return table(["NAME", "SITE", "CONTRACT", "NODE", "READY", "REASON", ...more, "MESSAGE"], rows);
+}
+
+/** Those that are over are told of by their number, but for the last one of a peering, unless all is asked for. */
+function contractsText(
+  items: readonly Contract[],
+  peerings: readonly Peering[],
+  sites: readonly Site[],
+  wide: boolean,
+): string {
+  const { shown, hidden } = worthShowing(items, peerings, wide);
+  const rest = hidden === 0 ? "" : `${hidden} more ${hidden === 1 ? "is" : "are"} over: -o wide shows all\n`;
+  return (shown.length === 0 ? "" : contractTable(shown, sites, wide)) + rest;
+}
+
+export function worthShowing(
+  items: readonly Contract[],
+  peerings: readonly Pick<Peering, "status">[],
+  wide: boolean,
+): { shown: Contract[]; hidden: number } {
+  const current = new Set(peerings.map(({ status }) => status?.contract));
+  const shown = items.filter(({ metadata, status }) => wide || status?.phase !== "Ended" || current.has(metadata.name));
+  return { shown, hidden: items.length - shown.length };
 }
 
 function contractTable(items: readonly Contract[], sites: readonly Site[], wide: boolean): string {
