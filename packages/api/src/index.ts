@@ -16,3 +16,4 @@ export * from "./kinds/index.ts";
 export * from "./labels.ts";
 export { newObject } from "./new-object.ts";
 export type { Quantity } from "./schema/index.ts";
+export { isCounted, isWhole } from "./schema/index.ts";

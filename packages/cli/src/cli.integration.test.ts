@@ -3,7 +3,16 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Contract, newObject, Offloading, OffloadingRule, Peering, Site, TRIED_ANNOTATION } from "@fjord/api";
+import {
+  Contract,
+  newObject,
+  OFFLOADING_RULE_LABEL,
+  Offloading,
+  OffloadingRule,
+  Peering,
+  Site,
+  TRIED_ANNOTATION,
+} from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { sleep, systemClock } from "@fjord/base";
 import { writeToken } from "@fjord/continuum/identity";
@@ -355,6 +364,35 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.match((await fjord("offload", "a", "-n=b")).err, /--namespace cannot be b: a is named too/);
   });
 
+  it("changes of an offloading what is named, and refuses in words what makes no sense", async () => {
+    const spec = async () => (await client.get(Offloading, { name: "offloading", namespace: "default" })).spec;
+    const first = ["--pods=Remote", "--naming=Chosen", "--twin-name=guests", "--selector=tier=edge"];
+    await fjord("offload", "default", "--no-wait", ...first, "--when-unreachable=Evict=30s");
+    const { code, err } = await fjord("offload", "default", "--no-wait", "--pods=Both");
+    assert.equal(code, 0, err);
+    assert.deepEqual(await spec(), {
+      pods: "Both",
+      naming: { strategy: "Chosen", name: "guests" },
+      sites: { matchLabels: { tier: "edge" } },
+      whenUnreachable: { action: "Evict", after: "30s" },
+    });
+    await fjord("offload", "default", "--no-wait", "--selector=zone=a", "--when-unreachable=Keep");
+    assert.deepEqual((await spec()).sites, { matchLabels: { zone: "a" } });
+    assert.deepEqual((await spec()).whenUnreachable, { action: "Keep" });
+    await fjord("offload", "default", "--no-wait", "--selector=none");
+    assert.deepEqual((await spec()).sites.matchLabels ?? {}, {});
+    for (const wrong of ["--naming=Same", "--twin-name=others", "--twin-name=Foo_Bar", "--when-unreachable=Evict=30"]) {
+      const refused = await fjord("offload", "default", "--no-wait", wrong);
+      assert.equal(refused.code, 1, wrong);
+      assert.match(
+        refused.err,
+        new RegExp(`^error: ${wrong.replace("=", " cannot be ")}: .*\\[CLI_INVALID_VALUE\\]`, "s"),
+      );
+    }
+    assert.deepEqual((await spec()).naming, { strategy: "Chosen", name: "guests" });
+    await fjord("unoffload", "default");
+  });
+
   it("asks for a namespace again once what is left of before is removed, and for nothing where it is not", async () => {
     const key = { name: "offloading", namespace: "default" };
     await fjord("offload", "default", "--no-wait");
@@ -447,6 +485,14 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       spec: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "default" } } },
     });
     await client.create(OffloadingRule, rule);
+    const own = await fjord("offload", "default", "--pods=Local", "--no-wait");
+    assert.deepEqual([own.code, (await client.get(Offloading, key)).spec.pods], [0, "Local"], own.err);
+    const labels = (value: string | null) => ({ metadata: { labels: { [OFFLOADING_RULE_LABEL]: value } } });
+    await client.patch(Offloading, key, "merge", labels("all-of-them"));
+    const ruled = await fjord("offload", "default", "--pods=Remote");
+    assert.deepEqual([ruled.code, ruled.out, (await client.get(Offloading, key)).spec.pods], [1, "", "Local"]);
+    assert.match(ruled.err, /^error: namespace default is offloaded as the OffloadingRule all-of-them says/);
+    await client.patch(Offloading, key, "merge", labels(null));
     const { code, out, err } = await fjord("unoffload", "default");
     assert.deepEqual([code, out], [1, ""]);
     assert.match(
@@ -492,6 +538,7 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       err: "harbour does not answer: its twin follows when it answers again\n",
     });
     await tell("False", "NameTaken");
+    assert.match((await fjord("status")).out, /default .* SomeTwinsNotReady +.*lively-wave: NameTaken: so it is/);
     const taken = await fjord("offload", "default", "--timeout=120s");
     assert.equal(taken.code, 1);
     assert.match(taken.err, /lively-wave: NameTaken: so it is.*\n.*`fjord unoffload` the namespace first/s);

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { Contract, Peering, Site } from "@fjord/api";
-import { Deployment, getCondition, type KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
+import { Deployment, getCondition, type KubeClient, Namespace, Pod, Secret, StatefulSet } from "@fjord/kube";
 import { Continuum } from "@fjord/testbed/agents";
 import { kubectlProgram, kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 import { prometheusSkip, TestPrometheus } from "./test-prometheus.ts";
@@ -118,6 +118,40 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.ok((await nodesOf("web")).every((node) => node?.startsWith("site-1-")));
   });
 
+  it("moves nothing home where its pods may not run, and frees a StatefulSet that waits for a node", async () => {
+    const generation = async () =>
+      (await home.get(Deployment, { name: "web", namespace: NAMESPACE })).metadata.generation;
+    const before = await generation();
+    assert.equal((await fjord("offload", NAMESPACE, "--pods=Remote")).code, 0);
+    const refused = await fjord("move", "web", "home", "-n", NAMESPACE);
+    assert.deepEqual([refused.code, await generation()], [1, before]);
+    assert.match(
+      refused.err,
+      /pods of namespace shop run at other sites only: `fjord offload shop --pods=Both` changes/,
+    );
+    assert.equal((await fjord("offload", NAMESPACE, "--pods=Both")).code, 0);
+    const { spec } = deployment("db", 2) as Deployment;
+    const key = { name: "db", namespace: NAMESPACE };
+    await home.create(StatefulSet, {
+      apiVersion: "apps/v1",
+      kind: "StatefulSet",
+      metadata: key,
+      spec: { ...spec, serviceName: "db" },
+    } as never);
+    const pods = async () => (await home.list(Pod, { namespace: NAMESPACE, labelSelector: "app=db" })).items;
+    const until = async (isSo: () => Promise<boolean>) => {
+      while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 100));
+    };
+    await until(async () => ((await home.get(StatefulSet, key)).status?.readyReplicas ?? 0) === 2);
+    const select = (disk: string | null) => ({ spec: { template: { spec: { nodeSelector: { disk } } } } });
+    await home.patch(StatefulSet, key, "merge", select("of-nobody"));
+    await until(async () => (await pods()).some((each) => each.spec?.nodeSelector?.["disk"] && !each.spec.nodeName));
+    await home.patch(StatefulSet, key, "merge", select(null));
+    const healed = await fjord("move", "statefulset/db", "anywhere", "-n", NAMESPACE);
+    assert.deepEqual([healed.code, healed.out], [0, "statefulset/db may run anywhere\n"], healed.err);
+    await home.delete(StatefulSet, key);
+  });
+
   it("does not move what asks for another place, says what it asks for, and changes nothing", async () => {
     const { metadata, spec } = deployment("picky", 1) as Deployment;
     const nodeSelector = { disk: "ssd" };
@@ -197,6 +231,19 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.match((await fjord("uncordon", AWAY)).out, /^contract c-\S+ open\n$/);
     assert.match((await fjord("drain", AWAY, "--no-wait")).out, /^contract c-\S+ draining\n$/);
     assert.equal((await fjord("uncordon", AWAY)).code, 0);
+  });
+
+  it("says of a contract that its provider has cordoned that it is, and who opens it", async () => {
+    const there = (verb: string) => fjord(verb, HOME, `--kubeconfig=${continuum.site(AWAY).kubeconfig}`);
+    const told = async (standing: RegExp) => {
+      while (!standing.test((await fjord("status")).out)) await new Promise((resolve) => setTimeout(resolve, 100));
+    };
+    assert.equal((await there("cordon")).code, 0);
+    await told(/Consumer +site-2 +Active +Cordoned by site-2 /);
+    const opened = await fjord("uncordon", AWAY);
+    assert.match(opened.err, /^it is still cordoned by site-2, so its node takes no pods: `fjord uncordon` at site-2/);
+    assert.equal((await there("uncordon")).code, 0);
+    await told(/Consumer +site-2 +Active +Open /);
   });
 
   it("upgrades no agent that runs outside the cluster, and says how that is done", async () => {

@@ -144,6 +144,12 @@ export const RuleOffloads = defineError(
   "Nothing was changed. Change the rule's namespaceSelector (`kubectl edit offloadingrule`) or the namespace's labels (`kubectl label namespace`) so that they no longer match: what the rule made then goes by itself, and `fjord unoffload` removes an Offloading of the namespace's own.",
 );
 
+export const RuleDecides = defineError(
+  "CLI_RULE_DECIDES",
+  "namespace {namespace} is offloaded as the OffloadingRule {rule} says, which would undo any change at once",
+  "Nothing was changed. Change the rule's template (`kubectl edit offloadingrule`), which holds for all of its namespaces; or make the Offloading the namespace's own by `kubectl label offloading offloading fjord.dev/offloading-rule- -n NAMESPACE`, and repeat the command.",
+);
+
 export const InvalidMicroOption = defineError(
   "MICRO_INVALID_OPTION",
   "{option} cannot be {value}: {reason}",
@@ -213,7 +219,7 @@ export const PlaceNotReady = defineError(
 export const MoveUnfinished = defineError(
   "CLI_MOVE_UNFINISHED",
   "{what} was not at {place} within {seconds} s; last: {last}",
-  "The wish stands, and the old pods end when new ones are ready. `fjord explain TYPE/NAME` says where each pod is and what it waits for; `fjord move TYPE/NAME anywhere` takes the wish back. Give more time with --timeout.",
+  "The wish stands. A Deployment's old pods end when new ones are ready; of a StatefulSet, each ends before the one that takes its place begins. `fjord explain TYPE/NAME` says where each pod is and what it waits for; `fjord move TYPE/NAME anywhere` takes the wish back. Give more time with --timeout.",
 );
 
 export const AmbiguousTarget = defineError(

@@ -14,7 +14,7 @@ import { obstaclesAt } from "./obstacles.ts";
 import { passingObstacle } from "./passing-obstacle.ts";
 import { namespacesOf } from "./pod-term-obstacles.ts";
 import { affinityFor, type Place } from "./site-affinity.ts";
-import { wayObstacle } from "./way-obstacle.ts";
+import { homeObstacle, wayObstacle } from "./way-obstacle.ts";
 
 /** What makes new pods of a changed template, one after the other. */
 export type Movable = Deployment | StatefulSet | DaemonSet;
@@ -72,7 +72,9 @@ async function obstacleTo<T extends Movable>(
 ): Promise<string | undefined> {
   if (place === "anywhere") return undefined;
   const way = async () =>
-    place === "home" ? undefined : await wayObstacle(client, { namespace, site: place.site, called }, signal);
+    place === "home"
+      ? await homeObstacle(client, namespace, signal)
+      : await wayObstacle(client, { namespace, site: place.site, called }, signal);
   return (
     (await asFarAsMay(way)) ??
     (await asFarAsMay(() => wishObstacle(client, workload, { namespace, place, called }, signal)))

@@ -9,9 +9,7 @@ export async function wayObstacle(
 ): Promise<string | undefined> {
   if (!(await hasNode(client, site, signal)))
     return `there is no contract with it: \`fjord peer ${called} --cpu=... --memory=...\` makes one`;
-  const offloading = await client
-    .get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal })
-    .catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error)));
+  const offloading = await offloadingOf(client, namespace, signal);
   if (offloading === undefined)
     return `namespace ${namespace} is not offloaded: \`fjord offload ${namespace}\` lets it extend to other sites`;
   if (offloading.spec.pods === "Local")
@@ -20,6 +18,30 @@ export async function wayObstacle(
   if (known.length > 0 && !known.some((each) => each.site === site))
     return `namespace ${namespace} does not extend to it: its selector of sites leaves it out`;
   return undefined;
+}
+
+/** Why no pod of a namespace can run here; undefined: some can. */
+export async function homeObstacle(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const offloading = await offloadingOf(client, namespace, signal);
+  if (offloading?.spec.pods !== "Remote") return undefined;
+  return `pods of namespace ${namespace} run at other sites only: \`fjord offload ${namespace} --pods=Both\` changes that`;
+}
+
+async function offloadingOf(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Offloading | undefined> {
+  try {
+    return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 /** Whether a virtual node stands for the site. */

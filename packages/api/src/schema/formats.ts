@@ -31,6 +31,18 @@ export function quantity(): Schema<Quantity> {
   );
 }
 
+const whole = /^[+]?[0-9]+([kMGTPE]|[KMGTPE]i|[eE][+]?[0-9]{1,2})?$/;
+
+/** Whether a node cannot have a part of one: pods, and whatever Kubernetes does not know itself, such as example.com/gpu. */
+export function isCounted(resource: string): boolean {
+  return resource === "pods" || resource.includes("/");
+}
+
+/** Whether an amount is written as a whole number, as what is counted must be. */
+export function isWhole(amount: Quantity): boolean {
+  return typeof amount === "number" ? Number.isInteger(amount) : whole.test(amount);
+}
+
 /** Amounts by resource name, as people write them. More names would exceed what a rule over quantities may cost. */
 export function resources(limits: { minProperties?: number } = {}) {
   return map(quantity(), { ...limits, maxProperties: 12 }).rule(

@@ -10,6 +10,12 @@ test("amounts are read from options, and none takes one back", () => {
   });
   assert.deepEqual(resourcesOf({ resource: [] }), {});
   assert.throws(() => resourcesOf({ cpu: "much", resource: [] }), /--cpu cannot be much: it must be an amount/);
+  assert.throws(() => resourcesOf({ pods: "1.5", resource: [] }), /--pods cannot be 1.5: it is counted/);
+  assert.throws(
+    () => resourcesOf({ resource: ["nvidia.com/gpu=500m"] }),
+    /--resource nvidia.com\/gpu cannot be 500m: it is counted/,
+  );
+  assert.deepEqual(resourcesOf({ cpu: "1.5", pods: "2", resource: [] }), { cpu: "1.5", pods: "2" });
   for (const wrong of ["=1", "gpu", "gpu="])
     assert.throws(() => resourcesOf({ resource: [wrong] }), /--resource cannot be .*: it must be name=amount/);
 });

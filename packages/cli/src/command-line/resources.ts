@@ -1,3 +1,4 @@
+import { isCounted, isWhole } from "@fjord/api";
 import { InvalidValue } from "../errors.ts";
 
 export interface ResourceFlags {
@@ -30,9 +31,15 @@ export function resourcesOf(flags: ResourceFlags): Changes {
   ];
   for (const [name, value] of amounts) {
     if (value !== NONE && !quantity.test(value))
-      throw new InvalidValue({ option: `--${name}`, value, reason: "it must be an amount such as 4, 500m or 8Gi" });
+      throw new InvalidValue({ option: optionFor(name), value, reason: "it must be an amount such as 4, 500m or 8Gi" });
+    if (value !== NONE && isCounted(name) && !isWhole(value))
+      throw new InvalidValue({ option: optionFor(name), value, reason: "it is counted: it must be a whole number" });
   }
   return Object.fromEntries(amounts.map(([name, value]) => [name, value === NONE ? null : value]));
+}
+
+function optionFor(resource: string): string {
+  return ["cpu", "memory", "pods"].includes(resource) ? `--${resource}` : `--resource ${resource}`;
 }
 
 /** What is asked for when these are changed: what is not named stays as it was. */

@@ -8,6 +8,8 @@ import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitUntilDrained } from "../drain/wait-until-drained.ts";
 import { NoSuchThing, ThisSite } from "../errors.ts";
+import { closedThere } from "../place/contract-standing.ts";
+import { placesAsFarAsMay, siteById } from "../place/known-places.ts";
 
 const verbs = {
   cordon: {
@@ -50,9 +52,29 @@ async function stand(
   await using client = await connect(flags, context);
   const { standing, done } = verbs[verb];
   for (const contract of await contractsOf(client, name, `be ${verb}ed`, context.signal)) {
-    await client.patch(Contract, { name: contract }, "merge", { spec: { standing } }, { signal: context.signal });
+    const patch = { spec: { standing } };
+    const { spec, status } = await client.patch(Contract, { name: contract }, "merge", patch, {
+      signal: context.signal,
+    });
     context.print(`contract ${contract} ${done}\n`);
+    if (verb === "uncordon") await warnOfOther(client, { spec, ...(status && { status }) }, context);
   }
+}
+
+/** Pods are served once both sides want it: who opens one side is told what keeps the other one closed. */
+async function warnOfOther(
+  client: KubeClient,
+  contract: Pick<Contract, "spec" | "status">,
+  { signal, warn }: CommandContext,
+): Promise<void> {
+  const { terms } = contract.spec;
+  const isProvider = contract.status?.side === "Provider";
+  const id = isProvider ? terms.consumer : terms.provider;
+  const other = siteById(await placesAsFarAsMay(client, signal), id)?.metadata.name ?? id;
+  const closed = closedThere(contract, other);
+  if (closed === undefined) return;
+  const what = isProvider ? "its pods do not come" : "its node takes no pods";
+  warn(`it is still ${closed}, so ${what}: \`fjord uncordon\` at ${other} opens it there\n`);
 }
 
 async function drain(name: string, flags: DrainFlags, context: CommandContext): Promise<void> {

@@ -1,6 +1,6 @@
 import { moveWorkload, type Place } from "@fjord/agent/move";
 import type { Kind } from "@fjord/base";
-import { Deployment, type KubeClient, ReplicaSet } from "@fjord/kube";
+import { Deployment, isConflict, isForbidden, isNotFound, type KubeClient, Pod, ReplicaSet } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
@@ -10,6 +10,7 @@ import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import { CannotMove, MoveUnfinished, NoSuchThing, PlaceNotReady } from "../errors.ts";
 import { idOf, type KnownPlaces, knownPlaces, ownSiteIn } from "../place/known-places.ts";
 import { isObserved, isRolledOut, type Rolling, rolloutProgress } from "../place/rollout.ts";
+import { stuckPods } from "../place/stuck-pods.ts";
 import { getOrSuggest, podsOf } from "../place/workload-pods.ts";
 import { type WorkloadReference, workloadReference } from "../place/workload-reference.ts";
 
@@ -86,7 +87,24 @@ async function look(
     podsOf(client, reference, namespace, signal),
     client.list(ReplicaSet, { namespace, signal, omitManagedFields: true }),
   ]);
-  return { done: false, progress: rolloutProgress(found, sets, pods) };
+  const held = await replaced(client, stuckPods(found, pods), signal);
+  const progress = rolloutProgress(found, sets, pods);
+  if (held.length === 0) return { done: false, progress };
+  return { done: false, progress: `${progress}; held up by ${held.join(", ")}, which you may not delete` };
+}
+
+/** Ends pods that hold up a rollout, for which new ones are made at once. Those that the caller may not delete are returned. */
+async function replaced(client: KubeClient, pods: readonly Pod[], signal: AbortSignal): Promise<string[]> {
+  const ends = pods.map(async ({ metadata: { name = "", namespace = "", uid = "" } }) => {
+    try {
+      await client.delete(Pod, { name, namespace }, { preconditions: { uid }, signal });
+    } catch (error) {
+      if (isForbidden(error)) return [`pod ${name}`];
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    return [];
+  });
+  return (await Promise.all(ends)).flat();
 }
 
 function placeCalled(to: string, places: KnownPlaces, what: string): Place {

@@ -1,5 +1,5 @@
-import { isKeptNamespace, newObject, OFFLOADING_NAME, Offloading, Site } from "@fjord/api";
-import { getCondition, isBeingDeleted, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
+import { isKeptNamespace, newObject, OFFLOADING_NAME, OFFLOADING_RULE_LABEL, Offloading, Site } from "@fjord/api";
+import { getCondition, isAlreadyExists, isBeingDeleted, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { afterRemoval } from "../command-line/after-removal.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
@@ -9,18 +9,15 @@ import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, type WaitOptions, waitFor } from "../command-line/wait-for.ts";
-import { InvalidValue, KeptNamespace, NoSuchThing, TwinNameRefused, WishWithdrawn } from "../errors.ts";
+import { KeptNamespace, NoSuchThing, RuleDecides, TwinNameRefused, WishWithdrawn } from "../errors.ts";
 import { type KnownPlaces, placesAsFarAsMay } from "../place/known-places.ts";
+import { changeOf, checked, firstSpec, type OffloadingFlags } from "../place/offloading-wish.ts";
+import { ruleOfNamespace } from "../place/rule-of-namespace.ts";
 import { twinsLeft } from "../place/twins-left.ts";
 import { twinsReady } from "../place/twins-ready.ts";
 
-interface OffloadFlags extends ClusterFlags {
+interface OffloadFlags extends ClusterFlags, OffloadingFlags {
   readonly namespace?: string;
-  readonly pods: "Local" | "Remote" | "Both";
-  readonly naming: "Suffixed" | "Same" | "Chosen";
-  readonly twinName?: string;
-  readonly selector: readonly string[];
-  readonly whenUnreachable: string;
   readonly wait: boolean;
   readonly timeout: string;
 }
@@ -35,24 +32,25 @@ export function addOffload(program: Command, context: CommandContext): void {
   clusterOptions(command)
     .option("-n, --namespace <name>", "the namespace, in kubectl's way")
     .addOption(
-      new Option("--pods <where>", "where its pods may run").choices(["Local", "Remote", "Both"]).default("Both"),
+      new Option("--pods <where>", "where its pods may run (at first: Both)").choices(["Local", "Remote", "Both"]),
     )
     .addOption(
-      new Option("--naming <strategy>", "what the twins are called")
-        .choices(["Suffixed", "Same", "Chosen"])
-        .default("Suffixed"),
+      new Option("--naming <strategy>", "what the twins are called (at first: Suffixed); it stays").choices([
+        "Suffixed",
+        "Same",
+        "Chosen",
+      ]),
     )
     .option("--twin-name <name>", "the twins' name, with --naming Chosen")
     .option(
       "--selector <label=value>",
-      "only virtual nodes with this label; several times, or several with commas",
+      "only virtual nodes with this label; several times, or several with commas; `none` takes it back",
       several,
       [],
     )
     .option(
       "--when-unreachable <action>",
-      "Keep, or Evict, or Evict=30s: what becomes of pods at a site that is away",
-      "Evict",
+      "Keep, or Evict, or Evict=30s: what becomes of pods at a site that is away (at first: Evict)",
     )
     .option("--no-wait", "return without waiting for the twins")
     .option("--timeout <duration>", "how long to wait", "60s")
@@ -65,15 +63,8 @@ async function offload(namespace: string, flags: OffloadFlags, context: CommandC
   const { signal, print, note, warn } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   if (isKeptNamespace(namespace)) throw new KeptNamespace({ namespace });
-  const object = newObject(Offloading, {
-    metadata: { name: OFFLOADING_NAME, namespace },
-    spec: {
-      pods: flags.pods,
-      naming: { strategy: flags.naming, ...(flags.twinName !== undefined && { name: flags.twinName }) },
-      sites: { ...(flags.selector.length > 0 && { matchLabels: labelsOf(flags.selector) }) },
-      whenUnreachable: unreachable(flags.whenUnreachable),
-    },
-  });
+  // What makes no sense by itself is told before anybody is asked.
+  checked(flags);
   await using client = await connect(flags, context);
   const key = { name: OFFLOADING_NAME, namespace };
   const what = `the offloading of namespace ${namespace}`;
@@ -83,7 +74,7 @@ async function offload(namespace: string, flags: OffloadFlags, context: CommandC
   let applied: Offloading;
   do {
     await afterRemoval(client, Offloading, key, { signal, timeoutMs, what, told, detail });
-    applied = await applyTo(client, object, namespace, signal);
+    applied = await createOrChange(client, namespace, flags, signal);
   } while (isBeingDeleted(applied));
   const silent = flags.wait ? await twinsMade(client, namespace, places, { signal, timeoutMs, told }) : [];
   for (const site of silent) warn(`${site} does not answer: its twin follows when it answers again\n`);
@@ -112,38 +103,51 @@ async function twinsMade(
   return silent;
 }
 
-/** There is nothing to extend where there is no namespace, or no Fjord. */
-async function applyTo(
+/** Asking again changes what is named, and nothing else. What a rule has made is the rule's. */
+async function createOrChange(
   client: KubeClient,
-  object: Offloading,
   namespace: string,
+  flags: OffloadFlags,
   signal: AbortSignal,
 ): Promise<Offloading> {
+  const key = { name: OFFLOADING_NAME, namespace };
+  const writing = { fieldManager: "fjord-cli", signal };
+  const found = await offloadingOf(client, namespace, signal);
+  if (found === undefined || found.metadata.labels?.[OFFLOADING_RULE_LABEL] !== undefined) {
+    const rule = await ruleOfNamespace(client, namespace, signal);
+    if (rule !== undefined) throw new RuleDecides({ namespace, rule });
+  }
   try {
-    return await client.apply(Offloading, object, { fieldManager: "fjord-cli", force: true, signal });
+    if (found !== undefined)
+      return await client.patch(Offloading, key, "merge", { spec: changeOf(flags, found.spec, namespace) }, writing);
+    const object = newObject(Offloading, { metadata: key, spec: firstSpec(flags) });
+    return await client.create(Offloading, object, writing);
   } catch (error) {
-    if (!isNotFound(error)) throw error;
-    await listOrExplain(client, Offloading, signal);
-    const names = (await listOrExplain(client, Namespace, signal)).map(({ metadata }) => metadata.name ?? "");
-    if (names.includes(namespace)) throw error;
-    throw new NoSuchThing({ what: "namespace", name: namespace, hint: didYouMean(namespace, names) });
+    // Somebody else was faster.
+    if (found === undefined ? isAlreadyExists(error) : isNotFound(error))
+      return await createOrChange(client, namespace, flags, signal);
+    if (isNotFound(error)) await namespaceMissing(client, namespace, signal);
+    throw error;
   }
 }
 
-function labelsOf(selectors: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    selectors.map((text) => {
-      const [key = "", value] = text.split("=");
-      if (key === "" || value === undefined)
-        throw new InvalidValue({ option: "--selector", value: text, reason: "it must be label=value" });
-      return [key, value];
-    }),
-  );
+async function offloadingOf(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Offloading | undefined> {
+  try {
+    return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
-function unreachable(text: string): { action: "Evict" | "Keep"; after?: string } {
-  const [action, after] = text.split("=");
-  if (action === "Keep" && after === undefined) return { action };
-  if (action === "Evict") return { action, ...(after !== undefined && { after }) };
-  throw new InvalidValue({ option: "--when-unreachable", value: text, reason: "it must be Keep, Evict or Evict=30s" });
+/** There is nothing to extend where there is no namespace, or no Fjord. */
+async function namespaceMissing(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
+  await listOrExplain(client, Offloading, signal);
+  const names = (await listOrExplain(client, Namespace, signal)).map(({ metadata }) => metadata.name ?? "");
+  if (names.includes(namespace)) return;
+  throw new NoSuchThing({ what: "namespace", name: namespace, hint: didYouMean(namespace, names) });
 }

@@ -6,7 +6,9 @@ import { amountsText } from "../command-line/resources.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
 import { type Drain, drainsOf } from "../drain/drains.ts";
 import { age, cell, table } from "../output/table.ts";
+import { standingOf } from "../place/contract-standing.ts";
 import { peeringMessage, peeringReason } from "../place/peering-message.ts";
+import { twinsMessage } from "../place/twins-ready.ts";
 import { siteTable } from "./sites.ts";
 
 type Lists = [Site[], Peering[], Contract[], VirtualNode[], Offloading[]];
@@ -101,14 +103,13 @@ export function worthShowing(
 function contractTable(items: readonly Contract[], sites: readonly Site[], wide: boolean): string {
   const rows = items.map(({ metadata, spec, status }) => {
     const { terms } = spec;
-    const other = status?.side === "Provider" ? terms.consumer : terms.provider;
+    const other = siteName(status?.side === "Provider" ? terms.consumer : terms.provider, sites);
     return [
       metadata.name ?? "",
       cell(status?.side),
-      siteName(other, sites),
+      other,
       cell(status?.phase),
-      // What an owner wishes of a contract that is over says nothing any more.
-      status?.phase === "Ended" ? cell(undefined) : spec.standing,
+      cell(standingOf({ spec, ...(status && { status }) }, other)),
       amountsText(terms.resources),
       terms.notAfter,
       ...(wide ? [terms.consumer, terms.provider] : []),
@@ -140,7 +141,8 @@ function nodeTable(items: readonly VirtualNode[], wide: boolean): string {
 }
 
 function offloadingTable(items: readonly Offloading[], sites: readonly Site[], wide: boolean, now: number): string {
-  const rows = items.map(({ metadata, spec, status }) => {
+  const rows = items.map((offloading) => {
+    const { metadata, spec, status } = offloading;
     const ready = getCondition(status?.conditions, "Ready");
     // Twins of many sites have one name: who asks for more is shown it.
     const at = (status?.sites ?? []).map(({ site, twin }) => {
@@ -154,12 +156,11 @@ function offloadingTable(items: readonly Offloading[], sites: readonly Site[], w
       ready?.status ?? "Unknown",
       cell(ready?.reason),
       ...(wide ? [spec.naming.strategy, age(metadata.creationTimestamp, now)] : []),
+      twinsMessage(offloading, { sites }),
     ];
   });
-  return table(
-    ["NAMESPACE", "PODS", wide ? "TWINS" : "SITES", "READY", "REASON", ...(wide ? ["NAMING", "AGE"] : [])],
-    rows,
-  );
+  const more = wide ? ["NAMING", "AGE"] : [];
+  return table(["NAMESPACE", "PODS", wide ? "TWINS" : "SITES", "READY", "REASON", ...more, "MESSAGE"], rows);
 }
 
 function siteName(id: string, sites: readonly Site[]): string {

@@ -28,6 +28,7 @@ function facts(change: {
   status?: object;
   node?: object;
   standing?: string;
+  peerStanding?: string;
   events?: object[];
   offloading?: object | null;
   nodes?: object[];
@@ -62,7 +63,7 @@ function facts(change: {
             standing: change.standing ?? "Open",
             terms: { provider: "b", consumer: "a", resources: { cpu: "1" }, notAfter: "2030-01-02T00:00:00Z" },
           },
-          status: { phase: "Active", side: "Consumer" },
+          status: { phase: "Active", side: "Consumer", peerStanding: change.peerStanding ?? "Open" },
         },
       ],
       peerings: [],
@@ -127,6 +128,10 @@ test("a pod that waits: the scheduler's words, each site's obstacle, and what wo
   assert.match(
     waiting({ standing: "Cordoned" }).because.join("\n"),
     /lively-wave is no help: its contract is cordoned\./,
+  );
+  assert.match(
+    waiting({ peerStanding: "Cordoned" }).because.join("\n"),
+    /lively-wave is no help: its contract is cordoned by lively-wave\./,
   );
   assert.match(
     waiting({ node: ready("False", "ContractNotActive", "it ended") }).because.join("\n"),
@@ -269,9 +274,13 @@ test("a namespace that stays here is named as what keeps a pod from a site that 
   assert.deepEqual(waiting({ pod: owned }).advice, [
     "`fjord offload shop` lets pods that are made from then on run at other sites: delete this one, and the one in its place may.",
   ]);
-  assert.match(waiting({ offloading: { spec: { pods: "Local", sites: {} } } }).advice.join(), /`fjord offload shop`/);
+  assert.match(
+    waiting({ offloading: { spec: { pods: "Local", sites: {} } } }).advice.join(),
+    /`fjord offload shop --pods=Both`/,
+  );
   for (const hopeless of [
     { standing: "Cordoned" },
+    { peerStanding: "Drained" },
     { node: ready("Unknown") },
     { spec: { nodeSelector: { disk: "ssd" } } },
     { status: { phase: "Pending", conditions: [] } },

@@ -2,6 +2,7 @@ import { placeIn } from "@fjord/agent/move";
 import type { Contract, Site } from "@fjord/api";
 import { type CoreEvent, getCondition } from "@fjord/kube";
 import { age } from "../output/table.ts";
+import { closedBy, closedThere } from "../place/contract-standing.ts";
 import { ownSiteIn, siteById, siteOfNode } from "../place/known-places.ts";
 import { type PodFacts, timeOf } from "./pod-facts.ts";
 import { reachSentence } from "./reach.ts";
@@ -99,7 +100,7 @@ function placed(facts: PodFacts, nodeName: string): Told {
       ...ending(facts, away.length > 0 ? called : undefined),
       ...taken(facts, called),
     ],
-    advice: adviceFor(facts, called, away.length > 0),
+    advice: adviceFor(facts, called, away.length > 0, contract),
   };
 }
 
@@ -152,7 +153,8 @@ export function contractSentence(contract: Contract | undefined, site: string): 
   if (contract === undefined) return [`There is no contract with ${site} for this node any more.`];
   const { metadata, spec, status } = contract;
   const amounts = Object.entries(spec.terms.resources).map(([name, amount]) => `${name} ${amount}`);
-  const standing = spec.standing === "Open" ? "" : `, ${spec.standing.toLowerCase()}`;
+  const closed = closedBy(contract, site);
+  const standing = closed === undefined ? "" : `, ${closed}`;
   return [
     `Contract ${metadata.name} with ${site} is ${status?.phase ?? "not known yet"}${standing}: ${amounts.join(", ")}, until ${spec.terms.notAfter}.`,
   ];
@@ -246,7 +248,7 @@ function readySince({ pod }: PodFacts): number | undefined {
   return Date.parse(String(ready.lastTransitionTime ?? "")) + 999 || undefined;
 }
 
-function adviceFor({ pod }: PodFacts, site: string, isAway: boolean): string[] {
+function adviceFor({ pod }: PodFacts, site: string, isAway: boolean, contract: Contract | undefined): string[] {
   if (isAway && isEnding(pod))
     return [
       `\`fjord sites ${site}\` says whether it answers again: then it ends the pod, and this one goes. Where the site is gone for good, \`fjord unpeer ${site} --force\` waits for nothing there.`,
@@ -259,7 +261,11 @@ function adviceFor({ pod }: PodFacts, site: string, isAway: boolean): string[] {
     ];
   if (reason === "AmountExceeded")
     return [`Ask for more: \`fjord peer ${site} --cpu=... --memory=...\` resizes the contract. Or scale down.`];
-  if (reason === "Cordoned") return [`\`fjord uncordon ${site}\` lets it take pods again.`];
+  if (reason === "Cordoned") {
+    const there = contract === undefined ? undefined : closedThere(contract, site);
+    if (there === undefined) return [`\`fjord uncordon ${site}\` lets it take pods again.`];
+    return [`Its owner lets it take pods again, by \`fjord uncordon\` at ${site}.`];
+  }
   if (reason === "OffloadingRefused") {
     const workload = workloadOf(pod);
     const home =

@@ -1,6 +1,7 @@
 import { placeIn } from "@fjord/agent/move";
 import { type Contract, SITE_LABEL, TIER_LABEL } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
+import { closedBy } from "../place/contract-standing.ts";
 import { idOf, siteById, siteOfNode } from "../place/known-places.ts";
 import { contractSentence } from "./explain-pod.ts";
 import { isNoRoom, type PodFacts } from "./pod-facts.ts";
@@ -122,8 +123,8 @@ function obstacles(facts: PodFacts, reach: Reach, node: VirtualNode): string[] {
     lack.length === 0 ? "" : `${before}${lackWords(lack, `contract ${contract?.metadata.name} has altogether`)}`;
   if (ready !== undefined && ready.status !== "True")
     return [`${called} is no help: node ${name} is not ready: ${ready.reason}: ${ready.message}.`];
-  if (contract !== undefined && contract.spec.standing !== "Open")
-    return [`${called} is no help: its contract is ${contract.spec.standing.toLowerCase()}.`];
+  const closed = contract === undefined ? undefined : closedBy(contract, called);
+  if (closed !== undefined) return [`${called} is no help: its contract is ${closed}.`];
   if (offloading === undefined || offloading.spec.pods === "Local")
     return [`${called} is no help: pods of this namespace may not run there${tooSmall("; and ")}.`];
   const place = placeIn(pod.spec?.affinity);
@@ -185,15 +186,17 @@ function offloadAdvice(facts: PodFacts, reach: Reach): string[] {
   const { namespace = "", ownerReferences } = pod.metadata;
   const isMadeAgain = ownerReferences?.some(({ controller }) => controller === true) ?? false;
   const anew = isMadeAgain ? "delete this one, and the one in its place may" : "make this one anew, and it may";
-  return [`\`fjord offload ${namespace}\` lets pods that are made from then on run at other sites: ${anew}.`];
+  const pods = offloading === undefined ? "" : " --pods=Both";
+  return [`\`fjord offload ${namespace}${pods}\` lets pods that are made from then on run at other sites: ${anew}.`];
 }
 
 /** Whether the site takes pods now, and the pod has nothing against it but that it is older than the offloading. */
 function isWilling(facts: PodFacts, reach: Reach, node: VirtualNode): boolean {
   const { pod, places } = facts;
   const ready = getCondition(node.status?.conditions, "Ready");
-  const standing = contractOf(facts, node)?.spec.standing ?? "Open";
-  if (ready?.status === "False" || ready?.status === "Unknown" || standing !== "Open") return false;
+  const contract = contractOf(facts, node);
+  const isClosed = contract !== undefined && closedBy(contract, "it") !== undefined;
+  if (ready?.status === "False" || ready?.status === "Unknown" || isClosed) return false;
   const place = placeIn(pod.spec?.affinity);
   const site = siteOfNode(places, node.metadata.name);
   if (place === "home" || (typeof place === "object" && site !== undefined && place.site !== idOf(site))) return false;

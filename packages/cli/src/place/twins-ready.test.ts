@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Offloading, Site } from "@fjord/api";
-import { twinsReady } from "./twins-ready.ts";
+import { twinsMessage, twinsReady } from "./twins-ready.ts";
 
 const site = (name: string, reachable: "True" | "False"): Site =>
   ({
@@ -49,4 +49,12 @@ test("a name that a site does not give is told as such", () => {
   for (const reason of ["NameTaken", "NameRefused"])
     assert.equal(twinsReady(offloading({ wave: "TwinReady", wood: reason }), places).isNameRefused, true);
   assert.equal(twinsReady(offloading({ wood: "TwinRefused" }), places).isNameRefused, false);
+});
+
+test("the status names the site that keeps a namespace from being ready, and why", () => {
+  const message = (reasons: Record<string, string>, status?: string) =>
+    twinsMessage(offloading(reasons, status), places);
+  assert.equal(message({ wave: "TwinReady", wood: "NameTaken" }), "wood: NameTaken: so it is");
+  assert.equal(message({ wave: "TwinReady" }, "True"), "some", "the agent's own words");
+  assert.equal(twinsMessage({ metadata: {}, spec: {} } as Offloading, places), "");
 });

@@ -39,3 +39,10 @@ export function twinsReady({ metadata, status }: Offloading, places: Pick<KnownP
     isNameRefused: waiting.some(({ reason }) => NAME_REFUSALS.includes(reason)),
   };
 }
+
+/** How the twins are, site by site where one is not ready. */
+export function twinsMessage(offloading: Offloading, places: Pick<KnownPlaces, "sites">): string {
+  const ready = getCondition(offloading.status?.conditions, "Ready");
+  if (ready === undefined || ready.status === "True" || ready.reason === "NoSiteEligible") return ready?.message ?? "";
+  return offloading.metadata.deletionTimestamp === undefined ? twinsReady(offloading, places).progress : ready.message;
+}

@@ -1,3 +1,4 @@
+import { isCounted, isWhole } from "@fjord/api";
 import { parseQuantity } from "@fjord/kube";
 import { PeerRefused } from "../peer-refused-error.ts";
 import type { ContractAcceptance, ContractRequest, Resources, Standing, StandingChange } from "../protocol.ts";
@@ -14,7 +15,7 @@ export function checkedRequest(body: unknown): ContractRequest {
   if (supersedes !== undefined && (typeof supersedes !== "string" || !contractName.test(supersedes))) {
     throw malformed("supersedes");
   }
-  return { requestId, resources: checkedResources(resources), ...(supersedes !== undefined && { supersedes }) };
+  return { requestId, resources: agreeable(resources), ...(supersedes !== undefined && { supersedes }) };
 }
 
 export function checkedAcceptance(body: unknown): ContractAcceptance {
@@ -38,6 +39,14 @@ export function checkedResources(value: unknown): Resources {
     if (name.length > 317 || !resourceName.test(name) || !isAmount(amount)) throw malformed("resources");
   }
   return Object.fromEntries(entries) as Resources;
+}
+
+/** Amounts that a contract may be about: of what is counted, a node can have no part. */
+export function agreeable(value: unknown): Resources {
+  const resources = checkedResources(value);
+  const broken = Object.entries(resources).find(([name, amount]) => isCounted(name) && !isWhole(amount));
+  if (broken === undefined) return resources;
+  throw new PeerRefused({ code: "Malformed", message: `${broken[0]} must be a whole number, not ${broken[1]}` }, 400);
 }
 
 function isAmount(value: unknown): value is string | number {

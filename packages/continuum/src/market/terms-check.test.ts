@@ -62,6 +62,7 @@ describe("terms that a provider answers by", () => {
     assert.equal(readTerms(terms), terms);
     fc.assert(fc.property(fc.anything(), (value) => readTerms(value) === undefined));
     assert.equal(readTerms({ ...terms, resources: { cpu: "-1" } }), undefined);
+    assert.equal(readTerms({ ...terms, resources: { pods: "1500m" } }), undefined);
     assert.equal(readTerms({ ...terms, id: 7 }), undefined);
   });
 });
@@ -90,6 +91,14 @@ describe("what a consumer sends", () => {
     );
     const amounts = [{ cpu: -1 }, { cpu: "1e999" }, { cpu: {} }, { "": 1 }, { "a b": 1 }, { cpu: "9".repeat(40) }, []];
     for (const resources of amounts) assert.ok(isRefused(() => checkedRequest({ ...request, resources })));
+    for (const counted of ["pods", "example.com/gpu"]) {
+      for (const part of ["1.5", "1500m", 1.5, "2e-1"])
+        assert.ok(
+          isRefused(() => checkedRequest({ ...request, resources: { [counted]: part } })),
+          `${counted} ${part}`,
+        );
+      for (const whole of [3, "110", "1k"]) checkedRequest({ ...request, resources: { [counted]: whole } });
+    }
     const many = Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`r${index}`, 1]));
     assert.ok(isRefused(() => checkedRequest({ ...request, resources: many })));
     assert.ok(isRefused(() => checkedRequest({ ...request, requestId: "../x" })));

@@ -3,7 +3,7 @@ import type { SiteId } from "../site-identity.ts";
 import { amountsOf, sameAmounts } from "./amounts.ts";
 import { contractId } from "./contract-id.ts";
 import { SKEW_MS } from "./contract-life.ts";
-import { checkedResources } from "./request-check.ts";
+import { agreeable } from "./request-check.ts";
 
 /** Shorter than this no provider's policy can be; longer no agreement makes sense. */
 const SHORTEST_MS = 5_000;
@@ -34,7 +34,7 @@ export function readTerms(value: unknown): Terms | undefined {
   if (!["id", "consumer", "provider", "notBefore", "notAfter", "enforcement"].every((name) => isText(texts[name])))
     return undefined;
   try {
-    checkedResources(resources);
+    agreeable(resources);
     return value as Terms;
   } catch {
     // Its amounts are none.

@@ -214,7 +214,8 @@ export class OffloadingController implements Runnable {
   }
 
   #say(offloading: Offloading, facts: readonly TwinFacts[], signal: AbortSignal): Promise<void> {
-    return this.#write(offloading, offloadingStatus(offloading, facts, this.#options.home.clock.now()), signal);
+    const now = this.#options.home.clock.now();
+    return this.#write(offloading, offloadingStatus(offloading, facts, now, this.#nodes.list()), signal);
   }
 
   async #write(offloading: Offloading, status: OffloadingStatus, signal: AbortSignal): Promise<void> {

@@ -44,6 +44,14 @@ const told = (more: Partial<TwinFacts>, before: Offloading = fresh) => {
 const ready: Offloading = { ...fresh, status: offloadingStatus(fresh, [facts()], 0) };
 
 describe("the status of an Offloading", () => {
+  it("says which labels there are where none is the one that is asked for", () => {
+    const spec = { ...fresh.spec, sites: { matchLabels: { tier: "clod" } } };
+    const nodes = [{ metadata: { name: "lively-wave", labels: { tier: "cloud" } } }] as never[];
+    const [condition] = offloadingStatus({ ...fresh, spec }, [], 0, nodes).conditions ?? [];
+    assert.deepEqual([condition?.status, condition?.reason], ["False", "NoSiteEligible"]);
+    assert.match(condition?.message ?? "", /tier=clod: lively-wave has tier=cloud$/);
+  });
+
   it("tells of a twin that can be used", () => {
     assert.deepEqual(told({}), {
       twin: NAME,

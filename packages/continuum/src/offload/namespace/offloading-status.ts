@@ -1,19 +1,32 @@
 import type { ConditionOf, Offloading } from "@fjord/api";
-import { setCondition } from "@fjord/kube";
+import { type Node, setCondition } from "@fjord/kube";
+import { selectorMissed } from "./selector-missed.ts";
 import { isUsable, type TwinFacts } from "./twin-step.ts";
 
 type SiteStatus = NonNullable<NonNullable<Offloading["status"]>["sites"]>[number];
 type TwinReason = NonNullable<SiteStatus["conditions"]>[number]["reason"];
 export type OffloadingStatus = NonNullable<Offloading["status"]>;
 
-/** The status that an Offloading is to have. Pure; times of conditions are kept where nothing has changed. */
-export function offloadingStatus(offloading: Offloading, facts: readonly TwinFacts[], now: number): OffloadingStatus {
+/**
+ * The status that an Offloading is to have. Pure; times of conditions are kept where nothing has changed. `nodes`: the virtual
+ * ones, to say why none is selected.
+ */
+export function offloadingStatus(
+  offloading: Offloading,
+  facts: readonly TwinFacts[],
+  now: number,
+  nodes: readonly Node[] = [],
+): OffloadingStatus {
   const { generation = 0, deletionTimestamp } = offloading.metadata;
   const before = new Map((offloading.status?.sites ?? []).map((site) => [site.site, site]));
   const sites = facts.map((each) => siteStatus(each, before.get(each.site), generation, now));
   const wanted = new Set(facts.filter((each) => each.wanted).map(({ site }) => site));
   const ready = sites.filter(({ site, conditions }) => wanted.has(site) && conditions?.[0]?.status === "True").length;
-  const verdict = verdictOf(wanted.size, ready, deletionTimestamp !== undefined);
+  const isRemoved = deletionTimestamp !== undefined;
+  const verdict =
+    wanted.size === 0 && !isRemoved
+      ? noneEligible(selectorMissed(offloading.spec.sites, nodes))
+      : verdictOf(wanted.size, ready, isRemoved);
   const { conditions } = setCondition(
     offloading.status?.conditions,
     { type: "Ready", ...verdict, observedGeneration: generation },
@@ -100,9 +113,12 @@ const refusals: Partial<Record<string, TwinReason>> = {
   Removing: "Removing",
 };
 
+function noneEligible(message: string): Verdict<ConditionOf<typeof Offloading>["reason"]> {
+  return { status: "False", reason: "NoSiteEligible", message: message.slice(0, 1024) };
+}
+
 function verdictOf(sites: number, ready: number, removing: boolean): Verdict<ConditionOf<typeof Offloading>["reason"]> {
   if (removing) return { status: "False", reason: "Removing", message: "the twins are being removed" };
-  if (sites === 0) return { status: "False", reason: "NoSiteEligible", message: "no virtual node matches spec.sites" };
   if (ready === sites)
     return { status: "True", reason: "AllTwinsReady", message: `${ready} of ${sites} twins can be used` };
   const reason = ready === 0 ? "NoTwinReady" : "SomeTwinsNotReady";

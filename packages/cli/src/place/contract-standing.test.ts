@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Contract } from "@fjord/api";
+import { closedBy, closedThere, standingOf } from "./contract-standing.ts";
+
+const contract = (standing: string, peerStanding?: string, phase = "Active") =>
+  ({ spec: { standing }, status: { phase, peerStanding } }) as unknown as Contract;
+const told = (standing: string, peerStanding?: string, phase?: string) =>
+  standingOf(contract(standing, peerStanding, phase), "lively-wave");
+
+test("a contract stands as both of its owners want it to", () => {
+  assert.equal(told("Open"), "Open");
+  assert.equal(told("Open", "Open"), "Open");
+  assert.equal(told("Cordoned", "Open"), "Cordoned");
+  assert.equal(told("Open", "Cordoned"), "Cordoned by lively-wave");
+  assert.equal(told("Open", "Drained"), "Drained by lively-wave");
+  assert.equal(told("Cordoned", "Drained"), "Cordoned, Drained by lively-wave");
+  assert.equal(told("Cordoned", "Open", "Ended"), undefined);
+});
+
+test("in a sentence only what is closed is told", () => {
+  assert.equal(closedBy(contract("Open", "Open"), "lively-wave"), undefined);
+  assert.equal(closedBy(contract("Drained"), "lively-wave"), "drained");
+  assert.equal(closedBy(contract("Cordoned", "Drained"), "lively-wave"), "cordoned, drained by lively-wave");
+  assert.equal(closedThere(contract("Cordoned", "Open"), "lively-wave"), undefined);
+  assert.equal(closedThere(contract("Cordoned", "Drained"), "lively-wave"), "drained by lively-wave");
+});

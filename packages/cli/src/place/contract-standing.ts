@@ -1,0 +1,31 @@
+import type { Contract } from "@fjord/api";
+
+type Standing = Contract["spec"]["standing"];
+type Told = Pick<Contract, "spec" | "status">;
+
+/** What both owners want of a contract: `Open`, `Cordoned`, `Drained by lively-wave`. Nothing counts once it is over. */
+export function standingOf({ spec, status }: Told, other: string): string | undefined {
+  if (status?.phase === "Ended") return undefined;
+  const theirs = isClosed(status?.peerStanding) ? [`${status.peerStanding} by ${other}`] : [];
+  const own = isClosed(spec.standing) || theirs.length === 0 ? [spec.standing] : [];
+  return [...own, ...theirs].join(", ");
+}
+
+/** In a sentence; undefined where both sides serve pods. */
+export function closedBy(contract: Told, other: string): string | undefined {
+  const standing = standingOf(contract, other);
+  return standing === undefined || standing === "Open" ? undefined : standing.replace(/^\w|, \w/g, lower);
+}
+
+/** What the other side has against pods, which nobody but its owner can take back; undefined where it has nothing. */
+export function closedThere({ spec, status }: Told, other: string): string | undefined {
+  return closedBy({ spec: { ...spec, standing: "Open" }, ...(status && { status }) }, other);
+}
+
+function isClosed(standing: Standing | undefined): standing is "Cordoned" | "Drained" {
+  return standing === "Cordoned" || standing === "Drained";
+}
+
+function lower(text: string): string {
+  return text.toLowerCase();
+}
