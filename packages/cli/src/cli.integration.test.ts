@@ -63,7 +63,8 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
 
   it("says what to do where no agent runs", async () => {
     await install(client);
-    assert.deepEqual(await fjord("status"), { code: 0, out: "there are no sites here yet\n", err: "" });
+    for (const command of ["status", "sites"])
+      assert.deepEqual(await fjord(command), { code: 0, out: "there are no sites here yet\n", err: "" });
     const { code, err } = await fjord("pair", "token");
     assert.equal(code, 1);
     assert.match(err, /no agent has introduced itself at https:\S+ yet\nStart the agent of this site/);

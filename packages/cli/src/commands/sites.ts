@@ -23,7 +23,7 @@ function listing(names: readonly string[]): Listing<[Site[]]> {
     kinds: [Site],
     chosen: ([all]) => [names.length === 0 ? all : names.map((name) => siteCalled(name, all))],
     value: ([sites]) => whole(sites, names.length === 1),
-    table: ([sites], wide, now) => siteTable(sites, wide, now),
+    table: ([sites], wide, now) => (sites.length === 0 ? "there are no sites here yet\n" : siteTable(sites, wide, now)),
   };
 }
 

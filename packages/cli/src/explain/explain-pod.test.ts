@@ -168,6 +168,23 @@ test("containers that wait or fail, and warnings, each sort once", () => {
   );
 });
 
+test("what was warned of before the containers of a failed pod began is no part of the reason", () => {
+  const terminated = { exitCode: 1, reason: "Error", startedAt: "2030-01-01T00:59:00Z" };
+  const containerStatuses = [{ name: "a", restartCount: 0, ready: false, state: { terminated } }];
+  const warned = (reason: string, lastTimestamp: string) => ({
+    ...{ type: "Warning", reason, message: "words", lastTimestamp, metadata: {} },
+  });
+  const events = [warned("Killing", "2030-01-01T00:59:30Z"), warned("MissingClusterDNS", "2030-01-01T00:59:00Z")];
+  const { because } = explainPod(facts({ status: { phase: "Failed", containerStatuses }, events }));
+  assert.deepEqual(
+    because.filter((each) => /^(Event|Warned)/.test(each)),
+    [
+      "Event 30s ago: Killing: words",
+      "Warned of before its containers began: MissingClusterDNS; `kubectl describe pod` has the words.",
+    ],
+  );
+});
+
 test("what its own wishes leave of where it may run is told, and what was no choice is called none", () => {
   const told = (change: Parameters<typeof facts>[0]) => explainPod(facts(change)).because[1];
   const home = { nodeName: "node-1", ...required({ key: "fjord.dev/virtual-node", operator: "DoesNotExist" }) };

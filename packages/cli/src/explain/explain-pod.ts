@@ -225,19 +225,36 @@ function warnings(facts: PodFacts): string[] {
     if (type === "Warning" && reason !== "FailedScheduling" && !sorts.has(reason)) sorts.set(reason, event);
   }
   const isPast = (event: CoreEvent) => wellSince !== undefined && timeOf(event) <= wellSince;
-  const fresh = [...sorts.values()].filter((event) => !isPast(event));
+  // What was warned of before the containers of a failed pod began is seldom why they failed.
+  const began = failedAfter(facts);
+  const isEarly = (event: CoreEvent) => began !== undefined && timeOf(event) <= began;
+  const early = [...sorts.values()].filter(isEarly).map(({ reason }) => reason);
+  const fresh = [...sorts.values()].filter((event) => !isPast(event) && !isEarly(event));
   const past = [...sorts.values()].filter(isPast).map(({ reason }) => reason);
   return [
     ...fresh.slice(0, MOST_EVENTS).map((event) => {
       const when = age(new Date(timeOf(event)).toISOString(), now);
       return `Event ${when} ago: ${event.reason}: ${(event.message ?? "").trim()}`;
     }),
+    ...(early.length === 0
+      ? []
+      : [`Warned of before its containers began: ${early.join(", ")}; \`kubectl describe pod\` has the words.`]),
     ...(past.length === 0
       ? []
       : [
           `It is well: warnings from before it was ready (${past.join(", ")}) are over; \`kubectl describe pod\` has them.`,
         ]),
   ];
+}
+
+/** When the first container of a pod that has failed began; undefined for any other pod. */
+function failedAfter({ pod }: PodFacts): number | undefined {
+  if (pod.status?.phase !== "Failed") return undefined;
+  const begun = (pod.status.containerStatuses ?? [])
+    .map(({ state }) => Date.parse(String(state?.terminated?.startedAt ?? "")))
+    .filter((time) => !Number.isNaN(time));
+  // Events and conditions have whole seconds.
+  return begun.length === 0 ? undefined : Math.min(...begun) + 999;
 }
 
 /** Since when there is nothing to complain of; undefined where there is. */
