@@ -31,7 +31,7 @@ export function quantity(): Schema<Quantity> {
   );
 }
 
-const whole = /^[+]?[0-9]+([kMGTPE]|[KMGTPE]i|[eE][+]?[0-9]{1,2})?$/;
+const wholePattern = "^[+]?[0-9]+([kMGTPE]|[KMGTPE]i|[eE][+]?[0-9]{1,2})?$";
 
 /** Whether a node cannot have a part of one: pods, and whatever Kubernetes does not know itself, such as example.com/gpu. */
 export function isCounted(resource: string): boolean {
@@ -40,15 +40,21 @@ export function isCounted(resource: string): boolean {
 
 /** Whether an amount is written as a whole number, as what is counted must be. */
 export function isWhole(amount: Quantity): boolean {
-  return typeof amount === "number" ? Number.isInteger(amount) : whole.test(amount);
+  return typeof amount === "number" ? Number.isInteger(amount) : new RegExp(wholePattern).test(amount);
 }
 
 /** Amounts by resource name, as people write them. More names would exceed what a rule over quantities may cost. */
 export function resources(limits: { minProperties?: number } = {}) {
-  return map(quantity(), { ...limits, maxProperties: 12 }).rule(
-    `self.all(name, ${isLabelKey("name")})`,
-    "every resource must be named as Kubernetes names them, such as cpu or example.com/gpu",
-  );
+  return map(quantity(), { ...limits, maxProperties: 12 })
+    .rule(
+      `self.all(name, ${isLabelKey("name")})`,
+      "every resource must be named as Kubernetes names them, such as cpu or example.com/gpu",
+    )
+    .rule(
+      // A node's status with a part of such a thing is refused as a whole.
+      `self.all(name, (name != 'pods' && !name.contains('/')) || type(self[name]) == int || ${matches(wholePattern, "string(self[name])")})`,
+      "pods, and resources with a prefix such as example.com/gpu, must be whole numbers",
+    );
 }
 
 /** Amounts by resource name, as an agent reports them: checked by a pattern, which costs less at every status update. */

@@ -6,6 +6,7 @@ export const notAName = "must be a name of at most 63 characters a-z, 0-9 and '-
 const notALabelKey = "must be a label key, such as gpu or example.com/gpu";
 const notALabelValue =
   "must be a label value: at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends";
+const notWhole = "pods, and resources with a prefix such as example.com/gpu, must be whole numbers";
 const notAQuantity = "must be a quantity that is not negative, such as 2, 500m or 4Gi";
 
 /** The spec with a value at a path such as `spec.sharing.resources`. */
@@ -26,6 +27,9 @@ export function amounts(path: string): Row[] {
       path,
       "every resource must be named as Kubernetes names them, such as cpu or example.com/gpu",
     ],
+    ["a part of a pod", at(path, { pods: "1.5" }), path, notWhole],
+    ["thousandths of a pod", at(path, { pods: "1500m" }), path, notWhole],
+    ["half a device", at(path, { "example.com/gpu": "500m" }), path, notWhole],
     ["an amount beyond all bounds", at(path, { memory: "1e9999999999" }), `${path}[memory]`, notAQuantity],
     [
       "a resource with a prefix that is too long",
