@@ -191,7 +191,10 @@ async function pair(
   };
   const timing = { beatMs: 200, timeoutMs: 20_000, retryMs: 50 };
   const remotes = new LiveRemoteSites({ ...means, sites, tls: consumer.tls, parked, timing });
-  runs.push(remotes.run(stop.signal));
+  const standing = new AbortController();
+  // To its end, and no longer: it would go on to dial a server that is gone, many times a second.
+  const untilEnd = AbortSignal.any([stop.signal, standing.signal]);
+  runs.push(remotes.run(untilEnd));
   if (tunnelled) {
     const desk = new PeerServer({
       ...means,
@@ -240,8 +243,7 @@ async function pair(
       received: (_, n) => (bytes.received += n),
     },
   });
-  const standing = new AbortController();
-  runs.push(standIns.run(AbortSignal.any([stop.signal, standing.signal])));
+  runs.push(standIns.run(untilEnd));
   return {
     there,
     here,
