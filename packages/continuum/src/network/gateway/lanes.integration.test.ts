@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { silentLogger, systemClock } from "@fjord/base";
 import {
   EchoPod,
@@ -87,6 +88,10 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
     for (const { pods: names } of sites)
       for (const name of names.keys()) pods[name] = await EchoPod.start(namespaces, name);
     await eventually("all lanes are heard of", () => areSilent(false, false));
+    // That they are heard of is told before the firewalls of both ends know.
+    await eventually("both ends share connections among them", async () =>
+      (await lanesOf24(4)).every((lane) => lane.out.length > 0 && isDeepStrictEqual(lane.in, lane.out)),
+    );
   });
   after(async () => {
     stop.abort();
@@ -131,12 +136,16 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
     }
   };
 
+  /** The same of 24 connections. */
+  const lanesOf24 = (family: 4 | 6) =>
+    witness(async () => {
+      const held = await pods.a1?.hold(addressOf("b1", family), 24);
+      assert.ok((await held?.end())?.every((each) => typeof each === "number"));
+    });
+
   for (const family of [4, 6] as const)
     it(`shares connections of IPv${family} among them, each of which has one lane in both directions`, async () => {
-      const lanes = await witness(async () => {
-        const held = await pods.a1?.hold(addressOf("b1", family), 24);
-        assert.ok((await held?.end())?.every((each) => typeof each === "number"));
-      });
+      const lanes = await lanesOf24(family);
       for (const lane of lanes) {
         assert.ok(lane.out.length > 2, `of 24 connections ${lane.out.length} took one lane`);
         assert.deepEqual(lane.in, lane.out);
