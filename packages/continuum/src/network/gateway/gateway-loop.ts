@@ -151,7 +151,11 @@ export class GatewayLoop {
       this.#isSuspect = true;
       this.#wake.abort();
     };
-    const moved = () => void this.#options.gateway.moved().catch(() => {});
+    const moved = () =>
+      void this.#options.gateway.moved().catch((error: unknown) => {
+        // Peers are dialled anew by their silence, too, only later.
+        this.#options.logger.warn("cannot send from another address", { error: describeError(error) });
+      });
     const watching = this.#options.watch?.run(changed, signal, moved);
     while (!signal.aborted) {
       this.#wake = new AbortController();
