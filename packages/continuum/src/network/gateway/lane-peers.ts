@@ -1,0 +1,156 @@
+import { type Clock, steadyNow } from "@fjord/base";
+import type { CheckedPeer } from "../fabric/checked-peer.ts";
+import type { Fabric } from "../fabric/fabric.ts";
+import type { WireguardPeer, WireguardState } from "../fabric/wireguard-change.ts";
+import { linkAddress } from "../link-address.ts";
+import { KeyArrivals } from "./key-arrivals.ts";
+import { PeerKeys, type ToldKeys } from "./peer-keys.ts";
+import type { PeerPaths } from "./peer-paths.ts";
+
+export interface LanePeersOptions {
+  readonly lane: number;
+  readonly clock: Clock;
+  readonly newPaths: () => PeerPaths;
+}
+
+/** How often a peer is greeted that has not answered yet, where nothing is to be kept alive. */
+const GREETING_SECONDS = 5;
+
+/** The peers of one lane, as WireGuard is to have them there: by which of their keys, and where they are looked for. */
+export class LanePeers {
+  readonly arrivals: KeyArrivals;
+  readonly #lane: number;
+  readonly #clock: Clock;
+  readonly #newPaths: () => PeerPaths;
+  #paths: PeerPaths | undefined;
+  /** By site: which of its keys has its ranges. */
+  readonly #keys = new Map<string, PeerKeys>();
+  /** Public keys of those who are to hear of this node before they send it anything: it may have come in the place of another. */
+  readonly #greeted = new Set<string>();
+
+  constructor({ lane, clock, newPaths }: LanePeersOptions) {
+    this.#lane = lane;
+    this.#clock = clock;
+    this.#newPaths = newPaths;
+    this.arrivals = new KeyArrivals(clock);
+  }
+
+  /** Where they are looked for. */
+  get paths(): PeerPaths {
+    this.#paths ??= this.#newPaths();
+    return this.#paths;
+  }
+
+  keysOf(siteId: string): PeerKeys | undefined {
+    return this.#keys.get(siteId);
+  }
+
+  /** Takes over who the peers are now. `state` is what WireGuard says of them, where that is known. */
+  bring(fabric: Fabric, state?: WireguardState): void {
+    for (const siteId of this.#keys.keys()) if (!fabric.peers.has(siteId)) this.#keys.delete(siteId);
+    for (const [siteId, told] of toldKeys(fabric)) {
+      const known = this.#keys.get(siteId);
+      known?.bring(told, steadyNow(this.#clock));
+      if (known === undefined)
+        this.#keys.set(siteId, new PeerKeys(told, (key) => state?.peers.get(key)?.handshakeSeconds));
+    }
+    this.bringPaths(fabric);
+  }
+
+  /** Another key of a peer may have its ranges now. */
+  bringPaths(fabric: Fabric): void {
+    const there = [...fabric.peers].filter(([, { checked }]) => checked.lanes.length > this.#lane);
+    const peers = there.map(([siteId, peer]) => [siteId, { checked: this.met(peer.checked) }] as const);
+    this.paths.bring({ peers: new Map(peers) });
+  }
+
+  forgetPaths(): void {
+    this.#paths = undefined;
+  }
+
+  /** Whoever has the key is to hear of this node. */
+  greet(publicKey: string): void {
+    this.#greeted.add(publicKey);
+  }
+
+  /** Whoever has the key has heard of this node. Whether it was greeted until now. */
+  heard(publicKey: string): boolean {
+    return this.#greeted.delete(publicKey);
+  }
+
+  greetNobody(): void {
+    this.#greeted.clear();
+  }
+
+  /** A peer as it is met on the lane, by the key that it has there: those beyond the first are for where the two meet directly. */
+  met(checked: CheckedPeer): CheckedPeer {
+    const publicKey = this.#keys.get(checked.siteId)?.active ?? checked.publicKey;
+    if (this.#lane === 0) return { ...checked, publicKey };
+    const { fallback: _, tcp: __, ...met } = checked;
+    return { ...met, publicKey, endpoints: checked.lanes[this.#lane] ?? [] };
+  }
+
+  /** What WireGuard is to have of those that have such a lane, by public key. */
+  wanted(peers: Fabric["peers"], fabric: Fabric): Map<string, WireguardPeer> {
+    const all = [...peers.values()].filter(({ checked }) => checked.lanes.length > this.#lane);
+    return new Map(all.flatMap(({ checked }) => [...this.keyed(checked, fabric)]));
+  }
+
+  /** A peer by each of its keys: one has its ranges, and the others wait. Where none of them is yet, it is where one of `before` was heard of. */
+  keyed(
+    checked: CheckedPeer,
+    fabric: Fabric,
+    state?: WireguardState,
+    before: readonly string[] = [],
+  ): Map<string, WireguardPeer> {
+    const active = this.active(checked, fabric);
+    const standby = this.#keys.get(checked.siteId)?.standby(steadyNow(this.#clock)) ?? [];
+    const heard = [active.publicKey, ...before].flatMap((key) => state?.peers.get(key)?.endpoint ?? [])[0];
+    const at = (key: string, endpoint = active.endpoint) => {
+      const place = state?.peers.has(key) ? undefined : (heard ?? endpoint);
+      return place === undefined ? {} : { endpoint: place };
+    };
+    const { endpoint: _, ...met } = active;
+    const first = state === undefined ? active : { ...met, ...at(active.publicKey) };
+    const waiting = standby.map((publicKey) => {
+      // What keeps it alive asks for a session.
+      return [publicKey, { publicKey, keepaliveSeconds: GREETING_SECONDS, ranges: [], ...at(publicKey) }] as const;
+    });
+    return new Map<string, WireguardPeer>([[active.publicKey, first], ...waiting]);
+  }
+
+  /** A peer by the key that has its ranges. */
+  active(checked: CheckedPeer, fabric: Fabric): WireguardPeer {
+    const { publicKey, keepaliveSeconds } = this.met(checked);
+    const of = fabric.peers.get(checked.siteId);
+    const endpoint = this.paths.endpointOf(publicKey);
+    const atLink = this.#lane === 0 ? (of?.gateways ?? []) : [linkAddress(checked.siteId, this.#lane)];
+    return {
+      publicKey,
+      // What keeps a link alive is what opens it without anything to say.
+      keepaliveSeconds: keepaliveSeconds || (this.#greeted.has(publicKey) ? GREETING_SECONDS : 0),
+      ranges: [...(of?.ranges ?? []), ...atLink],
+      ...(endpoint !== undefined && { endpoint }),
+    };
+  }
+}
+
+/** All keys that a peer names. */
+export function keysOf(peer: { readonly checked: CheckedPeer } | undefined): string[] {
+  if (peer === undefined) return [];
+  const { publicKey, nextKey } = peer.checked;
+  return nextKey === undefined ? [publicKey] : [...new Set([publicKey, nextKey])];
+}
+
+/** By site. A next key that another one has too is nobody's. */
+function toldKeys({ peers }: Fabric): Map<string, ToldKeys> {
+  const owners = new Map<string, number>();
+  for (const { checked } of peers.values())
+    for (const key of keysOf({ checked })) owners.set(key, (owners.get(key) ?? 0) + 1);
+  return new Map(
+    [...peers].map(([siteId, { checked }]) => {
+      const { publicKey: current, nextKey: next } = checked;
+      return [siteId, { current, ...(next !== undefined && owners.get(next) === 1 && { next }) }];
+    }),
+  );
+}
