@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { EndpointSlice, isNotFound, type KubeClient, Service } from "@fjord/kube";
+import { EndpointSlice, ifNotFound, type KubeClient, Service } from "@fjord/kube";
 
 /** Where a Kubernetes API is reached, as containers are told it. */
 export interface HomeApi {
@@ -39,10 +39,7 @@ export async function serviceAddress(client: Pick<KubeClient, "get">, signal?: A
 }
 
 async function apiService(client: Pick<KubeClient, "get">, signal?: AbortSignal): Promise<Service | undefined> {
-  return await client.get(Service, API_SERVICE, { signal }).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  return await client.get(Service, API_SERVICE, { signal }).catch(ifNotFound);
 }
 
 function addressOf(server: string): HomeApi {

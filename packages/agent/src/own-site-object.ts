@@ -1,5 +1,5 @@
 import { newObject, Site } from "@fjord/api";
-import { isAlreadyExists, isNotFound, type KubeClient } from "@fjord/kube";
+import { ifNotFound, isAlreadyExists, type KubeClient } from "@fjord/kube";
 import type { AgentOptions } from "./agent-options.ts";
 
 export interface OwnSiteObject {
@@ -38,9 +38,7 @@ async function succeedFormer(client: Client, { name, id, formerName }: OwnSiteOb
     const key = { name: site.metadata.name ?? "" };
     await create(client, name, site.spec, signal);
     const preconditions = { uid: site.metadata.uid ?? "" };
-    await client.delete(Site, key, { preconditions, signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await client.delete(Site, key, { preconditions, signal }).catch(ifNotFound);
   }
 }
 

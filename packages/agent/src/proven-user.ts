@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, randomBytes } from "node:crypto";
 import type { Clock } from "@fjord/base";
-import { CertificateSigningRequest, type Impersonation, isNotFound, type KubeClient } from "@fjord/kube";
+import { CertificateSigningRequest, type Impersonation, ifNotFound, type KubeClient } from "@fjord/kube";
 import { certificateRequest, generateKey } from "@fjord/node/registration";
 
 /** How old a request may be when its code is used. */
@@ -57,10 +57,7 @@ export async function provenUser(
   { clock, signal }: { readonly clock: Clock; readonly signal?: AbortSignal },
 ): Promise<ProvenUser | undefined> {
   const key = { name: proofName(purpose, code) };
-  const request = await client.get(CertificateSigningRequest, key, signal && { signal }).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const request = await client.get(CertificateSigningRequest, key, signal && { signal }).catch(ifNotFound);
   const { uid, creationTimestamp = "" } = request?.metadata ?? {};
   const { signerName, username, groups = [] } = request?.spec ?? {};
   if (signerName !== signerOf(purpose) || !username) return undefined;

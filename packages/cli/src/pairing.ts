@@ -8,7 +8,7 @@ import {
   TRIED_ANNOTATION,
 } from "@fjord/api";
 import { parseToken, TokenOfOwnSite, TokenWithoutEndpoints } from "@fjord/continuum/identity";
-import { isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { ifNotFound, type KubeClient, Secret } from "@fjord/kube";
 import { listOrExplain } from "./command-line/list-or-explain.ts";
 import { waitFor } from "./command-line/wait-for.ts";
 import { PairingRefused, PairingUnanswered } from "./errors.ts";
@@ -66,9 +66,7 @@ export async function pairBy(client: KubeClient, token: string, options: PairOpt
     const late = (seconds: number, last: string) => new PairingUnanswered({ site, seconds, last });
     await waitFor(client, Secret, key, look, { signal, timeoutMs, what, told, late });
   } finally {
-    await client.delete(Secret, key).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await client.delete(Secret, key).catch(ifNotFound);
   }
   if (name === "") throw new PairingRefused({ reason: refusal || "the request was deleted" });
   return name;

@@ -1,5 +1,5 @@
 import { Contract, OFFLOADING_NAME, Offloading, VirtualNode } from "@fjord/api";
-import { isNotFound, type KubeClient } from "@fjord/kube";
+import { ifNotFound, type KubeClient } from "@fjord/kube";
 
 /** Why no pod of a namespace can get to another site; undefined: there is a way. */
 export async function wayObstacle(
@@ -36,12 +36,7 @@ async function offloadingOf(
   namespace: string,
   signal: AbortSignal,
 ): Promise<Offloading | undefined> {
-  try {
-    return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }).catch(ifNotFound);
 }
 
 /** Whether a virtual node stands for the site. */

@@ -8,7 +8,7 @@ import {
   TRIED_ANNOTATION,
 } from "@fjord/api";
 import { parseToken } from "@fjord/continuum/identity";
-import { isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { ifNotFound, type KubeClient, Secret } from "@fjord/kube";
 import { ActionRefused } from "./errors.ts";
 
 export interface PeerWish {
@@ -46,9 +46,7 @@ async function pair(
   try {
     return await answerTo(client, key, signal);
   } finally {
-    await client.delete(Secret, key).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await client.delete(Secret, key).catch(ifNotFound);
   }
 }
 

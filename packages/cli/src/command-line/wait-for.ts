@@ -1,5 +1,5 @@
 import type { Kind, KubeObject } from "@fjord/base";
-import { isNotFound, type KubeClient, type ObjectKey } from "@fjord/kube";
+import { ifNotFound, type KubeClient, type ObjectKey } from "@fjord/kube";
 import { TimedOut, WishRefused } from "../errors.ts";
 
 /** Timers of Node go no further: 24 days. */
@@ -53,10 +53,7 @@ export async function waitFor<T extends KubeObject>(
   };
   try {
     for (;;) {
-      const object = await client.get(kind, key, { signal: either }).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
+      const object = await client.get(kind, key, { signal: either }).catch(ifNotFound);
       if (await isDone(object)) return;
       const scope = {
         fieldSelector: `metadata.name=${key.name}`,

@@ -1,5 +1,13 @@
 import { isKeptNamespace, newObject, OFFLOADING_NAME, OFFLOADING_RULE_LABEL, Offloading, Site } from "@fjord/api";
-import { getCondition, isAlreadyExists, isBeingDeleted, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
+import {
+  getCondition,
+  ifNotFound,
+  isAlreadyExists,
+  isBeingDeleted,
+  isNotFound,
+  type KubeClient,
+  Namespace,
+} from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { afterRemoval } from "../command-line/after-removal.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
@@ -136,12 +144,7 @@ async function offloadingOf(
   namespace: string,
   signal: AbortSignal,
 ): Promise<Offloading | undefined> {
-  try {
-    return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }).catch(ifNotFound);
 }
 
 /** There is nothing to extend where there is no namespace, or no Fjord. */

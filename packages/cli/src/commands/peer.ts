@@ -1,5 +1,5 @@
 import { newObject, Peering, Site } from "@fjord/api";
-import { getCondition, isAlreadyExists, isBeingDeleted, isNotFound, type KubeClient } from "@fjord/kube";
+import { getCondition, ifNotFound, isAlreadyExists, isBeingDeleted, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { afterRemoval, type RemovalOptions } from "../command-line/after-removal.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
@@ -150,12 +150,7 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
 }
 
 async function peeringCalled(client: KubeClient, name: string, signal: AbortSignal): Promise<Peering | undefined> {
-  try {
-    return await client.get(Peering, { name }, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await client.get(Peering, { name }, { signal }).catch(ifNotFound);
 }
 
 /** The amounts after a change, of which there must be some. */

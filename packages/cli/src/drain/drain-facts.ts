@@ -1,5 +1,5 @@
 import { CONSUMER_LABEL, Contract, VirtualNode } from "@fjord/api";
-import { CoreEvent, getCondition, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
+import { CoreEvent, getCondition, ifNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
 import { timeOf } from "../explain/pod-facts.ts";
 import { type DrainedNode, type DrainFacts, nodesOf } from "./drain-progress.ts";
 
@@ -42,10 +42,7 @@ async function drainedNode(
 ): Promise<DrainedNode> {
   const name = virtual.metadata.name ?? "";
   const [node, pods, events] = await Promise.all([
-    client.get(Node, { name }, { signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }),
+    client.get(Node, { name }, { signal }).catch(ifNotFound),
     client.list(Pod, { fieldSelector: `spec.nodeName=${name}`, signal }),
     client.list(CoreEvent, { fieldSelector: `involvedObject.kind=Node,involvedObject.name=${name}`, signal }),
   ]);

@@ -1,5 +1,5 @@
 import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { CoreEvent, isForbidden, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
+import { CoreEvent, ifNotFound, isForbidden, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
 import { type KnownPlaces, knownPlaces } from "../place/known-places.ts";
 
 /** What is known here of this site and of others. */
@@ -59,7 +59,7 @@ export async function podFacts(
 ): Promise<PodFacts> {
   const { name = "", namespace = "", uid = "" } = pod.metadata;
   const [offloading, events] = await Promise.all([
-    optional(client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal })),
+    client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }).catch(ifNotFound),
     client.list(CoreEvent, {
       namespace,
       fieldSelector: `involvedObject.name=${name},involvedObject.uid=${uid}`,
@@ -77,13 +77,4 @@ export async function podFacts(
 
 export function timeOf({ metadata, lastTimestamp, eventTime }: CoreEvent): number {
   return Date.parse(String(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "")) || 0;
-}
-
-async function optional<T>(found: Promise<T>): Promise<T | undefined> {
-  try {
-    return await found;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

@@ -24,6 +24,7 @@ import {
   CustomResourceDefinition,
   DaemonSet,
   Deployment,
+  ifNotFound,
   isNotFound,
   type KubeClient,
   type ListOptions,
@@ -110,7 +111,7 @@ export async function removeUnasked(
   const unasked = installation(namespace, WHOLE).filter((each) => !asked.some((other) => isSame(each, other)));
   for (const kind of INSTALLED)
     for (const { metadata } of unasked.filter((each) => each.kind === kind.kind)) {
-      const found = await client.get(kind, keyOf(metadata), { signal }).catch(unlessGone);
+      const found = await client.get(kind, keyOf(metadata), { signal }).catch(ifNotFound);
       if (found === undefined || found.metadata.labels?.["app.kubernetes.io/name"] !== "fjord") continue;
       await remove(client, kind, keyOf(metadata), signal);
       told(`${kind.kind} ${metadata.name} removed`);
@@ -184,7 +185,7 @@ async function revokeContracts(client: KubeClient, options: RemoveOptions): Prom
   for (const { metadata } of contracts) {
     told(`ending contract ${metadata.name} with a consumer`);
     const patch = { spec: { standing: "Ended" } };
-    await client.patch(kind, keyOf(metadata), "merge", patch, { signal }).catch(unlessGone);
+    await client.patch(kind, keyOf(metadata), "merge", patch, { signal }).catch(ifNotFound);
   }
   if (await gone(left, Math.min(timeoutMs, REVOCATION_MS), signal)) await sleep(systemClock, HEARD_MS, signal);
   else told("no agent has ended them: consumers hear nothing of it, and need `fjord unpeer --force`");
@@ -241,7 +242,7 @@ async function endAll(
   if (all.length === 0 || (await gone(left, options.timeoutMs / 2, signal))) return;
   for (const { metadata } of await left()) {
     const patch = { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } };
-    await client.patch(kind, keyOf(metadata), "merge", patch, { signal }).catch(unlessGone);
+    await client.patch(kind, keyOf(metadata), "merge", patch, { signal }).catch(ifNotFound);
   }
   await gone(left, options.timeoutMs / 2, signal);
 }
@@ -251,7 +252,7 @@ async function release(client: KubeClient, kind: AnyKind, signal: AbortSignal): 
   for (const { metadata } of await listed(client, kind, signal)) {
     await client
       .patch(kind, keyOf(metadata), "merge", { metadata: { finalizers: null } }, { signal })
-      .catch(unlessGone);
+      .catch(ifNotFound);
     await remove(client, kind, keyOf(metadata), signal);
   }
 }
@@ -267,7 +268,7 @@ async function unlabel(client: KubeClient, signal: AbortSignal): Promise<void> {
         { metadata: { labels: { [OFFLOADED_LABEL]: null } } },
         { signal },
       )
-      .catch(unlessGone);
+      .catch(ifNotFound);
 }
 
 async function removeEach(
@@ -296,7 +297,7 @@ async function remove(
   key: { name: string; namespace?: string },
   signal: AbortSignal,
 ): Promise<void> {
-  await client.delete(kind, key, { signal }).catch(unlessGone);
+  await client.delete(kind, key, { signal }).catch(ifNotFound);
 }
 
 /** Objects of a kind; none where the cluster does not know it. */
@@ -316,8 +317,4 @@ async function listed(
 
 function keyOf({ name = "", namespace }: KubeObject["metadata"]): { name: string; namespace?: string } {
   return namespace === undefined ? { name } : { name, namespace };
-}
-
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error;
 }

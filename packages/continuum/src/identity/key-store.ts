@@ -1,4 +1,4 @@
-import { isAlreadyExists, isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { ifNotFound, isAlreadyExists, type KubeClient, Secret } from "@fjord/kube";
 import { IdentityDamaged } from "./errors.ts";
 import { SiteKey } from "./site-key.ts";
 
@@ -54,12 +54,7 @@ export function defaultSiteName(id: string): string {
 }
 
 async function find(client: Pick<KubeClient, "get">, namespace: string, signal?: AbortSignal) {
-  try {
-    return await client.get(Secret, { name: IDENTITY_SECRET, namespace }, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await client.get(Secret, { name: IDENTITY_SECRET, namespace }, { signal }).catch(ifNotFound);
 }
 
 async function make(client: Client, namespace: string, { name, signal }: KeyStoreOptions): Promise<Secret> {

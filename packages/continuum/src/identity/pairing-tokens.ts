@@ -1,5 +1,5 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
-import { isConflict, isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { ifNotFound, isConflict, isNotFound, type KubeClient, Secret } from "@fjord/kube";
 import { PeerRefused } from "../peer-refused-error.ts";
 import type { SiteId } from "../site-identity.ts";
 import { isSecret } from "./pairing-token.ts";
@@ -111,12 +111,7 @@ export class PairingTokens {
 
   async #find(secret: string, signal?: AbortSignal): Promise<Secret | undefined> {
     const { client, namespace } = this.#options;
-    try {
-      return await client.get(Secret, { name: recordName(secret), namespace }, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await client.get(Secret, { name: recordName(secret), namespace }, { signal }).catch(ifNotFound);
   }
 
   /** Undefined where somebody else wrote first, or the token was taken back: look again. */

@@ -5,11 +5,11 @@ import {
   type Controller,
   done,
   EndpointSlice,
+  ifNotFound,
   isAlreadyExists,
   isBeingDeleted,
   isForbidden,
   isInvalid,
-  isNotFound,
   type Result,
   type Runnable,
   Service,
@@ -175,9 +175,7 @@ export class ImportController implements Runnable {
   async #remove<T extends Service | EndpointSlice>(kind: Kind<T>, { metadata }: T, signal: AbortSignal): Promise<void> {
     const { name = "", namespace = "", uid = "" } = metadata;
     const options = { preconditions: { uid }, signal };
-    await this.#options.home.client.delete(kind, { name, namespace }, options).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await this.#options.home.client.delete(kind, { name, namespace }, options).catch(ifNotFound);
   }
 
   async #say(object: Import, found: FoundImport, signal: AbortSignal): Promise<void> {
@@ -204,9 +202,7 @@ export class ImportController implements Runnable {
     if (sameContent(object.status ?? {}, status)) return;
     const patch = { status: { siteId: siteId ?? null, ...status } };
     const options = { subresource: "status", fieldManager: FIELD_MANAGER, signal };
-    await client.patch(Import, { name, namespace }, "merge", patch, options).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await client.patch(Import, { name, namespace }, "merge", patch, options).catch(ifNotFound);
   }
 }
 

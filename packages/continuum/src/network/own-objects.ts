@@ -1,5 +1,5 @@
 import type { Kind, KubeObject } from "@fjord/base";
-import { type Cache, compareResourceVersions, isNotFound, type KubeClient, sameContent } from "@fjord/kube";
+import { type Cache, compareResourceVersions, ifNotFound, type KubeClient, sameContent } from "@fjord/kube";
 
 /** What the kinds that are kept here have. */
 interface Kept extends KubeObject {
@@ -76,9 +76,7 @@ export class OwnObjects<T extends Kept> {
     const found = this.get(name);
     if (found === undefined) return;
     const { uid = "" } = found.metadata;
-    await this.#client.delete(this.#kind, { name }, { preconditions: { uid }, signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await this.#client.delete(this.#kind, { name }, { preconditions: { uid }, signal }).catch(ifNotFound);
     this.#written.delete(name);
     this.#removed.set(name, uid);
   }

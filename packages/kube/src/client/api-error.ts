@@ -97,6 +97,12 @@ export function isNotFound(thrown: unknown): thrown is ApiError {
   return hasReason(thrown, 404, "NotFound");
 }
 
+/** For `catch`, as in `client.get(...).catch(ifNotFound)`: undefined where it is not there, or no longer; all else stays thrown. */
+export function ifNotFound(thrown: unknown): undefined {
+  if (!isNotFound(thrown)) throw thrown;
+  return undefined;
+}
+
 /** The server does not know the path at all: a kind that is not installed, unlike an object that does not exist. */
 export function isNotServed(thrown: unknown): thrown is ApiError {
   return isNotFound(thrown) && thrown.details.name === undefined;

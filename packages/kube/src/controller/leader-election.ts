@@ -1,5 +1,5 @@
 import { type Clock, describeError, type Logger, onAbort, type Random, sleep } from "@fjord/base";
-import { isAlreadyExists, isConflict, isNotFound } from "../client/api-error.ts";
+import { ifNotFound, isAlreadyExists, isConflict, isNotFound } from "../client/api-error.ts";
 import type { Reader, Writer } from "../client/interfaces.ts";
 import { Lease } from "../kinds/coordination.ts";
 import { type Metrics, noMetrics } from "./controller-metrics.ts";
@@ -183,12 +183,7 @@ export class LeaderElector {
 
   async #get(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, name, namespace } = this.#options;
-    try {
-      return await client.get(Lease, { name, namespace }, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await client.get(Lease, { name, namespace }, { signal }).catch(ifNotFound);
   }
 
   async #claim(signal: AbortSignal): Promise<boolean> {

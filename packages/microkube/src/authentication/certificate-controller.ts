@@ -2,7 +2,7 @@ import {
   againAfter,
   CertificateSigningRequest,
   done,
-  isNotFound,
+  ifNotFound,
   type KubeClient,
   type Result,
   SubjectAccessReview,
@@ -34,9 +34,7 @@ export function certificateController(authority: Authority): ControlLoop {
       if (request === undefined) return done();
       const left = expiryOf(request) - clock.now();
       if (left <= 0) {
-        await client.delete(CertificateSigningRequest, { name }, { signal }).catch((error: unknown) => {
-          if (!isNotFound(error)) throw error;
-        });
+        await client.delete(CertificateSigningRequest, { name }, { signal }).catch(ifNotFound);
         return done();
       }
       const has = (type: string) =>

@@ -1,4 +1,4 @@
-import { done, isNotFound, type Result, Secret, ServiceAccount, watches } from "@fjord/kube";
+import { done, ifNotFound, type Result, Secret, ServiceAccount, watches } from "@fjord/kube";
 import type { ControlLoop } from "../controllers/control-loop.ts";
 import { Loop } from "../controllers/loop.ts";
 import type { ServiceAccountTokens } from "./service-account-token.ts";
@@ -59,9 +59,7 @@ export function secretTokenController({ tokens, rootCa }: SecretTokenOptions): C
       }
       const { uid, resourceVersion } = secret.metadata;
       const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-      await client.delete(Secret, { name, namespace }, { preconditions, signal }).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await client.delete(Secret, { name, namespace }, { preconditions, signal }).catch(ifNotFound);
       return done();
     };
 

@@ -8,6 +8,7 @@ import {
   EventRecorder,
   formatRequest,
   type Indexer,
+  ifNotFound,
   isConflict,
   isNotFound,
   type Reconcile,
@@ -159,12 +160,7 @@ export function isNamespaceTerminating(error: unknown): boolean {
 
 /** Does what may meet an object that is gone by now, which then counts as done. */
 export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await work.catch(ifNotFound);
 }
 
 export const again = (afterMs: number): Result => ({ type: "again", afterMs });

@@ -3,6 +3,7 @@ import {
   byNode,
   Cache,
   compareResourceVersions,
+  ifNotFound,
   isConflict,
   isNotFound,
   type KubeClient,
@@ -275,10 +276,7 @@ export class FleetPods {
   /** Reads what was dropped; false where the pod is gone. */
   async #fetch(entry: Entry, signal: AbortSignal): Promise<boolean> {
     await this.#pass(signal);
-    const pod = await this.#options.client.get(Pod, keyOf(entry.pod), { signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    const pod = await this.#options.client.get(Pod, keyOf(entry.pod), { signal }).catch(ifNotFound);
     if (pod?.metadata.uid !== entry.pod.metadata.uid || pod === undefined) return false;
     entry.settled = "";
     this.#notice(entry, this.#trimmer.trim(pod));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sleep, systemClock } from "@fjord/base";
-import { isNotFound, Node, Pod } from "@fjord/kube";
+import { ifNotFound, Node, Pod } from "@fjord/kube";
 import type { LifeBed } from "./test-life-bed.ts";
 import { until } from "./test-life-bed.ts";
 import { taskLines, Witness } from "./test-witness.ts";
@@ -99,10 +99,7 @@ export class LifeChecks {
     await until(
       `${name} to be gone`,
       async () => {
-        last = await this.get(name).catch((error: unknown) => {
-          if (isNotFound(error)) return undefined;
-          throw error;
-        });
+        last = await this.get(name).catch(ifNotFound);
         return last?.metadata.uid !== pod.metadata.uid;
       },
       { more: () => `${JSON.stringify(last)}\n${this.#bed.node.logTail(25)}` },

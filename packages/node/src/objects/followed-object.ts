@@ -1,5 +1,5 @@
 import { type Clock, describeError, type Kind, type KubeObject, type Logger, type Random, sleep } from "@fjord/base";
-import { Cache, isNotFound, type ListWatcher, type Reader, sameContent, trimManagedFields } from "@fjord/kube";
+import { Cache, ifNotFound, type ListWatcher, type Reader, sameContent, trimManagedFields } from "@fjord/kube";
 import type { StoredKey } from "../store/node-store.ts";
 import { quietLogger } from "./quiet-logger.ts";
 
@@ -94,10 +94,7 @@ export function pollObject<T extends KubeObject>(options: FollowOptions<T>): Fol
   const read = async () => {
     const name = { name: key.name, ...(key.namespace !== "" && { namespace: key.namespace }) };
     const { signal } = awake;
-    const found = await client.get(kind, name, { signal: stop.signal }).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    const found = await client.get(kind, name, { signal: stop.signal }).catch(ifNotFound);
     const value = found === undefined ? undefined : trimManagedFields(found);
     const news = !state.known || !sameContent(state.value, value);
     // One that was asked for again meanwhile may have been too early.

@@ -8,7 +8,7 @@ import {
   CoreEvent,
   clusterConfig,
   EventRecorder,
-  isNotFound,
+  ifNotFound,
   KubeClient,
   Node,
   Pod,
@@ -89,10 +89,7 @@ describe("pods of a real API, with a node's rights and no more", { skip: kuberne
 
   async function untilGone(name: string): Promise<void> {
     for (const end = clock.now() + 60_000; ; await sleep(clock, 30)) {
-      const pod = await admin.get(Pod, key(name)).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
+      const pod = await admin.get(Pod, key(name)).catch(ifNotFound);
       if (pod === undefined) return;
       assert.ok(clock.now() < end, `${name} is still there: ${JSON.stringify(pod.status)}`);
     }

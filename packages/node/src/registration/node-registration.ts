@@ -1,5 +1,13 @@
 import { Backoff, type Clock, describeError, type Logger, type Random, sleep } from "@fjord/base";
-import { compareResourceVersions, isAlreadyExists, isNotFound, type KubeClient, Lease, Node } from "@fjord/kube";
+import {
+  compareResourceVersions,
+  ifNotFound,
+  isAlreadyExists,
+  isNotFound,
+  type KubeClient,
+  Lease,
+  Node,
+} from "@fjord/kube";
 import { FactsUnknown, NodeNameTaken } from "./errors.ts";
 import type { NodeFacts, NodeIdentity, NodeStatus } from "./node-facts.ts";
 import { LEASE_NAMESPACE, NodeLease } from "./node-lease.ts";
@@ -174,10 +182,7 @@ export class NodeRegistration {
     const { name } = identity;
     const renewal = async () => {
       const key = { name, namespace: LEASE_NAMESPACE };
-      const lease = await client.get(Lease, key, { signal }).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
+      const lease = await client.get(Lease, key, { signal }).catch(ifNotFound);
       return lease?.spec?.renewTime;
     };
     const before = await renewal();

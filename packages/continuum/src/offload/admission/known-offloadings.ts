@@ -1,5 +1,5 @@
 import { OFFLOADING_NAME, Offloading, OffloadingRule } from "@fjord/api";
-import { type Cache, isBeingDeleted, isNotFound, Namespace, sameContent } from "@fjord/kube";
+import { type Cache, ifNotFound, isBeingDeleted, Namespace, sameContent } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { ruleFor } from "../namespace/rule-for.ts";
 
@@ -94,12 +94,12 @@ export class KnownOffloadings {
     const { client, clock, namespace: own } = this.#home;
     const options = signal === undefined ? {} : { signal };
     const key = { name: OFFLOADING_NAME, namespace };
-    const found = await unlessMissing(client.get(Offloading, key, options));
+    const found = await client.get(Offloading, key, options).catch(ifNotFound);
     if (found !== undefined) return isBeingDeleted(found) ? undefined : found.spec;
     const promised = this.#promised.get(namespace);
     if (promised !== undefined && promised.until >= clock.now()) return promised.spec;
     if (this.rules().length === 0) return undefined;
-    const object = await unlessMissing(client.get(Namespace, { name: namespace }, options));
+    const object = await client.get(Namespace, { name: namespace }, options).catch(ifNotFound);
     return object && ruleFor(object, this.rules(), own)?.spec.template;
   }
 
@@ -112,14 +112,5 @@ export class KnownOffloadings {
     }
     memory.delete(key);
     memory.set(key, { spec, until: now + BELIEVED_MS });
-  }
-}
-
-async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
   }
 }

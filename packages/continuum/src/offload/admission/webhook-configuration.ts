@@ -1,5 +1,5 @@
 import { group, OFFLOADED_LABEL, VIRTUAL_NODE } from "@fjord/api";
-import { isNotFound, type KubeClient, MutatingWebhookConfiguration } from "@fjord/kube";
+import { ifNotFound, type KubeClient, MutatingWebhookConfiguration } from "@fjord/kube";
 import { QUESTION_LABEL } from "./label-question.ts";
 
 export interface WebhookConfigurationOptions {
@@ -105,11 +105,7 @@ export function webhookConfiguration({ client, ca }: WebhookConfigurationOptions
 /** Takes the configuration away, so that the cluster is no longer stopped by an agent that is no more. */
 export async function removeWebhookConfiguration(client: KubeClient, signal?: AbortSignal): Promise<void> {
   const options = signal === undefined ? {} : { signal };
-  await client
-    .delete(MutatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION }, options)
-    .catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+  await client.delete(MutatingWebhookConfiguration, { name: WEBHOOK_CONFIGURATION }, options).catch(ifNotFound);
 }
 
 interface Rule {

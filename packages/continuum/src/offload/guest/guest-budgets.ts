@@ -2,7 +2,7 @@ import { CONSUMER_LABEL } from "@fjord/api";
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
 import {
   type Cache,
-  isNotFound,
+  ifNotFound,
   type KubeClient,
   type LabelSelector,
   matchesSelector,
@@ -99,9 +99,7 @@ export class GuestBudgets implements Runnable {
       const { name = "", uid = "" } = metadata;
       await client
         .delete(PodDisruptionBudget, { namespace, name }, { preconditions: { uid }, ...(signal && { signal }) })
-        .catch((error: unknown) => {
-          if (!isNotFound(error)) throw error;
-        });
+        .catch(ifNotFound);
       logger.info("a guest's budget has held up a drain for long enough", { namespace, budget: name });
     }
   }

@@ -4,6 +4,7 @@ import {
   ApiError,
   againAfter,
   done,
+  ifNotFound,
   isAlreadyExists,
   isConflict,
   isNotFound,
@@ -164,11 +165,7 @@ export class GuestLife {
     if (!mayBeTwo || !isBound) return done();
     const left = Date.parse(pod.metadata.deletionTimestamp ?? "") + givenUpMs - clock.now();
     if (left > 0) return againAfter(left);
-    const node = await client
-      .get(Node, { name: pod.spec?.nodeName ?? "" }, { signal: work.signal })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+    const node = await client.get(Node, { name: pod.spec?.nodeName ?? "" }, { signal: work.signal }).catch(ifNotFound);
     const isThere = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
     if (isThere) return againAfter(givenUpMs);
     await this.#delete(pod, 0, work);

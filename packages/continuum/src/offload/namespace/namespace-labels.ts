@@ -1,5 +1,5 @@
 import { OFFLOADED_LABEL, OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { againAfter, type Cache, done, isBeingDeleted, isNotFound, Namespace, type Result } from "@fjord/kube";
+import { againAfter, type Cache, done, ifNotFound, isBeingDeleted, Namespace, type Result } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 
 /** A label may be there before its Offloading, which comes a moment later or never. */
@@ -47,10 +47,6 @@ export class NamespaceLabels {
 
   async #set(namespace: string, value: "true" | null, signal: AbortSignal): Promise<void> {
     const patch = { metadata: { labels: { [OFFLOADED_LABEL]: value } } };
-    await this.#home.client
-      .patch(Namespace, { name: namespace }, "merge", patch, { signal })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+    await this.#home.client.patch(Namespace, { name: namespace }, "merge", patch, { signal }).catch(ifNotFound);
   }
 }

@@ -5,6 +5,7 @@ import {
   type Controller,
   done,
   generationChanged,
+  ifNotFound,
   isAlreadyExists,
   isBeingDeleted,
   isNotFound,
@@ -149,9 +150,7 @@ export class OffloadingRuleController implements Runnable {
     const { uid = "", resourceVersion = "" } = metadata;
     await this.#options.home.client
       .delete(Offloading, key, { preconditions: { uid, resourceVersion }, signal })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      .catch(ifNotFound);
   }
 
   async #tell(name: string, { signal }: ReconcileContext): Promise<Result> {
@@ -178,9 +177,7 @@ export class OffloadingRuleController implements Runnable {
         force: true,
         signal,
       })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      .catch(ifNotFound);
     return done();
   }
 

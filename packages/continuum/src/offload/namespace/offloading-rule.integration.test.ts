@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newObject, OFFLOADED_LABEL, OFFLOADING_RULE_LABEL, Offloading, OffloadingRule } from "@fjord/api";
-import { isNotFound, KubeClient, Namespace } from "@fjord/kube";
+import { ifNotFound, KubeClient, Namespace } from "@fjord/kube";
 import { startSiteAgent } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { eventually } from "./test-eventually.ts";
@@ -26,12 +26,7 @@ describe("an OffloadingRule", { skip: kubernetesSkip(), timeout: 120_000 }, () =
   const addRule = (name: string, spec: Parameters<typeof newObject<typeof OffloadingRule>>[1]["spec"]) =>
     client.create(OffloadingRule, newObject(OffloadingRule, { metadata: { name }, spec }));
   const get = async (namespace: string): Promise<Offloading | undefined> => {
-    try {
-      return await client.get(Offloading, { name: "offloading", namespace });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await client.get(Offloading, { name: "offloading", namespace }).catch(ifNotFound);
   };
   const rule = async (namespace: string) => (await get(namespace))?.metadata.labels?.[OFFLOADING_RULE_LABEL];
   const counts = async (name: string) => {

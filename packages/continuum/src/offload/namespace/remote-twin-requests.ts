@@ -1,5 +1,5 @@
 import { TwinNamespace, tenantNamespace } from "@fjord/api";
-import { ApiError, Cache, isAlreadyExists, isNotFound } from "@fjord/kube";
+import { ApiError, Cache, ifNotFound, isAlreadyExists } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { type RemoteSite, type RemoteSites, remoteTiming } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
@@ -83,12 +83,7 @@ export class RemoteTwinRequests {
 
   async delete(site: SiteId, namespace: string, signal: AbortSignal): Promise<void> {
     const key = { namespace: this.#tenant, name: namespace };
-    await this.#watched
-      .get(site)
-      ?.remote.kube.delete(TwinNamespace, key, { signal })
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+    await this.#watched.get(site)?.remote.kube.delete(TwinNamespace, key, { signal }).catch(ifNotFound);
   }
 
   get #tenant(): string {

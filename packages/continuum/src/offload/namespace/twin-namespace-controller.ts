@@ -5,10 +5,10 @@ import {
   type Cache,
   type Controller,
   done,
+  ifNotFound,
   isAlreadyExists,
   isBeingDeleted,
   isInvalid,
-  isNotFound,
   Namespace,
   type ReconcileContext,
   type Request,
@@ -141,7 +141,7 @@ export class TwinNamespaceController implements Runnable {
     } catch (error) {
       // Its role cannot be changed, only made again.
       if (!isInvalid(error)) throw error;
-      await client.delete(RoleBinding, key, { signal }).catch(unlessGone);
+      await client.delete(RoleBinding, key, { signal }).catch(ifNotFound);
       await client.create(RoleBinding, wanted, { signal });
     }
   }
@@ -154,7 +154,7 @@ export class TwinNamespaceController implements Runnable {
     if (consumer && twin && isTwin(twin, consumer, name)) {
       const preconditions = { uid: twin.metadata.uid ?? "" };
       if (!isBeingDeleted(twin))
-        await client.delete(Namespace, { name: wantedName }, { preconditions, signal }).catch(unlessGone);
+        await client.delete(Namespace, { name: wantedName }, { preconditions, signal }).catch(ifNotFound);
       // Its end comes by the watch of namespaces.
       return this.#say(request, refused("Removing", "the namespace is being removed"), signal, wantedName);
     }
@@ -169,7 +169,7 @@ export class TwinNamespaceController implements Runnable {
     try {
       return await this.#options.home.client.get(Namespace, { name }, { signal });
     } catch (error) {
-      unlessGone(error);
+      ifNotFound(error);
       return undefined;
     }
   }
@@ -190,7 +190,7 @@ export class TwinNamespaceController implements Runnable {
         { metadata: { name, namespace }, status: { conditions, ...(given !== undefined && { namespace: given }) } },
         { fieldManager: FIELD_MANAGER, subresource: "status", force: true, signal },
       )
-      .catch(unlessGone);
+      .catch(ifNotFound);
     return done();
   }
 }
@@ -203,8 +203,4 @@ function requestsOf({ metadata }: Namespace | RoleBinding): Request[] {
 
 function refused(reason: Verdict["reason"], message: string): Verdict {
   return { status: "False", reason, message };
-}
-
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error;
 }

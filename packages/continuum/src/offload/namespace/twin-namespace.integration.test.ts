@@ -6,8 +6,8 @@ import { silentLogger, systemClock } from "@fjord/base";
 import {
   CustomResourceDefinition,
   EventRecorder,
+  ifNotFound,
   isInvalid,
-  isNotFound,
   KubeClient,
   Manager,
   Namespace,
@@ -90,17 +90,9 @@ describe("a provider's twin namespaces", { skip: kubernetesSkip(), timeout: 120_
         spec: { originNamespace: origin, wantedName },
       }),
     );
-  const unless = async <T>(asked: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await asked;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  };
   const request = (origin: string, consumer = CONSUMER) =>
-    unless(client.get(TwinNamespace, { name: origin, namespace: tenantNamespace(consumer) }));
-  const twin = (name: string) => unless(client.get(Namespace, { name }));
+    client.get(TwinNamespace, { name: origin, namespace: tenantNamespace(consumer) }).catch(ifNotFound);
+  const twin = (name: string) => client.get(Namespace, { name }).catch(ifNotFound);
   const reason = async (origin: string, consumer = CONSUMER) =>
     (await request(origin, consumer))?.status?.conditions?.[0]?.reason;
   const giveBack = (origin: string) =>
@@ -114,7 +106,8 @@ describe("a provider's twin namespaces", { skip: kubernetesSkip(), timeout: 120_
     assert.equal(labels["pod-security.kubernetes.io/enforce"], "baseline");
     assert.equal(labels[CONSUMER_LABEL], CONSUMER);
     const key = { name: "fjord-tenant", namespace: name };
-    const subjects = async () => (await unless(client.get(RoleBinding, key)))?.subjects?.map((each) => each.name);
+    const subjects = async () =>
+      (await client.get(RoleBinding, key).catch(ifNotFound))?.subjects?.map((each) => each.name);
     await eventually(async () => (await subjects())?.join() === "consumer");
     await client.delete(RoleBinding, key);
     await eventually(async () => (await subjects())?.join() === "consumer");

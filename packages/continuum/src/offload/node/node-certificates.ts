@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { VIRTUAL_NODE } from "@fjord/api";
 import { describeError, sleep } from "@fjord/base";
-import { CertificateSigningRequest, isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { CertificateSigningRequest, ifNotFound, isNotFound, type KubeClient, Secret } from "@fjord/kube";
 import { type CertificatePair, generateKey, requestCertificate, selfSignedCertificate } from "@fjord/node/registration";
 import type { Home } from "../../home.ts";
 
@@ -66,9 +66,7 @@ export class NodeCertificates {
   /** For a node that is gone. */
   async forget(node: string, signal: AbortSignal): Promise<void> {
     const { client } = this.#options.home;
-    await client.delete(Secret, this.#key(node), { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await client.delete(Secret, this.#key(node), { signal }).catch(ifNotFound);
   }
 
   async #request(node: string, signal: AbortSignal): Promise<CertificatePair> {

@@ -7,6 +7,7 @@ import {
   type Controller,
   done,
   hasFinalizer,
+  ifNotFound,
   isBeingDeleted,
   isNotFound,
   Node,
@@ -230,12 +231,7 @@ export class VirtualNodeController implements Runnable {
   }
 
   async #find(name: string, signal: AbortSignal): Promise<Node | undefined> {
-    try {
-      return await this.#options.home.client.get(Node, { name }, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await this.#options.home.client.get(Node, { name }, { signal }).catch(ifNotFound);
   }
 
   async #say(object: VirtualNode, ready: Told, signal: AbortSignal): Promise<Result> {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { ORIGIN_UID_LABEL, ShadowPod } from "@fjord/api";
 import { type Kind, seededRandom } from "@fjord/base";
-import { isNotFound, Pod } from "@fjord/kube";
+import { ifNotFound, Pod } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { isReady, newPod, type PodBed, SHOP, startPodBed, TWIN, until } from "./test-pod-bed.ts";
 
@@ -56,9 +56,7 @@ describe(`pods whose controllers are killed at any step (seed ${seed})`, {
         if (name === undefined) return;
         wanted.delete(name);
         const gracePeriodSeconds = random() < 0.2 ? 0 : 30;
-        await consumer.delete(Pod, { name, namespace: SHOP }, { gracePeriodSeconds }).catch((error: unknown) => {
-          if (!isNotFound(error)) throw error;
-        });
+        await consumer.delete(Pod, { name, namespace: SHOP }, { gracePeriodSeconds }).catch(ifNotFound);
       },
       async () => {
         const which = random() < 0.5 ? "guests" : "offloader";

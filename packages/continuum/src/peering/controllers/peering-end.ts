@@ -4,6 +4,7 @@ import {
   againAfter,
   done,
   hasFinalizer,
+  ifNotFound,
   isBeingDeleted,
   isNotFound,
   type KubeClient,
@@ -73,11 +74,11 @@ export class PeeringEnd {
     const name = node.metadata.name ?? "";
     if (forced && node.metadata.annotations?.[FORCE_REMOVE_ANNOTATION] !== "true") {
       const patch = { metadata: { annotations: { [FORCE_REMOVE_ANNOTATION]: "true" } } };
-      await client.patch(VirtualNode, { name }, "merge", patch, { signal }).catch(unlessGone);
+      await client.patch(VirtualNode, { name }, "merge", patch, { signal }).catch(ifNotFound);
     }
     if (!isBeingDeleted(node)) {
       const preconditions = { uid: node.metadata.uid ?? "" };
-      await client.delete(VirtualNode, { name }, { preconditions, signal }).catch(unlessGone);
+      await client.delete(VirtualNode, { name }, { preconditions, signal }).catch(ifNotFound);
     }
     if (forced) await dropPods(client, name, signal);
   }
@@ -129,7 +130,7 @@ export class PeeringEnd {
     if (!changed) return;
     const key = { name: peering.metadata.name ?? "" };
     const options = { subresource: "status", signal };
-    await client.patch(Peering, key, "merge", { status: { conditions } }, options).catch(unlessGone);
+    await client.patch(Peering, key, "merge", { status: { conditions } }, options).catch(ifNotFound);
   }
 }
 
@@ -143,10 +144,6 @@ async function dropPods(client: KubeClient, node: string, signal: AbortSignal): 
   for (const { metadata } of items) {
     const key = { name: metadata.name ?? "", namespace: metadata.namespace ?? "" };
     const preconditions = { uid: metadata.uid ?? "" };
-    await client.delete(Pod, key, { gracePeriodSeconds: 0, preconditions, signal }).catch(unlessGone);
+    await client.delete(Pod, key, { gracePeriodSeconds: 0, preconditions, signal }).catch(ifNotFound);
   }
-}
-
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error;
 }

@@ -1,7 +1,7 @@
 import { Contract, newObject, Peering, Site, type SpecDraftOf, VirtualNode } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import type { Kind, KubeObject } from "@fjord/base";
-import { CustomResourceDefinition, getCondition, isNotFound, KubeClient, Namespace } from "@fjord/kube";
+import { CustomResourceDefinition, getCondition, ifNotFound, KubeClient, Namespace } from "@fjord/kube";
 import type { Bed } from "@fjord/testbed";
 import { startTestBed } from "@fjord/testbed/testing";
 import { SiteKey } from "../../identity/index.ts";
@@ -130,9 +130,7 @@ export class TwoSites {
     await until("no contract is in force", () => this.provider.book.of(this.consumer.id).length === 0);
     for (const { metadata } of (await this.providerClient.list(Contract)).items) {
       // Its own controller removes some of them meanwhile.
-      await this.providerClient.delete(Contract, { name: metadata.name ?? "" }).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await this.providerClient.delete(Contract, { name: metadata.name ?? "" }).catch(ifNotFound);
     }
     await until("the tenant is gone", async () => {
       await this.finalizeNamespaces();
@@ -193,10 +191,7 @@ export async function look<T extends KubeObject>(
   kind: Kind<T>,
   name: string,
 ): Promise<T | undefined> {
-  return await client.get(kind, { name }).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  return await client.get(kind, { name }).catch(ifNotFound);
 }
 
 /** Looks until the condition gives something; the name is for the failure. */

@@ -1,5 +1,5 @@
 import type { Kind, KubeObject } from "@fjord/base";
-import { isBeingDeleted, isInvalid, isNotFound, type KubeClient, requestFor } from "@fjord/kube";
+import { ifNotFound, isBeingDeleted, isInvalid, isNotFound, type KubeClient, requestFor } from "@fjord/kube";
 import { controllerReference, controllerReferenceOf } from "../ownership.ts";
 
 /** What an owner does with an object: it has it, takes it, lets go of it, or leaves it alone. */
@@ -65,12 +65,7 @@ async function adopt<T extends KubeObject>(object: T, options: ClaimOptions<T>):
   const { client, kind, ownerKind, owner, finalizers, signal } = options;
   const { uid } = object.metadata;
   const metadata = { uid, ownerReferences: [controllerReference(ownerKind, owner)], ...(finalizers && { finalizers }) };
-  try {
-    return await client.patch(kind, requestFor(object), "strategic", { metadata }, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await client.patch(kind, requestFor(object), "strategic", { metadata }, { signal }).catch(ifNotFound);
 }
 
 async function release<T extends KubeObject>(object: T, options: ClaimOptions<T>): Promise<void> {
