@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { AGENT_NAMESPACE } from "@fjord/api";
+import { steadyNow } from "@fjord/base";
 import {
   CAPTURE_PATH,
   Captures,
@@ -179,8 +180,8 @@ async function runByApi(flags: RunFlags, context: CommandContext): Promise<void>
       : new GatewayRole({ client, namespace, node, clock, random, logger });
   const place: GatewayPlace | undefined =
     node === undefined ? undefined : { node, endpoints: flags.endpoint, ...(role && { role }) };
-  const now = () => clock.now();
-  const objects = new GatewayObjects({ client, caches, namespace, now, ...(place && { place }) });
+  const times = { now: () => clock.now(), steady: () => steadyNow(clock) };
+  const objects = new GatewayObjects({ client, caches, namespace, ...times, ...(place && { place }) });
   const watching = caches.run(signal);
   await caches.waitForSync(signal);
   const parts = partsOf(flags, context);
@@ -208,7 +209,7 @@ function partsOf(flags: GatewayFlags & Partial<RunFlags>, { clock, logger }: Com
     gateway,
     captures: new Captures({ network, linkOf: (siteId) => gateway.linkOf(siteId), clock, logger }),
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger }),
-    fence: new Fence({ network, clock, logger }),
+    fence: new Fence({ network, interfacePrefix, clock, logger }),
     watch: new NodeWatch({ network, interfacePrefix, clock, logger }),
   };
 }

@@ -107,7 +107,11 @@ describe("what a gateway reads of its site's API", () => {
     const { carries, way } = (await objects.read()) ?? {};
     assert.equal(carries?.privateKey, "secret");
     assert.deepEqual([way?.gateway, way?.nodes], [[], ["192.0.2.7"]]);
-    assert.deepEqual([carries?.state.carried, way?.lanes], [undefined, undefined]);
+    assert.deepEqual([carries?.state.carried, way?.lanes, way?.heir], [undefined, undefined, undefined]);
+    role.heir = "one";
+    assert.deepEqual((await objects.read())?.way?.heir, ["192.0.2.7"]);
+    role.lanes = [];
+    assert.equal((await objects.read())?.way?.heir, undefined, "who carries nothing leaves nothing");
   });
 
   it("is, where links have several lanes, which of them are here and where the others are", async () => {
@@ -153,6 +157,8 @@ describe("what a gateway says of links in its site's API", () => {
   /** A site's API with one Link, and programs that tell each fifth of a second how it is. */
   const setUp = () => {
     let now = 1_000_000;
+    /** By how much the clock is off that things are dated by. */
+    let off = 0;
     const api = new TestCaches();
     const written: (string | undefined)[] = [];
     const link = () => api.caches.open(Link).cache.get({ name: id });
@@ -163,7 +169,8 @@ describe("what a gateway says of links in its site's API", () => {
     api.put("links", newObject(Link, { metadata: { name: id }, spec }) as never);
     const program = () => {
       const client = { patch } as never;
-      const objects = new GatewayObjects({ client, caches: api.caches, namespace: "fjord-system", now: () => now });
+      const times = { now: () => now + off, steady: () => now };
+      const objects = new GatewayObjects({ client, caches: api.caches, namespace: "fjord-system", ...times });
       const askedSince = now;
       return async (ms: number, signs: (at: number) => object, handshakeAt = 1_000_000) => {
         for (const end = now + ms; now < end; ) {
@@ -173,7 +180,10 @@ describe("what a gateway says of links in its site's API", () => {
         return link()?.status?.conditions?.[0]?.reason;
       };
     };
-    return { program, written, now: () => now };
+    const set = (ms: number) => {
+      off = ms;
+    };
+    return { program, written, now: () => now, set };
   };
   const answers = (at: number) => ({ heardAt: at });
   const never = (since: number) => () => ({ unanswered: 9, unansweredSince: since });
@@ -191,6 +201,22 @@ describe("what a gateway says of links in its site's API", () => {
     assert.equal(await tell(1_000, answers), "Silent");
     assert.equal(await tell(400, answers), "HandshakeSeen");
   });
+
+  for (const hours of [1, -1])
+    it(`is the same where the clock was set by ${hours} h meanwhile`, async () => {
+      const { program, written, now, set } = setUp();
+      const tell = program();
+      await tell(3_000, answers);
+      set(hours * 3_600_000);
+      // One answer is late: nobody is silent for that.
+      await tell(1_400, () => ({ heardAt: now() - 1_000, unanswered: 5, unansweredSince: now() - 500 }));
+      assert.ok(!written.includes("Silent"), "it was not");
+      const cut = { heardAt: now(), ...never(now())() };
+      await tell(2_400, () => cut);
+      assert.equal(written.at(-1), "Silent");
+      await tell(1_400, answers);
+      assert.notEqual(written.at(-1), "Silent");
+    });
 
   it("is, by the next program, what holds then, whatever has happened while there was none", async () => {
     const { program, now } = setUp();
@@ -210,6 +236,7 @@ function roleOf() {
   return {
     lanes: undefined as number[] | undefined,
     wanted: undefined as number | undefined,
+    heir: undefined as string | undefined,
     want(count: number) {
       this.wanted = count;
     },

@@ -28,7 +28,10 @@ export interface GatewayObjectsOptions {
   readonly namespace: string;
   /** Where other nodes of the site have agents too: this one. @default it carries the links, and knows nobody else */
   readonly place?: GatewayPlace;
+  /** Milliseconds since the epoch: what things are dated by. */
   now(): number;
+  /** Milliseconds that nobody sets, as those of signs of life: for how long something has lasted. @default now */
+  steady?(): number;
 }
 
 /** A node among those of its site. */
@@ -40,6 +43,8 @@ export interface GatewayPlace {
   readonly role?: {
     /** The lanes that it carries; undefined while that is not known. */
     readonly lanes: readonly number[] | undefined;
+    /** The node that has them when this one falls silent. @default there is none */
+    readonly heir?: string | undefined;
     /** So many there are. */
     want(count: number): void;
     onChange(listener: () => void): () => void;
@@ -105,7 +110,10 @@ export class GatewayObjects {
     const gateways = laneCarriers(own).map((each, lane) =>
       carried.includes(lane) || each?.node === place.node ? [] : (each?.addresses ?? []),
     );
-    return { ...carries, way: { ...wayState(state, gateways), nodes } };
+    const { heir: next } = place.role ?? {};
+    const heir =
+      carried.length === 0 || next === undefined ? [] : this.#addresses((node) => node.metadata.name === next);
+    return { ...carries, way: { ...wayState(state, gateways), nodes, ...(heir.length > 0 && { heir }) } };
   }
 
   /** The lanes that this node carries; undefined while that is not known. */
@@ -160,7 +168,12 @@ export class GatewayObjects {
     const before = { hasAnswered: link.status?.latencyMicroseconds !== undefined, isSilent: isSaidSilent(link) };
     const life = this.#lives.get(name) ?? new LinkLife(before);
     this.#lives.set(name, life);
-    return life.isSilent({ ...signs, now: this.#options.now() });
+    return life.isSilent({ ...signs, now: this.#steady() });
+  }
+
+  #steady(): number {
+    const { now, steady = now } = this.#options;
+    return steady();
   }
 
   async #sayCarrier(): Promise<void> {
@@ -227,13 +240,14 @@ export class GatewayObjects {
   }
 
   async #sayLane(link: Link, status: LaneStatus): Promise<void> {
-    const { client, now } = this.#options;
+    const { client } = this.#options;
     const name = link.metadata.name ?? "";
+    const at = this.#steady();
     const before = link.status?.lanes?.find(({ lane }) => lane === status.lane);
     const key = `${name} ${status.lane}`;
-    const isDue = now() - (this.#toldAt.get(key) ?? 0) >= NUMBERS_MS && !sameContent(status, before);
+    const isDue = at - (this.#toldAt.get(key) ?? 0) >= NUMBERS_MS && !sameContent(status, before);
     if (!isLaneNews(status, before) && !isDue) return;
-    this.#toldAt.set(key, now());
+    this.#toldAt.set(key, at);
     // One writer for each lane, whoever that is: what others say of theirs stays.
     const options = { subresource: "status", fieldManager: `fjord-lane-${status.lane}`, force: true };
     const said = { metadata: { name, uid: link.metadata.uid }, status: { lanes: [status] } } as Partial<Link>;
@@ -245,7 +259,8 @@ export class GatewayObjects {
   async #sayLink(link: Link, seen: SeenLink): Promise<void> {
     const { client, now } = this.#options;
     const name = link.metadata.name ?? "";
-    const status = linkStatus(link, { ...seen, ...this.#rates.of(name, seen, now()) }, now());
+    const at = this.#steady();
+    const status = linkStatus(link, { ...seen, ...this.#rates.of(name, seen, at) }, now());
     const isNews =
       !sameContent(status.conditions, link.status?.conditions) ||
       status.endpoint !== link.status?.endpoint ||
@@ -257,10 +272,10 @@ export class GatewayObjects {
       status.handshakeAt !== link.status?.handshakeAt ||
       (status.mtu === undefined) !== (link.status?.mtu === undefined);
     const { lanes: _, ...said } = link.status ?? {};
-    const isDue = now() - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, said);
+    const isDue = at - (this.#toldAt.get(name) ?? 0) >= NUMBERS_MS && !sameContent(status, said);
     if (!isNews && !isDue) return;
-    this.#toldAt.set(name, now());
-    this.#rates.told(name, seen, now());
+    this.#toldAt.set(name, at);
+    this.#rates.told(name, seen, at);
     const options = { subresource: "status", fieldManager: "fjord-gateway" };
     // What is no longer known is not said any more.
     const gone = Object.keys(link.status ?? {}).filter(

@@ -5,6 +5,7 @@ import { silentLogger, systemClock } from "@fjord/base";
 import {
   Captures,
   captureRoute,
+  Fence,
   Gateway,
   GatewayLoop,
   GatewayObjects,
@@ -79,6 +80,7 @@ export async function runGateway(
     ...means,
     gateway,
     captures,
+    fence: new Fence({ ...means, network, interfacePrefix }),
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger: silentLogger }),
     source,
     probe: (lane) =>

@@ -26,7 +26,7 @@ import {
 import { addNode } from "../namespaces/site-network.ts";
 import { networkSkip, wireguardProgram } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
-import { interfacePrefixOf, runGateway } from "./namespace-gateway.ts";
+import { answered, interfacePrefixOf, runGateway } from "./namespace-gateway.ts";
 
 const LANES = [0, 1];
 const PORT = 51_820;
@@ -52,6 +52,8 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
   let api: Microkube;
   let client: KubeClient;
   let sites: NamespaceSite[];
+  /** That both have. */
+  let laneCount = LANES.length;
 
   const peerPod = (family: 4 | 6 = 4) => {
     const found = sites.find(({ name }) => name === "b")?.pods.get("b1");
@@ -178,12 +180,12 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
 
   /** The peer: one node that has all of its lanes, and is dialled. */
   async function runPeer(): Promise<void> {
-    const state: NetworkState = {
+    const state = (): NetworkState => ({
       siteId: PEER,
       listenPort: PORT,
       mtu: 1380,
       ranges: POD_RANGES,
-      parallel: LANES.length,
+      parallel: laneCount,
       peers: [
         {
           siteId: OWN,
@@ -192,20 +194,20 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
             ...POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
             { range: EXPORTED.range, called: EXPORTED.called },
           ],
-          link: { publicKey: keys.a.public, endpoints: [], lanes: [[]] },
+          link: { publicKey: keys.a.public, endpoints: [], lanes: laneCount > 1 ? [[]] : [] },
           groups: [
             { name: "shop", local: [...POD_RANGES], remote: [...NAMES] },
             { name: "fjord.dev/imports/shop", local: [...POD_RANGES], remote: [EXPORTED.calledAddress] },
           ],
         },
       ],
-    };
+    });
     const means = { clock: systemClock, logger: silentLogger };
     const network = new NodeNetwork({ prefix: namespaces.prefix("b-gw"), wireguardProgram: wireguardProgram() });
     const loop = new GatewayLoop({
       ...means,
       gateway: new Gateway({ ...means, network, interfacePrefix: interfacePrefixOf("b-gw") }),
-      source: { read: async () => ({ carries: { state, privateKey: keys.b.private } }) },
+      source: { read: async () => ({ carries: { state: state(), privateKey: keys.b.private } }) },
       probe: (lane) =>
         new LinkProbe({
           ...means,
@@ -367,6 +369,22 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
     }
   });
 
+  /** A program ends, as by a kill: its node, its WireGuard and its pods go on. */
+  const kill = async (node: NodeName) => {
+    switches.get(node)?.abort();
+    const asked = { answered: 0, longest: 0, at: Date.now() };
+    const since = Date.now();
+    const stream = pods.a1 as EchoPod;
+    const ask = async () => {
+      const answer = await stream.ask(peerPod(), { proto: "udp", patienceMs: 400 });
+      if (answer === "nothing") return;
+      asked.longest = Math.max(asked.longest, Date.now() - asked.at);
+      [asked.at, asked.answered] = [Date.now(), asked.answered + 1];
+    };
+    while (Date.now() - since < 8_000) await ask();
+    return { ...asked, longest: Math.max(asked.longest, Date.now() - asked.at) };
+  };
+
   it("give a lane back to one that is there again, and no connection breaks", async (t) => {
     const back = otherThan(await carrierOf(0));
     const held = await hold("a9", peerPod(), 12);
@@ -380,6 +398,41 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
       String(gaps),
     );
   });
+
+  it("have packets of a node's pods led to the other one while its program is no more", async (t) => {
+    const seen = await kill("a-gw");
+    t.diagnostic(`answered ${seen.answered} times, and not for ${seen.longest} ms at most`);
+    assert.ok(seen.longest < 3_000, `nothing was answered for ${seen.longest} ms`);
+    startNode("a-gw");
+    await eventually("each has one again", isShared, 60_000);
+  });
+
+  it("do so where links have but one lane, and the other one stands by", async (t) => {
+    laneCount = 1;
+    await client.patch(Site, { name: "a" }, "merge", { spec: { network: { lanes: 1 } } });
+    // The one that carries it is the one with the pod.
+    if ((await carrierOfAll()) !== "a-gw") {
+      switches.get("a-second")?.abort();
+      await eventually("it is there", async () => (await carrierOfAll()) === "a-gw", 30_000);
+      startNode("a-second");
+    }
+    await eventually("the other one stands by", isStandingBy, 30_000);
+    await answered(pods.a1 as EchoPod, peerPod());
+    const seen = await kill("a-gw");
+    t.diagnostic(`answered ${seen.answered} times, and not for ${seen.longest} ms at most`);
+    assert.ok(seen.longest < 3_000, `nothing was answered for ${seen.longest} ms`);
+    assert.equal(await carrierOfAll(), "a-second");
+  });
+
+  const carrierOfAll = async () => (await client.get(Site, { name: "a" })).status?.gateway?.node;
+  /** Whether the second one has said several times that it lives, since it was started last, and the first one knows the way to it. */
+  const isStandingBy = async () => {
+    const { metadata } = await client.get(Lease, { name: "fjord-gateway", namespace: "fjord-system" });
+    const said = JSON.parse(metadata.annotations?.["fjord.dev/lanes"] ?? "{}") as { beats?: Record<string, number> };
+    const others = Object.entries(said.beats ?? {}).filter(([run]) => run.startsWith("a-second_"));
+    const routes = await namespaces.ip("a-gw", "route", "show", "table", "7419").catch(() => "");
+    return others.length === 1 && (others[0]?.[1] ?? 0) > 4 && routes.includes(`via ${NODES["a-second"]}`);
+  };
 });
 
 /** Milliseconds that pass, but for those in which this process, and with it all nodes, was not given a processor. */

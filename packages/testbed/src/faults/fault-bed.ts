@@ -1,4 +1,5 @@
-import { cp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { AcceptanceBed, eventually } from "../acceptance/acceptance-bed.ts";
 import { clockFile, joinWire, linkProcess, networkOf, startGateway } from "../acceptance/linked-nodes.ts";
 import { deployment, namespace, pod } from "../acceptance/workloads.ts";
@@ -243,6 +244,15 @@ export class FaultBed implements AsyncDisposable {
     await rm(etcdData, { recursive: true, force: true });
     await cp(copy, etcdData, { recursive: true });
     await site.start({ timeout: 120_000 });
+  }
+
+  /** What gateways and agents have said so far, into files of a folder. */
+  async writeLogs(directory: string): Promise<void> {
+    await mkdir(directory, { recursive: true });
+    for (const node of this.allNodes())
+      await writeFile(join(directory, `${node.name}.log`), this.gatewayProcess(node).logTail(5_000));
+    for (const name of [HOME, AWAY])
+      await writeFile(join(directory, `${name}.log`), this.bed.agent(name).process.logTail(5_000));
   }
 
   /** How many packets strangers have been sent that share nothing with the other site. */

@@ -31,7 +31,7 @@ ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}
 ${results.map((result) => line(rowOf(result))).join("\n")}
 
-${missing.length === 0 ? "" : `Not measured yet: ${missing.join("; ")}. `}Pods of a node whose gateway has been killed reach no peer from three seconds later until it is started again, as a kubelet does; new connections that meet such a pod, or one of a node that is gone, fail until the Service has left it out.
+${missing.length === 0 ? "" : `Not measured yet: ${missing.join("; ")}. `}New connections that meet a pod of a node that is gone fail until Kubernetes has left it out of the Service, once it takes the node for lost (after 40 to 50 s).
 
 \`\`\`sh
 npm run faults                        # all of them, with shorter cuts; a table at the end

@@ -17,6 +17,8 @@ const skip =
 /** How long the link is cut, and the API away. */
 const cutMs = 1000 * Number(process.env.FJORD_FAULTS_CUT_SECONDS ?? 30);
 const apiAwayMs = 1000 * Number(process.env.FJORD_FAULTS_API_SECONDS ?? 30);
+/** Where what gateways and agents say is kept. */
+const logs = process.env.FJORD_FAULTS_LOGS;
 /** What is promised where another path exists. */
 const PROMISED_MS = 3_000;
 /** What a fault may do to flows: connections survive it always. */
@@ -54,7 +56,10 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     await flows.flowing();
   });
 
-  after(async () => await bed?.[Symbol.asyncDispose]());
+  after(async () => {
+    if (logs !== undefined) await bed?.writeLogs(logs);
+    await bed?.[Symbol.asyncDispose]();
+  });
 
   /** What is seen from the fault on until everything flows again. It is judged when what was broken is whole again. */
   const under = async (
@@ -68,6 +73,7 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     await flows.flowing(patienceMs);
     flows.reset();
     const since = Date.now();
+    t.diagnostic(`begins at ${new Date(since).toISOString()}`);
     await fault();
     // What ends slowly is seen too: a gateway without its agent is silent after three seconds.
     await sleep(OBSERVED_MS);

@@ -15,7 +15,13 @@ export interface FlowEnd {
 /** What was seen of all flows while something was wrong. */
 export interface Measured {
   /** By end: datagrams there and back. */
-  readonly datagrams: readonly { readonly sent: number; readonly lost: number; readonly blackHoleMs: number }[];
+  readonly datagrams: readonly {
+    readonly sent: number;
+    readonly lost: number;
+    readonly blackHoleMs: number;
+    /** How long after the fault it began. */
+    readonly fromMs: number;
+  }[];
   /** By end: new connections to the Service. */
   readonly asked: readonly {
     readonly sent: number;
@@ -100,10 +106,12 @@ export class Flows {
       longestSilenceMs = Math.max(longestSilenceMs, long.longestSilenceMs, long.silentMs);
       // The last ones are on their way.
       const settled = attempts.filter(({ at, ms }) => at >= after && (ms !== undefined || at < Date.now() - LATE_MS));
+      const hole = longestBlackHole(settled);
       datagrams.push({
         sent: settled.length,
         lost: settled.filter(({ ms }) => ms === undefined).length,
-        blackHoleMs: longestBlackHole(settled).ms,
+        blackHoleMs: hole.ms,
+        fromMs: hole.ms === 0 ? 0 : hole.from - since,
       });
       const ended = questions.attempts.filter(({ by }) => by !== undefined);
       const by: Record<string, number> = {};
@@ -122,7 +130,9 @@ export class Flows {
 /** In one line, for whoever reads what a run has measured. */
 export function described({ datagrams, asked, problem, longestSilenceMs }: Measured): string {
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-  const holes = datagrams.map(({ blackHoleMs }) => seconds(blackHoleMs)).join(" / ");
+  const holes = datagrams
+    .map(({ blackHoleMs, fromMs }) => `${seconds(blackHoleMs)} from ${seconds(fromMs)} on`)
+    .join(" / ");
   const lost = datagrams.map((each) => `${each.lost} of ${each.sent}`).join(" / ");
   const failed = asked
     .map(({ failed, sent, lastFailureMs, by }) => {

@@ -1,34 +1,10 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { NETLINK_RELAY } from "../gateway/netlink-relay.ts";
 import type { NodeNetwork } from "../gateway/node-network.ts";
 import type { CapturedPacket } from "./captured-packet.ts";
 import { CaptureImpossible } from "./errors.ts";
 import { bindMessages, CONFIRMATIONS, type NflogEvent, NflogReader } from "./nflog.ts";
-
-/**
- * A socket of netlink, which Node.js has none of: what is written is told to the kernel, and what the kernel says is printed. It ends with whoever
- * started it. It waits for nobody who reads too slowly: the kernel then drops packets, and goes on.
- */
-const RELAY = `
-my ($NETLINK, $RAW, $NETFILTER) = (16, 3, 12);
-socket(my $kernel, $NETLINK, $RAW, $NETFILTER) or die "there is no socket of netlink: $!\\n";
-my ($SOL_SOCKET, $SO_RCVBUFFORCE, $SOL_NETLINK, $NETLINK_NO_ENOBUFS) = (1, 33, 270, 5);
-setsockopt($kernel, $SOL_SOCKET, $SO_RCVBUFFORCE, pack("i", 4 << 20));
-setsockopt($kernel, $SOL_NETLINK, $NETLINK_NO_ENOBUFS, pack("i", 1));
-bind($kernel, pack("SSLL", $NETLINK, 0, 0, 0)) or die "the socket of netlink has no address: $!\\n";
-my $both = "";
-vec($both, fileno($_), 1) = 1 for *STDIN, $kernel;
-for (;;) {
-  select(my $ready = $both, undef, undef, undef);
-  if (vec($ready, fileno(STDIN), 1)) {
-    sysread(STDIN, my $told, 65536) or exit;
-    send($kernel, $told, 0) or die "the kernel is not told: $!\\n";
-  }
-  if (vec($ready, fileno($kernel), 1) and defined recv($kernel, my $said, 1 << 17, 0)) {
-    syswrite(STDOUT, $said) or exit;
-  }
-}
-`;
 
 /** Errors of the kernel that have a meaning here. */
 const MEANINGS: Readonly<Record<number, string>> = {
@@ -50,7 +26,7 @@ export class NflogRelay {
   }
 
   static async open(network: Pick<NodeNetwork, "talk">, group: number): Promise<NflogRelay> {
-    const child = network.talk(["perl", "-e", RELAY]);
+    const child = network.talk(["perl", "-e", NETLINK_RELAY]);
     const words: string[] = [];
     createInterface({ input: child.stderr }).on("line", (line) => void words.push(line));
     const failed = once(child, "error").then(([cause]) => {

@@ -14,6 +14,8 @@ import { type TableParts, tableParts } from "./table.ts";
 export interface Fabric {
   readonly interfaces: readonly FabricInterface[];
   readonly mtu: number;
+  /** The own ranges. */
+  readonly own: readonly string[];
   /** How many lanes the site's links have, whoever carries them. */
   readonly lanes: number;
   /** The own address by which hubs lead to it. */
@@ -152,7 +154,9 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
   const relayed = relaying.relay && { relayAddress: relaying.relay.address };
-  return { interfaces, lanes: count, mtu: state.mtu, ...relayed, table, tableKey, peers, exports, faults, nextNumber };
+  const ranges = own.map(formatRange);
+  const whole = { own: ranges, table, tableKey, peers, exports, faults, nextNumber };
+  return { interfaces, lanes: count, mtu: state.mtu, ...relayed, ...whole };
 }
 
 const NOT_NESTED =

@@ -1,6 +1,6 @@
 import { CAPTURE_TABLE } from "../capture/capture-table.ts";
 import { MOST_LANES } from "./lanes.ts";
-import { LINK_ROUTES, tableOf, WAY_ROUTES } from "./route-change.ts";
+import { HEIR_ROUTES, LINK_ROUTES, tableOf, WAY_ROUTES } from "./route-change.ts";
 import { TABLE } from "./table.ts";
 import { WAY_TABLE } from "./way.ts";
 
@@ -24,7 +24,7 @@ export class FirewallChanges {
 }
 
 /** Numbers of tables, and of the rules that lead to them. */
-const TABLES = [LINK_ROUTES, WAY_ROUTES].flatMap((numbers) =>
+const TABLES = [LINK_ROUTES, WAY_ROUTES, HEIR_ROUTES].flatMap((numbers) =>
   Array.from({ length: MOST_LANES }, (_, lane) => tableOf(numbers, lane)),
 );
 

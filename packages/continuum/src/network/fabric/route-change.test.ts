@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fabricOf } from "./fabric.ts";
-import { backstop, LINK_ROUTES, parseRoutes, routeChange, routesOf, rulesOf } from "./route-change.ts";
+import { backstop, HEIR_ROUTES, LINK_ROUTES, parseRoutes, routeChange, routesOf, rulesOf } from "./route-change.ts";
 import { testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
@@ -31,6 +31,7 @@ describe("Routes into links", () => {
       { table: 7421, mark: "0x10/0x70" },
       { table: 7422, mark: "0x20/0x70" },
     ]);
+    assert.deepEqual(rulesOf(HEIR_ROUTES, 1), [{ table: 7419, mark: "0x80/0x80" }]);
   });
 
   it("lead only the lanes that are here, and only to peers that have them", () => {

@@ -12,12 +12,24 @@ export interface RouteTableNumbers {
   readonly laneTable: number;
   /** Who has made a route, as `ip` shows it. */
   readonly protocol: number;
+  /** What a packet must have to be led there, as `ip rule` has it. @default nothing: all are */
+  readonly mark?: string;
 }
 
 /** Into links, at the gateway. */
 export const LINK_ROUTES: RouteTableNumbers = { table: 7443, laneTable: 7420, protocol: 174 };
 /** To the gateway, at other nodes; asked after the other one. */
 export const WAY_ROUTES: RouteTableNumbers = { table: 7444, laneTable: 7430, protocol: 175 };
+
+/** On packets of a node's pods while its agent, which carries links, is no more. Lent until the packet is routed. */
+export const HEIR_MARK = 0x80;
+/** To the node that takes over from this one; asked before all others, of packets with that mark alone. It knows of no lanes. */
+export const HEIR_ROUTES: RouteTableNumbers = {
+  table: 7419,
+  laneTable: 7409,
+  protocol: 176,
+  mark: `0x${HEIR_MARK.toString(16)}/0x${HEIR_MARK.toString(16)}`,
+};
 
 export function tableOf({ table, laneTable }: RouteTableNumbers, lane: number): number {
   return lane === 0 ? table : laneTable + lane;
@@ -32,7 +44,7 @@ export interface Rule {
 
 export function rulesOf(numbers: RouteTableNumbers, lanes: number): Rule[] {
   return Array.from({ length: lanes }, (_, lane) => {
-    const mark = laneMark(lane);
+    const mark = laneMark(lane) ?? numbers.mark;
     return { table: tableOf(numbers, lane), ...(mark !== undefined && { mark }) };
   });
 }

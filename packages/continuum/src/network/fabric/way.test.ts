@@ -46,6 +46,21 @@ describe("A node's way to the gateway", () => {
     assert.match(text, /ip6 saddr { fd66:6a6f::\/64 } ip6 daddr { fd42::\/64 } snat ip6 to ip6 saddr/);
   });
 
+  it("leads, beside its links, to who takes over: by routes of their own, with the pods' own addresses", () => {
+    const carries = { ...state, gateway: [], nodes: ["192.0.2.8"], heir: ["192.0.2.8"] };
+    const { routes, heirRoutes, chains } = wayOf(carries, [], "fjordx", [], [hop("192.0.2.8")]);
+    assert.deepEqual([...routes.values()], ["", ""], "not by those that are asked after links");
+    assert.deepEqual(
+      [...heirRoutes],
+      [
+        ["240.0.0.0/16", "via 192.0.2.8 dev eth0"],
+        ["fd66:6a6f::/64", "encap ip id 7443 dst 192.0.2.8 dev fjordx"],
+      ],
+    );
+    assert.ok(chains.has("keep"));
+    assert.equal(way([hop("192.0.2.7")]).heirRoutes.size, 0);
+  });
+
   it("takes nothing out of a tunnel but at the gateway, from the other nodes", () => {
     const { chains } = way([hop("192.0.2.7", false)]);
     assert.deepEqual(chains.get("guard")?.slice(1), ["udp dport 7444 drop"]);

@@ -14,6 +14,8 @@ export interface WayState {
   readonly gateway: readonly string[];
   /** Who may send packets through the tunnel to this node: at the gateway the other nodes, elsewhere nobody. */
   readonly nodes: readonly string[];
+  /** Where the node is that carries links when this one, which does now, falls silent. @default there is none */
+  readonly heir?: readonly string[];
   /** Where links have several lanes, and this node does not carry all of them. @default there is one */
   readonly lanes?: WayLanes;
   /** What consumers call addresses otherwise than this site, for their guests. @default nothing */
@@ -53,6 +55,8 @@ export interface Hop {
 /** All that a node shall have for it. */
 export interface Way {
   readonly routes: ReadonlyMap<string, string>;
+  /** Those that are taken while the agent of this node, which carries links, is no more. */
+  readonly heirRoutes: ReadonlyMap<string, string>;
   /** Whether the tunnel's interface is needed. */
   readonly tunnel: boolean;
   /** The chains of the table, by name. */
@@ -74,6 +78,7 @@ export function wayOf(
   tunnelName: string,
   /** The same for each lane beyond the first. */
   ofLanes: readonly (readonly Hop[])[] = [],
+  toHeir: readonly Hop[] = [],
 ): Way {
   const routes = new Map<string, string>();
   for (const range of state.ranges) {
@@ -86,8 +91,14 @@ export function wayOf(
         const to = routeTo(range, ofLane, tunnelName);
         if (to !== undefined) routes.set(inLane(WAY_ROUTES, i + 1, range), to);
       }
-  const hasWay = routes.size > 0;
-  const tunnel = state.nodes.length > 0 || [...routes.values()].some((to) => to.startsWith("encap "));
+  const heirRoutes = new Map<string, string>();
+  for (const range of state.ranges) {
+    const to = routeTo(range, toHeir, tunnelName);
+    if (to !== undefined) heirRoutes.set(range, to);
+  }
+  const hasWay = routes.size + heirRoutes.size > 0;
+  const ways = [...routes.values(), ...heirRoutes.values()];
+  const tunnel = state.nodes.length > 0 || ways.some((to) => to.startsWith("encap "));
   for (const range of state.ranges) routes.set(backstop(range), "");
   const chains = new Map<string, readonly string[]>();
   if (hasWay)
@@ -120,7 +131,7 @@ export function wayOf(
   if (state.lanes?.isChosen)
     for (const [name, rules] of wayLaneChains(state.lanes.peers.map(withRanges), state.lanes.siteId))
       chains.set(name, rules);
-  return { routes, tunnel, chains };
+  return { routes, heirRoutes, tunnel, chains };
 }
 
 /** Undefined where there is none. */

@@ -1,10 +1,13 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
+import { HEIR_MARK } from "../fabric/route-change.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
 export interface FenceOptions {
   readonly network: NodeNetwork;
-  /** WireGuard is silent so long after its agent. @default 3,000 */
+  /** WireGuard is silent so long after its agent. @default 2,000 */
   readonly lastsMs?: number;
+  /** What WireGuard's interfaces are called, before their number. @default "fjord" */
+  readonly interfacePrefix?: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -13,24 +16,25 @@ const TABLE = "inet fjord-fence";
 
 /**
  * Lets WireGuard of a node speak only while the agent there lives. It would go on without: and, where another node has taken over its
- * links, take the peers' answers away from that one. The kernel forgets by itself that somebody lives.
+ * links, take the peers' answers away from that one. The kernel forgets by itself that somebody lives. From then on packets of the node's own pods are led to who takes
+ * over, where that is known.
  */
 export class Fence {
   readonly #options: FenceOptions;
-  #keeping: { readonly ports: string; readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+  #keeping: { readonly table: string; readonly stop: AbortController; readonly done: Promise<void> } | undefined;
 
   constructor(options: FenceOptions) {
     this.#options = options;
   }
 
-  /** From now on, for WireGuard at these ports; the first time is over when this resolves. */
-  async keep(ports: readonly number[]): Promise<void> {
-    const text = ports.join(", ");
-    if (this.#keeping?.ports === text) return;
+  /** From now on, for WireGuard at these ports; the first time is over when this resolves. `heirDevices`: by which it is reached who takes over. */
+  async keep(ports: readonly number[], heirDevices: readonly string[] = []): Promise<void> {
+    const table = fenceTable(ports, this.#options.interfacePrefix ?? "fjord", heirDevices);
+    if (this.#keeping?.table === table) return;
     await this.rest();
-    await this.#options.network.nft(`${fenceTable(text)}${this.#sign(ports)}`);
+    await this.#options.network.nft(`${table}${this.#sign(ports)}`);
     const stop = new AbortController();
-    this.#keeping = { ports: text, stop, done: this.#go(ports, stop.signal) };
+    this.#keeping = { table, stop, done: this.#go(ports, table, stop.signal) };
   }
 
   /** WireGuard stays fenced, and is silent soon. */
@@ -45,7 +49,7 @@ export class Fence {
     await this.#options.network.nft(`table ${TABLE}\ndelete table ${TABLE}\n`);
   }
 
-  async #go(ports: readonly number[], signal: AbortSignal): Promise<void> {
+  async #go(ports: readonly number[], table: string, signal: AbortSignal): Promise<void> {
     const { clock, network, logger } = this.#options;
     while (!signal.aborted) {
       await sleep(clock, this.#lastsMs / 4, signal);
@@ -55,35 +59,72 @@ export class Fence {
       } catch (error) {
         // Others may have taken the table away.
         logger.warn("the links' fence is made anew", { reason: describeError(error) });
-        await network.nft(fenceTable(ports.join(", "))).catch(() => {});
+        await network.nft(`${table}${this.#sign(ports)}`).catch(() => {});
       }
     }
   }
 
   /** In one transaction, as what is there already would keep its time. */
   #sign(ports: readonly number[]): string {
-    const elements = ports.map((port) => `${port} timeout ${this.#lastsMs}ms`).join(", ");
-    return `flush set ${TABLE} live\nadd element ${TABLE} live { ${elements} }\n`;
+    const set = (name: string, keys: readonly (number | string)[]) => {
+      const elements = keys.map((key) => `${key} timeout ${this.#lastsMs}ms`).join(", ");
+      return `flush set ${TABLE} ${name}\nadd element ${TABLE} ${name} { ${elements} }\n`;
+    };
+    return set("live", ports) + set("awake", ["ipv4", "ipv6"]);
   }
 
   get #lastsMs(): number {
-    return this.#options.lastsMs ?? 3_000;
+    return this.#options.lastsMs ?? 2_000;
   }
 }
 
-function fenceTable(ports: string): string {
+function fenceTable(ports: readonly number[], prefix: string, heirDevices: readonly string[]): string {
+  const fenced = ports.join(", ");
   return `table ${TABLE}
 delete table ${TABLE}
 table ${TABLE} {
   set live { type inet_service; flags timeout; }
+  set awake { type nf_proto; flags timeout; }
   chain out {
     type filter hook output priority filter; policy accept;
-    udp sport { ${ports} } udp sport != @live drop
+    udp sport { ${fenced} } udp sport != @live drop
   }
   chain in {
     type filter hook input priority filter; policy accept;
-    udp dport { ${ports} } udp dport != @live drop
+    udp dport { ${fenced} } udp dport != @live drop
   }
+${heirDevices.length === 0 ? "" : heirChains(prefix, heirDevices)}}
+`;
 }
+
+/**
+ * What would go into links has the mark that leads to who takes over, once lanes are chosen. What other nodes have sent here has not: they learn who carries links, and
+ * two that do not know it yet would send it to and fro.
+ */
+function heirChains(prefix: string, devices: readonly string[]): string {
+  const mark = `0x${HEIR_MARK.toString(16)}`;
+  const others = `0x${(~HEIR_MARK >>> 0).toString(16)}`;
+  const giveBack = `meta nfproto @awake return
+    meta mark & ${mark} != 0 meta mark set meta mark & ${others}`;
+  return `  chain lead {
+    type filter hook prerouting priority dstnat + 6; policy accept;
+    meta nfproto @awake return
+    iifname { ${devices.map((name) => JSON.stringify(name)).join(", ")} } return
+    iifname "${prefix}*" return
+    fib daddr . mark oifname "${prefix}*" meta mark set meta mark | ${mark}
+  }
+  chain lead-own {
+    type route hook output priority -94; policy accept;
+    meta nfproto @awake return
+    oifname "${prefix}*" meta mark set meta mark | ${mark}
+  }
+  chain give-back {
+    type filter hook forward priority raw; policy accept;
+    ${giveBack}
+  }
+  chain give-back-own {
+    type filter hook postrouting priority raw; policy accept;
+    ${giveBack}
+  }
 `;
 }

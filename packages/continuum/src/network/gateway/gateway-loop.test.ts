@@ -28,6 +28,8 @@ describe("A gateway that is kept at what its source says", () => {
   /** By lane. */
   let answers: Map<number, number>;
   let silent: (readonly number[] | undefined)[];
+  let heirDevices: string[];
+  let fenced: string;
   const act = async (what: string) => {
     done.push(what);
     if (fails === what) throw new Error(`${what} fails`);
@@ -37,6 +39,7 @@ describe("A gateway that is kept at what its source says", () => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
     [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
     [answers, silent] = [new Map(), []];
+    [heirDevices, fenced] = [[], ""];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -58,11 +61,22 @@ describe("A gateway that is kept at what its source says", () => {
         remove: async () => act("remove"),
       },
       way: {
-        apply: async ({ gateway }) => act(`way ${gateway.join()}`),
+        apply: async ({ gateway, heir }) => {
+          heirDevices = heir === undefined ? [] : ["eth0"];
+          await act(`way ${gateway.join()}`);
+        },
         check: async () => act("check the way").then(() => []),
+        get heirDevices() {
+          return heirDevices;
+        },
       },
       fence: {
-        keep: async (ports) => act(`fence ${ports}`),
+        keep: async (ports, devices = []) => {
+          const text = `fence ${[...ports, ...devices]}`;
+          if (text === fenced) return;
+          fenced = text;
+          await act(text);
+        },
         rest: async () => {},
         remove: async () => act("no fence"),
       },
@@ -251,6 +265,16 @@ describe("A gateway that is kept at what its source says", () => {
     way = { ...way, nodes: [] };
     assert.equal((await seconds(1))[0], "no fence");
     assert.deepEqual(await seconds(1), ["tend"]);
+  });
+
+  it("has its fence lead to who takes over, as soon as there is a way", async () => {
+    [state, way] = [testState(1), { ...wayTo(""), gateway: [], nodes: ["192.0.2.7"], heir: ["192.0.2.7"] }];
+    const all = await seconds(1);
+    const [first, led] = [all.indexOf("fence 51820"), all.indexOf("fence 51820,eth0")];
+    assert.ok(first >= 0 && first < all.indexOf("way ") && all.indexOf("way ") < led, String(all));
+    const { heir: _, ...alone } = way as WayState;
+    way = alone;
+    assert.ok((await seconds(1)).includes("fence 51820"), "and to nobody any more");
   });
 
   it("has what was left there taken away where it is not the gateway", async () => {

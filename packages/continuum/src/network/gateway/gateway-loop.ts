@@ -49,7 +49,7 @@ export interface LoopObserver {
 
 export interface GatewayLoopOptions {
   readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "invited" | "moved" | "forget" | "remove">;
-  readonly way?: Pick<NodeWay, "apply" | "check">;
+  readonly way?: Pick<NodeWay, "apply" | "check" | "heirDevices">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "rest" | "remove">;
   /** What somebody looks at, which follows the links. @default nobody does */
@@ -145,7 +145,7 @@ export class GatewayLoop {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, source, tickMs = 1000 } = this.#options;
-    this.#checkedAt = clock.now();
+    this.#checkedAt = steadyNow(clock);
     const release = source.onChange?.(() => this.#wake.abort());
     const changed = () => {
       this.#isSuspect = true;
@@ -326,7 +326,8 @@ export class GatewayLoop {
   async #bring({ carries, way }: NodeWish): Promise<void> {
     const { gateway, clock, logger, checkMs = 30_000 } = this.#options;
     // Where nobody else could carry them, they need not end with this process.
-    if (carries !== undefined) await this.#bringFence(carries, (way?.nodes.length ?? 0) > 0);
+    const isFenced = (way?.nodes.length ?? 0) > 0;
+    if (carries !== undefined) await this.#bringFence(carries, isFenced);
     if (carries !== undefined) await this.#bringLinks(carries);
     const lanes = carries === undefined ? "" : lanesOf(carries.state).join();
     const isNew = lanes !== "" && (this.#carries !== true || this.#lanes !== lanes);
@@ -335,6 +336,8 @@ export class GatewayLoop {
     const saying = isNew && this.#attempt("nobody hears how links are", async () => await this.#options.told?.([]));
     if (way !== undefined) await this.#bringWay(way);
     await saying;
+    // With the way to who takes over, once that is there.
+    if (carries !== undefined && isFenced) await this.#bringFence(carries, isFenced);
     if (carries === undefined && this.#carries !== false) {
       this.#closeProbes();
       await gateway.remove();
@@ -345,11 +348,9 @@ export class GatewayLoop {
     }
     this.#carries = carries !== undefined;
     await this.#options.captures?.bring();
-    const elapsed = clock.now() - this.#checkedAt;
-    // A clock that has been set back does not keep anybody from looking.
-    if (!this.#isSuspect && elapsed >= 0 && elapsed < checkMs) return;
+    if (!this.#isSuspect && steadyNow(clock) - this.#checkedAt < checkMs) return;
     this.#isSuspect = false;
-    this.#checkedAt = clock.now();
+    this.#checkedAt = steadyNow(clock);
     const drift = carries === undefined ? [] : await gateway.check();
     const ofWay = (await this.#options.way?.check()) ?? [];
     const ofCaptures = (await this.#options.captures?.check()) ?? [];
@@ -359,7 +360,7 @@ export class GatewayLoop {
   async #bringFence({ state }: GatewayWish, isWanted: boolean): Promise<void> {
     const { fence } = this.#options;
     const ports = lanesOf(state).map((lane) => state.listenPort + lane);
-    if (isWanted) await fence?.keep(ports);
+    if (isWanted) await fence?.keep(ports, this.#options.way?.heirDevices);
     else if (this.#isFenced !== false) await fence?.remove();
     this.#isFenced = isWanted;
   }

@@ -1,7 +1,7 @@
 import { type Clock, describeError, type Logger, type Random, sleep } from "@fjord/base";
 import { isAlreadyExists, isConflict, isNotFound, type KubeClient, Lease } from "@fjord/kube";
 import { holderOf, leaseWith, type SharesLease, sharesOf } from "./lane-lease.ts";
-import { type LaneShares, lanesOn, nextShares, withoutRun } from "./lane-shares.ts";
+import { heirOf, type LaneShares, lanesOn, nextShares, withoutRun } from "./lane-shares.ts";
 
 export interface GatewayRoleOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "update">;
@@ -47,6 +47,11 @@ export class GatewayRole {
   get lanes(): readonly number[] | undefined {
     if (this.#shares === undefined || this.#shares.lanes.every((run) => run === "")) return undefined;
     return lanesOn(this.#shares, this.#options.node);
+  }
+
+  /** The node that has what this one carries when this one falls silent; undefined where there is none. */
+  get heir(): string | undefined {
+    return this.#shares && heirOf(this.#shares, this.#options.node);
   }
 
   /** There are so many of them; before that is known nothing is taken. */
@@ -128,10 +133,11 @@ export class GatewayRole {
   }
 
   #see(shares: LaneShares): void {
-    const before = this.lanes;
+    const before = [this.lanes, this.heir];
     this.#shares = shares;
-    if (JSON.stringify(before) === JSON.stringify(this.lanes)) return;
-    this.#options.logger.info("lanes of links that this node carries", { lanes: this.lanes ?? "unknown" });
+    const isMoved = JSON.stringify(before[0]) !== JSON.stringify(this.lanes);
+    if (isMoved) this.#options.logger.info("lanes of links that this node carries", { lanes: this.lanes ?? "unknown" });
+    if (!isMoved && before[1] === this.heir) return;
     for (const listener of this.#listeners) listener();
   }
 

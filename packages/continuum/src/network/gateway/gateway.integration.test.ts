@@ -530,6 +530,28 @@ describe("A link between sites with the same addresses", { skip }, () => {
     }
   });
 
+  for (const family of [4, 6] as const)
+    it(`has flows of IPv${family} begin anew that got the node's address while its firewall was away`, async () => {
+      // As pods' networks do, of either family.
+      const pods6 = `ip6 saddr ${POD_RANGES[1]} ip6 daddr != ${POD_RANGES[1]} masquerade`;
+      const hiding = `chain leave { type nat hook postrouting priority srcnat; ${pods6}; }`;
+      const witness = `chain out { type filter hook postrouting priority 300; oifname "${prefixOf("a")}0" udp dport 7000 counter; }`;
+      await namespaces.run("a-gw", "nft", `table inet pods6 { ${hiding}\n}; table inet witness { ${witness}\n}`);
+      try {
+        await namespaces.run("a-gw", "nft", "delete", "table", "inet", "fjord");
+        // The same one sends again and again.
+        const asked = pods.a1?.ask(called("a", "b1", family), { proto: "udp" });
+        await eventually(async () =>
+          /packets [1-9]/.test(await namespaces.run("a-gw", "nft", "list table inet witness")),
+        );
+        assert.ok(((await gateways.a?.check()) ?? []).length > 0);
+        const late = new Promise((resolve) => setTimeout(resolve, 5_000, "nothing").unref());
+        assert.equal(await Promise.race([asked, late]), called("b", "a1", family));
+      } finally {
+        await namespaces.run("a-gw", "nft", "delete table inet pods6; delete table inet witness");
+      }
+    });
+
   it("leaves nothing behind", async () => {
     for (const site of ["a", "b"]) {
       await gateways[site]?.remove();

@@ -4,6 +4,7 @@ import { type Fabric, fabricOf } from "../fabric/fabric.ts";
 import { LINK_ROUTES, routesOf } from "../fabric/route-change.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
+import { HiddenFlows } from "./hidden-flows.ts";
 import { LaneInterfaces } from "./lane-interfaces.ts";
 import type { LinkReport } from "./link-report.ts";
 import { NodeFirewall } from "./node-firewall.ts";
@@ -35,6 +36,7 @@ export class Gateway {
   readonly #firewall: NodeFirewall;
   readonly #interfaces: LaneInterfaces;
   readonly #routes: RouteTable;
+  readonly #hiddenFlows: HiddenFlows;
   /** Whether a peer can be behind a hub. */
   readonly #canNest: boolean;
   readonly #serial = new Serial();
@@ -56,6 +58,7 @@ export class Gateway {
     this.#firewall = new NodeFirewall(network);
     this.#interfaces = new LaneInterfaces({ ...options, prefix: interfacePrefix, wireguard });
     this.#routes = new RouteTable(network, LINK_ROUTES);
+    this.#hiddenFlows = new HiddenFlows({ network, logger });
     this.#canNest = wireguard !== "kernel";
   }
 
@@ -136,6 +139,8 @@ export class Gateway {
     if (drift.length > 0) {
       this.#logger.warn("the node's network was changed by others, and is put back", { drift: drift.slice(0, 5) });
       await this.#applyWhole(fabric, privateKey);
+      const remote = [...fabric.peers.values()].flatMap(({ ranges }) => ranges);
+      await this.#hiddenFlows.forget(fabric.own, remote);
     }
     return drift;
   }

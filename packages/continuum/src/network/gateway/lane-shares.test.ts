@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { type LaneShares, lanesOn, nextShares, nodeOf, PROVEN_BEATS, withoutRun } from "./lane-shares.ts";
+import { heirOf, type LaneShares, lanesOn, nextShares, nodeOf, PROVEN_BEATS, withoutRun } from "./lane-shares.ts";
 
 const nobody: LaneShares = { lanes: [], beats: {} };
 const beats = (...runs: string[]) => Object.fromEntries(runs.sort().map((run) => [run, 100]));
@@ -38,8 +38,23 @@ describe("Who carries which lane", () => {
   it("is no business of those who would get nothing: they write nothing, however many there are", () => {
     const shares = { lanes: ["a_1", "b_1"], beats: beats("a_1", "b_1") };
     assert.equal(next(shares, { me: "c_1", isDue: true }), shares);
+    const one = { lanes: ["a_1"], beats: beats("a_1", "b_1") };
+    assert.equal(next(one, { me: "c_1", isDue: true }), one);
+  });
+
+  it("is known to have another one that stands by, and is who takes over, whoever notices", () => {
     const one = { lanes: ["a_1"], beats: beats("a_1") };
-    assert.equal(next(one, { me: "b_1", isDue: true }), one);
+    const two = next(one, { me: "b_1" });
+    assert.deepEqual(two, { lanes: ["a_1"], beats: { a_1: 100, b_1: 1 } });
+    assert.deepEqual([heirOf(one, "a"), heirOf(two, "a"), heirOf(two, "b")], [undefined, "b", "a"]);
+    for (const me of ["b_1", "c_1"]) assert.deepEqual(next(two, { me, silent: ["a_1"] }).lanes, ["b_1"], me);
+    const shared = { lanes: ["a_1", "b_1", "c_1", "a_1"], beats: beats("a_1", "b_1", "c_1") };
+    assert.deepEqual([heirOf(shared, "a"), heirOf(shared, "b")], ["b", "c"]);
+  });
+
+  it("has another one stand by where that one falls silent", () => {
+    const shares = { lanes: ["a_1"], beats: beats("a_1", "b_1") };
+    assert.deepEqual(next(shares, { me: "c_1", silent: ["b_1"] }).beats, { a_1: 100, c_1: 1 });
   });
 
   it("is asked for by who comes where another has two, and given to it by that one once it is proven", () => {
@@ -78,7 +93,7 @@ describe("Who carries which lane", () => {
   it("passes from the silent to whoever has the fewest, and the silent are forgotten", () => {
     const shares = { lanes: ["a_1", "b_1", "c_1", "c_1"], beats: beats("a_1", "b_1", "c_1") };
     assert.deepEqual(next(shares, { me: "b_1", silent: ["c_1"] }), {
-      lanes: ["a_1", "b_1", "b_1", "a_1"],
+      lanes: ["a_1", "b_1", "a_1", "b_1"],
       beats: beats("a_1", "b_1"),
     });
     assert.deepEqual(next({ lanes: ["a_1", "b_1"], beats: beats("a_1", "b_1") }, { me: "b_1", silent: ["a_1"] }), {
@@ -113,7 +128,8 @@ describe("Who carries which lane", () => {
     const shares = { lanes: ["a_1", "b_1"], beats: beats("a_1", "b_1") };
     assert.deepEqual(next(shares, { me: "a_1", count: 4 }).lanes, ["a_1", "b_1", "a_1", "b_1"]);
     assert.deepEqual(next(shares, { me: "a_1", count: 1 }).lanes, ["a_1"]);
-    assert.deepEqual(next({ ...shares, lanes: ["a_1"] }, { me: "b_1" }).beats, { a_1: 100 }, "who has none is out");
+    const fewer = { lanes: ["a_1"], beats: beats("a_1", "b_1", "c_1") };
+    assert.deepEqual(next(fewer, { me: "c_1" }).beats, beats("a_1", "b_1"), "who has none is out");
   });
 
   it("is given up at once by who ends, to the others or to nobody", () => {
@@ -162,7 +178,9 @@ describe("Who carries which lane", () => {
         "each lane is at one that lives",
       );
       assert.ok(Math.max(...loads) - Math.min(...loads) < 2, String(loads));
-      assert.ok(Object.keys(shares.beats).length <= count, "who has none says nothing");
+      assert.ok(Object.keys(shares.beats).length <= Math.max(count, 2), "who has none says nothing");
+      for (const node of living.keys())
+        assert.equal(heirOf(shares, `n${node}`) === undefined, living.size < 2, "each knows who comes next");
     });
     fc.assert(examined, { numRuns: 300 });
   });

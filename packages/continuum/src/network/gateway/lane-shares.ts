@@ -26,6 +26,12 @@ export function nodeOf(run: string): string {
   return run.slice(0, run.lastIndexOf("_"));
 }
 
+/** The node to which what a node carries would go, if that fell silent now; undefined where there is no other. */
+export function heirOf({ lanes, beats }: LaneShares, node: string): string | undefined {
+  const others = Object.keys(beats).filter((run) => nodeOf(run) !== node);
+  return others.length === 0 ? undefined : nodeOf(fewest(others, lanes));
+}
+
 /** Those that a node carries, by whichever run. */
 export function lanesOn({ lanes }: LaneShares, node: string): number[] {
   return lanes.flatMap((run, lane) => (run !== "" && nodeOf(run) === node ? [lane] : []));
@@ -45,7 +51,7 @@ export function nextShares(now: LaneShares, view: ShareView): LaneShares {
   // Nobody else sees this one before it has taken something, or asks for it.
   if (held.includes("")) alive.add(me);
   for (const [lane, run] of lanes.entries())
-    if (held[lane] === "") held[lane] = successor(run, alive) ?? fewest([me, ...alive], held);
+    if (held[lane] === "") held[lane] = successor(run, alive) ?? fewest([...alive], held);
   give(
     held,
     me,
@@ -73,11 +79,13 @@ function beatsOf(
 ): Record<string, number> {
   const most = Math.max(...lanes.filter((run) => run !== "").map((run) => load(run, lanes)));
   const others = Object.entries(beats).filter(([run]) => alive.has(run) && run !== me);
-  // Who has nothing, and is not to get anything, or would be one of too many that ask, says nothing; the next run of a node has what that had.
-  const isHeir = lanes.some((run) => run !== me && nodeOf(run) === nodeOf(me));
+  // Who has nothing, and is not to get anything, or would be one of too many that ask, says nothing; the next run of a node has what that had. But one stands by,
+  // so that who carries all knows who comes next.
+  const isNextRun = lanes.some((run) => run !== me && nodeOf(run) === nodeOf(me));
   const before = beats[me];
   const mine = before === undefined ? 1 : before + (isDue ? 1 : 0);
-  const isOut = load(me, lanes) === 0 && !isHeir && (most < 2 || others.length >= lanes.length);
+  const isEnough = others.length > 1 && (most < 2 || others.length >= lanes.length);
+  const isOut = load(me, lanes) === 0 && !isNextRun && isEnough;
   const all = isOut ? others : [...others, [me, mine] as const];
   return Object.fromEntries(all.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

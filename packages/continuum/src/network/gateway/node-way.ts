@@ -1,7 +1,8 @@
 import type { Logger } from "@fjord/base";
 import { chainDrift, madeChains } from "../fabric/firewall-drift.ts";
-import { familyOf, WAY_ROUTES } from "../fabric/route-change.ts";
+import { familyOf, HEIR_ROUTES, WAY_ROUTES } from "../fabric/route-change.ts";
 import { type Hop, TUNNEL_PORT, WAY_TABLE, type Way, type WayState, wayFirewall, wayOf } from "../fabric/way.ts";
+import { HiddenFlows } from "./hidden-flows.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import { RouteTable } from "./route-table.ts";
 
@@ -21,6 +22,8 @@ export class NodeWay {
   readonly #alwaysTunnel: boolean;
   readonly #logger: Logger;
   readonly #routes: RouteTable;
+  readonly #heirRoutes: RouteTable;
+  readonly #hiddenFlows: HiddenFlows;
   #applied: { readonly state: WayState; readonly way: Way } | undefined;
   #made = new Map<string, string>();
 
@@ -30,6 +33,14 @@ export class NodeWay {
     this.#alwaysTunnel = alwaysTunnel;
     this.#logger = logger;
     this.#routes = new RouteTable(network, WAY_ROUTES);
+    this.#heirRoutes = new RouteTable(network, HEIR_ROUTES);
+    this.#hiddenFlows = new HiddenFlows({ network, logger });
+  }
+
+  /** The interfaces by which the node that takes over is reached; none where there is no such way. */
+  get heirDevices(): readonly string[] {
+    const ways = [...(this.#applied?.way.heirRoutes.values() ?? [])];
+    return [...new Set(ways.flatMap((to) => / dev (\S+)/.exec(to)?.[1] ?? []))];
   }
 
   async apply(state: WayState): Promise<void> {
@@ -39,6 +50,7 @@ export class NodeWay {
     this.#made = madeChains(await this.#network.nftShown(wayFirewall(way)));
     if (way.tunnel) await this.#bringTunnel(state.mtu);
     await this.#routes.bring(way.routes, lanesOf(state));
+    await this.#heirRoutes.bring(way.heirRoutes, heirRules(way));
     if (!way.tunnel && (await this.#hasTunnel())) await this.#network.ip("link", "delete", "dev", this.#tunnel);
     this.#applied = { state, way };
   }
@@ -47,9 +59,11 @@ export class NodeWay {
   async check(): Promise<string[]> {
     if (this.#applied === undefined) return [];
     const { state, way } = this.#applied;
+    const wanted = await this.#way(state);
     const drift = [
       ...(await this.#firewallDrift(way)),
-      ...(await this.#routes.drift((await this.#way(state)).routes, lanesOf(state))),
+      ...(await this.#routes.drift(wanted.routes, lanesOf(state))),
+      ...(await this.#heirRoutes.drift(wanted.heirRoutes, heirRules(wanted))),
     ];
     if (way.tunnel !== (await this.#hasTunnel())) drift.push(`interface ${this.#tunnel} is gone, or too much`);
     if (drift.length === 0) return drift;
@@ -57,6 +71,7 @@ export class NodeWay {
       drift: drift.slice(0, 5),
     });
     await this.apply(state);
+    await this.#hiddenFlows.forget(state.own, state.ranges);
     return drift;
   }
 
@@ -64,6 +79,7 @@ export class NodeWay {
   async remove(): Promise<void> {
     this.#applied = undefined;
     await this.#routes.remove();
+    await this.#heirRoutes.remove();
     if (await this.#hasTunnel()) await this.#network.ip("link", "delete", "dev", this.#tunnel);
     await this.#network.nft(wayFirewall({ chains: new Map() }));
   }
@@ -74,7 +90,7 @@ export class NodeWay {
       return hops.flatMap((hop) => hop ?? []);
     };
     const ofLanes = await Promise.all((state.lanes?.gateways ?? []).map(hopsTo));
-    return wayOf(state, await hopsTo(state.gateway), this.#tunnel, ofLanes);
+    return wayOf(state, await hopsTo(state.gateway), this.#tunnel, ofLanes, await hopsTo(state.heir ?? []));
   }
 
   /** Undefined where there is no way at all. */
@@ -115,6 +131,11 @@ export class NodeWay {
     if (json === undefined) return chains.size === 0 ? [] : [`table ${WAY_TABLE} is gone`];
     return chainDrift(new Set(chains.keys()), this.#made, json);
   }
+}
+
+/** How many rules lead to the routes to the next one. */
+function heirRules({ heirRoutes }: Way): number {
+  return heirRoutes.size === 0 ? 0 : 1;
 }
 
 function lanesOf({ lanes }: WayState): number {

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { Clock } from "@fjord/base";
+import { type Clock, steadyNow } from "@fjord/base";
 import type { NodeNetwork } from "./node-network.ts";
 
 /** What WireGuard puts around a packet, with UDP and IP. */
@@ -28,7 +28,7 @@ export class Underlay {
   /** Another round begins. */
   turn(): void {
     this.#looks = LOOKS;
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     for (const [each, { at }] of this.#known) if (now - at >= FORGOTTEN_MS) this.#known.delete(each);
   }
 
@@ -47,7 +47,7 @@ export class Underlay {
   async #look(address: string): Promise<Omit<Known, "at">> {
     const family = isIP(address);
     if (family !== 4 && family !== 6) return {};
-    const now = this.#clock.now();
+    const now = steadyNow(this.#clock);
     const known = this.#known.get(address);
     if (this.#looks === 0 || (known !== undefined && now - known.at < LASTS_MS)) return known ?? {};
     this.#looks--;
