@@ -235,7 +235,10 @@ export class FaultBed implements AsyncDisposable {
     return copy;
   }
 
-  /** Puts a site's API back to what it was. Its agents, gateways and nodes go on. */
+  /**
+   * Puts a site's API back to what it was. Its agents, gateways and containers go on. What of Kubernetes watches it is started anew, as its documentation asks for: it would
+   * wait for revisions that come later, and miss all until then.
+   */
   async restore(name: string, copy: string): Promise<void> {
     const site = this.bed.site(name);
     const { etcdData } = siteFiles(site.layout);
@@ -244,6 +247,11 @@ export class FaultBed implements AsyncDisposable {
     await rm(etcdData, { recursive: true, force: true });
     await cp(copy, etcdData, { recursive: true });
     await site.start({ timeout: 120_000 });
+    for (const node of this.nodesOf(name))
+      for (const part of node.processes.filter((each) => each.startsWith("kube"))) {
+        await node.process(part).kill();
+        await node.process(part).start();
+      }
   }
 
   /** What gateways and agents have said so far, into files of a folder. */
@@ -300,11 +308,14 @@ export class FaultBed implements AsyncDisposable {
       async () => {
         const members = await this.members();
         const isWhole = members.length === 3 && members.filter(({ site }) => site === AWAY).length === 1;
-        if (!isWhole || members.some(({ address }) => address === undefined)) return false;
+        if (!isWhole || members.some(({ address }) => address === undefined))
+          throw new Error(`pods are ${JSON.stringify(members)}`);
         const ready = await this.bed.kubectl(HOME, "-n=shop", "get", "deployment", "web", `--output=jsonpath=${READY}`);
+        if (ready !== "3") throw new Error(`${ready} pods are ready`);
         const plans = await Promise.all([HOME, AWAY].map((name) => this.planOf(name)));
         const [one, other] = plans as [PlanJson, PlanJson];
-        return ready === "3" && agree(one, other) && agree(other, one);
+        if (!agree(one, other) || !agree(other, one)) throw new Error(`plans are ${JSON.stringify(plans)}`);
+        return true;
       },
       240_000,
     );
