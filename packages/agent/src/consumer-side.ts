@@ -7,6 +7,7 @@ import {
   Negotiation,
 } from "@fjord/continuum/market";
 import {
+  KnownOffloadings,
   type KnownTwins,
   type KnownVirtualNodes,
   OffloadingController,
@@ -44,6 +45,7 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
   const negotiation = new Negotiation({ home, store });
   const contracts: ConsumerContracts = new Contracts({ home, store, sites: remotes, negotiation });
   const peerings = new PeeringController({ home, sites: remotes, store, negotiation, contracts, redeem });
+  const offloaded = new KnownOffloadings(home);
   const pods = new PodOffloader({
     home,
     nodes,
@@ -51,6 +53,7 @@ export function consumerSide(options: ConsumerSideOptions): Runnable[] {
     sites: remotes,
     addresses,
     isReadyFor: (pod, site) => reflection.isReadyFor(pod, site),
+    isOffloaded: async (namespace, signal) => (await offloaded.specFor(namespace, signal)) !== undefined,
     ...(homeApi && { homeApi }),
   });
   const usage = new RemoteUsage({ home, remotes, pods, nodes });

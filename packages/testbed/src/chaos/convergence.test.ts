@@ -126,3 +126,18 @@ test("an object about which too much is told is found", () => {
     storms: ["site-1: 500 events about Pod alpha/web"],
   });
 });
+
+test("a bare pod may have been refused where its namespace was brought home, and nowhere else", () => {
+  const sites = world();
+  const [home, near] = [sites["site-1"], sites["site-2"]] as [Loose, Loose];
+  home.pods = [pod({ name: "web", namespace: "alpha", uid: "1" }, "site-2")];
+  Object.assign(home.pods[0] ?? {}, { status: { phase: "Failed", reason: "NotOffloaded" } });
+  near.pods = [];
+  near.shadowPods = [];
+  assert.match(differences(model, snapshotOf(sites)).join(), /pod web is not Ready: 1 Failed NotOffloaded/);
+  const again: UserAction[] = [
+    { do: "unoffload", in: alpha },
+    { do: "offload", in: alpha, pods: "Both" },
+  ];
+  assert.deepEqual(differences(again.reduce(after, model), snapshotOf(sites)), []);
+});

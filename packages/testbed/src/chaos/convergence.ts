@@ -36,6 +36,9 @@ const isGoing = ({ metadata }: KubeObject) => metadata.deletionTimestamp !== und
 const isReady = ({ status }: Pod) =>
   status?.conditions?.some((each) => each.type === "Ready" && each.status === "True") ?? false;
 
+/** A virtual node got it after its namespace had ceased to be offloaded. */
+const isRefused = ({ status }: Pod) => status?.phase === "Failed" && status.reason === "NotOffloaded";
+
 /** The consumer's own view of a namespace. */
 function namespaceFindings(space: NamespaceModel, home: SiteSnapshot): string[] {
   const findings: string[] = [];
@@ -56,7 +59,7 @@ function namespaceFindings(space: NamespaceModel, home: SiteSnapshot): string[] 
   const virtual = new Set(home.virtualNodes.map(({ metadata }) => metadata.name));
   for (const pod of pods) {
     if (isGoing(pod)) found(`pod ${pod.metadata.name} is still being deleted`);
-    if (space.offloaded === undefined && virtual.has(pod.spec?.nodeName ?? ""))
+    if (space.offloaded === undefined && virtual.has(pod.spec?.nodeName ?? "") && !isRefused(pod))
       found(`pod ${pod.metadata.name} is on virtual node ${pod.spec?.nodeName}, and the namespace is not offloaded`);
   }
   for (const workload of space.workloads.values()) {
@@ -77,7 +80,8 @@ function workloadFindings(what: Workload, pods: readonly Pod[], space: Namespace
   if (kind === "Pod") {
     const [pod] = pods;
     if (pod === undefined) return space.doubtful.has(name) ? [] : [`pod ${name} is not there`];
-    const findings = isReady(pod) ? [] : [`pod ${name} is not Ready: ${stateOf(pod)}`];
+    const isOver = space.doubtful.has(name) && isRefused(pod);
+    const findings = isReady(pod) || isOver ? [] : [`pod ${name} is not Ready: ${stateOf(pod)}`];
     if (pod.metadata.labels?.[VERSION_LABEL] !== String(what.version)) findings.push(`pod ${name} is an old one`);
     return findings;
   }

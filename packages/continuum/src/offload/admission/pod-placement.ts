@@ -31,6 +31,11 @@ export function isDaemonPod({ metadata }: Pod): boolean {
   return metadata.ownerReferences?.some(({ kind, controller }) => kind === "DaemonSet" && controller === true) ?? false;
 }
 
+/** Whether somebody makes another pod where this one goes. */
+export function isMade({ metadata }: Pod): boolean {
+  return metadata.ownerReferences?.some(({ controller }) => controller === true) ?? false;
+}
+
 function pick({ tolerations, affinity }: Placement): Placement {
   return { ...(tolerations && { tolerations }), ...(affinity && { affinity }) };
 }

@@ -8,7 +8,6 @@ import {
   hasFinalizer,
   isBeingDeleted,
   isForbidden,
-  isNotFound,
   Namespace,
   Node,
   type ReconcileContext,
@@ -24,12 +23,13 @@ import { homeController } from "../../home-controller.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import { isDaemonPod, isMade } from "../admission/pod-placement.ts";
 import { bringHome } from "./bring-home.ts";
 import { NamespaceLabels } from "./namespace-labels.ts";
 import { keptStatus, type OffloadingStatus, offloadingStatus } from "./offloading-status.ts";
 import { ProvidersInForce } from "./providers-in-force.ts";
 import { RemoteTwinRequests } from "./remote-twin-requests.ts";
-import { recallPods, repairPods } from "./repair-pods.ts";
+import { recallPods, repairPods, tellRecalled } from "./repair-pods.ts";
 import { TwinOverview } from "./twin-overview.ts";
 import { type TwinFacts, twinStep } from "./twin-step.ts";
 
@@ -41,7 +41,7 @@ export interface OffloadingControllerOptions {
 
 const FINALIZER = "fjord.dev/offloading";
 const FIELD_MANAGER = "fjord-offload";
-/** Pods that were made before the API server had heard of their namespace's label show themselves within this time. */
+/** Pods that were made before the API server had heard of their namespace's label, or that it goes, show themselves within this time. */
 const SECOND_LOOK_MS = 2_000;
 /** Changes bring an Offloading back by themselves: this is for one that was missed. */
 const LOOK_AGAIN_MS = 10_000;
@@ -61,6 +61,10 @@ export class OffloadingController implements Runnable {
   readonly #controller: Controller;
   /** By uid of an Offloading: when its first pods are looked at once more. */
   readonly #young = new Map<string, number>();
+  /** Namespaces whose Offloading is being removed. */
+  readonly #ending = new Set<string>();
+  /** By namespace that was offloaded until now: when its last pods are looked at once more. */
+  readonly #ended = new Map<string, number>();
 
   constructor(options: OffloadingControllerOptions) {
     this.#options = options;
@@ -137,6 +141,8 @@ export class OffloadingController implements Runnable {
     const { signal } = context;
     const { namespace = "", uid = "" } = offloading.metadata;
     if (isKeptNamespace(namespace, home.namespace)) return this.#refuse(offloading, signal);
+    this.#ending.delete(namespace);
+    this.#ended.delete(namespace);
     await this.#labels.ensure(namespace, signal);
     const now = home.clock.now();
     const isNew = !hasFinalizer(offloading, FINALIZER);
@@ -165,11 +171,14 @@ export class OffloadingController implements Runnable {
     this.#young.delete(uid);
     await this.#labels.remove(namespace, signal);
     if (!hasFinalizer(offloading, FINALIZER)) return done();
-    await recallPods(home, namespace, signal);
+    const staying = await recallPods(home, namespace, signal);
+    if (!this.#ending.has(namespace)) tellRecalled(home, staying);
+    this.#ending.add(namespace);
     await bringHome(home.client, pods.inNamespace(namespace), signal);
     if ((await this.#align(offloading, context)) > 0) return againAfter(LOOK_AGAIN_MS);
     await removeFinalizer(home.client, Offloading, offloading, FINALIZER, { signal });
-    return done();
+    this.#ended.set(namespace, home.clock.now() + SECOND_LOOK_MS);
+    return againAfter(SECOND_LOOK_MS);
   }
 
   /**
@@ -205,12 +214,25 @@ export class OffloadingController implements Runnable {
 
   /** Nothing is to be left of a namespace without an Offloading, whoever took it away. */
   async #withoutOffloading(namespace: string, signal: AbortSignal): Promise<Result> {
-    const { client } = this.#options.home;
+    const { clock } = this.#options.home;
+    this.#ending.delete(namespace);
+    const due = this.#ended.get(namespace);
+    if (due !== undefined && due > clock.now()) return againAfter(due - clock.now());
     const leftovers = this.#requests.sitesOf(namespace).filter((site) => this.#overview.isReachable(site));
-    if (leftovers.length === 0) return this.#labels.removeStale(namespace, signal);
-    if (await exists(client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }))) return done();
+    if (due === undefined && leftovers.length === 0) return this.#labels.removeStale(namespace, signal);
+    if (await this.#exists(namespace, signal)) return done();
+    if (due !== undefined) await this.#recallLate(namespace, signal);
+    this.#ended.delete(namespace);
     for (const site of leftovers) await this.#requests.delete(site, namespace, signal);
     return this.#labels.removeStale(namespace, signal);
+  }
+
+  /** Pods that were on their way to the API server while the namespace was still offloaded. Nodes refuse those that nobody makes. */
+  async #recallLate(namespace: string, signal: AbortSignal): Promise<void> {
+    const { home, pods } = this.#options;
+    tellRecalled(home, await recallPods(home, namespace, signal));
+    const made = pods.inNamespace(namespace).filter(({ pod }) => isMade(pod) && !isDaemonPod(pod));
+    await bringHome(home.client, made, signal);
   }
 
   #say(offloading: Offloading, facts: readonly TwinFacts[], signal: AbortSignal): Promise<void> {
@@ -233,6 +255,11 @@ export class OffloadingController implements Runnable {
     return this.#offloadings.get({ name: OFFLOADING_NAME, namespace });
   }
 
+  async #exists(namespace: string, signal: AbortSignal): Promise<boolean> {
+    const { items } = await this.#options.home.client.list(Offloading, { namespace, signal });
+    return items.some(({ metadata }) => metadata.name === OFFLOADING_NAME);
+  }
+
   #enqueue(namespace: string): void {
     this.#controller.enqueue({ name: OFFLOADING_NAME, namespace });
   }
@@ -246,15 +273,5 @@ export class OffloadingController implements Runnable {
     return this.#offloadings
       .list()
       .map(({ metadata }) => ({ name: OFFLOADING_NAME, namespace: metadata.namespace ?? "" }));
-  }
-}
-
-async function exists(asked: Promise<unknown>): Promise<boolean> {
-  try {
-    await asked;
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
   }
 }

@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
-import { Contract, newObject, OFFLOADED_LABEL, Offloading, TwinNamespace, tenantNamespace } from "@fjord/api";
-import { isNotFound, type KubeClient, Namespace, Node, Pod } from "@fjord/kube";
+import {
+  Contract,
+  newObject,
+  OFFLOADED_LABEL,
+  Offloading,
+  TwinNamespace,
+  tenantNamespace,
+  VIRTUAL_NODE,
+} from "@fjord/api";
+import { Deployment, Event, isNotFound, type KubeClient, Namespace, Node, Pod } from "@fjord/kube";
 import { Continuum, fjord } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 import { eventually } from "./test-eventually.ts";
@@ -117,6 +125,36 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
       assert.equal(await isLabelled("again"), false);
     });
 
+    it("has pods that waited for a node told when it goes, and those fail that a virtual node gets after it", async () => {
+      await add("late", { pods: "Remote" });
+      await eventually(() => isReady("late"));
+      const containers = [{ name: "main", image: "busybox" }];
+      const key = { name: "bare", namespace: "late" };
+      const gate = "example.com/later";
+      const gated = { containers, schedulingGates: [{ name: gate }] };
+      await home.create(Pod, { apiVersion: "v1", kind: "Pod", metadata: key, spec: gated });
+      const labels = { app: "made" };
+      const template = { metadata: { labels }, spec: gated };
+      const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+      const metadata = { name: "made", namespace: "late" };
+      await home.create(Deployment, { apiVersion: "apps/v1", kind: "Deployment", metadata, spec });
+      const made = async () => (await home.list(Pod, { namespace: "late", labelSelector: "app=made" })).items;
+      const mayLeave = ({ spec }: Pod) => spec?.tolerations?.some((each) => each.key === VIRTUAL_NODE) === true;
+      await eventually(async () => (await made()).some(mayLeave));
+      await remove("late");
+      await eventually(async () => (await get("late")) === undefined);
+      await eventually(async () => (await made()).some((pod) => !mayLeave(pod)) && !(await made()).some(mayLeave));
+      const events = async () => (await home.list(Event, { namespace: "late" })).items;
+      await eventually(async () => (await events()).some(({ reason, note }) => isRecall(reason, note)));
+      assert.equal((await home.get(Pod, key)).status?.phase, "Pending");
+      await home.patch(Pod, key, "merge", { spec: { schedulingGates: null } });
+      await eventually(async () => (await home.get(Pod, key)).status?.phase === "Failed");
+      const { status, spec: landed } = await home.get(Pod, key);
+      assert.equal(status?.reason, "NotOffloaded");
+      assert.match(status?.message ?? "", /namespace late is not offloaded, and node site-2 runs nothing of it/);
+      assert.equal(landed?.nodeName, "site-2");
+    });
+
     it("goes with its namespace, and its twin too", async () => {
       await add("doomed");
       await eventually(() => isReady("doomed"));
@@ -182,6 +220,10 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
     await eventually(async () => (await get("forced")) === undefined);
   });
 });
+
+function isRecall(reason: string | undefined, note: string | undefined): boolean {
+  return reason === "NotOffloaded" && /no longer offloaded/.test(note ?? "");
+}
 
 async function unlessMissing<T>(asked: Promise<T>): Promise<T | undefined> {
   try {

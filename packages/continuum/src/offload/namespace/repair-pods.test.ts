@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { newObject, Offloading, VIRTUAL_NODE } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 import { placementOf } from "../admission/pod-placement.ts";
-import { repairOf as repair } from "./repair-pods.ts";
+import { recallOf, repairOf as repair } from "./repair-pods.ts";
 
 const offloading = (spec: Partial<Offloading["spec"]>): Offloading =>
   newObject(Offloading, {
@@ -55,5 +55,23 @@ describe("a pod that came to be before admission knew of its namespace", () => {
     for (const metadata of [{}, owned]) assert.equal(repairOf(pod({ nodeName: "wave" }, metadata), remote), "nothing");
     assert.equal(repairOf(pod({ ...placementOf(pod(), remote.spec) }, owned), remote), "nothing");
     assert.equal(repairOf(pod({}, { ...owned, deletionTimestamp: "2026-01-01T00:00:10Z" }), remote), "nothing");
+  });
+});
+
+describe("a pod without a node whose namespace is no longer offloaded", () => {
+  const letOut = { ...placementOf(pod(), offloading({ pods: "Both" }).spec) };
+
+  it("is made again where somebody makes it, and its owner is told where nobody does", () => {
+    assert.equal(recallOf(pod(letOut, owned)), "recreate");
+    assert.equal(recallOf(pod(letOut)), "tell");
+  });
+
+  it("is left alone where it cannot leave, goes, has its node or is a DaemonSet's", () => {
+    const [owner] = owned.ownerReferences;
+    assert.equal(recallOf(pod({}, owned)), "nothing");
+    assert.equal(recallOf(pod({ tolerations: [{ operator: "Exists" }] }, owned)), "nothing");
+    assert.equal(recallOf(pod(letOut, { ...owned, deletionTimestamp: "2026-01-01T00:00:10Z" })), "nothing");
+    assert.equal(recallOf(pod({ ...letOut, nodeName: "real" }, owned)), "nothing");
+    assert.equal(recallOf(pod(letOut, { ownerReferences: [{ ...owner, kind: "DaemonSet" }] })), "nothing");
   });
 });

@@ -1,7 +1,8 @@
 import { type Offloading, VIRTUAL_NODE } from "@fjord/api";
 import { isNotFound, Pod } from "@fjord/kube";
 import type { Home } from "../../home.ts";
-import { isDaemonPod, type Placement, placementOf } from "../admission/pod-placement.ts";
+import { isDaemonPod, isMade, type Placement, placementOf } from "../admission/pod-placement.ts";
+import { addressesVirtualNodes } from "../admission/tolerations.ts";
 import { deletePod } from "./bring-home.ts";
 
 /** What can still be done for a pod that came to be before admission knew of its namespace. */
@@ -23,7 +24,7 @@ export function repairOf(pod: Pod, offloading: Offloading, isVirtual: (node: str
   // One that had its node before was not made too early: it was there.
   if (isBound && Date.parse(pod.metadata.creationTimestamp ?? "") < Date.parse(metadata.creationTimestamp ?? ""))
     return "nothing";
-  if (pod.metadata.ownerReferences?.some(({ controller }) => controller === true)) return "recreate";
+  if (isMade(pod)) return "recreate";
   return spec.pods === "Remote" ? "tell" : "nothing";
 }
 
@@ -65,14 +66,29 @@ export async function repairPods(
   }
 }
 
-/** Makes those pods of a namespace again that have no node yet, and may get one at another site. */
-export async function recallPods(home: Home, namespace: string, signal: AbortSignal): Promise<void> {
+/** What becomes of a pod that may land at other sites still, although its namespace is no longer offloaded. */
+export type Recall = "recreate" | "tell" | "nothing";
+
+/** Nobody can take a toleration from a pod: it is made again where somebody makes it. */
+export function recallOf(pod: Pod): Recall {
+  const mayLeave = addressesVirtualNodes(pod.spec?.tolerations ?? []);
+  const isPlaced = (pod.spec?.nodeName ?? "") !== "";
+  if (!mayLeave || isPlaced || pod.metadata.deletionTimestamp !== undefined || isDaemonPod(pod)) return "nothing";
+  return isMade(pod) ? "recreate" : "tell";
+}
+
+const RECALLED =
+  "its namespace is no longer offloaded, and a virtual node that the pod may be given yet will refuse it: " +
+  "delete it and make it again";
+
+/** Makes those pods of a namespace again that have no node yet, and may get one at another site. Gives those that nobody makes. */
+export async function recallPods({ client }: Home, namespace: string, signal: AbortSignal): Promise<Pod[]> {
   const fieldSelector = "spec.nodeName=";
-  const { items } = await home.client.list(Pod, { namespace, fieldSelector, omitManagedFields: true, signal });
-  for (const pod of items) {
-    const isMade = pod.metadata.ownerReferences?.some(({ controller }) => controller === true) ?? false;
-    const mayLeave = pod.spec?.tolerations?.some(({ key }) => key === VIRTUAL_NODE) ?? false;
-    if (isMade && mayLeave && !isDaemonPod(pod) && pod.metadata.deletionTimestamp === undefined)
-      await deletePod(home.client, pod, signal);
-  }
+  const { items } = await client.list(Pod, { namespace, fieldSelector, omitManagedFields: true, signal });
+  for (const pod of items) if (recallOf(pod) === "recreate") await deletePod(client, pod, signal);
+  return items.filter((pod) => recallOf(pod) === "tell");
+}
+
+export function tellRecalled({ recorder }: Home, pods: readonly Pod[]): void {
+  for (const pod of pods) recorder.event(pod, { type: "Warning", reason: "NotOffloaded", message: RECALLED });
 }

@@ -190,3 +190,45 @@ test("a pod is held until its site has what it expects there, not for long, and 
   const restarted = { ...named("e"), status: { startTime: "2030-01-01T00:00:00Z" } } as Pod;
   assert.equal(await begin(restarted), 0);
 });
+
+test("a pod that its namespace's Offloading has let out fails where that is gone, and others wait", async () => {
+  const clock = new ManualClock();
+  const told: string[] = [];
+  const statuses = new Map<string, Pod["status"]>();
+  const writer = {
+    set: ({ metadata }: Pod, status: Pod["status"]) => statuses.set(metadata.uid ?? "", status),
+    latest: ({ status }: Pod) => status,
+    forget: () => {},
+  };
+  const event = ({ metadata }: Pod, { reason }: { reason: string }) => told.push(`${metadata.name} ${reason}`);
+  const home = { clock, logger: silentLogger, recorder: { event }, identity: { id: "home" } };
+  let isOffloaded = false;
+  const options = { home, writer, isOver: () => false, isOffloaded: async () => isOffloaded };
+  const life = new PodLife(options as unknown as PodLifeOptions);
+  const place = {
+    node: { object: { spec: {} }, contract: "c" },
+    remote: { hasSynced: true, shadowOf: () => undefined, guestOf: () => undefined },
+    site: { id: "north", reachability: { reachable: true }, report: {} },
+  } as unknown as Place;
+  const phaseOf = async (name: string, tolerations: object[], metadata: object = {}) => {
+    const landed = {
+      ...pod,
+      metadata: { name, namespace: "shop", uid: name, ...metadata },
+      spec: { nodeName: "north", containers: [], tolerations },
+    } as unknown as Pod;
+    const follow = () => life.follow(landed, place, { signal: new AbortController().signal });
+    assert.equal((await follow()).type, "again", "its Offloading may be a moment away");
+    await clock.advance(3_000);
+    assert.equal((await follow()).type, "done");
+    return statuses.get(name)?.phase;
+  };
+  const letOut = [{ key: "fjord.dev/virtual-node", operator: "Exists", effect: "NoSchedule" }];
+  const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "r", controller: true };
+  assert.equal(await phaseOf("bare", letOut), "Failed");
+  assert.match(statuses.get("bare")?.message ?? "", /namespace shop is not offloaded.*make it again/);
+  assert.equal(await phaseOf("made", letOut, { ownerReferences: [owner] }), "Pending");
+  assert.equal(await phaseOf("named", []), "Pending");
+  isOffloaded = true;
+  assert.equal(await phaseOf("early", letOut), "Pending");
+  assert.deepEqual(told, ["bare NotOffloaded", "made NotOffloaded", "named NotOffloaded", "early AwaitingTwin"]);
+});

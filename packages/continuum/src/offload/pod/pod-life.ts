@@ -21,7 +21,7 @@ import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { KnownVirtualNode } from "../../virtual-nodes.ts";
-import { isStrayDaemonPod } from "../admission/index.ts";
+import { addressesVirtualNodes, isMade, isStrayDaemonPod } from "../admission/index.ts";
 import { FORGED_ANNOTATION, type ForgeContext, forgeShadowPod, offloadRefusals, recreateWish } from "./forge/index.ts";
 import type { PodMemory } from "./pod-memory.ts";
 import { PodReports } from "./pod-reports.ts";
@@ -44,6 +44,8 @@ export interface PodLifeOptions {
   readonly addresses?: Addresses;
   /** Whether a site has what the pod expects there when it starts, as Services of its namespace. @default it has */
   readonly isReadyFor?: (pod: Pod, site: SiteId) => boolean;
+  /** Whether pods of a namespace may be at other sites at all, by the API's own word. @default they may */
+  readonly isOffloaded?: (namespace: string, signal: AbortSignal) => Promise<boolean>;
   /** Whether the contract behind the place has ended, and with it whatever was there. */
   readonly isOver: (place: Place) => boolean;
 }
@@ -152,7 +154,7 @@ export class PodLife {
       this.#reports.trouble(pod, "OffloadingRefused", `it cannot run at another site: ${refusals.join("; ")}`);
       return done();
     }
-    if (twin === undefined) return this.#awaitTwin(pod, memory);
+    if (twin === undefined) return await this.#awaitTwin(pod, place, memory, work);
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) return done();
     if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {
       // It is for good: not on the word of a watch that may be behind.
@@ -206,13 +208,24 @@ export class PodLife {
   }
 
   /** A twin may be a moment away; of one that does not come, the pod tells. */
-  #awaitTwin(pod: Pod, memory: PodMemory): Result {
-    const now = this.#options.home.clock.now();
+  async #awaitTwin(pod: Pod, place: Place, memory: PodMemory, work: Work): Promise<Result> {
+    const { home, isOffloaded } = this.#options;
+    const { namespace = "" } = pod.metadata;
+    const now = home.clock.now();
     memory.awaitedSince ??= now;
     const left = memory.awaitedSince + TWIN_MS - now;
     if (left > 0) return againAfter(left);
-    const message = `namespace ${pod.metadata.namespace} has no usable twin at the site behind node ${pod.spec?.nodeName}`;
-    this.#reports.trouble(pod, "AwaitingTwin", message);
+    if (isOffloaded === undefined || (await isOffloaded(namespace, work.signal))) {
+      const message = `namespace ${namespace} has no usable twin at the site behind node ${pod.spec?.nodeName}`;
+      this.#reports.trouble(pod, "AwaitingTwin", message);
+      return done();
+    }
+    const message = `namespace ${namespace} is not offloaded, and node ${pod.spec?.nodeName} runs nothing of it`;
+    // What let it land here is over, and nobody can take that from the pod: it would wait for good. Where somebody makes it, the
+    // next one would come at once, and where nothing let it land here, whoever named the node may offload the namespace yet.
+    const isLeft = addressesVirtualNodes(pod.spec?.tolerations ?? []) && !isMade(pod);
+    if (isLeft) this.#reports.refuse(pod, place, "NotOffloaded", `${message}: delete the pod and make it again`);
+    else this.#reports.trouble(pod, "NotOffloaded", message);
     return done();
   }
 

@@ -34,6 +34,8 @@ export interface PodOffloaderOptions {
   readonly homeApi?: ForgeContext["homeApi"];
   /** Whether a site has what a pod expects there when it starts. @default it has */
   readonly isReadyFor?: (pod: Pod, site: SiteId) => boolean;
+  /** Whether pods of a namespace may be at other sites at all. @default they may */
+  readonly isOffloaded?: (namespace: string, signal: AbortSignal) => Promise<boolean>;
   /** What addresses of guests are called here. @default what they are */
   readonly addresses?: Addresses;
   /** How many pods are worked on at once. @default 16 */
@@ -66,7 +68,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
 
   constructor(options: PodOffloaderOptions) {
     this.#options = options;
-    const { home, homeApi, addresses, isReadyFor } = options;
+    const { home, homeApi, addresses, isReadyFor, isOffloaded } = options;
     const { client, clock, random, logger } = home;
     this.#pods = new HomePods({ ...options, onGone: (uid) => this.#podGone(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
@@ -79,6 +81,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
       ...(homeApi && { homeApi }),
       ...(addresses && { addresses }),
       ...(isReadyFor && { isReadyFor }),
+      ...(isOffloaded && { isOffloaded }),
     });
     this.#controller = new Controller({
       name: "offloaded-pods",
