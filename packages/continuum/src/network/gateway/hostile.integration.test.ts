@@ -11,14 +11,14 @@ import {
   POD_RANGES,
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
-import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import { networkSkip } from "@fjord/testbed/testing";
 import { TUNNEL_PORT } from "../fabric/way.ts";
 import { linkAddress, PROBE_PORT, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
-import { Gateway } from "./gateway.ts";
+import type { Gateway } from "./gateway.ts";
 import { LinkProbe } from "./link-probe.ts";
-import { NodeNetwork } from "./node-network.ts";
 import { NodeWay } from "./node-way.ts";
+import { gatewayOf, namings, networkOf } from "./test-gateways.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
 
 const skip = networkSkip();
@@ -144,10 +144,14 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     await namespaces.run("a-gw", "nft", `table ip services { ${service} }`);
     for (const pod of ["a1", "a2", "b1"]) pods[pod] = await EchoPod.start(namespaces, pod);
     pods.host = await EchoPod.start(namespaces, "host");
-    gateway = gatewayOf("a");
+    gateway = gatewayOf(namespaces, "a", { interfacePrefix: `${prefix}a` });
     await gateway.apply(stateOf("a"), keys.a.private);
-    await gatewayOf("b").apply(stateOf("b"), keys.b.private);
-    const way = new NodeWay({ network: networkOf("a"), interfacePrefix: `${prefix}a`, logger: silentLogger });
+    await gatewayOf(namespaces, "b", { interfacePrefix: `${prefix}b` }).apply(stateOf("b"), keys.b.private);
+    const way = new NodeWay({
+      network: networkOf(namespaces, "a"),
+      interfacePrefix: `${prefix}a`,
+      logger: silentLogger,
+    });
     const ranges = [...(CALLED.b?.here ?? []), ...(CALLED.c?.here ?? [])];
     await way.apply({ own: POD_RANGES, ranges, gateway: [], nodes: [FOLLOWER], mtu: 1380 });
     for (const name of witnesses) await watch(name);
@@ -164,16 +168,6 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     await namespaces[Symbol.asyncDispose]();
   });
 
-  const networkOf = (site: string) =>
-    new NodeNetwork({ prefix: namespaces.prefix(`${site}-gw`), wireguardProgram: wireguardProgram() });
-  const gatewayOf = (site: string) =>
-    new Gateway({
-      network: networkOf(site),
-      interfacePrefix: `${prefix}${site}`,
-      clock: systemClock,
-      logger: silentLogger,
-    });
-  const named = (called: readonly string[] = []) => POD_RANGES.map((range, i) => ({ range, called: called[i] ?? "" }));
   const stateOf = (site: "a" | "b"): NetworkState => {
     const base = { siteId: site, listenPort: 51_820, mtu: 1380, ranges: POD_RANGES };
     const linked = (other: "a" | "b" | "c"): PeerNetwork["link"] => ({
@@ -183,7 +177,7 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     if (site === "b") {
       const { here, there } = CALLED.b ?? { here: [], there: [] };
       const groups = [{ name: "shop", local: ["10.42.0.21", "fd42::15"], remote: ["240.0.0.11", "fd66:6a6f::b"] }];
-      return { ...base, peers: [{ siteId: "a", own: named(here), peer: named(there), link: linked("a"), groups }] };
+      return { ...base, peers: [{ siteId: "a", own: namings(here), peer: namings(there), link: linked("a"), groups }] };
     }
     const exported = { range: "252.0.0.0/20", called: "240.9.16.0/20" };
     return {
@@ -199,8 +193,8 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
       peers: [
         {
           siteId: "b",
-          own: [...named(CALLED.b?.there), { ...exported, called: "240.77.0.0/20" }],
-          peer: named(CALLED.b?.here),
+          own: [...namings(CALLED.b?.there), { ...exported, called: "240.77.0.0/20" }],
+          peer: namings(CALLED.b?.here),
           link: linked("b"),
           groups: [
             { name: "shop", local: ["10.42.0.11", "fd42::b"], remote: ["240.0.0.21", "fd66:6a6f::15"] },
@@ -210,8 +204,8 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
         },
         {
           siteId: "c",
-          own: [...named(CALLED.c?.there), exported],
-          peer: named(CALLED.c?.here),
+          own: [...namings(CALLED.c?.there), exported],
+          peer: namings(CALLED.c?.here),
           link: linked("c"),
           groups: [{ name: "shop", local: ["10.42.0.12", "fd42::c"], remote: [SHARED[4][0], SHARED[6][0]] }],
           relayTo: ["b"],

@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Clock, silentLogger, systemClock } from "@fjord/base";
+import { type Clock, systemClock } from "@fjord/base";
 import {
   EchoPod,
   type NamespaceSite,
   NetworkNamespaces,
   namespaceSites,
-  POD_RANGES,
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
-import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import { networkSkip } from "@fjord/testbed/testing";
 import { relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
-import { Gateway } from "./gateway.ts";
-import { NodeNetwork } from "./node-network.ts";
+import type { Gateway } from "./gateway.ts";
+import { gatewayOf, namings, stateOf } from "./test-gateways.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
 
 const skip = networkSkip();
@@ -45,16 +44,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     for (const spoke of ["a", "b"])
       await namespaces.ip("wan", "link", "set", "dev", spoke, "type", "bridge_slave", "isolated", "on");
     for (const site of ["a", "b", "h"] as const) {
-      const network = new NodeNetwork({
-        prefix: namespaces.prefix(`${site}-gw`),
-        wireguardProgram: wireguardProgram(),
-      });
-      gateways[site] = new Gateway({
-        network,
-        interfacePrefix: prefixOf(site),
-        clock,
-        logger: silentLogger,
-      });
+      gateways[site] = gatewayOf(namespaces, site, { interfacePrefix: prefixOf(site), clock });
       for (const pod of sites[site]?.pods.keys() ?? []) pods[pod] = await EchoPod.start(namespaces, pod);
     }
     await apply("a");
@@ -71,7 +61,6 @@ describe("A link between two sites that cannot meet, through a third", { skip },
       ? ipv4.replace("10.42.", `${four.split(".").slice(0, 2).join(".")}.`)
       : ipv6.replace("fd42::", six.replace("/64", ""));
   };
-  const namings = (names: Names | undefined) => POD_RANGES.map((range, at) => ({ range, called: names?.[at] ?? "" }));
   const peerOf = (site: Name, other: Name, more: Partial<PeerNetwork> = {}): PeerNetwork => ({
     siteId: other,
     own: namings(NAMES[other][site]),
@@ -93,13 +82,6 @@ describe("A link between two sites that cannot meet, through a third", { skip },
       peerOf("h", "a", { relayTo: others === "each other" ? ["b"] : others }),
       peerOf("h", "b", { relayTo: others === "each other" ? ["a"] : others }),
     ]);
-  const stateOf = (site: Name, peers: PeerNetwork[]): NetworkState => ({
-    siteId: site,
-    listenPort: 51_820,
-    mtu: 1380,
-    ranges: POD_RANGES,
-    peers,
-  });
   const apply = async (site: Name, state: NetworkState = spoke(site as "a" | "b")) => {
     await gateways[site].apply(state, keys[site].private);
   };

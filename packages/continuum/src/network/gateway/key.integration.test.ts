@@ -6,23 +6,16 @@ import {
   type NamespaceSite,
   NetworkNamespaces,
   namespaceSites,
-  namespaceUdp,
-  POD_RANGES,
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
-import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
-import { PROBE_PORT } from "../link-address.ts";
+import { networkSkip } from "@fjord/testbed/testing";
 import type { NetworkState, PeerLink } from "../network-state.ts";
-import { Gateway } from "./gateway.ts";
 import { GatewayLoop } from "./gateway-loop.ts";
 import { readKeyWord } from "./key-words.ts";
 import { LinkProbe, type OpenProbeSocket } from "./link-probe.ts";
-import { NodeNetwork } from "./node-network.ts";
 import { OwnKey } from "./own-key.ts";
+import { called, gatewayOf, openProbeAt, pairState } from "./test-gateways.ts";
 
-const PORT = 51_820;
-const NAMES = ["240.0.0.0/16", "fd66:6a6f::/64"] as const;
-const called = (address: string) => address.replace("10.42.", "240.0.").replace("fd42::", "fd66:6a6f::");
 type Name = "a" | "b";
 const OTHER = { a: "b", b: "a" } as const;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -53,7 +46,6 @@ describe("A key of links", { skip: networkSkip() }, () => {
     sites = await namespaceSites(namespaces, { a: 1, b: 1 });
     const keys = { a: wireguardKeys(), b: wireguardKeys() };
     for (const name of ["a", "b"] as const) {
-      const naming = POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" }));
       const peer = OTHER[name];
       ends[name] = {
         keys: keys[name],
@@ -63,21 +55,7 @@ describe("A key of links", { skip: networkSkip() }, () => {
         isAnswered: false,
         stop: new AbortController(),
         running: Promise.resolve(),
-        state: {
-          siteId: name,
-          listenPort: PORT,
-          mtu: 1380,
-          ranges: POD_RANGES,
-          peers: [
-            {
-              siteId: peer,
-              own: naming,
-              peer: naming,
-              link: { publicKey: keys[peer].public, endpoints: [`${siteOf(peer).address}:${PORT}`] },
-              groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
-            },
-          ],
-        },
+        state: pairState(name, { siteId: peer, publicKey: keys[peer].public, address: siteOf(peer).address }),
       };
     }
     for (const name of ["a", "b"] as const) run(name);
@@ -95,12 +73,10 @@ describe("A key of links", { skip: networkSkip() }, () => {
   /** A gateway's process begins, and finds what the one before has left. */
   function run(name: Name): void {
     const end = ends[name];
-    const node = `${name}-gw`;
     const means = { clock: systemClock, logger: silentLogger };
-    const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
-    const gateway = new Gateway({ ...means, network, interfacePrefix: `k${process.pid.toString(36)}${name}` });
+    const gateway = gatewayOf(namespaces, name, { interfacePrefix: `k${process.pid.toString(36)}${name}` });
     const open: OpenProbeSocket = async (address, heard) => {
-      const socket = await namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard);
+      const socket = await openProbeAt(namespaces, name)(address, heard);
       const send = (bytes: Buffer, to: string) => {
         const says = bytes.readUInt8(2) === 3 ? readKeyWord(bytes.subarray(8))?.says : undefined;
         if (says === undefined || !end.loses(says)) socket.send(bytes, to);

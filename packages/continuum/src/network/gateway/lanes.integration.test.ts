@@ -8,23 +8,15 @@ import {
   type NamespaceSite,
   NetworkNamespaces,
   namespaceSites,
-  namespaceUdp,
-  POD_RANGES,
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
-import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
-import { PROBE_PORT } from "../link-address.ts";
-import type { NetworkState } from "../network-state.ts";
-import { Gateway } from "./gateway.ts";
+import { networkSkip } from "@fjord/testbed/testing";
+import type { Gateway } from "./gateway.ts";
 import { GatewayLoop, type SeenReport } from "./gateway-loop.ts";
 import { LinkProbe } from "./link-probe.ts";
-import { NodeNetwork } from "./node-network.ts";
+import { called, gatewayOf, openProbeAt, PORT, pairState } from "./test-gateways.ts";
 
 const LANES = [0, 1];
-const PORT = 51_820;
-/** What both call the other's pods. */
-const NAMES = ["240.0.0.0/16", "fd66:6a6f::/64"] as const;
-const called = (address: string) => address.replace("10.42.", "240.0.").replace("fd42::", "fd66:6a6f::");
 
 describe("A link of two lanes", { skip: networkSkip() }, () => {
   const namespaces = new NetworkNamespaces();
@@ -48,37 +40,16 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
       ["a", "b"],
       ["b", "a"],
     ] as const) {
-      const state: NetworkState = {
-        siteId: own,
-        listenPort: PORT,
-        mtu: 1380,
-        ranges: POD_RANGES,
-        parallel: LANES.length,
-        peers: [
-          {
-            siteId: peer,
-            own: POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
-            peer: POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" })),
-            link: { publicKey: keys[peer].public, endpoints: [`${siteOf(peer).address}:${PORT}`] },
-            groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
-          },
-        ],
-      };
-      const node = `${own}-gw`;
+      const other = { siteId: peer, publicKey: keys[peer].public, address: siteOf(peer).address };
+      const state = { ...pairState(own, other), parallel: LANES.length };
       const means = { clock: systemClock, logger: silentLogger };
-      const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
-      const gateway = new Gateway({ ...means, network, interfacePrefix: prefixOf(own) });
+      const gateway = gatewayOf(namespaces, own, { interfacePrefix: prefixOf(own) });
       gateways[own] = gateway;
       const loop = new GatewayLoop({
         ...means,
         gateway,
         source: { read: async () => ({ carries: { state, privateKey: keys[own].private } }) },
-        probe: (lane) =>
-          new LinkProbe({
-            ...means,
-            lane,
-            open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
-          }),
+        probe: (lane) => new LinkProbe({ ...means, lane, open: openProbeAt(namespaces, own) }),
         told: async (seen) => {
           reports[own] = seen;
         },

@@ -8,18 +8,15 @@ import {
   type NamespaceSite,
   NetworkNamespaces,
   namespaceSites,
-  namespaceUdp,
-  POD_RANGES,
   Router,
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
-import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
-import { PROBE_PORT, relayAddress } from "../link-address.ts";
+import { networkSkip } from "@fjord/testbed/testing";
+import { relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
-import { Gateway } from "./gateway.ts";
 import { GatewayLoop, type SeenReport } from "./gateway-loop.ts";
 import { LinkProbe } from "./link-probe.ts";
-import { NodeNetwork } from "./node-network.ts";
+import { gatewayOf, namings, openProbeAt, stateOf } from "./test-gateways.ts";
 
 type Name = "a" | "b" | "h";
 /** What each calls the pods of each other one, of both families. */
@@ -78,8 +75,6 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
   const podOf = (site: "a" | "b") => sites[site]?.pods.get(`${site}1`)?.ipv4 ?? "";
   const called = (by: Name, site: "a" | "b") =>
     podOf(site).replace("10.42.", `${NAMES[by][site]?.[0].split(".").slice(0, 2).join(".")}.`);
-  const namings = (names: readonly [string, string] | undefined) =>
-    POD_RANGES.map((range, at) => ({ range, called: names?.[at] ?? "" }));
   const peerOf = (site: Name, other: Name, more: Partial<PeerNetwork> = {}): PeerNetwork => ({
     siteId: other,
     own: namings(NAMES[other][site]),
@@ -87,13 +82,6 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
     link: { publicKey: keys[other].public, endpoints: [] },
     groups: [],
     ...more,
-  });
-  const stateOf = (siteId: Name, peers: PeerNetwork[]): NetworkState => ({
-    siteId,
-    listenPort: 51_820,
-    mtu: 1380,
-    ranges: POD_RANGES,
-    peers,
   });
   const spoke = (site: "a" | "b", seenAt?: string): NetworkState => {
     const other = site === "a" ? "b" : "a";
@@ -105,12 +93,10 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
   };
   const run = (site: Name): Promise<void> => {
     const means = { clock, logger: silentLogger };
-    const node = `${site}-gw`;
-    const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
     const interfacePrefix = `t${process.pid.toString(36)}${site}`;
     return new GatewayLoop({
       ...means,
-      gateway: new Gateway({ ...means, network, interfacePrefix, lookup: async () => hubAddress }),
+      gateway: gatewayOf(namespaces, site, { ...means, interfacePrefix, lookup: async () => hubAddress }),
       source: {
         read: async () => ({ carries: { state: states[site], privateKey: keys[site].private } }),
         onChange: (listener) => {
@@ -118,11 +104,7 @@ describe("Two sites behind NATs, and a third that both have links with", { skip:
           return () => {};
         },
       },
-      probe: () =>
-        new LinkProbe({
-          ...means,
-          open: (address, heard) => namespaceUdp(namespaces, node, { address, port: PROBE_PORT }, heard),
-        }),
+      probe: () => new LinkProbe({ ...means, open: openProbeAt(namespaces, site) }),
       told: async (reports) => {
         seen[site] = reports;
       },

@@ -6,22 +6,14 @@ import {
   type NamespaceSite,
   NetworkNamespaces,
   namespaceSites,
-  namespaceUdp,
-  POD_RANGES,
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
-import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
-import { PROBE_PORT } from "../link-address.ts";
-import type { NetworkState } from "../network-state.ts";
-import { Gateway } from "./gateway.ts";
+import { networkSkip } from "@fjord/testbed/testing";
 import { GatewayLoop } from "./gateway-loop.ts";
 import { LinkLife } from "./link-life.ts";
 import { LinkProbe } from "./link-probe.ts";
-import { NodeNetwork } from "./node-network.ts";
+import { called, gatewayOf, openProbeAt, PORT, pairState } from "./test-gateways.ts";
 
-const PORT = 51_820;
-/** What both call the other's pods. */
-const NAMES = ["240.0.0.0/16", "fd66:6a6f::/64"] as const;
 const PAIR = ["a", "b"] as const;
 
 describe("A link that falls silent", { skip: networkSkip() }, () => {
@@ -35,37 +27,15 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
 
   const start = (own: "a" | "b") => {
     const peer = own === "a" ? "b" : "a";
-    const names = POD_RANGES.map((range, i) => ({ range, called: NAMES[i] ?? "" }));
     const address = sites.find((site) => site.name === peer)?.address;
-    const state: NetworkState = {
-      siteId: own,
-      listenPort: PORT,
-      mtu: 1380,
-      ranges: POD_RANGES,
-      peers: [
-        {
-          siteId: peer,
-          own: names,
-          peer: names,
-          link: { publicKey: keys[peer].public, endpoints: [`${address}:${PORT}`] },
-          groups: [{ name: "shop", local: [...POD_RANGES], remote: [...NAMES] }],
-        },
-      ],
-    };
-    const node = `${own}-gw`;
+    const state = pairState(own, { siteId: peer, publicKey: keys[peer].public, address });
     const means = { clock: systemClock, logger: silentLogger };
-    const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
     const life = new LinkLife();
     const loop = new GatewayLoop({
       ...means,
-      gateway: new Gateway({ ...means, network, interfacePrefix: `s${process.pid.toString(36)}${own}` }),
+      gateway: gatewayOf(namespaces, own, { interfacePrefix: `s${process.pid.toString(36)}${own}` }),
       source: { read: async () => ({ carries: { state, privateKey: keys[own].private } }) },
-      probe: (lane) =>
-        new LinkProbe({
-          ...means,
-          lane,
-          open: (at, heard) => namespaceUdp(namespaces, node, { address: at, port: PROBE_PORT }, heard),
-        }),
+      probe: (lane) => new LinkProbe({ ...means, lane, open: openProbeAt(namespaces, own) }),
       told: async ([report]) => {
         if (report?.signs === undefined) return;
         const { signs, receivedBytes } = report;
@@ -129,7 +99,7 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
     await end("b");
     const since = systemClock.now();
     const first = Object.keys(pods)[0] ?? "";
-    const address = sites[1]?.pods.values().next().value?.ipv4.replace("10.42.", "240.0.") ?? "";
+    const address = called(sites[1]?.pods.values().next().value?.ipv4 ?? "");
     while (systemClock.now() - since < 6_000) {
       assert.equal(seen.a?.isSilent, false, `after ${systemClock.now() - since} ms`);
       await new Promise((resolve) => setTimeout(resolve, 200));
