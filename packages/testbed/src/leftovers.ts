@@ -18,12 +18,14 @@ const markVariable = "FJORD_TESTBED_ID";
 
 /** The environment of each of a bed's processes. */
 export function bedEnvironment(id: string): Record<string, string> {
-  const { NODE_COMPILE_CACHE: compiled } = process.env;
+  const { NODE_COMPILE_CACHE: compiled, GOGC: collecting } = process.env;
   return {
     PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     [markVariable]: id,
     // Agents and nodes start sooner with what other processes have compiled.
     ...(compiled && { NODE_COMPILE_CACHE: compiled }),
+    // How seldom Kubernetes' programs look for what they can forget is for whoever starts the tests to say.
+    ...(collecting && { GOGC: collecting }),
   };
 }
 
