@@ -7,6 +7,7 @@ import { type CertificatePair, remoteHeaders } from "../authentication/index.ts"
 import type { Cluster } from "../cluster.ts";
 import { find, findAll } from "../cluster-objects.ts";
 import type { Destination } from "../server/pass-through.ts";
+import { wholeAnswer } from "../whole-answer.ts";
 import type { ApiService } from "./api-service.ts";
 
 /** Why an APIService is available, or is not. */
@@ -79,8 +80,8 @@ export async function askRemote(
   try {
     const destination = remoteDestination(cluster, service, certificate);
     url = `https://${destination.host}:${destination.port}${path}`;
-    const { code, text } = await get({ ...destination, path });
-    if (code < 200 || code > 299) throw new Error(`bad status from ${url}: ${code}`);
+    const { status, text } = await get({ ...destination, path });
+    if (status < 200 || status > 299) throw new Error(`bad status from ${url}: ${status}`);
     return { availability: PASSED, resources: JSON.parse(text) };
   } catch (error) {
     const why = (error as Error).name === "TimeoutError" ? "context deadline exceeded" : describeError(error);
@@ -88,7 +89,7 @@ export async function askRemote(
   }
 }
 
-function get({ scheme: _, certificate, headers, ...place }: Destination): Promise<{ code: number; text: string }> {
+function get({ scheme: _, certificate, headers, ...place }: Destination): Promise<{ status: number; text: string }> {
   const remote = remoteHeaders({ user: "system:kube-aggregator", groups: ["system:masters"] });
   const options = {
     ...{ ...place, ...certificate, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) },
@@ -96,17 +97,7 @@ function get({ scheme: _, certificate, headers, ...place }: Destination): Promis
     headers: { ...(headers as Record<string, string>), ...remote, accept: "application/json" },
   };
   return new Promise((resolve, reject) => {
-    const request = send(options, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MOST_BYTES) response.destroy(new Error("the answer is too large"));
-        else chunks.push(chunk);
-      });
-      response.on("end", () => resolve({ code: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-      response.on("error", reject);
-    });
+    const request = send(options, (response) => resolve(wholeAnswer(response, MOST_BYTES)));
     request.on("error", reject);
     request.end();
   });

@@ -1,6 +1,7 @@
 import { Agent, type RequestOptions, request as send } from "node:https";
 import { describeError } from "@fjord/base";
 import type { Cluster } from "../../cluster.ts";
+import { wholeAnswer } from "../../whole-answer.ts";
 import type { AdmissionReview } from "./admission-review.ts";
 import { type Address, type ServicePort, serviceEndpoint } from "./service-endpoint.ts";
 import { type Webhook, WebhookFailure } from "./webhook.ts";
@@ -68,17 +69,9 @@ export class WebhookClient {
       "content-length": Buffer.byteLength(body),
     };
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
-    const request = send(target, { method: "POST", agent: this.#agent, signal, headers, ...options }, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MOST_BYTES) response.destroy(new Error("the answer is too large"));
-        else chunks.push(chunk);
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-      response.on("error", reject);
-    });
+    const request = send(target, { method: "POST", agent: this.#agent, signal, headers, ...options }, (response) =>
+      resolve(wholeAnswer(response, MOST_BYTES)),
+    );
     request.on("error", reject);
     request.end(body);
     return read(await promise);
