@@ -187,18 +187,23 @@ export class FaultBed implements AsyncDisposable {
     const home = members.find(({ site, node }) => site === HOME && node !== carrying.name) as Member;
     const twin = await this.bed.twin(HOME, "shop");
     const [here, there] = await Promise.all([this.#serviceAddress(HOME, "shop"), this.#serviceAddress(AWAY, twin)]);
-    const flows = new Flows(
-      {
-        pod: await this.stream(home),
-        other: await this.called(HOME, away),
-        service: { host: here, port: PORT, path: PATH },
-      },
-      {
-        pod: await this.stream(away),
-        other: await this.called(AWAY, home),
-        service: { host: there, port: PORT, path: PATH },
-      },
-    );
+    const end = async (at: string, own: Member, other: Member, service: string) => ({
+      pod: await this.stream(own),
+      other: await this.called(at, other),
+      service: { host: service, port: PORT, path: PATH },
+      endpoints: await Promise.all(
+        members
+          .filter((each) => each !== own)
+          .map(async (each) => ({
+            name: each.name,
+            node: each.node,
+            host: await this.called(at, each),
+            port: PORT,
+            path: PATH,
+          })),
+      ),
+    });
+    const flows = new Flows(await end(HOME, home, away, here), await end(AWAY, away, home, there));
     flows.begin();
     return flows;
   }

@@ -20,6 +20,8 @@ export interface FaultResult {
   readonly sent?: readonly number[];
   /** How long after the fault the last new connection was begun that failed. */
   readonly lastFailureMs?: number;
+  /** The same of endpoints on other nodes than the one that is gone. */
+  readonly othersFailureMs?: number;
   /** How long until both sites agreed again. */
   readonly agreedMs?: number;
 }
@@ -52,8 +54,11 @@ export const HEADINGS = ["FAULT", "PROMISED", "BLACK HOLE", "DATAGRAMS LOST", "T
 
 export function rowOf(result: FaultResult): string[] {
   const { fault, part, promised, passed, broken, silenceMs, holesMs, lost, sent, lastFailureMs, agreedMs } = result;
+  const { othersFailureMs } = result;
   const both = (texts: readonly string[] | undefined) => (texts === undefined ? "-" : [...new Set(texts)].join(" / "));
-  const failing = lastFailureMs === undefined ? "-" : lastFailureMs === 0 ? "none" : `until ${seconds(lastFailureMs)}`;
+  const until = (ms: number) => (ms === 0 ? "none" : `until ${seconds(ms)}`);
+  const others = othersFailureMs === undefined ? "" : `; on other nodes ${until(othersFailureMs)}`;
+  const failing = lastFailureMs === undefined ? "-" : `${until(lastFailureMs)}${others}`;
   return [
     part === undefined ? fault : `${fault}: ${part}`,
     promised,

@@ -9,7 +9,15 @@ export interface FlowEnd {
   /** What the other pod is called there. */
   readonly other: string;
   /** The Service that has endpoints at both sites. */
-  readonly service: { readonly host: string; readonly port: number; readonly path: string };
+  readonly service: Asked;
+  /** Those endpoints, each by itself. */
+  readonly endpoints: readonly (Asked & { readonly name: string; readonly node: string })[];
+}
+
+interface Asked {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
 }
 
 /** What was seen of all flows while something was wrong. */
@@ -30,6 +38,8 @@ export interface Measured {
     readonly lastFailureMs: number;
     readonly by: Readonly<Record<string, number>>;
   }[];
+  /** The same to one endpoint, by either end. */
+  readonly endpoints: readonly { readonly name: string; readonly node: string; readonly lastFailureMs: number }[];
   /** What both long connections say; undefined where nothing is wrong. */
   readonly problem?: string;
   readonly longestSilenceMs: number;
@@ -49,10 +59,12 @@ export class Flows {
   }
 
   begin(): void {
-    for (const { pod, other, service } of this.#ends) {
+    for (const { pod, other, service, endpoints } of this.#ends) {
       pod.order({ do: "long", id: "long", host: other });
       pod.order({ do: "datagrams", id: "datagrams", host: other });
       pod.order({ do: "ask", id: "ask", everyMs: 100, ...service });
+      for (const { name, host, port, path } of endpoints)
+        pod.order({ do: "ask", id: `ask ${name}`, everyMs: 500, host, port, path });
     }
   }
 
@@ -87,17 +99,19 @@ export class Flows {
   }
 
   #tell(what: "reset" | "end"): void {
-    for (const { pod } of this.#ends)
-      for (const id of ["long", "datagrams", "ask"]) pod.order({ do: what, id, host: "" });
+    for (const { pod, endpoints } of this.#ends)
+      for (const id of ["long", "datagrams", "ask", ...endpoints.map(({ name }) => `ask ${name}`)])
+        pod.order({ do: what, id, host: "" });
   }
 
   async #look(since: number, after = 0): Promise<Measured & { longs: readonly number[] }> {
     const datagrams: Measured["datagrams"][number][] = [];
+    const endpoints: Measured["endpoints"][number][] = [];
     const asked: Measured["asked"][number][] = [];
     const longs: number[] = [];
     let problem: string | undefined;
     let longestSilenceMs = 0;
-    for (const { pod } of this.#ends) {
+    for (const { pod, endpoints: each } of this.#ends) {
       const long = await pod.report<LongReport>("long");
       const { attempts } = await pod.report<{ attempts: Attempt[] }>("datagrams");
       const questions = await pod.report<{ attempts: Attempt[] }>("ask");
@@ -122,8 +136,16 @@ export class Flows {
         lastFailureMs: lastFailure(ended, since),
         by,
       });
+      for (const { name, node } of each) {
+        const { attempts: all } = await pod.report<{ attempts: Attempt[] }>(`ask ${name}`);
+        const lastFailureMs = lastFailure(
+          all.filter(({ by: who }) => who !== undefined),
+          since,
+        );
+        endpoints.push({ name, node, lastFailureMs });
+      }
     }
-    return { datagrams, asked, longs, longestSilenceMs, ...(problem !== undefined && { problem }) };
+    return { datagrams, asked, endpoints, longs, longestSilenceMs, ...(problem !== undefined && { problem }) };
   }
 }
 
