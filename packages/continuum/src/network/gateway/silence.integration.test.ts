@@ -15,6 +15,8 @@ import { LinkProbe } from "./link-probe.ts";
 import { called, gatewayOf, openProbeAt, PORT, pairState } from "./test-gateways.ts";
 
 const PAIR = ["a", "b"] as const;
+/** How long a link is cut that connections survive. */
+const cutMs = 1_000 * Number(process.env.FJORD_TEST_CUT_SECONDS ?? 5);
 
 describe("A link that falls silent", { skip: networkSkip() }, () => {
   const namespaces = new NetworkNamespaces();
@@ -94,6 +96,21 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
       t.diagnostic(`${times.join(", ")} ms`);
       assert.ok(Math.min(...times) <= 2_500, `${times.join(", ")} ms`);
     });
+
+  it(`goes on with connections that were open, when it was cut for ${cutMs / 1000} s`, async (t) => {
+    const address = sites[1]?.pods.values().next().value?.ipv4.replace("10.42.", "240.0.") ?? "";
+    const held = await pods[Object.keys(pods)[0] ?? ""]?.hold(address, 4);
+    await cut(...PAIR);
+    await new Promise((resolve) => setTimeout(resolve, cutMs));
+    await cut();
+    await areSilent(false);
+    // TCP tries again after at most two minutes.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(2 * cutMs, 125_000)));
+    const gaps = (await held?.end()) ?? [];
+    t.diagnostic(`heard nothing for at most ${gaps} ms`);
+    assert.equal(gaps.length, 4);
+    for (const gap of gaps) assert.ok(typeof gap === "number" && gap >= cutMs && gap < 3 * cutMs + 5_000, String(gaps));
+  });
 
   it("is not silent where only the other's program has ended, as packets go on: its kernel says that nobody listens", async () => {
     await end("b");
