@@ -51,7 +51,7 @@ export function isReported(
   const fields = new Set([...Object.keys(status), ...optionalFields]) as Set<keyof PodStatus>;
   for (const field of fields) {
     if (field === "conditions") continue;
-    if (!sameContent(plain(reported[field]), plain(status[field]))) return false;
+    if (!isSame(reported[field], status[field])) return false;
   }
   const isOwn = ({ type }: PodCondition) => ownConditions.includes(type) || alsoOwn.includes(type);
   const conditions = (from: PodStatus) => (from.conditions ?? []).filter(isOwn);
@@ -60,8 +60,9 @@ export function isReported(
   return before.size === now.length && now.every((condition) => isSame(before.get(condition.type), condition));
 }
 
-function isSame(a: PodCondition | undefined, b: PodCondition): boolean {
-  return sameContent(plain(a), plain(b));
+/** Mostly the API has exactly what was written, which is found out without a plain copy of both. */
+function isSame(a: unknown, b: unknown): boolean {
+  return sameContent(a, b) || sameContent(plain(a), plain(b));
 }
 
 /** A phase that a pod has ended in is not taken back. */
