@@ -1,6 +1,6 @@
 // `npm run bench -- core`: the same work over a border and on one plain cluster, in one run.
-// FJORD_BENCH_PARTS=rest,steady,rate,once,pods,peers,memory chooses parts; FJORD_BENCH_PODS=1000,10000 the sizes of the large
-// Deployments; FJORD_BENCH_PEERS=32 how many peers there are.
+// FJORD_BENCH_PARTS=rest,steady,rate,once,pods,twice,peers,memory chooses parts; FJORD_BENCH_PODS=1000,10000 the sizes of the
+// large Deployments; FJORD_BENCH_PEERS=32 how many peers there are.
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Benchmark, type BenchmarkSession, buildProgram } from "@fjord/testbed/bench";
@@ -11,8 +11,9 @@ import { peeringTimes } from "./core/peering-times.ts";
 import { border, vanilla } from "./core/place.ts";
 import { atRest } from "./core/rest.ts";
 import { steady } from "./core/steady.ts";
+import { twice } from "./core/twice.ts";
 
-const PARTS = ["rest", "steady", "rate", "once", "pods", "peers", "memory"] as const;
+const PARTS = ["rest", "steady", "rate", "once", "pods", "twice", "peers", "memory"] as const;
 type Part = (typeof PARTS)[number];
 
 export const benchmark: Benchmark = {
@@ -42,8 +43,10 @@ function chosenParts(): readonly Part[] {
 }
 
 async function compare(session: BenchmarkSession, program: string, parts: readonly Part[]): Promise<void> {
-  const sizes = parts.includes("pods") ? (process.env.FJORD_BENCH_PODS ?? "1000,10000").split(",").map(Number) : [];
-  const nodes = Math.ceil((Math.max(100, ...sizes) * 1.2) / 110) + 1;
+  const asked = (process.env.FJORD_BENCH_PODS ?? "1000,10000").split(",").map(Number);
+  const sizes = parts.includes("pods") ? asked : [];
+  const smallest = parts.includes("twice") ? Math.min(...asked) : 0;
+  const nodes = Math.ceil((Math.max(100, smallest, ...sizes) * 1.2) / 110) + 1;
   session.progress(`starting three control planes and ${nodes} simulated nodes for each side`);
   await using plain = await vanilla(nodes);
   await using far = await border(nodes, program);
@@ -69,4 +72,5 @@ async function compare(session: BenchmarkSession, program: string, parts: readon
     const title = `${replicas.toLocaleString("en")} pods in one Deployment`;
     await bursts(both, { title, burst: { deployments: 1, replicas }, ...atMost, runs: replicas > 2_000 ? 1 : 3 });
   }
+  if (parts.includes("twice")) await twice(session, plain, nodes, smallest);
 }
