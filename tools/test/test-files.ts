@@ -36,8 +36,8 @@ export interface TestFilesOptions {
 }
 
 /**
- * Runs each test file in a process of its own, some at a time, and shows what a file printed once it has ended. A file
- * that does not end is killed and named: the others are not held up by it.
+ * Runs each test file in a process of its own, some at a time, and shows what a file printed once it has ended, or, of one
+ * alone, at once. A file that does not end is killed and named: the others are not held up by it.
  */
 export async function runTestFiles(files: string[], options: TestFilesOptions): Promise<boolean> {
   const { cwd, atATime, minutes, hasRoom = roomOnMachine(), lookMs = 2_000 } = options;
@@ -46,7 +46,7 @@ export async function runTestFiles(files: string[], options: TestFilesOptions): 
   const results: FileResult[] = [];
   const running = new Set<Promise<void>>();
   const begin = () => {
-    const run = runTestFile(waiting.shift() as string, { cwd, minutes }).then((result) => {
+    const run = runTestFile(waiting.shift() as string, { cwd, minutes, alone: files.length === 1 }).then((result) => {
       running.delete(run);
       results.push(result);
     });
@@ -81,17 +81,25 @@ export interface FileOptions {
   minutes: number;
   /** Beside our own environment. */
   env?: Record<string, string>;
+  /** Whether what it prints is shown as it comes, as no other file's is. */
+  alone?: boolean;
 }
 
-/** Runs one test file, and shows what it printed once it has ended. */
-export async function runTestFile(file: string, { cwd, minutes, env }: FileOptions): Promise<FileResult> {
+/** Runs one test file, and shows what it printed, once it has ended where it is not alone. */
+export async function runTestFile(
+  file: string,
+  { cwd, minutes, env, alone = false }: FileOptions,
+): Promise<FileResult> {
   const began = performance.now();
   const chunks: Buffer[] = [];
   const { code, timedOut, cpuSeconds } = await runNode(["--test-reporter=spec", file], {
     cwd,
     minutes,
     ...(env && { env }),
-    output: (chunk) => chunks.push(chunk),
+    output: (chunk) => {
+      chunks.push(chunk);
+      if (alone) process.stdout.write(chunk);
+    },
   });
   const seconds = (performance.now() - began) / 1000;
   const printed = Buffer.concat(chunks).toString();
@@ -102,7 +110,7 @@ export async function runTestFile(file: string, { cwd, minutes, env }: FileOptio
   console.log(
     `\n${ok ? "✔" : "✖"} ${file} (${seconds.toFixed(1)} s${cpuSeconds === undefined ? "" : `, processor ${cpuSeconds.toFixed(1)} s`})`,
   );
-  console.log(printed.trimEnd());
+  if (!alone) console.log(printed.trimEnd());
   if (timedOut) {
     console.log(`✖ ${file}: no end after ${minutes} minutes, killed. The lines above say which tests have ended.`);
   } else if (code === 0 && !ended) {
