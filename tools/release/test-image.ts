@@ -18,6 +18,9 @@ interface Recipe {
 const PROGRAMS: Readonly<Record<string, () => Files>> = {
   iproute2: () => linkedProgram("/usr/sbin/ip", "/usr/local/bin/ip"),
   nftables: () => linkedProgram("/usr/sbin/nft", "/usr/local/bin/nft"),
+  "wireguard-tools": () => linkedProgram("/usr/bin/wg", "/usr/local/bin/wg"),
+  // What runs by it uses none of its modules.
+  "perl-base": () => linkedProgram("/usr/bin/perl", "/usr/local/bin/perl"),
   "wireguard-go": () => [fileEntry(wireguardProgram(), "/usr/local/bin/wireguard-go")],
 };
 
