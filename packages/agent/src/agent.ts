@@ -82,7 +82,11 @@ export class Agent {
   /** Runs until `signal` aborts. Everything that must last is in the site's own API: the next run goes on from there. */
   async run(signal: AbortSignal): Promise<void> {
     const { config, namespace, siteName, logger } = this.#options;
-    await using client = new KubeClient(config, { closeGraceMs: 2_000, connections: CONNECTIONS });
+    await using client = new KubeClient(config, {
+      closeGraceMs: 2_000,
+      connections: CONNECTIONS,
+      shareWatches: true,
+    });
     const named = { ...(siteName !== undefined && { name: siteName }), signal };
     const stored = await patiently(() => KeyStore.load(client, namespace, named), { ...this.#options, signal });
     logger.info("the agent starts", {

@@ -20,7 +20,8 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
   }, async (t) => {
     await using testSite = await startTestSite({ kubernetes });
     const { site } = testSite;
-    const client = new KubeClient(testSite.config);
+    // One way for each: over a connection that watches share, and over one of its own.
+    const client = new KubeClient(testSite.config, { shareWatches: kubernetes === "1.36" });
     const cache = new Cache<ConfigMap>({
       client,
       kind: configMaps,

@@ -6,30 +6,41 @@ import type { Turn } from "./turn.ts";
 export class Connection {
   readonly stream: Duplex;
   turn: Turn | undefined;
-  /** While it is idle: how long it is kept, by `performance.now()`. */
+  /** While it is idle: since when, and how long it is kept, by `performance.now()`. */
+  idleSince = 0;
   idleUntil = 0;
   #error: Error | undefined;
+  readonly #listeners: Readonly<Record<string, (bytes: Buffer) => void>>;
 
   constructor(stream: Duplex, onGone: (connection: Connection) => void) {
     this.stream = stream;
     stream.on("error", (error) => {
       this.#error = error;
     });
-    stream.on("close", () => {
-      const { turn } = this;
-      this.turn = undefined;
-      onGone(this);
-      turn?.lost(this.#error);
-    });
-    stream.on("end", () => {
-      this.turn?.receiveEnd();
-      stream.destroy();
-    });
-    stream.on("data", (bytes: Buffer) => {
-      // Bytes that nobody asked for: the next request must not take them for its answer.
-      if (this.turn === undefined) stream.destroy();
-      else this.turn.receive(bytes);
-    });
+    this.#listeners = {
+      close: () => {
+        const { turn } = this;
+        this.turn = undefined;
+        onGone(this);
+        turn?.lost(this.#error);
+      },
+      end: () => {
+        this.turn?.receiveEnd();
+        stream.destroy();
+      },
+      data: (bytes: Buffer) => {
+        // Bytes that nobody asked for: the next request must not take them for its answer.
+        if (this.turn === undefined) stream.destroy();
+        else this.turn.receive(bytes);
+      },
+    };
+    for (const [event, listener] of Object.entries(this.#listeners)) stream.on(event, listener);
+  }
+
+  /** Gives the stream to somebody else, who listens to it at once. */
+  handOver(): Duplex {
+    for (const [event, listener] of Object.entries(this.#listeners)) this.stream.off(event, listener);
+    return this.stream;
   }
 
   get usable(): boolean {

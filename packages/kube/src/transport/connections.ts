@@ -1,11 +1,16 @@
 import type { Duplex } from "node:stream";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
-import type { ConnectionPool } from "./pool.ts";
+import type { ConnectionPool, PoolOptions } from "./pool.ts";
 import type { Wire } from "./wire.ts";
 
 export interface ConnectionOptions {
   /** Connections that requests share; watches and streams have their own. @default 32 */
   connections?: number;
+  /**
+   * Watches share connections by HTTP/2, if the server speaks it: less memory where there are many, and more where there are few
+   * (docs/decisions/0038). @default false
+   */
+  shareWatches?: boolean;
   /** For all of it: the way through a proxy and TLS too. @default 10000 */
   connectTimeoutMs?: number;
   /**
@@ -57,8 +62,7 @@ export class ClusterConnections implements Connections {
   }
 
   async streamLane(credential: Credential | undefined, lasting = false): Promise<StreamLane> {
-    const wire = (await this.#lanes(credential)).openStream(lasting);
-    return { wire, release: () => wire.destroy(released) };
+    return (await this.#lanes(credential)).openStream(lasting);
   }
 
   async close(): Promise<void> {
@@ -88,7 +92,7 @@ export class ClusterConnections implements Connections {
     // Loaded with the first request: whoever only imports this package pays for nothing.
     const { ConnectionPool } = await import("./pool.ts");
     const { clusterConnect, plainProxy } = await import("./dial.ts");
-    const { connections = 32, connectTimeoutMs = 10_000, connect, connectLasting } = this.#options;
+    const { connections = 32, connectTimeoutMs = 10_000, connect, connectLasting, shareWatches } = this.#options;
     const { proxy, server } = this.#config;
     const { protocol, origin, host } = new URL(server);
     const plain = connect === undefined && proxy !== undefined && protocol === "http:" ? plainProxy(proxy) : undefined;
@@ -104,7 +108,25 @@ export class ClusterConnections implements Connections {
     this.#pools.add(pool);
     const own = { ...options, connections: 1, keepAliveMs: 0 };
     const lasting = { ...own, connect: connectLasting ?? own.connect };
-    return { pool, openStream: (lasts) => new ConnectionPool(lasts ? lasting : own) };
+    const alone = (poolOptions: PoolOptions): StreamLane => {
+      const wire = new ConnectionPool(poolOptions);
+      return { wire, release: () => wire.destroy(released) };
+    };
+    // Who watches has listed just before: over that connection nobody has to be dialled.
+    const listed = (): PoolOptions => {
+      const connection = pool.takeFresh();
+      return connection === undefined ? own : { ...own, connect: () => connection };
+    };
+    if (!shareWatches || connect !== undefined || protocol !== "https:")
+      return { pool, openStream: (lasts) => alone(lasts ? lasting : listed()) };
+    const { SharedConnections } = await import("./shared-connections.ts");
+    const shared = new SharedConnections({
+      connect: options.connect,
+      host,
+      connectTimeoutMs,
+      alone: (connection) => new ConnectionPool({ ...own, connect: () => connection }),
+    });
+    return { pool, openStream: (lasts) => (lasts ? alone(lasting) : shared.lane(released)) };
   }
 
   /** Whoever was handed the pool a moment ago still gets its request in. */
@@ -123,7 +145,7 @@ export class ClusterConnections implements Connections {
 
 interface Lanes {
   pool: ConnectionPool;
-  openStream(lasts: boolean): ConnectionPool;
+  openStream(lasts: boolean): StreamLane;
 }
 
 // For whatever is still on a stream's connection; nobody hears it once the stream has ended.

@@ -6,8 +6,11 @@ import { describeError } from "@fjord/base";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
 import { ProxyRefused, UnusableCertificate } from "./errors.ts";
 
-/** Gives a connection that HTTP can be spoken over at once. */
-export type Connect = (signal: AbortSignal) => Duplex | Promise<Duplex>;
+/**
+ * Gives a connection that HTTP can be spoken over at once: what the two sides agree on of `protocols` (ALPN, the best first),
+ * and HTTP/1.1 where none are given.
+ */
+export type Connect = (signal: AbortSignal, protocols?: readonly string[]) => Duplex | Promise<Duplex>;
 
 /** Opens a connection to a host and port; replaced where a cluster is reached by other means than TCP. */
 export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Duplex>;
@@ -30,10 +33,10 @@ export function clusterConnect(config: ClusterConfig, credential: Credential | u
   if (!secure) return (signal) => (way ?? dialTcp)(host, port, signal);
   const options = tlsOptions(config, credential, host);
   let session: Buffer | undefined;
-  return async (signal) => {
+  return async (signal, protocols = ["http/1.1"]) => {
     const connection = await way?.(host, port, signal);
     const place = connection === undefined ? { port } : { socket: connection };
-    const socket = connectTls({ ...options, ...place, session });
+    const socket = connectTls({ ...options, ...place, session, ALPNProtocols: [...protocols] });
     socket.on("session", (ticket) => {
       session = ticket;
     });
@@ -57,7 +60,6 @@ function tlsOptions(config: ClusterConfig, credential: Credential | undefined, h
       // Checked against the certificate where the URL holds an address.
       host,
       rejectUnauthorized: insecureSkipVerify !== true,
-      ALPNProtocols: ["http/1.1"],
     };
   } catch (cause) {
     throw new UnusableCertificate({ server: config.server, reason: describeError(cause) }, { cause });

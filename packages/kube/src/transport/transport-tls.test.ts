@@ -101,9 +101,9 @@ test("requests under way keep the certificate that they began with", async () =>
 
 test("a connection resumes the TLS session of the one before", async () => {
   await using transport = transportTo({ ca: authority.certificate });
-  await ask(transport);
   const { stream } = await transport.stream(get);
   await stream?.next();
+  await ask(transport);
   const [first, second] = server.sockets.slice(-2) as TLSSocket[];
   assert.deepEqual([first?.isSessionReused(), second?.isSessionReused()], [false, true]);
   await stream?.return();
@@ -133,10 +133,10 @@ test("tunnels through a proxy, with the server's certificate still checked", asy
   });
   const ca = authority.certificate;
   await using transport = transportTo({ ca }, { server: "https://api.internal:6443", proxy: proxy.url });
-  assert.equal((await ask(transport)).name, "api.internal");
   const { stream } = await transport.stream(get);
   assert.match((await stream?.next())?.value?.toString() ?? "", /api.internal/);
   await stream?.return();
+  assert.equal((await ask(transport)).name, "api.internal");
   assert.deepEqual(asked, ["api.internal:6443", "api.internal:6443"]);
   await using wrong = transportTo({ ca }, { server: "https://other.internal:6443", proxy: proxy.url });
   await assert.rejects(ask(wrong), { name: "ConnectionError" });

@@ -223,6 +223,9 @@ test("goes over connections that the caller gives, requests and streams alike", 
   const { stream } = await transport.stream(get);
   assert.equal((await stream?.next())?.value?.toString(), "{}");
   await stream?.return();
+  const { stream: another } = await transport.stream(get);
+  await another?.return();
+  // A stream goes over the connection that a request has just used, and has it for itself from then on.
   assert.equal(given.length, 2);
   assert.equal(server.requests[0]?.headers.host, "far.example");
   await transport.close();

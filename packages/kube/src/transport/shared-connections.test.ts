@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { TLSSocket } from "node:tls";
+import { Authority } from "@fjord/testbed";
+import type { ByteStream } from "./byte-stream.ts";
+import type { StreamRequest } from "./http.ts";
+import { testServer, until } from "./test-server.ts";
+import { Transport } from "./transport.ts";
+
+const watch = (path: string, more: Partial<StreamRequest> = {}): StreamRequest => ({
+  method: "GET",
+  path,
+  action: `watch ${path}`,
+  ...more,
+});
+let directory: string;
+let authority: Authority;
+let pair: { cert: string; key: string };
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), "fjord-shared-"));
+  authority = await Authority.create(directory, "test authority", Date.now());
+  const { certificate: cert, key } = await authority.issue({ commonName: "api", addresses: ["127.0.0.1"] }, Date.now());
+  pair = { cert, key };
+});
+
+after(() => rm(directory, { recursive: true }));
+
+class WatchServer implements AsyncDisposable {
+  readonly server: Http2SecureServer;
+  readonly sessions: ServerHttp2Session[] = [];
+  readonly sockets: TLSSocket[] = [];
+  /** Streams that were asked for, by path. */
+  readonly streams = new Map<string, ServerHttp2Stream>();
+
+  constructor(options: SecureServerOptions = {}) {
+    this.server = createSecureServer({ ...pair, allowHTTP1: true, ...options });
+    this.server.on("secureConnection", (socket) => this.sockets.push(socket));
+    this.server.on("session", (session) => {
+      this.sessions.push(session);
+      session.on("error", () => {});
+    });
+    this.server.on("stream", (stream, { ":path": path = "" }) => {
+      stream.on("error", () => {});
+      this.streams.set(path, stream);
+      if (path === "/refused") {
+        stream.respond({ ":status": 403 });
+        stream.end("not you");
+      } else if (path !== "/silent") {
+        stream.respond({ ":status": 200, "content-type": "application/json" });
+        stream.write(`first of ${path}`);
+      }
+    });
+  }
+
+  async transport(): Promise<Transport> {
+    await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
+    const { port } = this.server.address() as AddressInfo;
+    const tls = { ca: authority.certificate };
+    const config = { server: `https://127.0.0.1:${port}`, namespace: "default", tls };
+    return new Transport(config, { shareWatches: true });
+  }
+
+  at(path: string): ServerHttp2Stream {
+    const stream = this.streams.get(path);
+    assert.ok(stream, `nobody asked for ${path}`);
+    return stream;
+  }
+
+  get open(): number {
+    return this.sessions.filter(({ destroyed }) => !destroyed).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const session of this.sessions) session.destroy();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+async function open(transport: Transport, path: string): Promise<ByteStream> {
+  const { stream } = await transport.stream(watch(path));
+  assert.ok(stream);
+  assert.equal(await nextOf(stream), `first of ${path}`);
+  return stream;
+}
+
+async function nextOf(stream: ByteStream): Promise<string | undefined> {
+  const { value } = await stream.next();
+  return value?.toString();
+}
+
+function paths(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `/watch/${index}`);
+}
+
+test("many watches that begin at once share one connection, and it ends with the last of them", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const streams = await Promise.all(paths(40).map((path) => open(transport, path)));
+  assert.equal(server.sessions.length, 1);
+  for (const stream of streams.slice(1)) await stream.return();
+  await until(() => server.at("/watch/39").destroyed);
+  server.at("/watch/0").write("second");
+  assert.equal(await nextOf(streams[0] as ByteStream), "second");
+  await streams[0]?.return();
+  await until(() => server.open === 0);
+});
+
+test("a reader that is slow holds up nobody else, and the server is held back", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const slow = await open(transport, "/slow");
+  const quick = await open(transport, "/quick");
+  const chunk = Buffer.alloc(64 * 1024, "x");
+  let written = 0;
+  let isFull = false;
+  while (!isFull) {
+    isFull = !server.at("/slow").write(chunk);
+    written += chunk.length;
+    if (isFull) {
+      const drained = new Promise<boolean>((resolve) => {
+        server.at("/slow").once("drain", () => resolve(true));
+        setTimeout(resolve, 300, false);
+      });
+      isFull = !(await drained);
+    }
+    assert.ok(written < 64 * chunk.length * 4, "a server is never held back");
+  }
+  server.at("/quick").write("at once");
+  assert.equal(await nextOf(quick), "at once");
+  let read = 0;
+  while (read < written) read += (await slow.next()).value?.length ?? Number.NaN;
+  assert.equal(read, written);
+});
+
+test("as many share a connection as the server takes", async () => {
+  await using server = new WatchServer({ settings: { maxConcurrentStreams: 2 } });
+  await using transport = await server.transport();
+  await Promise.all(paths(5).map((path) => open(transport, path)));
+  assert.equal(server.sessions.length, 3);
+});
+
+test("a server that wants no more on a connection gets the next watch on another, and those before go on", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const before = await open(transport, "/before");
+  server.sessions[0]?.goaway(0, 2 ** 31 - 1);
+  // Until the client has heard it, the server refuses.
+  let after: ByteStream | undefined;
+  while (after === undefined) after = await open(transport, "/after").catch(() => undefined);
+  assert.equal(server.sessions.length, 2);
+  server.at("/before").end("last");
+  assert.deepEqual([await nextOf(before), (await before.next()).done], ["last", true]);
+});
+
+test("a connection that breaks fails all of its watches, and the next has another", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const streams = await Promise.all(paths(3).map((path) => open(transport, path)));
+  for (const socket of server.sockets) socket.destroy();
+  for (const stream of streams) await assert.rejects(stream.next(), { name: "ConnectionError" });
+  await open(transport, "/again");
+  assert.equal(server.sessions.length, 2);
+});
+
+test("an answer that is cut is no answer's end", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const [whole, cut] = [await open(transport, "/whole"), await open(transport, "/cut")];
+  server.at("/cut").destroy(new Error("broken"));
+  await assert.rejects(cut.next(), { name: "ConnectionError", message: /INTERNAL_ERROR/ });
+  server.at("/whole").end();
+  assert.equal((await whole.next()).done, true);
+});
+
+test("a refusal is told in the server's words", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const { statusCode, body, stream } = await transport.stream(watch("/refused"));
+  assert.deepEqual([statusCode, body.toString(), stream], [403, "not you", undefined]);
+});
+
+test("an answer that does not begin in time fails, and the others on the connection do not", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const other = await open(transport, "/other");
+  await assert.rejects(transport.stream(watch("/silent", { headersTimeoutMs: 50 })), /did not begin within/);
+  await until(() => server.at("/silent").destroyed);
+  server.at("/other").write("still there");
+  assert.equal(await nextOf(other), "still there");
+});
+
+test("closing fails a watch whose answer has not begun, and leaves no connection behind", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const silent = transport.stream(watch("/silent"));
+  const told = assert.rejects(silent, { name: "ConnectionError" });
+  await until(() => server.streams.has("/silent"));
+  await transport.close();
+  await told;
+  await until(() => server.open === 0);
+});
+
+test("whoever leaves before there is a connection leaves none behind", async () => {
+  await using server = new WatchServer();
+  await using transport = await server.transport();
+  const leaving = new AbortController();
+  const asked = paths(3).map((path) => transport.stream(watch(path, { signal: leaving.signal })));
+  leaving.abort(new Error("changed my mind"));
+  for (const each of asked) await assert.rejects(each, /changed my mind/);
+  const stream = await open(transport, "/after");
+  await stream.return();
+  await until(() => server.open === 0);
+});
+
+test("where the server knows HTTP/1.1 alone, each watch has a connection, none of them wasted", async () => {
+  await using server = await testServer((_, response) => {
+    response.writeHead(200);
+    response.write("first");
+  }, pair);
+  const tls = { ca: authority.certificate };
+  const config = { server: server.url, namespace: "default", tls };
+  await using transport = new Transport(config, { shareWatches: true });
+  const streams = await Promise.all(paths(6).map((path) => transport.stream(watch(path))));
+  for (const { stream } of streams) assert.equal((await stream?.next())?.value?.toString(), "first");
+  assert.equal(server.sockets.length, 6);
+});
