@@ -3,7 +3,8 @@ import { type FaultResult, HEADINGS, rowOf } from "./fault-result.ts";
 /** What is tried besides, by a part of its name. */
 const OTHERS = {
   "put back": "an API that is put back to an old state",
-  "cut for 600 s": "a link that is cut for ten minutes",
+  "cut for 600 s":
+    "a link that is cut for ten minutes (between gateways in network namespaces, without Kubernetes, connections go on after it: `FJORD_TEST_CUT_SECONDS=600 npm test -- gateway/silence`)",
 };
 
 /** What was measured, as a page. */
@@ -31,7 +32,7 @@ ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}
 ${results.map((result) => line(rowOf(result))).join("\n")}
 
-${missing.length === 0 ? "" : `Not measured yet: ${missing.join("; ")}. `}New connections that meet a pod of a node that is gone fail until Kubernetes has left it out of the Service, once it takes the node for lost (after 40 to 50 s).
+${missing.length === 0 ? "" : `Not measured yet: ${missing.join("; ")}. `}New connections that meet a pod of a node that is gone fail until Kubernetes has left it out of the Service, once it takes the node for lost (its controller manager's \`--node-monitor-grace-period\`). When an API is put back, what of Kubernetes watches it is started anew, as its documentation asks for; agents, gateways and containers go on.
 
 \`\`\`sh
 npm run faults                        # all of them, with shorter cuts; a table at the end
