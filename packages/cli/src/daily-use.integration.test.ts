@@ -238,7 +238,12 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     const told = async (standing: RegExp) => {
       while (!standing.test((await fjord("status")).out)) await new Promise((resolve) => setTimeout(resolve, 100));
     };
-    assert.equal((await there("cordon")).code, 0);
+    const closed = await there("cordon");
+    assert.deepEqual([closed.code, /^contract c-\S+ cordoned\n$/.test(closed.out)], [0, true], closed.err);
+    assert.match(
+      closed.err,
+      /^nothing new begins here; its node shows that once site-1 has heard of it, within seconds/,
+    );
     await told(/Consumer +site-2 +Active +Cordoned by site-2 /);
     const opened = await fjord("uncordon", AWAY);
     assert.match(opened.err, /^it is still cordoned by site-2, so its node takes no pods: `fjord uncordon` at site-2/);

@@ -57,7 +57,9 @@ async function stand(
       signal: context.signal,
     });
     context.print(`contract ${contract} ${done}\n`);
-    if (verb === "uncordon") await warnOfOther(client, { spec, ...(status && { status }) }, context);
+    const changed = { spec, ...(status && { status }) };
+    if (verb === "uncordon") await warnOfOther(client, changed, context);
+    else await sayWhoFollows(client, changed, context);
   }
 }
 
@@ -75,6 +77,19 @@ async function warnOfOther(
   if (closed === undefined) return;
   const what = isProvider ? "its pods do not come" : "its node takes no pods";
   warn(`it is still ${closed}, so ${what}: \`fjord uncordon\` at ${other} opens it there\n`);
+}
+
+/** A provider takes no pods from that moment on; the consumer's node shows it once that site has heard of it. */
+async function sayWhoFollows(
+  client: KubeClient,
+  { spec, status }: Pick<Contract, "spec" | "status">,
+  { signal, note }: CommandContext,
+): Promise<void> {
+  if (status?.side !== "Provider") return;
+  const { consumer } = spec.terms;
+  const other = siteById(await placesAsFarAsMay(client, signal), consumer)?.metadata.name ?? consumer;
+  const when = `once ${other} has heard of it, within seconds where it reaches this site`;
+  note(`nothing new begins here; its node shows that ${when}, and pods that land there until then wait\n`);
 }
 
 async function drain(name: string, flags: DrainFlags, context: CommandContext): Promise<void> {
