@@ -12,3 +12,4 @@ export {
 export { AGENT_NAME, type ManifestOptions, manifests } from "./installation/manifests.ts";
 export { readValues } from "./installation/values-schema.ts";
 export type { PageSettings } from "./page/page-options.ts";
+export { FJORD_VERSION } from "./version.ts";

@@ -324,6 +324,11 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await bed.kubectl("home", "annotate", "service", "ruled", "-n", NAMESPACE, "fjord.dev/reflect=true");
     await bed.twinOf(Service, "ruled");
     await set();
+    const kept = ["annotate", "--overwrite", "service", "ruled", "-n", NAMESPACE, "fjord.dev/reflect=false"];
+    await bed.kubectl("home", ...kept);
+    await bed.noTwinOf(Service, "ruled");
+    await bed.kubectl("home", "annotate", "service", "ruled", "-n", NAMESPACE, "fjord.dev/reflect-");
+    await bed.twinOf(Service, "ruled");
     await bed.kubectl("home", "delete", "service", "ruled", "-n", NAMESPACE);
     await bed.noTwinOf(Service, "ruled");
   });

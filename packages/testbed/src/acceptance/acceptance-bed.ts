@@ -14,10 +14,11 @@ export class AcceptanceBed extends Continuum {
   static async start(
     options: Options,
     agents: (bed: AcceptanceBed) => Omit<SiteAgentOptions, "name"> = () => ({}),
+    ofSite: (site: string) => Partial<SiteAgentOptions> = () => ({}),
   ): Promise<AcceptanceBed> {
     const bed = new AcceptanceBed(await startTestBed(options));
     try {
-      await bed.startAgents(agents(bed));
+      await bed.startAgents(agents(bed), ofSite);
       await Promise.all(bed.bed.sites.map(({ name }) => bed.share(name)));
       return bed;
     } catch (error) {

@@ -12,7 +12,7 @@ import { fjord } from "../agents/index.ts";
 import { KUBECTL_VERSIONS, type KubectlVersion, kubectlProgram } from "../kubectl-program.ts";
 import { kubectlSkip, realNodesSkip, testNodes } from "../testing.ts";
 import { AcceptanceBed, eventually, type PodShape } from "./acceptance-bed.ts";
-import { deployment, job, namespace, pod } from "./workloads.ts";
+import { cronJob, deployment, job, namespace, pod } from "./workloads.ts";
 
 const HOME = "site-1";
 const AWAY = "site-2";
@@ -39,6 +39,9 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
     await fjord(bed.site(HOME), "offload", NAMESPACE);
     const server = { namespace: NAMESPACE, nodeName: AWAY, command: SERVER };
     await bed.apply(HOME, pod("server", server), deployment("spread", { namespace: NAMESPACE, spread: true }));
+    // Its minute passes while others are looked at.
+    const minutely = { namespace: NAMESPACE, nodeName: AWAY, command: ["sh", "-c", "echo ticked"] };
+    await bed.apply(HOME, cronJob("minutely", minutely));
     await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Ready", "pod/server", "--timeout=150s");
   });
 
@@ -139,6 +142,27 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
     await bed.kubectl(HOME, `-n=${NAMESPACE}`, "wait", "--for=condition=Failed", "job/wrong", "--timeout=150s");
     const code = "--output=jsonpath={.items[0].status.containerStatuses[0].state.terminated.exitCode}";
     assert.equal(await bed.kubectl(HOME, `-n=${NAMESPACE}`, "get", "pods", "--selector=app=wrong", code), "7");
+  });
+
+  it("a CronJob has its Jobs done there, each once", async () => {
+    interface JobShape {
+      readonly metadata: { readonly name: string; readonly ownerReferences?: readonly { readonly name: string }[] };
+      readonly status: { readonly succeeded?: number; readonly failed?: number };
+    }
+    const first = await eventually("a Job of its is complete", async () => {
+      const { items } = await bed.get<{ items: JobShape[] }>(HOME, "jobs", `-n=${NAMESPACE}`);
+      const own = items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.name === "minutely");
+      return own.find(({ status }) => status.succeeded !== undefined || status.failed !== undefined);
+    });
+    await bed.kubectl(HOME, `-n=${NAMESPACE}`, "patch", "cronjob", "minutely", '--patch={"spec":{"suspend":true}}');
+    const { name } = first.metadata;
+    assert.deepEqual([first.status.succeeded, first.status.failed], [1, undefined]);
+    assert.equal(await bed.kubectl(HOME, `-n=${NAMESPACE}`, "logs", `job/${name}`), "ticked\n");
+    const placed = Object.entries(await bed.placement(HOME, NAMESPACE)).filter(([pod]) => pod.startsWith(name));
+    assert.deepEqual(
+      placed.map(([, node]) => node),
+      [AWAY],
+    );
   });
 
   it("a pod that asks for it has a token that the home API takes", async () => {

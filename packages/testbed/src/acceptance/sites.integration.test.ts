@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
+import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
+import { FJORD_VERSION } from "@fjord/agent";
 import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, Site as SiteKind, VIRTUAL_NODE } from "@fjord/api";
 import { sleep, systemClock } from "@fjord/base";
 import { siteIdOf } from "@fjord/continuum/identity";
 import { fjord, fjordResult, PLENTY } from "../agents/index.ts";
+import { buildProgram } from "../bench/build-program.ts";
 import { kubernetesSkip, testSubstrates } from "../testing.ts";
 import { AcceptanceBed, type ConditionShape, eventually, type PodShape } from "./acceptance-bed.ts";
 import { deployment, disruptionBudget, namespace, pod, statefulSet } from "./workloads.ts";
@@ -15,6 +20,15 @@ const HOME = "site-1";
 const AWAY = "site-2";
 const SLICE = { cpu: "16", memory: "64Gi", pods: "200" };
 const skip = kubernetesSkip("1.36") || kubernetesSkip("1.35");
+
+const [major = "", minor = ""] = FJORD_VERSION.split(".");
+const NEXT_VERSION = `${major}.${Number(minor) + 1}.0`;
+const PROGRAMS = fileURLToPath(new URL(`../../../../.fjord/acceptance-${process.pid}`, import.meta.url));
+
+interface SiteStatus {
+  readonly published: { readonly version: string };
+  readonly conditions: readonly ConditionShape[];
+}
 
 interface NodeShape {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
@@ -25,21 +39,47 @@ interface NodeShape {
   };
 }
 
-describe("two sites, one a minor behind the other, each a node of the other", { skip, timeout: 600_000 }, () => {
+describe("two sites, one a minor of Kubernetes and of Fjord behind the other, each a node of the other", {
+  skip,
+  timeout: 600_000,
+}, () => {
   let bed: AcceptanceBed;
   let before1: string[];
   let before2: string[];
 
   before(async () => {
-    bed = await AcceptanceBed.start({ sites: 2, simulatedNodes: 2, kubernetes: testSubstrates(["1.36", "1.35"]) });
+    await mkdir(PROGRAMS, { recursive: true });
+    const program = await newerAgent(PROGRAMS);
+    bed = await AcceptanceBed.start(
+      { sites: 2, simulatedNodes: 2, kubernetes: testSubstrates(["1.36", "1.35"]) },
+      () => ({}),
+      (site) => (site === HOME ? { program } : {}),
+    );
     [before1, before2] = await Promise.all([bed.inventory(HOME), bed.inventory(AWAY)]);
     await bed.peer(HOME, AWAY, ...flagsOf(SLICE));
     await bed.peer(AWAY, HOME, ...flagsOf(SLICE));
   });
 
-  after(() => bed?.[Symbol.asyncDispose]());
+  after(async () => {
+    await bed?.[Symbol.asyncDispose]();
+    await rm(PROGRAMS, { recursive: true, force: true });
+  });
 
   describe("after peering", () => {
+    it("their agents are a minor apart, and of use to each other", async () => {
+      for (const [site, other, version] of [
+        [HOME, AWAY, FJORD_VERSION],
+        [AWAY, HOME, NEXT_VERSION],
+      ] as const) {
+        const { status } = await bed.get<{ status: SiteStatus }>(site, "site", other);
+        const condition = status.conditions.find(({ type }) => type === "Ready");
+        assert.deepEqual(
+          [status.published.version, condition?.status, condition?.reason],
+          [version, "True", "Reachable"],
+        );
+      }
+    });
+
     for (const [consumer, provider] of [
       [HOME, AWAY],
       [AWAY, HOME],
@@ -435,4 +475,20 @@ function shownAt(host: string, port: number): Promise<X509Certificate> {
     });
     socket.once("error", reject);
   });
+}
+
+/** The agent as it is shipped, of the next minor by its own word. */
+async function newerAgent(directory: string): Promise<string> {
+  const program = await buildProgram("agent/src/cli.ts", directory);
+  const folder = dirname(program);
+  const own = `FJORD_VERSION = "${FJORD_VERSION}"`;
+  let changed = 0;
+  for (const name of await readdir(folder)) {
+    const text = await readFile(join(folder, name), "utf8");
+    if (!text.includes(own)) continue;
+    await writeFile(join(folder, name), text.replace(own, `FJORD_VERSION = "${NEXT_VERSION}"`));
+    changed++;
+  }
+  assert.equal(changed, 1, "one place says which version it is");
+  return program;
 }

@@ -101,6 +101,17 @@ export function job(name: string, options: WorkloadOptions): object {
   };
 }
 
+/** A Job each minute, one after the other. */
+export function cronJob(name: string, options: WorkloadOptions): object {
+  const { spec: jobSpec } = job(name, options) as { spec: object };
+  return {
+    apiVersion: "batch/v1",
+    kind: "CronJob",
+    metadata: { name, namespace: options.namespace },
+    spec: { schedule: "* * * * *", concurrencyPolicy: "Forbid", jobTemplate: { spec: jobSpec } },
+  };
+}
+
 export function disruptionBudget(name: string, options: { namespace: string; minAvailable: number }): object {
   return {
     apiVersion: "policy/v1",

@@ -125,6 +125,53 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     await remove(...names);
   });
 
+  it("is told of by a hostile provider as far as a node could, and nothing else at home changes", async () => {
+    const { consumer, provider } = bed;
+    const before = await run(newPod("victim"));
+    const running = { running: { startedAt: "2026-01-01T00:00:00Z" } };
+    const told = (name: string) => ({ ...main, name, imageID: "", ready: true, restartCount: 7, state: running });
+    const status = {
+      podIP: "127.0.0.1",
+      podIPs: [{ ip: "127.0.0.1" }],
+      hostIP: "192.0.2.1",
+      hostIPs: [{ ip: "192.0.2.1" }],
+      message: `\u001b[2J${"long ".repeat(20_000)}`,
+      conditions: [
+        { type: "Ready", status: "False", reason: "Hostile", message: "" },
+        { type: "PodScheduled", status: "False", reason: "Hostile", message: "" },
+        { type: "example.com/crowned", status: "True", reason: "Hostile", message: "" },
+      ],
+      containerStatuses: [told("main"), told("spy")],
+    };
+    const labels = { app: "another", "example.com/crowned": "true" };
+    await provider.patch(Pod, away("victim"), "merge", { metadata: { labels, annotations: labels } });
+    await provider.patch(Pod, away("victim"), "merge", { status }, { subresource: "status" });
+    const after = await until<Pod>(
+      consumer,
+      Pod,
+      home("victim"),
+      (pod) => pod?.status?.containerStatuses?.[0]?.restartCount === 7,
+    );
+    const { podIP, hostIP, message, conditions, containerStatuses } = after?.status ?? {};
+    assert.equal(hostIP, "10.9.9.9");
+    assert.notEqual(podIP, "127.0.0.1");
+    assert.deepEqual(
+      containerStatuses?.map(({ name }) => name),
+      ["main"],
+    );
+    assert.ok((message ?? "").length <= 1_024 && !(message ?? "").includes("\u001b"), message);
+    const types = (pod: Pod | undefined) => pod?.status?.conditions?.map(({ type }) => type).sort();
+    assert.deepEqual(types(after), types(before));
+    assert.equal(conditions?.find(({ type }) => type === "PodScheduled")?.status, "True");
+    const { labels: own, annotations, finalizers, ownerReferences } = before.metadata;
+    const { metadata } = after ?? {};
+    assert.deepEqual(
+      [metadata?.labels, metadata?.annotations, metadata?.finalizers, metadata?.ownerReferences, after?.spec],
+      [own, annotations, finalizers, ownerReferences, before.spec],
+    );
+    await remove("victim");
+  });
+
   it("is made again when the provider loses it, and that shows as a restart", async () => {
     const { consumer, provider } = bed;
     await run(newPod("lost"));

@@ -155,6 +155,35 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     });
   }
 
+  for (const way of ["dialled", "tunnelled"] as const) {
+    test(`certificates of both sides are renewed without the end of a watch, ${way}`, async () => {
+      await using renewing = await TestProvider.start(bed.site, {}, { lifetimeMs: 1_500 });
+      await using consumer = await renewing.consume(way);
+      const { kube } = consumer.remote;
+      const namespace = renewing.twinOf(renewing.consumer);
+      const sides = [renewing.site.tls, renewing.consumer.tls];
+      const make = (name: string) =>
+        renewing.client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } });
+      const { metadata } = await kube.list(ConfigMap, { namespace });
+      const from = { namespace, resourceVersion: metadata.resourceVersion ?? "" };
+      await make("generation-0");
+      const watched: string[] = [];
+      // Of one watch: where it ends, so does the loop.
+      for await (const { object, type } of kube.watch(ConfigMap, from)) {
+        if (type !== "ADDED") continue;
+        watched.push(object.metadata.name ?? "");
+        if (watched.length === 4) break;
+        const before = sides.map(({ certificate }) => certificate);
+        while (sides.some(({ certificate }) => before.includes(certificate)))
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        await make(`generation-${watched.length}`);
+      }
+      assert.deepEqual(watched, ["generation-0", "generation-1", "generation-2", "generation-3"]);
+      // By a connection of its own, which is made with the new ones.
+      assert.ok((await kube.list(ConfigMap, { namespace })).items.length > 4);
+    });
+  }
+
   test("each request leaves a line that says who did what", async () => {
     const { id } = provider.consumer;
     const line = provider.lines.find(({ verb, path }) => verb === "create" && path.endsWith("/shadowpods"));

@@ -46,12 +46,17 @@ export class TestProvider implements AsyncDisposable {
   readonly runs: Promise<unknown>[] = [];
   port = 0;
 
-  static async start(bed: BedSite, options: Partial<KubeProxyOptions> = {}): Promise<TestProvider> {
-    const [site, consumer, rival] = await Promise.all([testSite(), testSite(), testSite()]);
+  static async start(
+    bed: BedSite,
+    options: Partial<KubeProxyOptions> = {},
+    tls: Parameters<typeof testSite>[0] = {},
+  ): Promise<TestProvider> {
+    const [site, consumer, rival] = await Promise.all([testSite(tls), testSite(tls), testSite(tls)]);
     const provider = new TestProvider(bed, { site, consumer, rival }, options);
     await provider.#prepare();
     provider.port = (await provider.server.listen())?.port ?? 0;
     provider.runs.push(provider.server.run(provider.stop.signal));
+    for (const each of [site, consumer]) provider.runs.push(each.tls.run(provider.stop.signal));
     return provider;
   }
 
