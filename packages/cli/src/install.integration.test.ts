@@ -11,7 +11,10 @@ import {
   CustomResourceDefinition,
   DaemonSet,
   Deployment,
+  isAlreadyExists,
+  isBeingDeleted,
   KubeClient,
+  MutatingWebhookConfiguration,
   Namespace,
   NetworkPolicy,
   Service,
@@ -132,9 +135,45 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     assert.deepEqual([code, out], [0, "Fjord uninstalled\n"], err);
     assert.deepEqual(await inventory(client), before_);
     assert.match((await fjord("upgrade")).err, /does not know Fjord's kinds|Install Fjord there first/);
-    assert.equal((await fjord("uninstall")).out, "Fjord uninstalled\n");
+    assert.deepEqual(await fjord("uninstall"), { code: 0, out: "there is nothing of Fjord here\n", err: "" });
+  });
+
+  it("leaves no webhook of an agent that goes on outside of the cluster, and says that it does", async () => {
+    assert.equal((await fjord("init", "--no-wait")).code, 0);
+    const metadata = { name: "fjord", labels: { "app.kubernetes.io/name": "fjord" } };
+    const webhook = {
+      name: "pods.fjord.dev",
+      clientConfig: { url: "https://127.0.0.1:9/admission/pods" },
+      admissionReviewVersions: ["v1"],
+      sideEffects: "None" as const,
+    };
+    const wanted: MutatingWebhookConfiguration = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "MutatingWebhookConfiguration",
+      metadata,
+      webhooks: [webhook],
+    };
+    // As such an agent does: what is taken away it makes again, until its namespace goes.
+    const make = () => client.create(MutatingWebhookConfiguration, wanted);
+    await make();
+    let made = 0;
+    const goesOn = (async () => {
+      while (!isBeingDeleted(await client.get(Namespace, { name: agent.namespace })))
+        await make().then(() => made++, ifAlreadyExists);
+    })();
+    const { code, out, err } = await fjord("uninstall", "--timeout=2s");
+    await goesOn;
+    assert.deepEqual([code, out], [0, "Fjord uninstalled\n"], err);
+    assert.match(err, /the agent at 127\.0\.0\.1:9 runs outside of the cluster: end its process/);
+    assert.ok(made > 0);
+    assert.deepEqual((await client.list(MutatingWebhookConfiguration)).items, []);
+    assert.deepEqual(await inventory(client), before_);
   });
 });
+
+function ifAlreadyExists(error: unknown): void {
+  if (!isAlreadyExists(error)) throw error;
+}
 
 async function inventory(client: KubeClient): Promise<string[]> {
   const lists = await Promise.all([

@@ -4,7 +4,7 @@ import { type ClusterFlags, clusterOptions, connect } from "../command-line/clus
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { PartOfMicro, StillInUse } from "../errors.ts";
-import { removeInstallation, usesOf } from "../installation/remove-installation.ts";
+import { isInstalled, removeInstallation, usesOf } from "../installation/remove-installation.ts";
 import { isMicroSite } from "../micro/node-rights.ts";
 
 interface UninstallFlags extends ClusterFlags {
@@ -29,6 +29,7 @@ export function addUninstall(program: Command, context: CommandContext): void {
       const timeoutMs = parseDuration("--timeout", flags.timeout);
       await using client = await connect(flags, context);
       if (await isMicroSite(client, signal)) throw new PartOfMicro({ server: client.transport.server });
+      if (!(await isInstalled(client, flags.namespace, signal))) return print("there is nothing of Fjord here\n");
       const uses = await usesOf(client, signal);
       if (uses.length > 0 && !flags.force) throw new StillInUse({ what: uses.join(", ") });
       const told = (line: string) => note(`${line}\n`);

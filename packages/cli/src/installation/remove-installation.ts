@@ -118,9 +118,23 @@ export async function removeUnasked(
     }
 }
 
+/** Whether the cluster has anything that would be removed. */
+export async function isInstalled(client: KubeClient, namespace: string, signal: AbortSignal): Promise<boolean> {
+  if ((await client.get(Namespace, { name: namespace }, { signal }).catch(ifNotFound)) !== undefined) return true;
+  const named: readonly [AnyKind, (object: KubeObject) => boolean][] = [
+    [CustomResourceDefinition as unknown as AnyKind, isOwnKind],
+    [MutatingWebhookConfiguration as unknown as AnyKind, isFjords],
+    [ClusterRole as unknown as AnyKind, isFjords],
+  ];
+  for (const [kind, which] of named) if ((await listed(client, kind, signal)).some(which)) return true;
+  return false;
+}
+
 /** Ends what the agent has made while it can, then removes the agent, what is left of it, and its kinds. */
 export async function removeInstallation(client: KubeClient, options: RemoveOptions): Promise<void> {
   const { namespace, signal, told } = options;
+  const webhooks = MutatingWebhookConfiguration as unknown as AnyKind;
+  const outside = outsideAddresses((await listed(client, webhooks, signal)).filter(isFjords));
   for (const kind of WISHES) await endAll(client, kind, options);
   await revokeContracts(client, options);
   await endAll(
@@ -129,14 +143,10 @@ export async function removeInstallation(client: KubeClient, options: RemoveOpti
     options,
     ({ status }) => (status as Site["status"])?.role !== "Self",
   );
-  await removeEach(
-    client,
-    MutatingWebhookConfiguration as unknown as AnyKind,
-    signal,
-    ({ metadata }) => metadata.labels?.["app.kubernetes.io/name"] === "fjord",
-  );
+  await removeEach(client, webhooks, signal, isFjords);
   await endAgent(client, options);
-  told("the agent has ended");
+  if (outside.length === 0) told("the agent has ended");
+  else told(`the agent at ${outside.join(", ")} runs outside of the cluster: end its process`);
   for (const kind of [...WISHES, ...REST]) await release(client, kind, signal);
   await removeEach(
     client,
@@ -162,6 +172,8 @@ export async function removeInstallation(client: KubeClient, options: RemoveOpti
   const isOwn = ({ metadata }: KubeObject) => metadata.name === namespace || isTenants(metadata);
   await untilGone(client, Namespace as unknown as AnyKind, options, isOwn);
   told(`namespace ${namespace} is gone`);
+  // An agent outside of the cluster may have made it again before it saw its namespace go.
+  await removeEach(client, webhooks, signal, isFjords);
   await removeEach(client, CustomResourceDefinition as unknown as AnyKind, signal, isOwnKind);
   await untilGone(client, CustomResourceDefinition as unknown as AnyKind, options, isOwnKind);
   told("Fjord's kinds are gone");
@@ -215,6 +227,17 @@ async function untilGone(
   if (await gone(left, removalMs, signal)) return;
   const names = (await left()).map(({ metadata }) => metadata.name);
   throw new NotRemoved({ what: `${kind.kind} ${names.join(", ")}`, seconds: removalMs / 1000 });
+}
+
+function isFjords({ metadata }: KubeObject): boolean {
+  return metadata.labels?.["app.kubernetes.io/name"] === "fjord";
+}
+
+/** Where the API server reaches agents that are no pods: those have no Service, and nobody here can end them. */
+function outsideAddresses(configurations: readonly KubeObject[]): string[] {
+  const all = configurations as readonly MutatingWebhookConfiguration[];
+  const urls = all.flatMap(({ webhooks = [] }) => webhooks.map(({ clientConfig }) => clientConfig.url));
+  return [...new Set(urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host])))];
 }
 
 function isOwnKind(object: KubeObject): boolean {

@@ -31,6 +31,7 @@ describe("the configuration of admission", { skip: kubernetesSkip(), timeout: 12
   let client: KubeClient;
   const stops: (() => Promise<void>)[] = [];
   let asked = 0;
+  const words: string[] = [];
 
   before(async () => {
     site = await startTestSite();
@@ -50,7 +51,8 @@ describe("the configuration of admission", { skip: kubernetesSkip(), timeout: 12
 
   /** One agent's part in it. Only one of them writes, as if it led. */
   const startAgent = async (leads: boolean, port: number) => {
-    const means = { clock: systemClock, random: Math.random, logger: silentLogger };
+    const logger = { ...silentLogger, info: (message: string) => void words.push(message) };
+    const means = { clock: systemClock, random: Math.random, logger };
     const caches = new SharedCaches({ ...means, client });
     const recorder = new EventRecorder({ ...means, client, component: "test" });
     const identity = { id: "a".repeat(26), publicKey: "", sign: () => "" };
@@ -124,6 +126,14 @@ describe("the configuration of admission", { skip: kubernetesSkip(), timeout: 12
     const before = await chain();
     await startAgent(false, 0);
     assert.deepEqual(await chain(), before);
+  });
+
+  it("is not made again by an agent that goes on while Fjord is uninstalled", async () => {
+    await client.delete(Namespace, { name: AGENTS });
+    words.length = 0;
+    await removeWebhookConfiguration(client);
+    await eventually(async () => words.some((word) => /the agent's namespace is being removed/.test(word)));
+    assert.equal((await client.list(MutatingWebhookConfiguration)).items.length, 0);
   });
 
   it("is taken away without a trace", async () => {

@@ -2,7 +2,10 @@ import {
   againAfter,
   type Cache,
   type Controller,
+  ifNotFound,
+  isBeingDeleted,
   MutatingWebhookConfiguration,
+  Namespace,
   type Result,
   type Runnable,
   Secret,
@@ -37,6 +40,8 @@ export interface AdmissionConfigurationOptions {
 }
 
 const FIELD_MANAGER = "fjord-agent";
+/** Fjord may be installed again under an agent that runs outside of the cluster. */
+const UNINSTALLED_LOOK_MS = 10_000;
 
 /** Tells the own API server whom to ask, keeps it so, and renews the certificates without a moment of mistrust. */
 export class AdmissionConfiguration implements Runnable {
@@ -79,6 +84,10 @@ export class AdmissionConfiguration implements Runnable {
 
   async #reconcile(signal: AbortSignal): Promise<Result> {
     const { home, names, settleMs } = this.#options;
+    if (await this.#isUninstalled(signal)) {
+      home.logger.info("admission is not configured: the agent's namespace is being removed");
+      return againAfter(UNINSTALLED_LOOK_MS);
+    }
     const secret = this.#secrets.get({ name: ADMISSION_SECRET, namespace: home.namespace });
     const before = secret && chainOf(secret);
     const now = home.clock.now();
@@ -90,6 +99,13 @@ export class AdmissionConfiguration implements Runnable {
     if (chain !== before) await this.#store(chain, secret, signal);
     await this.#believe(chain, signal);
     return againAfter(lookAgainAfter(chain, now, settleMs));
+  }
+
+  /** Who removes Fjord need not know of an agent outside of the cluster: what that wrote now would stay, and stop pods for good. */
+  async #isUninstalled(signal: AbortSignal): Promise<boolean> {
+    const { client, namespace } = this.#options.home;
+    const found = await client.get(Namespace, { name: namespace }, { signal }).catch(ifNotFound);
+    return found === undefined || isBeingDeleted(found);
   }
 
   async #store(chain: CertificateChain, before: Secret | undefined, signal: AbortSignal): Promise<void> {
