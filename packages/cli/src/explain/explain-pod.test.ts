@@ -102,6 +102,57 @@ test("a site that does not answer, and one that does not take the pod, are told 
   assert.match(full.advice.join("\n"), /`fjord peer lively-wave --cpu=/);
 });
 
+const unscheduled = (message: string) => ({
+  phase: "Pending",
+  conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }],
+});
+
+test("a pod whose claim is not bound is told that no site helps before it is, and what it needs", () => {
+  for (const said of [
+    "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: not helpful.",
+    "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.",
+  ]) {
+    const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "orders" } }];
+    const { because, advice } = explainPod(facts({ spec: { nodeName: "", volumes }, status: unscheduled(said) }));
+    assert.match(because.join("\n"), /a volume claim that is not bound here, and no site is any help before it is/);
+    assert.doesNotMatch(because.join("\n"), /would do if its contract has room/);
+    assert.match(advice.join("\n"), /`kubectl describe pvc orders -n shop`.*for a pod elsewhere one there too/);
+  }
+});
+
+test("a pod that is to run elsewhere only, and has no elsewhere, is told so with what to do", () => {
+  const remote = facts({
+    spec: { nodeName: "" },
+    status: unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."),
+    offloading: { spec: { pods: "Remote", sites: {} } },
+    nodes: [ownNode("node-1")],
+  });
+  const peering = {
+    metadata: { name: "wave" },
+    status: {
+      conditions: [{ type: "Agreed", status: "False", reason: "NotSharing", message: "the provider shares nothing" }],
+    },
+  };
+  const places = { ...remote.places, virtualNodes: [], peerings: [] };
+  const alone = explainPod({ ...remote, places });
+  assert.match(alone.because.join("\n"), /No other site is a node of this one yet\./);
+  assert.match(alone.advice.join("\n"), /`fjord peer` makes another site's resources a node of this one/);
+  const waits = explainPod({ ...remote, places: { ...places, peerings: [peering] as never } });
+  assert.match(waits.because.join("\n"), /yet \(peering wave: the provider shares nothing\)\./);
+});
+
+test("of two contracts with a site each is told of by its node", () => {
+  const one = facts({
+    spec: { nodeName: "" },
+    status: unscheduled("0/3 nodes are available."),
+    offloading: { spec: { pods: "Local", sites: {} } },
+  });
+  const second = { ...one.places.virtualNodes[0], metadata: { name: "second" }, spec: { contract: "c-1" } };
+  const virtualNodes = [...one.places.virtualNodes, second] as never;
+  const { because } = explainPod({ ...one, places: { ...one.places, virtualNodes } });
+  assert.match(because.join("\n"), /lively-wave \(node wave\) is no help.*lively-wave \(node second\) is no help/s);
+});
+
 test("a pod at home, of a namespace that may not leave", () => {
   const { because, site } = explainPod(facts({ spec: { nodeName: "node-1" }, offloading: null }));
   assert.equal(site, "harbour");

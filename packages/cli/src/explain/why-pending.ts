@@ -3,6 +3,7 @@ import { type Contract, SITE_LABEL, TIER_LABEL } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { closedBy } from "../place/contract-standing.ts";
 import { idOf, siteById, siteOfNode } from "../place/known-places.ts";
+import { peeringMessage } from "../place/peering-message.ts";
 import { contractSentence } from "./explain-pod.ts";
 import { isNoRoom, type PodFacts } from "./pod-facts.ts";
 import { inShort, isOpen, isVirtual, MADE_BEFORE, type Reach, reachOf } from "./reach.ts";
@@ -38,16 +39,40 @@ export function whyPending(facts: PodFacts): { because: string[]; advice: string
       ],
     };
   }
+  const isUnbound = isClaimUnbound(said);
   return {
     because: [
       ...scheduler,
+      ...(isUnbound ? [UNBOUND] : []),
       permission(facts),
       ...wish(facts),
       ...here(facts, reach),
-      ...places.virtualNodes.flatMap((node) => obstacles(facts, reach, node)),
+      ...nowhereElse(facts),
+      ...(isUnbound ? [] : places.virtualNodes.flatMap((node) => obstacles(facts, reach, node))),
     ],
-    advice: [...tierAdvice(reach), ...advice(facts, reach, said)],
+    advice: isUnbound ? [bindAdvice(facts)] : [...tierAdvice(reach), ...advice(facts, reach, said)],
   };
+}
+
+/** The scheduler looks at no node, virtual ones included, before claims are bound or could be. */
+const UNBOUND =
+  "It uses a volume claim that is not bound here, and no site is any help before it is: a claim has its twin at another site only once a pod that uses it is there.";
+
+function isClaimUnbound(said: string | undefined): boolean {
+  return /unbound immediate PersistentVolumeClaims|didn't find available persistent volumes to bind/.test(said ?? "");
+}
+
+function bindAdvice({ pod }: PodFacts): string {
+  const { namespace } = pod.metadata;
+  const names = (pod.spec?.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? []);
+  return `\`kubectl describe pvc ${names.join(" ")} -n ${namespace}\` says what it waits for. It needs a volume here, of a class that makes some or by hand, and for a pod elsewhere one there too (docs/reflection.md#volumes).`;
+}
+
+/** Where there is no other site to speak of. */
+function nowhereElse({ offloading, places }: PodFacts): string[] {
+  if (offloading?.spec.pods !== "Remote" || places.virtualNodes.length > 0) return [];
+  const waiting = places.peerings.map((peering) => `peering ${peering.metadata.name}: ${peeringMessage(peering)}`);
+  return [`No other site is a node of this one yet${waiting.length === 0 ? "" : ` (${waiting.join("; ")})`}.`];
 }
 
 /** What its namespace is allowed; what becomes of that is told site by site. */
@@ -116,30 +141,33 @@ function obstacles(facts: PodFacts, reach: Reach, node: VirtualNode): string[] {
   const name = node.metadata.name ?? "";
   const site = siteOfNode(places, name);
   const called = site?.metadata.name ?? name;
+  const others = places.virtualNodes.filter(
+    (other) => other !== node && siteOfNode(places, other.metadata.name) === site,
+  );
+  // Of a site with several contracts, which of them is meant.
+  const told = site === undefined || others.length === 0 ? called : `${called} (node ${name})`;
   const contract = contractOf(facts, node);
   const ready = getCondition(node.status?.conditions, "Ready");
   const lack = contract === undefined ? [] : lackOfContract(pod, contract);
   const tooSmall = (before: string) =>
     lack.length === 0 ? "" : `${before}${lackWords(lack, `contract ${contract?.metadata.name} has altogether`)}`;
   if (ready !== undefined && ready.status !== "True")
-    return [`${called} is no help: node ${name} is not ready: ${ready.reason}: ${ready.message}.`];
+    return [`${told} is no help: node ${name} is not ready: ${ready.reason}: ${ready.message}.`];
   const closed = contract === undefined ? undefined : closedBy(contract, called);
-  if (closed !== undefined) return [`${called} is no help: its contract is ${closed}.`];
+  if (closed !== undefined) return [`${told} is no help: its contract is ${closed}.`];
   if (offloading === undefined || offloading.spec.pods === "Local")
-    return [`${called} is no help: pods of this namespace may not run there${tooSmall("; and ")}.`];
+    return [`${told} is no help: pods of this namespace may not run there${tooSmall("; and ")}.`];
   const place = placeIn(pod.spec?.affinity);
   const isElsewhere = typeof place === "object" && place.site !== (site && idOf(site));
   if (place === "home" || (isElsewhere && siteById(places, place.site) !== undefined))
-    return [`${called} is no help: the pod is to run elsewhere.`];
+    return [`${told} is no help: the pod is to run elsewhere.`];
   const way = reach.away.find((each) => each.node === name);
-  if (way !== undefined && !isOpen(way)) return [`${called} is no help: ${inShort([way])}.`];
-  if (lack.length > 0) return [`${called} is no help: ${tooSmall("")}.`];
+  if (way !== undefined && !isOpen(way)) return [`${told} is no help: ${inShort([way])}.`];
+  if (lack.length > 0) return [`${told} is no help: ${tooSmall("")}.`];
   const full = fullnessOf(facts, node);
   if (full.length > 0)
-    return [`${called} is full: ${lackWords(full, `of contract ${contract?.metadata.name} there is left`)}.`];
-  return contractSentence(contract, called).map(
-    (sentence) => `${called} would do if its contract has room. ${sentence}`,
-  );
+    return [`${told} is full: ${lackWords(full, `of contract ${contract?.metadata.name} there is left`)}.`];
+  return contractSentence(contract, called).map((sentence) => `${told} would do if its contract has room. ${sentence}`);
 }
 
 type VirtualNode = PodFacts["places"]["virtualNodes"][number];
@@ -156,7 +184,7 @@ function advice(facts: PodFacts, reach: Reach, said: string | undefined): string
     .flatMap((node) => enlarge(facts, node));
   return [
     ...(said === undefined ? [] : offloadAdvice(facts, reach)),
-    ...(isFull && places.virtualNodes.length === 0
+    ...((isFull || offloading?.spec.pods === "Remote") && places.virtualNodes.length === 0
       ? ["`fjord peer` makes another site's resources a node of this one."]
       : []),
     ...larger,
