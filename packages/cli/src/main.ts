@@ -22,7 +22,12 @@ const typed = readWords(process.argv.slice(2));
 const { words, asked, quiet } = typed;
 const program = addCommonOptions(new FjordCommand("fjord"));
 program
-  .configureHelp({ ...program.configureHelp(), showGlobalOptions: true })
+  // What `fjord` takes; what a group of commands takes by itself is no option of those in it.
+  .configureHelp({
+    ...program.configureHelp(),
+    showGlobalOptions: true,
+    visibleGlobalOptions: (command) => (command === program ? [] : program.createHelp().visibleOptions(program)),
+  })
   .showSuggestionAfterError()
   // What is wrong with the words is told below, as all errors are.
   .configureOutput({ outputError: () => {} })

@@ -38,6 +38,14 @@ test("errors are coloured on a terminal, and nowhere else", { skip: skip("script
   assert.match(stderr.toString(), /^error: /);
 });
 
+test("help of a command within another one has the program's options beside its own, and not the other's", () => {
+  const { stdout } = spawnSync(process.execPath, [cli, "pair", "token", "--help"]);
+  const [own = "", global = ""] = stdout.toString().split("Global Options:");
+  assert.match(own, /--ttl <duration>.*--kubeconfig|--kubeconfig.*--ttl <duration>/s);
+  assert.match(global, /--quiet/);
+  assert.doesNotMatch(global, /--both-ways|--kubeconfig|--name/);
+});
+
 test("errors end with their code, and are JSON for whoever asked for that", () => {
   const sites = (...more: string[]) =>
     spawnSync(process.execPath, [cli, "sites", `--kubeconfig=${folder}/none`, ...more]);

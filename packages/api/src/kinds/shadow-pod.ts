@@ -48,7 +48,11 @@ export const ShadowPod = defineKind({
     status: "the provider's agent",
   },
   columns: [
-    { name: "Phase", path: ".status.phase", description: "How far the pod is." },
+    {
+      name: "Phase",
+      path: ".status.phase",
+      description: "How far the pod is; of one that is well, up to a minute late.",
+    },
     conditionColumn("Admitted", "Whether the contract has room for it."),
     {
       name: "Reason",

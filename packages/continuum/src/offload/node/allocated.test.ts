@@ -14,7 +14,7 @@ test("what pods ask for adds up; those that have ended take nothing", () => {
     podOf("d", { cpu: "8" }, { phase: "Failed" }),
   ];
   assert.deepEqual(allocatedBy(pods), { pods: "2", cpu: "1250m", memory: "64Mi", "nvidia.com/gpu": "1" });
-  assert.deepEqual(allocatedBy([]), { pods: "0" });
+  assert.deepEqual(allocatedBy([]), { pods: "0", cpu: "0", memory: "0" });
 });
 
 test("no more kinds of resources are told than the status takes", () => {
@@ -53,13 +53,13 @@ test("a burst of pods is counted once, and a pod that is gone too", async () => 
   }
   await clock.advance(1_000);
   assert.deepEqual(told, ["lively-wave"]);
-  assert.deepEqual(counted.of("lively-wave"), { pods: "100", cpu: "10" });
+  assert.deepEqual(counted.of("lively-wave"), { pods: "100", cpu: "10", memory: "0" });
   here.delete("p0");
   tell("p0");
   await clock.advance(3_000);
   assert.equal(told.length, 1);
   await clock.advance(2_000);
-  assert.deepEqual(counted.of("lively-wave"), { pods: "99", cpu: "9900m" });
+  assert.deepEqual(counted.of("lively-wave"), { pods: "99", cpu: "9900m", memory: "0" });
   tell("p1");
   await clock.advance(60_000);
   assert.equal(told.length, 2);

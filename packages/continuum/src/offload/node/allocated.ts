@@ -10,7 +10,12 @@ const MOST = 12;
 
 /** What the pods on a node ask for together, as the scheduler counts: those that have ended take nothing. */
 export function allocatedBy(pods: readonly Pod[]): Record<string, string> {
-  const total = new Map<string, bigint>([["pods", 0n]]);
+  // Of what nodes are shown with, nothing is an amount too.
+  const total = new Map<string, bigint>([
+    ["pods", 0n],
+    ["cpu", 0n],
+    ["memory", 0n],
+  ]);
   for (const pod of pods) {
     if (isTerminal(pod.status?.phase)) continue;
     total.set("pods", (total.get("pods") ?? 0n) + ONE_POD);

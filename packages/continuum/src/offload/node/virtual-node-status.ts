@@ -1,6 +1,7 @@
 import { VirtualNode } from "@fjord/api";
 import type { EventSink } from "@fjord/kube";
 import { type KubeClient, sameContent, setCondition } from "@fjord/kube";
+import { allocatedBy } from "./allocated.ts";
 import type { Readiness } from "./readiness.ts";
 
 const FIELD_MANAGER = "fjord-offload";
@@ -30,7 +31,7 @@ export async function writeStatus(
     conditions,
     address,
     ...(provider !== undefined && { provider }),
-    ...((allocated ?? object.status?.allocated) && { allocated: allocated ?? object.status?.allocated }),
+    allocated: allocated ?? object.status?.allocated ?? allocatedBy([]),
   };
   if (!changed && sameContent(status, object.status)) return;
   const options = { fieldManager: FIELD_MANAGER, subresource: "status", force: true, signal };
