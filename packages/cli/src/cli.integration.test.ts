@@ -188,6 +188,8 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     const nothing = await fjord("peer", "lively-wave", "--cpu=none", "--memory=none", "--no-wait");
     assert.match(nothing.err, /say how much is wanted/);
     const renamed = await fjord("peer", "lively-wave", "--cpu=9", "--node-name=other", "--no-wait");
+    const misnamed = await fjord("peer", "lively-wave", "--name=Bad_Name", "--cpu=1");
+    assert.match(misnamed.err, /--name cannot be "Bad_Name": a name has lowercase letters/);
     assert.match(renamed.err, /--node-name cannot be other: the node of peering lively-wave is lively-wave/);
     assert.deepEqual(await wanted(), { cpu: "4", memory: "1Gi" }, "a mistake changes nothing");
     assert.match(
@@ -204,7 +206,10 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       const misspelt = await fjord("unpeer", "lively-wav", ...more);
       assert.deepEqual([misspelt.code, misspelt.out], [1, ""]);
       assert.match(misspelt.err, /no peering or site lively-wav here \(did you mean lively-wave\?\)/);
-      const forgotten = await fjord("unpeer", "once-there-was", ...more);
+      const unknown = await fjord("unpeer", "once-there-was", ...more);
+      assert.deepEqual([unknown.code, unknown.out], [1, ""]);
+      assert.match(unknown.err, /no peering or site once-there-was here/);
+      const forgotten = await fjord("unpeer", "once-there-was", "--ignore-not-found", ...more);
       assert.deepEqual(forgotten, { code: 0, out: "there is no peering or site once-there-was\n", err: "" });
     }
   });

@@ -90,6 +90,12 @@ export const ConsumersContract = defineError(
   "Nothing was changed. Its owner ends that with `fjord unpeer` there. To end it from this side, `fjord unpeer --forget` revokes it and forgets the site; `fjord drain` has its pods leave first.",
 );
 
+export const DataElsewhere = defineError(
+  "CLI_DATA_ELSEWHERE",
+  "volumes at {sites} would be deleted with all that is in them: those of the claims {claims}",
+  "Nothing was changed. Copy what is to be kept while its pods run (`kubectl cp`), or have the owner there keep the volumes (`persistentVolumeReclaimPolicy: Retain`). Then repeat it with --discard-data.",
+);
+
 export const PairingRefused = defineError(
   "CLI_PAIRING_REFUSED",
   "the pairing was refused: {reason}",
@@ -118,6 +124,12 @@ export const NotShared = defineError(
   "CLI_NOT_SHARED",
   "{what}: {reason}",
   "Other amounts would not help: the provider's owner has to share with this site first (`sharing` of the Site there, docs/peering.md). The wish stands, and the agent asks again from time to time; `fjord unpeer` takes it back.",
+);
+
+export const MayNotUse = defineError(
+  "CLI_MAY_NOT_USE",
+  "{what}: {reason}",
+  'Whose token was redeemed may be used by whoever redeemed it, and not the other way round, unless that said --both-ways. The owner there allows it with `kubectl patch site NAME --type=merge --patch=\'{"spec":{"mayConsume":true}}\'` there (NAME is what this site is called there: `fjord sites`), or pairs again by a token of this site with --both-ways. The wish stands, and the agent asks again from time to time; `fjord unpeer` takes it back.',
 );
 
 export const ResizeRefused = defineError(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkedImage, checkedNamespace } from "./checked-names.ts";
+import { checkedImage, checkedName, checkedNamespace } from "./checked-names.ts";
 
 const refused = { code: "CLI_INVALID_VALUE" };
 
@@ -32,6 +32,13 @@ test("images that no runtime takes are refused", () => {
     "a@sha256:12",
   ])
     assert.throws(() => checkedImage("--image", image), refused, image);
+});
+
+test("names that no API takes are refused", () => {
+  for (const name of ["lively-wave", "a", "1", "wave.example", "a".repeat(253)])
+    assert.equal(checkedName("--name", name), name);
+  for (const name of ["", "Bad_Name", "a b", "-a", "a-", ".a", "a..b", "a.-b", "a".repeat(254), "a\n"])
+    assert.throws(() => checkedName("--name", name), refused, name);
 });
 
 test("namespaces that no API takes are refused", () => {

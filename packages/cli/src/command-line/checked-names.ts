@@ -13,6 +13,15 @@ export function checkedImage(option: string, image: string): string {
   throw new InvalidValue({ option, value: image === "" ? "empty" : JSON.stringify(image), reason });
 }
 
+/** A name that the API takes for most objects, a Site, a Peering or a Node among them. */
+export function checkedName(option: string, name: string): string {
+  const part = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?";
+  if (name.length <= 253 && new RegExp(String.raw`^${part}(?:\.${part})*$`).test(name)) return name;
+  const reason =
+    "a name has lowercase letters, digits, hyphens and dots, and begins and ends with one of the first two";
+  throw new InvalidValue({ option, value: name === "" ? "empty" : JSON.stringify(name), reason });
+}
+
 /** A name that the API takes for a namespace. */
 export function checkedNamespace(option: string, name: string): string {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return name;

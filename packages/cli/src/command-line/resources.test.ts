@@ -15,6 +15,15 @@ test("amounts are read from options, and none takes one back", () => {
     () => resourcesOf({ resource: ["nvidia.com/gpu=500m"] }),
     /--resource nvidia.com\/gpu cannot be 500m: it is counted/,
   );
+  for (const nothing of ["0", "0.0", "0Gi", "000m"])
+    assert.throws(
+      () => resourcesOf({ memory: nothing, resource: [] }),
+      /--memory cannot be .*: `none` asks for none of it/,
+    );
+  assert.throws(
+    () => resourcesOf({ resource: ["nvidia.com/gpu=0"] }),
+    /--resource nvidia.com\/gpu cannot be 0: `none`/,
+  );
   assert.deepEqual(resourcesOf({ cpu: "1.5", pods: "2", resource: [] }), { cpu: "1.5", pods: "2" });
   for (const wrong of ["=1", "gpu", "gpu="])
     assert.throws(() => resourcesOf({ resource: [wrong] }), /--resource cannot be .*: it must be name=amount/);

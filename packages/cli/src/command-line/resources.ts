@@ -32,6 +32,8 @@ export function resourcesOf(flags: ResourceFlags): Changes {
   for (const [name, value] of amounts) {
     if (value !== NONE && !quantity.test(value))
       throw new InvalidValue({ option: optionFor(name), value, reason: "it must be an amount such as 4, 500m or 8Gi" });
+    if (value !== NONE && Number.parseFloat(value) === 0)
+      throw new InvalidValue({ option: optionFor(name), value, reason: `\`${NONE}\` asks for none of it any more` });
     if (value !== NONE && isCounted(name) && !isWhole(value))
       throw new InvalidValue({ option: optionFor(name), value, reason: "it is counted: it must be a whole number" });
   }

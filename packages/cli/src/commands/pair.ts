@@ -2,6 +2,7 @@ import { Site } from "@fjord/api";
 import { mintToken } from "@fjord/continuum/identity";
 import type { KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
+import { checkedName } from "../command-line/checked-names.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
@@ -36,6 +37,7 @@ export function addPair(program: Command, context: CommandContext): void {
     .option("--timeout <duration>", "how long to wait", "60s")
     .action(async (token: string, flags: PairFlags) => {
       const { signal, note, print } = context;
+      if (flags.name !== undefined) checkedName("--name", flags.name);
       await using client = await connect(flags, context);
       const timeoutMs = parseDuration("--timeout", flags.timeout);
       const { namespace, bothWays, name } = flags;

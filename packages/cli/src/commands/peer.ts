@@ -2,6 +2,7 @@ import { newObject, Peering, Site } from "@fjord/api";
 import { getCondition, ifNotFound, isAlreadyExists, isBeingDeleted, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { afterRemoval, type RemovalOptions } from "../command-line/after-removal.ts";
+import { checkedName } from "../command-line/checked-names.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
@@ -11,6 +12,7 @@ import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import {
   InvalidValue,
+  MayNotUse,
   NodeNameRefused,
   NotShared,
   PeeringExists,
@@ -63,6 +65,8 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const { signal, clock, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const changes = resourcesOf(flags);
+  if (flags.name !== undefined) checkedName("--name", flags.name);
+  if (flags.nodeName !== undefined) checkedName("--node-name", flags.nodeName);
   // Before a token is redeemed for nothing.
   if (isToken(target)) wantedOf(changes);
   if (flags.via !== undefined && !flags.link) {
@@ -201,6 +205,11 @@ const REFUSALS = ["AmountRefused"];
 /** The same, whatever the amounts. */
 const CLOSED = ["NotSharing", "ConsumerRefused"];
 
+/** By who has to do what: to share at all, or to let this site be a consumer, which pairing says for one of the two alone. */
+export function closed(what: string, reason: string): Error {
+  return reason.includes("mayConsume") ? new MayNotUse({ what, reason }) : new NotShared({ what, reason });
+}
+
 function howFar({ metadata, status }: Peering): Progress {
   const waiting = (["Paired", "Agreed", "Realised", "Ready"] as const)
     .map((type) => getCondition(status?.conditions, type))
@@ -211,7 +220,7 @@ function howFar({ metadata, status }: Peering): Progress {
   const progress = [type, reason, message].filter((part) => part).join(": ");
   if (isCurrent && reason === "NodeNameTaken") throw new NodeNameRefused({ name: metadata.name, reason: progress });
   if (isCurrent && CLOSED.includes(reason)) {
-    throw new NotShared({ what: `peering ${metadata.name} was not ready`, reason: progress });
+    throw closed(`peering ${metadata.name} was not ready`, progress);
   }
   return { done: false, progress, refused: isCurrent && REFUSALS.includes(reason) };
 }

@@ -1,5 +1,5 @@
 import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { isNotFound, type KubeClient } from "@fjord/kube";
+import { ifNotFound, isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
@@ -7,6 +7,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import { RuleOffloads } from "../errors.ts";
+import { refuseToLoseData } from "../place/claims-elsewhere.ts";
 import { placesAsFarAsMay } from "../place/known-places.ts";
 import { workloadsMoved } from "../place/moved-workloads.ts";
 import { ruleOfNamespace } from "../place/rule-of-namespace.ts";
@@ -15,6 +16,7 @@ import { namespaceExists } from "../place/workload-pods.ts";
 
 interface UnoffloadFlags extends ClusterFlags {
   readonly namespace?: string;
+  readonly discardData: boolean;
   readonly wait: boolean;
   readonly timeout: string;
 }
@@ -26,6 +28,7 @@ export function addUnoffload(program: Command, context: CommandContext): void {
     .argument("[namespace]", "the namespace");
   clusterOptions(command)
     .option("-n, --namespace <name>", "the namespace, in kubectl's way")
+    .option("--discard-data", "though its claims have volumes elsewhere: they are deleted", false)
     .option("--no-wait", "return without waiting for the end")
     .option("--timeout <duration>", "how long to wait", "120s")
     .action((namespace: string | undefined, flags: UnoffloadFlags) =>
@@ -40,6 +43,10 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   await using client = await connect(flags, context);
   const rule = await ruleOfNamespace(client, namespace, signal);
   if (rule !== undefined) throw new RuleOffloads({ namespace, rule });
+  if (!flags.discardData && (await isOffloaded(client, key, signal))) {
+    const { sites } = await placesAsFarAsMay(client, signal);
+    await refuseToLoseData(client, sites, { namespace, signal });
+  }
   if (!(await isDeleted(client, key, signal))) {
     await namespaceExists(client, namespace, signal);
     print(`namespace ${namespace} was not offloaded\n`);
@@ -59,6 +66,11 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   }
   print(`namespace ${namespace} ${flags.wait ? "is home" : "comes home"}\n`);
   await warnOfMoved(client, namespace, context);
+}
+
+/** What of it has ended before has no volumes elsewhere any more, whatever its claims still say. */
+async function isOffloaded(client: KubeClient, key: { name: string; namespace: string }, signal: AbortSignal) {
+  return (await client.get(Offloading, key, { signal }).catch(ifNotFound)) !== undefined;
 }
 
 /** False where there was nothing to delete. */

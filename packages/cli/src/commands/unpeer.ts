@@ -9,10 +9,13 @@ import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
 import { ConsumersContract, NoSuchThing, StillEnding, ThisSite } from "../errors.ts";
+import { refuseToLoseData } from "../place/claims-elsewhere.ts";
 
 interface UnpeerFlags extends ClusterFlags {
   readonly force: boolean;
   readonly forget: boolean;
+  readonly discardData: boolean;
+  readonly ignoreNotFound: boolean;
   readonly wait: boolean;
   readonly timeout: string;
 }
@@ -25,6 +28,8 @@ export function addUnpeer(program: Command, context: CommandContext): void {
   clusterOptions(command)
     .option("--force", "the other side is gone for good: wait for nothing there, and forget the site (--forget)", false)
     .option("--forget", "forget the site too: it is no longer trusted", false)
+    .option("--discard-data", "though claims of this site have volumes there: they are deleted", false)
+    .option("--ignore-not-found", "end with 0 where there is no such peering or site, as one that was forgotten", false)
     .option("--no-wait", "return without waiting for the end")
     .option("--timeout <duration>", "how long to wait", "120s")
     .action((name: string, flags: UnpeerFlags) => unpeer(name, flags, context));
@@ -42,6 +47,11 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
     const what = flags.force || flags.forget ? "be forgotten" : "have a peering with itself";
     throw new ThisSite({ name: site, what });
   }
+  const known = sites.find(({ metadata }) => metadata.name === site);
+  const isLast = peerings.length > 0 && all.every((each) => each.spec.site !== site || peerings.includes(each));
+  // Who says that it is gone for good knows that this is, too.
+  if (isLast && known !== undefined && !flags.force && !flags.discardData)
+    await refuseToLoseData(client, [known], { signal });
   const ends = peerings.map(async ({ metadata: { name: peering = "" } }) => {
     await remove(client, Peering, peering, flags, context, progressOf);
     print(`peering ${peering} ended\n`);
@@ -49,14 +59,13 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   // One that does not end is told of once the others have.
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
-  const known = sites.find(({ metadata }) => metadata.name === site);
   if (peerings.length === 0 && known === undefined) {
     const hint = didYouMean(
       name,
       [...all, ...sites].map(({ metadata }) => metadata.name ?? ""),
     );
-    if (hint !== "") throw new NoSuchThing({ what: "peering or site", name, hint });
-    // It may have been forgotten before: repeating that does no harm.
+    // Who repeats what may be done already says so, as with kubectl.
+    if (hint !== "" || !flags.ignoreNotFound) throw new NoSuchThing({ what: "peering or site", name, hint });
     return print(`there is no peering or site ${name}\n`);
   }
   if (flags.force || flags.forget) {

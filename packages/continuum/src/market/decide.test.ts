@@ -63,6 +63,8 @@ describe("what a provider grants", () => {
   it("gives nothing that it does not share, and no nothing", () => {
     assert.equal(codeOf(ask({ "example.com/gpu": 1 })), "AmountRefused");
     assert.equal(codeOf(ask({ cpu: 0 })), "AmountRefused");
+    const nothing = ask({ cpu: 0 });
+    assert.ok(!nothing.granted && /nothing of cpu is asked for: take it out/.test(nothing.refusal.message));
     assert.equal(codeOf(ask({})), "AmountRefused");
   });
 

@@ -47,7 +47,8 @@ export function decide(question: Question): Decision {
   const available = availableFor(question);
   const nothing = [...wanted].filter(([, amount]) => amount <= 0n).map(([name]) => name);
   if (wanted.size === 0) return refuseAmount("no amounts are asked for", available);
-  if (nothing.length > 0) return refuseAmount(`nothing of ${nothing.join(", ")} is asked for: leave it out`, available);
+  if (nothing.length > 0)
+    return refuseAmount(`nothing of ${nothing.join(", ")} is asked for: take it out of the resources`, available);
   const shared = amountsOf(sharing.resources);
   const unknown = [...wanted.keys()].filter((name) => !shared.has(name));
   if (unknown.length > 0) return refuseAmount(`${unknown.join(", ")} is not shared by the provider`, available);

@@ -139,6 +139,8 @@ describe("a PeerServer", () => {
   test("keeps strangers from peers' routes and peers from consumers'", async () => {
     assert.deepEqual(pick(await ask(stranger, "/fjord/v1/echo", { method: "POST" })), [403, "NotPaired"]);
     assert.deepEqual(pick(await ask(peer, "/fjord/v1/things/a/part")), [403, "MayNotConsume"]);
+    const { json } = await ask(peer, "/fjord/v1/things/a/part");
+    assert.match(json.message, /use nothing of it \(mayConsume of its Site there\)/);
     assert.deepEqual(pick(await ask(stranger, "/raw/x")), [403, "NotPaired"]);
     assert.equal((await ask(stranger, "/fjord/v1/open")).json, false);
     assert.equal((await ask(peer, "/fjord/v1/open")).json, true);

@@ -156,7 +156,11 @@ export class PeerServer {
         );
       if (!this.#strangers.tryTake()) throw refused(429, "TooManyRequests", "too many strangers ask: try again later");
     } else if (access === "consumer" && caller.site.spec?.mayConsume !== true) {
-      throw refused(403, "MayNotConsume", `the site ${caller.id} may not consume from the one that it asked`);
+      throw refused(
+        403,
+        "MayNotConsume",
+        `the site that was asked lets the site ${caller.id}, which asked, use nothing of it (mayConsume of its Site there)`,
+      );
     }
   }
 

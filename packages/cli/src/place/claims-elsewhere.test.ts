@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Site } from "@fjord/api";
+import type { PersistentVolumeClaim } from "@fjord/kube";
+import { claimsBoundAt } from "./claims-elsewhere.ts";
+
+const site = (name: string, id: string) => ({ metadata: { name }, spec: { id } }) as unknown as Site;
+const claim = (name: string, ...conditions: readonly [type: string, status: string][]) =>
+  ({
+    metadata: { name, namespace: "shop" },
+    status: { phase: "Pending", conditions: conditions.map(([type, status]) => ({ type, status })) },
+  }) as unknown as PersistentVolumeClaim;
+
+test("claims with a volume at a site are those whose twin there is bound", () => {
+  const claims = [
+    claim("data", ["fjord.dev/wave-id", "True"]),
+    claim("waits", ["fjord.dev/wave-id", "False"]),
+    claim("elsewhere", ["fjord.dev/reef-id", "True"]),
+    claim("home"),
+    { metadata: { name: "new", namespace: "shop" } } as PersistentVolumeClaim,
+  ];
+  assert.deepEqual(claimsBoundAt(claims, [site("lively-wave", "wave-id")]), ["shop/data"]);
+  const both = [site("lively-wave", "wave-id"), site("reef", "reef-id")];
+  assert.deepEqual(claimsBoundAt(claims, both), ["shop/data", "shop/elsewhere"]);
+  assert.deepEqual(claimsBoundAt(claims, []), []);
+  assert.deepEqual(claimsBoundAt(claims, [site("unproven", undefined as unknown as string)]), []);
+});
