@@ -26,6 +26,12 @@ export interface Place extends AsyncDisposable {
 
 const AT_ONCE = 64;
 
+const WITHOUT_QUEUES = [
+  "--enable-priority-and-fairness=false",
+  "--max-requests-inflight=0",
+  "--max-mutating-requests-inflight=0",
+];
+
 /** As much as a site of a bed shares. */
 export const EVERYTHING: readonly string[] = Object.entries(PLENTY).map(([name, amount]) => `--${name}=${amount}`);
 
@@ -36,13 +42,16 @@ export async function directToken(continuum: Continuum, provider: string): Promi
   return token.trim();
 }
 
-/** Nothing queues requests, so that both places meet the processors' limits and no others. */
+/**
+ * Nothing queues requests or refuses them for their number, so that both places meet the processors' limits and no others:
+ * one that is refused comes again a second later.
+ */
 async function withoutQueues(site: Site): Promise<void> {
   const old = site.process("kube-apiserver");
   await old.stop();
   const { site: _, log: __, identity: ___, args, ...record } = old.record;
   site.removeProcess("kube-apiserver");
-  await site.addProcess({ ...record, args: [...args, "--enable-priority-and-fairness=false"] }).start();
+  await site.addProcess({ ...record, args: [...args, ...WITHOUT_QUEUES] }).start();
   await site.ready({ timeout: 60_000 });
 }
 
