@@ -343,6 +343,18 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
       await fjord("peer", "lively-wave", `--name=${name}`, "--cpu=1", "--no-wait");
       await client.patch(Peering, { name }, "merge", { metadata: { finalizers: ["example.com/later"] } });
     }
+    for (const forgetting of ["--forget", "--force"]) {
+      const { code, out, err } = await fjord("unpeer", "lively-wave-2", forgetting);
+      assert.deepEqual([code, out], [1, ""]);
+      assert.match(
+        err,
+        /site lively-wave cannot be forgotten with peering lively-wave-2 alone: peering lively-wave would/,
+      );
+    }
+    assert.equal(
+      (await client.list(Peering)).items.some(({ metadata }) => metadata.deletionTimestamp),
+      false,
+    );
     const ending = fjord("unpeer", "lively-wave");
     const peerings = () => Promise.all(names.map((name) => client.get(Peering, { name })));
     while ((await peerings()).some(({ metadata }) => metadata.deletionTimestamp === undefined))

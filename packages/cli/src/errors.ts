@@ -96,6 +96,12 @@ export const DataElsewhere = defineError(
   "Nothing was changed. Copy what is to be kept while its pods run (`kubectl cp`), or have the owner there keep the volumes (`persistentVolumeReclaimPolicy: Retain`). Then repeat it with --discard-data.",
 );
 
+export const SiteInUse = defineError(
+  "CLI_SITE_IN_USE",
+  "site {site} cannot be forgotten with peering {peering} alone: {ties} would end too",
+  "Nothing was changed. `fjord unpeer` of the peering, without --forget and --force, ends that one alone. `fjord unpeer SITE --forget`, by the site's name, ends all that there is with the site, on both sides, and forgets it.",
+);
+
 export const PairingRefused = defineError(
   "CLI_PAIRING_REFUSED",
   "the pairing was refused: {reason}",

@@ -8,8 +8,9 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
-import { ConsumersContract, NoSuchThing, StillEnding, ThisSite } from "../errors.ts";
+import { ConsumersContract, NoSuchThing, SiteInUse, StillEnding, ThisSite } from "../errors.ts";
 import { refuseToLoseData } from "../place/claims-elsewhere.ts";
+import { otherTies, usedBy } from "../place/site-ties.ts";
 
 interface UnpeerFlags extends ClusterFlags {
   readonly force: boolean;
@@ -27,7 +28,7 @@ export function addUnpeer(program: Command, context: CommandContext): void {
     .argument("<name>", "a peering, or a site: then all peerings with it");
   clusterOptions(command)
     .option("--force", "the other side is gone for good: wait for nothing there, and forget the site (--forget)", false)
-    .option("--forget", "forget the site too: it is no longer trusted", false)
+    .option("--forget", "forget the site too: it is no longer trusted, and nothing else may be left with it", false)
     .option("--discard-data", "though claims of this site have volumes there: they are deleted", false)
     .option("--ignore-not-found", "end with 0 where there is no such peering or site, as one that was forgotten", false)
     .option("--no-wait", "return without waiting for the end")
@@ -41,13 +42,18 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   const all = await listOrExplain(client, Peering, signal);
   const peerings = all.filter(({ metadata, spec }) => metadata.name === name || spec.site === name);
   const sites = await listOrExplain(client, Site, signal);
-  const site = peerings[0]?.spec.site ?? name;
+  const site = sites.some(({ metadata }) => metadata.name === name) ? name : (peerings[0]?.spec.site ?? name);
   const own = sites.find(({ status }) => status?.role === "Self");
   if (own?.metadata.name === site) {
     const what = flags.force || flags.forget ? "be forgotten" : "have a peering with itself";
     throw new ThisSite({ name: site, what });
   }
   const known = sites.find(({ metadata }) => metadata.name === site);
+  // Who names the site means all that there is with it; who names one peering may not know of the rest.
+  if ((flags.force || flags.forget) && name !== site && known !== undefined) {
+    const ties = otherTies(known, peerings, all, await listOrExplain(client, Contract, signal));
+    if (ties !== undefined) throw new SiteInUse({ site, peering: name, ties });
+  }
   const isLast = peerings.length > 0 && all.every((each) => each.spec.site !== site || peerings.includes(each));
   // Who says that it is gone for good knows that this is, too.
   if (isLast && known !== undefined && !flags.force && !flags.discardData)
@@ -72,17 +78,10 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
     const gone = await remove(client, Site, site, flags, context, () => `waiting for what site ${site} still has here`);
     if (gone) print(`site ${site} forgotten\n`);
   } else if (peerings.length === 0) {
-    const contracts = usedBy(known?.status?.id ?? known?.spec.id, await listOrExplain(client, Contract, signal));
+    const contracts = usedBy(known, await listOrExplain(client, Contract, signal));
     if (contracts.length > 0) throw new ConsumersContract({ site, contracts: contracts.join(", ") });
     print(`there is no peering with ${name}\n`);
   }
-}
-
-/** The contracts, not over yet, under which a site uses this one. */
-function usedBy(id: string | undefined, contracts: readonly Contract[]): string[] {
-  return contracts
-    .filter(({ spec, status }) => id !== undefined && spec.terms.consumer === id && status?.phase !== "Ended")
-    .map(({ metadata }) => metadata.name ?? "");
 }
 
 /** Deletes an object and follows it to its end; false where there was none. */
