@@ -14,6 +14,11 @@ export const SITE_LABEL = "fjord.dev/site";
 export const TIER_LABEL = "fjord.dev/tier";
 /** On virtual nodes (value `true`), and the key of the taint that all of them carry (NoSchedule). */
 export const VIRTUAL_NODE = "fjord.dev/virtual-node";
+/**
+ * Key of the taint (NoSchedule) of a virtual node that is to be empty: it is ending, or a side has drained its contract. Cordons do not
+ * keep pods of DaemonSets away, which tolerate them by themselves.
+ */
+export const DRAINED_TAINT = "fjord.dev/drained";
 /** Prefix of labels on virtual nodes that come from the provider's properties, where a property has no prefix of its own. */
 export const PROPERTY_PREFIX = "property.fjord.dev/";
 /** On a namespace of the consumer that has an Offloading: the admission webhook looks at its pods. Value `true`. */

@@ -43,7 +43,13 @@ test("a contract is drained once no pod of it is left, and not while they are en
 
 test("what a drain leaves alone is not waited for", () => {
   const daemon = { ownerReferences: [{ kind: "DaemonSet", controller: true }] };
-  assert.deepEqual(look({ nodes: [node([pod("a", daemon), pod("b", {}, { phase: "Succeeded" })])] }), { done: true });
+  const everywhere = { ...pod("a", daemon), spec: { tolerations: [{ operator: "Exists" }] } };
+  assert.deepEqual(look({ nodes: [node([everywhere, pod("b", {}, { phase: "Succeeded" })])] }), { done: true });
+});
+
+test("a pod of a DaemonSet is waited for as any other", () => {
+  const daemon = pod("a", { ownerReferences: [{ kind: "DaemonSet", controller: true }] });
+  assert.deepEqual(look({ nodes: [node([daemon])] }), { done: false, progress: "c-1: 1 pod left: shop/a" });
 });
 
 test("while pods can still come, it is not over", () => {
@@ -74,10 +80,10 @@ test("the provider waits for the guests under the contract, by whichever of its 
 test("a budget, or a site that is away, is named as what holds it up", () => {
   const away = { conditions: [{ type: "Ready", status: "Unknown", reason: "ProviderUnreachable", message: "silent" }] };
   const virtual = { metadata: { name: "wave" }, spec: { contract: "c-1" }, status: away };
-  const held = look({ nodes: [node([pod("a")], { virtual, refusal: "1 pods cannot be evicted yet" })] });
+  const held = look({ nodes: [node([pod("a")], { virtual, refusal: "shop/a cannot be evicted yet" })] });
   assert.deepEqual(held, {
     done: false,
     progress:
-      "c-1: 1 pod left: shop/a; node wave is not ready: ProviderUnreachable: silent; 1 pods cannot be evicted yet",
+      "c-1: 1 pod left: shop/a; node wave is not ready: ProviderUnreachable: silent; shop/a cannot be evicted yet",
   });
 });

@@ -1,10 +1,17 @@
 import { isConflict, isNotFound, type KubeClient, Pod } from "@fjord/kube";
 
-/** Asks the pods of a node to end; with `force` they are gone at once, whatever runs elsewhere. True once none is left. */
+export interface Emptying {
+  /** They are gone at once, whatever runs elsewhere. */
+  readonly force: boolean;
+  /** Pods that are asked to end too, and not waited for. */
+  readonly without?: (pod: Pod) => boolean;
+}
+
+/** Asks the pods of a node to end. True once none is left. */
 export async function emptyNode(
   client: KubeClient,
   node: string,
-  { force }: { force: boolean },
+  { force, without = () => false }: Emptying,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { items } = await client.list(Pod, { fieldSelector: `spec.nodeName=${node}`, omitManagedFields: true, signal });
@@ -18,5 +25,5 @@ export async function emptyNode(
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
   }
-  return items.length === 0 || force;
+  return force || items.every(without);
 }

@@ -1,6 +1,8 @@
 import { describeError } from "@fjord/base";
 import { isConflict, isNotFound, isTooManyRequests, type KubeClient, Pod } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
+import { isDaemonPod } from "../admission/pod-placement.ts";
+import { toleratesDrained } from "../admission/tolerations.ts";
 
 export interface Evicted {
   /** Pods that must still go. */
@@ -11,10 +13,17 @@ export interface Evicted {
 
 const AT_ONCE = 10;
 
-/** Whether a drain of the node concerns the pod, as `kubectl drain --ignore-daemonsets` sees it. */
+/**
+ * Whether a drain of the node concerns the pod. One of a DaemonSet does too: the taint of a drained node keeps the next one away. Where
+ * its DaemonSet tolerates that, it would come again at once, and is left alone as by `kubectl drain --ignore-daemonsets`.
+ */
 export function isToGo(pod: Pod): boolean {
-  if (isTerminal(pod.status?.phase)) return false;
-  return !pod.metadata.ownerReferences?.some(({ kind, controller }) => controller === true && kind === "DaemonSet");
+  return !isTerminal(pod.status?.phase) && !comesAgain(pod);
+}
+
+/** Whether there would be the next one at once, however often it is deleted. */
+export function comesAgain(pod: Pod): boolean {
+  return isDaemonPod(pod) && toleratesDrained(pod.spec?.tolerations ?? []);
 }
 
 /** Asks the API to evict pods, which may refuse for as long as disruption budgets say. */
@@ -29,6 +38,14 @@ export async function evictPods(client: KubeClient, pods: readonly Pod[], signal
     }
   });
   return { left, refused };
+}
+
+/** What is told of pods that a budget keeps. */
+export function refusedEvictions(refused: Evicted["refused"]): string {
+  const [first, ...others] = refused;
+  const whose = others.length === 0 ? `${first?.pod} cannot` : `${refused.length} pods cannot`;
+  const among = others.length === 0 ? "" : `, ${first?.pod} among them`;
+  return `${whose} be evicted yet${among}: ${first?.reason}`;
 }
 
 /** Deletes pods that nothing runs for any more, whatever budgets say, and gives how many must still go. */

@@ -5,6 +5,7 @@ import { CORDONED_ANNOTATION, cordonOf, LABELS_ANNOTATION, nodePatch, type Wante
 import { contractOf, nodeOf } from "./test-objects.ts";
 
 const taint = { key: "fjord.dev/virtual-node", value: "true", effect: "NoSchedule" } as const;
+const drained = { key: "fjord.dev/drained", value: "true", effect: "NoSchedule" } as const;
 const wantedOf = (more: Partial<WantedNode> = {}): WantedNode => ({
   labels: { own: { site: "x" }, published: {} },
   taints: [taint],
@@ -60,7 +61,8 @@ test("a cordon is put on with its reason, and taken back", () => {
   const cordoned = settled({ annotations: { [CORDONED_ANNOTATION]: "ContractCordoned" } }, { unschedulable: true });
   assert.equal(nodePatch(cordoned, wantedOf({ cordon: "ContractCordoned" })), undefined);
   assert.deepEqual(nodePatch(cordoned, wantedOf({ cordon: "ContractDrained" })), {
-    metadata: { annotations: { [CORDONED_ANNOTATION]: "ContractDrained" } },
+    metadata: { annotations: { [CORDONED_ANNOTATION]: "ContractDrained" }, resourceVersion: "7" },
+    spec: { taints: [taint, drained] },
   });
   assert.deepEqual(nodePatch(cordoned, wantedOf()), {
     metadata: { annotations: { [CORDONED_ANNOTATION]: null } },
@@ -90,6 +92,26 @@ test("taints that are missing are added to those of others, unless they change m
   });
 });
 
+test("a node that is to be empty has a taint for pods that no cordon keeps away, and loses it when it takes pods again", () => {
+  for (const cordon of ["ContractDrained", "ContractEnded", "Deleting"] as const) {
+    const closed = { annotations: { [CORDONED_ANNOTATION]: cordon } };
+    const empty = settled(closed, { unschedulable: true, taints: [taint, drained] });
+    assert.deepEqual(nodePatch(settled(), wantedOf({ cordon })), {
+      metadata: { ...closed, resourceVersion: "7" },
+      spec: { unschedulable: true, taints: [taint, drained] },
+    });
+    assert.equal(nodePatch(empty, wantedOf({ cordon })), undefined);
+    assert.deepEqual(nodePatch(empty, wantedOf()), {
+      metadata: { annotations: { [CORDONED_ANNOTATION]: null }, resourceVersion: "7" },
+      spec: { unschedulable: null, taints: [taint] },
+    });
+    assert.equal(nodePatch(empty, wantedOf({ cordon, taints: [taint, drained] })), undefined);
+  }
+  const theirs = settled({}, { unschedulable: true });
+  const patch = nodePatch(theirs, wantedOf({ cordon: "ContractDrained" }));
+  assert.deepEqual(patch, { metadata: { resourceVersion: "7" }, spec: { taints: [taint, drained] } });
+});
+
 test("either owner can cordon and drain, and the stricter one is heard", () => {
   const standing = (own: "Open" | "Cordoned" | "Drained", peer?: string) => {
     const contract = contractOf(peer === undefined ? {} : { peerStanding: peer });
@@ -100,6 +122,10 @@ test("either owner can cordon and drain, and the stricter one is heard", () => {
   assert.equal(standing("Open", "Cordoned"), "ContractCordoned");
   assert.equal(standing("Cordoned", "Drained"), "ContractDrained");
   assert.equal(standing("Drained", "Open"), "ContractDrained");
+  const ended = (reason: string) => contractOf({ conditions: [{ type: "Ended", status: "True", reason }] });
+  assert.equal(cordonOf(ended("Revoked"), false), "ContractEnded");
+  // Another one takes its place, or is asked for.
+  for (const reason of ["Superseded", "Expired"]) assert.equal(cordonOf(ended(reason), false), undefined);
   assert.equal(cordonOf(undefined, false), undefined);
   assert.equal(cordonOf(contractOf(), true), "Deleting");
 });

@@ -1,7 +1,8 @@
-import type { Contract } from "@fjord/api";
+import { type Contract, DRAINED_TAINT } from "@fjord/api";
 import type { Node } from "@fjord/kube";
 import type { Taint } from "@fjord/node/registration";
 import { standingOf } from "../../market/index.ts";
+import { isEndedForGood } from "./contract-line.ts";
 import type { NodeLabels } from "./node-labels.ts";
 
 /** On a virtual node: keys of the labels that Fjord gave it, so that those alone are taken away again. */
@@ -10,7 +11,7 @@ export const LABELS_ANNOTATION = "fjord.dev/labels";
 export const CORDONED_ANNOTATION = "fjord.dev/cordoned";
 
 /** Why no new pods may come: in the words of the annotation. */
-export type CordonReason = "ContractCordoned" | "ContractDrained" | "Deleting";
+export type CordonReason = "ContractCordoned" | "ContractDrained" | "ContractEnded" | "Deleting";
 
 export interface WantedNode {
   /** Absent while nothing is known of the provider: then the labels stay. */
@@ -22,6 +23,7 @@ export interface WantedNode {
 /** What either owner of the contract wants for the node. */
 export function cordonOf(contract: Contract | undefined, isBeingDeleted: boolean): CordonReason | undefined {
   if (isBeingDeleted) return "Deleting";
+  if (isEndedForGood(contract)) return "ContractEnded";
   const standing = contract && standingOf(contract);
   if (standing === "Drained") return "ContractDrained";
   return standing === "Cordoned" ? "ContractCordoned" : undefined;
@@ -31,9 +33,9 @@ export function cordonOf(contract: Contract | undefined, isBeingDeleted: boolean
 export function nodePatch(node: Node, wanted: WantedNode): object | undefined {
   const labels = labelChanges(node, wanted.labels);
   const cordon = cordonChanges(node, wanted.cordon);
-  const taints = missingTaints(node, wanted.taints);
+  const taints = taintChanges(node, wanted);
   const annotations = { ...labels.annotations, ...cordon.annotations };
-  const spec = { ...cordon.spec, ...(taints.length > 0 && { taints: [...(node.spec?.taints ?? []), ...taints] }) };
+  const spec = { ...cordon.spec, ...(taints && { taints }) };
   const metadata = {
     ...(isFilled(labels.labels) && { labels: labels.labels }),
     ...(isFilled(annotations) && { annotations }),
@@ -42,7 +44,7 @@ export function nodePatch(node: Node, wanted: WantedNode): object | undefined {
   // The list of taints is replaced as a whole: what somebody else has added meanwhile must not be lost.
   const { resourceVersion } = node.metadata;
   return {
-    metadata: { ...metadata, ...(taints.length > 0 && { resourceVersion }) },
+    metadata: { ...metadata, ...(taints && { resourceVersion }) },
     ...(isFilled(spec) && { spec }),
   };
 }
@@ -84,9 +86,21 @@ function cordonChanges({ metadata, spec }: Node, reason: CordonReason | undefine
   };
 }
 
-function missingTaints({ spec }: Node, wanted: readonly Taint[]): Taint[] {
-  const present = spec?.taints ?? [];
-  return wanted.filter(({ key, effect }) => !present.some((taint) => taint.key === key && taint.effect === effect));
+const DRAINED: Taint = { key: DRAINED_TAINT, value: "true", effect: "NoSchedule" };
+
+/** All taints that the Node is to have; undefined where it has them. */
+function taintChanges({ spec }: Node, { taints, cordon }: WantedNode): Taint[] | undefined {
+  const isToBeEmpty = cordon !== undefined && cordon !== "ContractCordoned";
+  const wanted = isToBeEmpty ? [...taints.filter((taint) => !isSame(taint, DRAINED)), DRAINED] : taints;
+  const present = (spec?.taints ?? []) as Taint[];
+  const missing = wanted.filter((taint) => !present.some((each) => isSame(each, taint)));
+  const over = present.filter((taint) => isSame(taint, DRAINED) && !wanted.some((each) => isSame(each, taint)));
+  if (missing.length === 0 && over.length === 0) return undefined;
+  return [...present.filter((taint) => !over.includes(taint)), ...missing];
+}
+
+function isSame(a: Taint, b: Taint): boolean {
+  return a.key === b.key && a.effect === b.effect;
 }
 
 function isFilled(map: object | undefined): boolean {

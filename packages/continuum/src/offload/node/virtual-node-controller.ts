@@ -26,11 +26,11 @@ import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import { AllocatedAmounts } from "./allocated.ts";
 import { isEndedForGood, newestOf } from "./contract-line.ts";
-import { endPodsOfNoContract, evictPods } from "./evictions.ts";
+import { endPodsOfNoContract, evictPods, refusedEvictions } from "./evictions.ts";
 import { startKubeletServer } from "./kubelet-of-node.ts";
 import { NodeCertificates } from "./node-certificates.ts";
 import { cordonOf, nodePatch } from "./node-changes.ts";
-import { endPods, isForced, removeNode } from "./virtual-node-end.ts";
+import { closeNode, endPods, isForced, isLate, removeNode } from "./virtual-node-end.ts";
 import { VirtualNodeKeeper } from "./virtual-node-keeper.ts";
 import { nodeReference, type Told, tellReadiness, writeStatus } from "./virtual-node-status.ts";
 
@@ -53,6 +53,7 @@ const FOREIGN_AGAIN_MS = 5_000;
 /** How often a pod that its disruption budget keeps is tried again, as `kubectl drain` does. */
 const REFUSED_AGAIN_MS = 5_000;
 const ENDING_AGAIN_MS = 1_000;
+const GONE_AGAIN_MS = 100;
 
 interface Kept {
   readonly keeper: VirtualNodeKeeper;
@@ -196,9 +197,8 @@ export class VirtualNodeController implements Runnable {
     }
     if (cordonOf(agreed, false) !== "ContractDrained") return done();
     const { left, refused } = await evictPods(home.client, here, signal);
-    const [first] = refused;
-    if (first !== undefined) {
-      const message = `${refused.length} pods cannot be evicted yet, ${first.pod} among them: ${first.reason}`;
+    if (refused.length > 0) {
+      const message = refusedEvictions(refused);
       home.recorder.event(nodeReference(name), { type: "Warning", reason: "EvictionRefused", message });
     }
     // Pods that come late, and those that a budget keeps.
@@ -211,12 +211,19 @@ export class VirtualNodeController implements Runnable {
     if (!hasFinalizer(object, FINALIZER)) return done();
     const node = await this.#find(name, signal);
     // A Node that was never ours keeps its pods.
-    if (node === undefined || !isForeign(node)) {
-      if (!isForced(object) && this.#options.pods.onNode(name).some(isEnding)) return againAfter(ENDING_AGAIN_MS);
-      if (!(await endPods(client, object, signal))) return againAfter(ENDING_AGAIN_MS);
+    const isForeignNode = node !== undefined && isForeign(node);
+    if (node !== undefined && !isForeignNode) await closeNode(client, node, signal);
+    if (!isForeignNode) {
+      const waited = this.#options.pods.onNode(name).filter(({ pod }) => !isLate(pod, object));
+      if (!isForced(object) && waited.some(isEnding)) return againAfter(ENDING_AGAIN_MS);
+      if (!(await endPods(client, object, node !== undefined, signal))) return againAfter(ENDING_AGAIN_MS);
     }
     await this.#release(name);
-    if (node !== undefined && !isForeign(node)) await removeNode(client, node, signal);
+    if (node !== undefined && !isForeignNode) {
+      await removeNode(client, node, signal);
+      // What came until then would wait on a node that is gone for as long as Kubernetes takes to notice. No more comes now.
+      if (!(await endPods(client, object, false, signal))) return againAfter(GONE_AGAIN_MS);
+    }
     await this.#certificates.forget(name, signal);
     await removeFinalizer(client, VirtualNode, object, FINALIZER, { signal });
     return done();

@@ -30,7 +30,7 @@ function setUp(onDelete: (life: PodLife) => void) {
   const home = { clock: new ManualClock(), logger: silentLogger, recorder: { event: () => {} } };
   const life = new PodLife({ home, writer, isOver: () => false } as unknown as PodLifeOptions);
   const place = {
-    node: { object: {}, contract: "c" },
+    node: { object: { metadata: {} }, contract: "c" },
     twin: "twin",
     remote: { hasSynced: true, shadowOf: () => shadow, guestOf: () => guest },
     site: { id: "north", reachability: { reachable: true }, kube: { delete: async () => onDelete(life) } },
@@ -76,7 +76,7 @@ test("a shadow follows what its pod asks for, and nothing that only its status t
   };
   const life = new PodLife({ home, writer, isOver: () => false } as unknown as PodLifeOptions);
   const place = {
-    node: { object: { spec: {} }, contract: "c" },
+    node: { object: { metadata: {}, spec: {} }, contract: "c" },
     twin: "twin",
     remote: {
       hasSynced: true,
@@ -98,7 +98,7 @@ test("a shadow follows what its pod asks for, and nothing that only its status t
   assert.equal(new Set(patched).size, 3);
 });
 
-test("a pod that the other site does not give what it asks for waits, and goes once it does", async () => {
+test("a pod that the other site does not give what it asks for, or whose node is ending, waits, and goes once it can", async () => {
   const told: string[] = [];
   const statuses: Pod["status"][] = [];
   const made: unknown[] = [];
@@ -131,7 +131,7 @@ test("a pod that the other site does not give what it asks for waits, and goes o
     },
   };
   const place = {
-    node: { object: { spec: {} }, contract: "c" },
+    node: { object: { metadata: {}, spec: {} }, contract: "c" },
     twin: "twin",
     remote: { hasSynced: true, shadowOf: () => undefined, shadowAt: () => undefined, guestOf: () => undefined },
     site,
@@ -143,6 +143,10 @@ test("a pod that the other site does not give what it asks for waits, and goes o
   const offloaded = statuses.at(-1)?.conditions?.find(({ reason }) => reason === "OffloadingRefused");
   assert.match(offloaded?.message ?? "", /hostNetwork/);
   site.report.guestPrivileges = ["hostNetwork"];
+  const ending = { deletionTimestamp: "2030-01-01T00:00:00Z" };
+  const closed = { ...place, node: { ...place.node, object: { metadata: ending, spec: {} } } } as unknown as Place;
+  await life.follow(asking, closed, { signal: new AbortController().signal });
+  assert.deepEqual([told.at(-1), made], ["NodeEnding", []]);
   await follow(asking);
   assert.deepEqual(made, ["u"]);
 });
@@ -162,7 +166,7 @@ test("a pod is held until its site has what it expects there, not for long, and 
     return { ...object, metadata: { ...object.metadata, uid: "s", resourceVersion: "1" } };
   };
   const place = {
-    node: { object: { spec: {} }, contract: "c" },
+    node: { object: { metadata: {}, spec: {} }, contract: "c" },
     twin: "twin",
     remote: { hasSynced: true, shadowOf: () => undefined, shadowAt: () => undefined, guestOf: () => undefined },
     site: { id: "north", reachability: { reachable: true }, report: {}, kube: { create } },
@@ -206,7 +210,7 @@ test("a pod that its namespace's Offloading has let out fails where that is gone
   const options = { home, writer, isOver: () => false, isOffloaded: async () => isOffloaded };
   const life = new PodLife(options as unknown as PodLifeOptions);
   const place = {
-    node: { object: { spec: {} }, contract: "c" },
+    node: { object: { metadata: {}, spec: {} }, contract: "c" },
     remote: { hasSynced: true, shadowOf: () => undefined, guestOf: () => undefined },
     site: { id: "north", reachability: { reachable: true }, report: {} },
   } as unknown as Place;

@@ -156,6 +156,10 @@ export class PodLife {
     }
     if (twin === undefined) return await this.#awaitTwin(pod, place, memory, work);
     if (memory.made !== undefined && !hasPassed(remote.shadowsVersion, memory.made.resourceVersion)) return done();
+    if (place.node.object.metadata.deletionTimestamp !== undefined) {
+      this.#reports.trouble(pod, "NodeEnding", `node ${place.node.name} is ending, and begins no pods`);
+      return done();
+    }
     if (pod.status?.startTime !== undefined && recreateWish(pod) === "Never") {
       // It is for good: not on the word of a watch that may be behind.
       if (!(await remote.isGone(pod.metadata.uid ?? "", twin, name, work.signal))) return againAfter(1_000);
