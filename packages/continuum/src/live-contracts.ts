@@ -13,6 +13,8 @@ export interface LiveContract {
   readonly takesPods: boolean;
   /** Whether running pods are to go. */
   readonly drained: boolean;
+  /** Whether they go in the end whatever the consumer's disruption budgets say: it is this site's owner who wants them gone. */
+  readonly cleared?: boolean;
 }
 
 /** The contracts that a provider serves. */

@@ -41,7 +41,7 @@ export const Peering = defineKind({
     askedAt: time()
       .optional()
       .describe(
-        "When the owner last asked. Another time asks again, with the same amounts, where an owner has ended the contract; `fjord peer` sets it then.",
+        "When the owner last asked. Another time asks again, with the same amounts, where an owner has ended the contract or the provider has refused; `fjord peer` sets it then.",
       ),
     link: boolean()
       .default(false)

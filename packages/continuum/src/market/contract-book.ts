@@ -303,7 +303,11 @@ function promisedBy({ spec }: Contract): Promised {
 function liveContract(contract: Contract): LiveContract {
   const { id, consumer, resources, enforcement, notAfter } = contract.spec.terms;
   const standing = standingOf(contract);
-  const rest = { takesPods: standing === "Open", drained: standing === "Drained" };
+  const rest = {
+    takesPods: standing === "Open",
+    drained: standing === "Drained",
+    cleared: contract.spec.standing === "Drained",
+  };
   return { id, consumer, resources, enforcement, notAfter: Date.parse(notAfter), ...rest };
 }
 

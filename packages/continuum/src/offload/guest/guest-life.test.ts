@@ -79,6 +79,7 @@ function setUp({ pod, shadow, contracts, refuses = false }: World) {
   };
   const patched: unknown[] = [];
   const deleted: (number | undefined)[] = [];
+  let evictions = 0;
   const client = {
     get: async () => pod,
     patch: async (...[, , , patch]: unknown[]) => {
@@ -89,6 +90,10 @@ function setUp({ pod, shadow, contracts, refuses = false }: World) {
     delete: async (...[, , options]: [unknown, unknown, { gracePeriodSeconds?: number }]) => {
       deleted.push(options.gracePeriodSeconds);
     },
+    evict: async () => {
+      evictions++;
+      throw new ApiError({ action: "evict", statusCode: 429, text: "the disruption budget web needs 1 healthy pod" });
+    },
   };
   const book = { resolve: (name: string) => contracts.find(({ id }) => id === name), onChange: () => () => {} };
   const state = new GuestState({
@@ -98,11 +103,12 @@ function setUp({ pod, shadow, contracts, refuses = false }: World) {
   });
   state.follow();
   for (const { onAdd } of handlers) onAdd?.(pod);
-  const home = { client, clock: new ManualClock(), logger: silentLogger } as unknown as Home;
+  const clock = new ManualClock();
+  const home = { client, clock, logger: silentLogger } as unknown as Home;
   const life = new GuestLife({ home, contracts: book as unknown as LiveContracts, state, tell: () => {} });
   const reconcile = () => life.reconcile(key, { signal: new AbortController().signal } as never);
   const taken = () => quantitiesOf(state.used("c-small"));
-  return { reconcile, taken, patched, deleted, state };
+  return { reconcile, taken, patched, deleted, evictions: () => evictions, clock, state };
 }
 
 test("a guest that runs is not measured by one contract and counted against another", async () => {
@@ -150,4 +156,20 @@ test("no guest outlives its contract by the years that it gives itself to end", 
   assert.deepEqual(await deleted({ pod: guest({}), shadow }), [undefined]);
   assert.deepEqual(await deleted({ pod: guest({}, { ...ending, deletionGracePeriodSeconds: 30 }) }), []);
   assert.deepEqual(await deleted({ pod: guest({}, ending, years) }, [live("c-small", "1")]), []);
+});
+
+test("a provider that drains a contract ends in half a minute what a budget keeps, and a consumer that does keeps its budgets", async () => {
+  const shadow = shadowOf("c-small", []);
+  const drained = { ...live("c-small", "1"), takesPods: false, drained: true };
+  const own = setUp({ pod: guest({}), shadow, contracts: [{ ...drained, cleared: true }] });
+  await own.reconcile();
+  assert.deepEqual(own.deleted, []);
+  await own.clock.advance(30_000);
+  await own.reconcile();
+  assert.deepEqual([own.deleted, own.evictions()], [[undefined], 0]);
+  const theirs = setUp({ pod: guest({}), shadow, contracts: [drained] });
+  await theirs.reconcile();
+  await theirs.clock.advance(30_000);
+  await theirs.reconcile();
+  assert.deepEqual([theirs.deleted, theirs.evictions()], [[], 1]);
 });

@@ -206,10 +206,11 @@ export class GuestLife {
     if (contract === undefined && !this.#state.isOver(pod)) return againAfter(NOT_OVER_AGAIN_MS);
     const isLong = (pod.spec?.terminationGracePeriodSeconds ?? 0) > LONGEST_GRACE_SECONDS;
     try {
-      if (contract === undefined) await this.#delete(pod, isLong ? LONGEST_GRACE_SECONDS : undefined, work);
+      if (contract === undefined || contract.cleared)
+        await this.#delete(pod, isLong ? LONGEST_GRACE_SECONDS : undefined, work);
       else await this.#options.home.client.evict({ name, namespace }, { preconditions: { uid }, signal: work.signal });
     } catch (error) {
-      // A disruption budget stands before it.
+      // A disruption budget stands before it, and it is the consumer's own drain.
       if (isTooManyRequests(error)) return againAfter(2_000);
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
