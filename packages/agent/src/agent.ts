@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { Site } from "@fjord/api";
+import { AGENT_LEASE, Site } from "@fjord/api";
 import { aborted } from "@fjord/base";
 import type { Home } from "@fjord/continuum/home";
 import {
@@ -46,6 +46,7 @@ import {
   SharedCaches,
 } from "@fjord/kube";
 import { addressTowards, kubeletVersion } from "@fjord/node/registration";
+import { AgentLease } from "./agent-lease.ts";
 import { agentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { explainedError } from "./cannot-listen.ts";
@@ -74,6 +75,8 @@ const CONNECTIONS = 16;
 /** The agent of a site: one process that makes the domains of the continuum work together. */
 export class Agent {
   readonly #options: AgentOptions;
+  // Two of one machine are two.
+  readonly #identity = `${hostname()}_${randomUUID()}`;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -314,6 +317,7 @@ export class Agent {
           leads = false;
         },
       },
+      ...(this.#options.leaderElect ? [] : [new AgentLease(home, this.#identity)]),
       { name: "pairing tokens", needsLeaderElection: true, run: (stop) => tokens.run(stop) },
     ];
     const redeemer = new TokenRedeemer({ home, tls, siteName: name, endpoints: () => own.endpoints() });
@@ -337,8 +341,7 @@ export class Agent {
   #election({ client, clock, random, logger, metrics, namespace }: Home) {
     const { leaderElect, leaseDurationMs = 15_000 } = this.#options;
     if (!leaderElect) return {};
-    // Two of one machine are two.
-    const identity = `${hostname()}_${randomUUID()}`;
+    const identity = this.#identity;
     const means = { client, clock, random, logger, ...(metrics && { metrics }) };
     // In the proportions that Kubernetes' own components keep.
     const timing = {
@@ -346,7 +349,7 @@ export class Agent {
       renewDeadlineMs: (leaseDurationMs * 2) / 3,
       retryPeriodMs: (leaseDurationMs * 2) / 15,
     };
-    return { leaderElection: new LeaderElector({ ...means, ...timing, namespace, name: "fjord-agent", identity }) };
+    return { leaderElection: new LeaderElector({ ...means, ...timing, namespace, name: AGENT_LEASE, identity }) };
   }
 }
 

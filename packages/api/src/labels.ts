@@ -40,6 +40,8 @@ export const ORIGIN_NAMESPACE_ANNOTATION = "fjord.dev/origin-namespace";
 
 /** Where the agent keeps its own objects unless it is told otherwise. */
 export const AGENT_NAMESPACE = "fjord-system";
+/** The Lease in that namespace that the agent renews for as long as it lives. */
+export const AGENT_LEASE = "fjord-agent";
 /** The one Offloading of a namespace. */
 export const OFFLOADING_NAME = "offloading";
 

@@ -22,6 +22,7 @@ import {
   WishWithdrawn,
 } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
+import { tellOfSilence } from "../place/agent-silence.ts";
 import { CLOSED, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
@@ -74,6 +75,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
     throw new InvalidValue({ option: "--via", value: flags.via, reason });
   }
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   if (flags.via !== undefined) await known(client, flags.via, signal, "reach others through itself");
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Site } from "@fjord/api";
+import type { Lease } from "@fjord/kube";
+import { silenced, silenceOf } from "./agent-silence.ts";
+
+const lease = (renewTime: string, holderIdentity?: string) =>
+  ({ spec: { renewTime, leaseDurationSeconds: 15, ...(holderIdentity && { holderIdentity }) } }) as Lease;
+const at = (time: string) => Date.parse(`2030-01-01T${time}Z`);
+const renewed = lease("2030-01-01T10:00:00.000000Z", "host_1");
+
+test("an agent is heard while it renews its lease, and is told of when it does not", () => {
+  assert.equal(silenceOf([renewed], at("10:00:19")), undefined);
+  const silence = "the agent of this site has not been heard of since 2030-01-01T10:00:00.000Z";
+  assert.equal(silenceOf([renewed], at("10:00:21")), silence);
+  const later = lease("2030-01-01T10:05:00.000000Z", "host_2");
+  assert.equal(silenceOf([renewed, later], at("10:05:10")), undefined);
+  const left = lease("2030-01-01T10:00:00.000000Z");
+  assert.equal(silenceOf([left], at("10:00:01")), "the agent of this site has ended at 2030-01-01T10:00:00.000Z");
+  // An agent of before, which has none, and who may not look.
+  assert.equal(silenceOf([], at("10:00:00")), undefined);
+});
+
+test("the own site is shown as what its agent is, and others as they were", () => {
+  const conditions = [{ type: "Ready", status: "True", reason: "Serving", message: "", lastTransitionTime: "x" }];
+  const site = (role: string) =>
+    ({ metadata: { name: role }, spec: {}, status: { role, conditions } }) as unknown as Site;
+  const [ready] = silenced(site("Self"), "silent", 0).status?.conditions ?? [];
+  assert.deepEqual([ready?.status, ready?.reason], ["Unknown", "AgentSilent"]);
+  assert.deepEqual(silenced(site("Peer"), "silent", 0), site("Peer"));
+  assert.deepEqual(silenced(site("Self"), undefined, 0), site("Self"));
+});

@@ -1,0 +1,53 @@
+import { AGENT_LEASE, type Site } from "@fjord/api";
+import { ApiError, type KubeClient, Lease, setCondition } from "@fjord/kube";
+import type { CommandContext } from "../command-line/command-context.ts";
+
+/** A renewal may be on its way, and times are in whole seconds. */
+const SLACK_MS = 5_000;
+
+/** What there is to tell of an agent that is not heard, by the lease that it renews; nothing where it is, or where there is none. */
+export function silenceOf(leases: readonly Lease[], now: number): string | undefined {
+  const renewed = ({ spec }: Lease) => Date.parse(spec?.renewTime ?? "") || 0;
+  const newest = leases.toSorted((a, b) => renewed(b) - renewed(a))[0];
+  if (newest === undefined) return undefined;
+  const since = new Date(renewed(newest)).toISOString();
+  if (!newest.spec?.holderIdentity) return `the agent of this site has ended at ${since}`;
+  const limit = (newest.spec.leaseDurationSeconds ?? 0) * 1_000 + SLACK_MS;
+  return now - renewed(newest) > limit ? `the agent of this site has not been heard of since ${since}` : undefined;
+}
+
+/** Asks the API. Who may not look at leases is told nothing. */
+export async function agentSilence(
+  client: KubeClient,
+  { clock }: Pick<CommandContext, "clock">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const path = `/apis/${Lease.group}/${Lease.version}/${Lease.plural}?fieldSelector=metadata.name%3D${AGENT_LEASE}`;
+  try {
+    const { body, headers } = await client.raw("GET", path, { signal });
+    const { items } = JSON.parse(body.toString("utf8")) as { items: Lease[] };
+    // By the API server's own clock: this machine's may be any.
+    const now = Date.parse(String(headers.date ?? "")) || clock.now();
+    return silenceOf(items ?? [], now);
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+/** For commands whose wishes the agent fulfils. */
+export async function tellOfSilence(client: KubeClient, context: CommandContext): Promise<void> {
+  const silence = await agentSilence(client, context, context.signal);
+  if (silence !== undefined)
+    context.warn(`${silence}: nothing is done until it runs again (docs/troubleshooting.md)\n`);
+}
+
+/** The own Site as it is to be shown while its agent is silent. */
+export function silenced(site: Site, silence: string | undefined, now: number): Site {
+  if (silence === undefined || site.status?.role !== "Self") return site;
+  const ready = { type: "Ready", status: "Unknown", reason: "AgentSilent", message: silence } as never;
+  return {
+    ...site,
+    status: { ...site.status, conditions: setCondition(site.status.conditions, ready, now).conditions },
+  };
+}
