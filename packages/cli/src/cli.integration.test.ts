@@ -16,7 +16,7 @@ import {
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { sleep, systemClock } from "@fjord/base";
 import { writeToken } from "@fjord/continuum/identity";
-import { CustomResourceDefinition, KubeClient, Namespace, Secret } from "@fjord/kube";
+import { CustomResourceDefinition, KubeClient, Namespace, PersistentVolumeClaim, Secret } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { parse } from "yaml";
@@ -285,6 +285,46 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.equal((await client.get(Site, { name: "harbour-itself" })).metadata.deletionTimestamp, undefined);
     assert.equal((await client.list(Peering)).items.filter(({ spec }) => spec.site === "harbour-itself").length, 0);
     await client.delete(Site, { name: "harbour-itself" });
+  });
+
+  it("deletes volumes elsewhere only where it is told to", async () => {
+    const id = "e".repeat(26);
+    const [name, namespace] = ["deep-fjord", "orders"];
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    await client.create(Site, newObject(Site, { metadata: { name }, spec: { id } }));
+    const wish = async () => {
+      const spec = { site: name, resources: { cpu: "1" } };
+      await client.create(Peering, newObject(Peering, { metadata: { name }, spec }));
+      await client.create(Peering, newObject(Peering, { metadata: { name: "second" }, spec }));
+      await client.create(Offloading, newObject(Offloading, { metadata: { name: "offloading", namespace }, spec: {} }));
+    };
+    await wish();
+    const claim = { name: "orders", namespace };
+    await client.create(PersistentVolumeClaim, {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: claim,
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    });
+    const conditions = [{ type: `fjord.dev/${id}`, status: "True" }];
+    await client.patch(PersistentVolumeClaim, claim, "merge", { status: { conditions } }, { subresource: "status" });
+    assert.equal((await fjord("unpeer", "second")).code, 0, "another peering with that site is left");
+    for (const command of [
+      ["unpeer", name, "--forget"],
+      ["unoffload", namespace],
+    ]) {
+      const { code, out, err } = await fjord(...command);
+      assert.deepEqual([code, out], [1, ""], command.join(" "));
+      assert.match(err, /volumes at deep-fjord would be deleted .*: those of the claims orders\/orders\n.*kubectl cp/);
+    }
+    await client.get(Peering, { name });
+    assert.equal((await fjord("unoffload", namespace, "--discard-data")).code, 0);
+    assert.equal((await fjord("unpeer", name)).code, 0, "what its claims say is of before");
+    await wish();
+    assert.equal((await fjord("unpeer", name, "--forget")).code, 1);
+    const ended = await fjord("unpeer", name, "--forget", "--discard-data");
+    assert.deepEqual([ended.code, /site deep-fjord forgotten\n$/.test(ended.out)], [0, true], ended.err);
+    await client.delete(Offloading, { name: "offloading", namespace });
   });
 
   it("tells a provider how to end what a consumer has here", async () => {

@@ -1,5 +1,5 @@
 import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { ifNotFound, isNotFound, type KubeClient } from "@fjord/kube";
+import { isNotFound, type KubeClient } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
@@ -7,7 +7,6 @@ import { parseDuration } from "../command-line/durations.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import { RuleOffloads } from "../errors.ts";
-import { tellOfSilence } from "../place/agent-silence.ts";
 import { refuseToLoseData } from "../place/claims-elsewhere.ts";
 import { placesAsFarAsMay } from "../place/known-places.ts";
 import { workloadsMoved } from "../place/moved-workloads.ts";
@@ -42,10 +41,9 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const key = { name: OFFLOADING_NAME, namespace };
   await using client = await connect(flags, context);
-  await tellOfSilence(client, context);
   const rule = await ruleOfNamespace(client, namespace, signal);
   if (rule !== undefined) throw new RuleOffloads({ namespace, rule });
-  if (!flags.discardData && (await isOffloaded(client, key, signal))) {
+  if (!flags.discardData) {
     const { sites } = await placesAsFarAsMay(client, signal);
     await refuseToLoseData(client, sites, { namespace, signal });
   }
@@ -68,11 +66,6 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   }
   print(`namespace ${namespace} ${flags.wait ? "is home" : "comes home"}\n`);
   await warnOfMoved(client, namespace, context);
-}
-
-/** What of it has ended before has no volumes elsewhere any more, whatever its claims still say. */
-async function isOffloaded(client: KubeClient, key: { name: string; namespace: string }, signal: AbortSignal) {
-  return (await client.get(Offloading, key, { signal }).catch(ifNotFound)) !== undefined;
 }
 
 /** False where there was nothing to delete. */

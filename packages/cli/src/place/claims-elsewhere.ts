@@ -1,5 +1,6 @@
-import type { Site } from "@fjord/api";
-import { isForbidden, type KubeClient, PersistentVolumeClaim } from "@fjord/kube";
+import { Offloading, type Site } from "@fjord/api";
+import type { Kind, KubeObject } from "@fjord/base";
+import { isForbidden, isNotFound, type KubeClient, PersistentVolumeClaim } from "@fjord/kube";
 import { DataElsewhere } from "../errors.ts";
 import { idOf } from "./known-places.ts";
 
@@ -17,15 +18,21 @@ export async function refuseToLoseData(
   sites: readonly Site[],
   scope: { readonly namespace?: string; readonly signal: AbortSignal },
 ): Promise<void> {
-  const claims = await client.list(PersistentVolumeClaim, scope).catch((error: unknown) => {
-    if (isForbidden(error)) return { items: [] };
-    throw error;
-  });
-  const bound = claimsBoundAt(claims.items, sites);
+  const listed = async <T extends KubeObject>(kind: Kind<T>): Promise<readonly T[]> => {
+    try {
+      return (await client.list(kind, scope)).items;
+    } catch (error) {
+      if (isForbidden(error) || isNotFound(error)) return [];
+      throw error;
+    }
+  };
+  const offloaded = new Set((await listed(Offloading)).map(({ metadata }) => metadata.namespace));
+  if (offloaded.size === 0) return;
+  // A namespace that came home has no volumes elsewhere any more, whatever its claims still say.
+  const claims = (await listed(PersistentVolumeClaim)).filter(({ metadata }) => offloaded.has(metadata.namespace));
+  const bound = claimsBoundAt(claims, sites);
   if (bound.length === 0) return;
-  const names = sites.filter((site) => claimsBoundAt(claims.items, [site]).length > 0);
-  throw new DataElsewhere({
-    claims: bound.join(", "),
-    sites: names.map(({ metadata }) => metadata.name).join(", "),
-  });
+  const holders = sites.filter((site) => claimsBoundAt(claims, [site]).length > 0);
+  const names = holders.map(({ metadata }) => metadata.name);
+  throw new DataElsewhere({ claims: bound.join(", "), sites: names.join(", ") });
 }
