@@ -8,7 +8,7 @@ export interface ConnectionOptions {
   connections?: number;
   /**
    * Watches share connections by HTTP/2, if the server speaks it: less memory where there are many, and more where there are few
-   * (docs/decisions/0038). @default false
+   * (docs/decisions/0040). @default false
    */
   shareWatches?: boolean;
   /** For all of it: the way through a proxy and TLS too. @default 10000 */
