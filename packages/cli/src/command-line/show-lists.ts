@@ -1,8 +1,10 @@
+import { Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
 import type { KubeClient } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { colourTable } from "../output/colour.ts";
 import { formatValue, nameLines, type Output, outputOption } from "../output/format.ts";
+import { agentSilence, silenced } from "../place/agent-silence.ts";
 import { type ClusterFlags, clusterOptions, connect } from "./cluster-options.ts";
 import type { CommandContext } from "./command-context.ts";
 import { followLists } from "./follow-lists.ts";
@@ -39,15 +41,20 @@ export async function showLists<Lists extends readonly KubeObject[][], More = un
   { output, watch, ...cluster }: ListFlags,
   context: CommandContext,
 ): Promise<void> {
-  const { signal, clock, print, paint, isTerminal } = context;
+  const { signal, clock, print, warn, paint, isTerminal } = context;
   await using client = await connect(cluster, context);
+  let told: string | undefined;
   const render = async (all: Lists) => {
     const lists = listing.chosen?.(all) ?? all;
     if (output.format === "name") return { text: nameLines(lists.flat()), isMoving: false };
     const more = await listing.more?.(client, lists, clock.now(), signal);
+    const silence = await agentSilence(client, context, signal);
+    if (silence !== undefined && silence !== told) warn(`${silence}: what is shown may be from then\n`);
+    told = silence;
+    const shown = lists.map((list) => list.map((each) => shownObject(each, silence, clock.now()))) as unknown as Lists;
     const text =
       (await formatValue(listing.value(lists, more), output, isTerminal)) ??
-      colourTable(listing.table(lists, output.format === "wide", clock.now(), more), paint);
+      colourTable(listing.table(shown, output.format === "wide", clock.now(), more), paint);
     return { text, isMoving: more !== undefined && listing.isMoving?.(more) === true };
   };
   const kinds = listing.kinds as unknown as readonly Kind<KubeObject>[];
@@ -63,6 +70,10 @@ export async function showLists<Lists extends readonly KubeObject[][], More = un
     last = text;
     return isMoving;
   });
+}
+
+function shownObject(object: KubeObject, silence: string | undefined, now: number): KubeObject {
+  return object.kind === Site.kind ? silenced(object as Site, silence, now) : object;
 }
 
 /** Puts a terminal's cursor in the first corner, and takes away what is on the screen. */

@@ -8,6 +8,7 @@ import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitUntilDrained } from "../drain/wait-until-drained.ts";
 import { NoSuchThing, ThisSite } from "../errors.ts";
+import { tellOfSilence } from "../place/agent-silence.ts";
 import { closedThere } from "../place/contract-standing.ts";
 import { placesAsFarAsMay, siteById } from "../place/known-places.ts";
 
@@ -50,6 +51,7 @@ async function stand(
   context: CommandContext,
 ): Promise<void> {
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   const { standing, done } = verbs[verb];
   for (const contract of await contractsOf(client, name, `be ${verb}ed`, context.signal)) {
     const patch = { spec: { standing } };
@@ -96,6 +98,7 @@ async function drain(name: string, flags: DrainFlags, context: CommandContext): 
   const { signal, clock, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   const contracts = await contractsOf(client, name, "be drained", signal);
   for (const contract of contracts)
     await client.patch(Contract, { name: contract }, "merge", { spec: { standing: "Drained" } }, { signal });

@@ -18,6 +18,7 @@ import { namespaceOf } from "../command-line/namespace-option.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, type WaitOptions, waitFor } from "../command-line/wait-for.ts";
 import { KeptNamespace, NoSuchThing, RuleDecides, TwinNameRefused, WishWithdrawn } from "../errors.ts";
+import { tellOfSilence } from "../place/agent-silence.ts";
 import { type KnownPlaces, placesAsFarAsMay } from "../place/known-places.ts";
 import { changeOf, checked, firstSpec, type OffloadingFlags } from "../place/offloading-wish.ts";
 import { ruleOfNamespace } from "../place/rule-of-namespace.ts";
@@ -74,6 +75,7 @@ async function offload(namespace: string, flags: OffloadFlags, context: CommandC
   // What makes no sense by itself is told before anybody is asked.
   checked(flags);
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   const key = { name: OFFLOADING_NAME, namespace };
   const what = `the offloading of namespace ${namespace}`;
   const told = (progress: string) => note(`${progress}\n`);

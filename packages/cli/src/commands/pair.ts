@@ -9,6 +9,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { InvalidValue, NoOwnSite } from "../errors.ts";
 import { pairBy } from "../pairing.ts";
+import { tellOfSilence } from "../place/agent-silence.ts";
 
 interface PairFlags extends ClusterFlags {
   readonly namespace: string;
@@ -39,6 +40,7 @@ export function addPair(program: Command, context: CommandContext): void {
       const { signal, note, print } = context;
       if (flags.name !== undefined) checkedName("--name", flags.name);
       await using client = await connect(flags, context);
+      await tellOfSilence(client, context);
       const timeoutMs = parseDuration("--timeout", flags.timeout);
       const { namespace, bothWays, name } = flags;
       const told = (line: string) => note(`${line}\n`);
@@ -63,6 +65,7 @@ async function printToken(flags: TokenFlags, context: CommandContext): Promise<v
     throw new InvalidValue({ option: "--ttl", value: flags.ttl, reason: "nobody could redeem such a token" });
   }
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   const own = await ownSite(client, signal);
   const endpoints = flags.endpoint.length > 0 ? flags.endpoint : (own.spec.endpoints ?? []);
   const site = own.status?.id ?? "";

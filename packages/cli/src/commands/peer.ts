@@ -22,7 +22,8 @@ import {
   WishWithdrawn,
 } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
-import { otherAmountsMissed } from "../place/peering-message.ts";
+import { tellOfSilence } from "../place/agent-silence.ts";
+import { CLOSED, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
   readonly namespace: string;
@@ -74,6 +75,7 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
     throw new InvalidValue({ option: "--via", value: flags.via, reason });
   }
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   if (flags.via !== undefined) await known(client, flags.via, signal, "reach others through itself");
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
@@ -144,8 +146,9 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
   const resources = wantedOf(changes, found.spec.resources);
   const isOver = getCondition(found.status?.conditions, "Agreed")?.reason === "ContractEnded";
   if (Object.keys(changes).length > 0) waiting.told?.(`asking for ${amountsText(resources)}`);
+  const askedAt = new Date(waiting.now).toISOString();
   // A merge patch keeps what it does not name, and takes out by null.
-  const spec = { resources: changes, ...way, ...(isOver && { askedAt: new Date(waiting.now).toISOString() }) };
+  const spec = { resources: changes, ...way, ...((isOver || wasRefused(found)) && { askedAt }) };
   const patched = await client.patch(Peering, { name }, "merge", { spec }, writing);
   if (isBeingDeleted(patched)) return await createOrResize(client, wish, waiting);
   // Kinds of an older version do not know the field: then nothing has changed, and nobody would ask.
@@ -199,11 +202,6 @@ function resized(peering: Peering): Progress {
   if (!reason.startsWith("cannot ")) throw new ResizeRefused({ name: peering.metadata.name, reason: progress });
   return { done: false, progress };
 }
-
-/** Answers that stay what they are until somebody changes something. */
-const REFUSALS = ["AmountRefused"];
-/** The same, whatever the amounts. */
-const CLOSED = ["NotSharing", "ConsumerRefused"];
 
 /** By who has to do what: to share at all, or to let this site be a consumer, which pairing says for one of the two alone. */
 export function closed(what: string, reason: string): Error {

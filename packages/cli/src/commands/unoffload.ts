@@ -7,6 +7,7 @@ import { parseDuration } from "../command-line/durations.ts";
 import { namespaceOf } from "../command-line/namespace-option.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import { RuleOffloads } from "../errors.ts";
+import { tellOfSilence } from "../place/agent-silence.ts";
 import { refuseToLoseData } from "../place/claims-elsewhere.ts";
 import { placesAsFarAsMay } from "../place/known-places.ts";
 import { workloadsMoved } from "../place/moved-workloads.ts";
@@ -41,6 +42,7 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const key = { name: OFFLOADING_NAME, namespace };
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   const rule = await ruleOfNamespace(client, namespace, signal);
   if (rule !== undefined) throw new RuleOffloads({ namespace, rule });
   if (!flags.discardData) {

@@ -9,6 +9,7 @@ import { listOrExplain } from "../command-line/list-or-explain.ts";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { waitFor } from "../command-line/wait-for.ts";
 import { ConsumersContract, NoSuchThing, SiteInUse, StillEnding, ThisSite } from "../errors.ts";
+import { tellOfSilence } from "../place/agent-silence.ts";
 import { refuseToLoseData } from "../place/claims-elsewhere.ts";
 import { otherTies, usedBy } from "../place/site-ties.ts";
 
@@ -39,6 +40,7 @@ export function addUnpeer(program: Command, context: CommandContext): void {
 async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext): Promise<void> {
   const { signal, print } = context;
   await using client = await connect(flags, context);
+  await tellOfSilence(client, context);
   const all = await listOrExplain(client, Peering, signal);
   const peerings = all.filter(({ metadata, spec }) => metadata.name === name || spec.site === name);
   const sites = await listOrExplain(client, Site, signal);

@@ -65,7 +65,15 @@ test("while pods can still come, it is not over", () => {
 test("the provider waits for the guests under the contract, by whichever of its names", () => {
   const under = (name: string, id: string) => pod(name, { annotations: { "fjord.dev/contract": id } });
   const guests = [under("a", "c-1"), under("b", "c-old"), under("c", "c-2"), pod("d")];
-  assert.deepEqual(look({ guests }), { done: false, progress: "c-1: 2 pods left: shop/a, shop/b" });
+  const evicted = "c-1: 2 pods left: shop/a, shop/b; the consumer evicts them as its disruption budgets let it";
+  assert.deepEqual(look({ guests }), { done: false, progress: evicted });
+  const own = { ...contract("c-1", "Drained"), spec: { standing: "Drained" } };
+  assert.deepEqual(look({ guests, contracts: [old, own] }), {
+    done: false,
+    progress: `${evicted}, and half a minute later they are ended here`,
+  });
+  const going = [pod("a", { ...ending, annotations: { "fjord.dev/contract": "c-1" } })];
+  assert.deepEqual(look({ guests: going }), { done: false, progress: "c-1: 1 pod left: shop/a (ending)" });
   const nodes = [
     { metadata: { name: "x" }, spec: { contract: "c-old" } },
     { metadata: { name: "y" }, spec: { contract: "c-2" } },

@@ -37,7 +37,9 @@ export function drainProgress(facts: DrainFacts): Progress {
     return { done: false, progress: `${contract}: node ${open.virtual.metadata.name} takes pods still` };
   const pods = [...nodes.flatMap((each) => each.pods), ...guestsOf(facts)].filter(isToGo);
   if (pods.length === 0) return { done: true };
-  return { done: false, progress: [left(contract, pods), ...nodes.flatMap(trouble)].join("; ") };
+  const waiting = guestsOf(facts).some(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const guests = waiting ? [guestTrouble(agreed)] : [];
+  return { done: false, progress: [left(contract, pods), ...nodes.flatMap(trouble), ...guests].join("; ") };
 }
 
 /** The VirtualNodes of a contract, by whichever of its names. */
@@ -64,6 +66,12 @@ function left(contract: string, pods: readonly Pod[]): string {
   });
   const more = pods.length > MOST_NAMES ? `, and ${pods.length - MOST_NAMES} more` : "";
   return `${contract}: ${pods.length} ${pods.length === 1 ? "pod" : "pods"} left: ${named.join(", ")}${more}`;
+}
+
+/** Why guests of a contract that is drained have not been asked to end. */
+function guestTrouble({ spec }: Contract): string {
+  const evicted = "the consumer evicts them as its disruption budgets let it";
+  return spec?.standing === "Drained" ? `${evicted}, and half a minute later they are ended here` : evicted;
 }
 
 /** Why they may stay for long. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Peering } from "@fjord/api";
-import { otherAmountsMissed, peeringMessage, peeringReason } from "./peering-message.ts";
+import { otherAmountsMissed, peeringMessage, peeringReason, wasRefused } from "./peering-message.ts";
 
 type Step = readonly [type: string, status: string, message: string];
 
@@ -18,6 +18,19 @@ test("amounts that a peering in force was refused are told with why", () => {
   const reason = "cpu 1000 is more than there is; available: cpu 750m";
   assert.equal(otherAmountsMissed(refused), reason);
   assert.equal(peeringMessage(refused), `other amounts: ${reason}`);
+});
+
+test("who was refused, for whatever reason, asks anew by repeating it", () => {
+  const agreed = (reason: string, message = "") =>
+    ({ status: { conditions: [{ type: "Agreed", reason, message }] } }) as unknown as Peering;
+  for (const reason of ["AmountRefused", "NotSharing", "ConsumerRefused"])
+    assert.equal(wasRefused(agreed(reason)), true);
+  for (const reason of ["ContractActive", "Asking", "NotPaired"]) assert.equal(wasRefused(agreed(reason)), false);
+  assert.equal(
+    wasRefused(agreed("ContractActive", "c-1 is in force; other amounts: cpu 9 is more than there is")),
+    true,
+  );
+  assert.equal(wasRefused({}), false);
 });
 
 test("a renewal that was refused is told, and a contract that goes on is not", () => {

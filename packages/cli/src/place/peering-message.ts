@@ -11,6 +11,17 @@ export function otherAmountsMissed({ status }: Told): string | undefined {
   return /is in force; other amounts: (.*)/s.exec(message)?.[1];
 }
 
+/** Answers that stay what they are until somebody changes something. */
+export const REFUSALS: readonly string[] = ["AmountRefused"];
+/** The same, whatever the amounts. */
+export const CLOSED: readonly string[] = ["NotSharing", "ConsumerRefused"];
+
+/** Whether the provider's last answer was no: who asks again wants another one, and not to be told of that one. */
+export function wasRefused(peering: Told): boolean {
+  const { reason = "" } = getCondition(peering.status?.conditions, "Agreed") ?? {};
+  return REFUSALS.includes(reason) || CLOSED.includes(reason) || otherAmountsMissed(peering) !== undefined;
+}
+
 /** In one word; why there is no contract is told by that, and not by there being none. */
 export function peeringReason({ status }: Told): string | undefined {
   const ready = getCondition(status?.conditions, "Ready");
