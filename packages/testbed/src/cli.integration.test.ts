@@ -13,7 +13,7 @@ import { markedProcesses } from "./leftovers.ts";
 import type { LaneStatus } from "./network/network.ts";
 import { ociImage } from "./nodes/oci-image.ts";
 import { readState } from "./state.ts";
-import { kubernetesSkip, realNodesSkip } from "./testing.ts";
+import { kubernetesSkip, metricsServerSkip, realNodesSkip } from "./testing.ts";
 import { waitFor } from "./wait.ts";
 
 const skip = kubernetesSkip();
@@ -42,6 +42,9 @@ test("a bed stays after `up`, obeys other commands, and `down` leaves nothing", 
   const other = await testbed("up", "--sites", "3");
   assert.equal(other.code, 1);
   assert.match(other.err, /a test bed of 2 sites of 1.36 runs in .*, not one of 3 sites of 1.36\n.*testbed -- down/);
+
+  const unmeasured = await testbed("up", "--sites", "2", "--metrics-server");
+  assert.deepEqual([unmeasured.code, /nothing to measure at sites without real nodes/.test(unmeasured.err)], [1, true]);
 
   const simulated = await testbed("up", "--sites", "2", "--simulated-nodes", "5");
   assert.equal(simulated.code, 1);
@@ -159,6 +162,15 @@ test("a site with a real node is restarted, and its node takes images", {
   await writeFile(archive, ociImage({ names: ["docker.io/shop/web:1"], layers }).archive);
   const loaded = await testbed("load-image", archive);
   assert.deepEqual([loaded.code, loaded.err], [0, "Loaded docker.io/shop/web:1 on site-1-node-1\n"]);
+
+  await t.test("and gets metrics-server when it is asked for", { skip: metricsServerSkip() }, async () => {
+    const measured = await testbed("up", "--nodes", "1", "--metrics-server");
+    assert.equal(measured.code, 0, measured.err);
+    assert.match(measured.err, /Starting metrics-server for 1 site\n/);
+    assert.match((await testbed("status")).out, /site-1 +metrics-server +running/);
+    const twice = await testbed("up", "--nodes", "1", "--metrics-server");
+    assert.deepEqual([twice.code, /Starting/.test(twice.err)], [0, false], twice.err);
+  });
 });
 
 /** The id of a bed, once a process of it runs. */

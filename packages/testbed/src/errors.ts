@@ -126,6 +126,12 @@ export const ForeignStateError = defineError(
   "It was copied, moved or edited, and nothing was touched. Delete the directory by hand.",
 );
 
+export const MetricsWithoutNodesError = defineError(
+  "TESTBED_METRICS_WITHOUT_NODES",
+  "metrics-server has nothing to measure at sites without real nodes",
+  "Give each site some with --nodes, which needs root; or leave --metrics-server out.",
+);
+
 export const RootNeededError = defineError(
   "TESTBED_ROOT_NEEDED",
   "cannot {action} as an ordinary user: real nodes need root",

@@ -15,7 +15,7 @@ import {
   minorsOf,
   type Substrate,
 } from "../binaries/index.ts";
-import { BedBusyError, BedDiffersError, RootNeededError } from "../errors.ts";
+import { BedBusyError, BedDiffersError, MetricsWithoutNodesError, RootNeededError } from "../errors.ts";
 import { removeBed } from "../leftovers.ts";
 import { kubelets } from "../nodes/kubelet-command.ts";
 import { maxNodes } from "../nodes/network-plan.ts";
@@ -23,6 +23,7 @@ import { withWholeNodes } from "../nodes/node-processes.ts";
 import { openBed } from "../open-bed.ts";
 import { isAlive } from "../process-identity.ts";
 import { Registry } from "../registry.ts";
+import type { Site } from "../site.ts";
 import { maxSites } from "../site-layout.ts";
 import { type BedOptions, startBed } from "../start-bed.ts";
 import { type BedState, readState } from "../state.ts";
@@ -35,6 +36,7 @@ import { bedStatus, describeSites } from "./status.ts";
 
 interface UpOptions extends CommonOptions, BedMake {
   timeout: number;
+  metricsServer: boolean;
 }
 
 export function addUp(program: Command, context: CommandContext): void {
@@ -52,6 +54,7 @@ export function addUp(program: Command, context: CommandContext): void {
       ).choices(kubelets),
     )
     .option("--simulated-nodes <count>", "nodes for each site that are simulated: no container runs", parseCount(0), 0)
+    .option("--metrics-server", "the real metrics-server for each site with real nodes: `kubectl top` works", false)
     .option("--timeout <seconds>", "how long the sites may take to be ready", parseCount(1), 120)
     .action(async (_, command: Command) => {
       const options = command.optsWithGlobals<UpOptions>();
@@ -91,17 +94,15 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
   // Said before anything is fetched or built.
   if (options.nodes > 0 && context.uid !== 0)
     throw new RootNeededError({ action: `start ${plural(options.nodes, "node")}` });
+  if (options.metricsServer && options.nodes === 0) throw new MetricsWithoutNodesError({});
   const registry = new Registry();
   const found = readState(options.directory);
   if (found !== undefined && (await isToStay(found, registry, context))) {
     return resume(found, options, registry, context);
   }
   const kubernetes = options.kubernetes ?? [DEFAULT_MINOR];
-  const sets: BinarySet[] = ["control-plane"];
-  if (options.nodes > 0) sets.push("nodes");
-  const { env, signal, log } = context;
-  const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
-  const binaries = await ensureBinaries({ minors: minorsOf(kubernetes), sets, env, progress, signal });
+  const { signal, log } = context;
+  const binaries = await programsFor(options, context);
   context.progress(`Starting ${plural(options.sites, "site")} in ${options.directory}`);
   const began = systemClock.now();
   const nodes = options.nodes > 0 ? await nodesOf(options, binaries, context) : undefined;
@@ -119,7 +120,18 @@ async function up(options: UpOptions, context: CommandContext): Promise<void> {
     simulatedNodes: options.simulatedNodes,
     ...(nodes && { nodes }),
   });
+  if (options.metricsServer) await startMetricsServers(bed, binaries, options, context);
   await report(bed, `Ready after ${((systemClock.now() - began) / 1000).toFixed(1)} s`, context);
+}
+
+function programsFor(options: UpOptions, context: CommandContext): Promise<Binaries> {
+  const { kubernetes = [DEFAULT_MINOR], nodes, metricsServer } = options;
+  const sets: BinarySet[] = ["control-plane"];
+  if (nodes > 0) sets.push("nodes");
+  if (metricsServer) sets.push("metrics-server");
+  const { env, signal } = context;
+  const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
+  return ensureBinaries({ minors: minorsOf(kubernetes), sets, env, progress, signal });
 }
 
 /** Whether a bed found in the directory is one to go on with. What is left of one that no longer runs is removed. */
@@ -149,7 +161,26 @@ async function resume(state: BedState, options: UpOptions, registry: Registry, c
   const limits = { timeout: options.timeout * 1000, signal: context.signal };
   await startAgain(bed, ended, limits);
   await Promise.all(bed.sites.map((site) => site.ready(limits)));
+  if (options.metricsServer && !bed.sites.every(hasMetricsServer))
+    await startMetricsServers(bed, await programsFor(options, context), options, context);
   await report(bed, `The test bed is up ${ended.length === 0 ? "already" : "again"}`, context);
+}
+
+function hasMetricsServer({ processes }: Site): boolean {
+  return processes.some(({ name }) => name === "metrics-server");
+}
+
+/** For the sites that have none. It waits for metrics of a node, which takes about 12 s after the node is there. */
+async function startMetricsServers(
+  bed: Bed,
+  binaries: Binaries,
+  { timeout }: UpOptions,
+  { signal, progress }: CommandContext,
+): Promise<void> {
+  const { startMetricsServer } = await import("../nodes/metrics-server.ts");
+  const sites = bed.sites.filter((site) => !hasMetricsServer(site));
+  progress(`Starting metrics-server for ${plural(sites.length, "site")}`);
+  await Promise.all(sites.map((site) => startMetricsServer(site, { binaries, timeout: timeout * 1000, signal })));
 }
 
 /** Loaded on demand: sites without nodes have no use for it. */
