@@ -29,6 +29,7 @@ const client = (pods: () => object[]) =>
   }) as unknown as KubeClient;
 
 test("contracts that either side wants empty are told of, with what is left", async () => {
+  const why = "the consumer evicts them as its disruption budgets let it, and half a minute later they are ended here";
   assert.deepEqual(
     await drainsOf(
       client(() => [guest]),
@@ -37,7 +38,7 @@ test("contracts that either side wants empty are told of, with what is left", as
       signal,
     ),
     [
-      { contract: "c-1", done: false, progress: "1 pod left: shop/web" },
+      { contract: "c-1", done: false, progress: `1 pod left: shop/web; ${why}` },
       { contract: "c-2", done: true, progress: "no pod is left" },
     ],
   );
