@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Contract, FORCE_REMOVE_ANNOTATION, Peering, SITE_LABEL, Site, VirtualNode } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
-import { isNotFound, type KubeClient, Lease, Node, Pod, PodDisruptionBudget, Secret } from "@fjord/kube";
+import { DaemonSet, isNotFound, type KubeClient, Lease, Node, Pod, PodDisruptionBudget, Secret } from "@fjord/kube";
 import { Continuum, fjord } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 import { eventually, kubectlOf } from "./test-continuum.ts";
@@ -301,6 +301,79 @@ describe("a virtual node and those who rule over it", { skip: kubernetesSkip(), 
       },
       60_000,
     );
+  });
+
+  const isAnew = (uid: string | undefined) =>
+    eventually(
+      "VirtualNode made anew by the Peering",
+      async () => {
+        const { metadata, status } = await client.get(VirtualNode, key);
+        return metadata.uid !== uid && status?.conditions?.[0]?.status === "True";
+      },
+      60_000,
+    );
+
+  test("a node ends and is drained though DaemonSets would make its pods again", async () => {
+    const named = { key: "fjord.dev/virtual-node", operator: "Exists" } as const;
+    const sets = { named: [named], everywhere: [named, { operator: "Exists" } as const] };
+    const podsOf = async (app: string) =>
+      (await client.list(Pod, { namespace: "shop", labelSelector: `app=${app}` })).items;
+    const isRunning = (app: string) =>
+      eventually(
+        `running pod of ${app}`,
+        async () => (await podsOf(app)).some(({ status }) => status?.phase === "Running"),
+        60_000,
+      );
+    for (const [app, tolerations] of Object.entries(sets)) {
+      const containers = [{ name: "main", image: "example.com/web:1" }];
+      await client.create(DaemonSet, {
+        apiVersion: "apps/v1",
+        kind: "DaemonSet",
+        metadata: { name: app, namespace: "shop" },
+        spec: {
+          selector: { matchLabels: { app } },
+          template: {
+            metadata: { labels: { app } },
+            spec: { terminationGracePeriodSeconds: 1, tolerations, containers },
+          },
+        },
+      });
+      await isRunning(app);
+    }
+    const { uid } = (await client.get(VirtualNode, key)).metadata;
+    await client.delete(VirtualNode, key);
+    await isAnew(uid);
+    await client.delete(DaemonSet, { name: "everywhere", namespace: "shop" });
+    await isRunning("named");
+    await stand(client, "Drained");
+    // One that was made before its controller heard of the taint waits, without a node.
+    const isOnNode = ({ spec }: Pod) => spec?.nodeName !== undefined;
+    await eventually("end of the DaemonSet's pod", async () => !(await podsOf("named")).some(isOnNode), 60_000);
+    assert.ok((await node()).spec?.taints?.some(({ key: taint }) => taint === "fjord.dev/drained"));
+    await stand(client, "Open");
+    await isRunning("named");
+    assert.ok(!(await node()).spec?.taints?.some(({ key: taint }) => taint === "fjord.dev/drained"));
+    await client.delete(DaemonSet, { name: "named", namespace: "shop" });
+    await eventually("end of all their pods", async () => (await podsOf("named")).length === 0, 60_000);
+  });
+
+  test("a node that is ending still says whether its provider answers", async () => {
+    await run("held");
+    const where = { name: "held", namespace: "shop" };
+    await client.patch(Pod, where, "merge", { metadata: { finalizers: ["example.com/later"] } });
+    const { uid } = (await client.get(VirtualNode, key)).metadata;
+    await client.delete(VirtualNode, key);
+    const says = (status: string) =>
+      eventually(`ending VirtualNode that says ${status}`, async () => {
+        const { metadata, status: said } = await client.get(VirtualNode, key);
+        return metadata.uid === uid && said?.conditions?.[0]?.status === status;
+      });
+    await continuum.bed.cut("site-1", "site-2");
+    await says("Unknown");
+    await continuum.bed.heal("site-1", "site-2");
+    await says("True");
+    await client.patch(Pod, where, "merge", { metadata: { finalizers: null } });
+    await isAnew(uid);
   });
 
   test("the pods of a contract that the provider revokes are over at once, and another is there for the asking", async () => {

@@ -123,7 +123,12 @@ export class VirtualNodeController implements Runnable {
       await this.#release(name);
       return done();
     }
-    if (isBeingDeleted(object)) return this.#end(object, signal);
+    if (isBeingDeleted(object)) {
+      // An end may take long, and whether the provider answers is what it often waits for.
+      const readiness = this.#kept.get(name)?.keeper.readiness;
+      if (readiness !== undefined) await this.#say(object, readiness, signal);
+      return this.#end(object, signal);
+    }
     const known = this.#options.nodes.get(name);
     if (known === undefined) return this.#say(object, contractMissing(object), signal);
     await addFinalizer(this.#options.home.client, VirtualNode, object, FINALIZER, { signal });
