@@ -7,14 +7,17 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { Authority } from "@fjord/testbed";
+import type { ClusterConfig } from "../config/cluster-config.ts";
 import type { ByteStream } from "./byte-stream.ts";
+import { clusterConnect } from "./dial.ts";
 import type { StreamRequest } from "./http.ts";
+import { SharedConnections } from "./shared-connections.ts";
 import { testServer, until } from "./test-server.ts";
 import { Transport } from "./transport.ts";
 
@@ -65,11 +68,12 @@ class WatchServer implements AsyncDisposable {
   }
 
   async transport(): Promise<Transport> {
+    return new Transport(configOf(await this.listen()), { shareWatches: true });
+  }
+
+  async listen(): Promise<number> {
     await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
-    const { port } = this.server.address() as AddressInfo;
-    const tls = { ca: authority.certificate };
-    const config = { server: `https://127.0.0.1:${port}`, namespace: "default", tls };
-    return new Transport(config, { shareWatches: true });
+    return (this.server.address() as AddressInfo).port;
   }
 
   at(path: string): ServerHttp2Stream {
@@ -86,6 +90,10 @@ class WatchServer implements AsyncDisposable {
     for (const session of this.sessions) session.destroy();
     await new Promise((resolve) => this.server.close(resolve));
   }
+}
+
+function configOf(port: number): ClusterConfig {
+  return { server: `https://127.0.0.1:${port}`, namespace: "default", tls: { ca: authority.certificate } };
 }
 
 async function open(transport: Transport, path: string): Promise<ByteStream> {
@@ -172,6 +180,59 @@ test("a connection that breaks fails all of its watches, and the next has anothe
   for (const stream of streams) await assert.rejects(stream.next(), { name: "ConnectionError" });
   await open(transport, "/again");
   assert.equal(server.sessions.length, 2);
+});
+
+test("a connection over which nothing passes any more fails its watches, and the next has another", async () => {
+  await using server = new WatchServer();
+  const port = await server.listen();
+  const passing: Socket[] = [];
+  const relay = createServer((near) => {
+    const far = connect(port, "127.0.0.1");
+    for (const socket of [near, far]) passing.push(socket.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  const shared = new SharedConnections({
+    connect: clusterConnect(configOf((relay.address() as AddressInfo).port), undefined),
+    host: "api",
+    connectTimeoutMs: 10_000,
+    alone: () => assert.fail("the server speaks HTTP/2"),
+    pings: { everyMs: 20, answerMs: 200 },
+  });
+  const heard = (path: string) => {
+    let failure: Error | undefined;
+    const first = Promise.withResolvers<string>();
+    const handler = {
+      onSent() {},
+      onHead() {},
+      onData: (chunk: Buffer) => first.resolve(chunk.toString()),
+      onEnd: () => first.reject(new Error("it has ended")),
+      onError: (error: Error) => {
+        failure = error;
+        first.reject(error);
+      },
+    };
+    const request = {
+      method: "GET",
+      path,
+      headers: {},
+      body: undefined,
+      headersTimeoutMs: 0,
+      bodyTimeoutMs: 0,
+    } as const;
+    const turn = shared.send(request, handler);
+    return { first: first.promise, failure: () => failure, turn };
+  };
+  const before = heard("/before");
+  assert.equal(await before.first, "first of /before");
+  for (const socket of passing) socket.unpipe().pause();
+  await until(() => before.failure() !== undefined);
+  assert.match(before.failure()?.message ?? "", /not answered a ping within 0.2 s/);
+  const after = heard("/after");
+  assert.equal(await after.first, "first of /after");
+  after.turn.abort();
+  for (const socket of passing) socket.destroy();
+  relay.close();
 });
 
 test("an answer that is cut is no answer's end", async () => {

@@ -2,6 +2,7 @@ import type { ClientHttp2Session } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { StreamLane } from "./connections.ts";
 import type { Connect } from "./dial.ts";
+import { endWhenSilent, type PingTimes } from "./session-pings.ts";
 import { SharedTurn } from "./shared-turn.ts";
 import type { AnswerHandler, Wire, WireRequest } from "./wire.ts";
 
@@ -11,6 +12,7 @@ export interface SharedConnectionsOptions {
   readonly connectTimeoutMs: number;
   /** A wire of HTTP/1.1 for one request over this connection. */
   readonly alone: (connection: Duplex) => Wire;
+  readonly pings?: PingTimes;
 }
 
 const PROTOCOLS = ["h2", "http/1.1"] as const;
@@ -175,6 +177,7 @@ export class SharedConnections implements Wire {
         signal.removeEventListener("abort", onAbort);
         session.setLocalWindowSize(WINDOW_OF_ALL);
         this.#sessions.set(session, 0);
+        endWhenSilent(session, this.#options.pings ?? {});
         resolve();
       });
     });
