@@ -1,5 +1,5 @@
 import { describeError, type Logger } from "@fjord/base";
-import { FlowReader, listMessage, type TrackedFlow } from "../fabric/tracked-flows.ts";
+import { type FlowEvent, FlowReader, listMessage, type TrackedFlow } from "../fabric/tracked-flows.ts";
 import { contains, type Family, type IpRange, parseRange } from "../ip-range.ts";
 import { NETLINK_RELAY } from "./netlink-relay.ts";
 import type { NodeNetwork } from "./node-network.ts";
@@ -79,7 +79,7 @@ export class HiddenFlows {
       stdin.write(Buffer.concat(some));
       for (const _ of some) {
         const { value } = await events.next();
-        if (value !== undefined && "error" in value && value.error !== 0 && value.error !== NOT_FOUND)
+        if ("error" in value && value.error !== 0 && value.error !== NOT_FOUND)
           throw new Error(`the kernel says error ${value.error}`);
       }
     }
@@ -98,9 +98,11 @@ export function isHidden(
   return answersTo !== from && within(own, from) && within(remote, answersFrom);
 }
 
-async function* eventsOf(output: AsyncIterable<Buffer>) {
+/** Has no end, as that of the stream is no answer: who waits is told otherwise that there is none. */
+async function* eventsOf(output: AsyncIterable<Buffer>): AsyncGenerator<FlowEvent, never> {
   const reader = new FlowReader();
   for await (const chunk of output) yield* reader.read(chunk);
+  return await new Promise<never>(() => {});
 }
 
 function address(family: Family, first: bigint): IpRange {
