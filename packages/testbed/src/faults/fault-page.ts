@@ -14,6 +14,7 @@ export function faultPage(results: readonly FaultResult[]): string {
   const passed = results.filter((each) => each.passed).length;
   const isMissing = (part: string) => !results.some(({ fault }) => fault.includes(part));
   const missing = Object.entries(OTHERS).flatMap(([part, words]) => (isMissing(part) ? [words] : []));
+  const isAskedApart = results.some(({ othersFailureMs }) => othersFailureMs !== undefined);
   return `# What do pods notice when something under a link breaks?
 
 <!-- Written by \`npm run generate\` from docs/faults.json, which \`npm run faults -- --write\` writes. -->
@@ -26,7 +27,7 @@ the provider go, in both directions, a connection with numbered records (50 a se
 | BLACK HOLE | the longest time in which no datagram was answered |
 | DATAGRAMS LOST | of those sent while it was watched: the question or its answer |
 | TCP SILENT | the longest time in which a connection brought nothing; TCP itself waits longer and longer before it tries again. Why it ended, where it did |
-| NEW CONNECTIONS FAIL | until how long after the fault one was begun that failed, to any endpoint of the Service; where a node is gone, also those to endpoints on other nodes, each asked by itself |
+| NEW CONNECTIONS FAIL | until how long after the fault one was begun that failed, to any endpoint of the Service${isAskedApart ? "; where a node is gone, also those to endpoints on other nodes, each asked by itself" : ""} |
 
 ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}

@@ -75,7 +75,7 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     const since = Date.now();
     t.diagnostic(`begins at ${new Date(since).toISOString()}`);
     await fault();
-    // What ends slowly is seen too: a gateway without its agent is silent after three seconds.
+    // What ends slowly is seen too: a gateway without its agent is silent after two seconds.
     await sleep(OBSERVED_MS);
     await flows.flowing(patienceMs);
     const seen = await flows.measure(since);
