@@ -76,11 +76,17 @@ export async function runGateway(
   const whoMay = (code: string, siteId: string) => access.whoMay(code, siteId);
   const server = createServer(captureRoute({ ...means, captures, whoMay, nameOf: (siteId) => source.nameOf(siteId) }));
   if (capturePort !== undefined) server.listen(capturePort, "127.0.0.1");
+  const fence = new Fence({ ...means, network, interfacePrefix });
   const loop = new GatewayLoop({
     ...means,
     gateway,
     captures,
-    fence: new Fence({ ...means, network, interfacePrefix }),
+    fence: {
+      keep: (ports, heir) => fence.keep(ports, heir),
+      // Who is killed says nothing.
+      leave: () => fence.rest(),
+      remove: () => fence.remove(),
+    },
     way: new NodeWay({ network, interfacePrefix, alwaysTunnel: tunnel, logger: silentLogger }),
     source,
     probe: (lane) =>

@@ -369,6 +369,17 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
     }
   });
 
+  /** From the node whose program has ended, and from another one. */
+  const reachPeer = async (when: string) => {
+    for (const pod of ["a1", "a9"])
+      for (const family of [4, 6] as const)
+        assert.notEqual(
+          await pods[pod]?.ask(peerPod(family), { proto: "udp", patienceMs: 3_000 }),
+          "nothing",
+          `${pod} over IPv${family}, ${when}`,
+        );
+  };
+
   /** A program ends, as by a kill: its node, its WireGuard and its pods go on. */
   const kill = async (node: NodeName) => {
     switches.get(node)?.abort();
@@ -382,6 +393,13 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
       [asked.at, asked.answered] = [Date.now(), asked.answered + 1];
     };
     while (Date.now() - since < 8_000) await ask();
+    await reachPeer("while its program is no more");
+    // WireGuard's process ends with the program where both are of one pod.
+    const links = JSON.parse(await namespaces.ip(node, "-json", "link", "show")) as { ifname: string }[];
+    const ofLanes = LANES.map((lane) => `${interfacePrefixOf(node)}${lane}`);
+    for (const { ifname } of links.filter((each) => ofLanes.includes(each.ifname)))
+      await namespaces.ip(node, "link", "delete", "dev", ifname);
+    await reachPeer("and WireGuard is no more either");
     return { ...asked, longest: Math.max(asked.longest, Date.now() - asked.at) };
   };
 

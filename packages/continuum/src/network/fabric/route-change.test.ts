@@ -31,7 +31,7 @@ describe("Routes into links", () => {
       { table: 7421, mark: "0x10/0x70" },
       { table: 7422, mark: "0x20/0x70" },
     ]);
-    assert.deepEqual(rulesOf(HEIR_ROUTES, 1), [{ table: 7419, mark: "0x80/0x80" }]);
+    assert.deepEqual(rulesOf(HEIR_ROUTES, 1), [{ table: 7419, mark: "0x8/0x8" }]);
   });
 
   it("lead only the lanes that are here, and only to peers that have them", () => {

@@ -21,8 +21,8 @@ export const LINK_ROUTES: RouteTableNumbers = { table: 7443, laneTable: 7420, pr
 /** To the gateway, at other nodes; asked after the other one. */
 export const WAY_ROUTES: RouteTableNumbers = { table: 7444, laneTable: 7430, protocol: 175 };
 
-/** On packets of a node's pods while its agent, which carries links, is no more. Lent until the packet is routed. */
-export const HEIR_MARK = 0x80;
+/** On packets of a node's pods while its agent, which carries links, is no more. Lent until the packet is routed. AWS's network for pods leads what has 0x80 elsewhere, before us. */
+export const HEIR_MARK = 0x08;
 /** To the node that takes over from this one; asked before all others, of packets with that mark alone. It knows of no lanes. */
 export const HEIR_ROUTES: RouteTableNumbers = {
   table: 7419,

@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger, sleep } from "@fjord/base";
-import { HEIR_MARK } from "../fabric/route-change.ts";
+import { MOST_LANES } from "../fabric/lanes.ts";
+import { familyOf, HEIR_MARK } from "../fabric/route-change.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
 export interface FenceOptions {
@@ -12,6 +13,14 @@ export interface FenceOptions {
   readonly logger: Logger;
 }
 
+/** Who takes over when the agent is no more. */
+export interface Heir {
+  /** By which it is reached. */
+  readonly devices: readonly string[];
+  /** Of peers: what is led there. */
+  readonly ranges: readonly string[];
+}
+
 const TABLE = "inet fjord-fence";
 
 /**
@@ -22,14 +31,35 @@ const TABLE = "inet fjord-fence";
 export class Fence {
   readonly #options: FenceOptions;
   #keeping: { readonly table: string; readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+  #hasHeir = false;
+  /** Whether the kernel can look up routes for rules of both families, and has packets of its own routed anew. */
+  #canLead = true;
 
   constructor(options: FenceOptions) {
     this.#options = options;
   }
 
-  /** From now on, for WireGuard at these ports; the first time is over when this resolves. `heirDevices`: by which it is reached who takes over. */
-  async keep(ports: readonly number[], heirDevices: readonly string[] = []): Promise<void> {
-    const table = fenceTable(ports, this.#options.interfacePrefix ?? "fjord", heirDevices);
+  /** From now on, for WireGuard at these ports; the first time is over when this resolves. Where the kernel cannot lead to the heir, that is said once. */
+  async keep(ports: readonly number[], heir?: Heir): Promise<void> {
+    this.#hasHeir = heir !== undefined;
+    const led = this.#canLead ? heir : undefined;
+    try {
+      await this.#keep(ports, led);
+    } catch (error) {
+      if (led === undefined) throw error;
+      await this.#keep(ports, undefined);
+      this.#canLead = false;
+      this.#options.logger.warn(
+        "pods of this node reach no peer while its gateway is no more: the kernel cannot lead them",
+        {
+          reason: describeError(error),
+        },
+      );
+    }
+  }
+
+  async #keep(ports: readonly number[], heir: Heir | undefined): Promise<void> {
+    const table = fenceTable(ports, this.#options.interfacePrefix ?? "fjord", heir);
     if (this.#keeping?.table === table) return;
     await this.rest();
     await this.#options.network.nft(`${table}${this.#sign(ports)}`);
@@ -42,6 +72,17 @@ export class Fence {
     this.#keeping?.stop.abort();
     await this.#keeping?.done;
     this.#keeping = undefined;
+  }
+
+  /** The same, and at once where somebody takes over: two would else speak with one key. */
+  async leave(): Promise<void> {
+    await this.rest();
+    if (!this.#hasHeir) return;
+    try {
+      await this.#options.network.nft(`flush set ${TABLE} live\nflush set ${TABLE} awake\n`);
+    } catch (error) {
+      this.#options.logger.warn("links are not silenced at once", { reason: describeError(error) });
+    }
   }
 
   async remove(): Promise<void> {
@@ -78,7 +119,7 @@ export class Fence {
   }
 }
 
-function fenceTable(ports: readonly number[], prefix: string, heirDevices: readonly string[]): string {
+function fenceTable(ports: readonly number[], prefix: string, heir: Heir | undefined): string {
   const fenced = ports.join(", ");
   return `table ${TABLE}
 delete table ${TABLE}
@@ -93,30 +134,40 @@ table ${TABLE} {
     type filter hook input priority filter; policy accept;
     udp dport { ${fenced} } udp dport != @live drop
   }
-${heirDevices.length === 0 ? "" : heirChains(prefix, heirDevices)}}
+${heir === undefined ? "" : heirChains(prefix, heir)}}
 `;
 }
 
 /**
- * What would go into links has the mark that leads to who takes over, once lanes are chosen. What other nodes have sent here has not: they learn who carries links, and
- * two that do not know it yet would send it to and fro.
+ * What would go into links has the mark that leads to who takes over, once lanes are chosen; also where they are gone, as with WireGuard's process. What other nodes have sent
+ * here has not: they learn who carries links, and two that do not know it yet would send it to and fro.
  */
-function heirChains(prefix: string, devices: readonly string[]): string {
+function heirChains(prefix: string, { devices, ranges }: Heir): string {
   const mark = `0x${HEIR_MARK.toString(16)}`;
   const others = `0x${(~HEIR_MARK >>> 0).toString(16)}`;
-  const giveBack = `meta nfproto @awake return
+  const lanes = Array.from({ length: MOST_LANES }, (_, lane) => `${prefix}${lane}`);
+  const names = (all: readonly string[]) => `{ ${[...new Set(all)].map((name) => JSON.stringify(name)).join(", ")} }`;
+  const peers = ([4, 6] as const).map((family) => {
+    const elements = ranges.filter((range) => familyOf(range) === family).join(", ");
+    return `  set peers${family} { type ipv${family}_addr; flags interval; auto-merge; ${elements && `elements = { ${elements} }; `}}\n`;
+  });
+  const toPeers = `meta nfproto @awake return
+    ip daddr != @peers4 return
+    ip6 daddr != @peers6 return`;
+  const lead = `meta mark set meta mark | ${mark}`;
+  const giveBack = `${toPeers}
     meta mark & ${mark} != 0 meta mark set meta mark & ${others}`;
-  return `  chain lead {
+  return `${peers.join("")}  chain lead {
     type filter hook prerouting priority dstnat + 6; policy accept;
-    meta nfproto @awake return
-    iifname { ${devices.map((name) => JSON.stringify(name)).join(", ")} } return
-    iifname "${prefix}*" return
-    fib daddr . mark oifname "${prefix}*" meta mark set meta mark | ${mark}
+    ${toPeers}
+    iifname ${names([...devices, ...lanes, `${prefix}x`])} return
+    fib daddr . mark oifname ${names(lanes)} ${lead}
+    fib daddr . mark oif missing ${lead}
   }
   chain lead-own {
     type route hook output priority -94; policy accept;
-    meta nfproto @awake return
-    oifname "${prefix}*" meta mark set meta mark | ${mark}
+    ${toPeers}
+    oifname ${names(lanes)} ${lead}
   }
   chain give-back {
     type filter hook forward priority raw; policy accept;

@@ -6,6 +6,7 @@ import { ManualClock } from "@fjord/base/testing";
 import { testState } from "../fabric/test-state.ts";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState } from "../network-state.ts";
+import type { Heir } from "./fence.ts";
 import { GatewayLoop } from "./gateway-loop.ts";
 import type { LinkReport } from "./link-report.ts";
 
@@ -28,7 +29,7 @@ describe("A gateway that is kept at what its source says", () => {
   /** By lane. */
   let answers: Map<number, number>;
   let silent: (readonly number[] | undefined)[];
-  let heirDevices: string[];
+  let heirOf: Heir | undefined;
   let fenced: string;
   const act = async (what: string) => {
     done.push(what);
@@ -39,7 +40,7 @@ describe("A gateway that is kept at what its source says", () => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
     [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
     [answers, silent] = [new Map(), []];
-    [heirDevices, fenced] = [[], ""];
+    [heirOf, fenced] = [undefined, ""];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -62,22 +63,22 @@ describe("A gateway that is kept at what its source says", () => {
       },
       way: {
         apply: async ({ gateway, heir }) => {
-          heirDevices = heir === undefined ? [] : ["eth0"];
+          heirOf = heir && { devices: ["eth0"], ranges: [] };
           await act(`way ${gateway.join()}`);
         },
         check: async () => act("check the way").then(() => []),
-        get heirDevices() {
-          return heirDevices;
+        get heir() {
+          return heirOf;
         },
       },
       fence: {
-        keep: async (ports, devices = []) => {
-          const text = `fence ${[...ports, ...devices]}`;
+        keep: async (ports, heir) => {
+          const text = `fence ${[...ports, ...(heir?.devices ?? [])]}`;
           if (text === fenced) return;
           fenced = text;
           await act(text);
         },
-        rest: async () => {},
+        leave: async () => act("leave"),
         remove: async () => act("no fence"),
       },
       source: {
@@ -280,7 +281,7 @@ describe("A gateway that is kept at what its source says", () => {
   it("has what was left there taken away where it is not the gateway", async () => {
     stop.abort();
     await running;
-    done.splice(0);
+    assert.equal(done.splice(0).at(-1), "leave");
     stop = new AbortController();
     [state, way] = [undefined, wayTo("192.0.2.7")];
     running = begin();

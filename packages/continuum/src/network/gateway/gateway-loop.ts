@@ -49,9 +49,9 @@ export interface LoopObserver {
 
 export interface GatewayLoopOptions {
   readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "invited" | "moved" | "forget" | "remove">;
-  readonly way?: Pick<NodeWay, "apply" | "check" | "heirDevices">;
+  readonly way?: Pick<NodeWay, "apply" | "check" | "heir">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
-  readonly fence?: Pick<Fence, "keep" | "rest" | "remove">;
+  readonly fence?: Pick<Fence, "keep" | "leave" | "remove">;
   /** What somebody looks at, which follows the links. @default nobody does */
   readonly captures?: Pick<Captures, "bring" | "check">;
   readonly source: GatewaySource;
@@ -166,7 +166,7 @@ export class GatewayLoop {
     }
     release?.();
     await watching;
-    await this.#options.fence?.rest();
+    await this.#options.fence?.leave();
     this.#closeProbes();
   }
 
@@ -360,7 +360,7 @@ export class GatewayLoop {
   async #bringFence({ state }: GatewayWish, isWanted: boolean): Promise<void> {
     const { fence } = this.#options;
     const ports = lanesOf(state).map((lane) => state.listenPort + lane);
-    if (isWanted) await fence?.keep(ports, this.#options.way?.heirDevices);
+    if (isWanted) await fence?.keep(ports, this.#options.way?.heir);
     else if (this.#isFenced !== false) await fence?.remove();
     this.#isFenced = isWanted;
   }

@@ -6,7 +6,7 @@ export { GatewayObjects, type GatewayObjectsOptions, type GatewayPlace } from ".
 export { PROBE_PORT } from "../link-address.ts";
 export { LINK_SECRET } from "../link-key.ts";
 export type { NetworkState } from "../network-state.ts";
-export { Fence, type FenceOptions } from "./fence.ts";
+export { Fence, type FenceOptions, type Heir } from "./fence.ts";
 export { Gateway, type GatewayOptions } from "./gateway.ts";
 export {
   GatewayLoop,

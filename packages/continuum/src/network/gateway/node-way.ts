@@ -2,6 +2,7 @@ import type { Logger } from "@fjord/base";
 import { chainDrift, madeChains } from "../fabric/firewall-drift.ts";
 import { familyOf, HEIR_ROUTES, WAY_ROUTES } from "../fabric/route-change.ts";
 import { type Hop, TUNNEL_PORT, WAY_TABLE, type Way, type WayState, wayFirewall, wayOf } from "../fabric/way.ts";
+import type { Heir } from "./fence.ts";
 import { HiddenFlows } from "./hidden-flows.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import { RouteTable } from "./route-table.ts";
@@ -37,10 +38,12 @@ export class NodeWay {
     this.#hiddenFlows = new HiddenFlows({ network, logger });
   }
 
-  /** The interfaces by which the node that takes over is reached; none where there is no such way. */
-  get heirDevices(): readonly string[] {
-    const ways = [...(this.#applied?.way.heirRoutes.values() ?? [])];
-    return [...new Set(ways.flatMap((to) => / dev (\S+)/.exec(to)?.[1] ?? []))];
+  /** The node that takes over; undefined where there is no way to one. */
+  get heir(): Heir | undefined {
+    const routes = [...(this.#applied?.way.heirRoutes ?? [])];
+    if (routes.length === 0) return undefined;
+    const devices = new Set(routes.flatMap(([, to]) => / dev (\S+)/.exec(to)?.[1] ?? []));
+    return { devices: [...devices], ranges: routes.map(([range]) => range) };
   }
 
   async apply(state: WayState): Promise<void> {
