@@ -321,6 +321,22 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.equal((await fjord("unoffload", namespace, "--discard-data")).code, 0);
     assert.equal((await fjord("unpeer", name)).code, 0, "what its claims say is of before");
     await wish();
+    const held = { metadata: { finalizers: ["example.com/held"] } };
+    const free = { metadata: { finalizers: null } };
+    for (const peering of [name, "second"]) await client.patch(Peering, { name: peering }, "merge", held);
+    await client.patch(Offloading, { name: "offloading", namespace }, "merge", held);
+    assert.equal((await fjord("unpeer", "second", "--no-wait")).code, 0);
+    assert.equal((await fjord("unpeer", name, "--no-wait")).code, 1, "the other peering is ending");
+    for (const command of [
+      ["unpeer", name, "--no-wait"],
+      ["unoffload", namespace, "--no-wait"],
+    ]) {
+      assert.equal((await fjord(...command, "--discard-data")).code, 0, command.join(" "));
+      assert.equal((await fjord(...command)).code, 0, `${command.join(" ")}, which is going on`);
+    }
+    for (const peering of [name, "second"]) await client.patch(Peering, { name: peering }, "merge", free);
+    await client.patch(Offloading, { name: "offloading", namespace }, "merge", free);
+    await wish();
     assert.equal((await fjord("unpeer", name, "--forget")).code, 1);
     const ended = await fjord("unpeer", name, "--forget", "--discard-data");
     assert.deepEqual([ended.code, /site deep-fjord forgotten\n$/.test(ended.out)], [0, true], ended.err);

@@ -99,7 +99,7 @@ export const DataElsewhere = defineError(
 export const SiteInUse = defineError(
   "CLI_SITE_IN_USE",
   "site {site} cannot be forgotten with peering {peering} alone: {ties} would end too",
-  "Nothing was changed. `fjord unpeer` of the peering, without --forget and --force, ends that one alone. `fjord unpeer SITE --forget`, by the site's name, ends all that there is with the site, on both sides, and forgets it.",
+  "Nothing was changed. `fjord unpeer` of the peering, without --forget and --force, ends that one alone. `fjord unpeer SITE --forget` (or `--force`), by the site's name, ends all that there is with the site, on both sides, and forgets it.",
 );
 
 export const PairingRefused = defineError(

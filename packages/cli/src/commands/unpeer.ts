@@ -11,7 +11,7 @@ import { waitFor } from "../command-line/wait-for.ts";
 import { ConsumersContract, NoSuchThing, SiteInUse, StillEnding, ThisSite } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
 import { refuseToLoseData } from "../place/claims-elsewhere.ts";
-import { otherTies, usedBy } from "../place/site-ties.ts";
+import { endsTheLast, otherTies, usedBy } from "../place/site-ties.ts";
 
 interface UnpeerFlags extends ClusterFlags {
   readonly force: boolean;
@@ -56,9 +56,8 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
     const ties = otherTies(known, peerings, all, await listOrExplain(client, Contract, signal));
     if (ties !== undefined) throw new SiteInUse({ site, peering: name, ties });
   }
-  const isLast = peerings.length > 0 && all.every((each) => each.spec.site !== site || peerings.includes(each));
   // Who says that it is gone for good knows that this is, too.
-  if (isLast && known !== undefined && !flags.force && !flags.discardData)
+  if (endsTheLast(site, peerings, all) && known !== undefined && !flags.force && !flags.discardData)
     await refuseToLoseData(client, [known], { signal });
   const ends = peerings.map(async ({ metadata: { name: peering = "" } }) => {
     await remove(client, Peering, peering, flags, context, progressOf);

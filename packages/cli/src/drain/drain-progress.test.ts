@@ -74,6 +74,8 @@ test("the provider waits for the guests under the contract, by whichever of its 
   });
   const going = [pod("a", { ...ending, annotations: { "fjord.dev/contract": "c-1" } })];
   assert.deepEqual(look({ guests: going }), { done: false, progress: "c-1: 1 pod left: shop/a (ending)" });
+  const over = pod("b", { annotations: { "fjord.dev/contract": "c-1" } }, { phase: "Succeeded" });
+  assert.deepEqual(look({ guests: [...going, over] }), look({ guests: going }), "nobody evicts one that has ended");
   const nodes = [
     { metadata: { name: "x" }, spec: { contract: "c-old" } },
     { metadata: { name: "y" }, spec: { contract: "c-2" } },

@@ -35,9 +35,10 @@ export function drainProgress(facts: DrainFacts): Progress {
   const open = nodes.find(({ node }) => node !== undefined && node.spec?.unschedulable !== true);
   if (open !== undefined)
     return { done: false, progress: `${contract}: node ${open.virtual.metadata.name} takes pods still` };
-  const pods = [...nodes.flatMap((each) => each.pods), ...guestsOf(facts)].filter(isToGo);
+  const staying = guestsOf(facts).filter(isToGo);
+  const pods = [...nodes.flatMap((each) => each.pods).filter(isToGo), ...staying];
   if (pods.length === 0) return { done: true };
-  const waiting = guestsOf(facts).some(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const waiting = staying.some(({ metadata }) => metadata.deletionTimestamp === undefined);
   const guests = waiting ? [guestTrouble(agreed)] : [];
   return { done: false, progress: [left(contract, pods), ...nodes.flatMap(trouble), ...guests].join("; ") };
 }

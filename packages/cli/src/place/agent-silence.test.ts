@@ -5,7 +5,7 @@ import type { Lease } from "@fjord/kube";
 import { silenced, silenceOf } from "./agent-silence.ts";
 
 const lease = (renewTime: string, holderIdentity?: string) =>
-  ({ spec: { renewTime, leaseDurationSeconds: 15, ...(holderIdentity && { holderIdentity }) } }) as Lease;
+  ({ metadata: {}, spec: { renewTime, leaseDurationSeconds: 15, ...(holderIdentity && { holderIdentity }) } }) as Lease;
 const at = (time: string) => Date.parse(`2030-01-01T${time}Z`);
 const renewed = lease("2030-01-01T10:00:00.000000Z", "host_1");
 
@@ -19,6 +19,14 @@ test("an agent is heard while it renews its lease, and is told of when it does n
   assert.equal(silenceOf([left], at("10:00:01")), "the agent of this site has ended at 2030-01-01T10:00:00.000Z");
   // An agent of before, which has none, and who may not look.
   assert.equal(silenceOf([], at("10:00:00")), undefined);
+});
+
+test("an agent whose clock is wrong is heard by the clock of its API server", () => {
+  const written = (time: string) =>
+    ({ ...renewed, metadata: { managedFields: [{ time: "2029-12-31T00:00:00Z" }, {}, { time }] } }) as Lease;
+  assert.equal(silenceOf([written("2030-01-01T12:00:00Z")], at("12:00:19")), undefined, "behind");
+  const silence = "the agent of this site has not been heard of since 2030-01-01T09:00:00.000Z";
+  assert.equal(silenceOf([written("2030-01-01T09:00:00Z")], at("09:00:21")), silence, "ahead");
 });
 
 test("the own site is shown as what its agent is, and others as they were", () => {

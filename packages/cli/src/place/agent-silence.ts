@@ -5,9 +5,15 @@ import type { CommandContext } from "../command-line/command-context.ts";
 /** A renewal may be on its way, and times are in whole seconds. */
 const SLACK_MS = 5_000;
 
+/** When a lease was last written, by the clock of the API server: that of the agent's machine, which says `renewTime`, may be any. */
+function renewed({ metadata, spec }: Lease): number {
+  const entries = (metadata.managedFields ?? []) as readonly { readonly time?: string }[];
+  const written = entries.map(({ time }) => Date.parse(time ?? "") || 0);
+  return Math.max(0, ...written) || Date.parse(spec?.renewTime ?? "") || 0;
+}
+
 /** What there is to tell of an agent that is not heard, by the lease that it renews; nothing where it is, or where there is none. */
 export function silenceOf(leases: readonly Lease[], now: number): string | undefined {
-  const renewed = ({ spec }: Lease) => Date.parse(spec?.renewTime ?? "") || 0;
   const newest = leases.toSorted((a, b) => renewed(b) - renewed(a))[0];
   if (newest === undefined) return undefined;
   const since = new Date(renewed(newest)).toISOString();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Site } from "@fjord/api";
-import type { PersistentVolumeClaim } from "@fjord/kube";
-import { claimsBoundAt } from "./claims-elsewhere.ts";
+import { Offloading, type Site } from "@fjord/api";
+import type { KubeClient, PersistentVolumeClaim } from "@fjord/kube";
+import { claimsBoundAt, refuseToLoseData } from "./claims-elsewhere.ts";
 
 const site = (name: string, id: string) => ({ metadata: { name }, spec: { id } }) as unknown as Site;
 const claim = (name: string, ...conditions: readonly [type: string, status: string][]) =>
@@ -24,4 +24,18 @@ test("claims with a volume at a site are those whose twin there is bound", () =>
   assert.deepEqual(claimsBoundAt(claims, both), ["shop/data", "shop/elsewhere"]);
   assert.deepEqual(claimsBoundAt(claims, []), []);
   assert.deepEqual(claimsBoundAt(claims, [site("unproven", undefined as unknown as string)]), []);
+});
+
+test("a namespace that comes home already is not asked for again", async () => {
+  const [wave, signal] = [site("lively-wave", "wave-id"), AbortSignal.timeout(60_000)];
+  const refused = (...offloadings: readonly object[]) => {
+    const offloaded = offloadings.map((metadata) => ({ metadata: { namespace: "shop", ...metadata } }));
+    const claims = [claim("data", ["fjord.dev/wave-id", "True"])];
+    const list = async (kind: unknown) => ({ items: kind === Offloading ? offloaded : claims });
+    return refuseToLoseData({ list } as unknown as KubeClient, [wave], { signal });
+  };
+  await assert.rejects(refused({}), /volumes at lively-wave would be deleted .*: those of the claims shop\/data/);
+  await refused({ deletionTimestamp: "2030-01-01T00:00:00Z" });
+  await refused({ namespace: "elsewhere" });
+  await refused();
 });

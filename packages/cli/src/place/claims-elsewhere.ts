@@ -1,6 +1,6 @@
 import { Offloading, type Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
-import { isForbidden, isNotFound, type KubeClient, PersistentVolumeClaim } from "@fjord/kube";
+import { isBeingDeleted, isForbidden, isNotFound, type KubeClient, PersistentVolumeClaim } from "@fjord/kube";
 import { DataElsewhere } from "../errors.ts";
 import { idOf } from "./known-places.ts";
 
@@ -26,7 +26,9 @@ export async function refuseToLoseData(
       throw error;
     }
   };
-  const offloaded = new Set((await listed(Offloading)).map(({ metadata }) => metadata.namespace));
+  // What comes home already was granted.
+  const offloadings = (await listed(Offloading)).filter((each) => !isBeingDeleted(each));
+  const offloaded = new Set(offloadings.map(({ metadata }) => metadata.namespace));
   if (offloaded.size === 0) return;
   // A namespace that came home has no volumes elsewhere any more, whatever its claims still say.
   const claims = (await listed(PersistentVolumeClaim)).filter(({ metadata }) => offloaded.has(metadata.namespace));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Contract, Peering, Site } from "@fjord/api";
-import { otherTies, usedBy } from "./site-ties.ts";
+import { endsTheLast, otherTies, usedBy } from "./site-ties.ts";
 
 const site = { metadata: { name: "wave" }, spec: {}, status: { id: "w" } } as Site;
 const peering = (name: string, more: object = {}, of = "wave") =>
@@ -20,6 +20,18 @@ test("a site that is forgotten with one peering would take its other peerings al
 test("what is ending already stands in nobody's way", () => {
   const ending = peering("second", { deletionTimestamp: "2030-01-01T00:00:00Z" });
   assert.equal(otherTies(site, [third], [third, ending], []), undefined);
+});
+
+test("the last peering with a site is that beside which none is left but those that are ending", () => {
+  const going = peering("second", { deletionTimestamp: "2030-01-01T00:00:00Z" });
+  const elsewhere = peering("elsewhere", {}, "otter");
+  assert.equal(endsTheLast("wave", [third], [third, peering("wave"), elsewhere]), false);
+  assert.equal(endsTheLast("wave", [third], [third, elsewhere]), true);
+  assert.equal(endsTheLast("wave", [third], [third, going]), true);
+  assert.equal(endsTheLast("wave", [third, going], [third, going]), true);
+  assert.equal(endsTheLast("wave", [going], [going]), false, "it was granted already");
+  assert.equal(endsTheLast("wave", [going], [third, going]), false);
+  assert.equal(endsTheLast("wave", [], []), false);
 });
 
 test("what the site uses here would go too", () => {

@@ -9,6 +9,12 @@ export function usedBy(site: Site | undefined, contracts: readonly Contract[]): 
     .map(({ metadata }) => metadata.name ?? "");
 }
 
+/** Whether a site is left without a peering by the end of these. What is ending already is no reason to ask again, nor one not to. */
+export function endsTheLast(site: string, ending: readonly Peering[], peerings: readonly Peering[]): boolean {
+  const isLeft = (each: Peering) => each.spec.site === site && !isBeingDeleted(each);
+  return ending.some(isLeft) && peerings.filter(isLeft).every((each) => ending.includes(each));
+}
+
 /**
  * What else would go if a site were forgotten with peerings that end: its other peerings, unless they end too, and what it has here.
  * In words; undefined where there is nothing.
