@@ -84,6 +84,13 @@ describe("the life of a link", () => {
     );
   });
 
+  it("goes on where the peer's program has ended a moment after it asked", () => {
+    const watched = new Watched();
+    watched.looks(2, "answers");
+    watched.looks(4, "bytes");
+    assert.equal(watched.after(true, "bytes", { questionedAt: watched.now }), Number.POSITIVE_INFINITY);
+  });
+
   it("is not over while another way is tried, by either, nor in the second after", () => {
     const watched = new Watched();
     watched.looks(2, "answers");

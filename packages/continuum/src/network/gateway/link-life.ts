@@ -45,6 +45,8 @@ const FIRST_MS = 6_000;
 const FEWEST = 4;
 /** For so long at least has nobody answered: a shorter break is not noticed. */
 const ASKED_MS = 1_100;
+/** One that misses answers asks far more often than this: when it last asked longer ago, its program may have ended since. */
+const ASKING_MS = 1_000;
 /** For so long it has to answer again, and longer each time that it falls silent soon after. */
 const PROVEN_MS = 1_000;
 const LONGEST_PROOF_MS = 30_000;
@@ -92,7 +94,7 @@ export class LinkLife {
     if (now - (since.unansweredSince ?? now) < ASKED_MS) return false;
     if (now - (heardAt ?? since.askedSince) < (heardAt === undefined ? FIRST_MS : SILENT_MS)) return false;
     // Its gateway's program may have ended while its packets go on. But one that asks would answer, too.
-    const isProgramAlive = questionedAt !== undefined && now - questionedAt < SILENT_MS;
+    const isProgramAlive = questionedAt !== undefined && now - questionedAt < ASKING_MS;
     return isProgramAlive || now - this.#receivedAt >= SILENT_MS;
   }
 
