@@ -26,15 +26,19 @@ test("claims with a volume at a site are those whose twin there is bound", () =>
   assert.deepEqual(claimsBoundAt(claims, [site("unproven", undefined as unknown as string)]), []);
 });
 
-test("a namespace that comes home already is not asked for again", async () => {
+test("claims count where their namespace is, and not once it comes home or has left the site", async () => {
   const [wave, signal] = [site("lively-wave", "wave-id"), AbortSignal.timeout(60_000)];
-  const refused = (...offloadings: readonly object[]) => {
-    const offloaded = offloadings.map((metadata) => ({ metadata: { namespace: "shop", ...metadata } }));
+  const refused = (metadata?: object, status?: object) => {
+    const offloaded = metadata === undefined ? [] : [{ metadata: { namespace: "shop", ...metadata }, status }];
     const claims = [claim("data", ["fjord.dev/wave-id", "True"])];
     const list = async (kind: unknown) => ({ items: kind === Offloading ? offloaded : claims });
     return refuseToLoseData({ list } as unknown as KubeClient, [wave], { signal });
   };
-  await assert.rejects(refused({}), /volumes at lively-wave would be deleted .*: those of the claims shop\/data/);
+  const lost = /volumes at lively-wave would be deleted .*: those of the claims shop\/data/;
+  await assert.rejects(refused({}), lost);
+  await assert.rejects(refused({}, { sites: [{ site: "reef-id" }, { site: "wave-id" }] }), lost);
+  await refused({}, { sites: [{ site: "reef-id" }] });
+  await refused({}, { sites: [] });
   await refused({ deletionTimestamp: "2030-01-01T00:00:00Z" });
   await refused({ namespace: "elsewhere" });
   await refused();

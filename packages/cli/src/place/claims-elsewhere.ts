@@ -28,13 +28,21 @@ export async function refuseToLoseData(
   };
   // What comes home already was granted.
   const offloadings = (await listed(Offloading)).filter((each) => !isBeingDeleted(each));
-  const offloaded = new Set(offloadings.map(({ metadata }) => metadata.namespace));
-  if (offloaded.size === 0) return;
-  // A namespace that came home has no volumes elsewhere any more, whatever its claims still say.
-  const claims = (await listed(PersistentVolumeClaim)).filter(({ metadata }) => offloaded.has(metadata.namespace));
-  const bound = claimsBoundAt(claims, sites);
-  if (bound.length === 0) return;
-  const holders = sites.filter((site) => claimsBoundAt(claims, [site]).length > 0);
-  const names = holders.map(({ metadata }) => metadata.name);
-  throw new DataElsewhere({ claims: bound.join(", "), sites: names.join(", ") });
+  if (offloadings.length === 0) return;
+  const claims = await listed(PersistentVolumeClaim);
+  const holders = sites.flatMap((site) => {
+    // A namespace that came home, or has left the site, has no volumes there any more, whatever its claims still say.
+    const there = new Set(offloadings.filter((each) => isAt(each, site)).map(({ metadata }) => metadata.namespace));
+    const own = claims.filter(({ metadata }) => there.has(metadata.namespace));
+    const bound = claimsBoundAt(own, [site]);
+    return bound.length === 0 ? [] : [{ name: site.metadata.name, bound }];
+  });
+  if (holders.length === 0) return;
+  const bound = new Set(holders.flatMap((each) => each.bound));
+  throw new DataElsewhere({ claims: [...bound].join(", "), sites: holders.map(({ name }) => name).join(", ") });
+}
+
+/** Whether a namespace has a twin at a site, or may have. */
+function isAt({ status }: Offloading, site: Site): boolean {
+  return status?.sites?.some((each) => each.site === idOf(site)) ?? true;
 }

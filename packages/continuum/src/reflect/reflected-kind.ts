@@ -71,6 +71,8 @@ export interface ReflectedKind<T extends KubeObject = KubeObject> {
   readonly companion?: { readonly kind: Kind; nameOf(object: T): string | undefined };
   /** What the own object's status is to be, from a twin's; undefined where it stays as it is. Believes nothing. */
   statusFrom?(twin: T, object: T, context: TwinContext): Body | undefined;
+  /** What it is to be where there is no twin, or none any more; undefined where it stays as it is. */
+  statusWithout?(object: T, context: TwinContext): Body | undefined;
 }
 
 /** `services`, `ingresses.networking.k8s.io`. */

@@ -237,6 +237,13 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     );
     await bed.kubectl("home", "delete", "pod", "scholar", "-n", NAMESPACE);
     assert.equal((await bed.twinOf(PersistentVolumeClaim, "books")).metadata.deletionTimestamp, undefined);
+    // Nobody needs it any more: one that its provider has taken away is not made again, and not told of.
+    await bed.kubectl("away", "delete", "pvc", "books", "-n", twin.metadata.namespace ?? "", "--wait=false");
+    await bed.eventually(
+      "the claim without a condition",
+      () => bed.home.get(PersistentVolumeClaim, { name: "books", namespace: NAMESPACE }),
+      ({ status }) => (status?.conditions ?? []).length === 0,
+    );
     await bed.kubectl("home", "delete", "pvc", "books", "-n", NAMESPACE, "--wait=false");
     await bed.noTwinOf(PersistentVolumeClaim, "books");
   });

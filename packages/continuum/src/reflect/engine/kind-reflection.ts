@@ -189,7 +189,7 @@ export class KindReflection<T extends KubeObject> {
     const wanted = source && this.#wanted(source, site, twinNamespace, twin);
     try {
       const alignment = await remote.align(twin, wanted, context.signal);
-      if (source !== undefined && "twin" in alignment) await this.#bringStatus(alignment.twin, source, site, context);
+      if (source !== undefined) await this.#bringStatus(alignment, source, site, context);
       return this.#tell(alignment, source, site, context);
     } catch (error) {
       if (context.signal.aborted) throw error;
@@ -221,11 +221,13 @@ export class KindReflection<T extends KubeObject> {
     return { namespace: twinNamespace, name, metadata: twinMetadata(this.kind, source, context), body };
   }
 
-  /** What a twin's status says to the own object's. */
-  async #bringStatus(twin: T, source: T, site: SiteId, { signal }: ReconcileContext): Promise<void> {
+  /** What a twin's status, or that there is none, says to the own object's. */
+  async #bringStatus(found: Alignment<T>, source: T, site: SiteId, { signal }: ReconcileContext): Promise<void> {
     const { home, contextOf } = this.#options;
     const { namespace = "", name = "", uid } = source.metadata;
-    const wanted = this.kind.statusFrom?.(twin, source, contextOf(site, namespace));
+    const context = contextOf(site, namespace);
+    const without = found.done === "None" ? this.kind.statusWithout?.(source, context) : undefined;
+    const wanted = "twin" in found ? this.kind.statusFrom?.(found.twin, source, context) : without;
     if (wanted === undefined) return;
     const patch = difference((source as { status?: Body }).status ?? {}, wanted);
     if (patch === undefined) return;

@@ -127,6 +127,14 @@ describe("the status of a claim", () => {
     assert.deepEqual(from({ phase: "Bound", capacity: { storage: "2Gi" } }, status), status);
   });
 
+  it("tells nothing of a twin that is gone", () => {
+    const resizing = { type: "Resizing", status: "True" };
+    const without = (own: object) => persistentVolumeClaims.statusWithout?.(claim(own), contextOf());
+    const before = from({ phase: "Bound" }, { phase: "Pending", conditions: [resizing] }) ?? {};
+    assert.deepEqual(without(before), { phase: "Pending", conditions: [resizing] });
+    assert.equal(without({ phase: "Pending" }), undefined);
+  });
+
   it("believes nothing that is not a phase or a size", () => {
     const [condition] = from({ phase: "Evil", capacity: { storage: "\u001b[31m" } })?.conditions ?? [];
     assert.equal(condition?.reason, "Pending");

@@ -33,7 +33,16 @@ export const persistentVolumeClaims: ReflectedKind<PersistentVolumeClaim> = {
     const own = conditionOf(twin, site);
     return { ...status, conditions: [...(status.conditions ?? []).filter(({ type }) => type !== own.type), own] };
   },
+  // Who is asked whether data would be lost goes by the condition.
+  statusWithout({ status = {} }, { site }): Body | undefined {
+    const conditions = status.conditions?.filter(({ type }) => type !== conditionType(site));
+    return conditions && { ...status, conditions };
+  },
 };
+
+function conditionType(site: SiteId): string {
+  return `fjord.dev/${site}`;
+}
 
 /** A condition, and not the phase: that is the own cluster's to say, which knows nothing of the volume elsewhere. */
 function conditionOf({ status }: PersistentVolumeClaim, site: SiteId) {
@@ -41,7 +50,7 @@ function conditionOf({ status }: PersistentVolumeClaim, site: SiteId) {
   const capacity: unknown = status?.capacity?.storage;
   const size = typeof capacity === "string" && /^[0-9.]{1,16}[A-Za-z]{0,2}$/.test(capacity) ? capacity : undefined;
   return {
-    type: `fjord.dev/${site}`,
+    type: conditionType(site),
     status: phase === "Bound" ? "True" : "False",
     reason: phase,
     message: `the claim's twin at ${site} is ${phase}${size === undefined ? "" : `, of ${size}`}`,
