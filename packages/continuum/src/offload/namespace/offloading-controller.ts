@@ -5,6 +5,7 @@ import {
   type Cache,
   type Controller,
   done,
+  getCondition,
   hasFinalizer,
   isBeingDeleted,
   isForbidden,
@@ -20,7 +21,7 @@ import {
 } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import { homeController } from "../../home-controller.ts";
-import type { OffloadedPods } from "../../offloaded-pods.ts";
+import type { OffloadedPod, OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import { isDaemonPod, isMade } from "../admission/pod-placement.ts";
@@ -61,10 +62,8 @@ export class OffloadingController implements Runnable {
   readonly #controller: Controller;
   /** By uid of an Offloading: when its first pods are looked at once more. */
   readonly #young = new Map<string, number>();
-  /** Namespaces whose Offloading is being removed. */
-  readonly #ending = new Set<string>();
-  /** By namespace that was offloaded until now: when its last pods are looked at once more. */
-  readonly #ended = new Map<string, number>();
+  /** By namespace whose Offloading is being removed: since when no more of its pods may leave. */
+  readonly #ending = new Map<string, number>();
 
   constructor(options: OffloadingControllerOptions) {
     this.#options = options;
@@ -142,7 +141,6 @@ export class OffloadingController implements Runnable {
     const { namespace = "", uid = "" } = offloading.metadata;
     if (isKeptNamespace(namespace, home.namespace)) return this.#refuse(offloading, signal);
     this.#ending.delete(namespace);
-    this.#ended.delete(namespace);
     await this.#labels.ensure(namespace, signal);
     const now = home.clock.now();
     const isNew = !hasFinalizer(offloading, FINALIZER);
@@ -165,20 +163,32 @@ export class OffloadingController implements Runnable {
   }
 
   async #remove(offloading: Offloading, context: ReconcileContext): Promise<Result> {
-    const { home, pods } = this.#options;
+    const { home } = this.#options;
     const { signal } = context;
     const { namespace = "", uid = "" } = offloading.metadata;
     this.#young.delete(uid);
     await this.#labels.remove(namespace, signal);
     if (!hasFinalizer(offloading, FINALIZER)) return done();
     const staying = await recallPods(home, namespace, signal);
+    const since = this.#ending.get(namespace) ?? home.clock.now();
     if (!this.#ending.has(namespace)) tellRecalled(home, staying);
-    this.#ending.add(namespace);
-    await bringHome(home.client, pods.inNamespace(namespace), signal);
+    this.#ending.set(namespace, since);
+    await bringHome(home.client, this.#podsToEnd(offloading), signal);
     if ((await this.#align(offloading, context)) > 0) return againAfter(LOOK_AGAIN_MS);
+    // While the Offloading is there, so that an agent that dies meanwhile looks again.
+    const early = since + SECOND_LOOK_MS - home.clock.now();
+    if (early > 0) return againAfter(early);
+    tellRecalled(home, staying);
     await removeFinalizer(home.client, Offloading, offloading, FINALIZER, { signal });
-    this.#ended.set(namespace, home.clock.now() + SECOND_LOOK_MS);
-    return againAfter(SECOND_LOOK_MS);
+    return done();
+  }
+
+  /** Once no twin is left these are pods that were still on their way to the API server: nodes refuse those that nobody makes. */
+  #podsToEnd({ metadata, status }: Offloading): readonly OffloadedPod[] {
+    const pods = this.#options.pods.inNamespace(metadata.namespace ?? "");
+    const isRemoving = getCondition(status?.conditions, "Ready")?.reason === "Removing";
+    const isNowhere = isRemoving && (status?.sites ?? []).length === 0;
+    return isNowhere ? pods.filter(({ pod }) => isMade(pod) && !isDaemonPod(pod)) : pods;
   }
 
   /**
@@ -214,25 +224,12 @@ export class OffloadingController implements Runnable {
 
   /** Nothing is to be left of a namespace without an Offloading, whoever took it away. */
   async #withoutOffloading(namespace: string, signal: AbortSignal): Promise<Result> {
-    const { clock } = this.#options.home;
     this.#ending.delete(namespace);
-    const due = this.#ended.get(namespace);
-    if (due !== undefined && due > clock.now()) return againAfter(due - clock.now());
     const leftovers = this.#requests.sitesOf(namespace).filter((site) => this.#overview.isReachable(site));
-    if (due === undefined && leftovers.length === 0) return this.#labels.removeStale(namespace, signal);
+    if (leftovers.length === 0) return this.#labels.removeStale(namespace, signal);
     if (await this.#exists(namespace, signal)) return done();
-    if (due !== undefined) await this.#recallLate(namespace, signal);
-    this.#ended.delete(namespace);
     for (const site of leftovers) await this.#requests.delete(site, namespace, signal);
     return this.#labels.removeStale(namespace, signal);
-  }
-
-  /** Pods that were on their way to the API server while the namespace was still offloaded. Nodes refuse those that nobody makes. */
-  async #recallLate(namespace: string, signal: AbortSignal): Promise<void> {
-    const { home, pods } = this.#options;
-    tellRecalled(home, await recallPods(home, namespace, signal));
-    const made = pods.inNamespace(namespace).filter(({ pod }) => isMade(pod) && !isDaemonPod(pod));
-    await bringHome(home.client, made, signal);
   }
 
   #say(offloading: Offloading, facts: readonly TwinFacts[], signal: AbortSignal): Promise<void> {

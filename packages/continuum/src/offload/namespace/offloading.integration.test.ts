@@ -10,7 +10,7 @@ import {
   tenantNamespace,
   VIRTUAL_NODE,
 } from "@fjord/api";
-import { Deployment, Event, isNotFound, type KubeClient, Namespace, Node, Pod } from "@fjord/kube";
+import { ConfigMap, Deployment, Event, isNotFound, type KubeClient, Namespace, Node, Pod } from "@fjord/kube";
 import { Continuum, fjord } from "@fjord/testbed/agents";
 import { kubernetesSkip, startTestBed } from "@fjord/testbed/testing";
 import { eventually } from "./test-eventually.ts";
@@ -153,6 +153,28 @@ describe("an Offloading", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
       assert.equal(status?.reason, "NotOffloaded");
       assert.match(status?.message ?? "", /namespace late is not offloaded, and node site-2 runs nothing of it/);
       assert.equal(landed?.nodeName, "site-2");
+    });
+
+    it("stays until pods that were still on their way to the API server have been looked at", async () => {
+      await add("busy", { sites: { matchLabels: { zone: "nowhere" } } });
+      await eventually(() => isLabelled("busy"));
+      await eventually(async () => (await get("busy"))?.metadata.finalizers?.length === 1);
+      const owner = { name: "maker", namespace: "busy" };
+      const { metadata } = await home.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata: owner });
+      await remove("busy");
+      await eventually(async () => !(await isLabelled("busy")));
+      const key = { name: "late", namespace: "busy" };
+      const ownerReferences = [
+        { apiVersion: "v1", kind: "ConfigMap", name: "maker", uid: metadata.uid ?? "", controller: true },
+      ];
+      const tolerations = [{ key: VIRTUAL_NODE, operator: "Exists" as const }];
+      const spec = { containers: [{ name: "main", image: "busybox" }], tolerations };
+      const schedulingGates = [{ name: "example.com/later" }];
+      const made = { metadata: { ...key, ownerReferences }, spec: { ...spec, schedulingGates } };
+      await home.create(Pod, { apiVersion: "v1", kind: "Pod", ...made });
+      await eventually(async () => (await get("busy")) === undefined);
+      const pod = await unlessMissing(home.get(Pod, key));
+      assert.ok(pod === undefined || pod.metadata.deletionTimestamp !== undefined);
     });
 
     it("goes with its namespace, and its twin too", async () => {
