@@ -53,15 +53,15 @@ export class FaultBed implements AsyncDisposable {
     this.#provider = provider;
   }
 
-  /** `before` is called when the sites are peered, and there is no link yet. */
-  static async start(before: (bed: FaultBed) => Promise<void> = async () => {}): Promise<FaultBed> {
+  /** `before` is called when the sites are peered, and there is no link yet. Several lanes are shared by the nodes of each site. */
+  static async start(before: (bed: FaultBed) => Promise<void> = async () => {}, lanes = 1): Promise<FaultBed> {
     const provider = testNodes();
     const bed = new FaultBed(
       await AcceptanceBed.start({ sites: 2, overlap: true, nodes: { count: 2, provider } }),
       provider,
     );
     try {
-      await bed.#join(before);
+      await bed.#join(before, lanes);
       return bed;
     } catch (error) {
       await bed[Symbol.asyncDispose]();
@@ -69,7 +69,7 @@ export class FaultBed implements AsyncDisposable {
     }
   }
 
-  async #join(before: (bed: FaultBed) => Promise<void>): Promise<void> {
+  async #join(before: (bed: FaultBed) => Promise<void>, lanes: number): Promise<void> {
     const { bed, namespaces } = this;
     await makeWire(namespaces);
     for (const [index, node] of this.allNodes().entries()) {
@@ -87,7 +87,7 @@ export class FaultBed implements AsyncDisposable {
     for (const node of this.allNodes()) await this.startGateway(node);
     for (const name of [HOME, AWAY]) {
       const endpoints = this.nodesOf(name).map((node) => `${this.wireAddress(node)}:51820`);
-      const network = { podRanges: [bed.site(name).layout.podCidr], endpoints };
+      const network = { podRanges: [bed.site(name).layout.podCidr], endpoints, lanes };
       await bed.kubectl(
         name,
         "patch",
