@@ -33,7 +33,7 @@ ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}
 ${results.map((result) => line(rowOf(result))).join("\n")}
 
-${missing.length === 0 ? "" : `Not measured yet: ${missing.join("; ")}. `}New connections that meet a pod of a node that is gone fail until Kubernetes has left it out of the Service, once it takes the node for lost (its controller manager's \`--node-monitor-grace-period\`). When an API is put back, what of Kubernetes watches it is started anew, as its documentation asks for; agents, gateways and containers go on.
+${missing.length === 0 ? "" : `Not measured yet: ${missing.join("; ")}. `}${remarksOf(results)}New connections that meet a pod of a node that is gone fail until Kubernetes has left it out of the Service, once it takes the node for lost (its controller manager's \`--node-monitor-grace-period\`). When an API is put back, what of Kubernetes watches it is started anew, as its documentation asks for; agents, gateways and containers go on.
 
 \`\`\`sh
 npm run faults                        # all of them, with shorter cuts; a table at the end
@@ -41,4 +41,17 @@ npm run faults -- --long --write      # the link cut for ten minutes, the API aw
 npm run faults -- --name "a key"      # a part, whose results take the place of earlier ones with --write
 \`\`\`
 `;
+}
+
+/** What is to be known of single rows, those with the same remark together. */
+function remarksOf(results: readonly FaultResult[]): string {
+  const remarked = results.filter(({ remark }) => remark !== undefined);
+  return Map.groupBy(remarked, ({ remark }) => remark)
+    .entries()
+    .map(([remark, rows]) => {
+      const names = rows.map(({ fault, part }) => (part === undefined ? fault : `${fault}: ${part}`));
+      return `${names.join("; ")}: ${remark}. `.replace(/^./, (first) => first.toUpperCase());
+    })
+    .toArray()
+    .join("");
 }

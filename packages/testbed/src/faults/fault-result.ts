@@ -22,6 +22,8 @@ export interface FaultResult {
   readonly lastFailureMs?: number;
   /** The same of endpoints on other nodes than the one that is gone. */
   readonly othersFailureMs?: number;
+  /** What else is to be known of how it was measured; gone when it is measured anew. */
+  readonly remark?: string;
   /** How long until both sites agreed again. */
   readonly agreedMs?: number;
 }
