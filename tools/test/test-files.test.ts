@@ -102,6 +102,36 @@ describe("test files that are run one by one", () => {
     });
   });
 
+  describe("that have failed beside others", () => {
+    /** Fails the first time. */
+    const learns = (name: string) => `import { existsSync, writeFileSync } from "node:fs";
+      test("learns", () => {
+        if (existsSync("${name}")) return;
+        writeFileSync("${name}", "");
+        throw new Error("not yet");
+      });`;
+    const runAgain = (bodies: string[], again: number) =>
+      runTestFiles(write(bodies), { cwd: folder, atATime: 2, minutes: 1, again });
+
+    test("may pass alone, and are named with why they failed", async () => {
+      assert.equal(await runAgain([learns("a"), 'test("b", () => {});'], 1), true);
+      assert.match(printed(), /^✖ 0\.test\.mjs, again:\n✖ failing tests:.*not yet.*\ntests 2, pass 2, fail 0/ms);
+      assert.match(printed(), /^unsteady: 0\.test\.mjs failed beside others and passed alone$/m);
+    });
+
+    test("fail where they fail alone, too", async () => {
+      const broken = 'test("a", () => { throw new Error("broken"); });';
+      assert.equal(await runAgain([broken, 'test("b", () => {});'], 1), false);
+      assert.match(printed(), /^✖ 0\.test\.mjs$/m);
+      assert.doesNotMatch(printed(), /unsteady/);
+    });
+
+    test("are not run again where they are too many", async () => {
+      assert.equal(await runAgain([learns("a"), learns("b"), 'test("c", () => {});'], 1), false);
+      assert.doesNotMatch(printed(), /once more/);
+    });
+  });
+
   test("end with the program that runs them, and no other begins", async () => {
     const body = (name: string) => `import { writeFileSync } from "node:fs";
       writeFileSync("${name}.began", "");

@@ -18,6 +18,7 @@ import { isOnLoopback } from "@fjord/continuum/network-proxy";
 import {
   AdmissionConfiguration,
   AdmissionServer,
+  admissionInForce,
   admissionReviews,
   KnownTwins,
   KnownVirtualNodes,
@@ -292,6 +293,7 @@ export class Agent {
 
     const manager = new Manager({ clock, logger, ...this.#election(home) });
     manager.addCache(caches);
+    manager.addReadyCheck("admission", admissionInForce(home));
     manager.add(
       new HealthServer({
         listen: this.#options.metrics,

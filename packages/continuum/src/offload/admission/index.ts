@@ -1,4 +1,5 @@
 export { AdmissionConfiguration, type AdmissionConfigurationOptions } from "./admission-configuration.ts";
+export { admissionInForce } from "./admission-question.ts";
 export { type AdmissionReviews, admissionReviews } from "./admission-reviews.ts";
 export { AdmissionServer, type AdmissionServerOptions } from "./admission-server.ts";
 export { loadChain } from "./certificate-secret.ts";

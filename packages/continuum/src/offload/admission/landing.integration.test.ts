@@ -169,6 +169,22 @@ describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), time
     });
   });
 
+  it("are asked about from the moment the agent says that it is ready", async () => {
+    const agent = continuum.agent("site-1");
+    await agent.process.stop();
+    await client.delete(MutatingWebhookConfiguration, { name: "fjord" });
+    await agent.process.start();
+    await agentReady(agent);
+    const pod: Pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "first", namespace: "remote" },
+      spec: { containers },
+    };
+    const { spec } = await client.create(Pod, pod, { dryRun: true });
+    assert.ok(spec?.tolerations?.some(({ key }) => key === VIRTUAL_NODE));
+  });
+
   it("leave a node that is away after as long as their Offloading says, or stay", async () => {
     await Promise.all(["evicted", "kept"].map(addNamespace));
     await offload("evicted", { pods: "Remote", whenUnreachable: { action: "Evict", after: "2s" } });

@@ -1,5 +1,6 @@
 import { group, OFFLOADED_LABEL, VIRTUAL_NODE } from "@fjord/api";
 import { ifNotFound, type KubeClient, MutatingWebhookConfiguration } from "@fjord/kube";
+import { ADMISSION_QUESTION_LABEL } from "./admission-question.ts";
 import { QUESTION_LABEL } from "./label-question.ts";
 
 export interface WebhookConfigurationOptions {
@@ -69,6 +70,18 @@ const webhooks: Readonly<Record<string, (caller: (path: string) => Webhook["clie
     timeoutSeconds: 2,
     namespaceSelector: { matchLabels: { [OFFLOADED_LABEL]: "true" } },
     objectSelector: { matchLabels: { [QUESTION_LABEL]: "true" } },
+  }),
+  admissionQuestions: (caller) => ({
+    ...ask("admission-questions", "/admission/label-questions", caller, {
+      apiGroups: [group],
+      apiVersions: ["*"],
+      resources: ["offloadings"],
+      operations: ["CREATE"],
+    }),
+    // That nobody could be asked tells as much.
+    failurePolicy: "Fail",
+    timeoutSeconds: 2,
+    objectSelector: { matchLabels: { [ADMISSION_QUESTION_LABEL]: "true" } },
   }),
   rules: (caller) =>
     ask("offloadingrules", "/admission/rules", caller, {

@@ -44,6 +44,12 @@ describe("commands in a pod of processes", () => {
     assert.match(missing.err, /nothing-of-the-kind/);
   });
 
+  test("have their own codes, whatever else ends in the same moment", async () => {
+    // The end of one process has Node look for others that have ended, before it has read what they told.
+    const codes = await Promise.all(Array.from({ length: 60 }, () => run(["nothing-of-the-kind"])));
+    assert.deepEqual(new Set(codes.map(({ code }) => code)), new Set([127]));
+  });
+
   test("end with the command, whatever it leaves running", async () => {
     const result = await run(shell("sleep 1000 & echo started"));
     assert.deepEqual(result, { code: 0, out: "started\n", err: "" });

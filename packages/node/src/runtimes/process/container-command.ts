@@ -94,8 +94,9 @@ async function joinStreams(
     if (streams.tty && streams.sizes) {
       void told.first.then((line) => followSizes(terminalOf(Number(line)), streams.sizes, stopSizes.signal));
     }
-    const code = streams.tty ? exited : Promise.race([told.first.then(Number), exited]);
-    const result = await code;
+    // That the shell has ended may be known before what it told is read: its own code is that of the last pipe.
+    const code = told.first.then(Number);
+    const result = await (streams.tty ? exited : Promise.race([code, exited.then(() => code)]));
     const patience = new AbortController();
     await Promise.race([Promise.all(outputs), sleep(place.clock, OUTPUT_PATIENCE, patience.signal)]);
     patience.abort();
