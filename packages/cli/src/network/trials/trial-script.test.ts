@@ -35,15 +35,21 @@ after(() => {
 
 /** Runs a script where there are these programs, and no others. */
 async function ended(script: string, ...programs: readonly string[]): Promise<number | null> {
-  const path = mkdtempSync(join(folder, "bin-"));
-  for (const program of programs) {
+  const bodies = programs.map((program) => {
     const found = spawnSync("sh", ["-c", `command -v ${program}`])
       .stdout.toString()
       .trim();
     // It may need others itself.
-    const script = `#!/bin/sh\nPATH='${process.env.PATH}' exec '${found}' "$@"\n`;
-    writeFileSync(join(path, program), script, { mode: 0o755 });
-  }
+    return [program, `PATH='${process.env.PATH}' exec '${found}' "$@"`];
+  });
+  return await endedWith(Object.fromEntries(bodies), script);
+}
+
+/** The same with programs that are what `sh` is told here. */
+async function endedWith(programs: Readonly<Record<string, string>>, script: string): Promise<number | null> {
+  const path = mkdtempSync(join(folder, "bin-"));
+  for (const [program, body] of Object.entries(programs))
+    writeFileSync(join(path, program), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
   const child = spawn("/bin/sh", ["-c", script], { env: { PATH: path }, stdio: "ignore" });
   const [code] = (await once(child, "exit")) as [number | null];
   return code;
@@ -81,6 +87,21 @@ describe("what pods are told to run", () => {
     const code = await ended(resolveScript("nobody.invalid"), "getent");
     const asksCluster = readFileSync("/etc/resolv.conf", "utf8").includes("svc.");
     assert.equal(code, asksCluster ? 1 : NO_NAMES);
+  });
+
+  it("completes names for an nslookup that does not, as that of busybox", async () => {
+    const knows = (name: string) => `[ "$1" = ${name} ]`;
+    const asked = (name: string, resolvConf: string) => {
+      const file = join(mkdtempSync(join(folder, "etc-")), "resolv.conf");
+      writeFileSync(file, resolvConf);
+      return endedWith({ nslookup: knows("api.shop.svc.x") }, resolveScript(name).replaceAll("/etc/resolv.conf", file));
+    };
+    const told = "nameserver 10.0.0.10\nsearch y shop.svc.x svc.x x\noptions ndots:5\n";
+    assert.deepEqual(
+      [await asked("api", told), await asked("web", told), await asked("api.shop.svc.x", told)],
+      [0, 1, 0],
+    );
+    assert.equal(await asked("api", "nameserver 10.0.0.10\n"), NO_NAMES);
   });
 
   it("says where there is nothing to ask by", async () => {

@@ -71,15 +71,23 @@ function url(port: number): string {
   return `case $host in *:*) url="http://[$host]:${port}/" ;; *) url="http://$host:${port}/" ;; esac;`;
 }
 
+/** That of busybox completes no names, as all that is resolved in a pod is. */
+const SEARCHED = `found=1
+while read -r word domains; do
+  [ "$word" = search ] || continue
+  for domain in $domains; do nslookup "$name.$domain" >/dev/null 2>&1 && found=0 && break; done
+done </etc/resolv.conf
+[ "$found" = 0 ];`;
+
 /** The same for a name that is to have an address; ends with 67 where it has none and the pod does not ask the cluster for names. */
 export function resolveScript(name: string): string {
   if (!SAFE.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name`);
   const asks = chosen([
     ["getent", `getent hosts ${name} >/dev/null`],
-    ["nslookup", `nslookup ${name} >/dev/null 2>&1`],
+    ["nslookup", `nslookup ${name} >/dev/null 2>&1 || { ${SEARCHED} }`],
     ["python3", `python3 -c "import socket; socket.gethostbyname('${name}')" 2>/dev/null`],
   ]);
-  return `${asks}\n[ $? -eq 0 ] && exit 0
+  return `name='${name}'\n${asks}\n[ $? -eq 0 ] && exit 0
 while read -r line; do case $line in *svc.*) exit 1 ;; esac; done </etc/resolv.conf
 exit ${NO_NAMES}`;
 }
