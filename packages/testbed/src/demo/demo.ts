@@ -232,9 +232,10 @@ export class Demo implements AsyncDisposable {
     const way = await this.#substrate.wayToCloud(edge);
     const token = (await this.fjord(["pair", "token", "--context", CLOUD, ...way])).trim();
     await this.fjord(["pair", token, "--both-ways", "--context", edge]);
+    const { peering } = this.#substrate;
     await Promise.all([
-      this.fjord(["peer", CLOUD, "--context", edge, ...amounts(ASKED.cloud)]),
-      this.fjord(["peer", edge, "--context", CLOUD, ...amounts(ASKED.edge)]),
+      this.fjord(["peer", CLOUD, "--context", edge, ...amounts(ASKED.cloud), ...peering]),
+      this.fjord(["peer", edge, "--context", CLOUD, ...amounts(ASKED.edge), ...peering]),
     ]);
     this.#options.steps.say(`  ${edge} and ${CLOUD} share with each other`);
   }

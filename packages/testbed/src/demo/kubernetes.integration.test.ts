@@ -52,6 +52,13 @@ test("on Kubernetes the demo leaves nothing when it is interrupted, clears up af
   // The tour goes on meanwhile, and one site is cut off by now: this is another.
   const there = "kubectl -n shop get pods -l app=front --field-selector spec.nodeName=lively-wave -o name | head -n 1";
   assert.match(await shell(`kubectl -n shop logs $(${there})`), /serves at 10\.\S+:8080/);
+  // Its parts reach each other by links.
+  assert.match(await shell("fjord network status"), /^lively-wave .*direct/m);
+  const front = (await shell(`${there} | cut -d/ -f2`)).trim();
+  assert.match(await shell(`fjord network explain ${front} service/api --namespace shop`), /harbor/);
+  const tried = await shell("fjord network test lively-wave");
+  assert.match(tried, /^harbor +lively-wave +ok .* ok +ok +ok/m);
+  assert.match(tried, /^lively-wave +harbor .* ok +ok +ok/m);
   const link = (await shell("demo page")).trim();
   assert.match(await (await fetch(link)).text(), /<html/);
 

@@ -23,6 +23,7 @@ export function nextSteps({ file, url, page, kubectl }: NextStepsOptions): strin
     [`. ${file}`, "first, in another terminal"],
     ["fjord sites", "who is there"],
     ["fjord status", `what ${CLOUD} has agreed on with the others`],
+    ["fjord network status", "by what ways pods of the others are reached"],
     [words.pods("shop").join(" "), "NODE says at which site each pod runs"],
     ...(kubectl ? withKubectl : []),
     [`demo cut ${LOST}`, "nobody reaches it any more: look at the sites and the pods again, a few seconds later"],

@@ -41,6 +41,8 @@ export interface Substrate {
   readonly nodeAddress: string;
   /** Resolves when every site has its API, its node and its agent. */
   start(options: SubstrateStart): Promise<void>;
+  /** What sites ask of each other beside amounts: flags of `fjord peer`. */
+  readonly peering: readonly string[];
   /** By which way an edge reaches the cloud: flags of `fjord pair token` there. */
   wayToCloud(edge: string): Promise<readonly string[]>;
   /** Ends all sites with their pods, and removes what they kept: also what an earlier demo has left. */

@@ -18,6 +18,8 @@ export interface EmbeddedSubstrateOptions {
 /** Sites that need nothing but Node: a control plane, a node and an agent in one process, pods that are processes. */
 export class EmbeddedSubstrate implements Substrate {
   readonly title = "five sites";
+  /** Their agents carry connections unasked. */
+  readonly peering = [];
   readonly sites: readonly MicroSite[];
   readonly kubectl: string | undefined;
 

@@ -3,6 +3,7 @@ import {
   describeProgress,
   type Environment,
   ensureBinaries,
+  ensureNetworkTools,
   ensureNodePackages,
   type NodeTools,
 } from "../../binaries/index.ts";
@@ -29,5 +30,9 @@ export async function findGround({ env, signal, told }: GroundOptions): Promise<
     const reason = error instanceof Error ? error.message : String(error);
     throw new DemoNoContainers({ reason }, { cause: error });
   });
-  return { binaries: await ensureBinaries({ sets: ["control-plane", "nodes"], env, progress, signal }), tools };
+  await ensureNetworkTools({ env, signal, progress, programs: ["ip", "nft", "wg"] });
+  return {
+    binaries: await ensureBinaries({ sets: ["control-plane", "nodes", "network"], env, progress, signal }),
+    tools,
+  };
 }

@@ -1,8 +1,10 @@
 import { Site as SiteKind } from "@fjord/api";
 import type { Clock } from "@fjord/base";
 import { type ClusterConfig, KubeClient } from "@fjord/kube";
+import { startGateway } from "../../acceptance/linked-nodes.ts";
 import { type SiteAgent, startSiteAgent } from "../../agents/index.ts";
 import type { Bed } from "../../bed.ts";
+import type { RealNode } from "../../nodes/node.ts";
 import { CLOUD, type DemoSitePlan, pageOf } from "../demo-plan.ts";
 import type { DemoSite, SubstrateStart } from "../substrate.ts";
 import type { WideNetwork } from "./wide-network.ts";
@@ -11,6 +13,8 @@ import type { WideNetwork } from "./wide-network.ts";
 export interface Surroundings {
   readonly bed: Bed;
   readonly network: WideNetwork;
+  /** The one that the site has. */
+  readonly node: RealNode;
 }
 
 /** A site that is a cluster of the test bed, with an agent. */
@@ -37,7 +41,7 @@ export class KubernetesSite implements DemoSite {
     return this.#surroundings.bed.site(this.name).config;
   }
 
-  /** Starts its agent. An edge says where the cloud reaches it: the two go through the network that can be cut. */
+  /** Starts its agent, and the gateway of its links on its node. An edge says where the cloud reaches it: the two go through the network that can be cut. */
   async join(where: Surroundings, { page, control, signal }: SubstrateStart): Promise<void> {
     this.#where = where;
     const site = where.bed.site(this.name);
@@ -49,10 +53,17 @@ export class KubernetesSite implements DemoSite {
       `--page-demo=${control}`,
     ];
     this.#agent = await startSiteAgent(site, { flags, signal, clock: this.#clock });
-    if (this.name === CLOUD) return;
+    const { podCidrs: podRanges, nodeNetwork } = site.layout;
+    const endpoint = `${where.network.addressOf(this.name)}:51820`;
+    // Whoever comes to a node's port comes by the node's address, wherever the pod is that answers.
+    const machines = nodeNetwork === undefined ? [] : [nodeNetwork.cidr];
+    const spec = {
+      network: { podRanges, endpoints: [endpoint], machines },
+      ...(this.name !== CLOUD && { endpoints: [await this.endpointFor(CLOUD)] }),
+    };
     await using client = new KubeClient(site.config, { closeGraceMs: 1_000 });
-    const spec = { endpoints: [await this.endpointFor(CLOUD)] };
     await client.patch(SiteKind, { name: this.name }, "merge", { spec }, { signal });
+    await startGateway(site, where.node, "gateway", `--endpoint=${endpoint}`);
   }
 
   /** Where another site reaches its agent. */

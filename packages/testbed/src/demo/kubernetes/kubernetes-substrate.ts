@@ -4,7 +4,7 @@ import { type Clock, silentLogger } from "@fjord/base";
 import type { Bed } from "../../bed.ts";
 import { which } from "../../binaries/find.ts";
 import { removeBed } from "../../leftovers.ts";
-import { RealNodes } from "../../nodes/index.ts";
+import { type RealNode, RealNodes } from "../../nodes/index.ts";
 import { Registry } from "../../registry.ts";
 import { startBed } from "../../start-bed.ts";
 import { type Capacity, CLOUD, type DemoSitePlan } from "../demo-plan.ts";
@@ -26,6 +26,8 @@ const START_MS = 240_000;
 /** Sites that are real Kubernetes clusters, with a kubelet and containers each, on a test bed. */
 export class KubernetesSubstrate implements Substrate {
   readonly title = "five Kubernetes clusters with a node each";
+  /** Gateways on their nodes carry what pods of different sites say to each other. */
+  readonly peering = ["--link"];
   readonly sites: readonly KubernetesSite[];
   readonly #options: KubernetesSubstrateOptions;
   readonly #registry = new Registry();
@@ -64,7 +66,8 @@ export class KubernetesSubstrate implements Substrate {
     await network.open();
     await Promise.all(
       this.sites.map(async (site) => {
-        await site.join({ bed, network }, options);
+        const [node] = nodes.nodes(bed.site(site.name)) as [RealNode];
+        await site.join({ bed, network, node }, options);
         told(`${site.name} is there`);
       }),
     );

@@ -21,10 +21,7 @@ export interface WideNetworkOptions {
 /** The device by which a node is in it. */
 const DEVICE = "eth1";
 
-/**
- * What lies between sites whose pods reach each other by their own addresses, as a provider's network or a VPN does: one switch, with
- * a cable to each site's node, and at each node the ways to the others' pods.
- */
+/** What lies between sites, as the Internet does: one switch, with a cable to each site's node. It knows nodes alone, and leads to no pod. */
 export class WideNetwork {
   readonly #options: WideNetworkOptions;
 
@@ -41,7 +38,12 @@ export class WideNetwork {
       `link set dev ${this.#switch} up`,
       ...(await Promise.all(sites.map((each) => this.#plug(each)))).flat(),
     ]);
-    await Promise.all(sites.map((each, index) => this.#join(each, index)));
+    await Promise.all(sites.map((each) => this.#join(each)));
+  }
+
+  /** Where a site's node is reached by the others'. */
+  addressOf(site: string): string {
+    return `198.19.0.${this.#numberOf(site)}`;
   }
 
   /** Pulls a site's cable out, or puts it back. */
@@ -60,14 +62,10 @@ export class WideNetwork {
     ];
   }
 
-  async #join({ node }: Berthed, index: number): Promise<void> {
-    const { sites, ip } = this.#options;
-    const ways = sites.flatMap(({ node: other }, at) =>
-      at === index ? [] : [`route add ${other.plan.podCidr} via ${addressOf(at)}`],
-    );
-    const commands = [`address add ${addressOf(index)}/24 dev ${DEVICE}`, `link set dev ${DEVICE} up`, ...ways];
+  async #join({ site, node }: Berthed): Promise<void> {
+    const commands = [`address add ${this.addressOf(site.name)}/24 dev ${DEVICE}`, `link set dev ${DEVICE} up`];
     const input = Buffer.from(`${commands.join("\n")}\n`);
-    await node.run([ip, "-batch", "-"], "join the network between the sites", { input });
+    await node.run([this.#options.ip, "-batch", "-"], "join the network between the sites", { input });
   }
 
   async #ip(what: string, commands: readonly string[]): Promise<void> {
@@ -79,11 +77,11 @@ export class WideNetwork {
   }
 
   #cable(site: string): string {
-    return `${this.#switch}${this.#options.sites.findIndex((each) => each.site.name === site) + 1}`;
+    return `${this.#switch}${this.#numberOf(site)}`;
   }
-}
 
-/** Known to the nodes alone, each in a namespace of its own: several demos may use the same. */
-function addressOf(index: number): string {
-  return `198.19.0.${index + 1}`;
+  /** From 1 on. Addresses with it are known to the nodes alone, each in a namespace of its own: several demos may use the same. */
+  #numberOf(site: string): number {
+    return this.#options.sites.findIndex((each) => each.site.name === site) + 1;
+  }
 }
