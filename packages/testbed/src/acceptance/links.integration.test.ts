@@ -50,10 +50,7 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     provider = testNodes();
     bed = await AcceptanceBed.start({ sites: 2, overlap: true, nodes: { count: 2, provider } });
     await makeWire(namespaces);
-    for (const [index, node] of allNodes().entries()) {
-      await joinWire(namespaces, node, `192.0.2.${index + 1}`);
-      empty.set(node.name, await networkOf(node));
-    }
+    for (const [index, node] of allNodes().entries()) await joinWire(namespaces, node, `192.0.2.${index + 1}`);
     for (const name of [HOME, AWAY]) {
       const endpoints = nodesOf(name).map((node) => `${wireAddress(node)}:51820`);
       const podRanges = bed.site(name).layout.podCidrs;
@@ -84,6 +81,8 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
       const path = "--output=jsonpath={.items[0].spec.peer[*].called}";
       names.set(name, (await bed.kubectl(name, "get", "addressplans", path)).split(" ").map(beginningOf));
     }
+    // All that is not Fjord's is there by now: a bridge of pods has its address, and the kernel's route to it, from a node's first pod on.
+    for (const node of allNodes()) empty.set(node.name, await networkOf(node));
     for (const node of allNodes()) {
       const flags = [`--endpoint=${wireAddress(node)}:51820`];
       // Both ways to the gateway, though all nodes are neighbours.
