@@ -56,11 +56,12 @@ export async function runGateway(
   namespaces: NetworkNamespaces,
 ): Promise<void> {
   const means = { clock: systemClock, random: Math.random, logger: silentLogger };
-  const network = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
+  const lasting = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
+  const network = mortalNetwork(lasting, signal);
   const caches = new SharedCaches({ ...means, client });
   const now = () => systemClock.now();
   const role = mayCarry
-    ? new GatewayRole({ ...means, client: mortal(client, signal), namespace: "fjord-system", node })
+    ? new GatewayRole({ ...means, client: mortalClient(client, signal), namespace: "fjord-system", node })
     : undefined;
   const source = new GatewayObjects({
     client,
@@ -71,7 +72,7 @@ export async function runGateway(
   });
   const interfacePrefix = interfacePrefixOf(node);
   const gateway = new Gateway({ ...means, network, interfacePrefix });
-  const captures = new Captures({ ...means, network, linkOf: (siteId) => gateway.linkOf(siteId) });
+  const captures = new Captures({ ...means, network: lasting, linkOf: (siteId) => gateway.linkOf(siteId) });
   const access = new CaptureAccess({ client, clock: systemClock });
   const whoMay = (code: string, siteId: string) => access.whoMay(code, siteId);
   const server = createServer(captureRoute({ ...means, captures, whoMay, nameOf: (siteId) => source.nameOf(siteId) }));
@@ -107,7 +108,7 @@ export async function runGateway(
 }
 
 /** A client that reaches nobody from the end on: a lease is not given back. */
-function mortal(client: KubeClient, end: AbortSignal): Pick<KubeClient, "get" | "create" | "update"> {
+function mortalClient(client: KubeClient, end: AbortSignal): Pick<KubeClient, "get" | "create" | "update"> {
   const whileAlive =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
     async (...args: A) => {
@@ -116,4 +117,18 @@ function mortal(client: KubeClient, end: AbortSignal): Pick<KubeClient, "get" | 
     };
   const { get, create, update } = client;
   return { get: whileAlive(get), create: whileAlive(create), update: whileAlive(update) } as typeof client;
+}
+
+/** A network that is changed by nobody from the end on: on a busy machine what was begun would go on for seconds, and say that the node lives. */
+function mortalNetwork(network: NodeNetwork, end: AbortSignal): NodeNetwork {
+  return new Proxy(network, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]): unknown => {
+        if (end.aborted) return Promise.reject(new Error("switched off"));
+        return value.apply(target, args);
+      };
+    },
+  });
 }

@@ -345,12 +345,12 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
     const lost = await carrierOf(1);
     const left = otherThan(lost);
     const helds = await Promise.all(["a1", "a9"].map((pod) => hold(pod, peerPod(), 12)));
-    const passed = stopwatch();
+    using passed = new Stopwatch();
     switches.get(lost)?.abort();
     // With all that it has: nothing of it sends or answers any more.
     await namespaces.ip("wan", "link", "set", "dev", lost === "a-gw" ? "a" : lost, "down");
     await eventually("the other one has both", async () => (await carriers()).every((node) => node === left), 30_000);
-    const took = passed();
+    const took = passed.ms;
     await eventually(
       "and the peer hears it there",
       async () => reports.b?.[0]?.lanes?.every(({ silent }) => !silent),
@@ -381,17 +381,19 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
 
   /** A program ends, as by a kill: its node, its WireGuard and its pods go on. */
   const kill = async (node: NodeName) => {
+    using passed = new Stopwatch();
     switches.get(node)?.abort();
-    const asked = { answered: 0, longest: 0, at: Date.now() };
-    const since = Date.now();
+    const asked = { answered: 0, longest: 0, at: 0 };
     const stream = pods.a1 as EchoPod;
     const ask = async () => {
       const answer = await stream.ask(peerPod(), { proto: "udp", patienceMs: 400 });
+      const at = passed.ms;
       if (answer === "nothing") return;
-      asked.longest = Math.max(asked.longest, Date.now() - asked.at);
-      [asked.at, asked.answered] = [Date.now(), asked.answered + 1];
+      asked.longest = Math.max(asked.longest, at - asked.at);
+      [asked.at, asked.answered] = [at, asked.answered + 1];
     };
-    while (Date.now() - since < 8_000) await ask();
+    while (passed.ms < 8_000) await ask();
+    const longest = Math.max(asked.longest, passed.ms - asked.at);
     await reachPeer("while its program is no more");
     // WireGuard's process ends with the program where both are of one pod.
     const links = JSON.parse(await namespaces.ip(node, "-json", "link", "show")) as { ifname: string }[];
@@ -399,7 +401,7 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
     for (const { ifname } of links.filter((each) => ofLanes.includes(each.ifname)))
       await namespaces.ip(node, "link", "delete", "dev", ifname);
     await reachPeer("and WireGuard is no more either");
-    return { ...asked, longest: Math.max(asked.longest, Date.now() - asked.at) };
+    return { answered: asked.answered, longest };
   };
 
   it("give a lane back to one that is there again, and no connection breaks", async (t) => {
@@ -453,17 +455,19 @@ describe("Two nodes of a site that share the lanes of its links", { skip: networ
 });
 
 /** Milliseconds that pass, but for those in which this process, and with it all nodes, was not given a processor. */
-function stopwatch(): () => number {
-  let [at, sum] = [performance.now(), 0];
-  const look = () => {
+class Stopwatch implements Disposable {
+  #at = performance.now();
+  #sum = 0;
+  readonly #timer = setInterval(() => this.ms, 20);
+
+  get ms(): number {
     const now = performance.now();
-    sum += Math.min(now - at, 60);
-    at = now;
-  };
-  const timer = setInterval(look, 20);
-  return () => {
-    clearInterval(timer);
-    look();
-    return Math.round(sum);
-  };
+    this.#sum += Math.min(now - this.#at, 60);
+    this.#at = now;
+    return Math.round(this.#sum);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
 }
