@@ -112,6 +112,9 @@ describe("what a gateway reads of its site's API", () => {
     assert.deepEqual((await objects.read())?.way?.heir, ["192.0.2.7"]);
     role.lanes = [];
     assert.equal((await objects.read())?.way?.heir, undefined, "who carries nothing leaves nothing");
+    assert.equal((await objects.read())?.inherits, undefined);
+    role.inherits = [0, 1];
+    assert.deepEqual((await objects.read())?.inherits?.carried, [0], "of those that there are");
   });
 
   it("is, where links have several lanes, which of them are here and where the others are", async () => {
@@ -237,6 +240,7 @@ function roleOf() {
     lanes: undefined as number[] | undefined,
     wanted: undefined as number | undefined,
     heir: undefined as string | undefined,
+    inherits: [] as number[],
     want(count: number) {
       this.wanted = count;
     },

@@ -45,6 +45,8 @@ export interface GatewayPlace {
     readonly lanes: readonly number[] | undefined;
     /** The node that has them when this one falls silent. @default there is none */
     readonly heir?: string | undefined;
+    /** The lanes that this node has when another one falls silent. @default none */
+    readonly inherits?: readonly number[];
     /** So many there are. */
     want(count: number): void;
     onChange(listener: () => void): () => void;
@@ -110,10 +112,15 @@ export class GatewayObjects {
     const gateways = laneCarriers(own).map((each, lane) =>
       carried.includes(lane) || each?.node === place.node ? [] : (each?.addresses ?? []),
     );
-    const { heir: next } = place.role ?? {};
+    const { heir: next, inherits = [] } = place.role ?? {};
     const heir =
       carried.length === 0 || next === undefined ? [] : this.#addresses((node) => node.metadata.name === next);
-    return { ...carries, way: { ...wayState(state, gateways), nodes, ...(heir.length > 0 && { heir }) } };
+    const inherited = inherits.filter((lane) => lane < count);
+    return {
+      ...carries,
+      way: { ...wayState(state, gateways), nodes, ...(heir.length > 0 && { heir }) },
+      ...(inherited.length > 0 && { inherits: { ...whole, carried: inherited } }),
+    };
   }
 
   /** The lanes that this node carries; undefined while that is not known. */

@@ -16,6 +16,7 @@ describe("A gateway that is kept at what its source says", () => {
   let fails: string | undefined;
   let state: NetworkState | undefined;
   let way: WayState | undefined;
+  let inherits: NetworkState | undefined;
   let changed: () => void;
   let invite: (siteId: string) => void;
   let told: (reports: readonly LinkReport[]) => Promise<void>;
@@ -40,7 +41,7 @@ describe("A gateway that is kept at what its source says", () => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
     [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
     [answers, silent] = [new Map(), []];
-    [heirOf, fenced] = [undefined, ""];
+    [heirOf, fenced, inherits] = [undefined, "", undefined];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -49,6 +50,7 @@ describe("A gateway that is kept at what its source says", () => {
     const error = (message: string, _: LogFields = {}) => void complaints.push(message);
     return new GatewayLoop({
       gateway: {
+        prepare: async (of) => act(`prepare ${of?.carried}`),
         apply: async (wanted) => {
           mtus.push(wanted.peers.map(({ mtu }) => mtu));
           silent.push(wanted.peers[0]?.link.silent);
@@ -85,7 +87,8 @@ describe("A gateway that is kept at what its source says", () => {
         async read() {
           if (fails === "read") throw new Error("read fails");
           if (state === undefined && way === undefined) return undefined;
-          return { ...(state && { carries: { state, privateKey: "key" } }), ...(way && { way }) };
+          const carries = state && { carries: { state, privateKey: "key" } };
+          return { ...carries, ...(way && { way }), ...(inherits && { inherits }) };
         },
         onChange(listener) {
           changed = listener;
@@ -276,6 +279,28 @@ describe("A gateway that is kept at what its source says", () => {
     const { heir: _, ...alone } = way as WayState;
     way = alone;
     assert.ok((await seconds(1)).includes("fence 51820"), "and to nobody any more");
+  });
+
+  it("makes ready what it has when another node falls silent, after all else, and looks whether that is still there", async () => {
+    await seconds(1);
+    done.splice(0);
+    inherits = { ...testState(1), parallel: 2, carried: [1] };
+    assert.deepEqual(await seconds(2), ["tend", "prepare 1", "tend"]);
+    inherits = { ...testState(3), parallel: 2, carried: [1] };
+    assert.deepEqual(await seconds(1), ["tend"], "whoever the peers are");
+    assert.deepEqual(
+      (await seconds(30)).filter((each) => each !== "tend"),
+      ["check", "check the way", "prepare 1"],
+    );
+    fails = "prepare 0,1";
+    inherits = { ...testState(1), parallel: 2, carried: [0, 1] };
+    assert.deepEqual(await seconds(2), ["tend", "prepare 0,1", "tend", "prepare 0,1"]);
+    assert.deepEqual(complaints, ["what another node may leave is not made ready for"]);
+    fails = undefined;
+    [state, way] = [undefined, wayTo("192.0.2.7")];
+    assert.deepEqual(await seconds(1), ["way 192.0.2.7", "remove", "no fence", "prepare 0,1"]);
+    inherits = undefined;
+    assert.deepEqual(await seconds(2), ["prepare undefined"]);
   });
 
   it("has what was left there taken away where it is not the gateway", async () => {

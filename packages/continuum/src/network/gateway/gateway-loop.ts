@@ -26,6 +26,8 @@ export interface NodeWish {
   readonly carries?: GatewayWish;
   /** How it, or how others, reach the node that carries them; absent where the site's nodes are none of its business. */
   readonly way?: WayState;
+  /** What it is to carry besides when another node falls silent: made ready before. @default nothing */
+  readonly inherits?: NetworkState;
 }
 
 /** What a node shall be; undefined while that is not known, and then everything stays as it is. */
@@ -48,7 +50,7 @@ export interface LoopObserver {
 }
 
 export interface GatewayLoopOptions {
-  readonly gateway: Pick<Gateway, "apply" | "check" | "tend" | "invited" | "moved" | "forget" | "remove">;
+  readonly gateway: Pick<Gateway, "prepare" | "apply" | "check" | "tend" | "invited" | "moved" | "forget" | "remove">;
   readonly way?: Pick<NodeWay, "apply" | "check" | "heir">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "leave" | "remove">;
@@ -119,6 +121,8 @@ export class GatewayLoop {
   #isFenced: boolean | undefined;
   /** Those that it was brought to carry last. */
   #lanes = "";
+  /** What is ready for lanes that others may leave; undefined where that is to be looked at. */
+  #ready: string | undefined = "";
   #checkedAt = 0;
   /** Somebody else has changed something. */
   #isSuspect = false;
@@ -159,7 +163,8 @@ export class GatewayLoop {
     const watching = this.#options.watch?.run(changed, signal, moved);
     while (!signal.aborted) {
       this.#wake = new AbortController();
-      await this.#step();
+      const wanted = await this.#step();
+      if (wanted !== undefined) await this.#makeReady(wanted.inherits);
       const isLate = this.#probes.values().some((probe) => probe.isLate);
       const often = this.#isTrying ? TRYING_MS : isLate ? LATE_MS : this.#hasLanes ? LANES_TICK_MS : tickMs;
       await sleep(clock, Math.min(often, tickMs), AbortSignal.any([signal, this.#wake.signal]));
@@ -170,7 +175,8 @@ export class GatewayLoop {
     this.#closeProbes();
   }
 
-  async #step(): Promise<void> {
+  /** Resolves with what is wanted, where that is known. */
+  async #step(): Promise<NodeWish | undefined> {
     const { source, gateway, told, observer } = this.#options;
     // Of those that have answered before, silence means something.
     const answers = (siteId: string, lane: number) => {
@@ -180,7 +186,7 @@ export class GatewayLoop {
     const read = await this.#attempt("what links shall be cannot be read", async () => ({ wish: await source.read() }));
     const wanted = read?.wish;
     if (read !== undefined && wanted === undefined) observer?.brought(this.#complaints.size === 0);
-    if (wanted === undefined) return;
+    if (wanted === undefined) return undefined;
     const reports = await this.#attempt("the node's network cannot be brought to what it shall be", async () => {
       try {
         await this.#bring(wanted);
@@ -200,7 +206,7 @@ export class GatewayLoop {
     this.#isTrying =
       (wanted.carries !== undefined && ownKey?.isTurning) ||
       (reports?.some(({ isTrying, isTurning }) => isTrying || isTurning) ?? false);
-    if (reports === undefined || wanted.carries === undefined) return;
+    if (reports === undefined || wanted.carries === undefined) return wanted;
     for (const { siteId, pathMtu } of reports) if (pathMtu !== undefined) this.#pathMtus.set(siteId, pathMtu);
     const { siteId } = wanted.carries.state;
     const linked = await this.#probed(reports, wanted.carries.state);
@@ -209,6 +215,18 @@ export class GatewayLoop {
     const seen = linked.map((each) => ({ ...each, ...(nextKey !== undefined && { nextKey }) }));
     observer?.linked(seen);
     await this.#attempt("nobody hears how links are", async () => await told?.(seen));
+    return wanted;
+  }
+
+  /** Once nothing else is to be done: nobody waits for it yet. */
+  async #makeReady(inherits: NetworkState | undefined): Promise<void> {
+    const { siteId = "", mtu, listenPort, parallel, carried } = inherits ?? {};
+    const text = inherits === undefined ? "" : JSON.stringify([siteId, mtu, listenPort, parallel, carried]);
+    if (text === this.#ready) return;
+    await this.#attempt("what another node may leave is not made ready for", async () => {
+      await this.#options.gateway.prepare(inherits);
+      this.#ready = text;
+    });
   }
 
   /** Those that are asked, by lane. */
@@ -342,6 +360,7 @@ export class GatewayLoop {
       this.#closeProbes();
       await gateway.remove();
       await this.#options.fence?.remove();
+      this.#ready = "";
       this.#isFenced = false;
       this.#applied = undefined;
       if (this.#carries) logger.info("another node carries the links");
@@ -351,6 +370,7 @@ export class GatewayLoop {
     if (!this.#isSuspect && steadyNow(clock) - this.#checkedAt < checkMs) return;
     this.#isSuspect = false;
     this.#checkedAt = steadyNow(clock);
+    if (this.#ready !== "") this.#ready = undefined;
     const drift = carries === undefined ? [] : await gateway.check();
     const ofWay = (await this.#options.way?.check()) ?? [];
     const ofCaptures = (await this.#options.captures?.check()) ?? [];

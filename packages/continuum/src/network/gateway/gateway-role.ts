@@ -1,7 +1,7 @@
 import { type Clock, describeError, type Logger, type Random, sleep } from "@fjord/base";
 import { isAlreadyExists, isConflict, isNotFound, type KubeClient, Lease } from "@fjord/kube";
 import { holderOf, leaseWith, type SharesLease, sharesOf } from "./lane-lease.ts";
-import { heirOf, type LaneShares, lanesOn, nextShares, withoutRun } from "./lane-shares.ts";
+import { heirOf, inheritedBy, type LaneShares, lanesOn, nextShares, withoutRun } from "./lane-shares.ts";
 
 export interface GatewayRoleOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "update">;
@@ -16,11 +16,13 @@ export interface GatewayRoleOptions {
 
 export const GATEWAY_LEASE = "fjord-gateway";
 
-const LOOK_MS = 250;
+const LOOK_MS = 200;
 /** Every how many looks it is said that this one lives. */
 const BEAT_LOOKS = 2;
 /** Who has said nothing for so many looks is replaced: with what the next one needs, within three seconds. Counted by looks, no clock that is set misleads anybody. */
 const SILENT_LOOKS = 6;
+/** Where others write at the same moment it is tried again at once: where the API is slow, one would else be faster again and again, and the other be taken for silent. */
+const TRIES = 4;
 /** At its end a run waits no longer than this for the API. */
 const RELEASE_MS = 500;
 
@@ -54,6 +56,11 @@ export class GatewayRole {
     return this.#shares && heirOf(this.#shares, this.#options.node);
   }
 
+  /** The lanes that this one has when another node falls silent. */
+  get inherits(): readonly number[] {
+    return this.#shares === undefined ? [] : inheritedBy(this.#shares, this.#options.node);
+  }
+
   /** There are so many of them; before that is known nothing is taken. */
   want(count: number): void {
     this.#count = count;
@@ -70,7 +77,7 @@ export class GatewayRole {
     this.#me = `${node}_${chance.padStart(12, "0")}`;
     while (!signal.aborted) {
       try {
-        await this.#look(signal);
+        for (let tries = 1; !(await this.#look(tries === 1, signal)) && tries < TRIES; tries++);
         this.#complaint = undefined;
       } catch (error) {
         const reason = describeError(error);
@@ -83,13 +90,14 @@ export class GatewayRole {
     await this.#release();
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  /** Whether what is to be written was, and nobody was faster. It counts only where it `isFirst`: how long somebody is silent is told by looks. */
+  async #look(isFirst: boolean, signal: AbortSignal): Promise<boolean> {
     const lease = await this.#get(signal);
     const count = this.#count;
-    if (count === undefined) return;
+    if (count === undefined) return true;
     const shares = sharesOf(lease, count);
-    this.#hear(lease, shares);
-    this.#looksSinceBeat++;
+    this.#hear(lease, shares, isFirst ? 1 : 0);
+    this.#looksSinceBeat += isFirst ? 1 : 0;
     const mine = shares.lanes.filter((run) => run === this.#me).length;
     // Who has none already is first to take what somebody has lost.
     const patience = SILENT_LOOKS + (mine > 0 ? 1 : 0);
@@ -97,11 +105,12 @@ export class GatewayRole {
     const holder = holderOf(lease);
     // One of an earlier version has all of them, and gives none away.
     const isForeign = holder !== "" && !(holder in shares.beats);
-    if (isForeign && !isSilent(holder)) return this.#see(shares);
     const isDue = this.#looksSinceBeat >= BEAT_LOOKS;
-    const next = nextShares(shares, { me: this.#me, count, isSilent, isDue });
-    if (next !== shares && !(await this.#write(lease, next, signal))) return;
+    const isWaiting = isForeign && !isSilent(holder);
+    const next = isWaiting ? shares : nextShares(shares, { me: this.#me, count, isSilent, isDue });
+    if (next !== shares && !(await this.#write(lease, next, signal))) return false;
     this.#see(next);
+    return true;
   }
 
   /** Whether nobody was faster. */
@@ -121,13 +130,13 @@ export class GatewayRole {
     }
   }
 
-  #hear(lease: SharesLease | undefined, { lanes, beats }: LaneShares): void {
+  #hear(lease: SharesLease | undefined, { lanes, beats }: LaneShares, looks: number): void {
     const runs = new Set([...Object.keys(beats), ...lanes.filter((run) => run !== "")]);
     for (const run of this.#heard.keys()) if (!runs.has(run)) this.#heard.delete(run);
     for (const run of runs) {
       const said = run in beats ? String(beats[run]) : JSON.stringify(lease?.spec ?? {});
       const before = this.#heard.get(run);
-      if (before?.said === said) before.looks++;
+      if (before?.said === said) before.looks += looks;
       else this.#heard.set(run, { said, looks: 0 });
     }
   }

@@ -552,6 +552,35 @@ describe("A link between sites with the same addresses", { skip }, () => {
       }
     });
 
+  it("begins by an interface that was prepared, into which nothing leads before, and which goes where it is not used", async () => {
+    const gateway = gateways.a as Gateway;
+    const name = `${prefixOf("a")}0`;
+    const number = async () => JSON.parse(await namespaces.ip("a-gw", "-json", "link", "show", "dev", name))[0].ifindex;
+    await gateway.remove();
+    await gateway.prepare(stateOf("a"));
+    const prepared = await number();
+    const { privateKey, peers } = await testDevice(namespaces.prefix("a-gw"), name).get();
+    assert.deepEqual([/[^0]/.test(privateKey), peers.size], [false, 0]);
+    assert.equal(await namespaces.ip("a-gw", "route", "show", "table", "7443").catch(() => ""), "");
+    await apply("a");
+    assert.equal(await number(), prepared, "it was made anew");
+    const ask = () => pods.a1?.ask(called("a", "b1"), { proto: "udp", patienceMs: 3_000 });
+    assert.equal(await ask(), called("b", "a1"));
+    assert.deepEqual(await gateway.check(), []);
+    await gateway.prepare();
+    assert.equal(await number(), prepared, "it is used");
+    await gateway.remove();
+    await gateway.prepare(stateOf("a"));
+    await namespaces.ip("a-gw", "link", "delete", name);
+    await apply("a");
+    assert.equal(await ask(), called("b", "a1"), "though what was prepared is gone");
+    await gateway.remove();
+    await gateway.prepare(stateOf("a"));
+    await gateway.prepare();
+    assert.deepEqual(await networkOf("a"), empty.a);
+    await apply("a");
+  });
+
   it("leaves nothing behind", async () => {
     for (const site of ["a", "b"]) {
       await gateways[site]?.remove();

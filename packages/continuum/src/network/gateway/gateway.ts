@@ -62,9 +62,16 @@ export class Gateway {
     this.#canNest = wireguard !== "kernel";
   }
 
-  /** Finds out beforehand what takes time: a node that takes the place of another one is waited for. */
-  async prepare(): Promise<void> {
-    await this.#serial.run(() => this.#interfaces.choose(false));
+  /**
+   * Does beforehand what takes time, as a node that takes the place of another one is waited for: finds out what encrypts, and makes the interfaces of the lanes that
+   * `state` says are carried. They know no key and nobody, and nothing leads into them. Those of an earlier state that are not used go.
+   */
+  async prepare(state?: NetworkState): Promise<void> {
+    await this.#serial.run(async () => {
+      await this.#interfaces.choose(false);
+      const lanes = state && fabricOf({ ...state, peers: [], exports: [] }, { interfacePrefix: this.#prefix });
+      await this.#interfaces.prepare(lanes);
+    });
   }
 
   /** Applies a state; `privateKey` is the site's of WireGuard, in base64. Refuses what cannot be, and has then changed nothing. */

@@ -37,6 +37,8 @@ export class LaneInterfaces {
   /** By lane. */
   readonly #peers = new Map<number, LanePeers>();
   readonly #newPaths: () => PeerPaths;
+  /** By name: what was made of interfaces that nobody uses yet. */
+  readonly #prepared = new Map<string, string>();
 
   constructor({ network, prefix, wireguard, clock, logger, lookup }: LaneInterfacesOptions) {
     this.#network = network;
@@ -55,12 +57,27 @@ export class LaneInterfaces {
 
   /** Whatever is there becomes this. `privateKey` is hexadecimal. */
   async bring(fabric: Fabric, privateKey: string): Promise<void> {
-    const wanted = new Set(fabric.interfaces.map(({ name }) => name));
-    for (const name of await this.#interfaces())
-      if (!wanted.has(name)) await this.#network.ip("link", "delete", "dev", name);
     for (const [lane, peers] of this.#peers)
       if (!fabric.interfaces.some((each) => each.lane === lane)) peers.forgetPaths();
-    for (const each of fabric.interfaces) await this.#bringInterface(fabric, each, privateKey);
+    await Promise.all([
+      this.#removeOthers(fabric.interfaces),
+      ...fabric.interfaces.map((each) => this.#bringInterface(fabric, each, privateKey)),
+    ]);
+  }
+
+  /** Makes interfaces that are not used yet; those that were made so before, and are not among them, go. */
+  async prepare(fabric: Pick<Fabric, "interfaces" | "mtu" | "lanes"> | undefined): Promise<void> {
+    const { interfaces = [] } = fabric ?? {};
+    for (const name of [...this.#prepared.keys()].filter((each) => !interfaces.some((of) => of.name === each))) {
+      this.#prepared.delete(name);
+      await this.#network.ip("link", "delete", "dev", name);
+    }
+    if (fabric === undefined) return;
+    for (const each of interfaces) {
+      await this.#devices.bring(each.name);
+      await this.#bringUp(fabric, each);
+      this.#prepared.set(each.name, this.#made(fabric, each));
+    }
   }
 
   /** The private key that interfaces of another process, or of before, have; undefined where there are none. Hexadecimal. */
@@ -230,6 +247,7 @@ export class LaneInterfaces {
   /** Takes all of them away, whoever has made them. */
   async remove(): Promise<void> {
     for (const peers of this.#peers.values()) peers.greetNobody();
+    this.#prepared.clear();
     for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
   }
 
@@ -240,8 +258,10 @@ export class LaneInterfaces {
   }
 
   async #bringInterface(fabric: Fabric, each: FabricInterface, privateKey: string): Promise<void> {
-    const { name, lane, listenPort, linkAddress: own } = each;
-    const isNew = await this.#devices.bring(name);
+    const { name, lane, listenPort } = each;
+    const isPrepared = this.#prepared.get(name) === this.#made(fabric, each) && (await this.#devices.isThere(name));
+    this.#prepared.delete(name);
+    const isNew = isPrepared || (await this.#devices.bring(name));
     const device = this.#devices.device(name);
     const state = await device.get();
     const peers = this.#peersOf(lane);
@@ -258,15 +278,32 @@ export class LaneInterfaces {
       if (alive && seen.endpoint !== undefined) wanted.set(key, { ...peer, endpoint: seen.endpoint });
     }
     await device.set([...lines, ...wireguardChange(state.peers, wanted)]);
-    await this.#network.ip("link", "set", "dev", name, "mtu", String(fabric.mtu), "up");
-    const bringIpv4 = async () => {
-      if (fabric.lanes > 1) await this.#allowDetours(name);
-      if (lane === 0) await this.#bringRelayAddress(name, fabric);
-    };
+    if (!isPrepared) await this.#bringUp(fabric, each);
+    if (lane === 0 && !(isPrepared && fabric.relayAddress === undefined)) await this.#bringRelayAddress(name, fabric);
+  }
+
+  /** Whatever an interface has that is not WireGuard's. */
+  async #bringUp(
+    { mtu, lanes }: Pick<Fabric, "mtu" | "lanes">,
+    { name, lane, linkAddress: own }: FabricInterface,
+  ): Promise<void> {
+    await this.#network.ip("link", "set", "dev", name, "mtu", String(mtu), "up");
     await Promise.all([
       own !== undefined && this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`),
-      bringIpv4(),
+      lanes > 1 && this.#allowDetours(name),
     ]);
+  }
+
+  /** What an interface is made by. */
+  #made({ mtu, lanes }: Pick<Fabric, "mtu" | "lanes">, { linkAddress: own }: FabricInterface): string {
+    return JSON.stringify([this.#devices.carrier, mtu, lanes > 1, own]);
+  }
+
+  /** But not what is made for later. */
+  async #removeOthers(wanted: Fabric["interfaces"]): Promise<void> {
+    for (const name of await this.#interfaces())
+      if (!wanted.some((each) => each.name === name) && !this.#prepared.has(name))
+        await this.#network.ip("link", "delete", "dev", name);
   }
 
   /** What the node has no mark for would go back by the first lane, or by another node: a strict look at that drops what comes by others. */

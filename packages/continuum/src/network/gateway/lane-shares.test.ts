@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { heirOf, type LaneShares, lanesOn, nextShares, nodeOf, PROVEN_BEATS, withoutRun } from "./lane-shares.ts";
+import {
+  heirOf,
+  inheritedBy,
+  type LaneShares,
+  lanesOn,
+  nextShares,
+  nodeOf,
+  PROVEN_BEATS,
+  withoutRun,
+} from "./lane-shares.ts";
 
 const nobody: LaneShares = { lanes: [], beats: {} };
 const beats = (...runs: string[]) => Object.fromEntries(runs.sort().map((run) => [run, 100]));
@@ -50,6 +59,30 @@ describe("Who carries which lane", () => {
     for (const me of ["b_1", "c_1"]) assert.deepEqual(next(two, { me, silent: ["a_1"] }).lanes, ["b_1"], me);
     const shared = { lanes: ["a_1", "b_1", "c_1", "a_1"], beats: beats("a_1", "b_1", "c_1") };
     assert.deepEqual([heirOf(shared, "a"), heirOf(shared, "b")], ["b", "c"]);
+  });
+
+  it("is known before by who has them then, lane by lane", () => {
+    const alone = { lanes: ["a_1", "a_1"], beats: beats("a_1", "b_1") };
+    assert.deepEqual([inheritedBy(alone, "a"), inheritedBy(alone, "b"), inheritedBy(alone, "c")], [[], [0, 1], []]);
+    const two = { lanes: ["a_1", "b_1"], beats: beats("a_1", "b_1") };
+    assert.deepEqual([inheritedBy(two, "a"), inheritedBy(two, "b")], [[1], [0]]);
+    const shared = { lanes: ["a_1", "b_1", "c_1", "a_1"], beats: beats("a_1", "b_1", "c_1") };
+    assert.deepEqual(
+      [inheritedBy(shared, "b"), inheritedBy(shared, "c")],
+      [
+        [0, 2],
+        [1, 3],
+      ],
+    );
+    for (const silent of ["a_1", "b_1", "c_1"]) {
+      const after = next(shared, { me: silent === "a_1" ? "b_1" : "a_1", silent: [silent] });
+      for (const node of ["a", "b", "c"].filter((each) => `${each}_1` !== silent)) {
+        const came = lanesOn(after, node).filter((lane) => shared.lanes[lane] === silent);
+        const lanes = inheritedBy(shared, node).filter((lane) => shared.lanes[lane] === silent);
+        assert.deepEqual(came, lanes, `${node} where ${silent} falls silent`);
+      }
+    }
+    assert.deepEqual(inheritedBy({ lanes: ["", "a_1"], beats: beats("a_1") }, "b"), []);
   });
 
   it("has another one stand by where that one falls silent", () => {

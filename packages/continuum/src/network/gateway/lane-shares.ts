@@ -32,6 +32,14 @@ export function heirOf({ lanes, beats }: LaneShares, node: string): string | und
   return others.length === 0 ? undefined : nodeOf(fewest(others, lanes));
 }
 
+/** Those that others carry and that would come to a node, if theirs fell silent now. */
+export function inheritedBy(shares: LaneShares, node: string): number[] {
+  const next = (run: string, lane: number) => nodeOf(withoutRun(shares, run).lanes[lane] ?? "");
+  return shares.lanes.flatMap((run, lane) =>
+    run !== "" && nodeOf(run) !== node && next(run, lane) === node ? [lane] : [],
+  );
+}
+
 /** Those that a node carries, by whichever run. */
 export function lanesOn({ lanes }: LaneShares, node: string): number[] {
   return lanes.flatMap((run, lane) => (run !== "" && nodeOf(run) === node ? [lane] : []));

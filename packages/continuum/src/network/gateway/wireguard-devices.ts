@@ -75,14 +75,15 @@ export class WireguardDevices {
     const kind = await network.linkKind(name);
     const isKernels = this.carrier === "Kernel";
     if (kind !== undefined && (kind === "wireguard") !== isKernels) await network.ip("link", "delete", "dev", name);
-    else if (await this.#answers(name)) return false;
+    else if (await this.isThere(name)) return false;
     // What does not answer is another's, or a process that has ended: its interface ends with it.
     if (isKernels) await network.ip("link", "add", "dev", name, "type", "wireguard");
     else await network.startWireguard(name);
     return true;
   }
 
-  async #answers(name: string): Promise<boolean> {
+  /** Whether there is an interface of what was chosen, and it answers. */
+  async isThere(name: string): Promise<boolean> {
     return await this.device(name)
       .get()
       .then(
