@@ -24,6 +24,8 @@ export interface PeerRoute {
   readonly path: string;
   /** `stranger`: whoever has a key. `peer`: a Site object names its id. `consumer`: that one also may consume. */
   readonly access: "stranger" | "peer" | "consumer";
+  /** As how many questions it counts, for one that takes long to answer. @default 1 */
+  readonly cost?: number;
   /** The answer as JSON. Throws `PeerRefused` to refuse. */
   handle(call: PeerCall): Promise<unknown>;
 }

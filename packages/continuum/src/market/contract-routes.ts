@@ -14,6 +14,9 @@ export interface TenantMaker extends Tenants {
   ensure(consumer: SiteId, signal?: AbortSignal): Promise<void>;
 }
 
+/** Each is decided alone, and written before it is told. */
+const COST = 5;
+
 export interface ContractRoutesOptions {
   readonly book: ContractBook;
   readonly tenants: TenantMaker;
@@ -36,12 +39,14 @@ export class ContractRoutes {
         method: "POST",
         path: "/contracts",
         access: "consumer",
+        cost: COST,
         handle: ({ caller, body }) => book.request(caller, checkedRequest(body)),
       },
       {
         method: "PUT",
         path: "/contracts/:id/signature",
         access: "consumer",
+        cost: COST,
         handle: async ({ caller, params, body, signal }) => {
           const contract = await book.accept(caller, params.id ?? "", checkedAcceptance(body).signature);
           // The contract stands whatever becomes of the tenant now: its controller goes on, and reports tell of it.
@@ -56,6 +61,7 @@ export class ContractRoutes {
         method: "PUT",
         path: "/contracts/:id/standing",
         access: "peer",
+        cost: COST,
         handle: async ({ caller, params, body }) =>
           this.#report(await book.hear(caller, params.id ?? "", checkedStanding(body).standing)),
       },

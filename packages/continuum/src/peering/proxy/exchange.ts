@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import type { Clock } from "@fjord/base";
 import type { Caller } from "../../peer-routes.ts";
 import type { AuditSink } from "./audit.ts";
@@ -24,6 +25,8 @@ export class Exchange {
   /** The API server may have seen it. */
   sent = false;
   readonly #clock: Clock;
+  /** The request itself forgets it when it is given up. */
+  readonly #socket: Socket;
   readonly #began: number;
   readonly #read: number;
   readonly #written: number;
@@ -39,8 +42,9 @@ export class Exchange {
     this.verb = request.method ?? "";
     this.#clock = clock;
     this.#began = clock.now();
-    this.#read = request.socket.bytesRead ?? 0;
-    this.#written = request.socket.bytesWritten ?? 0;
+    this.#socket = request.socket;
+    this.#read = this.#socket.bytesRead ?? 0;
+    this.#written = this.#socket.bytesWritten ?? 0;
   }
 
   /** The contract ended, or the consumer has gone. */
@@ -66,7 +70,7 @@ export class Exchange {
   end(): void {
     this.#cut = true;
     this.#upstream?.destroy();
-    this.request.socket.destroy();
+    this.#socket.destroy();
   }
 
   /** The consumer is there no more: nobody waits for the answer. */
@@ -80,7 +84,6 @@ export class Exchange {
     this.#over = true;
     this.#onEnd?.();
     if (this.quiet) return;
-    const { socket } = this.request;
     const question = this.url.indexOf("?");
     audit({
       time: this.#began,
@@ -90,8 +93,8 @@ export class Exchange {
       status: this.status,
       ms: this.ms,
       // A small body has come with the headers.
-      bytesIn: Math.max(this.bodyBytes, (socket.bytesRead ?? 0) - this.#read),
-      bytesOut: Math.max(0, (socket.bytesWritten ?? 0) - this.#written),
+      bytesIn: Math.max(this.bodyBytes, (this.#socket.bytesRead ?? 0) - this.#read),
+      bytesOut: Math.max(0, (this.#socket.bytesWritten ?? 0) - this.#written),
       ...(this.refusedByProxy ? { refusedBy: "proxy" } : {}),
     });
   }

@@ -68,14 +68,17 @@ interface Asked {
   body?: string;
   headers?: Record<string, string>;
   by?: typeof consumer;
+  /** The test goes on to write the body. */
+  endless?: boolean;
 }
 
-async function ask(path: string, { by = consumer, ...options }: Asked = {}) {
+async function ask(path: string, { by = consumer, endless = false, ...options }: Asked = {}) {
   const socket = await by.tls.connect(endpoint, provider.id);
   const { body, ...rest } = options;
   const asked = request({ createConnection: () => socket as Socket, path, ...rest });
   asked.on("error", () => {});
-  asked.end(body);
+  if (endless) asked.write(body);
+  else asked.end(body);
   return { asked, socket, answered: once(asked, "response") as Promise<[IncomingMessage]> };
 }
 
@@ -124,6 +127,65 @@ describe("the proxy", () => {
     assert.equal(sent["x-remote-user"], undefined);
     const groups = rawHeaders.filter((_, i) => rawHeaders[i - 1]?.toLowerCase() === "impersonate-group");
     assert.deepEqual(groups, ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"]);
+  });
+
+  test("refuses a body that has no end, and goes on", { timeout: 30_000 }, async () => {
+    const line = Promise.withResolvers<AuditLine>();
+    onLine = line.resolve;
+    const { asked, answered, socket } = await ask(MAPS, {
+      method: "POST",
+      headers: { "content-type": "application/json", "transfer-encoding": "chunked" },
+      body: "[",
+      endless: true,
+    });
+    const pour = () => {
+      while (!socket.destroyed && asked.write("x".repeat(64 * 1024)));
+    };
+    asked.on("drain", pour);
+    pour();
+    const [answer] = await answered;
+    assert.equal(answer.statusCode, 413);
+    assert.match(await text(answer), /larger than 3145728 bytes/);
+    const { status, verb } = await line.promise;
+    assert.deepEqual([status, verb], [413, "create"]);
+    socket.destroy();
+    onLine = () => {};
+    onRequest = (_, response) => void response.end("{}");
+    assert.equal(await statusOf(PODS), 200);
+  });
+
+  test("has no more lines written of who has no contract than of who has one", async () => {
+    const lines: AuditLine[] = [];
+    const limits = { burst: 5, requestsPerSecond: 0.001 };
+    const strict = new KubeProxy({
+      ...means,
+      config: { server: "http://127.0.0.1:1", namespace: "default", tls: {} },
+      tenants: new TestTenants(),
+      isTwinOf: () => false,
+      limits,
+      audit: (line) => void lines.push(line),
+    });
+    const guarded = new PeerServer({
+      ...means,
+      tls: provider.tls,
+      siteOf: (id) => siteObject(id),
+      routes: [],
+      rawRoutes: [strict],
+      host: "127.0.0.1",
+      port: 0,
+    });
+    const address = `https://127.0.0.1:${(await guarded.listen())?.port}`;
+    const enough = new AbortController();
+    const ended = guarded.run(enough.signal);
+    const socket = await consumer.tls.connect(address, provider.id);
+    socket.write(`GET ${PODS} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(49));
+    socket.write(`GET ${PODS} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    const statuses = [...(await text(socket)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+    enough.abort();
+    strict.close();
+    await ended;
+    assert.deepEqual(statuses, [...Array(5).fill("403"), ...Array(45).fill("429")]);
+    assert.equal(lines.length, 6);
   });
 
   test("holds a watch back as long as nobody reads it", async () => {

@@ -146,9 +146,10 @@ export class KubeProxy implements RawRoute {
   /** The three questions that are asked here, cheapest first. */
   async #admit(exchange: Exchange, upgrade: boolean): Promise<{ decision: Decision; tenant: Tenant }> {
     const { request, caller, url } = exchange;
-    const tenant = this.#tenant(caller.id);
     const traffic = this.#traffic.of(caller.id);
+    // Before anything is said of it: whoever has no contract leaves lines in the audit, too.
     traffic.count();
+    const tenant = this.#tenant(caller.id);
     const decision = decide(request.method ?? "", url, upgrade, tenant, this.#rules);
     exchange.verb = decision.verb;
     exchange.resource = resourceName(decision.path);
@@ -282,7 +283,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** What the API keeps of what was written, by its answer. */
 function outcomeOf({ verb, target }: Decision, { statusCode, body }: HttpResponse): Outcome {
   if (statusCode === 404) return "gone";
-  if (statusCode < 200 || statusCode >= 300 || target.includes("dryRun=")) return "undone";
+  if (statusCode < 200 || statusCode >= 300 || target.includes("dryRun=All")) return "undone";
   if (verb !== "delete") return { kept: body.length };
   // Anything but a Status is an object that is still there.
   return body.subarray(0, 64).includes('"kind":"Status"') ? "gone" : "undone";

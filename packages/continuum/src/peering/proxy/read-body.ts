@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { chunksOf } from "../server/answers.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 import type { TenantTraffic } from "./tenant-traffic.ts";
 
@@ -9,7 +10,7 @@ export async function readBody(request: IncomingMessage, limit: number, traffic:
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    for await (const chunk of chunksOf(request)) {
       if (size + chunk.length > limit) throw tooLarge(limit);
       traffic.hold(chunk.length);
       size += chunk.length;

@@ -14,7 +14,7 @@ export async function readJson(request: IncomingMessage, limit = LARGEST_BODY): 
   if (declared > limit) throw tooLarge(limit);
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(request)) {
     size += chunk.length;
     if (size > limit) throw tooLarge(limit);
     chunks.push(chunk);
@@ -26,6 +26,15 @@ export async function readJson(request: IncomingMessage, limit = LARGEST_BODY): 
     return JSON.parse(Buffer.concat(chunks, size).toString("utf8"));
   } catch (error) {
     throw refused(400, "NotJson", `the body is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** A body as it comes. Who stops before its end has the rest thrown away, and the connection stays for the answer. */
+export async function* chunksOf(request: IncomingMessage): AsyncGenerator<Buffer, void, void> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  } finally {
+    request.resume();
   }
 }
 

@@ -6,6 +6,9 @@ export interface PeerLimits {
   readonly connectionsPerPeer: number;
   /** Questions of one key that are being answered at once; the proxy has limits of its own. */
   readonly requestsPerPeer: number;
+  /** Questions of one key each second, and how many at once after a quiet time; the proxy has limits of its own. */
+  readonly questionsPerSecond: number;
+  readonly questionsBurst: number;
   /** Connections at once of keys that no Site names. */
   readonly connectionsOfStrangers: number;
   /** Bytes of a request's line and headers. */
@@ -27,6 +30,8 @@ export const defaultPeerLimits: PeerLimits = {
   connections: 8192,
   connectionsPerPeer: 1024,
   requestsPerPeer: 512,
+  questionsPerSecond: 200,
+  questionsBurst: 1_000,
   connectionsOfStrangers: 128,
   headerBytes: 16 * 1024,
   handshakeMs: 5_000,

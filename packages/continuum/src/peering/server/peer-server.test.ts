@@ -200,6 +200,17 @@ describe("a PeerServer", () => {
     assert.equal((await ask(peer, "/fjord/v1/open", { to: limited })).status, 200);
   });
 
+  test("lets each peer ask only so often, and what takes long less often", async () => {
+    const dear: PeerRoute = { method: "GET", path: "/dear", access: "peer", cost: 4, handle: async () => ({}) };
+    const limits = { questionsBurst: 10, questionsPerSecond: 0.001 };
+    const limited = await start({ routes: [...routes, dear], limits });
+    const statuses = [];
+    for (const path of ["/dear", "/dear", "/dear", "/open", "/nothing", "/open"])
+      statuses.push((await ask(peer, `/fjord/v1${path}`, { to: limited })).status);
+    assert.deepEqual(statuses, [200, 200, 429, 200, 404, 429]);
+    assert.equal((await ask(consumer, "/fjord/v1/open", { to: limited })).status, 200);
+  });
+
   test("takes only so many connections of one peer", async () => {
     const limited = await start({ limits: { connectionsPerPeer: 2 } });
     const sockets = [await dial(peer, limited), await dial(peer, limited), await dial(peer, limited)];

@@ -15,6 +15,7 @@ import { readJson, refused, refuseUpgrade, sendJson, sendRefusal } from "./answe
 import { Connections } from "./connections.ts";
 import { defaultPeerLimits, type PeerLimits } from "./peer-limits.ts";
 import { noPeerMetrics, type PeerMetrics } from "./peer-metrics.ts";
+import { PeerRates } from "./peer-rates.ts";
 import { RequestsAtOnce } from "./requests-at-once.ts";
 import { RouteTable } from "./route-table.ts";
 
@@ -45,6 +46,7 @@ export class PeerServer {
   readonly #connections: Connections;
   readonly #strangers: TokenBucket;
   readonly #atOnce: RequestsAtOnce;
+  readonly #rates: PeerRates;
   #listening: Promise<AddressInfo | undefined> | undefined;
 
   constructor(options: PeerServerOptions) {
@@ -56,6 +58,8 @@ export class PeerServer {
     const { strangersBurst: burst, strangersPerSecond: perSecond } = this.#limits;
     this.#strangers = new TokenBucket({ burst, perSecond, clock: options.clock });
     this.#atOnce = new RequestsAtOnce(this.#limits.requestsPerPeer);
+    const { questionsBurst, questionsPerSecond } = this.#limits;
+    this.#rates = new PeerRates({ burst: questionsBurst, perSecond: questionsPerSecond, clock: options.clock });
     this.#server = this.#makeServer();
   }
 
@@ -183,6 +187,9 @@ export class PeerServer {
       // By the clock that contracts and certificates go by: the other side compares it with its own.
       response.setHeader("date", new Date(started).toUTCString());
       const found = this.#routes.find(request.method ?? "", path);
+      const cost = typeof found === "object" ? found.route.cost : undefined;
+      if (caller.site !== undefined && !this.#rates.allow(caller.id, cost))
+        throw refused(429, "TooManyRequests", "too much is asked in a short time: ask less often");
       if (found === undefined || found === "wrongMethod") {
         this.#admit(caller, "stranger");
         throw found === undefined ? notFound(path) : refused(405, "MethodNotAllowed", "not with this method");

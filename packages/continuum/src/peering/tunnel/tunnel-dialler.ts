@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { aborted, Backoff, describeError, sleep } from "@fjord/base";
+import { aborted, Backoff, describeError, sleep, TokenBucket } from "@fjord/base";
 import type { Means } from "../../home.ts";
 import type { PeerIdentity, SiteId } from "../../site-identity.ts";
 import type { PeerTls } from "../peer-tls.ts";
@@ -29,6 +29,11 @@ export interface TunnelDiallerOptions extends Omit<Means, "metrics"> {
   readonly replaceAfterMs?: number;
   /** @default 3000 */
   readonly connectTimeoutMs?: number;
+  /**
+   * How often one peer may have us dial, at once and each second: who takes more connections means to keep us busy, or
+   * loses them on the way. @default 256 and 20
+   */
+  readonly dials?: { readonly burst: number; readonly perSecond: number };
 }
 
 /** Keeps connections parked at peers, for a site that cannot be dialled itself. One that is taken is replaced at once. */
@@ -37,7 +42,8 @@ export class TunnelDialler {
   readonly #peers = new Map<SiteId, { readonly key: string; readonly stop: AbortController; run: Promise<unknown> }>();
 
   constructor(options: TunnelDiallerOptions) {
-    this.#options = { idle: 4, replaceAfterMs: 30_000, connectTimeoutMs: 3_000, ...options };
+    const dials = { burst: 256, perSecond: 20 };
+    this.#options = { idle: 4, replaceAfterMs: 30_000, connectTimeoutMs: 3_000, dials, ...options };
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -65,16 +71,20 @@ export class TunnelDialler {
       if (this.#peers.has(peer.id) || peer.endpoints.length === 0) continue;
       const stop = new AbortController();
       const heard = new HeardPeer(this.#options.clock, stop.signal);
-      const lanes = Array.from({ length: this.#options.idle }, () => this.#lane(peer, heard, stop.signal));
+      const pace = new TokenBucket({ ...this.#options.dials, clock: this.#options.clock });
+      const lanes = Array.from({ length: this.#options.idle }, () => this.#lane(peer, heard, pace, stop.signal));
       this.#peers.set(peer.id, { key: keyOf(peer), stop, run: Promise.all(lanes) });
     }
   }
 
   /** Keeps one connection parked. */
-  async #lane(peer: DialledPeer, heard: HeardPeer, signal: AbortSignal): Promise<void> {
+  async #lane(peer: DialledPeer, heard: HeardPeer, pace: TokenBucket, signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options;
     const backoff = new Backoff({ initial: 50, max: 1_000, random });
     while (!signal.aborted) {
+      const wait = pace.reserve();
+      if (wait > 0) await sleep(clock, wait, signal);
+      if (signal.aborted) return;
       try {
         const socket = await this.#park(peer, signal);
         backoff.reset();

@@ -109,6 +109,40 @@ describe("a site without an endpoint", () => {
     assert.equal(await ask(await parked.take(hidden.id), "/raw/c"), `${open.id} /raw/c`);
   });
 
+  test("does not dial as fast as it can a peer that takes each connection and drops it", async () => {
+    const hostile = await testSite();
+    let taken = 0;
+    const greedy: RawRoute = {
+      prefix: parked.prefix,
+      access: "peer",
+      upgrade(_request, socket) {
+        taken++;
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: fjord-tunnel\r\n\r\n");
+        if (taken % 2 === 0) socket.write("x");
+        socket.end();
+      },
+    };
+    const server = serverOf(hostile, [greedy], 0);
+    const address = `https://127.0.0.1:${(await server.listen())?.port}`;
+    const enough = new AbortController();
+    const busy = new TunnelDialler({
+      ...means,
+      tls: hidden.tls,
+      peers: () => [{ id: hostile.id, endpoints: [address] }],
+      onPeersChange: () => () => {},
+      serve: (socket, caller) => hiddenServer.serve(socket, caller),
+      dials: { burst: 8, perSecond: 5 },
+    });
+    const began = Date.now();
+    const ended = [server.run(enough.signal), busy.run(enough.signal)];
+    while (taken < 12) await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    enough.abort();
+    await Promise.all(ended);
+    const seconds = (Date.now() - began) / 1_000;
+    assert.ok(taken <= 8 + 5 * seconds + 1, `${taken} connections in ${seconds} s`);
+  });
+
   test("is not there once it has stopped dialling", async () => {
     const impatient = new ParkedConnections({ clock: means.clock, waitMs: 20 });
     await assert.rejects(impatient.take(hidden.id), NoParkedConnection);

@@ -1,0 +1,31 @@
+import { type Clock, TokenBucket } from "@fjord/base";
+import type { SiteId } from "../../site-identity.ts";
+
+/** More than have ever been seen: whoever has not asked for longest begins anew. */
+const MOST_PEERS = 4096;
+
+export interface PeerRatesOptions {
+  readonly perSecond: number;
+  readonly burst: number;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** How often each peer may ask: one that never stops would keep the agent from answering the others. */
+export class PeerRates {
+  readonly #options: PeerRatesOptions;
+  readonly #peers = new Map<SiteId, TokenBucket>();
+
+  constructor(options: PeerRatesOptions) {
+    this.#options = options;
+  }
+
+  /** Counts a question, or several where it costs as much; false: one too many. */
+  allow(peer: SiteId, cost = 1): boolean {
+    const bucket = this.#peers.get(peer) ?? new TokenBucket(this.#options);
+    this.#peers.delete(peer);
+    this.#peers.set(peer, bucket);
+    const [oldest] = this.#peers.keys();
+    if (this.#peers.size > MOST_PEERS && oldest !== undefined) this.#peers.delete(oldest);
+    return bucket.tryTake(cost);
+  }
+}
