@@ -49,6 +49,13 @@ const refused: [string, PodSpec, GuestPrivilege | undefined][] = [
   ],
   ["a node", pod({ nodeName: "n" }), "nodeName"],
   ["a device", pod({ resourceClaims: [{ name: "gpu" }] }), "resourceClaims"],
+  ...[{ volumeName: "the-owners" }, { selector: {} }, { storageClassName: "" }].map(
+    (choice): (typeof refused)[number] => [
+      `a volume that is there by ${Object.keys(choice)}`,
+      pod({ volumes: [{ name: "v", ephemeral: { volumeClaimTemplate: { spec: choice as never } } }] }),
+      undefined,
+    ],
+  ),
   [
     "a token of the provider's API",
     pod({ volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] }),

@@ -1,5 +1,6 @@
 import type { GuestPrivilege } from "@fjord/api";
 import { defaultCapabilities, type Pod, safeSysctls } from "@fjord/kube";
+import { chosenVolume } from "../../chosen-volume.ts";
 import { addressOf } from "../pod/status/index.ts";
 
 type PodSpec = NonNullable<Pod["spec"]>;
@@ -61,11 +62,22 @@ function podViolations(spec: PodSpec): [GuestPrivilege | "never", string][] {
     ) {
       found.push(["never", `volume ${volume.name} asks for a credential of the provider's API`]);
     }
+    const claim = volume.ephemeral?.volumeClaimTemplate;
+    if (claim != null && choosesVolume(claim)) {
+      found.push(["never", `volume ${volume.name} chooses a volume that is there`]);
+    }
   }
   const unsafe = (spec.securityContext?.sysctls ?? []).filter(({ name }) => !safeSysctls.includes(name));
   if (unsafe.length > 0) found.push(["sysctls", `sysctl ${unsafe.map(({ name }) => name).join(", ")}`]);
   found.push(...contextViolations("the pod", spec.securityContext ?? {}));
   return found;
+}
+
+/** As claims of consumers may not, either. */
+function choosesVolume({ metadata, spec }: { metadata?: Pod["metadata"]; spec?: unknown }): boolean {
+  const fields = (spec ?? {}) as Record<string, unknown>;
+  const classes = [fields.storageClassName, metadata?.annotations?.["volume.beta.kubernetes.io/storage-class"]];
+  return chosenVolume(fields) !== undefined || classes.includes("");
 }
 
 const projectedKinds = ["configMap", "downwardAPI", "secret"];

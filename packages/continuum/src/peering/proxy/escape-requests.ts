@@ -379,6 +379,16 @@ function hostileObjects({ twin, rivalTwin }: EscapeTargets): EscapeRequest[] {
       headers: json,
       body: service({ ports: [{ port: 80 }], externalIPs: ["10.0.0.1"] }),
     },
+    ...[{ volumeName: "the-owners" }, { selector: {} }, { storageClassName: "" }].map((choice) => ({
+      line: `POST ${own}/persistentvolumeclaims`,
+      headers: json,
+      body: {
+        apiVersion: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata: { name: "claim" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...choice },
+      },
+    })),
     { line: `POST ${own}/secrets`, headers: json, body: secret("kubernetes.io/service-account-token") },
     { line: `POST ${own}/secrets`, headers: json, body: secret("bootstrap.kubernetes.io/token") },
     { line: `GET ${own}/secrets`, headers: json, body: "{}" },

@@ -90,6 +90,30 @@ describe("what a tenant writes", () => {
     assert.equal(status("create", "secrets", json, { type: "kubernetes.io/tls" }), 200);
   });
 
+  test("may not choose a volume that is there", () => {
+    const claim = (spec: object, metadata: object = {}) => ({ metadata: { name: "a", ...metadata }, spec });
+    const resources = { requests: { storage: "1Gi" } };
+    for (const spec of [
+      { volumeName: "the-owners" },
+      { selector: { matchLabels: { a: "b" } } },
+      { storageClassName: "" },
+      { dataSource: { kind: "PersistentVolumeClaim", name: "x" } },
+      { dataSourceRef: { kind: "PersistentVolumeClaim", name: "x", namespace: "default" } },
+    ]) {
+      assert.equal(status("create", "persistentvolumeclaims", json, claim({ ...spec, resources })), 403);
+      assert.equal(status("patch", "persistentvolumeclaims", "application/merge-patch+json", { spec }), 403);
+      for (const [field, value] of Object.entries(spec))
+        assert.equal(
+          status("patch", "persistentvolumeclaims", jsonPatch, [{ op: "add", path: `/spec/${field}`, value }]),
+          403,
+        );
+    }
+    const annotations = { "volume.beta.kubernetes.io/storage-class": "" };
+    assert.equal(status("create", "persistentvolumeclaims", json, claim({ resources }, { annotations })), 403);
+    assert.equal(status("create", "persistentvolumeclaims", json, claim({ resources })), 200);
+    assert.equal(status("create", "persistentvolumeclaims", json, claim({ resources, storageClassName: "fast" })), 200);
+  });
+
   test("may not be made so that nothing here can remove it", () => {
     const kept = { metadata: { finalizers: ["example.com/mine"] } };
     for (const resource of ["configmaps", "services", "persistentvolumeclaims"]) {

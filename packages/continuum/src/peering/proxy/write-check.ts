@@ -1,4 +1,5 @@
 import { CONSUMER_LABEL, group as fjordGroup } from "@fjord/api";
+import { chosenVolume } from "../../chosen-volume.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 import type { Verb } from "./rules.ts";
@@ -126,6 +127,7 @@ function checkObject(value: unknown, write: Write): void {
     checkMetadata(value.spec.pod.metadata, write);
   if (resource === "secrets") checkSecretType(value.type);
   if (resource === "services") checkService(value.spec);
+  if (resource === "persistentvolumeclaims") checkClaim(value);
 }
 
 function checkMetadata(metadata: unknown, write: Write): void {
@@ -161,6 +163,22 @@ function checkService(spec: unknown): void {
   const addresses = spec.externalIPs;
   if (addresses === undefined || addresses === null || (Array.isArray(addresses) && addresses.length === 0)) return;
   throw new KubeRefusal(403, "spec.externalIPs cannot be set from another site: it would take over others' traffic");
+}
+
+/** Asked for by name, by label or as the data of a new one, a volume may be one that holds the owner's data. */
+function checkClaim({ metadata, spec }: Record<string, unknown>): void {
+  const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {};
+  const found = isObject(spec) ? (chosenVolume(spec) ?? classless(spec.storageClassName)) : undefined;
+  const field = found ?? classless(annotations["volume.beta.kubernetes.io/storage-class"]);
+  if (field === undefined) return;
+  throw new KubeRefusal(
+    403,
+    `spec.${field} cannot be set from another site: a claim gets a volume that is made for it`,
+  );
+}
+
+function classless(storageClass: unknown): string | undefined {
+  return storageClass === "" ? "storageClassName" : undefined;
 }
 
 /** Kubernetes takes `Metadata` for `metadata` in places; we take neither chance. */
