@@ -3,9 +3,10 @@ import type { HttpHeaders } from "@fjord/kube";
 import type { Tenant } from "../../tenants.ts";
 
 /** All that passes from a consumer; who it acts as and how the body is framed is said here, not by it. */
-const FROM_CONSUMER = ["accept", "content-type", "user-agent"];
-const FROM_READER = ["accept-encoding"];
+const FROM_CONSUMER = ["content-type", "user-agent"];
+const FROM_READER = ["accept", "accept-encoding"];
 const HANDSHAKE = [
+  "accept",
   "upgrade",
   "sec-websocket-key",
   "sec-websocket-version",
@@ -36,6 +37,8 @@ export function upstreamHeaders(
     if (value !== undefined) headers[name] = value;
   }
   if (sort === "upgrade") headers.connection = "Upgrade";
+  // What is kept is measured by the answer: the whole object, and not the few lines that a writer may ask to see of it.
+  if (sort === "write") headers.accept = "application/json";
   return { ...headers, ...identity };
 }
 

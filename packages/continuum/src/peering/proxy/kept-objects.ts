@@ -23,8 +23,9 @@ export type Outcome = { readonly kept: number } | "gone" | "undone" | "unknown";
 /** Gives the bytes that were written, as far as is known. */
 export type Settle = (outcome: Outcome) => number;
 
-/** For so long a full tenant is refused on the word of the last count. */
+/** For so long a full tenant is refused on the word of the last count; longer where to count took long. */
 const COUNT_AGAIN_MS = 5_000;
+const COUNT_SHARE = 20;
 
 /**
  * The objects that one tenant keeps in the own API, by what passes the proxy: it is the only way in. What goes without
@@ -40,6 +41,7 @@ export class KeptObjects {
   readonly #meanwhile = new Set<string>();
   #counting: Promise<void> | undefined;
   #countedAt: number | undefined;
+  #countAgainAt = 0;
 
   constructor(options: KeptObjectsOptions) {
     this.#options = options;
@@ -96,7 +98,7 @@ export class KeptObjects {
 
   #isDue(): boolean {
     const { clock } = this.#options;
-    return this.#counting !== undefined || clock.now() >= (this.#countedAt ?? 0) + COUNT_AGAIN_MS;
+    return this.#counting !== undefined || clock.now() >= this.#countAgainAt;
   }
 
   #count(): Promise<void> {
@@ -108,7 +110,8 @@ export class KeptObjects {
 
   async #countNow(): Promise<void> {
     const { count, clock, logger } = this.#options;
-    this.#countedAt = clock.now();
+    const began = clock.now();
+    this.#countedAt = began;
     this.#meanwhile.clear();
     try {
       const found = await count();
@@ -121,7 +124,8 @@ export class KeptObjects {
     } catch (error) {
       logger.warn("a tenant's objects could not be counted", { error: describeError(error) });
     }
-    this.#countedAt = clock.now();
+    const now = clock.now();
+    this.#countAgainAt = now + Math.max(COUNT_AGAIN_MS, (now - began) * COUNT_SHARE);
   }
 
   #refusal(): Error {

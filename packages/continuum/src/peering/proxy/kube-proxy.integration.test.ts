@@ -261,4 +261,42 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     await kube.patch(ConfigMap, { name: "a", namespace: namespacesOf()[0] ?? "" }, "merge", { data: { text: "" } });
     await config("d", "x".repeat(50_000));
   });
+
+  test("what a consumer keeps is measured whole, whatever it asks to see of it and calls a trial", async () => {
+    const policy = { objects: 1_000, bytes: 400_000, namespaces: 3 };
+    const namespacesOf = () => [sly.twinOf(sly.consumer)];
+    const stored = new StoredObjects({ client: provider.client, namespacesOf, customResources: () => [] });
+    const objects = new TenantObjects({
+      policy: () => policy,
+      stored,
+      clock: new JumpingClock(),
+      logger: silentLogger,
+    });
+    await using sly = await TestProvider.start(bed.site, { objects });
+    const path = `/kube/api/v1/namespaces/${sly.twinOf(sly.consumer)}/configmaps`;
+    const post = async (name: string, accept: string, query: string) => {
+      const socket = await sly.consumer.tls.connect(sly.endpoint, sly.site.id);
+      const data = { text: "x".repeat(60_000) };
+      const body = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
+      socket.write(
+        `POST ${path}${query} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept: ${accept}\r\n` +
+          `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+      let answer = "";
+      for await (const chunk of socket) answer += chunk;
+      return Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+    };
+    const partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+    const tricks = [
+      ["partial", partial, ""],
+      ["table", table, ""],
+      ["protobuf", "application/vnd.kubernetes.protobuf", ""],
+      ["trial", "application/json", "?dryRun="],
+    ] as const;
+    for (const [trick, accept, query] of tricks)
+      for (let index = 0; index < 10; index++) await post(`${trick}-${index}`, accept, query);
+    const kept = (await stored.twins(sly.consumer.id)).values().reduce((sum, bytes) => sum + bytes, 0);
+    assert.ok(kept > 300_000 && kept <= policy.bytes, `${kept} bytes are kept`);
+  });
 });

@@ -28,8 +28,8 @@ const TWIN_KINDS: readonly Kind[] = [
   NetworkPolicy,
   PodDisruptionBudget,
 ];
-/** Objects of a page: they may be large ones. */
-const PAGE = 200;
+/** Objects of a page: each may have a megabyte or more, and while they are read the agent does nothing else. */
+const PAGE = 20;
 
 export interface StoredObjectsOptions {
   readonly client: KubeClient;
@@ -42,6 +42,10 @@ export function storedKey(resource: string, namespace: string, name: string): st
   return `${resource}/${namespace}/${name}`;
 }
 
+function resourceOf({ group, plural }: Kind): string {
+  return group === "" ? plural : `${plural}.${group}`;
+}
+
 /** Counts what a tenant has in the API, with the agent's own rights and by namespace: labels are the consumer's to leave out. */
 export class StoredObjects {
   readonly #options: StoredObjectsOptions;
@@ -52,9 +56,10 @@ export class StoredObjects {
     this.#discovery = new Discovery(options.client);
   }
 
-  async twins(consumer: SiteId): Promise<Map<string, number>> {
+  /** Of all kinds, or of those whose name, as `Role` rules give it, is wanted. */
+  async twins(consumer: SiteId, wanted: (resource: string) => boolean = () => true): Promise<Map<string, number>> {
     const found = new Map<string, number>();
-    const kinds = [...TWIN_KINDS, ...(await this.#customKinds())];
+    const kinds = [...TWIN_KINDS, ...(await this.#customKinds())].filter((kind) => wanted(resourceOf(kind)));
     for (const namespace of this.#options.namespacesOf(consumer))
       for (const kind of kinds) await this.#add(kind, namespace, found);
     return found;
@@ -67,7 +72,7 @@ export class StoredObjects {
   }
 
   async #add(kind: Kind, namespace: string, found: Map<string, number>): Promise<void> {
-    const resource = kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
+    const resource = resourceOf(kind);
     let next: string | undefined;
     do {
       const page = await this.#options.client.list(kind, { namespace, limit: PAGE, ...(next && { continue: next }) });
