@@ -73,6 +73,11 @@ const HOME_TIMING = { backoffInitialMs: 200, backoffMaxMs: 3_000 } as const;
 /** For requests to the own API at once: what an API server has to do at once does not grow with more, and each keeps memory. */
 const CONNECTIONS = 16;
 
+/** What is kept of one other site: a part of the memory that there is, since one that means harm would fill all of it. */
+function roomBytes(): number {
+  return Math.max(128 * 2 ** 20, process.getBuiltinModule("node:v8").getHeapStatistics().heap_size_limit / 4);
+}
+
 /** The agent of a site: one process that makes the domains of the continuum work together. */
 export class Agent {
   readonly #options: AgentOptions;
@@ -138,7 +143,15 @@ export class Agent {
       onChange: (listener: (id: string) => void) => directory.onChange(listener),
     };
     const parked = new ParkedConnections({ clock });
-    const remotes = new LiveRemoteSites({ sites: knownSites, tls, parked, clock, random, logger });
+    const remotes = new LiveRemoteSites({
+      sites: knownSites,
+      tls,
+      parked,
+      clock,
+      random,
+      logger,
+      roomBytes: roomBytes(),
+    });
     const store = new ContractStore(home);
     const { guestPrivileges = [] } = this.#options;
     let leads = false;

@@ -63,7 +63,11 @@ const sharing = object({
     count: integer({ minimum: 1 })
       .default(keptObjects.count)
       .describe("Objects in its twin namespaces: shadow pods, and twins of whatever kind."),
-    bytes: quantity().default(keptObjects.bytes).describe("Bytes of these together. Half of them at most are of other kinds than ConfigMap and Secret: the agent holds copies of those."),
+    bytes: quantity()
+      .default(keptObjects.bytes)
+      .describe(
+        "Bytes of these together. Half of them at most are of other kinds than ConfigMap and Secret: the agent holds copies of those.",
+      ),
     namespaces: integer({ minimum: 1, maximum: 10_000 }).default(keptObjects.namespaces).describe("Twin namespaces."),
   })
     .default({})

@@ -229,6 +229,24 @@ test("pages without end that hold nothing new are given up; some of them are not
   assert.equal(sparse.cache.health.failures, 0);
 });
 
+test("page tokens that fill memory by themselves are given up", async () => {
+  let pages = 0;
+  await using long = start({
+    list: () => page([object(`a-${pages}`, 4)], `${pages++}${"x".repeat(1_000_000)}`),
+    options: { timing: { backoffInitialMs: 1_000 } },
+  });
+  await long.clock.advance(10_000);
+  assert.ok(long.counts.lists < 50, `${long.counts.lists} lists`);
+  assert.match(String(long.cache.health.lastError?.error), /a page token is too long/);
+  await using many = start({
+    list: () => page([object(`a-${pages}`, 4)], `${pages++}`),
+    options: { timing: { backoffInitialMs: 1_000_000, backoffMaxMs: 1_000_000 } },
+  });
+  await many.clock.advance(0);
+  while (many.cache.health.lastError === undefined) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.match(String(many.cache.health.lastError?.error), /over 20000 pages/);
+});
+
 test("a bookmark without a version changes nothing, and an event without one is not trusted", async () => {
   const bare = { ...object("c", 0), metadata: { name: "c", namespace: "default", uid: "c" } };
   const events = [

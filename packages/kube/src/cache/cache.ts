@@ -54,7 +54,14 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     this.#logger = options.logger;
     this.#store = new Store(options.indexers, options.logger);
     this.#handlers = new HandlerSet(options.logger);
-    this.#mirror = new Mirror(options.kind, this.#store, this.#handlers, options.logger, options.transform);
+    this.#mirror = new Mirror(
+      options.kind,
+      this.#store,
+      this.#handlers,
+      options.logger,
+      options.transform,
+      options.client.room,
+    );
     const omitManagedFields = (options.transform as unknown) === trimManagedFields;
     this.#reflector = new Reflector({ omitManagedFields, ...options }, this.#mirror);
   }

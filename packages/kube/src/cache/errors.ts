@@ -54,6 +54,12 @@ export const ListWithoutEnd = defineError(
   "The cache tries again by itself, at last without pages. Look for a proxy that drops `continue` from requests, or caches answers.",
 );
 
+export const CacheFull = defineError(
+  "KUBE_CACHE_FULL",
+  "the server sends more of {kind} than is kept of it: its caches may take {megabytes} MiB together",
+  "What was known before stays, and the cache lists again by itself. A site that is well has not so much to tell: find out what it keeps there for this one.",
+);
+
 export const VersionMissing = defineError(
   "KUBE_VERSION_MISSING",
   "the watch on {kind} sent {type} for {key} without a resource version",

@@ -1,4 +1,5 @@
 export { Cache, type CacheOptions, type HandlerOptions } from "./cache.ts";
+export { CacheRoom } from "./cache-room.ts";
 export * from "./errors.ts";
 export type { CacheHandler } from "./handlers.ts";
 export { byLabel, byNamespace, byNode, byOwner, type Indexer } from "./indexers.ts";

@@ -1,10 +1,19 @@
 import { apiVersionOf, describeError, type Kind, type KubeObject, type Logger } from "@fjord/base";
-import { TransformLostObject } from "./errors.ts";
+import type { CacheRoom } from "./cache-room.ts";
+import { CacheFull, TransformLostObject } from "./errors.ts";
 import type { HandlerSet } from "./handlers.ts";
+import { roughSize } from "./rough-size.ts";
 import { sameContent } from "./same-content.ts";
 import { SharedStrings } from "./shared-strings.ts";
 import { keyTextOf, type Store } from "./store.ts";
 import type { Transform } from "./trim.ts";
+
+/** A list on its way into the mirror. One that comes to no good end is abandoned. */
+export interface MirrorList<T extends KubeObject> {
+  page(items: readonly T[]): { fresh: number };
+  end(): void;
+  abandon(): void;
+}
 
 /** Brings a store in line with what a server lists and sends, and tells the handlers of each difference, once. */
 export class Mirror<T extends KubeObject> {
@@ -16,6 +25,10 @@ export class Mirror<T extends KubeObject> {
   readonly #strings = new SharedStrings();
   /** What the store holds as it came, because the transform failed. */
   readonly #untransformed = new Set<string>();
+  readonly #room: CacheRoom | undefined;
+  /** Bytes of each object, where room is limited. */
+  readonly #sizes = new Map<string, number>();
+  #held = 0;
   #complete = false;
 
   constructor(
@@ -24,12 +37,14 @@ export class Mirror<T extends KubeObject> {
     handlers: HandlerSet<T>,
     logger: Logger,
     transform: Transform<T> = (object) => object,
+    room?: CacheRoom,
   ) {
     this.#kind = kind;
     this.#store = store;
     this.#handlers = handlers;
     this.#logger = logger;
     this.#transform = transform;
+    this.#room = room;
   }
 
   /** How many objects are held as they came, because the transform failed. */
@@ -44,9 +59,14 @@ export class Mirror<T extends KubeObject> {
 
   /**
    * Takes a list over page by page. A list is the truth of its moment, older resource versions included: after a server
-   * was restored from a backup they go backwards.
+   * was restored from a backup they go backwards. Where room is limited, it is taken over as a whole at its end, and one
+   * that is larger changes nothing.
    */
-  beginList(): { page(items: readonly T[]): { fresh: number }; end(): void } {
+  beginList(): MirrorList<T> {
+    return this.#room === undefined ? this.#listByPages() : this.#listAsWhole(this.#room);
+  }
+
+  #listByPages(): MirrorList<T> {
     const seen = new Set<string>();
     return {
       page: (items) => {
@@ -59,12 +79,47 @@ export class Mirror<T extends KubeObject> {
         }
         return { fresh: seen.size - before };
       },
+      end: () => this.#listEnded(seen),
+      abandon: () => {},
+    };
+  }
+
+  #listAsWhole(room: CacheRoom): MirrorList<T> {
+    const found = new Map<string, T>();
+    let bytes = 0;
+    const giveBack = () => {
+      room.take(-bytes);
+      bytes = 0;
+    };
+    return {
+      page: (items) => {
+        const before = found.size;
+        for (const item of items) {
+          const object = this.#prepare(item);
+          const size = roughSize(object);
+          found.set(keyTextOf(object), object);
+          bytes += size;
+          room.take(size);
+          if (room.taken - this.#held > room.bytes) throw this.#full(room);
+        }
+        return { fresh: found.size - before };
+      },
       end: () => {
-        for (const key of [...this.#store.keys()]) if (!seen.has(key)) this.#remove(key, undefined);
-        for (const key of this.#untransformed) if (!seen.has(key)) this.#untransformed.delete(key);
-        this.#complete = true;
+        giveBack();
+        for (const [key, object] of found) this.#listed(key, object);
+        this.#listEnded(found);
+      },
+      abandon: () => {
+        giveBack();
+        for (const key of found.keys()) if (this.#store.at(key) === undefined) this.#untransformed.delete(key);
       },
     };
+  }
+
+  #listEnded(seen: { has(key: string): boolean }): void {
+    for (const key of [...this.#store.keys()]) if (!seen.has(key)) this.#remove(key, undefined);
+    for (const key of this.#untransformed) if (!seen.has(key)) this.#untransformed.delete(key);
+    this.#complete = true;
   }
 
   /** Takes an event over; false when it does not follow from what is stored, so that something must have been missed. */
@@ -80,6 +135,7 @@ export class Mirror<T extends KubeObject> {
     }
     const follows = old === undefined ? type === "ADDED" : type === "MODIFIED" && sameIdentity(old, object);
     if (old !== undefined && sameIdentity(old, object) && sameVersion(old, object)) return true;
+    this.#checkRoom(key, object);
     this.#put(key, old, object);
     return follows;
   }
@@ -108,13 +164,36 @@ export class Mirror<T extends KubeObject> {
     this.#put(key, old, object);
   }
 
+  #checkRoom(key: string, object: T): void {
+    if (this.#room === undefined) return;
+    const more = roughSize(object) - (this.#sizes.get(key) ?? 0);
+    if (more > 0 && this.#room.taken + more > this.#room.bytes) throw this.#full(this.#room);
+  }
+
+  #full({ bytes }: CacheRoom): Error {
+    return new CacheFull({ kind: this.#kind.kind, megabytes: Math.ceil(bytes / 2 ** 20) });
+  }
+
+  /** Notes what is held of an object from now on. */
+  #hold(key: string, object: T | undefined): void {
+    if (this.#room === undefined) return;
+    const size = object === undefined ? 0 : roughSize(object);
+    const more = size - (this.#sizes.get(key) ?? 0);
+    if (object === undefined) this.#sizes.delete(key);
+    else this.#sizes.set(key, size);
+    this.#held += more;
+    this.#room.take(more);
+  }
+
   #put(key: string, old: T | undefined, object: T): void {
     if (old !== undefined && sameIdentity(old, object)) {
+      this.#hold(key, object);
       this.#store.set(key, object);
       this.#handlers.updated(old, object);
       return;
     }
     this.#remove(key, undefined);
+    this.#hold(key, object);
     this.#store.set(key, object);
     this.#handlers.added(object, !this.#complete);
   }
@@ -123,6 +202,7 @@ export class Mirror<T extends KubeObject> {
   #remove(key: string, final: T | undefined): void {
     const old = this.#store.at(key);
     if (old === undefined) return;
+    this.#hold(key, undefined);
     this.#store.delete(key);
     this.#handlers.deleted(final ?? old, final === undefined);
   }

@@ -1,7 +1,9 @@
 import { Backoff, describeError, type FjordError, type KubeObject, onAbort, sleep } from "@fjord/base";
 import { ApiError, isGone } from "../client/api-error.ts";
 import type { ListOptions, ObjectList, WatchEvent } from "../client/interfaces.ts";
+import { LONGEST_TOKEN, MOST_PAGES } from "../client/list-pages.ts";
 import {
+  CacheFull,
   ListTimedOut,
   ListWithoutEnd,
   RevisionWentBack,
@@ -9,7 +11,7 @@ import {
   WatchClosedEarly,
   WatchContradiction,
 } from "./errors.ts";
-import type { Mirror } from "./mirror.ts";
+import type { Mirror, MirrorList } from "./mirror.ts";
 import {
   defaultTiming,
   longestRetryAfterMs,
@@ -92,8 +94,17 @@ export class Reflector<T extends KubeObject> {
    * an expired token is.
    */
   async #list(signal: AbortSignal): Promise<void> {
-    const limit = this.#expiredPages < 2 ? { limit: this.#timing.pageSize } : {};
     const list = this.#mirror.beginList();
+    try {
+      await this.#listInto(list, signal);
+    } catch (error) {
+      list.abandon();
+      throw error;
+    }
+  }
+
+  async #listInto(list: MirrorList<T>, signal: AbortSignal): Promise<void> {
+    const limit = this.#expiredPages < 2 ? { limit: this.#timing.pageSize } : {};
     const tokens = new Set<string>();
     let token: string | undefined;
     let version: string | undefined;
@@ -113,6 +124,8 @@ export class Reflector<T extends KubeObject> {
       token = page.metadata.continue || undefined;
       if (token === undefined) break;
       if (tokens.has(token)) throw this.#endless("a page token came twice");
+      if (token.length > LONGEST_TOKEN) throw this.#endless("a page token is too long");
+      if (pages >= MOST_PAGES) throw this.#endless(`there are over ${MOST_PAGES} pages`);
       if (idlePages > mostIdlePages) throw this.#endless(`${idlePages} pages in a row held nothing new`);
       tokens.add(token);
     } while (token !== undefined);
@@ -261,6 +274,8 @@ export class Reflector<T extends KubeObject> {
 function isOutOfDate(error: unknown): boolean {
   if (error instanceof WatchContradiction || error instanceof RevisionWentBack || error instanceof VersionMissing)
     return true;
+  // Some of it may be gone by now.
+  if (error instanceof CacheFull) return true;
   return isGone(error) || isTooLargeResourceVersion(error);
 }
 

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Kind, KubeObject } from "@fjord/base";
+import type { CacheRoom } from "../cache/cache-room.ts";
 import type { ClusterConfig } from "../config/cluster-config.ts";
 import { mergeHeaders } from "../config/headers.ts";
 import { type Impersonation, impersonationHeaders } from "../config/impersonation.ts";
@@ -23,6 +24,8 @@ export interface KubeClientOptions extends TransportOptions {
   transport?: Transport;
   /** Sent with every request. */
   headers?: ClusterConfig["headers"];
+  /** What caches of the server may take together, where it is not trusted. @default as much as it sends */
+  room?: CacheRoom;
   /** Told of each warning that the server adds to an answer. */
   onWarning?: (warning: string, action: string) => void;
 }
@@ -43,6 +46,7 @@ type OfPod<Options> = Omit<Options, "pod" | "namespace">;
  */
 export class KubeClient extends ObjectClient implements AsyncDisposable {
   readonly transport: Transport;
+  readonly room: CacheRoom | undefined;
   readonly #config: ClusterConfig;
   readonly #options: KubeClientOptions;
 
@@ -50,6 +54,7 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
     const transport = options.transport ?? new Transport(config, options);
     super(new Requester(transport, options), config.namespace);
     this.transport = transport;
+    this.room = options.room;
     this.#config = config;
     this.#options = options;
   }

@@ -1,4 +1,5 @@
 import type { Kind, KubeObject } from "@fjord/base";
+import type { CacheRoom } from "../cache/cache-room.ts";
 
 /** Names one object. `namespace` is left out for cluster-scoped kinds. */
 export interface ObjectKey {
@@ -95,6 +96,8 @@ export interface Reader {
 
 /** The two calls that a reflector lives on. */
 export interface ListWatcher extends Pick<Reader, "list"> {
+  /** What caches of the server may take together; absent where it is trusted. */
+  readonly room?: CacheRoom | undefined;
   /**
    * Ends without an error when the server closes cleanly. Throws `ApiError` for a refusal, on open or as an ERROR event
    * in the stream (410 among them), and a connection error for a reset, a truncated line or a silent peer.

@@ -5,6 +5,9 @@ import type { ListOptions, ObjectList, Reader } from "./interfaces.ts";
 
 /** Objects per page where the caller names no number: what kubectl and client-go ask for. */
 const PAGE_SIZE = 500;
+/** Each is remembered, and no server's is nearly as long, nor are there so many. */
+export const LONGEST_TOKEN = 4_096;
+export const MOST_PAGES = 20_000;
 /** A server looks on until a page is full, so that even one that is empty is rare. */
 const MAX_EMPTY_PAGES = 100;
 
@@ -23,6 +26,9 @@ export async function* listPages<T extends KubeObject>(
   let empty = 0;
   const goOn = (token: string, gotItems: boolean) => {
     empty = gotItems ? 0 : empty + 1;
+    if (token.length > LONGEST_TOKEN) throw new EndlessList({ kind: kind.kind, reason: "a page's token is too long" });
+    if (seen.size >= MOST_PAGES)
+      throw new EndlessList({ kind: kind.kind, reason: `there are over ${MOST_PAGES} pages` });
     if (seen.has(token)) throw new EndlessList({ kind: kind.kind, reason: "a page leads back to an earlier one" });
     if (empty > MAX_EMPTY_PAGES) {
       throw new EndlessList({ kind: kind.kind, reason: `${empty} pages in a row were empty` });

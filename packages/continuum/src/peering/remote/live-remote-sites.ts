@@ -22,6 +22,8 @@ export interface LiveRemoteSitesOptions extends Omit<Means, "metrics"> {
   readonly timing?: Partial<RemoteTiming>;
   /** For the clients of their Kubernetes APIs. */
   readonly kube?: KubeClientOptions;
+  /** What caches of one site may take together: it tells whatever its owner likes. @default 128 MiB */
+  readonly roomBytes?: number;
 }
 
 /** So many sites can be asked every second without anybody noticing. */
@@ -100,7 +102,7 @@ export class LiveRemoteSites implements RemoteSites {
   }
 
   #make(id: SiteId): Remote {
-    const { clock, random, logger, sites, tls, parked, kube } = this.#options;
+    const { clock, random, logger, sites, tls, parked, kube, roomBytes } = this.#options;
     const needed = this.#options.used ?? (() => this.#remotes.size <= FEW || remote.inUse);
     const remote: Remote = new Remote({
       id,
@@ -108,6 +110,7 @@ export class LiveRemoteSites implements RemoteSites {
       site: () => sites.get(id),
       ...(parked === undefined ? {} : { parked }),
       ...(kube === undefined ? {} : { kube }),
+      ...(roomBytes === undefined ? {} : { roomBytes }),
       means: { clock, random, logger },
       timing: this.#timing,
       used: () => this.#uses.has(id) || needed(id),

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { ConnectionError, KubeClient, type KubeClientOptions, Transport } from "@fjord/kube";
+import { CacheRoom, ConnectionError, KubeClient, type KubeClientOptions, Transport } from "@fjord/kube";
 import type { Means } from "../../home.ts";
 import { PeerRefused } from "../../peer-refused-error.ts";
 import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../../protocol.ts";
@@ -18,6 +18,8 @@ export interface RemoteOptions extends Omit<WayOptions, "connectTimeoutMs" | "cl
   readonly timing: RemoteTiming;
   readonly used: () => boolean;
   readonly kube?: KubeClientOptions;
+  /** What caches of its Kubernetes API may take together. @default 128 MiB */
+  readonly roomBytes?: number;
   readonly onChange: () => void;
 }
 
@@ -93,6 +95,7 @@ export class Remote implements RemoteSite {
         headersTimeoutMs: 20_000,
         requestTimeoutMs: 60_000,
         maxBodyBytes: LARGEST_ANSWER,
+        room: new CacheRoom(this.#options.roomBytes ?? LEAST_ROOM),
         clock: this.#options.means.clock,
         ...this.#options.kube,
         connect: (signal) => this.#connect(signal),
@@ -291,6 +294,8 @@ const FORGOTTEN_MS = 60_000;
 const NOT_ASKED = "it has not been asked yet";
 const JSON_TYPE = "application/json";
 const LARGEST_ANSWER = 64 * 1024 * 1024;
+/** Ten thousand pods, and their twins, in a small process. */
+const LEAST_ROOM = 128 * 1024 * 1024;
 
 function bytesOf(socket: Duplex): number {
   return (socket as { bytesRead?: number }).bytesRead ?? 0;
