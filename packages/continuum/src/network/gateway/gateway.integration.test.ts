@@ -581,6 +581,31 @@ describe("A link between sites with the same addresses", { skip }, () => {
     await apply("a");
   });
 
+  it("looks for a peer where it is said to be when links come back to it, and not where it was sought last", async () => {
+    const open = stateOf("a");
+    const at = (port: number) => `${sites.b?.address}:${port}`;
+    const state = {
+      ...open,
+      peers: open.peers.map((peer) =>
+        peer.siteId === "b" ? { ...peer, link: { ...peer.link, endpoints: [at(51_820), at(51_999)] } } : peer,
+      ),
+    };
+    const carry = () => gateways.a?.apply(state, keys.a?.private ?? "");
+    const device = testDevice(namespaces.prefix("a-gw"), `${prefixOf("a")}0`);
+    const soughtAt = async () => (await device.get()).peers.get(hex(keys.b?.public))?.endpoint;
+    await gateways.b?.remove();
+    await carry();
+    await eventually(async () => {
+      await gateways.a?.tend(() => "often");
+      return (await soughtAt()) === at(51_999);
+    });
+    await gateways.a?.remove();
+    await apply("b");
+    await carry();
+    assert.equal(await soughtAt(), at(51_820));
+    assert.equal(await pods.a1?.ask(called("a", "b1")), called("b", "a1"));
+  });
+
   it("leaves nothing behind", async () => {
     for (const site of ["a", "b"]) {
       await gateways[site]?.remove();

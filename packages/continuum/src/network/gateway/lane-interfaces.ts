@@ -244,9 +244,9 @@ export class LaneInterfaces {
     return drift;
   }
 
-  /** Takes all of them away, whoever has made them. */
+  /** Takes all of them away, whoever has made them. When links come back here, peers may be elsewhere, by other keys, and are looked for as if for the first time. */
   async remove(): Promise<void> {
-    for (const peers of this.#peers.values()) peers.greetNobody();
+    this.#peers.clear();
     this.#prepared.clear();
     for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
   }

@@ -78,10 +78,6 @@ export class LanePeers {
     return this.#greeted.delete(publicKey);
   }
 
-  greetNobody(): void {
-    this.#greeted.clear();
-  }
-
   /** A peer as it is met on the lane, by the key that it has there: those beyond the first are for where the two meet directly. */
   met(checked: CheckedPeer): CheckedPeer {
     const publicKey = this.#keys.get(checked.siteId)?.active ?? checked.publicKey;

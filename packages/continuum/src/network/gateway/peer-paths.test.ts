@@ -45,3 +45,23 @@ test("a peer that is met over TCP is tried through a hub within seconds once one
   const led: CheckedPeer = { ...peer, fallback: { via: "h", endpoint: BY_HUB } };
   assert.equal(await wayAfter(15, led, TCP, BY_HUB), "hub");
 });
+
+test("a peer that is sent to by an interface that was made anew is sought elsewhere, though less was sent than by the one before", async () => {
+  const clock = new ManualClock();
+  const paths = new PeerPaths({ clock, logger: silentLogger });
+  const { tcp: _, ...alone } = peer;
+  const checked: CheckedPeer = { ...alone, endpoints: ["192.0.2.2:51820", "192.0.2.3:51820"] };
+  paths.bring({ peers: new Map([["b", { checked }]]) });
+  const look = (receivedBytes: number, sentBytes: number) => {
+    const seen = { publicKey: "key", endpoint: paths.endpointOf("key") ?? "", ranges: [], keepaliveSeconds: 0 };
+    return paths.look(checked, { ...seen, receivedBytes, sentBytes, handshakeSeconds: 0 }, () => true, undefined);
+  };
+  look(0, 0);
+  await clock.advance(1_000);
+  look(90_000, 90_000);
+  await clock.advance(1_000);
+  look(0, 500);
+  await clock.advance(20_000);
+  look(0, 1_000);
+  assert.equal(paths.endpointOf("key"), "192.0.2.3:51820");
+});

@@ -98,6 +98,8 @@ export class PeerPaths {
   look(checked: CheckedPeer, seen: WireguardPeerState, isHandshaken: Handshaken, answers: Answering): PathLook {
     const watched = this.#watchedOf(checked, seen);
     const { choice } = watched;
+    // An interface that was made anew counts from nothing.
+    if (seen.sentBytes < watched.sent) watched.sent = 0;
     const heard = heardOf(checked, seen, watched);
     const before = choice.way;
     const canDial = placesOf(checked).length > 0;
