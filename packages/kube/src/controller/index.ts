@@ -12,6 +12,7 @@ export type { LeaseTiming } from "./lease-timing.ts";
 export * from "./manager.ts";
 export * from "./predicates.ts";
 export * from "./prometheus-metrics.ts";
+export { RecentMap } from "./recent-map.ts";
 export * from "./request.ts";
 export * from "./result.ts";
 export * from "./runnable.ts";

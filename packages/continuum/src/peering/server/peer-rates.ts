@@ -1,4 +1,5 @@
 import { type Clock, TokenBucket } from "@fjord/base";
+import { RecentMap } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 
 /** More than have ever been seen: whoever has not asked for longest begins anew. */
@@ -13,7 +14,7 @@ export interface PeerRatesOptions {
 /** How often each peer may ask: one that never stops would keep the agent from answering the others. */
 export class PeerRates {
   readonly #options: PeerRatesOptions;
-  readonly #peers = new Map<SiteId, TokenBucket>();
+  readonly #peers = new RecentMap<TokenBucket>(MOST_PEERS);
 
   constructor(options: PeerRatesOptions) {
     this.#options = options;
@@ -21,11 +22,6 @@ export class PeerRates {
 
   /** Counts a question, or several where it costs as much; false: one too many. */
   allow(peer: SiteId, cost = 1): boolean {
-    const bucket = this.#peers.get(peer) ?? new TokenBucket(this.#options);
-    this.#peers.delete(peer);
-    this.#peers.set(peer, bucket);
-    const [oldest] = this.#peers.keys();
-    if (this.#peers.size > MOST_PEERS && oldest !== undefined) this.#peers.delete(oldest);
-    return bucket.tryTake(cost);
+    return this.#peers.getOrMake(peer, () => new TokenBucket(this.#options)).tryTake(cost);
   }
 }

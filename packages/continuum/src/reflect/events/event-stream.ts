@@ -1,6 +1,6 @@
 import { MANAGED_LABEL } from "@fjord/api";
 import { Backoff, describeError, sleep, TokenBucket } from "@fjord/base";
-import { CoreEvent, isAlreadyExists, isGone, isNotFound, type Pod } from "@fjord/kube";
+import { CoreEvent, isAlreadyExists, isGone, isNotFound, type Pod, RecentMap } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../remote-site.ts";
 import type { ReflectionCounters } from "../engine/reflection-counters.ts";
@@ -21,6 +21,9 @@ const MOST_HOSTS = 64;
 /** Events of a namespace that a provider may have written here at once, and each second. */
 const BURST = 1_000;
 const PER_SECOND = 100;
+/** Events of one pod that may be made here at once, and each second: they are kept for an hour, and a pod that is well has ten. */
+const OF_POD = { burst: 50, perSecond: 1 / 60 } as const;
+const MOST_PODS = 4096;
 /** What was told before a pod was made here was told of an earlier one; clocks of sites may differ by so much. */
 const SKEW_MS = 5_000;
 const IDLE_MS = 120_000;
@@ -30,6 +33,8 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #hosts = new Set<string>();
   readonly #bucket: TokenBucket;
+  /** By uid. */
+  readonly #ofPods = new RecentMap<TokenBucket>(MOST_PODS);
   /** Events that were here when the stream began, by name. Used up by the first list. */
   #known: Map<string, number> | undefined;
 
@@ -102,11 +107,14 @@ export class EventStream {
     };
     const own = homeEvent(event, pod, origin);
     if (own === undefined || this.#known?.get(own.metadata.name ?? "") === own.count) return;
+    const room = this.#roomOf(pod);
     const wait = this.#bucket.reserve();
     // A provider that talks without end is heard slowly: the connection fills up, not this process.
     if (wait > 0) await sleep(home.clock, wait, signal);
     try {
-      counters.item("events", await this.#write(own, signal));
+      const done = await this.#write(own, room, signal);
+      if (done === "dropped") counters.error("events", "dropped");
+      else counters.item("events", done);
     } catch (error) {
       if (signal.aborted) return;
       counters.error("events", "failed");
@@ -114,9 +122,17 @@ export class EventStream {
     }
   }
 
-  /** One request in the ordinary case: the first of a series is made, a repeat is counted up. */
-  async #write(event: CoreEvent, signal: AbortSignal): Promise<"created" | "patched"> {
+  #roomOf({ metadata: { uid = "" } }: Pod): TokenBucket {
+    return this.#ofPods.getOrMake(uid, () => new TokenBucket({ ...OF_POD, clock: this.#options.home.clock }));
+  }
+
+  /**
+   * One request in the ordinary case: the first of a series is made, a repeat is counted up. A pod of which too much is told
+   * has no more made, or a provider could fill the own API with them.
+   */
+  async #write(event: CoreEvent, room: TokenBucket, signal: AbortSignal): Promise<"created" | "patched" | "dropped"> {
     if ((event.count ?? 1) > 1 && (await this.#countUp(event, signal))) return "patched";
+    if (!room.tryTake()) return "dropped";
     try {
       await this.#options.home.client.create(CoreEvent, event, { signal });
       return "created";
