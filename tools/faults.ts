@@ -1,11 +1,12 @@
 // `npm run faults`: what becomes of a link's traffic when things break, and of a peer that means harm, with a table at the end. `--long` cuts the link for ten
 // minutes and has the API away for three; `--name TEXT` runs only tests whose names have it; `--write` has docs/faults.md say what was measured.
+import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { describeProgress, ensurePrograms } from "@fjord/testbed";
-import { type FaultResult, faultPage, HEADINGS, rowOf, withResults } from "@fjord/testbed/faults";
+import { type FaultResult, faultPage, HEADINGS, resultsText, rowOf, withResults } from "@fjord/testbed/faults";
 import { allowInotify } from "./test/inotify.ts";
 import { runNode } from "./test/run-node.ts";
 
@@ -40,12 +41,13 @@ const args = ["--test", "--test-concurrency=1", "--test-reporter=spec", ...names
 const { code } = await runNode(args, { cwd: root, minutes: 90, env });
 const lines = readFileSync(record, "utf8").split("\n");
 rmSync(directory, { recursive: true });
-const results = lines.flatMap((line) => (line === "" ? [] : [JSON.parse(line) as FaultResult]));
+const version = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+const results = lines.flatMap((line) => (line === "" ? [] : [{ ...(JSON.parse(line) as FaultResult), version }]));
 if (results.length > 0) console.log(`\n${[HEADINGS, ...results.map(rowOf)].map((row) => row.join(" | ")).join("\n")}`);
 if (values.write) {
   const file = join(root, "docs/faults.json");
   const all = withResults(JSON.parse(readFileSync(file, "utf8")) as FaultResult[], results);
-  writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`);
+  writeFileSync(file, resultsText(all));
   writeFileSync(join(root, "docs/faults.md"), faultPage(all));
 }
 process.exit(code);

@@ -227,6 +227,15 @@ export class FaultBed implements AsyncDisposable {
     await this.namespaces.ip("wan", "link", "set", "dev", port, state);
   }
 
+  /** Joins or cuts all ways by which WireGuard of a node may meet others, also that by the agents; nothing else of it. */
+  async setLink(node: RealNode, state: "up" | "down"): Promise<void> {
+    const ports = "51820-51829";
+    const chain = (hook: string, port: string) =>
+      `chain ${hook} { type filter hook ${hook} priority 0; ${port} drop; }`;
+    const cut = `table inet cut { ${chain("input", `udp dport ${ports}`)}\n${chain("output", `udp sport ${ports}`)}\n}`;
+    await node.run(["nft", state === "down" ? cut : "delete table inet cut"], "cut the link");
+  }
+
   /** What a site's API knows, as it is at this moment. */
   async snapshot(name: string): Promise<string> {
     const site = this.bed.site(name);

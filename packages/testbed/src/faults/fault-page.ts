@@ -19,7 +19,7 @@ export function faultPage(results: readonly FaultResult[]): string {
 
 <!-- Written by \`npm run generate\` from docs/faults.json, which \`npm run faults -- --write\` writes. -->
 
-Measured on ${days.join(" and ")}: ${passed} of ${results.length} as promised. Two sites of real Kubernetes with two real nodes each, on one machine with two processors that had much else to do, in parts and not all of one version, have the same ranges for pods and are joined by one link; each node may carry it. Between a pod at home, on the node that does not carry the link, and one at
+Measured on ${days.join(" and ")}: ${passed} of ${results.length} as promised. Two sites of real Kubernetes with two real nodes each, on one machine with two processors${loadsOf(results)}, ${versionsOf(results)}, have the same ranges for pods and are joined by one link; each node may carry it. Between a pod at home, on the node that does not carry the link, and one at
 the provider go, in both directions, a connection with numbered records (50 a second, the same one throughout), datagrams that are answered (50 a second), and new connections to a Service that has endpoints at both sites (10 a second). Figures are of both directions where there are two.
 
 | | |
@@ -41,6 +41,18 @@ npm run faults -- --long --write      # the link cut for ten minutes, the API aw
 npm run faults -- --name "a key"      # a part, whose results take the place of earlier ones with --write
 \`\`\`
 `;
+}
+
+function loadsOf(results: readonly FaultResult[]): string {
+  const loads = results.flatMap(({ load }) => load ?? []);
+  if (loads.length < results.length) return " that had much else to do";
+  return `, at loads of ${Math.min(...loads)} to ${Math.max(...loads)}`;
+}
+
+function versionsOf(results: readonly FaultResult[]): string {
+  const versions = new Set(results.map(({ version }) => version));
+  const [first] = versions;
+  return versions.size === 1 && first !== undefined ? `in version ${first}` : "in parts and not all of one version";
 }
 
 /** What is to be known of single rows, those with the same remark together. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FaultResult, rowOf, withResults } from "./fault-result.ts";
+import { type FaultResult, resultsText, rowOf, withResults } from "./fault-result.ts";
 
 const result = (fault: string, more: Partial<FaultResult> = {}): FaultResult => ({
   fault,
@@ -21,6 +21,21 @@ test("results of a part of all faults take the place of earlier ones, where thos
       ["c", true],
       ["d", true],
     ],
+  );
+});
+
+test("results are kept as a file that formats like others", () => {
+  const all = [result("a", { holesMs: [1, 2.5], lost: [0, 12] }), result("[ 1 ]")];
+  const text = resultsText(all);
+  assert.deepEqual(JSON.parse(text), all);
+  assert.match(text, /"holesMs": \[1, 2.5\],\n {4}"lost": \[0, 12\]\n/);
+});
+
+test("a cut of another length has a row of its own", () => {
+  const after = withResults([result("cut for 600 s"), result("b")], [result("cut for 30 s")]);
+  assert.deepEqual(
+    after.map(({ fault }) => fault),
+    ["cut for 600 s", "b", "cut for 30 s"],
   );
 });
 

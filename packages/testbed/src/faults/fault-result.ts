@@ -9,6 +9,10 @@ export interface FaultResult {
   readonly passed: boolean;
   /** When, as a date. */
   readonly on: string;
+  /** Of what was measured: its commit. */
+  readonly version?: string;
+  /** The machine's load meanwhile: how many processes wanted a processor. */
+  readonly load?: number;
   /** What of it, where a fault is measured more than once. */
   readonly part?: string;
   /** Why a long connection has ended. */
@@ -50,6 +54,12 @@ export function withResults(before: readonly FaultResult[], news: readonly Fault
   const faults = [...new Set([...before, ...news].map(({ fault }) => fault))];
   const kept = [...before.filter(({ fault }) => !fresh.has(fault)), ...news];
   return faults.flatMap((fault) => kept.filter((each) => each.fault === fault));
+}
+
+/** As a file, with short lists on one line, as they are kept. */
+export function resultsText(results: readonly FaultResult[]): string {
+  const text = JSON.stringify(results, undefined, 2);
+  return `${text.replace(/\[\n\s+([\d.,\s]+?)\n\s+\]/g, (_, list: string) => `[${list.split(/,\s+/).join(", ")}]`)}\n`;
 }
 
 export const HEADINGS = ["FAULT", "PROMISED", "BLACK HOLE", "DATAGRAMS LOST", "TCP SILENT", "NEW CONNECTIONS FAIL", ""];

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { loadavg } from "node:os";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { eventually } from "../acceptance/acceptance-bed.ts";
 import { joinWire, networkOf, removeGateway, setCables } from "../acceptance/linked-nodes.ts";
@@ -97,7 +98,14 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     return { seen, judge };
   };
   const say = (t: TestContext, promised: string, passed: boolean, result: Partial<FaultResult>) =>
-    record({ fault: t.name, promised, passed, on: new Date().toISOString().slice(0, 10), ...result });
+    record({
+      fault: t.name,
+      promised,
+      passed,
+      on: new Date().toISOString().slice(0, 10),
+      load: Math.round(loadavg()[0] ?? 0),
+      ...result,
+    });
   /** Begins flows anew, from a node that does not carry the links. */
   const again = async () => {
     flows.end();
@@ -271,6 +279,15 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     judge();
   });
 
+  it("the wire between gateways is cut for 30 s, and agents still meet", async (t) => {
+    const { judge } = await under(t, NO_BLACK_HOLE, async () => {
+      for (const node of bed.nodesOf(AWAY)) await bed.setWire(node, "down");
+      await sleep(30_000);
+      for (const node of bed.nodesOf(AWAY)) await bed.setWire(node, "up");
+    });
+    judge();
+  });
+
   it(`the link is cut for ${cutMs / 1000} s`, async (t) => {
     let whileCut: Measured | undefined;
     const { judge } = await under(
@@ -278,11 +295,11 @@ describe("faults under a link that carries a long connection, datagrams and a Se
       TCP_SURVIVES,
       async () => {
         const since = Date.now();
-        for (const node of bed.nodesOf(AWAY)) await bed.setWire(node, "down");
+        for (const node of bed.nodesOf(AWAY)) await bed.setLink(node, "down");
         await sleep(Math.min(cutMs, 15_000));
         whileCut = await flows.measure(since);
         await sleep(cutMs - Math.min(cutMs, 15_000));
-        for (const node of bed.nodesOf(AWAY)) await bed.setWire(node, "up");
+        for (const node of bed.nodesOf(AWAY)) await bed.setLink(node, "up");
       },
       // TCP tries again after at most two minutes.
       { patienceMs: cutMs + 240_000 },

@@ -1,2 +1,2 @@
 export { faultPage } from "./fault-page.ts";
-export { type FaultResult, HEADINGS, rowOf, withResults } from "./fault-result.ts";
+export { type FaultResult, HEADINGS, resultsText, rowOf, withResults } from "./fault-result.ts";
