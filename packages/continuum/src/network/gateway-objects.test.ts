@@ -11,7 +11,7 @@ const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const naming = [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }];
 
 /** The API of a site with one peer, and caches of it that run. */
-async function siteApi(network: object = {}, lanes?: object[]) {
+async function siteApi(network: object = {}, lanes?: object[], silent: readonly number[] = []) {
   const server = await FaultServer.start();
   const client = new KubeClient(clusterConfig({ server: server.url }));
   const caches = new SharedCaches({ client, clock: systemClock, random: Math.random, logger: silentLogger });
@@ -23,7 +23,13 @@ async function siteApi(network: object = {}, lanes?: object[]) {
   server.create(AddressPlan, plan as never);
   const publicKey = `${"Ab+/".repeat(10)}Abc=`;
   const spec = { site: id, publicKey, endpoints: ["a:1"], groups: [] };
-  server.create(Link, newObject(Link, { metadata: { name: id }, spec }) as never);
+  const further = silent.map((lane) => ({ endpoints: [`a:${1 + lane}`] }));
+  const link = newObject(Link, {
+    metadata: { name: id },
+    spec: { ...spec, ...(silent.length > 0 && { lanes: further }) },
+  });
+  const status = { lanes: silent.map((lane) => ({ lane, silent: true, node: "two", receivedBytes: 0, sentBytes: 0 })) };
+  server.create(Link, { ...link, ...(silent.length > 0 && { status }) } as never);
   const stop = new AbortController();
   let running: Promise<void> = Promise.resolve();
   return {
@@ -140,6 +146,19 @@ describe("what a gateway reads of its site's API", () => {
       [[[], ["192.0.2.9"]], true],
       "it was here until now",
     );
+  });
+
+  it("is, where a lane is silent, another way only for who chooses by it: links' own firewall does elsewhere", async () => {
+    const at = (lane: number, node: string, address: string) => ({ lane, node, addresses: [address], endpoints: [] });
+    await using api = await siteApi({ lanes: 2 }, [at(0, "one", "192.0.2.7"), at(1, "two", "192.0.2.8")], [1]);
+    api.server.create(Secret, secret);
+    const role = roleOf();
+    role.lanes = [0];
+    const objects = await api.objects({ node: "one", role });
+    const { carries, way } = (await objects.read()) ?? {};
+    assert.deepEqual([carries?.state.peers[0]?.link.silent, way?.lanes?.peers[0]?.silent], [[1], []]);
+    role.lanes = [];
+    assert.deepEqual((await objects.read())?.way?.lanes?.peers[0]?.silent, [1]);
   });
 
   it("is, for a node that only follows, where each lane is, unless that was said before the first one moved", async () => {

@@ -308,11 +308,12 @@ function wayState(state: NetworkState, gateways: readonly (readonly string[])[])
   const ranges = peers.flatMap(({ peer }) => peer.map(({ called }) => called));
   const homes = peers.flatMap(({ guests }) => guests ?? []);
   const [gateway = [], ...further] = gateways;
+  // Who carries some has the links' own firewall, which chooses.
+  const isChosen = carried.length === 0 && state.carried !== undefined;
   const lanes = {
     gateways: further,
-    peers: peers.map(wayPeer(count)),
-    // Who carries some has the links' own firewall, which chooses.
-    isChosen: carried.length === 0 && state.carried !== undefined,
+    peers: peers.map(wayPeer(count, isChosen)),
+    isChosen,
     ...(siteId !== undefined && { siteId }),
   };
   return {
@@ -326,11 +327,12 @@ function wayState(state: NetworkState, gateways: readonly (readonly string[])[])
   };
 }
 
-function wayPeer(count: number): (peer: PeerNetwork) => WayPeer {
+/** Where lanes are not chosen by it, the way stays as it is when one falls silent: something else is waited for then. */
+function wayPeer(count: number, isChosen: boolean): (peer: PeerNetwork) => WayPeer {
   return ({ siteId, peer, link }) => ({
     siteId,
     ranges: peer.map(({ called }) => called),
     lanes: link.via === undefined ? Math.min(count, 1 + (link.lanes?.length ?? count - 1)) : 1,
-    silent: link.silent ?? [],
+    silent: (isChosen && link.silent) || [],
   });
 }

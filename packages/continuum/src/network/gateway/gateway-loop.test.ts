@@ -189,6 +189,30 @@ describe("A gateway that is kept at what its source says", () => {
     assert.deepEqual([silent.at(-1), heard], [undefined, [false, false]]);
   });
 
+  it("takes a lane that answers again at once where no other one does, here or by the word of other nodes", async () => {
+    state = { ...testState(1), siteId: "own", parallel: 2 };
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, lanes: bothLanes }];
+    await answering([0, 1], 3_000);
+    await answering([], 2_500);
+    assert.deepEqual(silent.at(-1), [0, 1]);
+    await answering([0], 1_000);
+    assert.deepEqual(silent.at(-1), [1]);
+    await answering([0, 1], 2_000);
+    assert.deepEqual(silent.at(-1), [1], "the other is to be proven");
+    const link: { silent: number[] } = { silent: [0, 1] };
+    const peers = testState(1, (peer) => ({ ...peer, link: { ...peer.link, ...link } })).peers;
+    state = { ...testState(1), peers, siteId: "own", parallel: 2, carried: [0] };
+    let heard: readonly boolean[] | undefined;
+    told = async ([seen]) => {
+      heard = (seen?.lanes as { silent: boolean }[] | undefined)?.map((each) => each.silent);
+    };
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, lanes: bothLanes.slice(0, 1) }];
+    await answering([], 2_500);
+    assert.deepEqual([silent.at(-1), heard], [[0, 1], [true]]);
+    await answering([0], 1_000);
+    assert.deepEqual([silent.at(-1), heard], [[1], [false]]);
+  });
+
   it("leaves it to the objects which of the lanes are silent that other nodes carry, and says so of its own before it goes by that", async () => {
     const link: { silent: number[] } = { silent: [0] };
     const peers = testState(1, (peer) => ({ ...peer, link: { ...peer.link, ...link } })).peers;

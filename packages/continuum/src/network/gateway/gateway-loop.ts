@@ -258,6 +258,7 @@ export class GatewayLoop {
       );
       if (lane === 0) for (const each of reports) if (each.isInvited || each.isTrying) probe?.invite(each.siteId);
     }
+    const silent = new Map(all.map((peer) => [peer.siteId, this.#silentLanes(peer, state)]));
     return reports.map(({ lanes: ofLanes = [], ...report }) => {
       const seen = this.#seen(report.siteId);
       const signs = this.#signs(report.siteId);
@@ -267,7 +268,7 @@ export class GatewayLoop {
         ...(signs && { signs }),
         ...(seen.mtu !== undefined && { mtu: this.#capped(report.siteId, seen.mtu, mtu) }),
         ...(laned.has(report.siteId) && {
-          lanes: ofLanes.map((each) => ({ ...each, silent: this.#isSilent(report.siteId, each.lane) })),
+          lanes: ofLanes.map((each) => ({ ...each, silent: silent.get(report.siteId)?.includes(each.lane) ?? true })),
         }),
       };
     });
@@ -311,11 +312,24 @@ export class GatewayLoop {
     return all.length === 0 ? undefined : togetherOf(all);
   }
 
-  #isSilent(siteId: string, lane: number): boolean {
+  #life(siteId: string, lane: number): LaneLife {
     const key = `${lane} ${siteId}`;
     const life = this.#lives.get(key) ?? new LaneLife(this.#isShared);
     this.#lives.set(key, life);
-    return life.isSilent(steadyNow(this.#options.clock), this.#probes.get(lane)?.answeredAt(siteId));
+    return life;
+  }
+
+  /** Of a peer's lanes those that are here and silent. One that answers again is taken when it is proven, and at once where no other does, here or by the word of other nodes. */
+  #silentLanes({ siteId, link }: PeerNetwork, state: NetworkState): number[] {
+    const all = Array.from({ length: laneCountOf(link, state) }, (_, lane) => lane);
+    const here = lanesOf(state).filter((lane) => lane < all.length);
+    const now = steadyNow(this.#options.clock);
+    const look = (lane: number) => this.#life(siteId, lane).look(now, this.#probes.get(lane)?.answeredAt(siteId));
+    const states = new Map(here.map((lane) => [lane, look(lane)]));
+    const isAlive = (lane: number) => (states.has(lane) ? states.get(lane) === "alive" : !link.silent?.includes(lane));
+    if (all.some(isAlive)) return here.filter((lane) => states.get(lane) !== "alive");
+    for (const lane of here) if (states.get(lane) === "proving") this.#life(siteId, lane).take();
+    return here.filter((lane) => states.get(lane) === "silent");
   }
 
   /**
@@ -329,11 +343,8 @@ export class GatewayLoop {
     return peers.map((peer) => {
       if (!laned.has(peer.siteId)) return peer;
       const { silent: told = [], ...link } = peer.link;
-      const count = 1 + (link.lanes?.length ?? (state.parallel ?? 1) - 1);
       const silent = [
-        ...here.filter(
-          (lane) => lane < count && this.#isSilent(peer.siteId, lane) && (!this.#isShared || told.includes(lane)),
-        ),
+        ...this.#silentLanes(peer, state).filter((lane) => !this.#isShared || told.includes(lane)),
         ...told.filter((lane) => !here.includes(lane)),
       ].sort((one, other) => one - other);
       return { ...peer, link: { ...link, ...(silent.length > 0 && { silent }) } };
@@ -453,6 +464,11 @@ function askedOften(peers: readonly PeerNetwork[]): Set<string> {
 /** Those that this node carries. */
 function lanesOf({ parallel = 1, carried }: NetworkState): readonly number[] {
   return carried ?? Array.from({ length: parallel }, (_, lane) => lane);
+}
+
+/** How many there are to a peer. */
+function laneCountOf(link: PeerNetwork["link"], { parallel = 1 }: NetworkState): number {
+  return 1 + (link.lanes?.length ?? parallel - 1);
 }
 
 /** Ids of peers to which there is more than one. */

@@ -163,9 +163,9 @@ export class Gateway {
   async #tend(answers: (siteId: string, lane: number) => Answering): Promise<LinkReport[]> {
     if (this.#applied === undefined) return [];
     const { fabric, ownKey } = this.#applied;
-    await this.#firewall.see();
     const faults = [...fabric.faults].map(([siteId, fault]) => ({ siteId, fault, receivedBytes: 0, sentBytes: 0 }));
     const reports = await this.#interfaces.tend(fabric, answers);
+    await this.#firewall.see();
     return [...faults, ...reports].map((report) => ({ ...report, ownKey }));
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import type { Fabric, FabricInterface } from "../fabric/fabric.ts";
-import { type WireguardPeer, wireguardChange } from "../fabric/wireguard-change.ts";
+import { type WireguardPeer, type WireguardPeerState, wireguardChange } from "../fabric/wireguard-change.ts";
 import { formatRange } from "../ip-range.ts";
 import { linkRange, RELAY_RANGE } from "../link-address.ts";
 import { keysOf, LanePeers } from "./lane-peers.ts";
@@ -9,7 +9,7 @@ import { type LinkReport, withLane } from "./link-report.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import type { Answering } from "./path-choice.ts";
 import { pathReport } from "./path-report.ts";
-import { PeerPaths, type PeerPathsOptions } from "./peer-paths.ts";
+import { type PathLook, PeerPaths, type PeerPathsOptions } from "./peer-paths.ts";
 import { Underlay } from "./underlay.ts";
 import { type WireguardCarrier, type WireguardChoice, WireguardDevices } from "./wireguard-devices.ts";
 
@@ -167,6 +167,7 @@ export class LaneInterfaces {
       return this.#clock.now() - (state.peers.get(key ?? "")?.handshakeSeconds ?? 0) * 1000 < SILENT_MS;
     };
     const gone: string[] = [];
+    const sights: { checked: CheckedPeer; seen: WireguardPeerState; look: PathLook }[] = [];
     for (const { checked } of fabric.peers.values()) {
       const keys = peers.keysOf(checked.siteId);
       const had = keys?.active ?? checked.publicKey;
@@ -184,25 +185,28 @@ export class LaneInterfaces {
         const { endpoint } = seen;
         changed.set(met.publicKey, { ...peers.active(checked, fabric), ...(endpoint && { endpoint }) });
       }
-      const isAnswering = answers(checked.siteId, lane);
-      const { isMoved, ...look } = peers.paths.look(met, seen, isHandshaken, isAnswering);
+      const look = peers.paths.look(met, seen, isHandshaken, answers(checked.siteId, lane));
+      if (look.isMoved) changed.set(met.publicKey, peers.active(checked, fabric));
+      sights.push({ checked, seen, look });
+    }
+    const now = new Map([...state.peers].filter(([key]) => changed.has(key) || gone.includes(key)));
+    await this.#devices.device(name).set(wireguardChange(now, changed));
+    // Nobody waits for what the node says of its ways, as packets do for another one.
+    for (const { checked, seen, look } of sights) {
       const before = reports.get(checked.siteId);
       const report = { ...withLane(before, checked.siteId, lane, seen), carrier: this.#devices.carrier };
-      const path = await pathReport(this.#underlay, met, seen, look);
+      const path = await pathReport(this.#underlay, peers.met(checked), seen, look);
       const pathMtu = smaller(before?.pathMtu, path.pathMtu);
       // Where it is met is said of the first lane that is here.
       const isFirst = each === fabric.interfaces[0];
-      const isTurning = before?.isTurning || keys?.isTurning();
+      const isTurning = before?.isTurning || peers.keysOf(checked.siteId)?.isTurning();
       reports.set(checked.siteId, {
         ...report,
         ...(isFirst && path),
         ...(pathMtu !== undefined && { pathMtu }),
         ...(isTurning && { isTurning }),
       });
-      if (isMoved) changed.set(met.publicKey, peers.active(checked, fabric));
     }
-    const now = new Map([...state.peers].filter(([key]) => changed.has(key) || gone.includes(key)));
-    await this.#devices.device(name).set(wireguardChange(now, changed));
   }
 
   /** WireGuard sends from where it was last reached, also where that is no longer: until it is told anew where a peer is. */

@@ -3,6 +3,9 @@ const SILENT_MS = 1_600;
 /** One that was silent is taken again when it has answered for so long. */
 const PROVEN_MS = 3_000;
 
+/** `proving`: it answers again, and has not done so for long enough to be relied on. */
+export type LaneState = "alive" | "proving" | "silent";
+
 /** Whether a peer answers on one lane. */
 export class LaneLife {
   #isSilent = true;
@@ -16,17 +19,26 @@ export class LaneLife {
   }
 
   /** `answeredAt` is when it last did; by the clock of `now`. A lane that has never answered is silent. */
-  isSilent(now: number, answeredAt: number | undefined): boolean {
+  look(now: number, answeredAt: number | undefined): LaneState {
     this.#firstAt ??= now;
-    if (answeredAt === undefined) return this.#isTaken ? now - this.#firstAt >= SILENT_MS : this.#isSilent;
+    if (answeredAt === undefined) {
+      const isSilent = this.#isTaken ? now - this.#firstAt >= SILENT_MS : this.#isSilent;
+      return isSilent ? "silent" : "alive";
+    }
     const isFirst = this.#since === undefined;
     if (now - answeredAt >= SILENT_MS) {
       this.#isSilent = true;
       this.#since = Number.POSITIVE_INFINITY;
-    } else if (this.#isSilent) {
-      this.#since = Math.min(this.#since ?? answeredAt, answeredAt);
-      if (isFirst || answeredAt - this.#since >= PROVEN_MS) this.#isSilent = false;
+      return "silent";
     }
-    return this.#isSilent;
+    if (!this.#isSilent) return "alive";
+    this.#since = Math.min(this.#since ?? answeredAt, answeredAt);
+    if (isFirst || answeredAt - this.#since >= PROVEN_MS) this.#isSilent = false;
+    return this.#isSilent ? "proving" : "alive";
+  }
+
+  /** It answers, and is relied on though it is not proven: there is no other. */
+  take(): void {
+    this.#isSilent = false;
   }
 }

@@ -16,6 +16,11 @@ export interface NodeWayOptions {
   readonly logger: Logger;
 }
 
+interface AppliedWay {
+  readonly state: WayState;
+  readonly way: Way;
+}
+
 /** Keeps a node's way to the gateway of its site at what a state says. */
 export class NodeWay {
   readonly #network: NodeNetwork;
@@ -25,7 +30,7 @@ export class NodeWay {
   readonly #routes: RouteTable;
   readonly #heirRoutes: RouteTable;
   readonly #hiddenFlows: HiddenFlows;
-  #applied: { readonly state: WayState; readonly way: Way } | undefined;
+  #applied: AppliedWay | undefined;
   #made = new Map<string, string>();
 
   constructor({ network, interfacePrefix = "fjord", alwaysTunnel = false, logger }: NodeWayOptions) {
@@ -46,15 +51,23 @@ export class NodeWay {
     return { devices: [...devices], ranges: routes.map(([range]) => range) };
   }
 
+  /** Changes what has changed since the last time; the first time, and after a failure, whatever is there becomes this. */
   async apply(state: WayState): Promise<void> {
+    await this.#apply(state, this.#applied);
+  }
+
+  async #apply(state: WayState, before: AppliedWay | undefined): Promise<void> {
     this.#applied = undefined;
     const way = await this.#way(state);
+    const isSame = (part: (of: AppliedWay) => unknown) =>
+      before !== undefined && JSON.stringify(part(before)) === JSON.stringify(part({ state, way }));
     // Who passes is decided before anybody can.
-    this.#made = madeChains(await this.#network.nftShown(wayFirewall(way)));
-    if (way.tunnel) await this.#bringTunnel(state.mtu);
-    await this.#routes.bring(way.routes, lanesOf(state));
-    await this.#heirRoutes.bring(way.heirRoutes, heirRules(way));
-    if (!way.tunnel && (await this.#hasTunnel())) await this.#network.ip("link", "delete", "dev", this.#tunnel);
+    if (!isSame((of) => [...of.way.chains])) this.#made = madeChains(await this.#network.nftShown(wayFirewall(way)));
+    if (way.tunnel && !isSame((of) => [of.way.tunnel, of.state.mtu])) await this.#bringTunnel(state.mtu);
+    if (!isSame((of) => [[...of.way.routes], lanesOf(of.state)])) await this.#routes.bring(way.routes, lanesOf(state));
+    if (!isSame((of) => [...of.way.heirRoutes])) await this.#heirRoutes.bring(way.heirRoutes, heirRules(way));
+    if (!way.tunnel && !isSame((of) => of.way.tunnel) && (await this.#hasTunnel()))
+      await this.#network.ip("link", "delete", "dev", this.#tunnel);
     this.#applied = { state, way };
   }
 
@@ -73,7 +86,7 @@ export class NodeWay {
     this.#logger.warn("the node's way to the gateway was changed by others, and is put back", {
       drift: drift.slice(0, 5),
     });
-    await this.apply(state);
+    await this.#apply(state, undefined);
     await this.#hiddenFlows.forget(state.own, state.ranges);
     return drift;
   }
@@ -92,8 +105,10 @@ export class NodeWay {
       const hops = await Promise.all(addresses.map((address) => this.#hop(address)));
       return hops.flatMap((hop) => hop ?? []);
     };
-    const ofLanes = await Promise.all((state.lanes?.gateways ?? []).map(hopsTo));
-    return wayOf(state, await hopsTo(state.gateway), this.#tunnel, ofLanes, await hopsTo(state.heir ?? []));
+    const [hops = [], toHeir = [], ...ofLanes] = await Promise.all(
+      [state.gateway, state.heir ?? [], ...(state.lanes?.gateways ?? [])].map(hopsTo),
+    );
+    return wayOf(state, hops, this.#tunnel, ofLanes, toHeir);
   }
 
   /** Undefined where there is no way at all. */
