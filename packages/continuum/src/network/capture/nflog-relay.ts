@@ -4,7 +4,7 @@ import { NETLINK_RELAY } from "../gateway/netlink-relay.ts";
 import type { NodeNetwork } from "../gateway/node-network.ts";
 import type { CapturedPacket } from "./captured-packet.ts";
 import { CaptureImpossible } from "./errors.ts";
-import { bindMessages, CONFIRMATIONS, type NflogEvent, NflogReader } from "./nflog.ts";
+import { bindMessages, CONFIRMATIONS, type NflogEvent, nflogReader } from "./nflog.ts";
 
 /** Errors of the kernel that have a meaning here. */
 const MEANINGS: Readonly<Record<number, string>> = {
@@ -80,6 +80,6 @@ export class NflogRelay {
 }
 
 async function* events(output: AsyncIterable<Buffer>): AsyncGenerator<NflogEvent> {
-  const reader = new NflogReader();
+  const reader = nflogReader();
   for await (const chunk of output) yield* reader.read(chunk);
 }

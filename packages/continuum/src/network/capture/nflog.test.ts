@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bindMessages, NflogReader } from "./nflog.ts";
+import { bindMessages, nflogReader } from "./nflog.ts";
 
 /** As a kernel has said it: what a socket on loopback sent, on its way out and on its way in, cut to 64 bytes of 128. */
 const SAID = Buffer.from(
@@ -24,7 +24,7 @@ test("the kernel is told to send whole packets of a group, with numbers", () => 
 
 test("what it says is read, in whatever pieces it comes", () => {
   for (const size of [1, 7, 64, 1000]) {
-    const reader = new NflogReader();
+    const reader = nflogReader();
     const all = Buffer.concat([CONFIRMED, SAID]);
     const events = [];
     for (let at = 0; at < all.length; at += size) events.push(...reader.read(all.subarray(at, at + size)));
@@ -47,6 +47,6 @@ test("what it says is read, in whatever pieces it comes", () => {
 test("an error is told by its number, and a message that cannot be is not waited for", () => {
   const busy = Buffer.from(CONFIRMED);
   busy.writeInt32LE(-16, 16);
-  assert.deepEqual([...new NflogReader().read(busy)], [{ error: 16 }]);
-  assert.throws(() => [...new NflogReader().read(Buffer.alloc(32))], /said to have 0 bytes/);
+  assert.deepEqual([...nflogReader().read(busy)], [{ error: 16 }]);
+  assert.throws(() => [...nflogReader().read(Buffer.alloc(32))], /said to have 0 bytes/);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isHidden } from "../gateway/hidden-flows.ts";
 import { parseRange } from "../ip-range.ts";
-import { FlowReader, listMessage } from "./tracked-flows.ts";
+import { flowReader, listMessage } from "./tracked-flows.ts";
 
 const number = (text: string) => parseRange(text)?.first ?? 0n;
 const ranges = (...texts: string[]) => texts.flatMap((text) => parseRange(text) ?? []);
@@ -38,7 +38,7 @@ describe("What the kernel tells of flows", () => {
 
   it("is read, in whatever pieces it comes, and answered by what has it forgotten", () => {
     for (const size of [1, 9, 1000]) {
-      const reader = new FlowReader();
+      const reader = flowReader();
       const all = Buffer.concat([SAID, LAST]);
       const events = [];
       for (let at = 0; at < all.length; at += size) events.push(...reader.read(all.subarray(at, at + size)));

@@ -1,5 +1,5 @@
 import { describeError, type Logger } from "@fjord/base";
-import { type FlowEvent, FlowReader, listMessage, type TrackedFlow } from "../fabric/tracked-flows.ts";
+import { type FlowEvent, flowReader, listMessage, type TrackedFlow } from "../fabric/tracked-flows.ts";
 import { contains, type Family, type IpRange, parseRange } from "../ip-range.ts";
 import { NETLINK_RELAY } from "./netlink-relay.ts";
 import type { NodeNetwork } from "./node-network.ts";
@@ -100,7 +100,7 @@ export function isHidden(
 
 /** Has no end, as that of the stream is no answer: who waits is told otherwise that there is none. */
 async function* eventsOf(output: AsyncIterable<Buffer>): AsyncGenerator<FlowEvent, never> {
-  const reader = new FlowReader();
+  const reader = flowReader();
   for await (const chunk of output) yield* reader.read(chunk);
   return await new Promise<never>(() => {});
 }
