@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { ConnectionError } from "./errors.ts";
 import type { HttpRequest } from "./http.ts";
-import { ConnectionPool } from "./pool.ts";
+import { ConnectionPool, type PoolOptions } from "./pool.ts";
 import { rawReply, rawTestServer } from "./raw-test-server.ts";
 import { reply, testServer, until } from "./test-server.ts";
 import { Transport, type TransportOptions } from "./transport.ts";
@@ -28,16 +29,11 @@ test("a thousand requests at once share the connections that there may be", asyn
   assert.equal(server.sockets.length, 3);
 });
 
-test("what a burst has opened is soon closed, but for a few that the next request finds", async () => {
-  await using server = await testServer((_, response) => reply(response, 200, {}));
-  const { hostname, port } = new URL(server.url);
+/** A pool of eight, and a way to ask over it. */
+function poolTo(connect: PoolOptions["connect"]) {
   const pool = new ConnectionPool({
-    connect: async (signal) => {
-      const socket = connect({ host: hostname, port: Number(port) });
-      await once(socket, "connect", { signal });
-      return socket;
-    },
-    host: hostname,
+    connect,
+    host: "server",
     headers: {},
     pathPrefix: "",
     connections: 8,
@@ -50,6 +46,26 @@ test("what a burst has opened is soon closed, but for a few that the next reques
       const request = { method: "GET", path: "/", headers: {}, body: undefined } as const;
       pool.send({ ...request, headersTimeoutMs: 0, bodyTimeoutMs: 0 }, handler);
     });
+  return { pool, ask };
+}
+
+/** Connects to a test's server. */
+function dialler({ url }: { url: string }): PoolOptions["connect"] {
+  const { hostname, port } = new URL(url);
+  return async (signal) => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    await once(socket, "connect", { signal });
+    return socket;
+  };
+}
+
+test("what a burst has opened is soon closed, but for a few that the next request finds", async () => {
+  const held: (() => void)[] = [];
+  await using server = await testServer((_, response) => {
+    held.push(() => reply(response, 200, {}));
+    if (server.sockets.length === 8) for (const answer of held.splice(0)) answer();
+  });
+  const { pool, ask } = poolTo(dialler(server));
   const open = () => server.sockets.filter(({ destroyed }) => !destroyed).length;
   await Promise.all(Array.from({ length: 8 }, ask));
   assert.equal(open(), 8);
@@ -57,6 +73,66 @@ test("what a burst has opened is soon closed, but for a few that the next reques
   await ask();
   assert.equal(server.sockets.length, 8);
   await until(() => open() === 0);
+  await pool.close();
+});
+
+test("dials two at a time, and requests that come at once take turns meanwhile", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  const dial = dialler(server);
+  let underWay = 0;
+  let most = 0;
+  const { pool, ask } = poolTo(async (signal) => {
+    most = Math.max(most, ++underWay);
+    try {
+      return await dial(signal);
+    } finally {
+      underWay--;
+    }
+  });
+  await Promise.all(Array.from({ length: 100 }, ask));
+  assert.equal(most, 2);
+  await pool.close();
+});
+
+test("nobody waits for one attempt to fail after the other", async () => {
+  const attempts: PromiseWithResolvers<never>[] = [];
+  const { pool, ask } = poolTo(() => {
+    const attempt = Promise.withResolvers<never>();
+    attempts.push(attempt);
+    return attempt.promise;
+  });
+  const asked = Array.from({ length: 11 }, () => ask().then(null, (error: Error) => error.message));
+  await until(() => attempts.length === 2);
+  for (const attempt of attempts) attempt.reject(new Error("nobody is there"));
+  assert.deepEqual(new Set(await Promise.all(asked)), new Set(["nobody is there"]));
+  assert.equal(attempts.length, 2);
+  await pool.close();
+});
+
+test("whoever comes while attempts hang dials anew", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  const dial = dialler(server);
+  let dialled = 0;
+  const { pool, ask } = poolTo((signal) => (++dialled > 2 ? dial(signal) : new Promise<never>(() => {})));
+  const stuck = [ask(), ask()];
+  await until(() => dialled === 2);
+  await pause(1_100);
+  await ask();
+  await Promise.all(stuck);
+  await pool.close();
+});
+
+test("an attempt that fails beside an open connection is one request's trouble", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  const dial = dialler(server);
+  let dialled = 0;
+  const { pool, ask } = poolTo(async (signal) => {
+    if (++dialled === 2) throw new Error("this one not");
+    return await dial(signal);
+  });
+  await ask();
+  const outcomes = await Promise.allSettled(Array.from({ length: 11 }, ask));
+  assert.equal(outcomes.filter(({ status }) => status === "rejected").length, 1);
   await pool.close();
 });
 

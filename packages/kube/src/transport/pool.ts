@@ -25,6 +25,14 @@ const FRESH_MS = 3_000;
 /** So many idle connections are kept for as long as `keepAliveMs` says. */
 const KEPT_LONG = 2;
 
+/**
+ * So many are dialled at once: a handshake takes more memory than all that follows, and by the time that one has come many
+ * requests have had their turn on another (docs/decisions/0040).
+ */
+const DIALLED_AT_ONCE = 2;
+/** An attempt that takes longer may take for ever, and whoever comes then does not wait for it alone. */
+const SOON_MS = 1_000;
+
 /** Connections to one server, each used by one request at a time. Requests that find none wait in line. */
 export class ConnectionPool implements Wire, TurnOwner {
   readonly #options: PoolOptions;
@@ -33,7 +41,8 @@ export class ConnectionPool implements Wire, TurnOwner {
   /** The last one is the one that was used last. */
   readonly #idle: Connection[] = [];
   readonly #connections = new Set<Connection>();
-  readonly #attempts = new Set<AbortController>();
+  readonly #attempts = new Set<Attempt>();
+  /** In the order in which they came. */
   readonly #waiting = new Set<Turn>();
   readonly #turns = new Set<Turn>();
   #idleTimer: NodeJS.Timeout | undefined;
@@ -84,7 +93,7 @@ export class ConnectionPool implements Wire, TurnOwner {
   /** Ends the requests under way at once. */
   destroy(reason: Error): void {
     void this.close();
-    for (const attempt of this.#attempts) attempt.abort(reason);
+    for (const { stop } of this.#attempts) stop.abort(reason);
     for (const turn of this.#turns) turn.fail(reason);
     for (const connection of this.#connections) connection.destroy();
   }
@@ -104,7 +113,7 @@ export class ConnectionPool implements Wire, TurnOwner {
   #checkEmpty(): void {
     if (this.#empty === undefined || this.#turns.size > 0) return;
     // Nobody waits for these.
-    for (const attempt of this.#attempts) attempt.abort();
+    for (const { stop } of this.#attempts) stop.abort();
     this.#empty.resolve();
   }
 
@@ -168,28 +177,41 @@ export class ConnectionPool implements Wire, TurnOwner {
   #connectAsNeeded(): void {
     while (
       this.#attempts.size < this.#waiting.size &&
-      this.#attempts.size + this.#connections.size < this.#options.connections
+      this.#attempts.size + this.#connections.size < this.#options.connections &&
+      this.#dialledNow() < DIALLED_AT_ONCE
     ) {
       void this.#attempt();
     }
   }
 
-  /** One more connection; where there is none to be had, the request that has waited longest is told so. */
+  #dialledNow(): number {
+    const since = performance.now() - SOON_MS;
+    return this.#attempts.values().reduce((count, { began }) => count + Number(began > since), 0);
+  }
+
   async #attempt(): Promise<void> {
-    const attempt = new AbortController();
+    const attempt: Attempt = { stop: new AbortController(), began: performance.now() };
     this.#attempts.add(attempt);
     try {
-      const stream = await this.#connect(attempt);
+      const stream = await this.#connect(attempt.stop);
       this.#attempts.delete(attempt);
       const connection = new Connection(stream, (gone) => this.#forget(gone));
       this.#connections.add(connection);
       this.#offer(connection, Number.POSITIVE_INFINITY);
     } catch (error) {
       this.#attempts.delete(attempt);
-      const [first] = this.#waiting;
-      first?.fail(error as Error);
+      for (const turn of this.#disappointed()) turn.fail(error as Error);
     }
     this.#connectAsNeeded();
+  }
+
+  /**
+   * Whom an attempt that failed leaves without hope: whoever has waited longest; and where there is no connection at all, everybody
+   * but one for each other attempt. Nobody waits for one attempt after the other.
+   */
+  #disappointed(): Turn[] {
+    const hopeless = this.#connections.size > 0 ? 1 : Math.max(1, this.#waiting.size - this.#attempts.size);
+    return [...this.#waiting].slice(0, hopeless);
   }
 
   #connect(attempt: AbortController): Promise<Duplex> {
@@ -217,4 +239,11 @@ export class ConnectionPool implements Wire, TurnOwner {
     if (index !== -1) this.#idle.splice(index, 1);
     this.#connectAsNeeded();
   }
+}
+
+/** One connection on its way. */
+interface Attempt {
+  readonly stop: AbortController;
+  /** By `performance.now()`. */
+  readonly began: number;
 }
