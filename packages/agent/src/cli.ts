@@ -10,6 +10,8 @@ const settings = {
     "--heap-growing-percent=30",
     "--no-opt",
     "--no-maglev",
+    // For what a start or a burst has left (spare-memory.ts).
+    "--expose-gc",
   ],
 };
 /** One place for what is not JavaScript's, and what is large and no longer used goes back to the system (glibc). */

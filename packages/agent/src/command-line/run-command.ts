@@ -1,7 +1,9 @@
 import { flushCompileCache } from "node:module";
 import { AGENT_NAMESPACE, GUEST_PRIVILEGES, type GuestPrivilege } from "@fjord/api";
+import type { Clock } from "@fjord/base";
 import { loadClusterConfig } from "@fjord/kube";
 import { type Command, Option } from "commander";
+import { SpareMemory } from "../spare-memory.ts";
 import type { CommandContext } from "./command-context.ts";
 import {
   addressOption,
@@ -138,5 +140,28 @@ async function run(flags: RunFlags, context: CommandContext): Promise<void> {
     random,
     logger,
   });
-  await agent.run(signal);
+  const over = new AbortController();
+  const spare = spareMemory(clock)?.run(AbortSignal.any([signal, over.signal]));
+  try {
+    await agent.run(signal);
+  } finally {
+    over.abort();
+    await spare;
+  }
+}
+
+/** Where the process was started so that it can be told to let go of memory (cli.ts). */
+function spareMemory(clock: Clock): SpareMemory | undefined {
+  const { gc } = globalThis;
+  if (gc === undefined) return undefined;
+  return new SpareMemory({
+    residentBytes: () => process.memoryUsage.rss(),
+    workedMs: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1_000;
+    },
+    // Any other flavor collects, and keeps the pages.
+    collect: () => void gc({ type: "major", execution: "sync", flavor: "last-resort" }),
+    clock,
+  });
 }
