@@ -78,4 +78,22 @@ describe("the store of contracts", () => {
     await written;
     assert.equal(store.get("c-1")?.metadata.uid, "u-2");
   });
+
+  it("tells of every change but of what guests take", async () => {
+    const { store, add, answer } = scene();
+    const told: string[] = [];
+    add(contractAt("10"));
+    store.onChange(({ metadata }) => void told.push(metadata.resourceVersion ?? ""));
+    const used = { ...contractAt("12"), status: { used: { cpu: "1" } } };
+    const written = store.writeStatus("c-1", used.status);
+    answer(used);
+    await written;
+    add({ ...used, metadata: { ...used.metadata, resourceVersion: "13" }, status: { used: { cpu: "2" } } });
+    assert.deepEqual(told, []);
+    assert.deepEqual(store.get("c-1")?.status?.used, { cpu: "2" });
+    add({ ...contractAt("14"), status: { used: { cpu: "2" }, peerStanding: "Cordoned" } });
+    add({ ...contractAt("15"), spec: { ...contractAt("15").spec, terms: { ...terms, resources: { cpu: "2" } } } });
+    add(contractAt("16", "u-2"));
+    assert.deepEqual(told, ["14", "15", "16"]);
+  });
 });

@@ -1,5 +1,5 @@
 import { Contract } from "@fjord/api";
-import { type Cache, compareResourceVersions, isNotFound } from "@fjord/kube";
+import { type Cache, compareResourceVersions, isNotFound, sameContent } from "@fjord/kube";
 import type { Home } from "../home.ts";
 import type { ContractStatus } from "./contract-life.ts";
 
@@ -51,6 +51,7 @@ export class ContractStore {
     return [...this.#contracts.values()];
   }
 
+  /** Told of every change but of how much guests take: that follows from what the listeners do, many times a second. */
   onChange(listener: (contract: Contract) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -107,7 +108,7 @@ export class ContractStore {
     if (known !== undefined && order !== undefined && order <= 0) return;
     if (known === undefined && this.#isGone(contract)) return;
     this.#contracts.set(name, contract);
-    this.touch(contract);
+    if (known === undefined || !sameContent(withoutUse(known), withoutUse(contract))) this.touch(contract);
   }
 
   /** Whether the watch has passed it and does not show it: an answer can come after the news of the object's end. */
@@ -125,4 +126,13 @@ export class ContractStore {
     this.#contracts.delete(name);
     this.touch(known);
   }
+}
+
+/** All of a contract but what guests take, and what every write changes. */
+function withoutUse({ metadata, spec, status }: Contract) {
+  return {
+    metadata: { ...metadata, resourceVersion: undefined, managedFields: undefined },
+    spec,
+    status: { ...status, used: undefined },
+  };
 }

@@ -96,6 +96,13 @@ test("a shadow follows what its pod asks for, and nothing that only its status t
   assert.equal(patched.length, 3);
   await follow(living("5", 2, { labels: { tier: "web" }, image: "two" }));
   assert.equal(new Set(patched).size, 3);
+  const node = place.node as { object: unknown };
+  node.object = { metadata: { resourceVersion: "2" }, spec: {}, status: { allocated: { pods: "1" } } };
+  await follow(living("5", 2, { labels: { tier: "web" }, image: "two" }));
+  assert.equal(patched.length, 3, "what is counted at a node is nothing to its pods");
+  node.object = { metadata: {}, spec: { podPatch: { metadata: { labels: { by: "node" } } } } };
+  await follow(living("5", 2, { labels: { tier: "web" }, image: "two" }));
+  assert.equal(new Set(patched).size, 4, "what is asked of the pods of a node is");
 });
 
 test("a pod that the other site does not give what it asks for, or whose node is ending, waits, and goes once it can", async () => {

@@ -258,38 +258,37 @@ export class PodLife {
     memory.made = { uid, resourceVersion, namespace };
   }
 
-  #forge(pod: Pod, { node }: Place, twinNamespace: string, memory: PodMemory): ShadowPod {
+  #forge(pod: Pod, place: Place, twinNamespace: string, memory: PodMemory): ShadowPod {
+    const context = this.#contextOf(place, twinNamespace);
+    const forged = forgeShadowPod(pod, context);
+    memory.wanted = {
+      digest: forged.metadata.annotations?.[FORGED_ANNOTATION],
+      of: { generation: pod.metadata.generation, labels: pod.metadata.labels, annotations: pod.metadata.annotations },
+      resourceVersion: pod.metadata.resourceVersion,
+      context,
+    };
+    return forged;
+  }
+
+  #contextOf({ node }: Place, twinNamespace: string): ForgeContext {
     const { homeApi, home } = this.#options;
     const { podPatch } = node.object.spec;
     const hostIP = node.object.status?.address;
-    const forged = forgeShadowPod(pod, {
+    return {
       consumer: home.identity.id,
       contract: node.contract,
       twinNamespace,
       ...(hostIP && { hostIP }),
       ...(podPatch && { podPatch }),
       ...(homeApi && { homeApi }),
-    });
-    memory.wanted = {
-      digest: forged.metadata.annotations?.[FORGED_ANNOTATION],
-      of: { generation: pod.metadata.generation, labels: pod.metadata.labels, annotations: pod.metadata.annotations },
-      resourceVersion: pod.metadata.resourceVersion,
-      node: node.object,
-      contract: node.contract,
-      twin: twinNamespace,
     };
-    return forged;
   }
 
   #wantedDigest(pod: Pod, place: Place, shadow: ShadowPod, memory: PodMemory): string | undefined {
     const { namespace: twin = "" } = shadow.metadata;
     const { wanted } = memory;
     const isCurrent =
-      wanted !== undefined &&
-      wanted.node === place.node.object &&
-      wanted.contract === place.node.contract &&
-      wanted.twin === twin &&
-      isUnchanged(pod, wanted);
+      wanted !== undefined && sameContent(wanted.context, this.#contextOf(place, twin)) && isUnchanged(pod, wanted);
     if (isCurrent) return wanted.digest;
     return this.#forge(pod, place, twin, memory).metadata.annotations?.[FORGED_ANNOTATION];
   }

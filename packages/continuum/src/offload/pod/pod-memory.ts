@@ -1,5 +1,5 @@
 import type { Pod } from "@fjord/kube";
-import type { KnownVirtualNode } from "../../virtual-nodes.ts";
+import type { ForgeContext } from "./forge/index.ts";
 
 /** What this process knows of a pod beyond what the caches show. */
 export interface PodMemory {
@@ -16,9 +16,7 @@ export interface PodMemory {
     readonly digest: string | undefined;
     readonly of: Pick<Pod["metadata"], "generation" | "labels" | "annotations">;
     resourceVersion: string | undefined;
-    readonly node: KnownVirtualNode["object"];
-    readonly contract: string;
-    readonly twin: string;
+    readonly context: ForgeContext;
   };
   /** The pod is being taken from the own API. */
   finished?: boolean;
