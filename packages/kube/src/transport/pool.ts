@@ -27,7 +27,7 @@ const KEPT_LONG = 2;
 
 /**
  * So many are dialled at once: a handshake takes more memory than all that follows, and by the time that one has come many
- * requests have had their turn on another (docs/decisions/0040).
+ * requests have had their turn on another (docs/decisions/0042).
  */
 const DIALLED_AT_ONCE = 2;
 /** An attempt that takes longer may take for ever, and whoever comes then does not wait for it alone. */
