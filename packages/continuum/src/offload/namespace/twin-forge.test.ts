@@ -22,9 +22,26 @@ describe("a twin namespace", () => {
   });
 
   it("does not get a name that means something here", () => {
-    for (const name of ["default", "kube-system", "kube-x", "fjord-system", "fjord-tenant-x", "openshift-x", "agents"])
+    for (const name of [
+      "default",
+      "kube-system",
+      "kube-x",
+      "fjord-system",
+      "fjord-tenant-x",
+      "openshift-x",
+      "agents",
+      "istio-system",
+    ])
       assert.match(nameRefusal(name, CONSUMER, "agents") ?? "", /keeps for itself/, name);
-    for (const name of ["shop", `shop-${CONSUMER}`, "kubeless", "fjords", `shop-${"a".repeat(25)}`])
+    for (const name of [
+      "shop",
+      `shop-${CONSUMER}`,
+      "kubeless",
+      "fjords",
+      "systems",
+      `istio-system-${CONSUMER}`,
+      `shop-${"a".repeat(25)}`,
+    ])
       assert.equal(nameRefusal(name, CONSUMER, "agents"), undefined, name);
   });
 

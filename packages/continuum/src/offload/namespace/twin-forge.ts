@@ -45,9 +45,12 @@ export function isTwin({ metadata }: Namespace, consumer: SiteId, origin: string
   return labels[CONSUMER_LABEL] === consumer && labels[ORIGIN_NAMESPACE_LABEL] === origin;
 }
 
-/** Why a consumer is not given a name; undefined where it is. */
+/**
+ * Why a consumer is not given a name; undefined where it is. What the owner installs later, into a namespace that is there by
+ * then, would be the consumer's to read: names of system components are not given, `istio-system` for one.
+ */
 export function nameRefusal(name: string, consumer: SiteId, agentNamespace: string): string | undefined {
-  if (name === "default" || name === agentNamespace || /^(kube|fjord|openshift)-/.test(name))
+  if (name === "default" || name === agentNamespace || /^(kube|fjord|openshift)-|-system$/.test(name))
     return `${name} is a name that the provider keeps for itself`;
   const [, id] = /-([a-z2-7]{26})$/.exec(name) ?? [];
   // Whoever could take it would keep that site's namespaces from having their twins here.
