@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { Contract, newObject, Peering, Site, VirtualNode } from "@fjord/api";
-import { getCondition, Namespace, Role, ServiceAccount } from "@fjord/kube";
+import { ClusterRole, getCondition, Namespace, Role, ServiceAccount } from "@fjord/kube";
 import { kubernetesSkip } from "@fjord/testbed/testing";
 import { look, TwoSites, until } from "./test-bed.ts";
 
@@ -40,6 +40,17 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
     await sites.providerClient.get(Role, { name: "consumer", namespace });
     assert.equal((await sites.agreed("first")).status?.virtualNode, "first");
     await until("it is realised", async () => (await sites.reason("first", "Realised")) === "NodeMade");
+  });
+
+  it("keep the role of tenants there, whoever deletes it", async () => {
+    await sites.peer("kept");
+    await sites.agreed("kept");
+    const role = await sites.providerClient.get(ClusterRole, { name: "fjord-tenant" });
+    await sites.providerClient.delete(ClusterRole, { name: "fjord-tenant" });
+    await until("it is there again", async () => {
+      const found = await look(sites.providerClient, ClusterRole, "fjord-tenant");
+      return found !== undefined && found.metadata.uid !== role.metadata.uid;
+    });
   });
 
   it("leave nothing behind when the Peering is deleted", async () => {

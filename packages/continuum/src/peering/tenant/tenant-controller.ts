@@ -2,6 +2,7 @@ import { CONSUMER_LABEL, Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   type Cache,
+  ClusterRole,
   type Controller,
   done,
   generationChanged,
@@ -18,7 +19,7 @@ import { homeController } from "../../home-controller.ts";
 import type { LiveContracts } from "../../live-contracts.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { Tenant, Tenants } from "../../tenants.ts";
-import { TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
+import { TENANT_CLUSTER_ROLE, TENANT_LABEL, tenantOf } from "./tenant-forge.ts";
 import { makeClusterRole, makeTenant, removeTenant } from "./tenant-objects.ts";
 
 export interface TenantControllerOptions {
@@ -57,12 +58,20 @@ export class TenantController implements Tenants, Runnable {
       },
       onDelete: (namespace) => this.#lost(namespace),
     });
+    const role = caches.open(ClusterRole, { fieldSelector: `metadata.name=${TENANT_CLUSTER_ROLE}` }).cache;
+    role.addHandler({
+      onDelete: () => {
+        this.#clusterRole = undefined;
+      },
+    });
     this.#controller = homeController(options.home, {
       name: this.name,
       sources: [
         watches(tenants, labelled(TENANT_LABEL)),
         watches(twinNamespaces, labelled(CONSUMER_LABEL)),
         watches(caches.open(Site).cache, { map: () => this.#known(), when: generationChanged }),
+        // Without it no tenant may do anything, and nobody else would make it again.
+        watches(role, { map: () => this.#known(), when: ({ type }) => type === "delete" }),
       ],
       concurrency: 4,
       backoff: { initial: 50, max: 5_000 },
@@ -120,7 +129,7 @@ export class TenantController implements Tenants, Runnable {
     this.#tell(consumer);
   }
 
-  /** One role for all tenants: written when this process begins, and when its owner lists other custom resources. */
+  /** One role for all tenants: written when this process begins, when its owner lists other custom resources, and when it was deleted. */
   #ensureClusterRole(): Promise<void> {
     const reflection = this.#options.ownSite()?.spec.reflection;
     const wanted = JSON.stringify(reflection ?? []);
