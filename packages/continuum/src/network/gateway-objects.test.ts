@@ -183,16 +183,23 @@ describe("what a gateway says of links in its site's API", () => {
     let off = 0;
     const api = new TestCaches();
     const written: (string | undefined)[] = [];
+    let lanes: object[] | undefined;
     const link = () => api.caches.open(Link).cache.get({ name: id });
     const patch = async (_: unknown, __: unknown, ___: unknown, { status }: Pick<Link, "status">) => {
       written.push(status?.conditions?.[0]?.reason);
-      api.put("links", { ...link(), status } as never);
+      api.put("links", { ...link(), status: { ...status, ...(lanes && { lanes }) } } as never);
+    };
+    /** What other nodes say of the lanes that they carry. */
+    const say = (said: object[]) => {
+      lanes = said;
+      api.put("links", { ...link(), status: { ...link()?.status, lanes } } as never);
     };
     api.put("links", newObject(Link, { metadata: { name: id }, spec }) as never);
-    const program = () => {
+    const program = (place?: GatewayPlace) => {
       const client = { patch } as never;
       const times = { now: () => now + off, steady: () => now };
-      const objects = new GatewayObjects({ client, caches: api.caches, namespace: "fjord-system", ...times });
+      const means = { client, caches: api.caches, namespace: "fjord-system", ...times };
+      const objects = new GatewayObjects({ ...means, ...(place && { place }) });
       const askedSince = now;
       return async (ms: number, signs: (at: number) => object, handshakeAt = 1_000_000) => {
         for (const end = now + ms; now < end; ) {
@@ -205,7 +212,7 @@ describe("what a gateway says of links in its site's API", () => {
     const set = (ms: number) => {
       off = ms;
     };
-    return { program, written, now: () => now, set };
+    return { program, written, now: () => now, set, say };
   };
   const answers = (at: number) => ({ heardAt: at });
   const never = (since: number) => () => ({ unanswered: 9, unansweredSince: since });
@@ -222,6 +229,24 @@ describe("what a gateway says of links in its site's API", () => {
     assert.equal(written.length, count, "and it is said once");
     assert.equal(await tell(1_000, answers), "Silent");
     assert.equal(await tell(400, answers), "HandshakeSeen");
+  });
+
+  it("is not that the peer is silent while another node hears it on a lane of its own, and is once that does not either", async () => {
+    const { program, now, say } = setUp();
+    const role = { ...roleOf(), lanes: [0] };
+    const tell = program({ node: "one", role });
+    const other = { lane: 1, node: "two", handshakeAt: "2026-01-01T00:00:00Z" };
+    say([{ lane: 0, node: "one", handshakeAt: other.handshakeAt }, other]);
+    assert.equal(await tell(3_000, answers), "HandshakeSeen");
+    const cut = { heardAt: now(), ...never(now())() };
+    assert.equal(await tell(4_000, () => cut), "HandshakeSeen");
+    say([{ ...other, silent: true }]);
+    assert.equal(await tell(200, () => cut), "Silent");
+    say([other]);
+    assert.equal(await tell(200, () => cut), "HandshakeSeen");
+    // What another one left there before this node took it says nothing.
+    role.lanes.push(1);
+    assert.equal(await tell(200, () => cut), "Silent");
   });
 
   for (const hours of [1, -1])

@@ -175,7 +175,16 @@ export class GatewayObjects {
     const before = { hasAnswered: link.status?.latencyMicroseconds !== undefined, isSilent: isSaidSilent(link) };
     const life = this.#lives.get(name) ?? new LinkLife(before);
     this.#lives.set(name, life);
-    return life.isSilent({ ...signs, now: this.#steady() });
+    const isSilent = life.isSilent({ ...signs, now: this.#steady() });
+    return isSilent && !this.#isAliveElsewhere(link);
+  }
+
+  /** Whether another node hears the peer on a lane that it carries, to which both ends lead what would take others. */
+  #isAliveElsewhere({ status }: Link): boolean {
+    const { node, role } = this.#options.place ?? {};
+    if (role?.lanes === undefined) return false;
+    const others = (status?.lanes ?? []).filter((each) => each.node !== node && !role.lanes?.includes(each.lane));
+    return others.some(({ silent, handshakeAt }) => silent !== true && handshakeAt !== undefined);
   }
 
   #steady(): number {
