@@ -129,9 +129,10 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
 
   /**
    * Keeps the content current until `signal` aborts, whatever the server does. The content stays; running again goes on
-   * from there. It runs once at a time.
+   * from there. It runs once at a time. `onList` is called when a list has been delivered and before it is watched on: who aborts
+   * then has no watch begun.
    */
-  async run(signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal, onList: () => void = () => {}): Promise<void> {
     if (this.#running) throw new CacheRunning({ cache: `the cache of ${this.kind.kind}` });
     this.#running = true;
     for (const resync of this.#resyncs) this.#scheduleResync(resync);
@@ -139,6 +140,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
       await this.#reflector.run(signal, () => {
         this.#logger.debug("cache listed", { kind: this.kind.kind, objects: this.#store.size });
         this.#synced.resolve();
+        onList();
       });
     } finally {
       this.#running = false;

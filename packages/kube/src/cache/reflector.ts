@@ -67,7 +67,7 @@ export class Reflector<T extends KubeObject> {
     while (!signal.aborted) {
       try {
         await this.#catchUp(signal, onList);
-        await this.#watch(signal);
+        if (!signal.aborted) await this.#watch(signal);
       } catch (error) {
         if (signal.aborted) return;
         await sleep(this.#options.clock, this.#failed(error), signal);

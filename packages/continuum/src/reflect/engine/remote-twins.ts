@@ -70,10 +70,7 @@ export class RemoteTwins<T extends KubeObject> {
     this.#watch();
     const { means } = this.#options;
     this.#cache.waitForSync(this.#stop.signal).then(
-      () => {
-        this.#options.onSync();
-        this.#restLater();
-      },
+      () => this.#options.onSync(),
       (error) =>
         means.logger.debug("a list of twins was given up", {
           kind: this.#cache.kind.kind,
@@ -92,18 +89,21 @@ export class RemoteTwins<T extends KubeObject> {
     if (this.#watching !== undefined || this.#stop.signal.aborted) return;
     const watching = new AbortController();
     this.#watching = watching;
-    this.#run = this.#run.then(() => this.#cache.run(watching.signal));
+    this.#run = this.#run.then(() => this.#cache.run(watching.signal, () => this.#rest()));
   }
 
   /** A kind of which a site has no twin needs no watch: nobody else makes any. The next one that is made begins it again. */
+  #rest(): void {
+    if (this.#cache.size > 0 || this.#written.size > 0) return;
+    this.#watching?.abort();
+    this.#watching = undefined;
+  }
+
+  /** Another one may come soon after the last has gone. */
   #restLater(): void {
     this.#cancelRest();
     if (this.#cache.size > 0) return;
-    this.#cancelRest = this.#options.means.clock.after(REST_MS, () => {
-      if (this.#cache.size > 0 || this.#written.size > 0) return;
-      this.#watching?.abort();
-      this.#watching = undefined;
-    });
+    this.#cancelRest = this.#options.means.clock.after(REST_MS, () => this.#rest());
   }
 
   /** The twin as it is known to be: what was written last, or what the watch has shown since. */
