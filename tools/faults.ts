@@ -39,18 +39,23 @@ const env = {
 const version = versionHere();
 const names = values.name.map((name) => `--test-name-pattern=${name}`);
 const args = ["--test", "--test-concurrency=1", "--test-reporter=spec", ...names, ...files];
+// Also where somebody ends it before: what was measured by then was.
+process.once("exit", tell);
 const { code } = await runNode(args, { cwd: root, minutes: 90, env });
-const lines = readFileSync(record, "utf8").split("\n");
-rmSync(directory, { recursive: true });
-const results = lines.flatMap((line) => (line === "" ? [] : [{ ...(JSON.parse(line) as FaultResult), ...version }]));
-if (results.length > 0) console.log(`\n${[HEADINGS, ...results.map(rowOf)].map((row) => row.join(" | ")).join("\n")}`);
-if (values.write) {
+process.exit(code);
+
+function tell(): void {
+  const lines = readFileSync(record, "utf8").split("\n");
+  rmSync(directory, { recursive: true });
+  const results = lines.flatMap((line) => (line === "" ? [] : [{ ...(JSON.parse(line) as FaultResult), ...version }]));
+  if (results.length === 0) return;
+  console.log(`\n${[HEADINGS, ...results.map(rowOf)].map((row) => row.join(" | ")).join("\n")}`);
+  if (!values.write) return;
   const file = join(root, "docs/faults.json");
   const all = withResults(JSON.parse(readFileSync(file, "utf8")) as FaultResult[], results);
   writeFileSync(file, resultsText(all));
   writeFileSync(join(root, "docs/faults.md"), faultPage(all));
 }
-process.exit(code);
 
 /** What is measured, where it is a checkout. */
 function versionHere(): Pick<FaultResult, "version"> {
