@@ -4,10 +4,13 @@
  */
 export class CacheRoom {
   readonly bytes: number;
+  /** Whose it is, for the words of an error. */
+  readonly server: string;
   #taken = 0;
 
-  constructor(bytes: number) {
+  constructor(bytes: number, server = "the server") {
     this.bytes = bytes;
+    this.server = server;
   }
 
   get taken(): number {

@@ -56,7 +56,7 @@ export const ListWithoutEnd = defineError(
 
 export const CacheFull = defineError(
   "KUBE_CACHE_FULL",
-  "the server sends more of {kind} than is kept of it: its caches may take {megabytes} MiB together",
+  "{server} sends more of {kind} than is kept of it: its caches may take {megabytes} MiB together",
   "What was known before stays, and the cache lists again by itself. A site that is well has not so much to tell: find out what it keeps there for this one.",
 );
 

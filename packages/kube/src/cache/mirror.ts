@@ -170,8 +170,8 @@ export class Mirror<T extends KubeObject> {
     if (more > 0 && this.#room.taken + more > this.#room.bytes) throw this.#full(this.#room);
   }
 
-  #full({ bytes }: CacheRoom): Error {
-    return new CacheFull({ kind: this.#kind.kind, megabytes: Math.ceil(bytes / 2 ** 20) });
+  #full({ bytes, server }: CacheRoom): Error {
+    return new CacheFull({ server, kind: this.#kind.kind, megabytes: Math.ceil(bytes / 2 ** 20) });
   }
 
   /** Notes what is held of an object from now on. */

@@ -66,6 +66,7 @@ test("a list that has always another page is not kept beyond its room", { timeou
   });
   const cache = await watchUntilFull(remote);
   assert.equal(cache.size, 0);
+  assert.match(String(cache.health.lastError?.error), new RegExp(`site ${provider.id} sends more of Pod`));
   assert.equal(remote.kube.room?.taken, 0);
 });
 

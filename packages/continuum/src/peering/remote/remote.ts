@@ -95,7 +95,7 @@ export class Remote implements RemoteSite {
         headersTimeoutMs: 20_000,
         requestTimeoutMs: 60_000,
         maxBodyBytes: LARGEST_ANSWER,
-        room: new CacheRoom(this.#options.roomBytes ?? LEAST_ROOM),
+        room: new CacheRoom(this.#options.roomBytes ?? LEAST_ROOM, `site ${this.id}`),
         clock: this.#options.means.clock,
         ...this.#options.kube,
         connect: (signal) => this.#connect(signal),
