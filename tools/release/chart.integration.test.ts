@@ -8,11 +8,24 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { Site } from "@fjord/api";
+import { AddressPlan, Link, newObject, Site } from "@fjord/api";
 import { buildPage } from "@fjord/dashboard";
-import { ClusterRole, CustomResourceDefinition, DaemonSet, KubeClient, Namespace, Pod, Secret } from "@fjord/kube";
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  CustomResourceDefinition,
+  DaemonSet,
+  Deployment,
+  ifNotFound,
+  KubeClient,
+  Namespace,
+  Pod,
+  RoleBinding,
+  Secret,
+  ServiceAccount,
+} from "@fjord/kube";
 import { type Bed, findBinaries, type RealNode } from "@fjord/testbed";
-import { fjord } from "@fjord/testbed/agents";
+import { fjord, fjordResult, writeAccountKubeconfig } from "@fjord/testbed/agents";
 import { wireguardKeys } from "@fjord/testbed/namespaces";
 import { buildRelease } from "@fjord/testbed/release";
 import { helmSkip, networkSkip, realNodesSkip, startTestBed, testNodes } from "@fjord/testbed/testing";
@@ -22,6 +35,9 @@ const root = dirname(dirname(import.meta.dirname));
 const run = promisify(execFile);
 const NAMESPACE = "fjord-system";
 const WAIT = ["--wait", "--timeout=150s"];
+/** A site that is not there. */
+const PEER = "b".repeat(26);
+const ASKER = { name: "asker", namespace: "default" };
 const IMAGE = "fjord.test/fjord:built-here";
 
 /** It takes most of a minute, so it is done where it is asked for; what Helm renders is compared each time. */
@@ -33,6 +49,8 @@ describe("the chart on a real node", { skip, timeout: 600_000 }, () => {
   let client: KubeClient;
   let folder: string;
   let untouched: string[];
+  /** What the node has of its own that is called as if it were Fjord's. */
+  let bare: string[];
   let node: RealNode;
 
   before(async () => {
@@ -49,6 +67,7 @@ describe("the chart on a real node", { skip, timeout: 600_000 }, () => {
     await provider.loadImage(site, releaseImage(IMAGE, root, folder));
     untouched = await inventory(client);
     [node] = provider.nodes(site) as [RealNode];
+    bare = await linesOf(node);
   });
 
   after(async () => {
@@ -69,11 +88,11 @@ describe("the chart on a real node", { skip, timeout: 600_000 }, () => {
     });
     return stdout;
   };
+  const networkOf = async (at: RealNode) => (await linesOf(at)).filter((line) => !bare.includes(line));
   const hasLinks = async () => (await networkOf(node)).some((line) => line.includes("fjord0: "));
-  const agents = async () =>
-    (await client.list(Pod, { namespace: NAMESPACE, labelSelector: "app.kubernetes.io/component=agent" })).items.filter(
-      ({ metadata }) => metadata.deletionTimestamp === undefined,
-    );
+  const allAgents = async () =>
+    (await client.list(Pod, { namespace: NAMESPACE, labelSelector: "app.kubernetes.io/component=agent" })).items;
+  const agents = async () => (await allAgents()).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 
   it("starts an agent that introduces the site, without privileges", async () => {
     const image = ["--set=image.repository=fjord.test/fjord", "--set=image.tag=built-here"];
@@ -133,7 +152,9 @@ describe("the chart on a real node", { skip, timeout: 600_000 }, () => {
     await until("the gateway is ready", async () => (await client.get(DaemonSet, key)).status?.numberReady === 1);
     assert.deepEqual(await networkOf(node), [], "a site that wants no links has none");
     await client.create(Secret, linkKey());
-    await client.patch(Site, { name: "harbor" }, "merge", { spec: { network: { podRanges: ["10.42.0.0/16"] } } });
+    await client.patch(Site, { name: "harbor" }, "merge", {
+      spec: { network: { podRanges: bed.site("site-1").layout.podCidrs } },
+    });
     await until("the node has links", hasLinks);
     assert.ok((await networkOf(node)).includes("table inet fjord"));
     await until("the site says who carries its links", async () => {
@@ -149,6 +170,66 @@ describe("the chart on a real node", { skip, timeout: 600_000 }, () => {
       { command: ["sh", "-c", "grep CapEff /proc/1/status; touch /x 2>&1"], stdout: out },
     );
     assert.match(await text(out.end()), /^CapEff:\t0000000000001000\n.*Read-only file system/s);
+  });
+
+  it("shows packets of a link to who may see them, through the pod of its gateway", async () => {
+    // What it does not know of, the agent would take away.
+    const scale = (replicas: number) =>
+      client.patch(Deployment, { namespace: NAMESPACE, name: "fjord-agent" }, "merge", { spec: { replicas } });
+    await scale(0);
+    await until("the agent has gone", async () => (await allAgents()).length === 0);
+    const [pods] = bed.site("site-1").layout.podCidrs as [string];
+    const naming = [{ range: pods, called: "240.0.0.0/16" }];
+    const plan = { site: PEER, own: naming, peer: naming };
+    const groups = [{ name: "shop", local: [pods], remote: ["240.0.0.0/16"] }];
+    // Nobody is there: packets leave by the link, and nothing comes back.
+    const endpoints = [`${node.plan.address}:51999`];
+    const link = { site: PEER, publicKey: wireguardKeys().public, endpoints, groups };
+    await client.create(AddressPlan, newObject(AddressPlan, { metadata: { name: PEER }, spec: plan }));
+    await client.create(Link, newObject(Link, { metadata: { name: PEER }, spec: link }));
+    await client.create(Pod, askerOf("240.0.0.9"));
+    const ada = { namespace: NAMESPACE, name: "ada" };
+    await client.create(ServiceAccount, { apiVersion: "v1", kind: "ServiceAccount", metadata: ada });
+    const kubeconfig = join(folder, "ada.kubeconfig");
+    await writeAccountKubeconfig(client, bed.site("site-1"), ada.name, kubeconfig);
+    const bound = bindings(ada);
+    const capture = () =>
+      fjordResult({ kubeconfig }, "network", "capture", PEER, "--protocol=udp", "--packets=3", "--duration=30s");
+    try {
+      const refused = await capture();
+      assert.notEqual(refused.exitCode, 0);
+      assert.match(refused.stderr, /may not|forbidden/);
+      await client.create(ClusterRoleBinding, bound.cluster);
+      await client.create(RoleBinding, bound.namespaced);
+      await until("the pod runs", async () => (await client.get(Pod, ASKER)).status?.podIP !== undefined);
+      const { podIP = "" } = (await client.get(Pod, ASKER)).status ?? {};
+      await until("the link is applied", async () => {
+        return (
+          (await client.get(Link, { name: PEER })).status?.conditions?.some(({ type }) => type === "Ready") ?? false
+        );
+      });
+      const { exitCode, stdout, stderr } = await capture();
+      assert.equal(exitCode, 0, stderr);
+      assert.match(stderr, new RegExp(`as node ${node.name} sees them`));
+      assert.match(stderr, /^3 packets, .* it has ended by --packets 3$/m);
+      assert.match(stdout, new RegExp(`out IP ${podIP}\\.\\d+ > 240\\.0\\.0\\.9\\.7000: UDP, length 22`));
+      await until("its rules are gone", async () => {
+        return !(await node.run(["nft", "list", "tables"], "look at the firewall")).includes("fjord-capture");
+      });
+    } finally {
+      await client.delete(Pod, ASKER).catch(ifNotFound);
+      await client.delete(Link, { name: PEER }).catch(ifNotFound);
+      await client.delete(AddressPlan, { name: PEER }).catch(ifNotFound);
+      await client.delete(ClusterRoleBinding, { name: "ada-captures" }).catch(ifNotFound);
+      await client.delete(RoleBinding, { ...ada, name: "ada-captures" }).catch(ifNotFound);
+      await client.delete(ServiceAccount, ada);
+      await scale(1);
+    }
+    await until("the agent is there again", async () => {
+      return (await agents()).some(({ status }) =>
+        status?.conditions?.some((each) => each.type === "Ready" && each.status === "True"),
+      );
+    });
   });
 
   it("takes gateways away with all that they have made on nodes, where they are no longer asked for", async () => {
@@ -171,6 +252,36 @@ describe("the chart on a real node", { skip, timeout: 600_000 }, () => {
   });
 });
 
+/** Asks an address for a name over and over, by 22 bytes each time. */
+function askerOf(address: string): Pod {
+  const command = ["sh", "-c", `while :; do timeout 1 nslookup seen ${address}:7000; done`];
+  const containers = [{ name: "main", image: "busybox:1", command }];
+  const spec = { terminationGracePeriodSeconds: 0, containers };
+  return { apiVersion: "v1", kind: "Pod", metadata: ASKER, spec } as Pod;
+}
+
+/** What documentation has an administrator bind for somebody who is to see packets. */
+function bindings(account: { readonly namespace: string; readonly name: string }): {
+  cluster: ClusterRoleBinding;
+  namespaced: RoleBinding;
+} {
+  const subjects = [{ kind: "ServiceAccount", ...account }];
+  const apiGroup = "rbac.authorization.k8s.io" as const;
+  const role = (kind: string) => ({ apiGroup, kind, name: "fjord-capture" });
+  const metadata = { name: "ada-captures" };
+  const apiVersion = `${apiGroup}/v1` as const;
+  return {
+    cluster: { apiVersion, kind: "ClusterRoleBinding", metadata, roleRef: role("ClusterRole"), subjects },
+    namespaced: {
+      apiVersion,
+      kind: "RoleBinding",
+      metadata: { ...metadata, namespace: account.namespace },
+      roleRef: role("Role"),
+      subjects,
+    },
+  };
+}
+
 /** As the agent makes it once a peer is to have a link. */
 function linkKey(): Secret {
   const { private: privateKey, public: publicKey } = wireguardKeys();
@@ -189,7 +300,7 @@ async function firstLines(stream: NodeJS.ReadableStream): Promise<string[]> {
 }
 
 /** What a node's network has of Fjord: interfaces, tables of the firewall, rules and routes. */
-async function networkOf(node: RealNode): Promise<string[]> {
+async function linesOf(node: RealNode): Promise<string[]> {
   const looks = [
     ["ip", "-oneline", "link"],
     ["nft", "list", "tables"],
