@@ -71,7 +71,9 @@ if (unit.length > 0) {
 }
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
-  const passed = await runTestFiles(integration, { cwd: root, atATime: 2, most: 4, minutes: 8, again: 2 });
+  // Another kernel, where no processor is lent to it, needs minutes for what others do in seconds.
+  const minutes = process.env.FJORD_TEST_KERNEL === "1" ? 60 : 8;
+  const passed = await runTestFiles(integration, { cwd: root, atATime: 2, most: 4, minutes, again: 2 });
   if (status !== 0) console.log(`\n✖ unit tests, again:\n${failuresOf(Buffer.concat(unitOutput).toString())}`);
   status ||= passed ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, constants, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -7,6 +7,7 @@ import { which } from "../binaries/find.ts";
 import { thisHost } from "../binaries/node-packages.ts";
 import { cpioArchive } from "./cpio.ts";
 import { type DebianKernel, ensureDebianKernel } from "./debian-kernel.ts";
+import { moduleOrder } from "./module-order.ts";
 
 export interface KernelMachineOptions {
   readonly cwd: string;
@@ -17,19 +18,7 @@ export interface KernelMachineOptions {
 }
 
 /** What has to be there before the rest can be found: the way to this machine's files, and a place for what is written. */
-const FIRST_MODULES = [
-  "virtio",
-  "virtio_ring",
-  "virtio_pci_legacy_dev",
-  "virtio_pci_modern_dev",
-  "virtio_pci",
-  "netfs",
-  "fscache",
-  "9pnet",
-  "9pnet_virtio",
-  "9p",
-  "overlay",
-];
+const FIRST_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
 /**
  * Runs a command on another kernel: that of Debian, in a machine that qemu plays. It sees this machine's files, and what it writes
@@ -50,30 +39,80 @@ export async function runOnDebianKernel(
   }
 }
 
-async function play(
+/** What plays the machine, and for how long it may say nothing before it is given up. */
+interface Player {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly patienceMs: number;
+}
+
+/** Takes seconds. A machine that is itself lent may lend its processor in a way on which kernels do not start that know nothing of it. */
+const PROCESSOR: Player = {
+  name: "this machine's processor (/dev/kvm)",
+  args: ["-accel", "kvm", "-cpu", "max,-arch-capabilities"],
+  patienceMs: 30_000,
+};
+/** Takes minutes, and needs nothing. */
+const PROGRAM: Player = { name: "qemu alone", args: ["-accel", "tcg", "-cpu", "max"], patienceMs: 180_000 };
+
+async function play(kernel: DebianKernel, initrd: string, options: KernelMachineOptions): Promise<number | undefined> {
+  const failed: string[] = [];
+  for (const player of (await isProcessorLent()) ? [PROCESSOR, PROGRAM] : [PROGRAM]) {
+    options.onLine?.(`fjord-vm: played by ${player.name}`);
+    const { hasStarted, code } = await playBy(player, kernel, initrd, options);
+    if (hasStarted || options.signal?.aborted) return code;
+    failed.push(`by ${player.name} within ${player.patienceMs / 1000} s`);
+    options.onLine?.(`fjord-vm: does not start ${failed.at(-1)}`);
+  }
+  throw new Error(`Debian's kernel ${kernel.version} does not start here, neither ${failed.join(" nor ")}`);
+}
+
+async function isProcessorLent(): Promise<boolean> {
+  return await access("/dev/kvm", constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function playBy(
+  { args: how, patienceMs }: Player,
   { image }: DebianKernel,
   initrd: string,
   { onLine, signal }: KernelMachineOptions,
-): Promise<number | undefined> {
+): Promise<{ hasStarted: boolean; code: number | undefined }> {
   const share = "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap";
-  const args = ["-accel", "tcg", "-cpu", "max", "-m", "4096", "-smp", "2", "-nographic", "-no-reboot", "-nodefaults"];
+  const args = [...how, "-m", "4096", "-smp", "2", "-nographic", "-no-reboot", "-nodefaults"];
   args.push("-serial", "stdio", "-kernel", image, "-initrd", initrd, "-virtfs", share);
   args.push("-append", "console=ttyS0 quiet loglevel=3 panic=-1");
-  const child = spawn("qemu-system-x86_64", args, { stdio: ["ignore", "pipe", "pipe"], ...(signal && { signal }) });
+  const child = spawn("qemu-system-x86_64", args, { stdio: ["ignore", "pipe", "pipe"] });
+  const end = () => child.kill("SIGKILL");
+  signal?.addEventListener("abort", end, { once: true });
+  const patience = setTimeout(end, patienceMs);
   let code: number | undefined;
+  let hasStarted = false;
   createInterface(child.stdout).on("line", (line) => {
+    if (line.includes(STARTED)) {
+      hasStarted = true;
+      clearTimeout(patience);
+    }
     const ended = ENDED.exec(line)?.[1];
     if (ended !== undefined) code = Number(ended);
     onLine?.(line);
   });
   createInterface(child.stderr).on("line", (line) => onLine?.(line));
-  await new Promise<void>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", () => resolve());
-  });
-  return code;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("close", () => resolve());
+    });
+  } finally {
+    clearTimeout(patience);
+    signal?.removeEventListener("abort", end);
+  }
+  return { hasStarted, code };
 }
 
+const STARTED = "fjord-vm: started";
 const ENDED = /^fjord-vm: ended with (\d+)/;
 
 /** The first root: a shell, the modules that it needs, and what it does. */
@@ -85,13 +124,12 @@ async function firstRoot(
   const busybox = which("busybox", process.env, thisHost().programFolders) ?? "/bin/busybox";
   const folder = (path: string) => ({ path, mode: 0o40755 });
   const entries = ["bin", "modules", "proc", "sys", "dev", "host", "written", "root"].map(folder);
-  const paths = moduleFiles(await readFile(join(modules, version, "modules.dep"), "utf8"));
-  const first = FIRST_MODULES.filter((name) => paths.has(name));
+  const first = moduleOrder(await readFile(join(modules, version, "modules.dep"), "utf8"), FIRST_MODULES);
   const files = await Promise.all(
-    first.map(async (name) => ({
+    first.map(async ({ name, path }) => ({
       path: `modules/${name}`,
       mode: 0o100644,
-      content: await readFile(join(modules, version, paths.get(name) ?? "")),
+      content: await readFile(join(modules, version, path)),
     })),
   );
   const program = { path: "bin/busybox", mode: 0o100755, content: await readFile(busybox) };
@@ -106,7 +144,8 @@ async function firstRoot(
   const init = `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
-for name in ${first.join(" ")}; do insmod /modules/$name; done
+echo "${STARTED}"
+for name in ${first.map(({ name }) => name).join(" ")}; do insmod /modules/$name; done
 mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=262144 host /host
 mount -t tmpfs tmp /written; mkdir /written/upper /written/work
 mount -t overlay -o lowerdir=/host,upperdir=/written/upper,workdir=/written/work all /root
@@ -120,12 +159,6 @@ chroot /root /bin/sh -c ${quoted(inside.join("\n"))}
 poweroff -f
 `;
   return cpioArchive([...entries, program, ...files, { path: "init", mode: 0o100755, content: Buffer.from(init) }]);
-}
-
-/** Where modules are, by name. */
-function moduleFiles(dependencies: string): Map<string, string> {
-  const paths = dependencies.split("\n").map((line) => line.slice(0, line.indexOf(":")));
-  return new Map(paths.map((path) => [path.slice(path.lastIndexOf("/") + 1).replace(/\.ko.*$/, ""), path]));
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

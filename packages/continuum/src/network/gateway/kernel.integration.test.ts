@@ -14,7 +14,11 @@ const skip =
       ? "it is played for x86-64 alone"
       : networkSkip();
 
-describe("On a kernel that has WireGuard", { skip, timeout: 3_600_000 }, () => {
+const PROGRESS = /^ *(?:not )?ok \d|fjord-vm: /;
+/** Of each test: where no processor is lent to the machine, all takes twenty times as long and more. */
+const timeout = 25 * 60_000;
+
+describe("On a kernel that has WireGuard", { skip }, () => {
   /** Tests of links, run there; the lines that they print. */
   const run = async (t: TestContext, file: string, env: Readonly<Record<string, string>>): Promise<string[]> => {
     await ensureNetwork((line) => t.diagnostic(line), "qemu-system-x86_64", "busybox");
@@ -23,22 +27,26 @@ describe("On a kernel that has WireGuard", { skip, timeout: 3_600_000 }, () => {
     const code = await runOnDebianKernel([...node, join(folder, file)], {
       cwd: root,
       env,
+      signal: t.signal,
       onLine(line) {
         lines.push(line);
-        if (process.env.FJORD_TEST_KERNEL_LOG) t.diagnostic(line);
+        // It takes minutes: whoever waits is to see how far it is.
+        if (process.env.FJORD_TEST_KERNEL_LOG || PROGRESS.test(line)) process.stdout.write(`${line.trim()}\n`);
       },
     });
     assert.equal(code, 0, lines.slice(-60).join("\n"));
     return lines;
   };
 
-  it("links are carried by it, under the same rules and with the same tests as by a program", async (t) => {
+  it("links are carried by it, under the same rules and with the same tests as by a program", {
+    timeout,
+  }, async (t) => {
     const lines = await run(t, "gateway.integration.test.ts", { FJORD_TEST_WIREGUARD: "kernel" });
     const passed = lines.filter((line) => /^ +ok \d+ /.test(line));
     assert.ok(passed.length >= 15 && lines.includes("# skipped 0"), lines.slice(-30).join("\n"));
   });
 
-  it("is chosen by a probe, and left for a program where a peer is behind a hub", async (t) => {
+  it("is chosen by a probe, and left for a program where a peer is behind a hub", { timeout }, async (t) => {
     await run(t, "wireguard-devices.integration.test.ts", { FJORD_TEST_WIREGUARD: "kernel" });
   });
 });
