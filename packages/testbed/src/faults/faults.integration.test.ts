@@ -337,7 +337,11 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     });
     await bed.gatewayProcess(node).start();
     await bed.bed.rolledOut(HOME, "shop", "deployment/web");
-    await again();
+    // Its pods have other addresses than before, which the API hears of a moment later.
+    await eventually("pods of it are where the API says", async () => {
+      await again();
+      return true;
+    });
     judge();
   });
 

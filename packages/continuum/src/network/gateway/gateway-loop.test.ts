@@ -17,6 +17,7 @@ describe("A gateway that is kept at what its source says", () => {
   let state: NetworkState | undefined;
   let way: WayState | undefined;
   let inherits: NetworkState | undefined;
+  let isLate: boolean;
   let changed: () => void;
   let invite: (siteId: string) => void;
   let told: (reports: readonly LinkReport[]) => Promise<void>;
@@ -41,7 +42,7 @@ describe("A gateway that is kept at what its source says", () => {
     [done, complaints, fails, state, told] = [[], [], undefined, testState(1), async () => {}];
     [way, seenMtu, mtus, reports] = [undefined, undefined, [], []];
     [answers, silent] = [new Map(), []];
-    [heirOf, fenced, inherits] = [undefined, "", undefined];
+    [heirOf, fenced, inherits, isLate] = [undefined, "", undefined, false];
     clock = new ManualClock();
     stop = new AbortController();
     running = begin();
@@ -102,7 +103,9 @@ describe("A gateway that is kept at what its source says", () => {
         tick: async () => {},
         seen: () => (seenMtu === undefined ? {} : { mtu: seenMtu }),
         signs: () => undefined,
-        isLate: false,
+        get isLate() {
+          return isLate;
+        },
         onLate: () => {},
         answeredAt: () => answers.get(lane),
         hurry: () => {},
@@ -230,6 +233,15 @@ describe("A gateway that is kept at what its source says", () => {
   it("is compared with it every half minute", async () => {
     const all = await seconds(61);
     assert.equal(all.filter((each) => each === "check").length, 2);
+  });
+
+  it("is not while somebody owes an answer, which is looked after before", async () => {
+    state = { ...testState(1), siteId: "own" };
+    await seconds(28);
+    isLate = true;
+    assert.ok(!(await seconds(4)).includes("check"));
+    isLate = false;
+    assert.ok((await seconds(1)).includes("check"));
   });
 
   it("is what it shall be where nobody wants links, and not where it could not be brought to it", async () => {

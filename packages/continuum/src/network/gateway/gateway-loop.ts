@@ -165,8 +165,7 @@ export class GatewayLoop {
       this.#wake = new AbortController();
       const wanted = await this.#step();
       if (wanted !== undefined) await this.#makeReady(wanted.inherits);
-      const isLate = this.#probes.values().some((probe) => probe.isLate);
-      const often = this.#isTrying ? TRYING_MS : isLate ? LATE_MS : this.#hasLanes ? LANES_TICK_MS : tickMs;
+      const often = this.#isTrying ? TRYING_MS : this.#isLate ? LATE_MS : this.#hasLanes ? LANES_TICK_MS : tickMs;
       await sleep(clock, Math.min(often, tickMs), AbortSignal.any([signal, this.#wake.signal]));
     }
     release?.();
@@ -295,6 +294,11 @@ export class GatewayLoop {
     for (const key of this.#lives.keys()) if (key.startsWith(`${lane} `)) this.#lives.delete(key);
   }
 
+  /** Whether somebody owes an answer, who gave one before. */
+  get #isLate(): boolean {
+    return this.#probes.values().some((probe) => probe.isLate);
+  }
+
   #closeProbes(): void {
     for (const lane of this.#probes.keys()) this.#closeProbe(lane);
   }
@@ -378,7 +382,9 @@ export class GatewayLoop {
     }
     this.#carries = carries !== undefined;
     await this.#options.captures?.bring();
-    if (!this.#isSuspect && steadyNow(clock) - this.#checkedAt < checkMs) return;
+    // It takes a while where the machine is busy, and who owes an answer may have fallen silent: that is to be known, and told, before.
+    const isDue = steadyNow(clock) - this.#checkedAt >= checkMs && !this.#isLate;
+    if (!this.#isSuspect && !isDue) return;
     this.#isSuspect = false;
     this.#checkedAt = steadyNow(clock);
     if (this.#ready !== "") this.#ready = undefined;
