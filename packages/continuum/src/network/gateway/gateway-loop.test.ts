@@ -244,6 +244,14 @@ describe("A gateway that is kept at what its source says", () => {
     assert.ok((await seconds(1)).includes("check"));
   });
 
+  it("is, after a minute, also where somebody always does", async () => {
+    state = { ...testState(1), siteId: "own" };
+    await seconds(1);
+    isLate = true;
+    const all = await seconds(62);
+    assert.equal(all.filter((each) => each === "check").length, 1);
+  });
+
   it("is what it shall be where nobody wants links, and not where it could not be brought to it", async () => {
     await seconds(1);
     [fails, state] = ["apply 2", testState(2)];

@@ -383,7 +383,9 @@ export class GatewayLoop {
     this.#carries = carries !== undefined;
     await this.#options.captures?.bring();
     // It takes a while where the machine is busy, and who owes an answer may have fallen silent: that is to be known, and told, before.
-    const isDue = steadyNow(clock) - this.#checkedAt >= checkMs && !this.#isLate;
+    // Among many peers there may always be one.
+    const sinceMs = steadyNow(clock) - this.#checkedAt;
+    const isDue = sinceMs >= (this.#isLate ? 2 * checkMs : checkMs);
     if (!this.#isSuspect && !isDue) return;
     this.#isSuspect = false;
     this.#checkedAt = steadyNow(clock);
