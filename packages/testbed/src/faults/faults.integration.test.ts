@@ -241,6 +241,8 @@ describe("faults under a link that carries a long connection, datagrams and a Se
   it("a gateway's endpoint has another address", async (t) => {
     const node = await bed.gatewayOf(AWAY);
     const [old, next] = [bed.wireAddress(node), "192.0.2.77"];
+    // Else the second one goes with the first one.
+    await node.run(["sysctl", "-qw", "net.ipv4.conf.wan0.promote_secondaries=1"], "keep an address");
     const { judge } = await under(t, NO_BLACK_HOLE, async () => {
       await node.run(["ip", "address", "add", `${next}/24`, "dev", "wan0"], "take another address");
       await node.run(["ip", "address", "delete", `${old}/24`, "dev", "wan0"], "lose an address");

@@ -128,7 +128,7 @@ export function tableParts({
 function addProbe(addresses: readonly string[], chains: Map<string, TableChain>): void {
   const [own, gateways] = [`{ ${addresses.join(", ")} }`, `{ ${LINK_RANGES.map(formatRange).join(", ")} }`];
   // Where nobody listens just now, the kernel says so, and thereby that the link is well.
-  const taken = [`udp dport ${PROBE_PORT}`, "icmpv6 type destination-unreachable"];
+  const taken = [`udp dport ${PROBE_PORT}`, "ct state related icmpv6 type destination-unreachable"];
   const before = (name: string, rule: string) => {
     const rules = taken.map((what) => `${rule} ${what} accept`);
     chains.set(name, { rules: [...rules, ...(chains.get(name)?.rules ?? [])] });

@@ -276,7 +276,9 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
           shape: `${shape} to port ${port}`,
           packets,
         }));
-        const some = isWhole ? all : all.filter((_, i) => i === 0 || random() < 0.04);
+        // Gateways talk to each other there, so that there are rules that let something in.
+        const areGateways = from === linkAddress("c") && to === linkAddress("a");
+        const some = isWhole || areGateways ? all : all.filter((_, i) => i === 0 || random() < 0.04);
         return some.filter((each) => !mayPass(from, to, each.shape));
       }),
     );
