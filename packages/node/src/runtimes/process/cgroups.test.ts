@@ -48,7 +48,7 @@ describe("control groups of the second version", () => {
   test("tell processes, kills and usage", () => {
     const folder = join(root, "kubepods/pod1/c");
     mkdirSync(join(folder, "below"));
-    writeFileSync(join(folder, "cgroup.procs"), "12\n13\n");
+    writeFileSync(join(folder, "cgroup.procs"), "12\n0\n13\n");
     writeFileSync(join(folder, "below", "cgroup.procs"), "14\n");
     writeFileSync(join(folder, "memory.events"), "low 0\noom 2\noom_kill 1\n");
     writeFileSync(join(folder, "cpu.stat"), "usage_usec 1500\nuser_usec 1\n");

@@ -259,13 +259,9 @@ function processesBelow(folder: string): number[] {
   const below = (ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? []).filter((each) =>
     each.isDirectory(),
   );
-  return [
-    ...own
-      .split("\n")
-      .filter((each) => each !== "")
-      .map(Number),
-    ...below.flatMap((each) => processesBelow(join(folder, each.name))),
-  ];
+  const found = [...own.split("\n").map(Number), ...below.flatMap((each) => processesBelow(join(folder, each.name)))];
+  // What another namespace of processes has is shown as 0, which stands for one's own group where it is killed.
+  return found.filter((pid) => pid > 0);
 }
 
 function removeGroup(folder: string): boolean {
