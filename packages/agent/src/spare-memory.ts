@@ -37,7 +37,7 @@ export class SpareMemory {
     let before = workedMs();
     let looksAtRest = 0;
     while (!signal.aborted) {
-      await sleep(clock, LOOK_MS, signal).catch(() => {});
+      await sleep(clock, LOOK_MS, signal);
       if (signal.aborted) return;
       const now = workedMs();
       looksAtRest = now - before < AT_REST_MS ? looksAtRest + 1 : 0;

@@ -27,6 +27,13 @@ export async function joinWire(namespaces: NetworkNamespaces, node: RealNode, ad
   await node.run(["ip", "link", "set", "dev", "wan0", "up"], "join the wire");
 }
 
+/** As a node does that was started anew. The cable of before goes with the namespaces it led to: it is there no more, or not for long. */
+export async function joinWireAgain(namespaces: NetworkNamespaces, node: RealNode, address: string): Promise<true> {
+  await namespaces.ip("wan", "link", "delete", portOf(address)).catch(() => {});
+  await joinWire(namespaces, node, address);
+  return true;
+}
+
 /** Cuts a node off from its site's network and from the wire, or joins it to them again. */
 export async function setCables(
   namespaces: NetworkNamespaces,

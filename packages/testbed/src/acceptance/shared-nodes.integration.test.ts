@@ -10,7 +10,7 @@ import type { StreamPod } from "../faults/stream-pod.ts";
 import type { RealNode } from "../nodes/node.ts";
 import { networkSkip, realNodesSkip } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
-import { joinWire, setCables } from "./linked-nodes.ts";
+import { joinWireAgain, setCables } from "./linked-nodes.ts";
 
 const LANES = [0, 1];
 /** Of each end: by their ports, some take the one lane and some the other. */
@@ -210,12 +210,8 @@ describe("two sites whose links are carried by two real nodes each", { skip, tim
     await bed.gatewayProcess(node).kill();
     await node.restart();
     await eventually("it has its namespaces again", async () => node.hasNamespaces);
-    await eventually("it is on the wire again", async () => {
-      const port = `port${bed.wireAddress(node).split(".").at(-1)}`;
-      await bed.namespaces.ip("wan", "link", "delete", port).catch(() => {});
-      await joinWire(bed.namespaces, node, bed.wireAddress(node));
-      return true;
-    });
+    const join = () => joinWireAgain(bed.namespaces, node, bed.wireAddress(node));
+    await eventually("it is on the wire again", join);
     await bed.gatewayProcess(node).start();
     await eventually("each node has a lane again", areShared, 120_000);
     await survived(t);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { loadavg } from "node:os";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { eventually } from "../acceptance/acceptance-bed.ts";
-import { joinWire, networkOf, removeGateway, setCables } from "../acceptance/linked-nodes.ts";
+import { joinWireAgain, networkOf, removeGateway, setCables } from "../acceptance/linked-nodes.ts";
 import { fjord, fjordResult } from "../agents/index.ts";
 import { agentReady } from "../agents/site-agent.ts";
 import type { RealNode } from "../nodes/node.ts";
@@ -331,12 +331,8 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     await node.restart();
     await bed.gatewayProcess(node).kill();
     await eventually("it has its namespaces again", async () => node.hasNamespaces);
-    await eventually("it is on the wire again", async () => {
-      const port = `port${bed.wireAddress(node).split(".").at(-1)}`;
-      await bed.namespaces.ip("wan", "link", "delete", port).catch(() => {});
-      await joinWire(bed.namespaces, node, bed.wireAddress(node));
-      return true;
-    });
+    const join = () => joinWireAgain(bed.namespaces, node, bed.wireAddress(node));
+    await eventually("it is on the wire again", join);
     await bed.gatewayProcess(node).start();
     await bed.bed.rolledOut(HOME, "shop", "deployment/web");
     // Its pods have other addresses than before, which the API hears of a moment later.

@@ -63,7 +63,8 @@ function podViolations(spec: PodSpec): [GuestPrivilege | "never", string][] {
       found.push(["never", `volume ${volume.name} asks for a credential of the provider's API`]);
     }
     const claim = volume.ephemeral?.volumeClaimTemplate;
-    if (claim != null && choosesVolume(claim)) {
+    // As claims of consumers may not, either.
+    if (claim != null && chosenVolume(claim) !== undefined) {
       found.push(["never", `volume ${volume.name} chooses a volume that is there`]);
     }
   }
@@ -71,13 +72,6 @@ function podViolations(spec: PodSpec): [GuestPrivilege | "never", string][] {
   if (unsafe.length > 0) found.push(["sysctls", `sysctl ${unsafe.map(({ name }) => name).join(", ")}`]);
   found.push(...contextViolations("the pod", spec.securityContext ?? {}));
   return found;
-}
-
-/** As claims of consumers may not, either. */
-function choosesVolume({ metadata, spec }: { metadata?: Pod["metadata"]; spec?: unknown }): boolean {
-  const fields = (spec ?? {}) as Record<string, unknown>;
-  const classes = [fields.storageClassName, metadata?.annotations?.["volume.beta.kubernetes.io/storage-class"]];
-  return chosenVolume(fields) !== undefined || classes.includes("");
 }
 
 const projectedKinds = ["configMap", "downwardAPI", "secret"];

@@ -166,19 +166,13 @@ function checkService(spec: unknown): void {
 }
 
 /** Asked for by name, by label or as the data of a new one, a volume may be one that holds the owner's data. */
-function checkClaim({ metadata, spec }: Record<string, unknown>): void {
-  const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {};
-  const found = isObject(spec) ? (chosenVolume(spec) ?? classless(spec.storageClassName)) : undefined;
-  const field = found ?? classless(annotations["volume.beta.kubernetes.io/storage-class"]);
+function checkClaim(claim: Record<string, unknown>): void {
+  const field = chosenVolume(claim);
   if (field === undefined) return;
   throw new KubeRefusal(
     403,
     `spec.${field} cannot be set from another site: a claim gets a volume that is made for it`,
   );
-}
-
-function classless(storageClass: unknown): string | undefined {
-  return storageClass === "" ? "storageClassName" : undefined;
 }
 
 /** Kubernetes takes `Metadata` for `metadata` in places; we take neither chance. */
