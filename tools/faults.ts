@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { describeProgress, ensurePrograms } from "@fjord/testbed";
 import { type FaultResult, faultPage, HEADINGS, resultsText, rowOf, withResults } from "@fjord/testbed/faults";
-import { allowInotify } from "./test/inotify.ts";
+import { allowInotify } from "@fjord/testbed/testing";
 import { runNode } from "./test/run-node.ts";
 
 const root = dirname(import.meta.dirname);

@@ -1,12 +1,12 @@
 // `npm test [-- PATH-FRAGMENT...]`: unit tests first, side by side; then the tests that drive real Kubernetes, two files
 // at a time, and more where these leave the processors unused: each starts control planes of its own, and waits for them.
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import { kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
-import { allowInotify } from "./test/inotify.ts";
+import { allowInotify, kubernetesSkip, realNodesSkip } from "@fjord/testbed/testing";
 import { runNode } from "./test/run-node.ts";
-import { failuresOf, runTestFiles } from "./test/test-files.ts";
+import { runTestFiles } from "./test/test-files.ts";
+import { integrationRuns, isIntegration, unitRuns } from "./test/test-runs.ts";
 
 const root = dirname(import.meta.dirname);
 const wanted = process.argv.slice(2);
@@ -20,9 +20,9 @@ process.env.GOGC ??= "400";
 const files = globSync(["packages/*/{src,browser}/**/*.test.ts", "tools/**/*.test.ts"], { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((fragment) => file.includes(fragment)))
   .sort();
-const [unit = [], integration = []] = [false, true].map((isReal) =>
-  files.filter((file) => file.endsWith(".integration.test.ts") === isReal),
-);
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const unit = files.filter((file) => !isIntegration(file));
+const integration = files.filter(isIntegration);
 // Whole beds and pages take longest: what begins last must not be what everything waits for at the end.
 integration.sort((a, b) => Number(isLong(b)) - Number(isLong(a)));
 
@@ -49,32 +49,20 @@ if (required && integration.length > 0) {
   }
 }
 let status = 0;
-const unitOutput: Buffer[] = [];
 if (unit.length > 0) {
   heading(`Unit tests (files: ${unit.length})`);
   // Some wait for processes and timers: one more than there are processors keeps these busy.
-  const args = ["--test", `--test-concurrency=${availableParallelism() + 1}`, "--test-timeout=120000", ...unit];
-  const output = (chunk: Buffer) => {
-    process.stdout.write(chunk);
-    unitOutput.push(chunk);
-  };
-  // A terminal has it all, and in colours.
-  const { code, timedOut, cpuSeconds } = await runNode(args, {
-    cwd: root,
-    minutes: 10,
-    ...(!process.stdout.isTTY && { output }),
-  });
-  if (timedOut)
-    console.error("\nNo end after 10 minutes: a test file hangs. The lines above say which ones have ended.");
-  if (cpuSeconds !== undefined) console.log(`processor time: ${cpuSeconds.toFixed(0)} s`);
-  status ||= code;
+  const atATime = availableParallelism() + 1;
+  const passed = await runTestFiles(unitRuns(unit, read), { cwd: root, atATime, minutes: 5, testTimeout: 120_000 });
+  status ||= passed ? 0 : 1;
 }
 if (integration.length > 0) {
   heading(`Tests on real Kubernetes (files: ${integration.length})`);
   // Another kernel, where no processor is lent to it, needs minutes for what others do in seconds.
   const minutes = process.env.FJORD_TEST_KERNEL === "1" ? 60 : 8;
-  const passed = await runTestFiles(integration, { cwd: root, atATime: 2, most: 4, minutes, again: 2 });
-  if (status !== 0) console.log(`\n✖ unit tests, again:\n${failuresOf(Buffer.concat(unitOutput).toString())}`);
+  const runs = integrationRuns(integration, read);
+  const passed = await runTestFiles(runs, { cwd: root, atATime: 2, most: 4, minutes, again: 2 });
+  if (status !== 0) console.log("\n✖ unit tests have failed, too: see above.");
   status ||= passed ? 0 : 1;
 }
 const skipped = required || integration.length === 0 ? [] : [kubernetesSkip(), realNodesSkip()];

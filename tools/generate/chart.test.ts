@@ -52,7 +52,13 @@ test("and so with other values", { skip }, () => {
     guestPrivileges: ["hostPath"],
     extraArgs: ["--home-api=api.example:6443"],
     crds: { install: false },
-    gateway: { enabled: true, nodeLabel: "fjord.dev/gateway", endpoint: "$(NODE_IP):51820", extraArgs: ["--tunnel"] },
+    gateway: {
+      enabled: true,
+      nodeLabel: "fjord.dev/gateway",
+      endpoint: "$(NODE_IP):51820",
+      metrics: { enabled: true },
+      extraArgs: ["--tunnel"],
+    },
   };
   const sets = Object.entries(values).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
   assert.deepEqual(comparable(rendered(...sets)), comparable(installation("fjord-system", readValues(values))));
@@ -62,6 +68,9 @@ test("and so where every node may carry links", { skip }, () => {
   const values = { gateway: { enabled: true } };
   const args = ["--set", "gateway.enabled=true"];
   assert.deepEqual(comparable(rendered(...args)), comparable(installation("fjord-system", readValues(values))));
+  const scraped = (...more: string[]) =>
+    JSON.stringify(rendered(...args, ...more)).includes('"prometheus.io/port":"7449"');
+  assert.deepEqual([scraped(), scraped("--set", "gateway.metrics.enabled=true")], [false, true]);
 });
 
 test("Helm finds nothing to complain of, and refuses wrong values by the schema", { skip }, () => {

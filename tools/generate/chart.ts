@@ -37,6 +37,7 @@ const parts: AgentParts = {
 
 const linkParts: LinkParts = {
   ...parts,
+  isScraped: true,
   options: [MORE_LINK_OPTIONS],
   resources: bare("toJson .Values.gateway.resources"),
   tolerations: bare("toJson .Values.gateway.tolerations"),
@@ -87,7 +88,7 @@ export function chart(): GeneratedFile[] {
       "templates/follower.yaml",
       guarded("and .Values.gateway.enabled .Values.gateway.nodeLabel", [
         ...followerRights(parts.namespace).map(template),
-        ...followerObjects({ ...linkParts, nodeLabel: NODE_LABEL }).map(template),
+        ...followerObjects({ ...linkParts, nodeLabel: NODE_LABEL }).map(linkTemplate),
       ]),
     ),
     file("templates/NOTES.txt", notes),
@@ -98,9 +99,18 @@ function gatewayTemplates(): string[] {
   const carrying = { ...linkParts, options: [LINK_OPTIONS], nodeLabel: NODE_LABEL };
   const labelled = new RegExp(`^ *- key: "${NODE_LABEL}"\\n *operator: Exists\\n`, "m");
   const sets = gatewayObjects(carrying)
-    .map(template)
+    .map(linkTemplate)
     .map((text) => text.replace(labelled, (lines) => `{{- if .Values.gateway.nodeLabel }}\n${lines}{{- end }}\n`));
   return [...gatewayRights(parts.namespace).map(template), ...sets];
+}
+
+/** With what makes metrics known to others only where they shall be. */
+function linkTemplate(object: KubeObject): string {
+  const scraped = /^ *annotations:\n(?: *prometheus\.io\/.*\n)+|^ *- --scrape-address=.*\n/gm;
+  return template(object).replaceAll(
+    scraped,
+    (lines) => `{{- if .Values.gateway.metrics.enabled }}\n${lines}{{- end }}\n`,
+  );
 }
 
 const chartYaml = `# ${NOTE}

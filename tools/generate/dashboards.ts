@@ -167,6 +167,109 @@ const dashboards: readonly Dashboard[] = [
       },
     ],
   },
+  {
+    uid: "fjord-network",
+    title: "Fjord: network",
+    about: "Links between pods of sites: whether they answer, how fast, how much they carry.",
+    panels: [
+      {
+        title: "Links",
+        about: "Each gateway tells of those that it carries.",
+        sort: "stat",
+        queries: { links: "count(fjord_link_ready) or vector(0)" },
+      },
+      {
+        title: "Links that are down",
+        about: "Of which a gateway does not hear the peer.",
+        sort: "stat",
+        queries: { down: "count(fjord_link_ready == 0) or vector(0)" },
+      },
+      {
+        title: "Gateways that lag behind",
+        about: "Nodes whose network is not yet as it shall be.",
+        sort: "stat",
+        queries: { nodes: "count(fjord_gateway_applied == 0) or vector(0)" },
+      },
+      {
+        title: "Captures",
+        about: "How many look at packets now.",
+        sort: "stat",
+        queries: { captures: "sum(fjord_gateway_captures) or vector(0)" },
+      },
+      {
+        title: "Links that answer",
+        about: "1: the peer is heard.",
+        queries: { "{{instance}} {{site}}": "fjord_link_ready" },
+      },
+      {
+        title: "Latency of links",
+        about: "To the peer's gateway and back: of half of the probes, and of 99 in 100.",
+        unit: "s",
+        queries: Object.fromEntries(
+          [0.5, 0.99].map((share) => [
+            `{{instance}} {{site}} ${100 * share} %`,
+            `histogram_quantile(${share}, sum by (le, instance, site) (rate(fjord_link_latency_seconds_bucket[5m])))`,
+          ]),
+        ),
+      },
+      {
+        title: "Received over links",
+        about: "By peer.",
+        unit: "Bps",
+        queries: { "{{instance}} {{site}}": "rate(fjord_link_received_bytes_total[5m])" },
+      },
+      {
+        title: "Sent over links",
+        about: "By peer.",
+        unit: "Bps",
+        queries: { "{{instance}} {{site}}": "rate(fjord_link_sent_bytes_total[5m])" },
+      },
+      {
+        title: "Lost probes",
+        about: "Of the last 20.",
+        unit: "percentunit",
+        queries: { "{{instance}} {{site}}": "fjord_link_loss_ratio" },
+      },
+      {
+        title: "Largest packet",
+        about: "That came back over a link.",
+        unit: "bytes",
+        queries: { "{{instance}} {{site}}": "fjord_link_mtu_bytes" },
+      },
+      {
+        title: "Lanes by node",
+        about: "How many a node carries.",
+        queries: { "{{instance}}": "sum by (instance) (fjord_gateway_lane)" },
+      },
+      {
+        title: "What others changed of nodes",
+        about: "And was put back, in an hour.",
+        queries: { "{{instance}}": "increase(fjord_gateway_drift_total[1h])" },
+      },
+      {
+        title: "Packets of links that were dropped",
+        about: "Per second: no group and no rule lets them pass.",
+        queries: { "{{instance}} {{direction}}": "rate(fjord_gateway_denied_packets_total[5m])" },
+      },
+      {
+        title: "Carried by agents: bytes",
+        about: "Where there are no gateways, or no UDP passes.",
+        unit: "Bps",
+        queries: {
+          "{{instance}} {{site}} in": "rate(fjord_carried_received_bytes_total[5m])",
+          "{{instance}} {{site}} out": "rate(fjord_carried_sent_bytes_total[5m])",
+          "{{instance}} {{site}} packets in": "rate(fjord_link_tcp_received_bytes_total[5m])",
+          "{{instance}} {{site}} packets out": "rate(fjord_link_tcp_sent_bytes_total[5m])",
+        },
+      },
+      {
+        title: "Carried by agents: refused",
+        about: "Connections and flows per second, by reason.",
+        unit: "cps",
+        queries: { "{{instance}} {{site}} {{reason}}": "rate(fjord_carried_refused_total[5m])" },
+      },
+    ],
+  },
 ];
 
 export const dashboardDirectory = "deploy/grafana";

@@ -55,7 +55,7 @@ ${table(agentDescriptions())}
 
 ## fjord-agent gateway
 
-At \`--metrics-listen\` of \`fjord-agent gateway run\` (127.0.0.1:7448), without authentication. The label \`site\` is what the peer is called here.
+At \`--metrics-listen\` of \`fjord-agent gateway run\` (127.0.0.1:7448), and at port 7449 of \`--scrape-address\`, which the installation has be the node's, without authentication. The label \`site\` is what the peer is called here.
 
 ${table(gatewayDescriptions())}
 

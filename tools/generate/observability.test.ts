@@ -48,7 +48,7 @@ test("dashboards are unlike each other and whole", () => {
   const all = grafanaDashboards().map(({ text }) => JSON.parse(text) as { uid: string; panels: { id: number }[] });
   assert.deepEqual(
     all.map(({ uid }) => uid),
-    ["fjord-fleet", "fjord-peering", "fjord-offloading"],
+    ["fjord-fleet", "fjord-peering", "fjord-offloading", "fjord-network"],
   );
   for (const { panels } of all) assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
 });

@@ -38,6 +38,22 @@ describe("test files that are run one by one", () => {
     assert.match(printed(), /^tests 2, pass 2, fail 0/m);
   });
 
+  test("go together in one process where they are to, and are counted, also where one fails", async () => {
+    const same =
+      'test("a", () => { globalThis.met = (globalThis.met ?? 0) + 1; if (globalThis.met > 2) throw new Error("third"); });';
+    const [first = "", second = "", third = ""] = write([same, same, same]);
+    const options = { cwd: folder, atATime: 1, minutes: 1 };
+    assert.equal(await runTestFiles([[first, second]], options), true);
+    assert.match(printed(), /^tests 2, pass 2, fail 0/m);
+    assert.equal(await runTestFiles([[first, second, third]], options), false);
+    assert.match(printed(), /^tests 3, pass 2, fail 1/m);
+  });
+
+  test("are counted by what their own reporter says last", async () => {
+    assert.equal(await run('test("a", () => console.log("ℹ tests 9\\nℹ pass 9"));'), true);
+    assert.match(printed(), /^tests 1, pass 1, fail 0/m);
+  });
+
   test("are counted where the environment asks for colours", async (t) => {
     const { FORCE_COLOR: before } = process.env;
     process.env.FORCE_COLOR = "1";

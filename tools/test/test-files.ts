@@ -2,8 +2,12 @@ import { availableParallelism } from "node:os";
 import { stripVTControlCharacters } from "node:util";
 import { roomOnMachine } from "./processors.ts";
 import { runNode } from "./run-node.ts";
+import { nameOf, type TestRun } from "./test-runs.ts";
 
 export interface FileResult {
+  /** Where it is not the file alone. */
+  run?: TestRun;
+  /** Its name, or those of several. */
   file: string;
   seconds: number;
   /** Of the processors, by the file and by what it started; undefined where the system does not tell. */
@@ -33,24 +37,27 @@ export interface TestFilesOptions {
   hasRoom?: () => boolean;
   /** How often that is asked: the last one has to have shown by then what it needs. */
   lookMs?: number;
-  /** How many a file may take. */
+  /** How many one may take. */
   minutes: number;
+  /** Milliseconds that one test may take. @default none but what it says itself */
+  testTimeout?: number;
   /** How many that have failed are run once more, alone; where more have failed it is not the others' load. @default 0 */
   again?: number;
 }
 
 /**
- * Runs each test file in a process of its own, some at a time, and shows what a file printed once it has ended, or, of one
- * alone, at once. A file that does not end is killed and named: the others are not held up by it.
+ * Runs each test file, or those that go together, in a process of its own, some at a time, and shows what it printed once it has ended,
+ * or, of one alone, at once. One that does not end is killed and named: the others are not held up by it.
  */
-export async function runTestFiles(files: string[], options: TestFilesOptions): Promise<boolean> {
-  const { cwd, atATime, minutes, hasRoom = roomOnMachine(), lookMs = 2_000 } = options;
+export async function runTestFiles(runs: readonly TestRun[], options: TestFilesOptions): Promise<boolean> {
+  const { cwd, atATime, minutes, testTimeout, hasRoom = roomOnMachine(), lookMs = 2_000 } = options;
   const began = performance.now();
-  const waiting = [...files];
+  const waiting = [...runs];
+  const each = { cwd, minutes, ...(testTimeout && { testTimeout }) };
   const results: FileResult[] = [];
   const running = new Set<Promise<void>>();
   const begin = () => {
-    const run = runTestFile(waiting.shift() as string, { cwd, minutes, alone: files.length === 1 }).then((result) => {
+    const run = runTestFile(waiting.shift() as TestRun, { ...each, alone: runs.length === 1 }).then((result) => {
       running.delete(run);
       results.push(result);
     });
@@ -83,7 +90,7 @@ async function runAgain(results: FileResult[], { cwd, minutes, again = 0 }: Test
     // One that does not end would take as long again.
     if (first.counts === undefined) continue;
     console.log(`\n${first.file} has failed beside others, and is run once more, alone.`);
-    const { failures: _, ...second } = await runTestFile(first.file, { cwd, minutes });
+    const { failures: _, ...second } = await runTestFile(first.run ?? first.file, { cwd, minutes });
     results.splice(results.indexOf(first), 1, { ...first, ...second, ...(second.ok && { unsteady: true }) });
   }
 }
@@ -104,16 +111,21 @@ export interface FileOptions {
   env?: Record<string, string>;
   /** Whether what it prints is shown as it comes, as no other file's is. */
   alone?: boolean;
+  /** Milliseconds that one test may take. */
+  testTimeout?: number;
 }
 
-/** Runs one test file, and shows what it printed, once it has ended where it is not alone. */
+/** Runs one test file, or several in one process, and shows what was printed, once it has ended where it is not alone. */
 export async function runTestFile(
-  file: string,
-  { cwd, minutes, env, alone = false }: FileOptions,
+  run: TestRun,
+  { cwd, minutes, env, alone = false, testTimeout }: FileOptions,
 ): Promise<FileResult> {
   const began = performance.now();
   const chunks: Buffer[] = [];
-  const { code, timedOut, cpuSeconds } = await runNode(["--test-reporter=spec", file], {
+  const file = nameOf(run);
+  const together = typeof run === "string" ? [run] : ["--test", "--test-isolation=none", ...run];
+  const limit = testTimeout === undefined ? [] : [`--test-timeout=${testTimeout}`];
+  const { code, timedOut, cpuSeconds } = await runNode(["--test-reporter=spec", ...limit, ...together], {
     cwd,
     minutes,
     ...(env && { env }),
@@ -137,7 +149,7 @@ export async function runTestFile(
   } else if (code === 0 && !ended) {
     console.log(`✖ ${file}: ended without a result.`);
   }
-  return { file, seconds, cpuSeconds, ok, counts, ...(!ok && { failures: failuresOf(printed) }) };
+  return { run, file, seconds, cpuSeconds, ok, counts, ...(!ok && { failures: failuresOf(printed) }) };
 }
 
 /** What the reporter says of failures at its end, or the end of the output where it did not come to that. */
@@ -146,10 +158,11 @@ export function failuresOf(printed: string): string {
   return from === -1 ? printed.slice(-MOST_AGAIN).trim() : printed.slice(from, from + MOST_AGAIN).trim();
 }
 
-/** What node:test's reporter says at its end, as `ℹ tests 12`. */
+/** What node:test's reporter says at its end, as `ℹ tests 12`; a test may have shown what another reporter said before. */
 function countsOf(printed: string): Counts | undefined {
   if (!/^ℹ tests \d+$/m.test(printed)) return undefined;
-  const count = (name: string) => Number(printed.match(new RegExp(`^ℹ ${name} (\\d+)$`, "m"))?.[1] ?? 0);
+  const count = (name: string) =>
+    Number([...printed.matchAll(new RegExp(`^ℹ ${name} (\\d+)$`, "gm"))].at(-1)?.[1] ?? 0);
   return Object.fromEntries(COUNTED.map((name) => [name, count(name)])) as Counts;
 }
 

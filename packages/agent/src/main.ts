@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { interruption, lastWords, programLogger, systemClock } from "@fjord/base";
+import { endFailed, interruption, programLogger, systemClock } from "@fjord/base";
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-line/command-context.ts";
 import { addGateway } from "./command-line/gateway-command.ts";
@@ -35,8 +35,5 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode;
-  else {
-    process.exitCode = 1;
-    process.stderr.write(lastWords(error));
-  }
+  else endFailed(process, error);
 }

@@ -48,7 +48,7 @@ export interface NetworkSide {
 /** How the site's pods meet those of peers: what these are told, and what is agreed with them. */
 export function networkSide(options: NetworkSideOptions): NetworkSide {
   const heard = new HeardNetworks();
-  const { home, own, remotes: sites, proxied } = options;
+  const { home, own, remotes: sites, twins, proxied } = options;
   const told = new ToldNetwork(options);
   const ownCards = new OwnCards({ home, told });
   const introductions = new HeardIntroductions({
@@ -73,7 +73,7 @@ export function networkSide(options: NetworkSideOptions): NetworkSide {
             new SilentEndpoints(home),
           ]),
       new ExportController(home),
-      new ImportController({ home, heard, sites }),
+      new ImportController({ home, heard, sites, twins }),
     ],
   };
 }

@@ -27,6 +27,11 @@ export const OFFLOADED_LABEL = "fjord.dev/offloaded";
 export const OFFLOADING_RULE_LABEL = "fjord.dev/offloading-rule";
 /** On the Service and the EndpointSlices that an Import has: its name. */
 export const IMPORT_LABEL = "fjord.dev/import";
+/**
+ * On an EndpointSlice of an Import of what the site itself exports: `ADDRESS:PORT` of what stands for it on links, by which guests elsewhere are
+ * led to it.
+ */
+export const EXPORTED_ANNOTATION = "fjord.dev/exported";
 /** On an object of an offloaded namespace: `true` or `false`, see the reflection rules. */
 export const REFLECT_ANNOTATION = "fjord.dev/reflect";
 /** On a consumer's pod: `true` gives it its service account's token for the home API. */

@@ -4,6 +4,7 @@ export * from "./clock.ts";
 export * from "./der.ts";
 export * from "./der-reader.ts";
 export * from "./errors.ts";
+export * from "./familiar.ts";
 export * from "./kube-object.ts";
 export * from "./line-logger.ts";
 export * from "./logger.ts";

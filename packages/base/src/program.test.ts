@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { defineError } from "./errors.ts";
@@ -53,4 +54,12 @@ test("either signal interrupts", () => {
     process.emit(signal);
     assert.match(String(interrupt.signal.reason), /interrupted/);
   }
+});
+
+test("a program that has failed ends, whatever it has left open", async () => {
+  const open = "import { createServer } from 'node:net'; createServer().listen(0, '127.0.0.1');";
+  const fail = `import { endFailed } from ${JSON.stringify(new URL("program.ts", import.meta.url).href)}; endFailed(process, 'over');`;
+  const args = ["--input-type=module", "--eval", `${open} ${fail}`];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 10_000 });
+  assert.deepEqual([status, stderr], [1, "error: over\n"]);
 });

@@ -9,6 +9,11 @@ export interface ProgramProcess {
   on(signal: "SIGINT" | "SIGTERM", listener: () => void): unknown;
 }
 
+/** What a program has of its process at its end. */
+export interface EndingProcess extends Pick<ProgramProcess, "stderr"> {
+  exit(code: number): never;
+}
+
 /** Aborts when the process is asked to stop. */
 export function interruption(process: ProgramProcess): AbortController {
   const interrupt = new AbortController();
@@ -52,4 +57,10 @@ export function lastWords(error: unknown): string {
   const stack = error instanceof Error && !("syscall" in error) ? error.stack : undefined;
   const more = advice === undefined && stack !== undefined ? stack : coded;
   return `error: ${message}\n${more === "" ? "" : `${more}\n`}`;
+}
+
+/** Ends a program by an error at once: what did not stop in its time would else keep it, for as long as another side likes. */
+export function endFailed(process: EndingProcess, error: unknown): never {
+  process.stderr.write(lastWords(error));
+  return process.exit(1);
 }

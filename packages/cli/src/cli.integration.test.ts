@@ -16,7 +16,14 @@ import {
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { sleep, systemClock } from "@fjord/base";
 import { writeToken } from "@fjord/continuum/identity";
-import { CustomResourceDefinition, KubeClient, Namespace, PersistentVolumeClaim, Secret } from "@fjord/kube";
+import {
+  CustomResourceDefinition,
+  Deployment,
+  KubeClient,
+  Namespace,
+  PersistentVolumeClaim,
+  Secret,
+} from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { parse } from "yaml";
@@ -185,6 +192,15 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.equal((await fjord("peer", "lively-wave", "--pods=none", "--no-wait")).code, 0);
     assert.deepEqual(await wanted(), { cpu: "4", memory: "1Gi" });
     assert.equal((await fjord("peer", "lively-wave", "--link", "--no-wait")).code, 0, "a link alone");
+    const way = async (...more: string[]) => {
+      const { code, err } = await fjord("peer", "lively-wave", "--no-wait", ...more);
+      assert.equal(code, 0, err);
+      const { spec } = await client.get(Peering, { name: "lively-wave" });
+      return [spec.link, spec.via];
+    };
+    assert.deepEqual(await way("--link", "--via=harbour"), [true, "harbour"]);
+    assert.deepEqual(await way("--via=none"), [true, undefined], "a hub is taken back, and the link stays");
+    assert.deepEqual(await way("--no-link"), [false, undefined]);
     const nothing = await fjord("peer", "lively-wave", "--cpu=none", "--memory=none", "--no-wait");
     assert.match(nothing.err, /say how much is wanted/);
     const renamed = await fjord("peer", "lively-wave", "--cpu=9", "--node-name=other", "--no-wait");
@@ -259,6 +275,11 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     );
     const endpoints = ["https://127.0.0.1:1"];
     const token = writeToken({ site: "b".repeat(26), endpoints, secret: "s".repeat(43), expires: Date.now() + 1e6 });
+    const minted = (...more: string[]) => fjord("pair", "token", "--namespace=default", ...more);
+    const nobodys = await minted();
+    assert.deepEqual([nobodys.code, /^fjord1\./.test(nobodys.out)], [0, true], nobodys.err);
+    assert.match(nobodys.err, /this site has no endpoints, so nobody can redeem this token/);
+    assert.doesNotMatch((await minted("--endpoint=https://127.0.0.1:1")).err, /no endpoints/);
     for (const args of [
       ["pair", token],
       ["peer", token, "--cpu=1"],
@@ -285,6 +306,43 @@ describe("fjord against a real API", { skip: kubernetesSkip(), timeout: 300_000 
     assert.equal((await client.get(Site, { name: "harbour-itself" })).metadata.deletionTimestamp, undefined);
     assert.equal((await client.list(Peering)).items.filter(({ spec }) => spec.site === "harbour-itself").length, 0);
     await client.delete(Site, { name: "harbour-itself" });
+  });
+
+  it("names workloads that still ask for a site when the last peering with it has ended", async () => {
+    const [name, namespace, id] = ["low-bay", "bakery", "f".repeat(26)];
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    await client.create(Site, newObject(Site, { metadata: { name }, spec: { id } }));
+    for (const peering of [name, "beside"])
+      await client.create(
+        Peering,
+        newObject(Peering, { metadata: { name: peering }, spec: { site: name, resources: { cpu: "1" } } }),
+      );
+    const terms = [{ matchExpressions: [{ key: "fjord.dev/site", operator: "In", values: [id] }] }];
+    const labels = { app: "oven" };
+    await client.create(Deployment, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "oven", namespace },
+      spec: {
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: {
+            affinity: {
+              nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } },
+            },
+            containers: [{ name: "main", image: "busybox:1" }],
+          },
+        },
+      },
+    } as Deployment);
+    assert.equal((await fjord("unpeer", "beside")).err, "", "another peering with the site is left");
+    assert.equal(
+      (await fjord("unpeer", name)).err,
+      "deployment/oven still asks for low-bay only, and its pods wait for it: `fjord move deployment/oven anywhere -n bakery` lets them run here\n",
+    );
+    await client.delete(Deployment, { name: "oven", namespace });
+    await client.delete(Site, { name });
   });
 
   it("deletes volumes elsewhere only where it is told to", async () => {

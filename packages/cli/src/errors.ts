@@ -138,6 +138,12 @@ export const MayNotUse = defineError(
   'Whose token was redeemed may be used by whoever redeemed it, and not the other way round, unless that said --both-ways. The owner there allows it with `kubectl patch site NAME --type=merge --patch=\'{"spec":{"mayConsume":true}}\'` there (NAME is what this site is called there: `fjord sites`), or pairs again by a token of this site with --both-ways. The wish stands, and the agent asks again from time to time; `fjord unpeer` takes it back.',
 );
 
+export const ContractsClosed = defineError(
+  "CLI_CONTRACTS_CLOSED",
+  "{what}: {reason}",
+  "Other amounts would not help: the provider's owner has cordoned or drained what this site has there, and opens it with `fjord uncordon` there. The wish stands, and the agent asks again from time to time; `fjord unpeer` takes it back.",
+);
+
 export const ResizeRefused = defineError(
   "CLI_RESIZE_REFUSED",
   "peering {name} keeps the amounts that it has: {reason}",

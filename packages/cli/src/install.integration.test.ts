@@ -109,8 +109,15 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     assert.equal((await fjord("upgrade", "--no-wait", "--gateway", "--gateway-node-label=example.com/gate")).code, 0);
     const sets = async () => (await client.list(DaemonSet)).items.map(({ metadata }) => metadata.name).sort();
     assert.deepEqual(await sets(), ["fjord-follower", "fjord-gateway"]);
+    const scraped = async () => {
+      const { items } = await client.list(DaemonSet);
+      return items.map(({ spec }) => spec?.template.metadata?.annotations?.["prometheus.io/port"]);
+    };
+    assert.deepEqual(await scraped(), [undefined, undefined]);
+    assert.equal((await fjord("upgrade", "--no-wait", "--gateway-metrics")).code, 0);
     assert.equal((await fjord("upgrade", "--no-wait")).code, 0);
     assert.deepEqual(await sets(), ["fjord-follower", "fjord-gateway"], "what was said still holds");
+    assert.deepEqual(await scraped(), ["7449", "7449"]);
     const { code, err } = await fjord("upgrade", "--no-wait", "--no-gateway");
     assert.equal(code, 0, err);
     assert.match(err, /DaemonSet fjord-gateway removed/);

@@ -111,7 +111,7 @@ test("a group of commands that is asked for none answers with its help; an unkno
   assert.deepEqual(fjord("network"), [0, "fjord network [options]", ""]);
   assert.deepEqual(fjord("-h", "sites"), [0, "fjord sites [options]", ""]);
   assert.deepEqual(fjord("network", "bogus"), [1, undefined, "error: unknown command 'bogus'"]);
-  assert.deepEqual(fjord("help", "network", "status"), [0, "fjord network status", ""]);
+  assert.deepEqual(fjord("help", "network", "status"), [0, "fjord network status [options]", ""]);
   assert.deepEqual(fjord("help", "peer", "wave"), [0, "fjord peer", ""]);
   assert.deepEqual(fjord("help", "site"), [1, undefined, "error: unknown command 'site' (did you mean sites?)"]);
 });

@@ -1,4 +1,4 @@
-import { interruption, lastWords, programLogger } from "@fjord/base";
+import { endFailed, interruption, programLogger } from "@fjord/base";
 import { addCompletion } from "@fjord/base/shell-completion";
 import { Command, CommanderError } from "commander";
 import { addRun } from "./command-line/run-command.ts";
@@ -24,8 +24,5 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode;
-  else {
-    process.exitCode = 1;
-    process.stderr.write(lastWords(error));
-  }
+  else endFailed(process, error);
 }

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { setFlagsFromString } from "node:v8";
-import { interruption, lastWords, programLogger, RecentLog, systemClock } from "@fjord/base";
+import { endFailed, interruption, programLogger, RecentLog, systemClock } from "@fjord/base";
 import { addCompletion } from "@fjord/base/shell-completion";
 import { Command, CommanderError } from "commander";
 import { addReset } from "./command-line/reset-command.ts";
@@ -45,8 +45,5 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode;
-  else {
-    process.exitCode = 1;
-    process.stderr.write(lastWords(error));
-  }
+  else endFailed(process, error);
 }

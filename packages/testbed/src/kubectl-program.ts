@@ -1,10 +1,8 @@
 import { findBinaries } from "./binaries/find.ts";
-import { KUBERNETES_MINORS, type KubernetesMinor } from "./binaries/versions.ts";
+import type { KubernetesMinor } from "./binaries/versions.ts";
 
 /** A kubectl of one of the minors that sites have, or the oldest that people may use with the newest of them. */
 export type KubectlVersion = KubernetesMinor | "old";
-
-export const KUBECTL_VERSIONS: readonly KubectlVersion[] = [...KUBERNETES_MINORS, "old"];
 
 const files = new Map<KubectlVersion, string>();
 

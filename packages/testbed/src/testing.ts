@@ -5,6 +5,7 @@ import type { BinarySet } from "./binaries/recipes.ts";
 import {
   DEFAULT_MINOR,
   isKubernetesMinor,
+  KUBERNETES_MINORS,
   type KubernetesMinor,
   minorsOf,
   type Substrate,
@@ -16,7 +17,8 @@ import { type IpFamilies, ipFamilies } from "./site-layout.ts";
 import { type BedOptions, startBed } from "./start-bed.ts";
 
 export type { KubernetesMinor } from "./binaries/versions.ts";
-export { KUBECTL_VERSIONS, type KubectlVersion, kubectlProgram } from "./kubectl-program.ts";
+export { type KubectlVersion, kubectlProgram } from "./kubectl-program.ts";
+export { allowInotify } from "./nodes/inotify.ts";
 export { type MetricsServerOptions, startMetricsServer } from "./nodes/metrics-server.ts";
 export { type ProcessNodeOptions, startProcessNode } from "./nodes/process-node.ts";
 export {
@@ -47,6 +49,18 @@ export function kubernetesSkip(version?: KubernetesMinor): string | false {
   const reason = `no ${names}${which} on this machine: \`npm run testbed -- binaries\` gets them`;
   if (process.env.FJORD_REQUIRE_KUBERNETES === "1") throw new Error(`FJORD_REQUIRE_KUBERNETES=1, but ${reason}`);
   return reason;
+}
+
+/** The versions of Kubernetes for tests that hold on each: the newest, or, where FJORD_TEST_MINORS is "all", every one. */
+export function testedMinors(
+  { FJORD_TEST_MINORS: wanted }: NodeJS.ProcessEnv = process.env,
+): readonly KubernetesMinor[] {
+  return wanted === "all" ? KUBERNETES_MINORS : [DEFAULT_MINOR];
+}
+
+/** The kubectls for tests that hold with each: the newest and the oldest that people may use, or, where FJORD_TEST_MINORS is "all", every one. */
+export function testedKubectls(): readonly KubectlVersion[] {
+  return [...testedMinors(), "old"];
 }
 
 export interface TestSiteOptions {

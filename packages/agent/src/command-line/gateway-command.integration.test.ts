@@ -44,6 +44,7 @@ describe("fjord-agent gateway", { skip }, () => {
   });
 
   const prefix = (site: string) => `x${process.pid.toString(36)}${site}`;
+  const addressOf = (site: string) => sites.find(({ name }) => name === site)?.address ?? "";
   /** Both call the other by the same range. */
   const writeState = async (site: "a" | "b", called: string) => {
     const other = site === "a" ? "b" : "a";
@@ -74,7 +75,8 @@ describe("fjord-agent gateway", { skip }, () => {
   };
   const run = (site: string, ...more: string[]) => {
     const files = ["--state", join(directory, `${site}.json`), "--key", join(directory, `${site}.key`)];
-    running.set(site, command(site, "run", ...files, "--wireguard-go", wireguardProgram(), ...more));
+    const options = ["--scrape-address", addressOf(site), "--wireguard-go", wireguardProgram()];
+    running.set(site, command(site, "run", ...files, ...options, ...more));
   };
 
   const kill = async (site: string) => {
@@ -120,10 +122,16 @@ describe("fjord-agent gateway", { skip }, () => {
     );
   });
 
+  it("serves metrics at an address that others reach", async () => {
+    const script = `fetch("http://${addressOf("a")}:7449/metrics").then((answer) => answer.text()).then(console.log)`;
+    const text = await namespaces.run("b-gw", process.execPath, "-e", script);
+    assert.match(text, /^fjord_link_ready\{site="b"\} 1$/m);
+  });
+
   it("puts back at once what others take away, and not only when it looks", async () => {
     for (const damage of [
       () => namespaces.run("a-gw", "nft", "delete", "table", "inet", "fjord"),
-      () => namespaces.run("a-gw", "nft", "flush", "set", "inet", "fjord", "member4"),
+      () => namespaces.run("a-gw", "nft", "flush", "map", "inet", "fjord", "leaving4"),
       () => namespaces.ip("a-gw", "route", "flush", "table", "7443"),
       () => namespaces.ip("a-gw", "rule", "delete", "preference", "7443"),
     ]) {

@@ -1,8 +1,6 @@
 import { AGENT_NAMESPACE } from "@fjord/api";
 import { KubeClient, loadClusterConfig } from "@fjord/kube";
 import type { Command } from "commander";
-import { installObjects } from "../installation/install-objects.ts";
-import { manifests } from "../installation/manifests.ts";
 import type { CommandContext } from "./command-context.ts";
 
 interface InstallFlags {
@@ -27,6 +25,11 @@ export function addInstall(program: Command, context: CommandContext): void {
 
 async function install(flags: InstallFlags, context: CommandContext): Promise<void> {
   const { env, home, signal, print } = context;
+  // An agent that runs needs none of this.
+  const [{ manifests }, { installObjects }] = await Promise.all([
+    import("../installation/manifests.ts"),
+    import("../installation/install-objects.ts"),
+  ]);
   const objects = manifests({ namespace: flags.namespace });
   if (flags.dryRun) {
     const { stringify } = await import("yaml");

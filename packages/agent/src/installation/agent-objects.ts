@@ -57,17 +57,15 @@ function deployment(parts: AgentParts): KubeObject {
     spec: {
       replicas: parts.replicas,
       selector: { matchLabels: labels },
-      template: { metadata: { labels, annotations: scraped }, spec: podSpec(parts) },
+      template: { metadata: { labels, annotations: scrapedAt(PORTS.metrics) }, spec: podSpec(parts) },
     },
   } as KubeObject;
 }
 
 /** Prometheus' customary annotations. */
-const scraped = {
-  "prometheus.io/scrape": "true",
-  "prometheus.io/port": String(PORTS.metrics),
-  "prometheus.io/path": "/metrics",
-};
+export function scrapedAt(port: number): Record<string, string> {
+  return { "prometheus.io/scrape": "true", "prometheus.io/port": String(port), "prometheus.io/path": "/metrics" };
+}
 
 function podSpec(parts: AgentParts): object {
   return {

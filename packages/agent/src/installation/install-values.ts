@@ -28,6 +28,8 @@ export interface InstallValues {
     readonly nodeLabel: string;
     /** Where peers reach the node that does; empty: as `spec.network` of the Site says. */
     readonly endpoint: string;
+    /** Whether they serve metrics on their node's address, too. */
+    readonly metrics: { readonly enabled: boolean };
     readonly resources: object;
     readonly tolerations: readonly object[];
     /** More options of `fjord-agent gateway run`. */
@@ -54,6 +56,8 @@ export const defaultValues: InstallValues = {
     enabled: false,
     nodeLabel: "",
     endpoint: "",
+    // Whoever reaches the node would read there who the peers are, guests too.
+    metrics: { enabled: false },
     resources: { requests: { cpu: "20m", memory: "96Mi" }, limits: { memory: "384Mi" } },
     tolerations: [],
     extraArgs: [],

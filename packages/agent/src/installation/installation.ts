@@ -21,8 +21,8 @@ export function installation(namespace: string, values: InstallValues): KubeObje
 /** Gateways, and followers on the other nodes where not all nodes may be gateways. */
 function links(agent: AgentParts, { gateway }: InstallValues): KubeObject[] {
   const { namespace } = agent;
-  const { nodeLabel, endpoint, extraArgs, resources, tolerations } = gateway;
-  const parts: LinkParts = { ...agent, options: extraArgs, resources, tolerations };
+  const { nodeLabel, endpoint, metrics, extraArgs, resources, tolerations } = gateway;
+  const parts: LinkParts = { ...agent, isScraped: metrics.enabled, options: extraArgs, resources, tolerations };
   const own = endpoint === "" ? [] : [`--endpoint=${endpoint}`];
   const carrying = { ...parts, options: [...own, ...extraArgs], ...(nodeLabel !== "" && { nodeLabel }) };
   return [

@@ -1,11 +1,14 @@
 import type { KubeObject } from "@fjord/base";
-import type { AgentParts } from "./agent-objects.ts";
+import { SCRAPE_PORT } from "../command-line/gateway-flags.ts";
+import { type AgentParts, scrapedAt } from "./agent-objects.ts";
 import { FOLLOWER_NAME, GATEWAY_NAME } from "./link-rights.ts";
 
 /** The values of what keeps nodes' networks at what links need; the chart puts its own expressions in their places. */
 export interface LinkParts extends Pick<AgentParts, "namespace" | "image" | "pullPolicy" | "pullSecrets"> {
   /** Nodes with this label may carry links. Absent: all may. */
   readonly nodeLabel?: string;
+  /** Whether others than the node itself may have its metrics. */
+  readonly isScraped: boolean;
   /** Options of `fjord-agent gateway run` that not every installation has. */
   readonly options: readonly string[];
   readonly resources: unknown;
@@ -28,7 +31,7 @@ export function followerObjects(parts: LinkParts & { readonly nodeLabel: string 
 const expression = (key: string, operator: "Exists" | "DoesNotExist") => ({ key, operator });
 
 function daemonSet(name: string, role: "gateway" | "node", parts: LinkParts, which: readonly object[]): KubeObject {
-  const { namespace } = parts;
+  const { namespace, isScraped } = parts;
   const labels = { "app.kubernetes.io/name": "fjord", "app.kubernetes.io/component": name.replace("fjord-", "") };
   const matchExpressions = [expression("fjord.dev/virtual-node", "DoesNotExist"), ...which];
   return {
@@ -38,7 +41,7 @@ function daemonSet(name: string, role: "gateway" | "node", parts: LinkParts, whi
     spec: {
       selector: { matchLabels: labels },
       template: {
-        metadata: { labels },
+        metadata: { labels, ...(isScraped && { annotations: scrapedAt(SCRAPE_PORT) }) },
         spec: {
           serviceAccountName: name,
           imagePullSecrets: parts.pullSecrets,
@@ -66,7 +69,8 @@ function daemonSet(name: string, role: "gateway" | "node", parts: LinkParts, whi
   } as KubeObject;
 }
 
-function container(role: "gateway" | "node", { namespace, image, pullPolicy, options, resources }: LinkParts): object {
+function container(role: "gateway" | "node", parts: LinkParts): object {
+  const { namespace, image, pullPolicy, options, resources, isScraped } = parts;
   const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } });
   return {
     name: role === "gateway" ? "gateway" : "follower",
@@ -81,6 +85,7 @@ function container(role: "gateway" | "node", { namespace, image, pullPolicy, opt
       `--role=${role}`,
       `--metrics-listen=127.0.0.1:${METRICS}`,
       "--remove-at-end",
+      ...(isScraped ? ["--scrape-address=$(NODE_IP)"] : []),
       ...options,
     ],
     env: [fromField("NODE_NAME", "spec.nodeName"), fromField("NODE_IP", "status.hostIP")],

@@ -84,6 +84,16 @@ const properties: Readonly<Record<keyof InstallValues, ValueSchema>> = {
       "Where peers reach the node that carries links: host and port, over UDP. $(NODE_IP) and $(NODE_NAME) stand for that node's. Empty: as spec.network of the Site says.",
       { pattern: "^([^\\s,]+:[0-9]{1,5})?$" },
     ),
+    metrics: object(
+      "Its metrics, for whoever reaches the node: names of peers and numbers, no addresses and no keys.",
+      {
+        enabled: {
+          description:
+            "Whether to serve them at port 7449 of the node's address, with Prometheus' customary annotations. Else on the node's loopback alone.",
+          type: "boolean",
+        },
+      },
+    ),
     resources: { ...anything, description: "What its container asks for." },
     tolerations: list("Taints that it bears.", anything),
     extraArgs: list("More options of `fjord-agent gateway run`, such as --tunnel.", { type: "string" }),

@@ -1,5 +1,6 @@
-import { Contract, OFFLOADING_NAME, Offloading, VirtualNode } from "@fjord/api";
-import { ifNotFound, type KubeClient } from "@fjord/kube";
+import { Contract, VirtualNode } from "@fjord/api";
+import { offloadingOf } from "@fjord/continuum/offloading-of";
+import type { KubeClient } from "@fjord/kube";
 
 /** Why no pod of a namespace can get to another site; undefined: there is a way. */
 export async function wayObstacle(
@@ -29,14 +30,6 @@ export async function homeObstacle(
   const offloading = await offloadingOf(client, namespace, signal);
   if (offloading?.spec.pods !== "Remote") return undefined;
   return `pods of namespace ${namespace} run at other sites only: \`fjord offload ${namespace} --pods=Both\` changes that`;
-}
-
-async function offloadingOf(
-  client: KubeClient,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<Offloading | undefined> {
-  return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }).catch(ifNotFound);
 }
 
 /** Whether a virtual node stands for the site. */

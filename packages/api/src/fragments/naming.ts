@@ -12,12 +12,12 @@ export const address = () => string({ maxLength: 39, pattern: "^[0-9a-f.:]{2,39}
 export const addressOrRange = () => string({ maxLength: 43, pattern: "^[0-9a-f.:]{2,39}(/[0-9]{1,3})?$" });
 
 /** Ranges of pods, and what they are called elsewhere. */
-export function namings(fields: { range: string; called: string }) {
+export function namings(fields: { range: string; called: string }, maxItems = 32) {
   return array(
     object({
       range: range().describe(fields.range),
       called: range().optional().describe(fields.called),
     }),
-    { maxItems: 32, keys: ["range"] },
+    { maxItems, keys: ["range"] },
   );
 }

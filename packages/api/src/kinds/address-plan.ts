@@ -66,6 +66,8 @@ export const AddressPlan = defineKind({
             "This site does not know its own ranges: no Node tells any, and spec.network of its Site names none.",
           AwaitingPeer: "The peer has not said yet what ranges it has, or what it calls this site's.",
           PoolExhausted: "No range of the needed size is left in the pool: spec.network.names of the own Site.",
+          KeyTaken:
+            "The peer names a key of WireGuard that another peer had before, or this site has: there is no link with it until it names another one.",
         },
       },
       StandInsComplete: {

@@ -21,7 +21,7 @@ export const Export = defineKind({
   ],
   spec: object({
     sites: array(objectName(), { minItems: 1, maxItems: 64, set: true }).describe(
-      "Names of the Sites that may reach it, each of which needs a link with this one.",
+      "Names of the Sites that may reach it, each of which needs a link with this one. This site's own name means its own namespaces, wherever their pods run.",
     ),
     host: object({
       address: ipAddress().describe("Its address, as the gateway of this site reaches it."),

@@ -10,7 +10,7 @@ export const Import = defineKind({
   shortNames: ["imp"],
   namespaced: true,
   purpose:
-    "Lets the pods of a namespace reach what a peer exports to this site, by a Service of the Import's name. Pods of other namespaces do not reach it.",
+    "Lets the pods of a namespace reach what a peer exports to this site, by a Service of the Import's name; or what this site exports to itself, wherever they run. Pods of other namespaces do not reach it.",
   writers: { spec: "the owner of the namespace", status: "the agent" },
   columns: [
     { name: "Site", path: ".spec.site", description: "Who exports it." },
@@ -18,9 +18,10 @@ export const Import = defineKind({
     { name: "Address", path: ".status.addresses[0]", description: "What stands for it here." },
     conditionColumn("Ready", "Whether it can be reached."),
     reasonColumn("Ready", "Why it is ready or not."),
+    conditionColumn("ReachedByGuests", "Whether the namespace's pods at other sites can reach it, too."),
   ],
   spec: object({
-    site: objectName().describe("Name of the Site that exports it."),
+    site: objectName().describe("Name of the Site that exports it. It may be this one: then guests reach it, too."),
     export: exportName().describe("Name of the Export there."),
     service: boolean()
       .default(true)
@@ -30,7 +31,9 @@ export const Import = defineKind({
     siteId: siteId().optional().describe("Id of the site."),
     addresses: array(address(), { maxItems: 2, set: true })
       .optional()
-      .describe("What stands for it here, of what the peer is called here."),
+      .describe(
+        "What stands for it here, of what the peer is called here; the host itself where this site exports it.",
+      ),
     ports: array(
       object({
         name: exportedPorts.portName().optional().describe("Its name, where there are several."),
@@ -51,6 +54,17 @@ export const Import = defineKind({
           NotExported: "That site exports nothing of that name to this one.",
           ServiceTaken: "There is a Service of that name that is not this Import's; addresses work nevertheless.",
           ServiceRefused: "The API takes no such Service; the message says why. Addresses work nevertheless.",
+        },
+      },
+      ReachedByGuests: {
+        meaning: "So can those of its pods that run at other sites; only where the namespace is offloaded.",
+        reasons: {
+          Reached: "They can, by its Service, wherever the namespace is.",
+          HomeOnly:
+            "Another site exports it, and to this one alone; the message says where guests are that do not reach it.",
+          NotLinked:
+            "There is no link with a site that the namespace is at, or none that has a name for it yet; the message says which.",
+          NoService: "Guests find it by its Service, of which there is none.",
         },
       },
     }),

@@ -96,10 +96,13 @@ export const Link = defineKind({
       .describe("Machines of this site that the peer sees as one, which is in the group `fjord.dev/machines`."),
     guests: object({
       addresses: array(address(), { maxItems: 8192, set: true }).describe("Addresses of the peer's guests here."),
-      names: namings({
-        range: "A range as it is called here.",
-        called: "What the peer calls it. It means nothing else here.",
-      }).describe("What the peer calls otherwise than this site."),
+      names: namings(
+        {
+          range: "A range as it is called here.",
+          called: "What the peer calls it. It means nothing else here.",
+        },
+        288,
+      ).describe("What the peer calls otherwise than this site."),
     })
       .optional()
       .describe("Whom nodes lead to addresses by what the peer calls these, and to which: its own guests alone."),

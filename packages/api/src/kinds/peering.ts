@@ -86,7 +86,8 @@ export const Peering = defineKind({
           NotPaired: "There is nobody to ask yet.",
           Asking: "The provider has been asked.",
           NotSharing: "The provider shares nothing.",
-          ConsumerRefused: "The provider does not accept this consumer.",
+          ConsumerRefused:
+            "The provider does not accept this consumer, or has cordoned or drained all that it has there.",
           AmountRefused: "The provider does not give these amounts; the message says how much it would.",
           ContractEnded: "The contract is over and was not renewed.",
         },

@@ -25,8 +25,17 @@ import {
   time,
 } from "../schema/index.ts";
 
-/** What a consumer may keep where the owner says nothing: 10,000 pods and their twins, and no more of a store than it can spare. */
-export const keptObjects = { count: 20_000, bytes: "256Mi", namespaces: 256 } as const;
+/**
+ * What a consumer may keep where the owner says nothing: 10,000 pods and their twins, and no more of a store than it can spare; some volumes, and
+ * a few ways in from outside.
+ */
+export const keptObjects = {
+  count: 20_000,
+  bytes: "256Mi",
+  namespaces: 256,
+  storage: "100Gi",
+  exposedServices: 16,
+} as const;
 
 const sharing = object({
   resources: resources({ minProperties: 1 }).describe(
@@ -69,6 +78,10 @@ const sharing = object({
         "Bytes of these together. Half of them at most are of other kinds than ConfigMap and Secret: the agent holds copies of those.",
       ),
     namespaces: integer({ minimum: 1, maximum: 10_000 }).default(keptObjects.namespaces).describe("Twin namespaces."),
+    storage: quantity().default(keptObjects.storage).describe("Bytes of the volumes that its claims ask for together."),
+    exposedServices: integer({ minimum: 0 })
+      .default(keptObjects.exposedServices)
+      .describe("Services of type NodePort or LoadBalancer."),
   })
     .default({})
     .describe("What one consumer may keep in this site's API, whatever its contracts."),

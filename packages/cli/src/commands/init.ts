@@ -28,6 +28,7 @@ interface InitFlags extends ClusterFlags {
   readonly gateway?: boolean;
   readonly gatewayNodeLabel?: string;
   readonly gatewayEndpoint?: string;
+  readonly gatewayMetrics?: boolean;
   readonly dryRun: boolean;
   readonly wait: boolean;
   readonly timeout: string;
@@ -83,6 +84,8 @@ function installOptions(command: Command): Command {
       "--gateway-endpoint <host:port>",
       "with --gateway: where peers reach the node that does, such as '$(NODE_IP):51820'",
     )
+    .option("--gateway-metrics", "with --gateway: serve its metrics at port 7449 of the node's address")
+    .option("--no-gateway-metrics", "on the node's loopback alone (default)")
     .option("--no-network-policy", "without the policy that says who may reach the agent")
     .addOption(new Option("--dry-run", "print the manifests instead of applying them").default(false))
     .option("--no-wait", "return without waiting for the agent")
@@ -150,6 +153,7 @@ async function valuesOf(flags: InitFlags, base: InstallValues): Promise<InstallV
     ...(flags.gateway !== undefined && { enabled: flags.gateway }),
     ...(flags.gatewayNodeLabel !== undefined && { nodeLabel: flags.gatewayNodeLabel }),
     ...(flags.gatewayEndpoint !== undefined && { endpoint: flags.gatewayEndpoint }),
+    ...(flags.gatewayMetrics !== undefined && { metrics: { enabled: flags.gatewayMetrics } }),
   };
   const file = flags.values === undefined ? {} : await valuesFile(flags.values);
   const source = flags.values ?? "these options";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AddressPlan, Link, newObject, Site } from "@fjord/api";
-import { networkTable } from "./network.ts";
+import { networkListing, networkTable } from "./network.ts";
 
 const id = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const now = Date.parse("2030-01-01T00:00:30Z");
@@ -126,6 +126,25 @@ describe("fjord network status", () => {
     const unknown = { ...link, status: { conditions } } as Link;
     const [, first] = lines(networkTable([[site], [plan], [unknown]], false, now));
     assert.deepEqual(first?.slice(5), [...Array(5).fill("<unknown>"), "<none>", "<unknown>", "1"]);
+  });
+
+  it("is in the order of the sites' names, of some alone where these are named, and tells of one that has no link", () => {
+    const others = [
+      { ...newObject(Site, { metadata: { name: "wood" } }), status: { id: "a".repeat(26) } },
+      { ...newObject(Site, { metadata: { name: "bay" } }), status: { id: "b".repeat(26) } },
+    ];
+    const of = (each: string) => ({ ...plan, spec: { ...plan.spec, site: each } });
+    const all: [Site[], AddressPlan[], Link[]] = [
+      [...others, site],
+      [of("a".repeat(26)), of("b".repeat(26)), plan],
+      [link],
+    ];
+    const shown = (...names: string[]) => networkListing(names).chosen?.(all) as typeof all;
+    const ids = (plans: readonly AddressPlan[]) => plans.map(({ spec }) => spec.site);
+    assert.deepEqual(ids(shown()[1]), ["b".repeat(26), id, "a".repeat(26)]);
+    assert.deepEqual([ids(shown("wave")[1]), shown("wave")[2].length], [[id], 1]);
+    assert.deepEqual(shown("bay")[2], []);
+    assert.throws(() => shown("wav"), /there is no link with a site wav here \(did you mean wave\?\)/);
   });
 
   it("shows through whom a peer is met", () => {

@@ -5,24 +5,36 @@ import type { CommandContext } from "../command-line/command-context.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
 import { addCapture } from "../network/capture/capture-command.ts";
 import { addNetworkExplain } from "../network/explain.ts";
+import { plansWith } from "../network/plans-with.ts";
 import { addRotateKey } from "../network/rotate-key.ts";
 import { addNetworkTest } from "../network/trials/trials-command.ts";
 import { age, cell, table } from "../output/table.ts";
 
 type Lists = [Site[], AddressPlan[], Link[]];
 
-const listing: Listing<Lists> = {
-  kinds: [Site, AddressPlan, Link],
-  value: ([, addressPlans, links]) => ({ addressPlans, links }),
-  table: networkTable,
-};
+/** In the order of the sites' names; of some alone, where these are named. */
+export function networkListing(names: readonly string[]): Listing<Lists> {
+  return {
+    kinds: [Site, AddressPlan, Link],
+    chosen: ([sites, all, links]) => {
+      const plans = plansWith(names, all, (id) => siteName(id, sites));
+      const ids = plans.map(({ spec }) => spec.site);
+      return [sites, plans, names.length === 0 ? links : links.filter(({ spec }) => ids.includes(spec.site))];
+    },
+    value: ([, addressPlans, links]) => ({ addressPlans, links }),
+    table: networkTable,
+  };
+}
 
 export function addNetwork(program: Command, context: CommandContext): void {
   const network = program.command("network").description("how pods of this site and of its peers reach each other");
   const status = network
     .command("status")
-    .description("show what this site and its peers call each other's addresses, and the links between them");
-  listOptions(status).action((flags: ListFlags) => showLists(listing, flags, context));
+    .description("show what this site and its peers call each other's addresses, and the links between them")
+    .argument("[sites...]", "of these peers alone");
+  listOptions(status).action((sites: readonly string[], flags: ListFlags) =>
+    showLists(networkListing(sites), flags, context),
+  );
   addNetworkExplain(network, context);
   addNetworkTest(network, context);
   addCapture(network, context);

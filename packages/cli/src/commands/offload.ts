@@ -1,13 +1,6 @@
 import { isKeptNamespace, newObject, OFFLOADING_NAME, OFFLOADING_RULE_LABEL, Offloading, Site } from "@fjord/api";
-import {
-  getCondition,
-  ifNotFound,
-  isAlreadyExists,
-  isBeingDeleted,
-  isNotFound,
-  type KubeClient,
-  Namespace,
-} from "@fjord/kube";
+import { offloadingOf } from "@fjord/continuum/offloading-of";
+import { getCondition, isAlreadyExists, isBeingDeleted, isNotFound, type KubeClient, Namespace } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { afterRemoval } from "../command-line/after-removal.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
@@ -139,14 +132,6 @@ async function createOrChange(
     if (isNotFound(error)) await namespaceMissing(client, namespace, signal);
     throw error;
   }
-}
-
-async function offloadingOf(
-  client: KubeClient,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<Offloading | undefined> {
-  return await client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }).catch(ifNotFound);
 }
 
 /** There is nothing to extend where there is no namespace, or no Fjord. */

@@ -68,6 +68,10 @@ async function printToken(flags: TokenFlags, context: CommandContext): Promise<v
   await tellOfSilence(client, context);
   const own = await ownSite(client, signal);
   const endpoints = flags.endpoint.length > 0 ? flags.endpoint : (own.spec.endpoints ?? []);
+  if (endpoints.length === 0)
+    context.warn(
+      "this site has no endpoints, so nobody can redeem this token: redeem one of the other site here (`fjord pair TOKEN --both-ways`), or say with --endpoint where this one is reached\n",
+    );
   const site = own.status?.id ?? "";
   const { text } = await mintToken({ client, namespace: flags.namespace, site, endpoints, clock, ttlMs, signal });
   print(`${text}\n`);

@@ -11,6 +11,7 @@ import { amountsText, type Changes, type ResourceFlags, resourcesOf, withChanges
 import { didYouMean } from "../command-line/suggestion.ts";
 import { type Progress, waitFor } from "../command-line/wait-for.ts";
 import {
+  ContractsClosed,
   InvalidValue,
   MayNotUse,
   NodeNameRefused,
@@ -30,7 +31,7 @@ interface PeerFlags extends ClusterFlags, ResourceFlags {
   readonly name?: string;
   readonly nodeName?: string;
   readonly bothWays: boolean;
-  readonly link: boolean;
+  readonly link?: boolean;
   readonly via?: string;
   readonly wait: boolean;
   readonly timeout: string;
@@ -54,8 +55,12 @@ export function addPeer(program: Command, context: CommandContext): void {
     .option("--name <name>", "name of the peering (default: the site's)")
     .option("--node-name <name>", "name of the virtual node (default: the peering's)")
     .option("--both-ways", "with a token: let the other site use this one too, as far as this one shares", false)
-    .option("--link", "let pods of offloaded namespaces reach each other across the two sites", false)
-    .option("--via <site>", "with --link: through this site's gateway, where the gateways of the two cannot meet")
+    .option("--link", "let pods of offloaded namespaces reach each other across the two sites")
+    .option("--no-link", "end the link of a peering that exists")
+    .option(
+      "--via <site>",
+      "with --link: through this site's gateway, where the gateways of the two cannot meet; `none` takes it back",
+    )
     .option("--namespace <name>", "namespace of the agent", "fjord-system")
     .option("--no-wait", "return without waiting for the virtual node")
     .option("--timeout <duration>", "how long to wait", "60s")
@@ -70,19 +75,20 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   if (flags.nodeName !== undefined) checkedName("--node-name", flags.nodeName);
   // Before a token is redeemed for nothing.
   if (isToken(target)) wantedOf(changes);
-  if (flags.via !== undefined && !flags.link) {
+  const isNamed = flags.via !== undefined && flags.via !== NO_HUB;
+  if (isNamed && !flags.link) {
     const reason = "it says by what way a link goes: add --link";
     throw new InvalidValue({ option: "--via", value: flags.via, reason });
   }
   await using client = await connect(flags, context);
   await tellOfSilence(client, context);
-  if (flags.via !== undefined) await known(client, flags.via, signal, "reach others through itself");
+  if (isNamed) await known(client, flags.via ?? "", signal, "reach others through itself");
   const pairing = { ...flags, timeoutMs, signal, told: (line: string) => note(`${line}\n`) };
   const site = isToken(target) ? await pairBy(client, target, pairing) : target;
   await known(client, site, signal);
   const name = flags.name ?? site;
-  const { link, via, nodeName } = flags;
-  const way = { ...(link && { link }), ...(via !== undefined && { via }) };
+  const { nodeName } = flags;
+  const way = wayOf(flags);
   const wish = { name, site, changes, way, ...(nodeName !== undefined && { nodeName }) };
   const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told, now: clock.now() });
   if (flags.wait) {
@@ -107,9 +113,28 @@ interface Wish {
   readonly name: string;
   readonly site: string;
   readonly changes: Changes;
-  /** What is said of a link; asking for amounts alone takes none away. */
-  readonly way: Partial<Pick<Peering["spec"], "link" | "via">>;
+  readonly way: Way;
   readonly nodeName?: string;
+}
+
+/** What is said of a link; asking for amounts alone takes none away, and null takes a hub back. */
+interface Way {
+  readonly link?: boolean;
+  readonly via?: string | null;
+}
+
+/** In the place of a site's name: through nobody. */
+const NO_HUB = "none";
+
+function wayOf({ link, via }: PeerFlags): Way {
+  const isNone = via === NO_HUB || link === false;
+  return { ...(link !== undefined && { link }), ...(isNone ? { via: null } : via !== undefined && { via }) };
+}
+
+function withWay<Spec extends object>(spec: Spec, { via, link }: Way): Spec & Pick<Peering["spec"], "via"> {
+  const { via: before, ...rest } = spec as Spec & Pick<Peering["spec"], "via">;
+  const hub = via === null ? undefined : (via ?? before);
+  return { ...rest, ...(link !== undefined && { link }), ...(hub !== undefined && { via: hub }) } as Spec;
 }
 
 /**
@@ -124,7 +149,7 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
   const found = await peeringCalled(client, name, signal);
   if (found === undefined) {
     const virtualNode = { ...(nodeName !== undefined && { name: nodeName }) };
-    const spec = { site, resources: wantedOf(changes), ...way, virtualNode };
+    const spec = withWay({ site, resources: wantedOf(changes), virtualNode }, way);
     try {
       return await client.create(Peering, newObject(Peering, { metadata: { name }, spec }), writing);
     } catch (error) {
@@ -153,7 +178,7 @@ async function createOrResize(client: KubeClient, wish: Wish, waiting: Waiting):
   if (isBeingDeleted(patched)) return await createOrResize(client, wish, waiting);
   // Kinds of an older version do not know the field: then nothing has changed, and nobody would ask.
   const isAsked = !isOver || patched.metadata.generation !== found.metadata.generation;
-  return isAsked ? patched : await beginAnew(client, found, { resources, ...way }, waiting);
+  return isAsked ? patched : await beginAnew(client, found, { resources, way }, waiting);
 }
 
 async function peeringCalled(client: KubeClient, name: string, signal: AbortSignal): Promise<Peering | undefined> {
@@ -171,7 +196,7 @@ function wantedOf(changes: Changes, before: Peering["spec"]["resources"] = {}): 
 async function beginAnew(
   client: KubeClient,
   { metadata, spec }: Peering,
-  changed: Partial<Peering["spec"]>,
+  { resources, way }: Pick<Peering["spec"], "resources"> & Pick<Wish, "way">,
   waiting: Waiting,
 ): Promise<Peering> {
   const { name = "", uid = "", labels, annotations } = metadata;
@@ -180,7 +205,7 @@ async function beginAnew(
   await afterRemoval(client, Peering, { name }, { ...waiting, what: `peering ${name}` });
   const object = newObject(Peering, {
     metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) },
-    spec: { ...spec, ...changed },
+    spec: withWay({ ...spec, resources }, way),
   });
   return await client.create(Peering, object, { fieldManager: "fjord-cli", signal });
 }
@@ -203,8 +228,9 @@ function resized(peering: Peering): Progress {
   return { done: false, progress };
 }
 
-/** By who has to do what: to share at all, or to let this site be a consumer, which pairing says for one of the two alone. */
+/** By who has to do what: to share at all, to open what is closed, or to let this site be a consumer, which pairing says for one of the two alone. */
 export function closed(what: string, reason: string): Error {
+  if (reason.includes("has closed its contracts")) return new ContractsClosed({ what, reason });
   return reason.includes("mayConsume") ? new MayNotUse({ what, reason }) : new NotShared({ what, reason });
 }
 

@@ -10,7 +10,7 @@ import { RuleOffloads } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
 import { refuseToLoseData } from "../place/claims-elsewhere.ts";
 import { placesAsFarAsMay } from "../place/known-places.ts";
-import { workloadsMoved } from "../place/moved-workloads.ts";
+import { warnOfMoved } from "../place/moved-workloads.ts";
 import { ruleOfNamespace } from "../place/rule-of-namespace.ts";
 import { twinsLeft } from "../place/twins-left.ts";
 import { namespaceExists } from "../place/workload-pods.ts";
@@ -52,7 +52,7 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
   if (!(await isDeleted(client, key, signal))) {
     await namespaceExists(client, namespace, signal);
     print(`namespace ${namespace} was not offloaded\n`);
-    return await warnOfMoved(client, namespace, context);
+    return await warnOfMoved(client, await placesAsFarAsMay(client, signal), context, { namespace });
   }
   if (flags.wait) {
     const places = await placesAsFarAsMay(client, signal);
@@ -67,7 +67,7 @@ async function unoffload(namespace: string, flags: UnoffloadFlags, context: Comm
     });
   }
   print(`namespace ${namespace} ${flags.wait ? "is home" : "comes home"}\n`);
-  await warnOfMoved(client, namespace, context);
+  await warnOfMoved(client, await placesAsFarAsMay(client, signal), context, { namespace });
 }
 
 /** False where there was nothing to delete. */
@@ -79,13 +79,4 @@ async function isDeleted(client: KubeClient, key: { name: string; namespace: str
     if (!isNotFound(error)) throw error;
     return false;
   }
-}
-
-/** What `fjord move` was told stands in the workloads, which are their owner's: their new pods wait for the site. */
-async function warnOfMoved(client: KubeClient, namespace: string, { signal, warn }: CommandContext): Promise<void> {
-  const places = await placesAsFarAsMay(client, signal);
-  for (const { what, site } of await workloadsMoved(client, namespace, places, signal))
-    warn(
-      `${what} still asks for ${site} only, and its pods wait for it: \`fjord move ${what} anywhere -n ${namespace}\` lets them run here\n`,
-    );
 }

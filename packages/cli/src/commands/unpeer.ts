@@ -11,6 +11,7 @@ import { waitFor } from "../command-line/wait-for.ts";
 import { ConsumersContract, NoSuchThing, SiteInUse, StillEnding, ThisSite } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
 import { refuseToLoseData } from "../place/claims-elsewhere.ts";
+import { warnOfMoved } from "../place/moved-workloads.ts";
 import { endsTheLast, otherTies, usedBy } from "../place/site-ties.ts";
 
 interface UnpeerFlags extends ClusterFlags {
@@ -66,6 +67,8 @@ async function unpeer(name: string, flags: UnpeerFlags, context: CommandContext)
   // One that does not end is told of once the others have.
   const failed = (await Promise.allSettled(ends)).find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
+  const isLast = peerings.length > 0 && all.every((each) => each.spec.site !== site || peerings.includes(each));
+  if (isLast) await warnOfMoved(client, { sites }, context, { site });
   if (peerings.length === 0 && known === undefined) {
     const hint = didYouMean(
       name,

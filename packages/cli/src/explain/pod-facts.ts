@@ -1,5 +1,6 @@
-import { OFFLOADING_NAME, Offloading } from "@fjord/api";
-import { CoreEvent, ifNotFound, isForbidden, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
+import type { Offloading } from "@fjord/api";
+import { offloadingOf } from "@fjord/continuum/offloading-of";
+import { CoreEvent, isForbidden, isNotFound, type KubeClient, Node, Pod } from "@fjord/kube";
 import { type KnownPlaces, knownPlaces } from "../place/known-places.ts";
 
 /** What is known here of this site and of others. */
@@ -59,7 +60,7 @@ export async function podFacts(
 ): Promise<PodFacts> {
   const { name = "", namespace = "", uid = "" } = pod.metadata;
   const [offloading, events] = await Promise.all([
-    client.get(Offloading, { name: OFFLOADING_NAME, namespace }, { signal }).catch(ifNotFound),
+    offloadingOf(client, namespace, signal),
     client.list(CoreEvent, {
       namespace,
       fieldSelector: `involvedObject.name=${name},involvedObject.uid=${uid}`,

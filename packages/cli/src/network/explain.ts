@@ -5,7 +5,9 @@ import type { CommandContext, Style } from "../command-line/command-context.ts";
 import { UnclearEnd } from "../errors.ts";
 import { formatValue, type Output, outputOption } from "../output/format.ts";
 import { shownInLine } from "../output/terminal-text.ts";
+import { ownSiteIn } from "../place/known-places.ts";
 import { endText } from "./end-text.ts";
+import { outsideAdvice } from "./outside-clients.ts";
 import { type PathEnds, pathEnds, podOfAddress } from "./path-ends.ts";
 import { type PeerFlags, peerClient, peerOptions } from "./peer-options.ts";
 import { type SiteNetwork, siteNetwork, withPolicies } from "./site-network.ts";
@@ -87,6 +89,8 @@ async function answerOf(
   const paths = targets.map((to) =>
     packetPath(here, [from.site, to.site].includes(there?.id) ? there : undefined, from, to),
   );
+  const { machines } = ownSiteIn(network.places)?.spec.network ?? {};
+  const outside = service?.isForOutside ? outsideAdvice(ends, network, machines) : [];
   return {
     from: from.title,
     to: service === undefined ? (ends[0]?.title ?? "") : `${service.title} (${service.address})`,
@@ -95,7 +99,7 @@ async function answerOf(
     advice:
       paths.length === 0
         ? ["the Service has no endpoint that is ready: does a pod match its selector, and is it Ready?"]
-        : [...new Set(paths.flatMap(({ advice }) => advice))],
+        : [...new Set([...paths.flatMap(({ advice }) => advice), ...outside])],
   };
 }
 
@@ -130,12 +134,14 @@ const STYLES = { Passes: "green", Dropped: "red", Unknown: "yellow" } as const s
 /** For people: a line for each hop, below what it does. */
 export function inWords(answer: PathAnswer, paint: CommandContext["paint"]): string {
   const lines = [paint("bold", shownInLine(`From ${answer.from} to ${answer.to}: ${words[answer.verdict]}`))];
+  const placeOf = ({ site, at }: PacketPath["hops"][number]) => (site === undefined ? at : `${site} ${at}`);
+  const width = Math.max(...answer.paths.flatMap(({ hops }) => hops.map((hop) => placeOf(hop).length)));
   for (const { to, hops } of answer.paths) {
     if (answer.paths.length > 1 || answer.to !== to) lines.push(shownInLine(`  by ${to}`));
-    for (const { site, at, what, rule, source, destination, verdict } of hops) {
-      const place = site === undefined ? at : `${site} ${at}`;
+    for (const hop of hops) {
+      const { what, rule, source, destination, verdict } = hop;
       const mark = paint(STYLES[verdict], MARKS[verdict].padEnd(8));
-      lines.push(`  ${mark}${shownInLine(`${place.padEnd(18)} ${source} -> ${destination}`)}`);
+      lines.push(`  ${mark}${shownInLine(`${placeOf(hop).padEnd(width)} ${source} -> ${destination}`)}`);
       lines.push(shownInLine(`          ${what}${rule === undefined ? "" : ` [${rule}]`}`));
     }
   }

@@ -4,13 +4,19 @@ import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing, UnclearEnd } from "../errors.ts";
 import { idOf, siteOfNode } from "../place/known-places.ts";
 import type { EndText } from "./end-text.ts";
+import { isForOutside } from "./outside-clients.ts";
 import type { SiteNetwork } from "./site-network.ts";
 
 /** What is meant by an end: of a Service all that may answer for it. */
 export interface PathEnds {
   readonly ends: readonly PathEnd[];
   /** What somebody asks for, where another one answers. */
-  readonly service?: { readonly title: string; readonly address: string };
+  readonly service?: {
+    readonly title: string;
+    readonly address: string;
+    /** Whether clients from outside come to it by ports of nodes. */
+    readonly isForOutside: boolean;
+  };
 }
 
 export async function pathEnds(
@@ -79,7 +85,8 @@ async function serviceEnds(network: SiteNetwork, service: Service, signal: Abort
     if (pod !== undefined) return { ...podEnd(network, pod), address };
     return { title: address, address, site: siteOfAddress(address, network) };
   });
-  return { ends, service: { title: `Service ${namespace}/${name}`, address: service.spec?.clusterIP ?? "None" } };
+  const address = service.spec?.clusterIP ?? "None";
+  return { ends, service: { title: `Service ${namespace}/${name}`, address, isForOutside: isForOutside(service) } };
 }
 
 async function addressEnds(

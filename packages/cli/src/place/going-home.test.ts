@@ -27,7 +27,7 @@ test("twins are told by their sites, and what is in nobody's hands is marked", (
 test("workloads that ask for another site are named, and others are not", () => {
   const workload = (name: string, expression?: object): Deployment =>
     ({
-      metadata: { name },
+      metadata: { name, namespace: "shop" },
       spec: {
         template: {
           spec: expression && {
@@ -50,7 +50,7 @@ test("workloads that ask for another site are named, and others are not", () => 
     workload("lost", { key: "fjord.dev/site", operator: "In", values: ["id-lost"] }),
   ];
   assert.deepEqual(movedAmong("Deployment", workloads, places), [
-    { what: "deployment/web", site: "wave" },
-    { what: "deployment/lost", site: "id-lost" },
+    { what: "deployment/web", namespace: "shop", site: "wave" },
+    { what: "deployment/lost", namespace: "shop", site: "id-lost" },
   ]);
 });

@@ -14,11 +14,11 @@ export type Way = "translated" | "as it is" | "raw";
 
 export interface LinkedPods {
   /** Of TCP, by iperf3. */
-  throughput(way: Way, flows: number): Promise<Throughput>;
+  throughput(way: Way, flows: number, seconds?: number): Promise<Throughput>;
   /** Small datagrams that arrive in a second, in thousands, of as many as one sender can send. */
   datagrams(way: Way): Promise<number>;
-  /** Microseconds, median. */
-  roundTrip(way: Way): Promise<number>;
+  /** Microseconds, median, of datagrams that take these ways in turn, one by one. */
+  roundTrips<W extends Way>(...ways: readonly W[]): Promise<ReadonlyMap<W, number>>;
 }
 
 export interface Throughput {
@@ -103,18 +103,20 @@ export async function linkedPods(
     "as it is": address(OTHER.b, podOf(b)),
     raw: address(RAW.b, podOf(b)),
   };
-  for (const to of Object.values(target)) await namespaces.run("a1", process.execPath, "-e", PING, to, "10");
-  const iperf = async (way: Way, ...options: string[]): Promise<Measured> =>
-    JSON.parse(await namespaces.run("a1", "iperf3", "-J", "-c", target[way], "-t", "1.5", "-O", "0.5", ...options));
+  for (const to of Object.values(target)) await namespaces.run("a1", process.execPath, "-e", PING, "10", to);
+  const iperf = async (way: Way, seconds: number, ...options: string[]): Promise<Measured> => {
+    const times = ["-t", String(seconds), "-O", "0.5"];
+    return JSON.parse(await namespaces.run("a1", "iperf3", "-J", "-c", target[way], ...times, ...options));
+  };
   const pids = await wireguards(namespaces, [a.gateway, b.gateway]);
   const spent = (way: Way) =>
     pids
       .filter(({ name }) => /r\d+$/.test(name) === (way === "raw"))
       .reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
   return {
-    async throughput(way, flows) {
+    async throughput(way, flows, measured = 1.5) {
       const before = spent(way);
-      const { end } = await iperf(way, "-P", String(flows));
+      const { end } = await iperf(way, measured, "-P", String(flows));
       const { host_total: here, remote_total: there } = end.cpu_utilization_percent;
       const { bits_per_second: bits, seconds } = end.sum_received;
       // WireGuard's is of the half second too that iperf3 leaves out.
@@ -122,12 +124,22 @@ export async function linkedPods(
       return { megabits: bits / 1e6, cost: busy / ((bits * seconds) / 8e9) };
     },
     async datagrams(way) {
-      const { end } = await iperf(way, "-u", "-b", "0", "-l", "64");
+      const { end } = await iperf(way, 1.5, "-u", "-b", "0", "-l", "64");
       const { packets = 0, lost_packets: lost = 0, seconds } = end.sum;
       return (packets - lost) / seconds / 1000;
     },
-    async roundTrip(way) {
-      return Number(await namespaces.run("a1", process.execPath, "-e", PING, target[way], "2000"));
+    async roundTrips(...ways) {
+      const count = String(2000 * ways.length);
+      const printed = await namespaces.run(
+        "a1",
+        process.execPath,
+        "-e",
+        PING,
+        count,
+        ...ways.map((way) => target[way]),
+      );
+      const medians = JSON.parse(printed) as number[];
+      return new Map(ways.map((way, i) => [way, medians[i] ?? Number.NaN]));
     },
   };
 }
@@ -194,17 +206,19 @@ const socket = require("node:dgram").createSocket("udp4");
 socket.on("message", (data, { address, port }) => socket.send(data, port, address));
 socket.bind(7001);`;
 
-/** Sends one datagram after the other, and prints the median time of an answer in microseconds. */
+/** Sends one datagram after the other, to one target after the other, and prints the median time of each one's answers in microseconds. */
 const PING = `
-const [to, count] = process.argv.slice(1);
+const [count, ...targets] = process.argv.slice(1);
 const socket = require("node:dgram").createSocket("udp4");
-const times = [];
-let start, timer;
-const send = () => { start = process.hrtime.bigint(); clearTimeout(timer); timer = setTimeout(send, 500); socket.send("ping", 7001, to); };
-socket.on("message", () => {
-  times.push(Number(process.hrtime.bigint() - start) / 1000);
-  if (times.length < Number(count)) return send();
-  console.log(times.sort((a, b) => a - b)[times.length >> 1]);
+const times = targets.map(() => []);
+let [sent, start, timer] = [0];
+const send = () => { clearTimeout(timer); timer = setTimeout(send, 500); start = process.hrtime.bigint(); socket.send("ping", 7001, targets[sent % targets.length]); };
+socket.on("message", (_, { address }) => {
+  // What comes late is not of this one.
+  if (address !== targets[sent % targets.length]) return;
+  times[sent++ % targets.length].push(Number(process.hrtime.bigint() - start) / 1000);
+  if (sent < Number(count)) return send();
+  console.log(JSON.stringify(times.map((each) => each.sort((a, b) => a - b)[each.length >> 1])));
   process.exit(0);
 });
 send();`;

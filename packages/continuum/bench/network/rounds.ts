@@ -5,14 +5,18 @@ export interface Rounds<K extends string, T> {
 }
 
 export function inTurn<K extends string, T>(keys: readonly K[], take: (key: K) => Promise<T>): Rounds<K, T> {
-  const rounds: Map<K, T>[] = [];
-  const round = async (number: number) => {
+  return together(async (number) => {
     const values = new Map<K, T>();
     // None is always the first.
     const order = keys.map((_, i) => keys[(i + number) % keys.length] as K);
     for (const key of order) values.set(key, await take(key));
     return values;
-  };
+  });
+}
+
+/** Values that one measurement has for all keys. */
+export function together<K extends string, T>(round: (number: number) => Promise<ReadonlyMap<K, T>>): Rounds<K, T> {
+  const rounds: ReadonlyMap<K, T>[] = [];
   return {
     reader(key) {
       let next = 0;

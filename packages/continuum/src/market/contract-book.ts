@@ -297,7 +297,7 @@ function inherited({ spec }: Contract): Partial<Contract["spec"]> {
 
 function promisedBy({ spec }: Contract): Promised {
   const { id, consumer, resources } = spec.terms;
-  return { id, consumer, resources, ...(spec.limit && { limit: spec.limit }) };
+  return { id, consumer, resources, closed: spec.standing !== "Open", ...(spec.limit && { limit: spec.limit }) };
 }
 
 function liveContract(contract: Contract): LiveContract {

@@ -44,6 +44,7 @@ describe("what a provider grants", () => {
       decide({ promises: [], consumer: ana, resources: { cpu: 1 }, sharing: undefined }),
       decide({ promises: [], consumer: ana, resources: { cpu: 1 }, sharing: listed }),
       ask({ "example.com/gpu": 1 }),
+      ask({ cpu: 1 }, [{ ...promise(ana, { cpu: 1 }), closed: true }]),
     ];
     for (const decision of wrong) {
       assert.ok(!decision.granted);
@@ -82,6 +83,15 @@ describe("what a provider grants", () => {
     const old = { ...promise(ana, { cpu: 3 }), limit: { cpu: 2 } };
     assert.equal(codeOf(ask({ cpu: "2001m" }, [old], old)), "AmountRefused");
     assert.equal(codeOf(ask({ cpu: 2 }, [old], old)), "granted");
+  });
+
+  it("gives no other contract to whom its owner has closed all, and lets those be renewed", () => {
+    const [one, two] = [promise(ana, { cpu: 1 }), promise(ana, { cpu: 1 }, "c-2")];
+    const closed = { ...one, closed: true };
+    assert.equal(codeOf(ask({ cpu: 1 }, [closed])), "ConsumerRefused");
+    assert.equal(codeOf(ask({ cpu: 1 }, [closed], closed)), "granted");
+    assert.equal(codeOf(ask({ cpu: 1 }, [closed, two])), "granted");
+    assert.equal(codeOf(ask({ cpu: 1 }, [{ ...closed, consumer: bob }])), "granted");
   });
 
   it("shrinks what was promised before the owner shared less", () => {

@@ -24,6 +24,8 @@ export interface Promised {
   readonly resources: Resources;
   /** What the provider's owner is willing to give from now on. */
   readonly limit?: Resources;
+  /** The provider's owner has cordoned or drained it. @default false */
+  readonly closed?: boolean;
 }
 
 export interface Question {
@@ -43,6 +45,13 @@ export function decide(question: Question): Decision {
   const { sharing, consumer } = question;
   if (sharing === undefined) return refuse("NotSharing", "the provider shares nothing");
   if (!accepts(sharing, consumer)) return refuse("ConsumerRefused", `the provider gives no contracts to ${consumer}`);
+  if (isClosedTo(question)) {
+    const until = "until `fjord uncordon` there opens them";
+    return refuse(
+      "ConsumerRefused",
+      `the provider has closed its contracts with ${consumer}, and gives no other ${until}`,
+    );
+  }
   const wanted = amountsOf(question.resources);
   const available = availableFor(question);
   const nothing = [...wanted].filter(([, amount]) => amount <= 0n).map(([name]) => name);
@@ -61,6 +70,12 @@ export function decide(question: Question): Decision {
 /** Whether the policy lets the consumer ask at all. */
 export function accepts(sharing: Sharing, consumer: SiteId): boolean {
   return sharing.consumers.accept !== "Listed" || (sharing.consumers.sites ?? []).includes(consumer);
+}
+
+/** A cordon would mean little if whoever it is for could ask for another contract. One that takes another's place inherits its standing. */
+function isClosedTo({ promises, consumer, supersedes }: Question): boolean {
+  const own = promises.filter((each) => each.consumer === consumer);
+  return supersedes === undefined && own.length > 0 && own.every(({ closed }) => closed);
 }
 
 /**

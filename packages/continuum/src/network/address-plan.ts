@@ -7,7 +7,7 @@ import type { OwnNetwork } from "./own-network.ts";
 import { formatCidr, parseCidr, parseCidrs } from "./ranges.ts";
 
 type PlanSpec = AddressPlan["spec"];
-export type PlanReason = Extract<ConditionOf<typeof AddressPlan>, { type: "Ready" }>["reason"];
+export type PlanReason = Exclude<Extract<ConditionOf<typeof AddressPlan>, { type: "Ready" }>["reason"], "KeyTaken">;
 
 export interface PlanSources {
   readonly site: SiteId;

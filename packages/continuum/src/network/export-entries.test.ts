@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Export, newObject } from "@fjord/api";
-import { entriesFor, exportFacts, exportRanges, exportStatuses } from "./export-entries.ts";
+import { Export, Import, newObject } from "@fjord/api";
+import { entriesFor, exportFacts, exportRanges, exportStatuses, ownImports } from "./export-entries.ts";
 import { contains, parseRange } from "./ip-range.ts";
 import { EXPORT_RANGES } from "./link-address.ts";
 import { formatCidr } from "./ranges.ts";
@@ -104,5 +104,23 @@ describe("what is exported", () => {
       metadata: { ...each.metadata, deletionTimestamp: "2030-01-01T00:00:00Z" },
     }));
     assert.deepEqual(entriesFor(going, ["wave"]), []);
+  });
+
+  it("is open to guests of namespaces that import it of their own site, where it names that", () => {
+    const all = said(hostOf("db", "192.168.7.20", ["harbor"]), hostOf("other", "192.168.7.21", ["wave"]));
+    const importOf = (namespace: string, name: string, siteId = "own"): Import => ({
+      ...newObject(Import, { metadata: { name, namespace }, spec: { site: "harbor", export: name } }),
+      status: { siteId },
+    });
+    const imports = [importOf("shop", "db"), importOf("bank", "other"), importOf("mill", "db", "another")];
+    const names = (...some: Import[]) =>
+      [...ownImports(all, some, { id: "own", names: ["harbor"] })].map(([key, entries]) => [
+        key,
+        entries.map(({ name }) => name),
+      ]);
+    assert.deepEqual(names(...imports), [["shop", ["db"]]]);
+    const going = importOf("shop", "db");
+    going.metadata.deletionTimestamp = "2030-01-01T00:00:00Z";
+    assert.deepEqual(names(going), []);
   });
 });

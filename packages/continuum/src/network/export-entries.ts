@@ -1,4 +1,4 @@
-import type { Export, Site, StatusOf } from "@fjord/api";
+import type { Export, Import, Site, StatusOf } from "@fjord/api";
 import { setCondition } from "@fjord/kube";
 import type { ExportedFacts } from "../protocol.ts";
 import type { ExportedService } from "./exported-services.ts";
@@ -27,6 +27,23 @@ export function entriesFor(exports: readonly Export[], siteNames: readonly strin
   return [...new Map(entries.map((entry) => [entry.name, entry])).values()]
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .slice(0, MOST_TOLD);
+}
+
+/** What namespaces of the own site import of that itself, by namespace: their guests may reach it. */
+export function ownImports(
+  exports: readonly Export[],
+  imports: readonly Import[],
+  own: { readonly id: string; readonly names: readonly string[] },
+): Map<string, ExportEntry[]> {
+  const entries = new Map(entriesFor(exports, own.names).map((entry) => [entry.name, entry]));
+  const found = new Map<string, ExportEntry[]>();
+  for (const { metadata, spec, status } of imports) {
+    const entry = entries.get(spec.export);
+    if (entry === undefined || status?.siteId !== own.id || metadata.deletionTimestamp !== undefined) continue;
+    const { namespace = "" } = metadata;
+    found.set(namespace, [...(found.get(namespace) ?? []), entry]);
+  }
+  return found;
 }
 
 /** What a peer is told of them: not where they lead. */

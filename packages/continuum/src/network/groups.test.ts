@@ -40,6 +40,17 @@ describe("who may talk over a link, at the consumer", () => {
     assert.deepEqual(groups, [{ name: "shop", local: ["10.42.0.6", "10.42.0.7"], remote: ["240.0.3.9"] }]);
   });
 
+  it("are what a namespace imports of its own site, and its pods there", () => {
+    const exported = { range: "252.0.0.0/20", called: "240.8.0.0/20" };
+    const named = { ...plan, own: [...plan.own, exported] };
+    const shop = { ...shared("shop", podOf("wave", ["240.0.3.9"])), exported: ["252.0.0.7", "252.0.0.7"] };
+    const bank = shared("bank", podOf("wave", ["240.0.3.10"]));
+    assert.deepEqual(consumerGroups(named, [shop, bank]), [
+      { name: "shop", local: ["252.0.0.7"], remote: ["240.0.3.9"] },
+    ]);
+    assert.deepEqual(consumerGroups(plan, [shop]), [], "the peer has no name for it yet");
+  });
+
   it("are not the pods at a third site, nor those on the host's network, nor those that have ended", () => {
     const pods = [
       podOf("own", ["10.42.0.7"]),

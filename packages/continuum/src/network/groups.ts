@@ -17,19 +17,24 @@ export interface SharedNamespace {
   isThere(pod: Pod): boolean;
   /** Whether a pod is bound to a node that stands for any peer. */
   isElsewhere(pod: Pod): boolean;
+  /** What stands for what it imports of the own site: its pods here need no link for that. @default nothing */
+  readonly exported?: readonly string[];
 }
 
-/** At the consumer: each namespace's pods here may talk with its pods there. */
+/** At the consumer: each namespace's pods here, and what it imports of this site, may talk with its pods there. */
 export function consumerGroups(plan: PlanSpec, namespaces: readonly SharedNamespace[]): Group[] {
   const here = namedHere(plan);
   const there = calledRanges(plan);
   return namespaces
-    .map(({ name, pods, isThere, isElsewhere }) => ({
+    .map(({ name, pods, isThere, isElsewhere, exported = [] }) => ({
       name,
-      local: addressesOf(
-        pods.filter((pod) => !isElsewhere(pod)),
-        here,
-      ),
+      local: [
+        ...addressesOf(
+          pods.filter((pod) => !isElsewhere(pod)),
+          here,
+        ),
+        ...[...new Set(within(exported, here))].sort(),
+      ],
       remote: addressesOf(pods.filter(isThere), there),
     }))
     .filter(hasBoth)

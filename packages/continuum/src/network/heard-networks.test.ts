@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { ManualClock } from "@fjord/base/testing";
 import { PeerRefused } from "../peer-refused-error.ts";
 import { digestOf, HeardNetworks } from "./heard-networks.ts";
 
@@ -33,6 +34,27 @@ describe("what a consumer says of its network", () => {
     await say(heard, { network: null });
     assert.deepEqual(heard.get(id), {});
     assert.equal(heard.digestOf(id), undefined);
+  });
+
+  it("is heard thirty times at once and then once a second where it is always something else, and each repetition", async () => {
+    const clock = new ManualClock();
+    const heard = new HeardNetworks(clock);
+    let changes = 0;
+    heard.onChange(() => changes++);
+    const flap = async (times: number) => {
+      for (let i = 0; i < times; i++)
+        await say(heard, { network: { ...facts, ranges: [i % 2 ? "10.42.0.0/16" : "10.43.0.0/16"] } }).catch((error) =>
+          assert.equal((error as PeerRefused).refusal.code, "TooMany"),
+        );
+    };
+    await flap(500);
+    assert.equal(changes, 30);
+    await clock.advance(2_000);
+    await flap(500);
+    assert.equal(changes, 32);
+    const { facts: last } = heard.get(id) ?? {};
+    await say(heard, { network: last });
+    assert.equal(changes, 32);
   });
 
   for (const body of [undefined, null, {}, { network: 1 }, { network: { ...facts, ranges: ["0.0.0.0/0"] } }]) {

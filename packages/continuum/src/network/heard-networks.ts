@@ -1,3 +1,4 @@
+import { type Clock, systemClock, TokenBucket } from "@fjord/base";
 import { PeerRefused } from "../peer-refused-error.ts";
 import type { PeerRoute } from "../peer-routes.ts";
 import type { NetworkFacts } from "../protocol.ts";
@@ -6,10 +7,19 @@ import { checkNetworkFacts } from "./network-facts.ts";
 
 const { createHash } = process.getBuiltinModule("node:crypto");
 
+/** How often a consumer may say something else: plans and links are written for each time, and gateways bring about what they say. */
+const NEWS = { burst: 30, perSecond: 1 } as const;
+
 /** What consumers have said of their networks since the agent started. They hear by reports what was heard, and say it again. */
 export class HeardNetworks {
   readonly #heard = new Map<SiteId, { readonly facts?: NetworkFacts }>();
   readonly #listeners = new Set<(site: SiteId) => void>();
+  readonly #news = new Map<SiteId, TokenBucket>();
+  readonly #clock: Pick<Clock, "now">;
+
+  constructor(clock: Pick<Clock, "now"> = systemClock) {
+    this.#clock = clock;
+  }
 
   /** `PUT /fjord/v1/network`: a consumer cannot always be asked, so it says by itself. Repeating it changes nothing. */
   readonly route: PeerRoute = {
@@ -21,6 +31,10 @@ export class HeardNetworks {
       const facts = checkNetworkFacts(network);
       if (facts === undefined && network !== null)
         throw new PeerRefused({ code: "Malformed", message: "network is missing or is none that can be used" }, 400);
+      const before = this.#heard.get(caller.id);
+      if (before !== undefined && JSON.stringify(before.facts) === JSON.stringify(facts)) return {};
+      if (!this.#newsOf(caller.id).tryTake())
+        throw new PeerRefused({ code: "TooMany", message: "your network changes too often: say it again later" }, 429);
       this.#heard.set(caller.id, facts === undefined ? {} : { facts });
       for (const listener of this.#listeners) listener(caller.id);
       return {};
@@ -36,6 +50,12 @@ export class HeardNetworks {
   digestOf(site: SiteId): string | undefined {
     const facts = this.#heard.get(site)?.facts;
     return facts && digestOf(facts);
+  }
+
+  #newsOf(site: SiteId): TokenBucket {
+    const news = this.#news.get(site) ?? new TokenBucket({ ...NEWS, clock: this.#clock });
+    this.#news.set(site, news);
+    return news;
   }
 
   onChange(listener: (site: SiteId) => void): () => void {

@@ -1,4 +1,4 @@
-import { AddressPlan, IMPORT_LABEL, Import, Site } from "@fjord/api";
+import { AddressPlan, EXPORTED_ANNOTATION, Export, IMPORT_LABEL, Import, REFLECT_ANNOTATION, Site } from "@fjord/api";
 import { describeError, type Kind, type KubeObject } from "@fjord/base";
 import {
   type Cache,
@@ -12,6 +12,7 @@ import {
   isInvalid,
   type Result,
   type Runnable,
+  removeCondition,
   Service,
   sameContent,
   setCondition,
@@ -20,6 +21,8 @@ import {
 import type { Home } from "../home.ts";
 import { homeController } from "../home-controller.ts";
 import type { RemoteSites } from "../remote-site.ts";
+import type { Twins } from "../twins.ts";
+import { entriesFor, siteNames } from "./export-entries.ts";
 import type { HeardNetworks } from "./heard-networks.ts";
 import {
   type FoundImport,
@@ -30,22 +33,26 @@ import {
   type ImportStatus,
   isOfImport,
 } from "./import-forge.ts";
+import { type GuestSite, reachedByGuests } from "./import-guests.ts";
+import { findOwnImport, forgeOwnSlices } from "./own-import.ts";
 import { peerWord } from "./peer-word.ts";
 
 export interface ImportControllerOptions {
   readonly home: Home;
   readonly sites: RemoteSites;
   readonly heard: HeardNetworks;
+  readonly twins: Twins;
 }
 
 const FIELD_MANAGER = "fjord-network";
 
-/** Finds what Imports ask for among what peers export, and keeps a Service for it. */
+/** Finds what Imports ask for among what peers and this site export, and keeps a Service for it. */
 export class ImportController implements Runnable {
   readonly name = "imports";
   readonly needsLeaderElection = true;
   readonly #options: ImportControllerOptions;
   readonly #imports: Cache<Import>;
+  readonly #exports: Cache<Export>;
   readonly #plans: Cache<AddressPlan>;
   readonly #places: Cache<Site>;
   readonly #services: Cache<Service>;
@@ -56,6 +63,7 @@ export class ImportController implements Runnable {
     this.#options = options;
     const { caches } = options.home;
     this.#imports = caches.open(Import).cache;
+    this.#exports = caches.open(Export).cache;
     this.#plans = caches.open(AddressPlan).cache;
     this.#places = caches.open(Site).cache;
     this.#services = caches.open(Service, { labelSelector: IMPORT_LABEL }).cache;
@@ -73,13 +81,21 @@ export class ImportController implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
-    const { sites, heard } = this.#options;
+    const { sites, heard, twins } = this.#options;
     const all = () => this.#lookAtAll();
     const release = [
       sites.onChange(all),
       heard.onChange(all),
+      twins.onChange(all),
+      this.#exports.addHandler({ onAdd: all, onUpdate: all, onDelete: all }),
       this.#plans.addHandler({ onAdd: all, onUpdate: all, onDelete: all }),
-      this.#places.addHandler({ onAdd: all, onDelete: all }),
+      this.#places.addHandler({
+        onAdd: all,
+        onUpdate: (before, now) => {
+          if (before.status?.id !== now.status?.id) all();
+        },
+        onDelete: all,
+      }),
     ];
     try {
       await this.#controller.run(stop, abandon);
@@ -104,9 +120,13 @@ export class ImportController implements Runnable {
   }
 
   #find(object: Import): FoundImport {
-    const { heard, sites } = this.#options;
+    const { heard, sites, home } = this.#options;
     const place = this.#places.get({ name: object.spec.site });
-    const siteId = place?.status?.role === "Self" ? undefined : (place?.status?.id ?? place?.spec.id);
+    const siteId = place?.status?.id ?? place?.spec.id;
+    if (siteId === home.identity.id) {
+      const entries = entriesFor(this.#exports.list(), siteNames(siteId, this.#places.list()));
+      return findOwnImport(object, siteId, entries);
+    }
     const plan = siteId === undefined ? undefined : this.#plans.get({ name: siteId })?.spec;
     const word = siteId === undefined ? "unknown" : peerWord(siteId, heard, sites);
     return findImport(object, { ...(siteId !== undefined && { siteId }), ...(plan && { plan }), word });
@@ -119,10 +139,11 @@ export class ImportController implements Runnable {
     signal: AbortSignal,
   ): Promise<{ readonly reason: ImportReason; readonly message: string } | undefined> {
     const { name = "", namespace = "" } = object.metadata;
-    const isWanted = object.spec.service && found.addresses.length > 0;
+    const isWanted = object.spec.service && found.ports.length > 0;
     const service = this.#services.get({ name, namespace });
     const slices = this.#slices.list(namespace).filter((slice) => isOfImport(slice, object));
-    const wanted = isWanted ? forgeImportSlices(object, found) : [];
+    const forged = found.own ? forgeOwnSlices(object, found.own) : forgeImportSlices(object, found);
+    const wanted = isWanted ? forged : [];
     for (const slice of slices)
       if (!wanted.some(({ metadata }) => metadata.name === slice.metadata.name))
         await this.#remove(EndpointSlice, slice, signal);
@@ -178,21 +199,32 @@ export class ImportController implements Runnable {
     await this.#options.home.client.delete(kind, { name, namespace }, options).catch(ifNotFound);
   }
 
+  #guestSites(namespace: string): GuestSite[] {
+    return this.#options.twins.sitesOf(namespace).map((id) => {
+      const plan = this.#plans.get({ name: id })?.spec;
+      const [name = id] = siteNames(id, this.#places.list());
+      return { name, ...(plan && { plan }) };
+    });
+  }
+
   async #say(object: Import, found: FoundImport, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options.home;
     const { name = "", namespace = "", generation } = object.metadata;
     const { siteId, addresses, ports, reason, message } = found;
-    const { conditions } = setCondition(
-      object.status?.conditions,
-      {
-        type: "Ready",
-        status: reason === "Imported" ? "True" : "False",
-        reason,
-        message,
-        ...(generation !== undefined && { observedGeneration: generation }),
-      },
-      clock.now(),
-    );
+    const now = clock.now();
+    const observed = generation === undefined ? {} : { observedGeneration: generation };
+    const ready = {
+      type: "Ready",
+      status: reason === "Imported" ? "True" : "False",
+      reason,
+      message,
+      ...observed,
+    } as const;
+    const guests = reachedByGuests(object, found, this.#guestSites(namespace));
+    const said = setCondition(object.status?.conditions, ready, now).conditions;
+    const { conditions } = guests
+      ? setCondition(said, { ...guests, ...observed }, now)
+      : removeCondition(said, "ReachedByGuests");
     const status: ImportStatus = {
       ...(siteId !== undefined && { siteId }),
       addresses: [...addresses],
@@ -208,14 +240,24 @@ export class ImportController implements Runnable {
 
 /** What of it an Import decides. */
 function changeOf(object: Service | EndpointSlice): object {
+  const metadata = { annotations: Object.fromEntries(notes(object)) };
   return "endpoints" in object
-    ? { endpoints: object.endpoints, ports: object.ports }
-    : { spec: { ports: (object as Service).spec?.ports } };
+    ? { metadata, endpoints: object.endpoints, ports: object.ports }
+    : { metadata, spec: { ports: (object as Service).spec?.ports } };
+}
+
+/** Whether and as what it is told elsewhere. */
+function notes({ metadata }: Service | EndpointSlice): [string, string | null][] {
+  return [REFLECT_ANNOTATION, EXPORTED_ANNOTATION].map((name) => [name, metadata.annotations?.[name] ?? null]);
 }
 
 /** By which two are the same, though servers add to them. */
 function said(object: Service | EndpointSlice): string {
   const ports = "endpoints" in object ? object.ports : (object as Service).spec?.ports;
   const places = "endpoints" in object ? object.endpoints?.map(({ addresses }) => addresses) : [];
-  return JSON.stringify([places, ports?.map(({ name, protocol, port }) => [name ?? "", protocol, port])]);
+  return JSON.stringify([
+    notes(object),
+    places,
+    ports?.map(({ name, protocol, port }) => [name ?? "", protocol, port]),
+  ]);
 }

@@ -34,15 +34,18 @@ export class LinkParties {
     site: SiteId,
     plan: AddressPlan["spec"],
     entries: readonly ExportEntry[],
+    /** What own namespaces import of this site. */
+    own: ReadonlyMap<string, readonly ExportEntry[]>,
     signal: AbortSignal,
   ): Promise<Group[]> {
-    const { own, twins, nodes, pods, isProvider } = this.#options;
+    const { twins, nodes, pods, isProvider } = this.#options;
     const namespaces = await Promise.all(
       twins.namespacesAt(site).map(async (name) => ({
         name,
         pods: await pods.in(name, signal),
         isThere: ({ spec }: Pod) => nodes.get(spec?.nodeName ?? "")?.site === site,
         isElsewhere: ({ spec }: Pod) => nodes.get(spec?.nodeName ?? "") !== undefined,
+        exported: (own.get(name) ?? []).flatMap(({ addresses }) => addresses),
       })),
     );
     const importing = await Promise.all(
@@ -56,7 +59,7 @@ export class LinkParties {
     );
     const groups = [
       ...consumerGroups(plan, namespaces),
-      ...(isProvider(site) && own.object()?.spec.network?.machines ? machineGroups(plan) : []),
+      ...(isProvider(site) && this.#options.own.object()?.spec.network?.machines ? machineGroups(plan) : []),
       ...providerGroups(plan, this.guestsOf(site)),
       ...exporterGroups(plan, entries),
       ...importerGroups(plan, importing),

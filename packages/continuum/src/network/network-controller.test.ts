@@ -40,7 +40,7 @@ class Agent {
     this.id = id;
     const means = { clock: systemClock, random: Math.random, logger: silentLogger };
     const caches = new SharedCaches({ ...means, client });
-    const home = { ...means, client, caches, namespace: "fjord-system" } as unknown as Home;
+    const home = { ...means, client, caches, namespace: "fjord-system", identity: { id } } as unknown as Home;
     const own = { object: () => server.list(Site)[0], nodes: () => [], onChange: (_: () => void) => () => {} };
     this.told = new ToldNetwork({ home, own, key });
     const remote: { report?: RemoteSite["report"]; listener: () => void } = { listener: () => {} };

@@ -3,6 +3,7 @@ import {
   type Cache,
   type Controller,
   generationChanged,
+  getCondition,
   isBeingDeleted,
   type Node,
   Pod,
@@ -21,7 +22,7 @@ import type { SiteId } from "../site-identity.ts";
 import type { Twins } from "../twins.ts";
 import type { VirtualNodes } from "../virtual-nodes.ts";
 import { addressPlan, factsOf, isUsable } from "./address-plan.ts";
-import { type ExportEntry, entriesFor, exportFacts, exportRanges, siteNames } from "./export-entries.ts";
+import { type ExportEntry, entriesFor, exportFacts, exportRanges, ownImports, siteNames } from "./export-entries.ts";
 import { guestAddresses } from "./groups.ts";
 import type { HeardNetworks } from "./heard-networks.ts";
 import { Hubs } from "./hubs.ts";
@@ -29,6 +30,7 @@ import type { CardsBetween } from "./introductions/cards-between.ts";
 import type { HeardIntroductions } from "./introductions/heard-introductions.ts";
 import { introducedGroups, newestCard } from "./introductions/introducers.ts";
 import { Meetings } from "./introductions/meetings.ts";
+import { KeyHolders } from "./key-holders.ts";
 import { forgeLink, type LinkPath, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { LinkParties } from "./link-parties.ts";
@@ -39,6 +41,7 @@ import { OwnObjects } from "./own-objects.ts";
 import { type PeerWord, peerWord } from "./peer-word.ts";
 import { planStatus } from "./plan-status.ts";
 import { PlannedNames } from "./planned-names.ts";
+import { isRefusedWrite } from "./refused-write.ts";
 import type { TcpCarrier } from "./tcp/tcp-carrier.ts";
 import { tellPeer } from "./tell-peer.ts";
 
@@ -89,6 +92,7 @@ export class NetworkController implements Runnable {
   readonly #pods: NamespacePods;
   readonly #meetings: Meetings;
   readonly #hubs: Hubs;
+  readonly #holders: KeyHolders;
   readonly #names: PlannedNames;
   readonly #parties: LinkParties;
   /** Providers that were last heard to let themselves be introduced. */
@@ -116,6 +120,7 @@ export class NetworkController implements Runnable {
     const wordOf = (site: SiteId) => this.#wordOf(site);
     this.#meetings = new Meetings({ ...options, plans: own, peerings, heard: introductions, wordOf });
     this.#hubs = new Hubs({ links: this.#links, peerings, sites: this.#sites, wordOf });
+    this.#holders = new KeyHolders({ links: this.#links, plans: own, key: options.key });
     this.#names = new PlannedNames({ plans: own, links: this.#links, wordOf });
     this.#parties = new LinkParties({
       ...options,
@@ -180,8 +185,12 @@ export class NetworkController implements Runnable {
         onAdd: ({ spec }) => this.#lookLed(spec.site),
         onUpdate: (old, { spec, status }) => {
           if (old.status?.endpoint !== status?.endpoint || old.status?.way !== status?.way) this.#lookLed(spec.site);
+          if (old.spec.publicKey !== spec.publicKey || old.spec.nextKey !== spec.nextKey) this.#lookKeyless();
         },
-        onDelete: ({ spec }) => this.#lookLed(spec.site),
+        onDelete: ({ spec }) => {
+          this.#lookLed(spec.site);
+          this.#lookKeyless();
+        },
       }),
       followed(this.#exports, () => this.#lookAtAll()),
       followed(this.#imports, () => this.#lookAtAll()),
@@ -197,7 +206,8 @@ export class NetworkController implements Runnable {
 
   async #reconcile(site: SiteId, signal: AbortSignal): Promise<Result> {
     const entries = entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()));
-    const own = this.#own(site, entries);
+    const imported = this.#importedOf(site);
+    const own = this.#own(site, [...entries, ...[...imported.values()].flat()]);
     const word = this.#wordOf(site);
     const isAsked = own !== undefined && this.#isWanted(site, word);
     const introducers = own === undefined ? [] : this.#meetings.introducersOf(site, own.pools);
@@ -228,20 +238,22 @@ export class NetworkController implements Runnable {
         ...(others.length > 0 && { others }),
       },
     });
-    const plan = await this.#plans.keep(site, spec, signal);
+    const plan = await this.#orUnlinked(site, signal, this.#plans.keep(site, spec, signal));
     // Guests' homes have words for it, and providers are told those of this site.
     if (!sameContent(before?.peer, spec.peer))
       for (const other of [...this.#meetings.around(site), ...(spec.introducedBy ?? [])]) this.#look(other);
-    await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now()), signal);
+    const holder = facts && this.#holders.other(site, facts, isAsked);
+    await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now(), holder), signal);
     const asked = isAsked ? this.#hubs.wanted(site) : undefined;
     const hubs = asked === undefined ? this.#hubs.leadingTo(site) : [];
-    const heard = facts && linkPath(site, facts, asked, hubs, (hub) => this.#hubs.sight(hub, site));
+    const keyed = facts && this.#holders.withoutOthers(site, facts, isAsked);
+    const heard = keyed && linkPath(site, keyed, asked, hubs, (hub) => this.#hubs.sight(hub, site));
     const path = heard ?? (isSilent ? this.#links.get(site)?.spec : undefined);
     const introduces = others.map((other) => other.site);
-    if (path === undefined || !isUsable(spec)) await this.#removeLink(site, signal);
+    if (path === undefined || holder !== undefined || !isUsable(spec)) await this.#removeLink(site, signal);
     else {
       const groups = [
-        ...(isAsked ? await this.#parties.groups(site, spec, entries, signal) : []),
+        ...(isAsked ? await this.#parties.groups(site, spec, entries, imported, signal) : []),
         ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
       ];
       const tcp = await this.#carried(site, path, facts);
@@ -250,7 +262,8 @@ export class NetworkController implements Runnable {
         names: this.#names.ofHome(spec, own, word),
       };
       const machines = this.#isProvider(site) ? own.machines : [];
-      await this.#links.keep(site, forgeLink(site, path, own, groups, introduces, tcp, guests, machines), signal);
+      const link = forgeLink(site, path, own, groups, introduces, tcp, guests, machines);
+      await this.#orUnlinked(site, signal, this.#links.keep(site, link, signal));
     }
     this.#parties.followPods();
     if (!isAsked) return await this.#tell(site, undefined, signal);
@@ -289,6 +302,16 @@ export class NetworkController implements Runnable {
     await this.#links.remove(site, signal);
   }
 
+  /** Where the API takes no longer what is to be, the Link of before would go on to let pass who no longer may: then there is none. */
+  async #orUnlinked<T>(site: SiteId, signal: AbortSignal, writing: Promise<T>): Promise<T> {
+    try {
+      return await writing;
+    } catch (error) {
+      if (isRefusedWrite(error)) await this.#removeLink(site, signal);
+      throw error;
+    }
+  }
+
   /** Where the gateway may give packets to the agent, if the peer's agent takes them; what was said before holds while that is silent. */
   async #carried(site: SiteId, { via }: LinkPath, facts: NetworkFacts | undefined): Promise<string | undefined> {
     const before = this.#links.get(site)?.spec.tcp?.endpoint;
@@ -306,6 +329,12 @@ export class NetworkController implements Runnable {
       this.#look(other);
   }
 
+  /** Sites whose key another one had: it may be theirs now. */
+  #lookKeyless(): void {
+    for (const name of this.#plans.names())
+      if (getCondition(this.#plans.get(name)?.status?.conditions, "Ready")?.reason === "KeyTaken") this.#look(name);
+  }
+
   /** Sites that a consumer has introduced here; and those around a provider that now takes part, or no longer. */
   #lookMeeting(site: SiteId): void {
     for (const introduced of this.#meetings.introducedBy(site)) this.#look(introduced);
@@ -315,6 +344,16 @@ export class NetworkController implements Runnable {
     if (meets) this.#meeting.add(site);
     else this.#meeting.delete(site);
     for (const other of this.#meetings.around(site)) this.#look(other);
+  }
+
+  /** What namespaces with guests at a site import of this one. */
+  #importedOf(site: SiteId): Map<string, ExportEntry[]> {
+    const { home, twins } = this.#options;
+    const { id } = home.identity;
+    const names = siteNames(id, this.#sites.list());
+    const shared = new Set(twins.namespacesAt(site));
+    const imports = this.#imports.list().filter(({ metadata }) => shared.has(metadata.namespace ?? ""));
+    return ownImports(this.#exports.list(), imports, { id, names });
   }
 
   #own(site: SiteId, entries: readonly ExportEntry[]): OwnNetwork | undefined {

@@ -61,6 +61,9 @@ describe("what a peer says of its network", () => {
     "a name of another size": { names: [{ range: "10.42.0.0/16", called: "240.0.0.0/24" }] },
     "a name of another family": { names: [{ range: "10.42.0.0/16", called: "fd00::/112" }] },
     "a name on loopback": { names: [{ range: "10.42.0.0/16", called: "127.0.0.0/16" }] },
+    "two names for one range": {
+      names: [good.names[0], { range: "10.42.0.0/16", called: "240.77.0.0/16" }],
+    },
     "too many names": { names: Array.from({ length: 17 }, () => good.names[0]) },
     "an endpoint without a port": { endpoints: ["wave.example"] },
     "an endpoint that is an option": { endpoints: ["--x y:1"] },

@@ -34,6 +34,7 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   const called = listOf(names, MOST_RANGES, nameOf);
   if (places === undefined || own === undefined || called === undefined || own.length === 0) return undefined;
   if (own.some((one, index) => own.slice(index + 1).some((other) => overlaps(one, other)))) return undefined;
+  if (new Set(called.map(({ range }) => range)).size < called.length) return undefined;
   const behind = relay === undefined ? undefined : relayOf(relay);
   if (relay !== undefined && behind === undefined) return undefined;
   const another = fallback === undefined ? undefined : relayOf(fallback);

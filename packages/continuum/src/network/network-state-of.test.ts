@@ -90,6 +90,16 @@ describe("what a gateway is to bring about", () => {
     assert.deepEqual(peer?.own, [{ range: "10.42.0.0/16", called: "240.7.0.0/16" }]);
   });
 
+  it("has nothing of a family that no own pod has: a node whose IPv6 is switched off could not have it, nor anything else then", () => {
+    const plan = planOf(a, "240.0.0.0/16");
+    plan.spec.peer.push({ range: "fd42::/64", called: "fd66:6a6f::/64" });
+    const link = linkOf(a);
+    link.spec.groups[0]?.remote.push("fd66:6a6f::/64");
+    const [peer] = networkState(site, [plan], [link]).peers;
+    assert.deepEqual(peer?.peer, [{ range: "10.42.0.0/16", called: "240.0.0.0/16" }]);
+    assert.deepEqual(peer?.groups, [{ name: "shop", local: ["10.42.0.7"], remote: ["240.0.0.1"] }]);
+  });
+
   it("has what is exported, each address with what is of its family", () => {
     const spec = { sites: ["wave"], host: { address: "192.0.2.1", ports: [{ port: 1 }] } };
     const backends = [

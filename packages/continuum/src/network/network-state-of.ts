@@ -130,10 +130,13 @@ function peerNetwork(
   const { publicKey, nextKey, endpoints, lanes = [], via, fallback, tcp, keepaliveSeconds, groups, guests } = link;
   const silent = (status?.lanes ?? []).filter((each) => each.silent).map(({ lane }) => lane);
   const relayTo = [...new Set([...named, ...(link.relayTo ?? [])])].sort();
+  const own = plan.own.flatMap(withName);
+  // Nobody here could use the others, and a node whose IPv6 is switched off has no room for them.
+  const isUsed = (each: string) => own.some(({ range }) => familyOf(range) === familyOf(each));
   return {
     siteId: link.site,
-    own: plan.own.flatMap(withName),
-    peer: plan.peer.flatMap(withName),
+    own,
+    peer: plan.peer.flatMap(withName).filter(({ called }) => isUsed(called)),
     link: {
       publicKey,
       ...(nextKey !== undefined && { nextKey }),
@@ -145,7 +148,9 @@ function peerNetwork(
       ...(tcp && { tcp: tcp.endpoint }),
       ...(keepaliveSeconds !== undefined && { keepaliveSeconds }),
     },
-    groups,
+    groups: groups.map((group) =>
+      group.remote.every(isUsed) ? group : { ...group, remote: group.remote.filter(isUsed) },
+    ),
     ...(guests && { guests: { addresses: guests.addresses, names: guests.names.flatMap(withName) } }),
     ...(status?.mtu !== undefined && { mtu: status.mtu }),
     ...(relayTo.length > 0 && { relayTo }),

@@ -35,16 +35,16 @@ describe("the own network", () => {
     assert.deepEqual(own?.ranges.map(formatCidr), ["10.42.0.0/16"]);
   });
 
-  it("keeps for itself what pods, Services, nodes and its owner have", () => {
+  it("keeps for itself what pods, Services, nodes with their neighbours, and its owner have", () => {
     const site = siteOf({ podRanges: ["10.42.0.0/16"], reserved: ["192.168.0.0/16"] });
     const own = ownNetwork(site, [nodeOf(["10.50.0.0/24"], "172.18.0.2", "fd00::5", "my-node")], ["10.96.0.0/16"]);
     assert.deepEqual(own?.taken.map(formatCidr).sort(), [
       "10.42.0.0/16",
       "10.50.0.0/24",
       "10.96.0.0/16",
-      "172.18.0.2/32",
+      "172.18.0.0/24",
       "192.168.0.0/16",
-      "fd00::5/128",
+      "fd00::/64",
     ]);
   });
 

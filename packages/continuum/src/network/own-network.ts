@@ -43,8 +43,9 @@ export function ownNetwork(
   const told = nodes.flatMap(({ spec }) => spec?.podCIDRs ?? []);
   const pods = summarise(parseCidrs(network.podRanges ?? told)).slice(0, MOST_RANGES - exportRanges.length);
   const ranges = pods.length === 0 ? [] : [...pods, ...exportRanges];
+  // With their neighbours: routers, and whoever nodes ask for names or for files. A peer could else have its pods called so, and nobody would reach these.
   const addresses = nodes.flatMap(({ status }) => status?.addresses ?? []);
-  const hosts = addresses.flatMap(({ address }) => parseCidr(`${address}/${address.includes(":") ? 128 : 32}`) ?? []);
+  const hosts = addresses.flatMap(({ address }) => parseCidr(`${address}/${address.includes(":") ? 64 : 24}`) ?? []);
   const taken = [...parseCidrs([...told, ...serviceRanges, ...(network.reserved ?? [])]), ...pods, ...hosts];
   const known = network.endpoints ?? hostsOf(site?.spec.endpoints ?? []).map((host) => `${host}:${network.port}`);
   // Where the links are now goes before where they may be.

@@ -9,8 +9,9 @@ const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
   PoolExhausted: "spec.network.names of the own Site has no range left that is large enough",
 };
 
-export function planStatus(plan: AddressPlan, now: number): StatusOf<typeof AddressPlan> {
-  const reason = planReason(plan.spec);
+/** `holder` is who else has the peer's key, where somebody has. */
+export function planStatus(plan: AddressPlan, now: number, holder?: string): StatusOf<typeof AddressPlan> {
+  const reason = holder === undefined ? planReason(plan.spec) : "KeyTaken";
   const { generation } = plan.metadata;
   const { conditions } = setCondition(
     plan.status?.conditions,
@@ -18,7 +19,7 @@ export function planStatus(plan: AddressPlan, now: number): StatusOf<typeof Addr
       type: "Ready",
       status: reason === "NamesKnown" ? "True" : "False",
       reason,
-      message: messages[reason],
+      message: reason === "KeyTaken" ? `the peer says that it has the key of ${holder}` : messages[reason],
       ...(generation !== undefined && { observedGeneration: generation }),
     },
     now,

@@ -218,7 +218,7 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await bed.kubectl("home", "delete", "pdb", "quorum", "-n", NAMESPACE);
   });
 
-  it("gives pods their claims, keeps these for as long as the originals, and tells how they are", async () => {
+  it("gives pods their claims, keeps these for as long as the originals, and tells how they are and what happens to them", async () => {
     const claim = {
       apiVersion: "v1",
       kind: "PersistentVolumeClaim",
@@ -235,6 +235,21 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       () => bed.home.get(PersistentVolumeClaim, { name: "books", namespace: NAMESPACE }),
       ({ status }) => status?.conditions?.some(({ reason }) => reason === "Pending") ?? false,
     );
+    const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+    await bed.apply("away", bed.twin, {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: "books.lost" },
+      involvedObject: { apiVersion: "v1", kind: "PersistentVolumeClaim", name: "books", namespace: bed.twin },
+      ...{ type: "Warning", reason: "ShelfMissing", message: `no shelf for ${bed.twin}/books`, count: 1 },
+      ...{ source: { component: "librarian" }, firstTimestamp: now, lastTimestamp: now },
+    });
+    const events = () => bed.home.list(CoreEvent, { namespace: NAMESPACE, fieldSelector: "reason=ShelfMissing" });
+    const { items } = await bed.eventually("its event at home", events, (found) => found.items.length > 0);
+    const { metadata } = await bed.home.get(PersistentVolumeClaim, { name: "books", namespace: NAMESPACE });
+    const { involvedObject, message } = items[0] ?? {};
+    assert.deepEqual([involvedObject?.kind, involvedObject?.uid], ["PersistentVolumeClaim", metadata.uid]);
+    assert.equal(message, `no shelf for ${NAMESPACE}/books`);
     await bed.kubectl("home", "delete", "pod", "scholar", "-n", NAMESPACE);
     assert.equal((await bed.twinOf(PersistentVolumeClaim, "books")).metadata.deletionTimestamp, undefined);
     // Nobody needs it any more: one that its provider has taken away is not made again, and not told of.

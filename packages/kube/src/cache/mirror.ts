@@ -4,7 +4,7 @@ import { CacheFull, TransformLostObject } from "./errors.ts";
 import type { HandlerSet } from "./handlers.ts";
 import { roughSize } from "./rough-size.ts";
 import { sameContent } from "./same-content.ts";
-import { SharedStrings } from "./shared-strings.ts";
+import { SharedValues } from "./shared-values.ts";
 import { keyTextOf, type Store } from "./store.ts";
 import type { Transform } from "./trim.ts";
 
@@ -22,7 +22,7 @@ export class Mirror<T extends KubeObject> {
   readonly #handlers: HandlerSet<T>;
   readonly #transform: Transform<T>;
   readonly #logger: Logger;
-  readonly #strings = new SharedStrings();
+  readonly #shared: SharedValues;
   /** What the store holds as it came, because the transform failed. */
   readonly #untransformed = new Set<string>();
   readonly #room: CacheRoom | undefined;
@@ -36,7 +36,7 @@ export class Mirror<T extends KubeObject> {
     store: Store<T>,
     handlers: HandlerSet<T>,
     logger: Logger,
-    transform: Transform<T> = (object) => object,
+    transform: Transform<T> = asItCame,
     room?: CacheRoom,
   ) {
     this.#kind = kind;
@@ -44,6 +44,7 @@ export class Mirror<T extends KubeObject> {
     this.#handlers = handlers;
     this.#logger = logger;
     this.#transform = transform;
+    this.#shared = sharedValuesOf(kind, transform);
     this.#room = room;
   }
 
@@ -101,6 +102,7 @@ export class Mirror<T extends KubeObject> {
           bytes += size;
           room.take(size);
           if (room.taken - this.#held > room.bytes) throw this.#full(room);
+          this.#shared.keep(object);
         }
         return { fresh: found.size - before };
       },
@@ -186,6 +188,7 @@ export class Mirror<T extends KubeObject> {
   }
 
   #put(key: string, old: T | undefined, object: T): void {
+    this.#shared.keep(object);
     if (old !== undefined && sameIdentity(old, object)) {
       this.#hold(key, object);
       this.#store.set(key, object);
@@ -216,7 +219,7 @@ export class Mirror<T extends KubeObject> {
     try {
       const kept = this.#transform(object);
       if (keyTextOf(kept) !== key) throw new TransformLostObject({ kind: this.#kind.kind, key });
-      this.#strings.share(kept);
+      this.#shared.share(kept, this.#store.at(key));
       this.#untransformed.delete(key);
       return kept;
     } catch (error) {
@@ -226,6 +229,22 @@ export class Mirror<T extends KubeObject> {
       return object;
     }
   }
+}
+
+function asItCame<T>(object: T): T {
+  return object;
+}
+
+/** Of each kind, by the transform: caches of the same that came of the same share what is equal. */
+const sharedValues = new WeakMap<object, Map<string, SharedValues>>();
+
+function sharedValuesOf<T extends KubeObject>({ group, plural }: Kind<T>, transform: Transform<T>): SharedValues {
+  const ofKinds = sharedValues.get(transform) ?? new Map<string, SharedValues>();
+  sharedValues.set(transform, ofKinds);
+  const name = `${plural}.${group}`;
+  const found = ofKinds.get(name) ?? new SharedValues();
+  ofKinds.set(name, found);
+  return found;
 }
 
 function sameIdentity(a: KubeObject, b: KubeObject): boolean {

@@ -30,7 +30,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     if (known?.indexer === indexer) return;
     if (known !== undefined) throw new IndexTaken({ index: name });
     const index: Index<T> = { name, indexer, entries: new Map() };
-    for (const [key, object] of this.#objects) enter(index, key, object, this.#values(index, key, object) ?? []);
+    for (const [key, object] of this.#objects) enter(index, key, this.#values(index, key, object) ?? []);
     this.#indexes.set(name, index);
   }
 
@@ -53,7 +53,8 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   byIndex(index: string, value: string): T[] {
     const found = this.#indexes.get(index);
     if (found === undefined) throw new UnknownIndex({ index, known: [...this.#indexes.keys()].join(", ") || "none" });
-    return [...(found.entries.get(value)?.values() ?? [])];
+    const keys = found.entries.get(value) ?? [];
+    return [...(typeof keys === "string" ? [keys] : keys)].map((key) => this.#objects.get(key) as T);
   }
 
   keys(): IterableIterator<string> {
@@ -67,7 +68,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   set(key: string, object: T): void {
     this.#leaveIndexes(key);
     this.#objects.set(key, object);
-    for (const index of this.#indexes.values()) enter(index, key, object, this.#values(index, key, object) ?? []);
+    for (const index of this.#indexes.values()) enter(index, key, this.#values(index, key, object) ?? []);
   }
 
   delete(key: string): void {
@@ -97,23 +98,25 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
 interface Index<T extends KubeObject> {
   readonly name: string;
   readonly indexer: Indexer<T>;
-  readonly entries: Map<string, Map<string, T>>;
+  /** Keys of objects by value; most values have one. */
+  readonly entries: Map<string, string | Set<string>>;
 }
 
-function enter<T extends KubeObject>({ entries }: Index<T>, key: string, object: T, values: readonly string[]): void {
+function enter<T extends KubeObject>({ entries }: Index<T>, key: string, values: readonly string[]): void {
   for (const value of values) {
     const entry = entries.get(value);
-    if (entry === undefined) entries.set(value, new Map([[key, object]]));
-    else entry.set(key, object);
+    if (entry === undefined) entries.set(value, key);
+    else if (typeof entry !== "string") entry.add(key);
+    else if (entry !== key) entries.set(value, new Set([entry, key]));
   }
 }
 
 function leave<T extends KubeObject>({ entries }: Index<T>, key: string, values: Iterable<string>): void {
   for (const value of values) {
     const entry = entries.get(value);
-    entry?.delete(key);
     // An empty entry is dropped, or values that come and go (owner uids) would pile up for ever.
-    if (entry?.size === 0) entries.delete(value);
+    if (entry === key) entries.delete(value);
+    else if (entry instanceof Set && entry.delete(key) && entry.size === 0) entries.delete(value);
   }
 }
 

@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import { request as tlsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip } from "@fjord/testbed/testing";
 import {
   ClusterRole,
   ConfigMap,
@@ -23,18 +24,17 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
 }
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   const warnings: string[] = [];
   let count = 0;
 
   before(async () => {
-    site = await startTestSite({ kubernetes });
+    site = await sharedTestSite({ kubernetes });
     client = new KubeClient(site.config, { onWarning: (warning) => warnings.push(warning) });
   });
   after(async () => {
     await client?.close();
-    await site?.stop();
   });
 
   /** A namespace of the test's own. */

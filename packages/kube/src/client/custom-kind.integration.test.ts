@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import type { Kind, KubeObject } from "@fjord/base";
 import { siteFiles } from "@fjord/testbed";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip } from "@fjord/testbed/testing";
 import { Discovery } from "../discovery/discovery.ts";
 import { CustomResourceDefinition, type DynamicObject } from "../kinds/index.ts";
 import { Transport } from "../transport/transport.ts";
@@ -20,13 +21,13 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
 }
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let discovery: Discovery;
   let boats: Kind<Boat>;
 
   before(async () => {
-    site = await startTestSite({ kubernetes });
+    site = await sharedTestSite({ kubernetes });
     client = new KubeClient(site.config);
     discovery = new Discovery(client, { missIntervalMs: 50 });
     await discovery.surface();
@@ -39,7 +40,6 @@ function tests(kubernetes: KubernetesMinor): void {
   });
   after(async () => {
     await client?.close();
-    await site?.stop();
   });
 
   function boat(name: string, length: number): Boat {
@@ -102,7 +102,7 @@ function tests(kubernetes: KubernetesMinor): void {
 }
 
 /** Makes the store forget what was before a revision, as it does by itself every five minutes. */
-async function compact(site: TestSite, revision: string): Promise<void> {
+async function compact(site: SharedTestSite, revision: string): Promise<void> {
   const files = siteFiles(site.site.layout);
   const [ca, cert, key] = await Promise.all([
     readFile(files.certificate("etcd-ca"), "utf8"),

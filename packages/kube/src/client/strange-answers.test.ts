@@ -73,6 +73,19 @@ test("an event of another shape is a connection error", async () => {
   }
 });
 
+test("events of several watches that have no end are not held beyond what is allowed together", async () => {
+  await using t = await setUp((_, response) => void response.writeHead(200).write("x".repeat(400_000)), {
+    answersBytes: 1_000_000,
+  });
+  const stop = new AbortController();
+  const watches = [1, 2, 3].map(async () => {
+    for await (const _ of t.client.watch(Pod, { signal: stop.signal })) assert.fail("no event was expected");
+  });
+  await assert.rejects(Promise.race(watches), { name: "ConnectionError", message: /no room for its next event/ });
+  stop.abort();
+  await Promise.allSettled(watches);
+});
+
 test("half a character is no name, and no selector", async () => {
   await using t = await setUp((_, response) => reply(response, 200, {}));
   await assert.rejects(t.client.get(Pod, { name: "a\ud800" }), InvalidAddress);

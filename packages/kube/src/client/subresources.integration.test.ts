@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Authority } from "@fjord/testbed";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip } from "@fjord/testbed/testing";
 import { Node, Pod, PodDisruptionBudget, SelfSubjectReview, ServiceAccount, TokenReview } from "../kinds/index.ts";
 import { type Answer, type TestServer, testServer, until } from "../transport/test-server.ts";
 import * as errors from "./api-error.ts";
@@ -15,14 +16,14 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
 }
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let kubelet: TestServer;
   let answer: Answer;
 
   before(async () => {
     [site, kubelet] = await Promise.all([
-      startTestSite({ kubernetes }),
+      sharedTestSite({ kubernetes }),
       kubeletStandIn((request, response, index) => answer(request, response, index)),
     ]);
     client = new KubeClient(site.config);
@@ -42,7 +43,6 @@ function tests(kubernetes: KubernetesMinor): void {
   });
   after(async () => {
     await client?.close();
-    await site?.stop();
     await kubelet?.[Symbol.asyncDispose]();
   });
 

@@ -37,15 +37,30 @@ export async function* watchEvents<T extends KubeObject>(
     ? parseWithoutManagedFields
     : (before, text, itemsOf) => fieldSets.parse(before, text, itemsOf);
   const lines = new LineSplitter();
-  for await (const chunk of stream) {
-    for (const line of lines.push(chunk)) {
-      const event = parseEvent<T>(line, parse, broken);
-      if (event?.type === "ERROR") throw watchError(action, event.object);
-      if (!isEvent(event)) throw requester.strange(action);
-      yield event;
-      options.signal?.throwIfAborted();
+  const { room } = requester.transport;
+  let held = 0;
+  const hold = (bytes: number) => {
+    room.take(bytes - held);
+    held = bytes;
+  };
+  try {
+    for await (const chunk of stream) {
+      for (const line of lines.push(chunk)) {
+        const event = parseEvent<T>(line, parse, broken);
+        if (event?.type === "ERROR") throw watchError(action, event.object);
+        if (!isEvent(event)) throw requester.strange(action);
+        yield event;
+        options.signal?.throwIfAborted();
+      }
+      if (lines.pending > LARGEST_EVENT) throw broken(`an event is larger than ${LARGEST_EVENT} bytes`);
+      try {
+        hold(lines.pending);
+      } catch (cause) {
+        throw broken("there is no room for its next event", cause);
+      }
     }
-    if (lines.pending > LARGEST_EVENT) throw broken(`an event is larger than ${LARGEST_EVENT} bytes`);
+  } finally {
+    hold(0);
   }
   // Only a connection that broke unnoticed ends in the middle of an event.
   if (lines.pending > 0) throw broken("the last event is cut short");

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { findBinaries } from "@fjord/testbed";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { KubeClient } from "../client/client.ts";
 import { exec } from "../stream/exec.ts";
 import type { ClusterConfig } from "./cluster-config.ts";
@@ -27,16 +28,15 @@ for (const kubernetes of ["1.36", "1.35"] as const) {
     skip: kubernetesSkip(kubernetes),
     timeout: 120_000,
   }, () => {
-    let site: TestSite;
+    let site: SharedTestSite;
     let directory: string;
 
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), "fjord-config-"));
-      site = await startTestSite({ kubernetes });
+      site = await sharedTestSite({ kubernetes });
     });
 
     after(async () => {
-      await site?.stop();
       rmSync(directory, { recursive: true });
     });
 

@@ -4,7 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { type OwnerReference, seededRandom, silentLogger, systemClock } from "@fjord/base";
 import { findBinaries } from "@fjord/testbed";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip } from "@fjord/testbed/testing";
 import { Cache } from "../cache/cache.ts";
 import { isNotFound } from "../client/api-error.ts";
 import { KubeClient } from "../client/client.ts";
@@ -27,17 +28,16 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
 }
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let count = 0;
 
   before(async () => {
-    site = await startTestSite({ kubernetes });
+    site = await sharedTestSite({ kubernetes });
     client = new KubeClient(site.config);
   });
   after(async () => {
     await client?.close();
-    await site?.stop();
   });
 
   /** A manager with one controller that mirrors each config map of a new namespace into a secret that it owns. */

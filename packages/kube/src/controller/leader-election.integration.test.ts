@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { after, afterEach, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip } from "@fjord/testbed/testing";
 import { KubeClient } from "../client/client.ts";
 import { Lease } from "../kinds/coordination.ts";
 import { eventually } from "./test-wait.ts";
@@ -31,17 +32,16 @@ interface Candidate {
 }
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   const candidates: Candidate[] = [];
 
   before(async () => {
-    site = await startTestSite({ kubernetes });
+    site = await sharedTestSite({ kubernetes });
     client = new KubeClient(site.config);
   });
   after(async () => {
     await client?.close();
-    await site?.stop();
   });
   const end = async () => {
     for (const { process, exit } of candidates.splice(0)) {

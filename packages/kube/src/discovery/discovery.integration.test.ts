@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Kind } from "@fjord/base";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip } from "@fjord/testbed/testing";
 import { KubeClient } from "../client/client.ts";
 import * as kinds from "../kinds/index.ts";
 import { APIService, Service } from "../kinds/index.ts";
@@ -12,18 +13,17 @@ for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
 }
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let discovery: Discovery;
 
   before(async () => {
-    site = await startTestSite({ kubernetes });
+    site = await sharedTestSite({ kubernetes });
     client = new KubeClient(site.config);
     discovery = new Discovery(client, { missIntervalMs: 50 });
   });
   after(async () => {
     await client?.close();
-    await site?.stop();
   });
 
   test("tells the version", async () => {
@@ -87,5 +87,6 @@ function tests(kubernetes: KubernetesMinor): void {
     }
     assert.equal((await discovery.resolve("deploy")).kind, "Deployment");
     await assert.rejects(discovery.resolve("things"), /down\.example\/v1 did not answer/);
+    await client.delete(APIService, metadata);
   });
 }

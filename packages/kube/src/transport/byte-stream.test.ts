@@ -4,7 +4,7 @@ import { ManualClock } from "@fjord/base/testing";
 import fc from "fast-check";
 import { ByteStream } from "./byte-stream.ts";
 
-function setUp(idleTimeoutMs?: number) {
+function setUp(idleTimeoutMs?: number, heldBytes?: number) {
   const calls: string[] = [];
   const clock = new ManualClock();
   const source = {
@@ -12,7 +12,8 @@ function setUp(idleTimeoutMs?: number) {
     resume: () => void calls.push("resume"),
     cancel: () => void calls.push("cancel"),
   };
-  const stream = new ByteStream({ source, clock, idleTimeoutMs, idleError: (ms) => new Error(`idle ${ms}`) });
+  const held = heldBytes === undefined ? {} : { heldBytes };
+  const stream = new ByteStream({ source, clock, idleTimeoutMs, ...held, idleError: (ms) => new Error(`idle ${ms}`) });
   return { stream, calls, clock };
 }
 
@@ -54,6 +55,16 @@ test("pauses its source while too much is unread, and resumes when that was read
   for (let i = 0; i < 5; i++) stream.push(chunk);
   assert.deepEqual(calls, ["pause"]);
   for (let i = 0; i < 5; i++) await stream.next();
+  assert.deepEqual(calls, ["pause", "resume"]);
+});
+
+test("holds as little as it is told to", async () => {
+  const { stream, calls } = setUp(undefined, 10_000);
+  stream.push(Buffer.alloc(9_000));
+  assert.deepEqual(calls, []);
+  stream.push(Buffer.alloc(2_000));
+  assert.deepEqual(calls, ["pause"]);
+  await stream.next();
   assert.deepEqual(calls, ["pause", "resume"]);
 });
 

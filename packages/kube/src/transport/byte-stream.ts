@@ -11,21 +11,20 @@ export interface ByteSource {
 export interface ByteStreamOptions {
   source: ByteSource;
   clock: Clock;
+  /** About how much is held that was not read yet. @default a megabyte */
+  heldBytes?: number;
   /** Fails the stream when the source is silent for this long. */
   idleTimeoutMs?: number;
   /** Makes the error for that. */
   idleError: (ms: number) => Error;
 }
 
-const HIGH_WATER = 1024 * 1024;
-const LOW_WATER = 256 * 1024;
+const HELD_BYTES = 1024 * 1024;
 
-/**
- * A body as it arrives. One reader; it holds at most about a megabyte that was not read yet. Leaving a `for await` loop
- * ends the connection.
- */
+/** A body as it arrives. One reader; what it has not read yet is held up to a limit. Leaving a `for await` loop ends the connection. */
 export class ByteStream implements AsyncIterableIterator<Buffer> {
   readonly #options: ByteStreamOptions;
+  readonly #heldBytes: number;
   #chunks: Buffer[] = [];
   #head = 0;
   #bytes = 0;
@@ -39,6 +38,7 @@ export class ByteStream implements AsyncIterableIterator<Buffer> {
 
   constructor(options: ByteStreamOptions) {
     this.#options = options;
+    this.#heldBytes = options.heldBytes ?? HELD_BYTES;
     this.#lastActivity = options.clock.now();
     if (options.idleTimeoutMs !== undefined) this.#armTimer(options.idleTimeoutMs);
   }
@@ -54,7 +54,7 @@ export class ByteStream implements AsyncIterableIterator<Buffer> {
     }
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (!this.#paused && this.#bytes > HIGH_WATER) {
+    if (!this.#paused && this.#bytes > this.#heldBytes) {
       this.#paused = true;
       this.#options.source.pause();
     }
@@ -117,7 +117,7 @@ export class ByteStream implements AsyncIterableIterator<Buffer> {
       this.#chunks = [];
       this.#head = 0;
     }
-    if (this.#paused && this.#bytes < LOW_WATER) {
+    if (this.#paused && this.#bytes < this.#heldBytes / 4) {
       this.#paused = false;
       this.#lastActivity = this.#options.clock.now();
       this.#options.source.resume();

@@ -1,5 +1,6 @@
 import { createGunzip, type Gunzip } from "node:zlib";
 import type { Clock } from "@fjord/base";
+import type { AnswerRoom } from "./answer-room.ts";
 import { ByteStream } from "./byte-stream.ts";
 import { ConnectionError } from "./errors.ts";
 import {
@@ -21,6 +22,8 @@ export interface ExchangeOptions {
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
   maxBodyBytes: number;
+  /** What all answers of the server that are under way have together. */
+  room: AnswerRoom;
   /** How long all of it may take, however busy the server keeps us; a stream only until it is open. 0: for ever. */
   deadlineMs: number;
   clock: Clock;
@@ -81,6 +84,8 @@ class Exchange implements AnswerHandler {
   #collector: BodyCollector | undefined;
   #gunzip: Gunzip | undefined;
   #bytesLeft: number;
+  /** What it takes of the room. */
+  #held = 0;
   #sent = false;
   #done = false;
   #ended = false;
@@ -169,6 +174,8 @@ class Exchange implements AnswerHandler {
       return;
     }
     try {
+      this.options.room.take(chunk.length);
+      this.#held += chunk.length;
       if (this.#collector === undefined) this.#chunks.push(chunk);
       else this.#collector.push(chunk);
     } catch (error) {
@@ -193,6 +200,8 @@ class Exchange implements AnswerHandler {
   }
 
   protected detach(): void {
+    this.options.room.take(-this.#held);
+    this.#held = 0;
     this.#stopDeadline?.();
     this.request.signal?.removeEventListener("abort", this.onAbort);
   }
@@ -206,6 +215,7 @@ class Exchange implements AnswerHandler {
 
 class StreamingExchange extends Exchange {
   readonly #idleTimeoutMs: number | undefined;
+  readonly #heldBytes: number | undefined;
   #stream: ByteStream | undefined;
 
   constructor(
@@ -216,6 +226,7 @@ class StreamingExchange extends Exchange {
   ) {
     super(request, options, resolve, reject);
     this.#idleTimeoutMs = request.idleTimeoutMs;
+    this.#heldBytes = request.heldBytes;
   }
 
   override onHead(statusCode: number, headers: HttpHeaders): void {
@@ -234,6 +245,7 @@ class StreamingExchange extends Exchange {
       },
       clock: this.options.clock,
       idleTimeoutMs: this.#idleTimeoutMs,
+      ...(this.#heldBytes !== undefined && { heldBytes: this.#heldBytes }),
       idleError: (ms) => this.describe(new Error(`nothing arrived for ${ms / 1000} s`)) as Error,
     });
     this.resolve({ statusCode, headers, body: noBytes, stream: this.#stream });

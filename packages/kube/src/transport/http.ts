@@ -35,6 +35,8 @@ export interface StreamRequest extends HttpRequest {
   headersTimeoutMs?: number;
   /** Fails the stream when nothing arrives for this long. Absent: never. */
   idleTimeoutMs?: number;
+  /** About how much is held of it that was not read yet. @default a megabyte */
+  heldBytes?: number;
   /** Over a connection for what cannot be begun again where it was. @default false */
   lasting?: boolean;
 }

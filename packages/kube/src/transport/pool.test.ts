@@ -30,7 +30,7 @@ test("a thousand requests at once share the connections that there may be", asyn
 });
 
 /** A pool of eight, and a way to ask over it. */
-function poolTo(connect: PoolOptions["connect"]) {
+function poolTo(connect: PoolOptions["connect"], options: Partial<PoolOptions> = {}) {
   const pool = new ConnectionPool({
     connect,
     host: "server",
@@ -39,6 +39,7 @@ function poolTo(connect: PoolOptions["connect"]) {
     connections: 8,
     connectTimeoutMs: 5_000,
     keepAliveMs: 2_000,
+    ...options,
   });
   const ask = () =>
     new Promise<void>((onEnd, onError) => {
@@ -73,6 +74,17 @@ test("what a burst has opened is soon closed, but for a few that the next reques
   await ask();
   assert.equal(server.sockets.length, 8);
   await until(() => open() === 0);
+  await pool.close();
+});
+
+test("requests whose answers come soon share few connections, however many come", async () => {
+  await using server = await testServer((_, response) => reply(response, 200, {}));
+  const { pool, ask } = poolTo(dialler(server), { patienceMs: 60_000 });
+  const worker = async () => {
+    for (let each = 0; each < 50; each++) await ask();
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  assert.ok(server.sockets.length <= 4, `${server.sockets.length} connections`);
   await pool.close();
 });
 

@@ -17,6 +17,8 @@ export interface PoolOptions {
   readonly connectTimeoutMs: number;
   /** How long an idle connection is kept. */
   readonly keepAliveMs: number;
+  /** Who has waited in line for so long has another connection dialled. @default 100 */
+  readonly patienceMs?: number;
 }
 
 /** For so long after its last use a connection is sure enough to work for something that nobody repeats. */
@@ -33,18 +35,25 @@ const DIALLED_AT_ONCE = 2;
 /** An attempt that takes longer may take for ever, and whoever comes then does not wait for it alone. */
 const SOON_MS = 1_000;
 
+/** So many requests wait for each connection before another is dialled for them: most answers come sooner than a handshake is over. */
+const IN_LINE = 2;
+const PATIENCE_MS = 100;
+
 /** Connections to one server, each used by one request at a time. Requests that find none wait in line. */
 export class ConnectionPool implements Wire, TurnOwner {
   readonly #options: PoolOptions;
   readonly host: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly #patienceMs: number;
   /** The last one is the one that was used last. */
   readonly #idle: Connection[] = [];
   readonly #connections = new Set<Connection>();
   readonly #attempts = new Set<Attempt>();
-  /** In the order in which they came. */
-  readonly #waiting = new Set<Turn>();
+  /** In the order in which they came, with the time by `performance.now()`. */
+  readonly #waiting = new Map<Turn, number>();
   readonly #turns = new Set<Turn>();
+  /** Looks at who has lost patience. */
+  #lineTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   /** When that is due, by `performance.now()`. */
   #dropAt = 0;
@@ -55,6 +64,7 @@ export class ConnectionPool implements Wire, TurnOwner {
     this.#options = options;
     this.host = options.host;
     this.headers = options.headers;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
 
   send(request: WireRequest, handler: AnswerHandler): Sending {
@@ -65,7 +75,7 @@ export class ConnectionPool implements Wire, TurnOwner {
     const connection = this.#takeIdle();
     if (connection !== undefined) this.#use(connection, turn);
     else {
-      this.#waiting.add(turn);
+      this.#waiting.set(turn, performance.now());
       this.#connectAsNeeded();
     }
     return turn;
@@ -124,7 +134,7 @@ export class ConnectionPool implements Wire, TurnOwner {
 
   /** To whoever has waited longest, else to whoever comes next. */
   #offer(connection: Connection, keepAliveMs: number): void {
-    const [next] = this.#waiting;
+    const [next] = this.#waiting.keys();
     if (next !== undefined && connection.usable) {
       this.#waiting.delete(next);
       this.#use(connection, next);
@@ -176,12 +186,31 @@ export class ConnectionPool implements Wire, TurnOwner {
 
   #connectAsNeeded(): void {
     while (
-      this.#attempts.size < this.#waiting.size &&
+      this.#attempts.size < this.#unserved() &&
       this.#attempts.size + this.#connections.size < this.#options.connections &&
       this.#dialledNow() < DIALLED_AT_ONCE
     ) {
       void this.#attempt();
     }
+    if (this.#waiting.size === 0 || this.#lineTimer !== undefined) return;
+    this.#lineTimer = setTimeout(() => {
+      this.#lineTimer = undefined;
+      this.#connectAsNeeded();
+    }, this.#patienceMs);
+  }
+
+  /** How many of those who wait will have no turn soon on the connections that there are. */
+  #unserved(): number {
+    const { size } = this.#waiting;
+    const tooMany = size - IN_LINE * this.#connections.size;
+    if (tooMany === size) return size;
+    const impatient = performance.now() - this.#patienceMs;
+    let late = 0;
+    for (const since of this.#waiting.values()) {
+      if (since > impatient) break;
+      late++;
+    }
+    return Math.max(tooMany, late);
   }
 
   #dialledNow(): number {
@@ -211,7 +240,7 @@ export class ConnectionPool implements Wire, TurnOwner {
    */
   #disappointed(): Turn[] {
     const hopeless = this.#connections.size > 0 ? 1 : Math.max(1, this.#waiting.size - this.#attempts.size);
-    return [...this.#waiting].slice(0, hopeless);
+    return [...this.#waiting.keys()].slice(0, hopeless);
   }
 
   #connect(attempt: AbortController): Promise<Duplex> {

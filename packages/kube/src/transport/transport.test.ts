@@ -292,6 +292,23 @@ test("refuses an answer that is larger than allowed, packed or not", async () =>
   assert.equal((await larger.request(get)).body.length, 1_000_000);
 });
 
+test("takes no more of answers that are under way at once than is allowed together", async () => {
+  const half = "x".repeat(500_000);
+  let open = 0;
+  const finish: (() => void)[] = [];
+  await using server = await testServer((_, response) => {
+    response.writeHead(200).write(half);
+    finish.push(() => response.end(half));
+    if (++open >= 3) for (const each of finish.splice(0)) each();
+  });
+  await using transport = transportTo(server.url, {}, { maxBodyBytes: 1_000_000, answersBytes: 1_200_000 });
+  const answers = await Promise.allSettled([1, 2, 3].map(() => transport.request(post)));
+  const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [String(answer.reason)] : []));
+  assert.ok(refused.length > 0, "three answers of a megabyte were held at once");
+  for (const reason of refused) assert.match(reason, /answers under way are larger together than 1200000 bytes/);
+  assert.equal((await transport.request(post)).body.length, 1_000_000);
+});
+
 test("an aborted signal ends a stream with its reason", async () => {
   await using server = await testServer((_, response) => void response.writeHead(200).write("x"));
   await using transport = transportTo(server.url);

@@ -1,6 +1,7 @@
 import { type Clock, sleep, systemClock } from "@fjord/base";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
 import { mergeHeaders } from "../config/headers.ts";
+import { AnswerRoom } from "./answer-room.ts";
 import type { ByteStream } from "./byte-stream.ts";
 import { ClusterConnections, type ConnectionOptions, type Connections } from "./connections.ts";
 import { ConnectionError, InvalidServerUrl, TransportClosed } from "./errors.ts";
@@ -27,6 +28,8 @@ export interface TransportOptions extends ConnectionOptions {
   compress?: boolean;
   /** How large an answer may be once it is unpacked; streams are not limited. @default 500 MiB */
   maxBodyBytes?: number;
+  /** How much of all answers together may have come that are not whole yet, events of watches among them. @default no limit */
+  answersBytes?: number;
   /** How long a request may take in all, each attempt on its own, to the answer's end. @default 600000 */
   requestTimeoutMs?: number;
   /** How long `close()` waits for requests under way before it cuts them. @default 30000 */
@@ -57,7 +60,9 @@ export class Transport implements AsyncDisposable {
   readonly #basePath: string;
   readonly #headers: HttpHeaders;
   readonly clock: Clock;
-  readonly #options: Required<Omit<TransportOptions, "clock" | keyof ConnectionOptions>>;
+  /** What answers under way take together. */
+  readonly room: AnswerRoom;
+  readonly #options: Required<Omit<TransportOptions, "clock" | "answersBytes" | keyof ConnectionOptions>>;
   readonly #streams = new Set<() => void>();
   #closing: Promise<void> | undefined;
   readonly #closed = new AbortController();
@@ -69,6 +74,7 @@ export class Transport implements AsyncDisposable {
     this.#basePath = url.pathname.replace(/\/+$/, "");
     this.server = this.#origin + this.#basePath;
     this.clock = options.clock ?? systemClock;
+    this.room = new AnswerRoom(options.answersBytes ?? Number.POSITIVE_INFINITY);
     this.#options = {
       userAgent: options.userAgent ?? "fjord",
       compress: options.compress ?? !isLoopback(url.hostname),
@@ -186,6 +192,7 @@ export class Transport implements AsyncDisposable {
       headersTimeoutMs: this.#options.headersTimeoutMs,
       bodyTimeoutMs: this.#options.bodyTimeoutMs,
       maxBodyBytes: this.#options.maxBodyBytes,
+      room: this.room,
       deadlineMs: this.#options.requestTimeoutMs,
       clock: this.clock,
     };

@@ -4,7 +4,8 @@ import { Agent, request as send } from "node:https";
 import { after, before, describe, it } from "node:test";
 import { der, pem, requestContent, sleep, systemClock, x509Name } from "@fjord/base";
 import type { TlsConfig } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { pod, variants } from "../admission/pod-security/test-pods.ts";
 import { generateKey, publicKeyOf } from "../authentication/authority.ts";
 import { type Microkube, startMicrokube } from "../microkube.ts";
@@ -52,12 +53,12 @@ const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods?dryRun
 const skip = kubernetesSkip();
 
 describe("beside a real API server", { skip, timeout: 300_000 }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let microkube: Microkube;
   let servers: readonly [real: Server, own: Server];
 
   before(async () => {
-    [site, microkube] = await Promise.all([startTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
+    [site, microkube] = await Promise.all([sharedTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
     const { clusterCa, admin } = microkube.credentials;
     const { ca, cert, key } = site.config.tls as TlsConfig;
     servers = [
@@ -78,7 +79,7 @@ describe("beside a real API server", { skip, timeout: 300_000 }, () => {
   });
   after(async () => {
     for (const { agent } of servers ?? []) agent.destroy();
-    await Promise.all([site?.stop(), microkube?.close()]);
+    await microkube?.close();
   });
 
   /** Asks each until its answer tells that it knows what was made: a real server learns that by watching. */

@@ -3,7 +3,8 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { ApiError, KubeClient as Client, type KubeClient } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { type Microkube, startMicrokube } from "../microkube.ts";
 import { failingExpressions, formatExpressions, trueExpressions } from "./test-library.ts";
 import { selectableDefinitions } from "./test-selectable.ts";
@@ -207,13 +208,13 @@ const added = [
 const hooked = { hooked: "yes" };
 
 describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let microkube: Microkube;
   let webhook: Server;
   const clients: KubeClient[] = [];
 
   before(async () => {
-    [site, microkube] = await Promise.all([startTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
+    [site, microkube] = await Promise.all([sharedTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
     clients.push(new Client(site.config), microkube.client());
     for (const one of [definition(schema), gadgets]) {
       for (const { code, body } of await both("POST", CRDS, one)) assert.equal(code, 201, JSON.stringify(body));
@@ -226,7 +227,6 @@ describe("custom resources beside Kubernetes' own", { skip: kubernetesSkip(), ti
     webhook?.close();
     webhook?.closeAllConnections();
     await microkube?.close();
-    await site?.stop();
   });
 
   const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

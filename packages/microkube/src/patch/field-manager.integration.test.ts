@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { KubeObject } from "@fjord/base";
 import { ApiError, KubeClient } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { type Microkube, startMicrokube } from "../microkube.ts";
 import { builtInSchemas } from "../schema/built-in-schemas.ts";
 import { GoTypes } from "../schema/go-types.ts";
@@ -19,14 +20,14 @@ import { type Any, type Step, type Story, stories } from "./testing/field-storie
 const types = new GoTypes();
 
 describe("managed fields are those of a real API server", { skip: kubernetesSkip() }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let microkube: Microkube;
   let ours: KubeClient;
   const schemas = builtInSchemas();
 
   before(async () => {
-    site = await startTestSite();
+    site = await sharedTestSite();
     client = new KubeClient(site.config, { userAgent: "test" });
     microkube = await startMicrokube({ controllers: false, scheduler: false });
     ours = microkube.client();
@@ -34,7 +35,6 @@ describe("managed fields are those of a real API server", { skip: kubernetesSkip
   after(async () => {
     await Promise.all([client?.close(), ours?.close()]);
     await microkube?.close();
-    await site?.stop();
   });
 
   for (const story of stories) {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { ApiError, KubeClient } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { type Microkube, startMicrokube } from "../microkube.ts";
 
 type Json = Record<string, unknown>;
@@ -36,7 +37,7 @@ const definition = {
 const toys = "/apis/shop.example.com/v1/namespaces/default/toys";
 
 describe("what a server says of itself", { skip: kubernetesSkip() }, () => {
-  let real: TestSite;
+  let real: SharedTestSite;
   let ours: Microkube;
   let clients: readonly [KubeClient, KubeClient];
 
@@ -59,7 +60,7 @@ describe("what a server says of itself", { skip: kubernetesSkip() }, () => {
   const both = async <T>(look: (client: KubeClient) => Promise<T>) => [await look(clients[0]), await look(clients[1])];
 
   before(async () => {
-    [real, ours] = await Promise.all([startTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
+    [real, ours] = await Promise.all([sharedTestSite(), startMicrokube({ controllers: false, scheduler: false })]);
     clients = [new KubeClient(real.config), ours.client()];
     await both(async (client) => {
       await send(client, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
@@ -73,7 +74,7 @@ describe("what a server says of itself", { skip: kubernetesSkip() }, () => {
   });
   after(async () => {
     await Promise.all(clients?.map((client) => client.close()) ?? []);
-    await Promise.all([real?.stop(), ours?.close()]);
+    await ours?.close();
   });
 
   /** All APIServices, once the server has said of each whether it is available: of a new one it does that later. */

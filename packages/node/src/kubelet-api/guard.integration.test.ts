@@ -3,24 +3,24 @@ import type { IncomingMessage } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { sleep, systemClock } from "@fjord/base";
 import { ClusterRole, ClusterRoleBinding, KubeClient } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { Guard } from "./guard.ts";
 import { ApiReviewer } from "./reviewer.ts";
 
 describe("whom a real API server lets at a node", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let guard: Guard;
 
   before(async () => {
-    site = await startTestSite();
+    site = await sharedTestSite();
     client = new KubeClient(site.config);
     guard = new Guard({ reviewer: new ApiReviewer(client), nodeName: "test" });
   });
 
   after(async () => {
     await client.close();
-    await site.stop();
   });
 
   /** A service account that may use these subresources of nodes; gives its token. */

@@ -6,14 +6,15 @@ import { after, before, describe, test } from "node:test";
 import { seededRandom, silentLogger, sleep, systemClock } from "@fjord/base";
 import { ConfigMap, clusterConfig, KubeClient, Namespace, Node, Pod, RuntimeClass, Secret, Service } from "@fjord/kube";
 import { Authority, siteFiles } from "@fjord/testbed";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip, testedMinors } from "@fjord/testbed/testing";
 import { ApiPodSource } from "../pod-source/api-pod-source.ts";
 import { NodeStore } from "../store/node-store.ts";
 import { ApiPodObjects } from "./api-pod-objects.ts";
 
 // They wait for an API that is away, and do that together.
 describe("a node cut off", { concurrency: true }, () => {
-  for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
+  for (const kubernetes of testedMinors()) {
     describe(`from Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes), concurrency: 1 }, () =>
       tests(kubernetes),
     );
@@ -21,7 +22,7 @@ describe("a node cut off", { concurrency: true }, () => {
 });
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let admin: KubeClient;
   let directory: string;
   let count = 0;
@@ -32,13 +33,12 @@ function tests(kubernetes: KubernetesMinor): void {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "fjord-autonomy-"));
-    site = await startTestSite({ kubernetes, components: "all" });
+    site = await sharedTestSite({ kubernetes, components: "all" });
     admin = new KubeClient(site.config);
     await admin.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } });
   });
   after(async () => {
     await admin?.close();
-    await site?.stop();
     await rm(directory, { recursive: true, force: true });
   });
 

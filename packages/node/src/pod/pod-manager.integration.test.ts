@@ -15,7 +15,8 @@ import {
   ServiceAccount,
 } from "@fjord/kube";
 import { Authority, siteFiles } from "@fjord/testbed";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { ApiPodObjects } from "../objects/api-pod-objects.ts";
 import { ApiPodSource } from "../pod-source/api-pod-source.ts";
 import { NodeStore } from "../store/node-store.ts";
@@ -29,7 +30,7 @@ const logger = silentLogger;
 const nodeName = "edge";
 
 describe("pods of a real API, with a node's rights and no more", { skip: kubernetesSkip() }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let admin: KubeClient;
   let directory: string;
   let life: Life;
@@ -37,7 +38,7 @@ describe("pods of a real API, with a node's rights and no more", { skip: kuberne
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "fjord-manager-"));
-    site = await startTestSite();
+    site = await sharedTestSite();
     admin = new KubeClient(site.config);
     const node = await admin.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name: nodeName } });
     // The API refuses resizes beyond what the node says it has: only the node itself knows that it has less.
@@ -52,7 +53,6 @@ describe("pods of a real API, with a node's rights and no more", { skip: kuberne
   after(async () => {
     await life?.[Symbol.asyncDispose]();
     await admin?.close();
-    await site?.stop();
     await rm(directory, { recursive: true, force: true });
   });
 

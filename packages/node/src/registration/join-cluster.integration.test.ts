@@ -18,19 +18,20 @@ import {
   SelfSubjectReview,
 } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip, testedMinors } from "@fjord/testbed/testing";
 import { ApiPodSource } from "../pod-source/api-pod-source.ts";
 import { NodeStore } from "../store/node-store.ts";
 import { authorityHash } from "./cluster-info.ts";
 import { type BootstrapOptions, type JoinOptions, joinCluster } from "./join-cluster.ts";
 import { ServingCertificate } from "./serving-certificate.ts";
 
-for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
+for (const kubernetes of testedMinors()) {
   describe(`joining Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes) }, () => tests(kubernetes));
 }
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let admin: KubeClient;
   let directory: string;
   let count = 0;
@@ -63,7 +64,7 @@ function tests(kubernetes: KubernetesMinor): void {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "fjord-join-"));
-    site = await startTestSite({ kubernetes, components: "all" });
+    site = await sharedTestSite({ kubernetes, components: "all" });
     admin = new KubeClient(site.config);
     const bind = (name: string, role: string, group: string) =>
       kubectl("create", "clusterrolebinding", name, `--clusterrole=${role}`, `--group=${group}`);
@@ -75,7 +76,6 @@ function tests(kubernetes: KubernetesMinor): void {
   });
   after(async () => {
     await admin?.close();
-    await site?.stop();
     await rm(directory, { recursive: true, force: true });
   });
 

@@ -3,14 +3,15 @@ import { after, before, describe, test } from "node:test";
 import { seededRandom, silentLogger, sleep, systemClock } from "@fjord/base";
 import { clusterConfig, KubeClient, Lease, Node } from "@fjord/kube";
 import { Authority, siteFiles } from "@fjord/testbed";
-import { type KubernetesMinor, kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { type KubernetesMinor, kubernetesSkip, testedMinors } from "@fjord/testbed/testing";
 import { healthyConditions, type NodeFacts, notReady } from "./node-facts.ts";
 import { LEASE_NAMESPACE } from "./node-lease.ts";
 import { NodeRegistration, type NodeRegistrationOptions } from "./node-registration.ts";
 
 // They wait for leases to end and for times to come, and do that together.
 describe("a node", { concurrency: true }, () => {
-  for (const kubernetes of ["1.36", "1.35"] satisfies KubernetesMinor[]) {
+  for (const kubernetes of testedMinors()) {
     describe(`of Kubernetes ${kubernetes}`, { skip: kubernetesSkip(kubernetes), concurrency: 1 }, () =>
       tests(kubernetes),
     );
@@ -18,18 +19,17 @@ describe("a node", { concurrency: true }, () => {
 });
 
 function tests(kubernetes: KubernetesMinor): void {
-  let site: TestSite;
+  let site: SharedTestSite;
   let admin: KubeClient;
   let count = 0;
   const clock = systemClock;
 
   before(async () => {
-    site = await startTestSite({ kubernetes, components: "all" });
+    site = await sharedTestSite({ kubernetes, components: "all" });
     admin = new KubeClient(site.config);
   });
   after(async () => {
     await admin?.close();
-    await site?.stop();
   });
 
   /** Controllers of a cluster that has just begun, on a machine with much to do, need more than a minute for some of it. */

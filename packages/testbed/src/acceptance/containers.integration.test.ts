@@ -9,8 +9,8 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { HOME_API_ANNOTATION } from "@fjord/api";
 import { fjord } from "../agents/index.ts";
-import { KUBECTL_VERSIONS, type KubectlVersion, kubectlProgram } from "../kubectl-program.ts";
-import { kubectlSkip, realNodesSkip, testNodes } from "../testing.ts";
+import { type KubectlVersion, kubectlProgram } from "../kubectl-program.ts";
+import { kubectlSkip, realNodesSkip, testedKubectls, testNodes } from "../testing.ts";
 import { AcceptanceBed, eventually, type PodShape } from "./acceptance-bed.ts";
 import { cronJob, deployment, job, namespace, pod } from "./workloads.ts";
 
@@ -58,7 +58,7 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
     assert.deepEqual(nodes.sort(), [`${HOME}-node-1`, AWAY]);
   });
 
-  for (const minor of KUBECTL_VERSIONS) {
+  for (const minor of testedKubectls()) {
     describe(`kubectl ${minor}`, { skip: kubectlSkip(minor) }, () => {
       const kubectl = (...args: readonly string[]) => bed.kubectlOf(minor, HOME, ["-n", NAMESPACE, ...args]);
 

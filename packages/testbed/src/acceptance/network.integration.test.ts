@@ -27,7 +27,7 @@ import {
 import { writeAccountKubeconfig } from "../agents/account-kubeconfig.ts";
 import { Continuum, fjord, fjordResult } from "../agents/index.ts";
 import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
-import { addNode, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
+import { addNode, hidePods, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
 import { freePort, networkSkip, startTestBed, testSubstrates } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
 import { answered, interfacePrefixOf, runGateway } from "./namespace-gateway.ts";
@@ -168,6 +168,8 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     let there: EchoPod;
     let stranger: EchoPod;
     let other: SiteNetwork;
+    /** The network namespace of the pod at home. */
+    let hereName: string;
     let capturePort: number;
 
     before(async () => {
@@ -179,7 +181,8 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       await makeWire(namespaces);
       const one = await SiteNetwork.make(namespaces, { name: "a", address: "192.0.2.1", podRange });
       other = await SiteNetwork.make(namespaces, { name: "b", address: "192.0.2.2", podRange });
-      here = await EchoPod.start(namespaces, await one.addPod(native));
+      hereName = await one.addPod(native);
+      here = await EchoPod.start(namespaces, hereName);
       there = await EchoPod.start(namespaces, await other.addPod(guests[0]?.status?.podIP ?? ""));
       // Of a namespace that is not offloaded.
       stranger = await EchoPod.start(namespaces, await one.addPod(podRange.replace(/\.0\.0\/16$/, ".200.9")));
@@ -454,6 +457,34 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       assert.match(strangers.paths[0].hops.at(-1).what, /is in no group/);
     });
 
+    it("pods of a second range reach the other site too, by addresses that nothing there has", async () => {
+      const [range, address] = ["10.77.0.0/16", "10.77.0.9"];
+      const key = { name: "second", namespace: "shop" };
+      const wantRanges = async (...more: string[]) => {
+        const podRanges = [continuum.site(HOME).layout.podCidr, ...more];
+        await home.patch(SiteKind, { name: HOME }, "merge", { spec: { network: { podRanges } } });
+      };
+      await wantRanges(range);
+      // The pod at home has that address as well: nobody else runs this one.
+      await namespaces.ip(hereName, "address", "add", `${address}/32`, "dev", "eth0");
+      await namespaces.ip("a-gw", "route", "add", address, "via", native);
+      await namespaces.ip("front", "route", "add", range, "via", "192.0.2.1");
+      await hidePods(namespaces, "a-gw", `ip saddr ${range} ip daddr != ${range}`);
+      const spec = { nodeName: "front", containers: [{ name: "main", image: "none" }] };
+      await home.create(Pod, { apiVersion: "v1", kind: "Pod", metadata: key, spec } as Pod);
+      const status = { phase: "Running", podIP: address, podIPs: [{ ip: address }] };
+      await home.patch(Pod, key, "merge", { status }, { subresource: "status" });
+      assert.equal(await here.ask(shown, { proto: "udp", from: address }), address);
+      assert.equal(await there.ask(address), shown);
+      assert.equal(await answered(here, shown), thereAs(), "the first range has the name that it had");
+      await home.delete(Pod, key, { gracePeriodSeconds: 0 });
+      await wantRanges();
+      await eventually("the other site forgets it", async () =>
+        (await find(away, AddressPlan, homeId))?.spec.peer.every((each) => each.range !== range),
+      );
+      assert.equal(await answered(here, shown), thereAs());
+    });
+
     it("what one exports, pods of a namespace that imports it reach, and nobody else, until it is taken back", async () => {
       await namespaces.add("host");
       await namespaces.cable("host", "eth0", "b-gw", "lan");
@@ -491,6 +522,9 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
         slices.items.flatMap(({ endpoints }) => endpoints?.flatMap(({ addresses }) => addresses)),
         [address],
       );
+      const guests = getCondition((await home.get(Import, metadata)).status?.conditions, "ReachedByGuests");
+      assert.deepEqual([guests?.status, guests?.reason], ["False", "HomeOnly"]);
+      assert.match(guests?.message ?? "", new RegExp(`^pods at ${AWAY} do not reach it`));
       // The host sees the gateway that it is a neighbour of.
       assert.equal(await answered(here, address), "198.18.0.1");
       assert.equal(await stranger.ask(address, { proto: "udp", message: "forbidden", patienceMs: 1_000 }), "nothing");
@@ -514,6 +548,48 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
         ),
       );
       await home.delete(Import, metadata);
+    });
+
+    it("what home exports to itself, guests of a namespace that imports it reach by its Service", async () => {
+      await namespaces.add("safe");
+      await namespaces.cable("safe", "eth0", "front", "lan");
+      await namespaces.ip("safe", "address", "add", "198.18.1.2/24", "dev", "eth0");
+      await namespaces.ip("front", "address", "add", "198.18.1.1/24", "dev", "lan");
+      await EchoPod.start(namespaces, "safe");
+      const ports = [
+        { name: "tcp", port: 7000 },
+        { name: "udp", port: 7000, protocol: "UDP" as const },
+      ];
+      const spec = { sites: [HOME], host: { address: "198.18.1.2", ports } };
+      await home.create(Export, newObject(Export, { metadata: { name: "safe" }, spec }));
+      const metadata = { name: "safe", namespace: "shop" };
+      await home.create(Import, newObject(Import, { metadata, spec: { site: HOME, export: "safe" } }));
+      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
+      const twin = guests[0]?.metadata.namespace ?? "";
+      const shownAt = async (client: KubeClient, namespace: string) => {
+        const labelSelector = "kubernetes.io/service-name=safe";
+        const { items } = await client.list(EndpointSlice, { namespace, labelSelector });
+        return [...new Set(items.flatMap(({ endpoints }) => endpoints?.flatMap(({ addresses }) => addresses) ?? []))];
+      };
+      const [address = ""] = await eventually("the twin of its Service leads home", async () => {
+        const shown = await shownAt(away, twin);
+        return shown.length > 0 && shown;
+      });
+      assert.match(address, /^24\d\./);
+      assert.deepEqual(await shownAt(home, "shop"), ["198.18.1.2"], "pods at home need no link");
+      assert.equal((await away.get(Service, { name: "safe", namespace: twin })).spec?.ports?.length, 2);
+      assert.equal(await answered(there, address), "198.18.1.1");
+      const guestsOf = async () => {
+        const { status } = await home.get(Import, metadata);
+        return getCondition(status?.conditions, "ReachedByGuests")?.reason;
+      };
+      await eventually("the Import says so", async () => (await guestsOf()) === "Reached");
+      await home.delete(Import, metadata);
+      await eventually("nobody answers any more", async () => {
+        const answer = await there.ask(address, { proto: "udp", message: "forbidden", patienceMs: 1_000 });
+        return answer === "nothing";
+      });
+      await home.delete(Export, { name: "safe" });
     });
 
     it("Services that one exports by their labels are reached by who imports them, and others are not", async () => {

@@ -10,6 +10,7 @@ import { FJORD_VERSION } from "@fjord/agent";
 import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, Site as SiteKind, VIRTUAL_NODE } from "@fjord/api";
 import { sleep, systemClock } from "@fjord/base";
 import { siteIdOf } from "@fjord/continuum/identity";
+import { Deployment } from "@fjord/kube";
 import { fjord, fjordResult, PLENTY } from "../agents/index.ts";
 import { buildProgram } from "../bench/build-program.ts";
 import { kubernetesSkip, testSubstrates } from "../testing.ts";
@@ -101,10 +102,12 @@ describe("two sites, one a minor of Kubernetes and of Fjord behind the other, ea
           [AWAY, HOME],
         ].map(async ([consumer = "", provider = ""]) => {
           await offloaded(consumer, "skew", "--pods=Remote");
-          await bed.apply(consumer, deployment("web", { namespace: "skew" }));
+          await bed.apply(consumer, deployment("web", { namespace: "skew", spread: true }));
           await bed.rolledOut(consumer, "skew", "deployment/web");
           const nodes = Object.values(await bed.placement(consumer, "skew"));
           assert.deepEqual(nodes, [provider, provider]);
+          const there = Object.values(await bed.placement(provider, await bed.twin(consumer, "skew")));
+          assert.equal(new Set(there).size, 2, "what is to be spread is spread there too");
         }),
       );
     });
@@ -200,8 +203,14 @@ describe("two sites, one a minor of Kubernetes and of Fjord behind the other, ea
       await bed.apply(HOME, deployment("web", { namespace: "rolling", version: "1", replicas: 3 }));
       await bed.rolledOut(HOME, "rolling", "deployment/web");
       const old = Object.keys(await bed.placement(HOME, "rolling"));
+      // A machine that stands still for seconds is no loss of the site here, which would have its pods count for nothing.
+      await patience("30s");
+      const available = await availableReplicas("rolling");
       await bed.apply(HOME, deployment("web", { namespace: "rolling", version: "2", replicas: 3 }));
       await bed.rolledOut(HOME, "rolling", "deployment/web");
+      const seen = await available.seen();
+      await patience("2s");
+      assert.ok(seen.length > 1 && Math.min(...seen) >= 3, `never less than three: ${seen.join(" ")}`);
       const twin = await bed.twin(HOME, "rolling");
       await eventually("only the new version is left, on both sides", async () => {
         const [here, there] = await Promise.all([bed.placement(HOME, "rolling"), bed.placement(AWAY, twin)]);
@@ -243,7 +252,7 @@ describe("two sites, one a minor of Kubernetes and of Fjord behind the other, ea
   });
 
   describe("contracts", () => {
-    it("several with one site give several nodes, which end one by one", async () => {
+    it("several with one site give several nodes, which grow and shrink by either side, and end one by one", async () => {
       const amounts = ["--cpu=4", "--memory=8Gi", "--pods=10"];
       await fjord(bed.site(HOME), "peer", AWAY, "--name=second", ...amounts);
       await offloaded(HOME, "twice", "--pods=Remote");
@@ -253,8 +262,21 @@ describe("two sites, one a minor of Kubernetes and of Fjord behind the other, ea
       ];
       await bed.apply(HOME, one, two);
       await bed.kubectl(HOME, "-n=twice", "wait", "--for=condition=Ready", "pod/one", "pod/two", "--timeout=150s");
-      await fjord(bed.site(HOME), "peer", AWAY, "--name=second", "--cpu=2", "--memory=8Gi", "--pods=10");
-      await eventually("the node has shrunk", async () => (await node("second")).status.allocatable.cpu === "2");
+      const has = (cpu: string) =>
+        eventually(`the node has ${cpu}`, async () => (await node("second")).status.allocatable.cpu === cpu);
+      for (const cpu of ["6", "3"]) {
+        await fjord(bed.site(HOME), "peer", AWAY, "--name=second", `--cpu=${cpu}`);
+        await has(cpu);
+      }
+      for (const [limit, cpu] of [
+        [{ cpu: "2" }, "2"],
+        [null, "3"],
+      ] as const) {
+        const patch = JSON.stringify({ spec: { limit } });
+        const contract = await contractOf("second");
+        await bed.kubectl(AWAY, "patch", "contract", contract, "--type=merge", `--patch=${patch}`);
+        await has(cpu);
+      }
       await fjord(bed.site(HOME), "unpeer", "second");
       await assert.rejects(bed.kubectl(HOME, "get", "node", "second"), /NotFound/);
       assert.equal((await bed.get<PodShape>(HOME, "pod", "one", "-n=twice")).status.phase, "Running");
@@ -306,6 +328,12 @@ describe("two sites, one a minor of Kubernetes and of Fjord behind the other, ea
         await eventually("the node takes no pods", async () => (await node(AWAY)).spec.unschedulable === true);
         await bed.apply(HOME, pod("late", { namespace: space, nodeName: AWAY }));
         assert.ok(Object.values(await bed.placement(HOME, space)).includes(AWAY), "what runs stays");
+        if (side === AWAY) {
+          const more = await fjordResult(bed.site(HOME), "peer", AWAY, "--name=more", "--cpu=1", "--timeout=30s");
+          assert.equal(more.exitCode, 1);
+          assert.match(more.stderr, /ConsumerRefused: the provider has closed its contracts/);
+          await fjord(bed.site(HOME), "unpeer", "more");
+        }
 
         // Others of its pods have a budget that lets none of them go.
         await fjord(bed.site(side), "drain", contract, "--no-wait");
@@ -325,9 +353,6 @@ describe("two sites, one a minor of Kubernetes and of Fjord behind the other, ea
 
   describe("when things break", () => {
     it("a glitch moves nothing", async () => {
-      const patience = (unreachableAfter: string) =>
-        bed.kubectl(HOME, "patch", "peering", AWAY, "--type=merge", `--patch=${virtualNode({ unreachableAfter })}`);
-      const virtualNode = (spec: object) => JSON.stringify({ spec: { virtualNode: spec } });
       await patience("3s");
       const glitch = async () => {
         const seen = ready(await node(AWAY));
@@ -440,6 +465,35 @@ describe("two sites, one a minor of Kubernetes and of Fjord behind the other, ea
 
   function node(name: string, site = HOME): Promise<NodeShape> {
     return bed.get<NodeShape>(site, "node", name);
+  }
+
+  function patience(unreachableAfter: string): Promise<string> {
+    const patch = JSON.stringify({ spec: { virtualNode: { unreachableAfter } } });
+    return bed.kubectl(HOME, "patch", "peering", AWAY, "--type=merge", `--patch=${patch}`);
+  }
+
+  /** How many pods of the Deployments of a namespace are available, at every change from now on. */
+  async function availableReplicas(inNamespace: string) {
+    const client = bed.client(HOME);
+    const stop = new AbortController();
+    const numbers: number[] = [];
+    const { metadata } = await client.list(Deployment, { namespace: inNamespace });
+    const { resourceVersion = "" } = metadata;
+    const watching = (async () => {
+      const options = { namespace: inNamespace, resourceVersion, signal: stop.signal };
+      for await (const { type, object } of client.watch(Deployment, options))
+        if (type !== "BOOKMARK") numbers.push(object.status?.availableReplicas ?? 0);
+    })().catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+    });
+    return {
+      async seen(): Promise<number[]> {
+        stop.abort();
+        await watching;
+        await client.close();
+        return numbers;
+      },
+    };
   }
 
   async function contractOf(peering: string): Promise<string> {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { CONSUMER_LABEL } from "@fjord/api";
 import { fjord } from "../agents/index.ts";
 import { kubernetesSkip, testSubstrates } from "../testing.ts";
 import { AcceptanceBed, eventually, type PodShape } from "./acceptance-bed.ts";
@@ -59,5 +60,28 @@ describe("microkube and Kubernetes, each a node of the other", { skip: kubernete
         return true;
       });
     }
+  });
+
+  it("a consumer that is gone for good leaves nothing behind where its provider unpeers by force", async () => {
+    await fjord(bed.site(SMALL), "peer", LARGE, "--cpu=8", "--memory=8Gi", "--pods=20");
+    await eventually("the namespace of before is gone", () =>
+      bed.kubectl(SMALL, "wait", "--for=delete", "namespace/abroad", "--timeout=5s").then(() => true),
+    );
+    await bed.apply(SMALL, namespace("abroad"));
+    await fjord(bed.site(SMALL), "offload", "abroad", "--pods=Remote");
+    await bed.apply(SMALL, deployment("web", { namespace: "abroad" }));
+    await bed.rolledOut(SMALL, "abroad", "deployment/web");
+    for (const each of bed.site(SMALL).processes) if (each.running) await each.kill();
+    const guests = () =>
+      bed.kubectl(LARGE, "get", "pods", "--all-namespaces", `--selector=${CONSUMER_LABEL}`, "-o=name");
+    assert.equal((await guests()).trim().split("\n").length, 2, "they run on until their provider's owner ends it");
+    assert.match(await fjord(bed.site(LARGE), "unpeer", SMALL, "--force"), /site-1 forgotten/);
+    const was = inventories.get(LARGE) ?? [];
+    await eventually("nothing is left", async () => {
+      const more = (await bed.inventory(LARGE)).filter((each) => !was.includes(each));
+      if (more.length > 0) throw new Error(more.join(" "));
+      return true;
+    });
+    await assert.rejects(bed.kubectl(LARGE, "get", "site", SMALL), /NotFound/);
   });
 });

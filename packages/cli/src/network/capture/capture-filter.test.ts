@@ -9,7 +9,7 @@ const flags = { host: [], port: [], duration: "1m", bytes: "64Mi" };
 test("options become a wish, with limits that nobody has to name", () => {
   assert.deepEqual(captureLimits(flags), { hosts: [], ports: [], durationMs: 60_000, bytes: 64 * 1024 ** 2 });
   const all = {
-    host: ["10.0.0.1"],
+    host: ["10.0.0.1", "fd66::/64"],
     port: ["80"],
     protocol: "tcp",
     duration: "5s",
@@ -18,7 +18,7 @@ test("options become a wish, with limits that nobody has to name", () => {
     snaplen: "96",
   } as const;
   assert.deepEqual(captureLimits(all), {
-    hosts: [["10.0.0.1"]],
+    hosts: [["10.0.0.1", "fd66::/64"]],
     ports: [80],
     protocol: "tcp",
     durationMs: 5_000,
@@ -30,6 +30,12 @@ test("options become a wish, with limits that nobody has to name", () => {
 
 test("what no gateway does is refused before one is asked", () => {
   for (const wrong of [
+    { host: ["web"] },
+    { host: [""] },
+    { host: ["10.0.0.1", "1.2.3.4/99"] },
+    { host: ["10.0.0.0/8/8"] },
+    { host: ["fd66::/129"] },
+    { host: ["10.0.0.0/"] },
     { port: ["http"] },
     { port: ["70000"] },
     { packets: "0" },

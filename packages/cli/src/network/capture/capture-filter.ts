@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   CAPTURE_LIMITS,
   CAPTURE_PROTOCOLS,
@@ -20,7 +21,8 @@ export interface FilterFlags {
 
 /** What is asked for by options alone. */
 export function captureLimits(flags: FilterFlags): Omit<CaptureRequest, "site"> {
-  const { host, protocol } = flags;
+  const { protocol } = flags;
+  const host = flags.host.map(hostOf);
   const ports = flags.port.map((value) => whole("--port", value, 65_535));
   const packets = flags.packets === undefined ? undefined : whole("--packets", flags.packets, CAPTURE_LIMITS.packets);
   const snaplen = flags.snaplen === undefined ? undefined : whole("--snaplen", flags.snaplen, CAPTURE_LIMITS.snaplen);
@@ -36,6 +38,20 @@ export function captureLimits(flags: FilterFlags): Omit<CaptureRequest, "site"> 
     ...(packets !== undefined && { packets }),
     bytes: bytesOf(flags.bytes),
   };
+}
+
+/** An address, or a range of them. */
+function hostOf(value: string): string {
+  const [address = "", length, ...more] = value.split("/");
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  const isRange = length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= longest);
+  if (longest < 0 || !isRange || more.length > 0)
+    throw new InvalidValue({
+      option: "--host",
+      value,
+      reason: "it must be an address, or a range such as 10.42.0.0/16",
+    });
+  return value;
 }
 
 function bytesOf(value: string): number {

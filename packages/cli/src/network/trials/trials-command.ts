@@ -6,12 +6,12 @@ import type { CommandContext } from "../../command-line/command-context.ts";
 import { UnclearEnd } from "../../errors.ts";
 import { colourTable } from "../../output/colour.ts";
 import { formatValue, type Output, outputOption } from "../../output/format.ts";
-import { table } from "../../output/table.ts";
-import { shownInLine } from "../../output/terminal-text.ts";
 import { ownSiteIn } from "../../place/known-places.ts";
 import { type PeerFlags, peerClient, peerOptions } from "../peer-options.ts";
+import { plansWith } from "../plans-with.ts";
 import { type SiteNetwork, siteNetwork } from "../site-network.ts";
 import { type RunInPod, runTrials } from "./run-trials.ts";
+import { matrix } from "./trial-matrix.ts";
 import {
   type Asker,
   type Chances,
@@ -48,10 +48,8 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
   const other = peer && (await siteNetwork(peer, signal));
   const run: RunInPod = async ({ namespace, pod }, script) =>
     (await client.exec({ name: pod, namespace }, { command: ["sh", "-c", script], signal })).exitCode;
-  const plans = network.plans.filter(({ spec }) => sites.length === 0 || sites.includes(nameOf(network, spec.site)));
-  const missing = sites.find((name) => !plans.some(({ spec }) => nameOf(network, spec.site) === name));
-  if (missing !== undefined)
-    throw new UnclearEnd({ end: missing, reason: "there is no link with a site of that name" });
+  const plans = plansWith(sites, network.plans, (id) => nameOf(network, id));
+  if (plans.length > 0) context.note("pods ask each other, which takes some seconds\n");
   const means = { client, network, run, signal, ...(other && { other }), ...(outsider && { outsider }) };
   const pairs = plans.flatMap((one) => plans.filter((other) => other !== one).map((other) => [one, other] as const));
   const rows = [
@@ -63,7 +61,8 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
     context.setExitCode(1);
   const formatted = await formatValue({ items: rows }, flags.output, context.isTerminal);
   if (formatted !== undefined) return print(formatted);
-  print(rows.length === 0 ? "there are no links to test\n" : colourTable(matrix(rows), context.paint));
+  const shown = rows.length === 0 ? "there are no links to test\n" : matrix(rows, flags.output.format === "wide");
+  print(colourTable(shown, context.paint));
 }
 
 async function bothDirections(
@@ -83,7 +82,7 @@ async function bothDirections(
     runTrials(await withPorts(client, back, signal), { run, held, ...(outsider && { noOutsider }) }),
   ]);
   const seen = held ? proxyOutcomes(network.reachable?.(plan.spec.site)) : linkOutcomes(link, mtu);
-  const seenThere = other?.id === plan.spec.site ? theirs(other, network.id, held) : unseen(name);
+  const seenThere = other?.id === plan.spec.site ? theirs(other, network.id, held) : unseen();
   return [
     { from: network.name, to: name, outcomes: { ...seen, ...outwards } },
     { from: name, to: network.name, outcomes: { ...seenThere, ...backwards } },
@@ -109,7 +108,7 @@ async function betweenProviders(
     ? proxyOutcomes(network.reachable?.(one.spec.site) && network.reachable?.(other.spec.site))
     : asked?.id === one.spec.site
       ? theirs(asked, other.spec.site, held)
-      : unseen(from);
+      : unseen();
   return [{ from, to, outcomes: { ...seen, ...tried } }];
 }
 
@@ -132,33 +131,6 @@ interface TestMeans {
   readonly signal: AbortSignal;
 }
 
-/** A line for each direction; below it what failed, and what could not be tested and why. */
-export function matrix(rows: readonly TrialRow[]): string {
-  const words = { Passed: "ok", Failed: "FAILED", NotTested: "-" } as const;
-  const cells = rows.map(({ from, to, outcomes }) => [
-    from,
-    to,
-    ...COLUMNS.map((column) => {
-      const { result, detail } = outcomes[column];
-      return result === "Passed" && (column === "latency" || column === "mtu") ? detail : words[result];
-    }),
-  ]);
-  const remarks = rows.flatMap(({ from, to, outcomes }) =>
-    COLUMNS.flatMap((column) => {
-      const { result, detail, except = [] } = outcomes[column];
-      const heads = { Passed: [], Failed: ["FAILED"], NotTested: ["not tested"] }[result];
-      const where = `${column} from ${from} to ${to}`;
-      const lines = [
-        ...heads.map((head) => `${head}: ${where}: ${detail}`),
-        ...except.map((each) => `not tested: ${where} ${each}`),
-      ];
-      return lines.map(shownInLine);
-    }),
-  );
-  const headers = ["FROM", "TO", ...COLUMNS.map((column) => column.toUpperCase())];
-  return `${table(headers, cells)}${remarks.length === 0 ? "" : `\n${remarks.join("\n")}\n`}`;
-}
-
 function isProxied({ spec }: AddressPlan): boolean {
   return spec.carrier === "Proxy";
 }
@@ -177,8 +149,11 @@ function theirs(other: SiteNetwork, own: string, proxied: boolean) {
   );
 }
 
-function unseen(name: string): ReturnType<typeof linkOutcomes> {
-  const outcome = { result: "NotTested", detail: `only the API of ${name} knows: --peer-context` } as const;
+function unseen(): ReturnType<typeof linkOutcomes> {
+  const outcome = {
+    result: "NotTested",
+    detail: "only the API of the first of the two knows: --peer-context",
+  } as const;
   return { link: outcome, latency: outcome, mtu: outcome };
 }
 

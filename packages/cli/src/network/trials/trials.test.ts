@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { AddressPlan, Link, newObject } from "@fjord/api";
 import type { EndpointSlice, Pod } from "@fjord/kube";
 import { runTrials } from "./run-trials.ts";
-import { type Asker, COLUMNS, chancesBetween, chancesOf, linkOutcomes, type TrialRow } from "./trials.ts";
-import { matrix } from "./trials-command.ts";
+import { matrix } from "./trial-matrix.ts";
+import { type Asker, COLUMNS, chancesBetween, chancesOf, linkOutcomes, type Outcome, type TrialRow } from "./trials.ts";
 
 const OWN = "aaaaaaaaaaaaaaaaaaaaaaaaaa";
 const PEER = "bbbbbbbbbbbbbbbbbbbbbbbbbb";
@@ -37,10 +37,13 @@ describe("who could ask whom over a link", () => {
     const all = chancesOf(OWN, plan, [{ ...shop, name: "empty", pods: [], slices: [] }, shop]);
     assert.deepEqual([all.out.length, all.back.length], [1, 1], "nobody could ask in the empty one");
     const [[out = {}], [back = {}]] = [all.out, all.back];
-    assert.deepEqual([out.asker?.pod, out.target, out.lack], ["here", { address: "240.0.3.9", port: 8080 }, undefined]);
     assert.deepEqual(
-      [back.asker?.pod, back.target, back.lack],
-      ["there", { address: "241.9.0.7", port: 8080 }, undefined],
+      [out.asker?.pod, out.targets, out.lack],
+      ["here", [{ address: "240.0.3.9", port: 8080 }], undefined],
+    );
+    assert.deepEqual(
+      [back.asker?.pod, back.targets, back.lack],
+      ["there", [{ address: "241.9.0.7", port: 8080 }], undefined],
     );
   });
 
@@ -54,6 +57,27 @@ describe("who could ask whom over a link", () => {
         ["shop", true],
       ],
     );
+  });
+
+  it("is asked by each family that the asker has", () => {
+    const names = (four: string, six: string) => [
+      { range, called: four },
+      { range: "fd42::/64", called: six },
+    ];
+    const spec = { own: names("241.9.0.0/16", "fd66:6a6f:9::/64"), peer: names("240.0.0.0/16", "fd66:6a6f::/64") };
+    const dual = newObject(AddressPlan, { metadata: { name: PEER }, spec: { site: PEER, ...spec } });
+    const both = (name: string, ...ips: string[]): Pod => {
+      const plain = pod(name, ips[0] ?? "");
+      return { ...plain, status: { ...plain.status, podIPs: ips.map((ip) => ({ ip })) } };
+    };
+    const facts = {
+      name: "shop",
+      pods: [both("here", "10.42.0.7", "fd42::7"), both("there", "240.0.3.9")],
+      slices: [slice("fd42::7", "fd66:6a6f::9"), slice("10.42.0.7", "240.0.3.9")],
+    };
+    const { out, back } = chancesOf(OWN, dual, [facts]);
+    const addresses = [out, back].map(([chances]) => chances?.targets?.map(({ address }) => address));
+    assert.deepEqual(addresses, [["240.0.3.9", "fd66:6a6f::9"], ["241.9.0.7"]], "the one there has IPv4 alone");
   });
 
   it("is nobody where there is nothing, and says why", () => {
@@ -84,6 +108,19 @@ describe("what is tried", () => {
       ["Passed", "Passed", "Passed", "Passed"],
     );
     assert.deepEqual(asked.toSorted(), ["here", "here", "here", "stranger"]);
+  });
+
+  it("fails where one family does, or an outsider is answered by one", async () => {
+    const dual = { ...chances, targets: [...(chances.targets ?? []), { address: "fd66:6a6f::9", port: 8080 }] };
+    const isIPv6 = (script: string) => script.includes("fd66:");
+    const half = await runTrials([dual], { run: async (_, script) => (isIPv6(script) ? 1 : 0) });
+    assert.deepEqual([half.pod.result, half.pod.detail], ["Failed", "[fd66:6a6f::9]:8080 does not answer shop/here"]);
+    const open = await runTrials([dual], {
+      outsider,
+      run: async ({ pod: name }, script) => (name === "stranger" && !isIPv6(script) ? 1 : 0),
+    });
+    assert.deepEqual([open.pod.result, open.policy.result], ["Passed", "Failed"]);
+    assert.match(open.policy.detail, /reaches \[fd66:6a6f::9\]:8080$/);
   });
 
   it("fails where the outsider is answered, and where nobody is", async () => {
@@ -132,6 +169,9 @@ describe("several namespaces", () => {
     const bad = await runTrials(both, { run: async ({ namespace }) => (namespace === "broken" ? 1 : 0) });
     assert.equal(bad.pod.result, "Failed");
     assert.match(bad.pod.detail, /broken\/here$/);
+    const nobody = chancesOf(OWN, plan, [{ ...shop, pods: [pod("there", "240.0.3.9")] }, shop]).out;
+    const partly = await runTrials(nobody, { run: reached });
+    assert.match(partly.pod.except?.[0] ?? "", /^in shop: no pod that runs here could ask$/);
   });
 });
 
@@ -151,7 +191,7 @@ describe("guests at two providers", () => {
   it("ask each other by what the one calls the other", () => {
     const asked = [chancesBetween(one, other, [both]), chancesBetween(other, one, [both])];
     assert.deepEqual(
-      asked.map((chances) => chances?.map(({ asker, target, lack }) => [asker?.pod, target?.address, lack])),
+      asked.map((chances) => chances?.map(({ asker, targets, lack }) => [asker?.pod, targets?.[0]?.address, lack])),
       [[["one", "245.1.3.8", undefined]], [["two", "245.2.3.9", undefined]]],
     );
   });
@@ -165,7 +205,7 @@ describe("guests at two providers", () => {
       pods: [pod("one", "240.0.3.9"), pod("two", "127.88.128.3")],
       slices: [slice("127.88.128.3")],
     };
-    assert.equal(chancesBetween(a, b, [facts])?.[0]?.target?.address, "127.90.128.3");
+    assert.equal(chancesBetween(a, b, [facts])?.[0]?.targets?.[0]?.address, "127.90.128.3");
   });
 
   it("are no pair where nobody has introduced the two, or none of a namespace is at both", () => {
@@ -222,5 +262,27 @@ describe("what the gateway has said", () => {
     assert.deepEqual(lines[1]?.split(/ +/), ["harbor", "wave", "ok", "1.2ms", "1.2ms", "FAILED", "ok", "-", "ok"]);
     assert.ok(lines.includes("FAILED: pod from harbor to wave: 240.0.3.9:80 does not answer"));
     assert.ok(lines.includes("not tested: dns from harbor to wave: no pod"));
+    assert.equal(lines.at(-2), "5 passed, 1 failed, 1 not tested");
+  });
+
+  it("says once why many directions were not tested, unless each is asked for", () => {
+    const none: Outcome = { result: "NotTested", detail: "no packets" };
+    const partly: Outcome = { result: "Passed", detail: "x", except: ["in rush: no pod"] };
+    const outcomes = {
+      ...(Object.fromEntries(COLUMNS.map((column) => [column, partly])) as TrialRow["outcomes"]),
+      latency: none,
+      mtu: none,
+    };
+    const rows = ["wave", "wood", "smoke"].map((to) => ({ from: "harbor", to, outcomes }));
+    const remarks = (isEach: boolean) =>
+      matrix(rows, isEach)
+        .split("\n")
+        .filter((line) => line.startsWith("not tested"));
+    assert.deepEqual(remarks(false), [
+      "not tested: link, pod, service, dns, policy from harbor to wave and 2 more, in rush: no pod",
+      "not tested: latency, mtu from harbor to wave and 2 more: no packets",
+    ]);
+    assert.equal(remarks(true).length, 6);
+    assert.ok(remarks(true).includes("not tested: latency, mtu from harbor to smoke: no packets"));
   });
 });

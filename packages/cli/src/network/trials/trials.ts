@@ -27,12 +27,20 @@ export interface Asker {
   readonly pod: string;
 }
 
+/** Where something listens. */
+export interface Target {
+  readonly address: string;
+  readonly port: number;
+}
+
 /** What can be tried from one site to another. */
 export interface Chances {
+  /** Where it is tried; none where no namespace could be. */
+  readonly namespace?: string;
   /** Pods that would ask. */
   readonly asker?: Asker;
-  /** Something of the other site that listens, as it is called where the asker stands. */
-  readonly target?: { readonly address: string; readonly port: number };
+  /** Something of the other site that listens, as it is called where the asker stands: by each family that the asker has. */
+  readonly targets?: readonly Target[];
   /** A Service of the namespace. */
   readonly service?: { readonly name: string; readonly port: number };
   /** Why there is nothing to ask, or nobody who could. */
@@ -80,16 +88,16 @@ export function chancesBetween(
     const asker = running.find(({ status }) => siteOf(status?.podIP ?? "") === from);
     if (asker === undefined || !running.some(({ status }) => siteOf(status?.podIP ?? "") === to)) return [];
     const listeners = listenersIn(slices);
-    const listener = listeners.find(({ address }) => siteOf(address) === to);
-    const called = listener && calledAt(listener.address);
-    const target = listener && called !== undefined && { address: called, port: listener.port };
+    const found = ofEachFamily(asker, listeners, ({ address }) => siteOf(address) === to);
+    const targets = targetsOf(found, calledAt);
     const chances: Chances = {
+      namespace: name,
       asker: { namespace: name, pod: asker.metadata.name ?? "" },
-      ...(target && { target }),
+      targets,
       ...(listeners[0] && { service: { name: listeners[0].service, port: 0 } }),
     };
     const lack =
-      listener !== undefined && called === undefined
+      found.length > targets.length
         ? { lack: "the two have not said yet what they call each other" }
         : lackOf(chances, "there", "at the other");
     return [{ ...chances, ...lack }];
@@ -109,20 +117,21 @@ function chancesIn(
   const [running, listeners] = [runningIn(pods), listenersIn(slices)];
   const here = running.find(({ status }) => siteOf(status?.podIP ?? "") === own);
   const there = running.find(({ status }) => siteOf(status?.podIP ?? "") === peer);
-  const remote = listeners.find(({ address }) => siteOf(address) === peer);
-  const local = listeners.find(({ address }) => siteOf(address) === own);
-  const calledOver = local && calledThere(plan.spec, local.address);
+  const remote = ofEachFamily(here, listeners, ({ address }) => siteOf(address) === peer);
+  const local = ofEachFamily(there, listeners, ({ address }) => siteOf(address) === own);
   const asker = (pod: Pod | undefined) =>
     pod === undefined ? {} : { asker: { namespace: name, pod: pod.metadata.name ?? "" } };
   const service = listeners[0] && { service: { name: listeners[0].service, port: 0 } };
   const out: Chances = {
+    namespace: name,
     ...asker(here),
-    ...(remote && { target: { address: remote.address, port: remote.port } }),
+    targets: targetsOf(remote, (address) => address),
     ...service,
   };
   const back: Chances = {
+    namespace: name,
     ...asker(there),
-    ...(local && calledOver !== undefined && { target: { address: calledOver, port: local.port } }),
+    targets: targetsOf(local, (address) => calledThere(plan.spec, address)),
     ...service,
   };
   if (out.asker === undefined && back.asker === undefined) return undefined;
@@ -153,9 +162,25 @@ function listenersIn(slices: readonly EndpointSlice[]) {
   );
 }
 
-function lackOf({ asker, target }: Chances, from: string, to: string): Pick<Chances, "lack"> {
+/** The first that answers, by each family that who asks has an address of: what passes by one may not by the other. */
+function ofEachFamily(asker: Pod | undefined, listeners: readonly Target[], isMeant: (target: Target) => boolean) {
+  const own = asker?.status?.podIPs?.map(({ ip }) => ip) ?? [asker?.status?.podIP ?? ""];
+  return [false, true].flatMap((isIPv6) => {
+    if (!own.some((address) => address.includes(":") === isIPv6)) return [];
+    return listeners.find((each) => each.address.includes(":") === isIPv6 && isMeant(each)) ?? [];
+  });
+}
+
+function targetsOf(listeners: readonly Target[], calledAt: (address: string) => string | undefined): Target[] {
+  return listeners.flatMap(({ address, port }) => {
+    const called = calledAt(address);
+    return called === undefined ? [] : { address: called, port };
+  });
+}
+
+function lackOf({ asker, targets = [] }: Chances, from: string, to: string): Pick<Chances, "lack"> {
   if (asker === undefined) return { lack: `no pod that runs ${from} could ask` };
-  return target === undefined ? { lack: `no Service of the namespace has an endpoint ${to} that is ready` } : {};
+  return targets.length === 0 ? { lack: `no Service of the namespace has an endpoint ${to} that is ready` } : {};
 }
 
 /** Where the agents carry connections there is nothing to measure but whether the peer answers. */

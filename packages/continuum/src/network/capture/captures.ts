@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger } from "@fjord/base";
-import { chainDrift, madeChains } from "../fabric/firewall-drift.ts";
+import { chainDrift } from "../fabric/firewall-drift.ts";
+import { makeChains } from "../gateway/make-chains.ts";
 import type { NodeNetwork } from "../gateway/node-network.ts";
 import { Serial } from "../gateway/serial.ts";
 import type { CaptureRequest } from "./capture-request.ts";
@@ -126,7 +127,7 @@ export class Captures {
     if (text === this.#applied) return;
     this.#applied = undefined;
     if (wanted.length === 0) await network.nft(text);
-    else this.#made = madeChains(await network.nftShown(text));
+    else this.#made = await makeChains(network, CAPTURE_TABLE, text);
     this.#applied = text;
   }
 }

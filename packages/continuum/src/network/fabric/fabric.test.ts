@@ -18,19 +18,35 @@ const elements = ({ peers }: Fabric, set: string, siteId = "peer0") => [
 const chain = ({ peers }: Fabric, name: string, siteId = "peer0") => peers.get(siteId)?.rules.chains.get(name);
 
 describe("What a state asks of a node", () => {
-  it("names own addresses to a peer as it calls them, and back, by prefix", () => {
+  const renamed = {
+    own: [
+      { range: "10.42.0.0/16", called: "240.7.0.0/16" },
+      { range: "fd42::/64", called: "fd66:6a6f:0:9::/64" },
+    ],
+    peer: [
+      { range: "10.42.0.0/16", called: "240.0.0.0/16" },
+      { range: "fd42::/64", called: "fd66:6a6f::/64" },
+    ],
+  };
+
+  it("names own addresses to a peer as it calls them, and back", () => {
     const made = fabric(
       withPeer({
-        own: [
-          { range: "10.42.0.0/16", called: "240.7.0.0/16" },
-          { range: "fd42::/64", called: "fd66:6a6f:0:9::/64" },
-        ],
-        peer: [
-          { range: "10.42.0.0/16", called: "240.0.0.0/16" },
-          { range: "fd42::/64", called: "fd66:6a6f::/64" },
-        ],
+        ...renamed,
+        groups: [{ name: "shop", local: ["10.42.1.2", "fd42::7"], remote: ["240.0.1.1", "fd66:6a6f::1"] }],
       }),
     );
+    assert.deepEqual(elements(made, "leaving4"), [["10.42.1.2 . 1", ": 240.7.1.2"]]);
+    assert.deepEqual(elements(made, "arriving4"), [["240.7.1.2 . 1", ": 10.42.1.2"]]);
+    assert.deepEqual(elements(made, "leaving6"), [["fd42::7 . 1", ": fd66:6a6f:0:9::7"]]);
+    assert.deepEqual(elements(made, "arriving6"), [["fd66:6a6f:0:9::7 . 1", ": fd42::7"]]);
+    assert.deepEqual([...(made.peers.get("peer0")?.rules.chains.keys() ?? [])], [], "and has no chain of its own");
+    assert.deepEqual(made.peers.get("peer0")?.ranges, ["240.0.0.0/16", "fd66:6a6f::/64"]);
+  });
+
+  it("names ranges that are let through as such by prefix", () => {
+    const groups = [{ name: "open", local: ["10.42.2.0/24", "fd42::/64"], remote: ["240.0.0.0/16", "fd66:6a6f::1"] }];
+    const made = fabric(withPeer({ ...renamed, groups }));
     assert.deepEqual(chain(made, "out-peer0"), [
       "ip saddr 10.42.0.0/16 ip saddr set ip saddr & 0.0.255.255 | 240.7.0.0 return",
       "ip6 saddr fd42::/64 ip6 saddr set ip6 saddr & ::ffff:ffff:ffff:ffff | fd66:6a6f:0:9:: return",
@@ -41,22 +57,26 @@ describe("What a state asks of a node", () => {
     ]);
     assert.deepEqual(elements(made, "in4-16"), [["240.0.0.0", ": jump in-peer0"]]);
     assert.deepEqual(elements(made, "out6-64"), [["fd66:6a6f::", ": jump out-peer0"]]);
-    assert.deepEqual(made.peers.get("peer0")?.ranges, ["240.0.0.0/16", "fd66:6a6f::/64"]);
   });
 
   it("translates nothing where name and range are the same", () => {
     const same = { range: "10.42.0.0/16", called: "10.42.0.0/16" };
     const made = fabric(withPeer({ own: [same] }));
-    assert.deepEqual([...(made.peers.get("peer0")?.rules.chains.keys() ?? [])], []);
-    assert.deepEqual(elements(made, "in4-16"), []);
+    assert.deepEqual(elements(made, "leaving4")[0], ["10.42.1.0 . 1", ": 10.42.1.0"]);
+    const open = fabric(
+      withPeer({ own: [same], groups: [{ name: "open", local: ["10.42.0.0/16"], remote: ["240.0.0.5"] }] }),
+    );
+    assert.deepEqual([...(open.peers.get("peer0")?.rules.chains.keys() ?? [])], ["open-peer0"]);
+    assert.deepEqual(elements(open, "in4-16"), []);
   });
 
   it("lets through the addresses of a group by its number, which no other peer's has", () => {
     const made = fabric(testState(2));
     const [[, first] = [], [, second] = []] = [elements(made, "group4")[0], elements(made, "group4", "peer1")[0]];
     assert.notEqual(first, second);
-    assert.deepEqual(elements(made, "member4")[0], [`10.42.1.0 . ${first?.slice(2)}`, ""]);
-    assert.equal(elements(made, "member4").length, 10);
+    assert.deepEqual(elements(made, "leaving4")[0], [`10.42.1.0 . ${first?.slice(2)}`, ": 240.0.1.0"]);
+    assert.equal(elements(made, "leaving4").length, 10);
+    assert.equal(elements(made, "arriving4").length, 10);
   });
 
   it("looks a peer's whole range up as it does an address", () => {
@@ -71,7 +91,7 @@ describe("What a state asks of a node", () => {
     const [[prefix, number] = []] = elements(made, "range4-16");
     assert.equal(prefix, "240.0.0.0");
     assert.deepEqual(
-      elements(made, "member4").map(([key]) => key),
+      elements(made, "leaving4").map(([key]) => key),
       [`10.42.1.1 . ${number?.slice(2)}`, `10.42.1.2 . ${number?.slice(2)}`],
     );
     assert.equal(chain(made, "open-peer0"), undefined);
@@ -102,7 +122,8 @@ describe("What a state asks of a node", () => {
 
   it("opens nothing for a group without a side", () => {
     const made = fabric(withPeer({ groups: [{ name: "shop", local: [], remote: ["240.0.0.0/16", "240.0.0.5"] }] }));
-    for (const set of ["group4", "member4", "range4-16", "open4-16"]) assert.deepEqual(elements(made, set), [], set);
+    for (const set of ["group4", "arriving4", "leaving4", "range4-16", "open4-16"])
+      assert.deepEqual(elements(made, set), [], set);
     assert.equal(chain(made, "open-peer0"), undefined);
   });
 
@@ -116,8 +137,8 @@ describe("What a state asks of a node", () => {
         groups: [{ name: "shop", local: ["10.42.1.1", "fd42::1"], remote: ["fd66::5"] }],
       }),
     );
-    assert.deepEqual(elements(made, "member4"), []);
-    assert.equal(elements(made, "member6").length, 1);
+    assert.deepEqual(elements(made, "leaving4"), []);
+    assert.equal(elements(made, "leaving6").length, 1);
   });
 
   const wrong: Readonly<Record<string, readonly [Partial<PeerNetwork>, RegExp]>> = {
@@ -176,6 +197,22 @@ describe("What a state asks of a node", () => {
     assert.deepEqual([...key.faults], [["peer1", "site peer0 has the same key"]]);
   });
 
+  it("leaves out who comes, or changes, with another peer's range or key, and no other", () => {
+    const before = fabric(testState(3));
+    const after = (...peers: PeerNetwork[]) => fabric({ ...testState(0), peers }, before);
+    const [one, two, three] = [testPeer(0), testPeer(1), testPeer(2)];
+    const range = "240.1.1.0/24";
+    const inside = { ...testPeer(3), peer: [{ range, called: range }], groups: [] };
+    assert.deepEqual([...after(one, two, three, inside).faults.keys()], ["peer3"]);
+    const rekeyed = { ...three, link: { ...three.link, publicKey: testKey(0) } };
+    assert.deepEqual([...after(one, two, rekeyed).faults], [["peer2", "site peer0 has the same key"]]);
+    const moved = { ...three, peer: [{ range, called: "10.42.7.0/24" }], groups: [] };
+    assert.match(after(one, two, moved).faults.get("peer2") ?? "", /of this site/);
+    const twice = { ...three, peer: [...three.peer, ...three.peer] };
+    assert.match(after(one, two, twice).faults.get("peer2") ?? "", /overlaps/);
+    assert.deepEqual([...after(one, two, three, testPeer(3)).faults], []);
+  });
+
   const through = (hub: string, more: Partial<NetworkState> = { siteId: "own" }): NetworkState => ({
     ...testState(3, (peer) => (peer.siteId === "peer2" ? { ...peer, link: { ...peer.link, via: hub } } : peer)),
     ...more,
@@ -210,6 +247,27 @@ describe("What a state asks of a node", () => {
     assert.deepEqual(elements(made, "relays", "peer2"), [[`${other} . ${one}`, ""]]);
     assert.deepEqual(elements(made, "relays", "peer1"), []);
     assert.deepEqual(made.peers.get("peer1")?.gateways, [linkAddress("peer1")]);
+  });
+
+  it("gives the address of a peer behind hubs to one peer alone, where the site is a hub itself", () => {
+    const all = ["peer0", "peer1", "peer2"];
+    const hubItself = (state: NetworkState, named = all): NetworkState => ({
+      ...state,
+      peers: state.peers.map((peer) =>
+        named.includes(peer.siteId) ? { ...peer, relayTo: named.filter((each) => each !== peer.siteId) } : peer,
+      ),
+    });
+    const gateways = ({ peers }: Fabric) => all.map((site) => peers.get(site)?.gateways.slice(1));
+    const [zero, one, two] = all.map(relayAddress) as [string, string, string];
+    const met = fabric(hubItself(through("peer0")));
+    assert.deepEqual(gateways(met), [[zero, two], [one], []], "it leads nobody to whom it meets through another");
+    assert.deepEqual(elements(met, "relays", "peer1"), [[`${one} . ${zero}`, ""]]);
+    assert.deepEqual(elements(met, "relays", "peer2"), []);
+    const pair = fabric(hubItself(withFallback("peer0"), ["peer0", "peer2"]));
+    assert.deepEqual(gateways(pair), [[two], [], []], "a peer and its hub have a link with each other");
+    const led = fabric(hubItself(withFallback("peer0")));
+    assert.deepEqual(gateways(led), [[zero], [one], [two]], "whom it leads others to has no way through a hub");
+    assert.equal(led.peers.get("peer2")?.checked.fallback, undefined);
   });
 
   it("leaves out who is behind a hub that leads nowhere", () => {

@@ -6,9 +6,10 @@ import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
 import { exportRules } from "./export-rules.ts";
 import { laneRules, MOST_LANES } from "./lanes.ts";
-import { lookupRanges, type PeerRules, peerRules } from "./peer-rules.ts";
+import { keyed, lookupRanges, type PeerRules, peerRules } from "./peer-rules.ts";
 import { peerText } from "./peer-text.ts";
 import { type TableParts, tableParts } from "./table.ts";
+import { withoutCircles } from "./without-circles.ts";
 
 /** All that a node shall have for its links, peer by peer. */
 export interface Fabric {
@@ -50,6 +51,8 @@ export interface FabricPeer {
   readonly rules: PeerRules;
   /** Ranges that are routed into the interfaces, and accepted from the peer. */
   readonly ranges: readonly string[];
+  /** The sorts of ranges that its packets are looked up by, each once: `4-16`. */
+  readonly lookups: readonly string[];
   /** The largest packet that is sent there, where that is less than the interface's. */
   readonly mtu?: number;
   /** Addresses of gateways that are accepted from the peer on the first lane: its own, and those that it leads to as a hub. */
@@ -70,32 +73,35 @@ export interface FabricOptions {
 export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?: Fabric): Fabric {
   const { own, count, carried } = checkState(wanted);
   const { canNest = true } = options;
-  // Of two that cannot both be, the one that this site has met stays.
-  const byWhom = Map.groupBy(wanted.peers, ({ introduced = false }) => introduced);
-  const ordered = [...(byWhom.get(false) ?? []), ...(byWhom.get(true) ?? [])];
+  const ordered = withoutCircles(inOrder(wanted.peers), canNest);
   const state = { ...wanted, peers: withFallbacks({ ...wanted, peers: ordered }, canNest) };
   const faults = new Map<string, string>();
-  const candidates: (Pick<FabricPeer, "checked" | "source" | "around"> & { isKnown: boolean; known?: FabricPeer })[] =
-    [];
+  const candidates: Candidate[] = [];
   const site = `${state.siteId} ${state.mtu} ${count}`;
-  const behind = Map.groupBy(state.peers, ({ link }) => link?.via ?? link?.fallback?.via);
-  const mtus = new Map(state.peers.map(({ siteId, mtu }) => [siteId, Math.min(mtu ?? state.mtu, state.mtu)]));
+  const isNested = state.peers.some(({ link }) => hubOf(link) !== undefined);
+  const behind = isNested ? Map.groupBy(state.peers, ({ link }) => hubOf(link)) : new Map<string, PeerNetwork[]>();
+  const mtus = new Map(
+    isNested ? state.peers.map((peer) => [peer.siteId, Math.min(peer.mtu ?? state.mtu, state.mtu)]) : [],
+  );
   for (const peer of state.peers) {
-    const relayed = (behind.get(peer.siteId) ?? []).map(({ siteId }) => siteId);
-    const hubMtu = mtus.get(peer.link?.via ?? peer.link?.fallback?.via ?? "");
+    const relayed = behind.get(peer.siteId)?.map(({ siteId }) => siteId);
+    const hub = hubOf(peer.link);
+    const around = relayed === undefined && hub === undefined ? site : `${site} ${relayed} ${mtus.get(hub ?? "")}`;
     const source = peerText(peer);
-    const around = `${site} ${relayed.join()} ${hubMtu}`;
     const known = previous?.peers.get(peer.siteId);
     const isKnown = known?.source === source && known.around === around;
     const checked = isKnown ? known.checked : check(peer, count);
     if ("fault" in checked) faults.set(peer.siteId, checked.fault);
     else candidates.push({ checked, source, around, isKnown, ...(known && { known }) });
   }
-  for (const [siteId, fault] of conflicts(own, candidates)) faults.set(siteId, fault);
+  const ranges = own.map(formatRange);
+  const isSettled = previous?.faults.size === 0 && previous.own.join() === ranges.join();
+  if (!isSettled || !isFree(own, candidates))
+    for (const [siteId, fault] of conflicts(own, candidates)) faults.set(siteId, fault);
   for (const [siteId, fault] of hubFaults(state.siteId, candidates, faults)) faults.set(siteId, fault);
   if (!canNest)
     for (const { checked } of candidates) if (checked.via !== undefined) faults.set(checked.siteId, NOT_NESTED);
-  const fitting = candidates.filter(({ checked }) => !faults.has(checked.siteId));
+  const fitting = faults.size === 0 ? candidates : candidates.filter(({ checked }) => !faults.has(checked.siteId));
   let nextNumber = previous?.nextNumber ?? 1;
   const peers = new Map<string, FabricPeer>();
   for (const { checked, source, around, isKnown, known } of fitting) {
@@ -109,8 +115,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
       numbers.set(key, number);
       return number;
     };
-    const ranges = checked.ranges.map(formatRange);
-    const mtu = mtuOf(checked, mtus);
+    const mtu = mtuOf(checked, state.mtu, mtus);
     const gateways = [
       linkAddress(checked.siteId),
       ...(checked.relayTo.length > 0 ? [relayAddress(checked.siteId)] : []),
@@ -119,7 +124,8 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
     const laned = { ...checked, lanes: checked.lanes.length };
     const rules = joined(peerRules(checked, numberOf), laneRules(laned, state.siteId));
     const isSmaller = mtu < state.mtu;
-    const made = { checked, source, around, numbers, rules, ranges, ...(isSmaller && { mtu }), gateways };
+    const called = { ranges: checked.ranges.map(formatRange), lookups: lookupsOf(checked) };
+    const made = { checked, source, around, numbers, rules, ...called, ...(isSmaller && { mtu }), gateways };
     peers.set(checked.siteId, made);
   }
   const interfaces = carried.map((lane) => ({
@@ -128,7 +134,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
     listenPort: state.listenPort + lane,
     ...(state.siteId !== undefined && { linkAddress: linkAddress(state.siteId, lane) }),
   }));
-  const lengths = { 4: lengthsOf(4, peers), 6: lengthsOf(6, peers) };
+  const lengths = lengthsOf(peers);
   const isRelaying = fitting.some(
     ({ checked }) => checked.via !== undefined || checked.fallback !== undefined || checked.relayTo.length > 0,
   );
@@ -154,13 +160,30 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
   const tableKey = JSON.stringify({ ...tableOptions, own: own.map(formatRange) });
   const table = previous?.tableKey === tableKey ? previous.table : tableParts(tableOptions);
   const relayed = relaying.relay && { relayAddress: relaying.relay.address };
-  const ranges = own.map(formatRange);
   const whole = { own: ranges, table, tableKey, peers, exports, faults, nextNumber };
   return { interfaces, lanes: count, mtu: state.mtu, ...relayed, ...whole };
 }
 
 const NOT_NESTED =
   "the kernel's WireGuard does not lead through another site: start the gateway with --wireguard=auto or userspace";
+
+/** A peer that may be among those that there are; `known` is what it was before, and `isKnown` whether it is that still. */
+type Candidate = Pick<FabricPeer, "checked" | "source" | "around"> & {
+  readonly isKnown: boolean;
+  readonly known?: FabricPeer;
+};
+
+/** Of two that cannot both be, the one that this site has met stays. */
+function inOrder(peers: readonly PeerNetwork[]): readonly PeerNetwork[] {
+  if (!peers.some(({ introduced }) => introduced)) return peers;
+  const byWhom = Map.groupBy(peers, ({ introduced = false }) => introduced);
+  return [...(byWhom.get(false) ?? []), ...(byWhom.get(true) ?? [])];
+}
+
+/** The one that leads to a peer, or may. */
+function hubOf(link: PeerNetwork["link"] | undefined): string | undefined {
+  return link?.via ?? link?.fallback?.via;
+}
 
 /** Those that are outermost, as nftables takes no address twice; own pods are none of them. */
 function machinesOf({ machines = [] }: NetworkState, own: readonly IpRange[]): string[] {
@@ -172,11 +195,11 @@ function machinesOf({ machines = [] }: NetworkState, own: readonly IpRange[]): s
 const AROUND = 60;
 
 /** The largest packet that gets to a peer. What goes through a hub is wrapped twice. */
-function mtuOf({ siteId, via: hub, fallback }: CheckedPeer, mtus: ReadonlyMap<string, number>): number {
+function mtuOf({ mtu, via: hub, fallback }: CheckedPeer, largest: number, mtus: ReadonlyMap<string, number>): number {
   // What may go through a hub at any moment is small enough for that.
   const via = hub ?? fallback?.via;
-  const [own = 0, ofHub = 0] = [mtus.get(siteId), mtus.get(via ?? siteId)];
-  return via === undefined ? own : Math.min(own, Math.floor((ofHub - AROUND) / 16) * 16);
+  const own = Math.min(mtu ?? largest, largest);
+  return via === undefined ? own : Math.min(own, Math.floor(((mtus.get(via) ?? 0) - AROUND) / 16) * 16);
 }
 
 function checkState(state: NetworkState): { own: IpRange[]; count: number; carried: number[] } {
@@ -198,8 +221,9 @@ function checkState(state: NetworkState): { own: IpRange[]; count: number; carri
   return { own, count, carried: [...new Set(carried)].sort((one, other) => one - other) };
 }
 
-/** A way through a hub that leads nowhere is no fault of a peer that can be met: it has none. */
-function withFallbacks({ siteId, peers }: NetworkState, canNest: boolean): PeerNetwork[] {
+/** A way through a hub that leads nowhere is no fault of a peer that can be met: it has none. Nor has one that this site leads others to: its address leads to it. */
+function withFallbacks({ siteId, peers }: NetworkState, canNest: boolean): readonly PeerNetwork[] {
+  if (!peers.some(({ link }) => link?.fallback !== undefined)) return peers;
   const hubs = new Set(peers.filter(({ link }) => link?.via === undefined).map((peer) => peer.siteId));
   const isRelayed = ({ link, relayTo = [] }: PeerNetwork) => link?.via !== undefined || relayTo.length > 0;
   const addresses = new Set(peers.filter(isRelayed).map((peer) => relayAddress(peer.siteId)));
@@ -213,7 +237,7 @@ function withFallbacks({ siteId, peers }: NetworkState, canNest: boolean): PeerN
       link.via === undefined &&
       fallback.via !== peer.siteId &&
       hubs.has(fallback.via) &&
-      (isRelayed(peer) || !addresses.has(address));
+      !addresses.has(address);
     if (isGood) addresses.add(address);
     return isGood ? peer : { ...peer, link };
   });
@@ -226,6 +250,32 @@ function check(peer: PeerNetwork, lanes: number): ReturnType<typeof checkPeer> {
     // A value of another type than it must be.
     return { fault: String(error) };
   }
+}
+
+/** Whether none of those that are not what they were has a range or a key of another one's, or of the site: of the others it is known. */
+function isFree(own: readonly IpRange[], peers: readonly Candidate[]): boolean {
+  const isSame = ({ checked, known }: Candidate) =>
+    known !== undefined &&
+    (known.checked === checked ||
+      (known.checked.publicKey === checked.publicKey && sameRanges(known.checked.ranges, checked.ranges)));
+  const others = peers.filter((peer) => !peer.isKnown && !isSame(peer)).map(({ checked }) => checked);
+  const collide = (one: CheckedPeer, other: CheckedPeer) =>
+    one !== other && (one.publicKey === other.publicKey || anyOverlap(one.ranges, other.ranges));
+  if (new Set(peers.map(({ checked }) => checked.siteId)).size < peers.length) return false;
+  return others.every(
+    (one) =>
+      !anyOverlap(one.ranges, own) &&
+      !one.ranges.some((range, i) => anyOverlap([range], one.ranges.slice(i + 1))) &&
+      !peers.some(({ checked }) => collide(one, checked)),
+  );
+}
+
+function anyOverlap(some: readonly IpRange[], others: readonly IpRange[]): boolean {
+  return some.some((one) => others.some((other) => overlaps(one, other)));
+}
+
+function sameRanges(some: readonly IpRange[], others: readonly IpRange[]): boolean {
+  return some.map(formatRange).join() === others.map(formatRange).join();
 }
 
 /** Peers whose ranges or keys another one has, or the site itself: they would get what is meant for that one. */
@@ -266,6 +316,7 @@ function hubFaults(
   faults: ReadonlyMap<string, string>,
 ): Map<string, string> {
   const found = new Map<string, string>();
+  if (!peers.some(({ checked }) => checked.via !== undefined || checked.relayTo.length > 0)) return found;
   const hubs = new Map(peers.map(({ checked }) => [checked.siteId, checked]));
   const addresses = new Map<string, string>();
   for (const { checked } of peers) {
@@ -299,9 +350,15 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function lengthsOf(family: Family, peers: ReadonlyMap<string, FabricPeer>): number[] {
-  const lengths = new Set<number>();
-  for (const { checked } of peers.values())
-    for (const range of lookupRanges(checked)) if (range.family === family) lengths.add(range.length);
-  return [...lengths].sort((a, b) => b - a);
+function lookupsOf(checked: CheckedPeer): string[] {
+  return [...new Set(lookupRanges(checked).map(keyed))];
+}
+
+/** Of ranges that packets are looked up by, the longest first. */
+function lengthsOf(peers: ReadonlyMap<string, FabricPeer>): Record<Family, number[]> {
+  const all = new Set<string>();
+  for (const { lookups } of peers.values()) for (const each of lookups) all.add(each);
+  const ofFamily = (family: Family) =>
+    [...all].flatMap((each) => (each.startsWith(`${family}-`) ? Number(each.slice(2)) : [])).sort((a, b) => b - a);
+  return { 4: ofFamily(4), 6: ofFamily(6) };
 }

@@ -7,8 +7,12 @@ import { testPeer, testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
 /** The transaction that makes out of peers that are there others. */
-function change(peers: number, edit: (peers: PeerNetwork[]) => PeerNetwork[]): string {
-  const state = testState(peers);
+function change(
+  peers: number,
+  edit: (peers: PeerNetwork[]) => PeerNetwork[],
+  made: (index: number) => PeerNetwork = testPeer,
+): string {
+  const state = { ...testState(0), peers: Array.from({ length: peers }, (_, i) => made(i)) };
   const before = fabricOf(state, options);
   return firewallChange(before, fabricOf({ ...state, peers: edit([...state.peers]) }, options, before));
 }
@@ -25,12 +29,15 @@ describe("A change of the firewall", () => {
     );
   });
 
-  it("is one element for one more pod", () => {
+  it("is one element for each direction for one more pod", () => {
     const text = change(2, ([first, ...rest]) => {
       const { local = [], remote = [] } = first?.groups[0] ?? {};
       return [withGroup(first as PeerNetwork, [...local, "10.42.9.9"], [...remote]), ...rest];
     });
-    assert.equal(text, "add element inet fjord member4 { 10.42.9.9 . 1  }\n");
+    assert.equal(
+      text,
+      "add element inet fjord leaving4 { 10.42.9.9 . 1 : 240.0.9.9 }\nadd element inet fjord arriving4 { 240.0.9.9 . 1 : 10.42.9.9 }\n",
+    );
   });
 
   it("is as long among a thousand peers as among ten", () => {
@@ -41,25 +48,39 @@ describe("A change of the firewall", () => {
     assert.equal(lengths[0], lengths[1]);
   });
 
+  it("makes and takes away no chain where no range is opened: nft reads all that there are for each change", () => {
+    const texts = [change(1, (all) => [...all, testPeer(1)]), change(2, ([first]) => [first as PeerNetwork])];
+    for (const text of texts) assert.doesNotMatch(text, /chain/);
+  });
+
+  const open = (index: number): PeerNetwork =>
+    withGroup(
+      testPeer(index),
+      ["10.42.0.0/16"],
+      testPeer(index).peer.map(({ called }) => called),
+    );
+
   it("makes chains before what leads to them, and takes them away after it", () => {
-    const coming = change(1, (all) => [...all, testPeer(1)]).split("\n");
+    const coming = change(1, (all) => [...all, open(1)]).split("\n");
     assert.ok(
       coming.indexOf("add chain inet fjord in-peer1") < coming.findIndex((line) => line.includes("jump in-peer1")),
     );
-    const going = change(2, ([first]) => [first as PeerNetwork]).split("\n");
+    const gone = change(2, ([first]) => [first as PeerNetwork], open).split("\n");
     assert.ok(
-      going.findIndex((line) => line.startsWith("delete element inet fjord in4-16")) <
-        going.indexOf("delete chain inet fjord in-peer1"),
+      gone.findIndex((line) => line.startsWith("delete element inet fjord in4-16")) <
+        gone.indexOf("delete chain inet fjord in-peer1"),
     );
-    assert.ok(!going.join("\n").includes("peer0"));
+    assert.ok(!gone.join("\n").includes("peer0"));
   });
 
-  it("replaces rules of a chain whose names have changed", () => {
-    const text = change(1, ([first]) => [
-      { ...(first as PeerNetwork), own: [{ range: "10.42.0.0/16", called: "241.7.0.0/16" }] },
-    ]);
-    assert.match(text, /^flush chain inet fjord in-peer0\nadd rule inet fjord in-peer0 ip daddr 241\.7\.0\.0\/16/);
-    assert.ok(!text.includes("element"));
+  it("replaces what has another name", () => {
+    const own = [{ range: "10.42.0.0/16", called: "241.7.0.0/16" }];
+    const opened = change(1, ([first]) => [{ ...(first as PeerNetwork), own }], open);
+    assert.match(opened, /^flush chain inet fjord in-peer0\nadd rule inet fjord in-peer0 ip daddr 241\.7\.0\.0\/16/);
+    assert.ok(!opened.includes("element"));
+    const text = change(1, ([first]) => [{ ...(first as PeerNetwork), own }]);
+    assert.match(text, /delete element inet fjord arriving4 \{ 240\.0\.1\.0 \. 1,/);
+    assert.match(text, /add element inet fjord arriving4 \{ 241\.7\.1\.0 \. 1 : 10\.42\.1\.0,/);
   });
 
   it("gives an address that moves to another group that one's number", () => {

@@ -29,8 +29,8 @@ describe("What a firewall is compared with", () => {
 
   it("differs by a rule that says something else", () => {
     assert.deepEqual(
-      drift((chain) => (chain === "admit" ? drop : accept)),
-      ["chain admit has other rules"],
+      drift((chain) => (chain === "rename4" ? drop : accept)),
+      ["chain rename4 has other rules"],
     );
   });
 

@@ -93,13 +93,19 @@ interface NftSet {
 }
 
 /** A key, or a key and what it leads to. */
-type NftElement = NftKey | readonly [NftKey, number | { readonly jump: { readonly target: string } }];
+type NftElement = NftKey | readonly [NftKey, NftValue];
+type NftValue = number | string | { readonly jump: { readonly target: string } };
 type NftKey = string | { readonly concat: readonly (string | number)[] };
 
 function elementText(element: NftElement): string {
   if (!Array.isArray(element)) return keyText(element as NftKey);
-  const [key, value] = element as readonly [NftKey, number | { readonly jump: { readonly target: string } }];
-  return `${keyText(key)} : ${typeof value === "number" ? value : `jump ${value.jump?.target}`}`;
+  const [key, value] = element as readonly [NftKey, NftValue];
+  return `${keyText(key)} : ${valueText(value)}`;
+}
+
+function valueText(value: NftValue): string {
+  if (typeof value === "object") return `jump ${value.jump?.target}`;
+  return typeof value === "number" ? String(value) : address(value);
 }
 
 function keyText(key: NftKey): string {

@@ -13,18 +13,18 @@ export interface PeerRules {
 
 /**
  * Nearly everything goes into hashes, so that a packet, and a change, cost the same however much there is: what is remote, an
- * address or a range, leads to a number, and a local address is let through together with that. Only ranges that are
- * local, and remote addresses that are in several groups, get rules in a chain of the peer's. `numberOf` gives the same key the same
- * number, and no other key that one.
+ * address or a range, leads to a number, and a local address is let through together with that, which leads to what it is called at the other end. Only ranges that are
+ * local, and remote addresses that are in several groups, get rules in chains of the peer's: nft reads all chains that there are for each change. `numberOf` gives the
+ * same key the same number, and no other key that one.
  */
 export function peerRules(peer: CheckedPeer, numberOf: (key: string) => number): PeerRules {
   const rules = new RulesOfPeer();
-  addNames(peer, rules);
   if (peer.via !== undefined || peer.fallback !== undefined) rules.element("behind", relayAddress(peer.siteId), "");
   for (const other of peer.relayTo)
     rules.element("relays", `${relayAddress(peer.siteId)} . ${relayAddress(other)}`, "");
   const opened = addGroups(peer, numberOf, rules);
   if (opened.length > 0) {
+    addNames(peer, rules);
     const chain = `open-${peer.siteId}`;
     rules.chain(chain, opened);
     for (const range of peer.ranges) rules.element(`open${keyed(range)}`, first(range), `: jump ${chain}`);
@@ -42,8 +42,14 @@ export function keyed({ family, length }: IpRange): string {
   return `${family}-${length}`;
 }
 
+/** Own ranges that a peer calls otherwise. */
+function renamedOf({ own }: CheckedPeer): Renaming[] {
+  return own.filter(({ range, called }) => range.first !== called.first);
+}
+
+/** For what is let through by its range. */
 function addNames(peer: CheckedPeer, rules: RulesOfPeer): void {
-  const renamed = peer.own.filter(({ range, called }) => range.first !== called.first);
+  const renamed = renamedOf(peer);
   if (renamed.length === 0) return;
   rules.chain(
     `in-${peer.siteId}`,
@@ -70,6 +76,7 @@ function rename(field: "saddr" | "daddr", { from, to }: { from: Renaming["range"
 function addGroups(peer: CheckedPeer, numberOf: (key: string) => number, rules: RulesOfPeer): string[] {
   const opened: string[] = [];
   const inGroup = new Set<string>();
+  const renamed = renamedOf(peer);
   for (const group of peer.groups) {
     for (const family of [4, 6] as const) {
       const { local, remote } = ofFamily(group, family);
@@ -90,13 +97,25 @@ function addGroups(peer: CheckedPeer, numberOf: (key: string) => number, rules: 
         }
       }
       for (const range of remote) inGroup.add(first(range));
-      for (const number of numbers)
-        for (const address of addresses) rules.element(`member${family}`, `${first(address)} . ${number}`, "");
+      for (const address of addresses) {
+        const [here, there] = [first(address), calledThere(address, renamed)];
+        for (const number of numbers) {
+          rules.element(`leaving${family}`, `${here} . ${number}`, `: ${there}`);
+          rules.element(`arriving${family}`, `${there} . ${number}`, `: ${here}`);
+        }
+      }
       if (again.length > 0) opened.push(...openRules(family, addresses, again));
       if (ranges.length > 0 && remote.length > 0) opened.push(...openRules(family, ranges, remote));
     }
   }
   return opened;
+}
+
+/** What a local address is called at the other end. */
+function calledThere(address: IpRange, renamed: readonly Renaming[]): string {
+  const naming = renamed.find(({ range }) => contains(range, address));
+  if (naming === undefined) return first(address);
+  return formatAddress(address.family, address.first - naming.range.first + naming.called.first);
 }
 
 function openRules(family: Family, local: readonly IpRange[], remote: readonly IpRange[]): string[] {

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fabricOf } from "./fabric.ts";
-import { backstop, HEIR_ROUTES, LINK_ROUTES, parseRoutes, routeChange, routesOf, rulesOf } from "./route-change.ts";
+import {
+  backstop,
+  HEIR_ROUTES,
+  LINK_ROUTES,
+  ledRanges,
+  parseRoutes,
+  routeChange,
+  routesOf,
+  rulesOf,
+} from "./route-change.ts";
 import { testState } from "./test-state.ts";
 
 const options = { interfacePrefix: "fjord" };
@@ -45,6 +54,12 @@ describe("Routes into links", () => {
       ["240.0.0.0/16", "240.1.0.0/16"],
     );
     assert.deepEqual(of([]), []);
+  });
+
+  it("lead ranges somewhere, whichever lanes they have, and nowhere where they end", () => {
+    const routes = routesOf(fabricOf({ ...testState(1), parallel: 2 }, options));
+    assert.deepEqual(ledRanges(routes), ["240.0.0.0/16"]);
+    assert.deepEqual(ledRanges(new Map([[backstop("240.1.0.0/16"), ""]])), []);
   });
 
   it("say how large a packet a peer gets, where that is less than the interface takes", () => {

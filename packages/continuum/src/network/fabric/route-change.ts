@@ -73,6 +73,12 @@ export function inLane(numbers: RouteTableNumbers, lane: number, range: string):
   return lane === 0 ? range : `${range} table ${tableOf(numbers, lane)}`;
 }
 
+/** The ranges that routes lead somewhere, by whichever lane. */
+export function ledRanges(routes: Routes): string[] {
+  const ranges = [...routes].flatMap(([key, way]) => (way === "" ? [] : (key.split(" ")[0] ?? [])));
+  return [...new Set(ranges)];
+}
+
 /** The largest there is, so that it is taken where there is no other. */
 const LAST = 4_294_967_295;
 

@@ -7,6 +7,9 @@ export const TABLE = "inet fjord";
 /** On a packet that a rule of its own lets through; groups have smaller numbers. */
 export const OPEN_MARK = 0xffff_ffff;
 
+/** The mark was lent. */
+const ADMIT = "meta mark set 0 accept";
+
 /** What is the same for all peers. */
 export interface TableOptions {
   /** The WireGuard interfaces. */
@@ -66,7 +69,9 @@ export function tableParts({
   isShared = false,
   machines = [],
 }: TableOptions): TableParts {
-  const names = `{ ${interfaces.map((name) => JSON.stringify(name)).join(", ")} }`;
+  const quoted = interfaces.map((name) => JSON.stringify(name)).join(", ");
+  // Names are compared at less cost than looked up, and most nodes have one.
+  const names = interfaces.length === 1 ? quoted : `{ ${quoted} }`;
   const sets = new Map<string, string>([
     ["denied-in", "counter"],
     ["denied-out", "counter"],
@@ -111,7 +116,6 @@ export function tableParts({
         rules: ["iifname", "oifname"].map((side) => `${side} ${names} ${SYN} tcp option maxseg size set rt mtu`),
       },
     ],
-    ["admit", { rules: ["meta mark set 0 accept"] }],
   ]);
   for (const family of [4, 6] as const) addFamily(family, lengths[family], sets, chains);
   if (linkAddresses.length > 0) addProbe(linkAddresses, chains);
@@ -127,14 +131,14 @@ export function tableParts({
 /** Gateways ask each other how links are. The source can be none but the peer's own, by WireGuard. */
 function addProbe(addresses: readonly string[], chains: Map<string, TableChain>): void {
   const [own, gateways] = [`{ ${addresses.join(", ")} }`, `{ ${LINK_RANGES.map(formatRange).join(", ")} }`];
-  // Where nobody listens just now, the kernel says so, and thereby that the link is well.
-  const taken = [`udp dport ${PROBE_PORT}`, "ct state related icmpv6 type destination-unreachable"];
-  const before = (name: string, rule: string) => {
-    const rules = taken.map((what) => `${rule} ${what} accept`);
+  const before = (name: string, ...rules: string[]) =>
     chains.set(name, { rules: [...rules, ...(chains.get(name)?.rules ?? [])] });
-  };
-  before("arrive6", `ip6 saddr ${gateways} ip6 daddr ${own}`);
-  before("leave6", `ip6 saddr ${own} ip6 daddr ${gateways}`);
+  const [arriving, leaving] = [`ip6 saddr ${gateways} ip6 daddr ${own}`, `ip6 saddr ${own} ip6 daddr ${gateways}`];
+  // Where nobody listens just now, the kernel says so, and thereby that the link is well: WireGuard counts it. Nobody has to read it, and before connections are
+  // tracked nobody knows what it answers: it ends here, and is no packet that was denied.
+  const unheard = "icmpv6 type destination-unreachable";
+  before("arrive6", `${arriving} udp dport ${PROBE_PORT} accept`, `${arriving} ${unheard} drop`);
+  before("leave6", `${leaving} udp dport ${PROBE_PORT} accept`, `${leaving} ct state related ${unheard} accept`);
 }
 
 /**
@@ -245,37 +249,41 @@ function addFamily(
   const type = `ipv${family}_addr`;
   const lookup = (field: string, map: string) =>
     lengths.map((length) => `${ip} ${field} & ${netmask(family, length)} vmap @${map}${family}-${length}`);
-  // A look-up that finds nothing leaves the mark as it is, which is no local address's or was looked up before.
-  const judge = (remote: string, local: string, verdict: string) => [
-    "meta mark set 0",
-    `meta mark set ${ip} ${remote} map @group${family}`,
-    `${ip} ${local} . meta mark @member${family} goto ${verdict}`,
-    ...lengths.flatMap((length) => [
-      `meta mark set ${ip} ${remote} & ${netmask(family, length)} map @range${family}-${length}`,
-      `${ip} ${local} . meta mark @member${family} goto ${verdict}`,
-    ]),
-  ];
+  // A look-up that finds nothing ends its rule. It leaves the mark as it is, which is no local address's or was looked up before.
+  const judge = (remote: string, local: string, members: string) => {
+    const admit = `${ip} ${local} set ${ip} ${local} . meta mark map @${members}${family} ${ADMIT}`;
+    return [
+      "meta mark set 0",
+      `meta mark set ${ip} ${remote} map @group${family}`,
+      admit,
+      ...lengths.flatMap((length) => [
+        `meta mark set ${ip} ${remote} & ${netmask(family, length)} map @range${family}-${length}`,
+        admit,
+      ]),
+    ];
+  };
   sets.set(`group${family}`, `map { type ${type} : mark; }`);
-  sets.set(`member${family}`, `set { type ${type} . mark; }`);
+  for (const members of ["arriving", "leaving"])
+    sets.set(`${members}${family}`, `map { type ${type} . mark : ${type}; }`);
   for (const length of lengths)
     for (const map of ["in", "out", "open"]) sets.set(`${map}${family}-${length}`, `map { type ${type} : verdict; }`);
   for (const length of lengths) sets.set(`range${family}-${length}`, `map { type ${type} : mark; }`);
   chains.set(`arrive${family}`, {
     rules: [
+      ...judge("saddr", "daddr", "arriving"),
       ...lookup("saddr", "in"),
-      ...judge("saddr", "daddr", "admit"),
       ...lookup("saddr", "open"),
-      `meta mark ${OPEN_MARK} goto admit`,
+      `meta mark ${OPEN_MARK} ${ADMIT}`,
       "counter name denied-in drop",
     ],
   });
   chains.set(`leave${family}`, {
     rules: [
-      ...judge("daddr", "saddr", `rename${family}`),
+      ...judge("daddr", "saddr", "leaving"),
       ...lookup("daddr", "open"),
       `meta mark ${OPEN_MARK} goto rename${family}`,
       "counter name denied-out drop",
     ],
   });
-  chains.set(`rename${family}`, { rules: [...lookup("daddr", "out"), "goto admit"] });
+  chains.set(`rename${family}`, { rules: [...lookup("daddr", "out"), ADMIT] });
 }

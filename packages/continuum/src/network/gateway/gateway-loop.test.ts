@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import type { LogFields } from "@fjord/base";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
+import type { DeniedPackets } from "../fabric/denied-packets.ts";
 import { testState } from "../fabric/test-state.ts";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState } from "../network-state.ts";
@@ -32,6 +33,7 @@ describe("A gateway that is kept at what its source says", () => {
   let answers: Map<number, number>;
   let silent: (readonly number[] | undefined)[];
   let heirOf: Heir | undefined;
+  let denied: DeniedPackets | undefined;
   let fenced: string;
   const act = async (what: string) => {
     done.push(what);
@@ -58,6 +60,7 @@ describe("A gateway that is kept at what its source says", () => {
           await act(`apply ${wanted.peers.length}`);
         },
         check: async () => act("check").then(() => []),
+        denied: { in: 3, out: 1 },
         tend: async () => act("tend").then(() => reports),
         invited: (siteId) => void done.push(`invited by ${siteId}`),
         moved: async () => {},
@@ -122,6 +125,9 @@ describe("A gateway that is kept at what its source says", () => {
           isBrought = isApplied;
         },
         drifted: () => {},
+        denied: (packets) => {
+          denied = packets;
+        },
         linked: () => {},
         keyMade: () => {},
         carried: () => {},
@@ -233,6 +239,7 @@ describe("A gateway that is kept at what its source says", () => {
   it("is compared with it every half minute", async () => {
     const all = await seconds(61);
     assert.equal(all.filter((each) => each === "check").length, 2);
+    assert.deepEqual(denied, { in: 3, out: 1 });
   });
 
   it("is not while somebody owes an answer, which is looked after before", async () => {

@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Logger, sleep, steadyNow } from "@fjord/base";
 import type { Captures } from "../capture/captures.ts";
+import type { DeniedPackets } from "../fabric/denied-packets.ts";
 import { sameState } from "../fabric/peer-text.ts";
 import type { WayState } from "../fabric/way.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
@@ -43,6 +44,8 @@ export interface LoopObserver {
   brought(isApplied: boolean): void;
   /** So many things were changed by others, and were put back. */
   drifted(count: number): void;
+  /** So many packets were dropped in all. */
+  denied(packets: DeniedPackets): void;
   linked(links: readonly SeenReport[]): void;
   /** Lanes that the node carries. */
   carried(lanes: readonly number[]): void;
@@ -50,7 +53,10 @@ export interface LoopObserver {
 }
 
 export interface GatewayLoopOptions {
-  readonly gateway: Pick<Gateway, "prepare" | "apply" | "check" | "tend" | "invited" | "moved" | "forget" | "remove">;
+  readonly gateway: Pick<
+    Gateway,
+    "prepare" | "apply" | "check" | "denied" | "tend" | "invited" | "moved" | "forget" | "remove"
+  >;
   readonly way?: Pick<NodeWay, "apply" | "check" | "heir">;
   /** Silences links that another node may have taken over, when this process is no more. @default they go on */
   readonly fence?: Pick<Fence, "keep" | "leave" | "remove">;
@@ -394,6 +400,7 @@ export class GatewayLoop {
     const ofWay = (await this.#options.way?.check()) ?? [];
     const ofCaptures = (await this.#options.captures?.check()) ?? [];
     this.#options.observer?.drifted(drift.length + ofWay.length + ofCaptures.length);
+    this.#options.observer?.denied(gateway.denied);
   }
 
   async #bringFence({ state }: GatewayWish, isWanted: boolean): Promise<void> {

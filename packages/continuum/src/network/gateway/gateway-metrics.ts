@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "@fjord/kube";
+import { type DeniedPackets, NONE_DENIED } from "../fabric/denied-packets.ts";
 import { isAlive } from "../link-status.ts";
 import type { LoopObserver, SeenReport } from "./gateway-loop.ts";
 import { LinkLife } from "./link-life.ts";
@@ -19,6 +20,8 @@ export class GatewayMetrics implements LoopObserver {
   readonly #received: Counter<"site">;
   readonly #sent: Counter<"site">;
   readonly #drift: Counter;
+  readonly #deniedPackets: Counter<"direction">;
+  #denied = NONE_DENIED;
   #links: readonly SeenReport[] = [];
   readonly #lives = new Map<string, LinkLife>();
   #silent: ReadonlySet<string> = new Set();
@@ -90,6 +93,13 @@ export class GatewayMetrics implements LoopObserver {
       help: "Things of the node's network that others had changed, and that were put back",
       registers,
     });
+    this.#deniedPackets = new Counter({
+      name: "fjord_gateway_denied_packets_total",
+      help: "Packets of links that no group and no rule lets pass, and that were dropped: those that came (in), and those that were about to go (out); looked at every half minute",
+      labelNames: ["direction"] as const,
+      registers,
+    });
+    for (const direction of ["in", "out"]) this.#deniedPackets.inc({ direction }, 0);
     new Gauge({
       name: "fjord_link_key_age_seconds",
       help: "How old the site's own WireGuard key is",
@@ -115,6 +125,12 @@ export class GatewayMetrics implements LoopObserver {
 
   drifted(count: number): void {
     this.#drift.inc({}, count);
+  }
+
+  denied(packets: DeniedPackets): void {
+    for (const direction of ["in", "out"] as const)
+      this.#deniedPackets.inc({ direction }, packets[direction] - this.#denied[direction]);
+    this.#denied = packets;
   }
 
   carried(lanes: readonly number[]): void {

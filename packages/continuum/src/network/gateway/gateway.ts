@@ -1,10 +1,11 @@
 import type { Clock, Logger } from "@fjord/base";
+import type { DeniedPackets } from "../fabric/denied-packets.ts";
 import { InvalidNetworkState } from "../fabric/errors.ts";
 import { type Fabric, fabricOf } from "../fabric/fabric.ts";
 import { LINK_ROUTES, routesOf } from "../fabric/route-change.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
-import { HiddenFlows } from "./hidden-flows.ts";
+import { HiddenFlows, type KeptRanges } from "./hidden-flows.ts";
 import { LaneInterfaces } from "./lane-interfaces.ts";
 import type { LinkReport } from "./link-report.ts";
 import { NodeFirewall } from "./node-firewall.ts";
@@ -124,8 +125,13 @@ export class Gateway {
       throw new InvalidNetworkState({ reason: "the private key is not one of WireGuard" });
     // Until it is done nobody knows what is there: who tries again begins anew.
     this.#applied = undefined;
-    if (before === undefined || !sameInterfaces(before, fabric)) await this.#applyWhole(fabric, privateKey);
-    else await this.#applyChange(before, fabric);
+    if (before === undefined || !sameInterfaces(before, fabric)) {
+      const remote = await this.#applyWhole(fabric, privateKey);
+      this.#forgetFlows(
+        { own: before?.own ?? fabric.own, remote },
+        { own: fabric.own, remote: rangesOf(fabric.peers) },
+      );
+    } else await this.#applyChange(before, fabric);
     this.#applied = { fabric, privateKey, ownKey: publicHalf(privateKey), carrier };
     this.#carried = fabric;
   }
@@ -146,8 +152,7 @@ export class Gateway {
     if (drift.length > 0) {
       this.#logger.warn("the node's network was changed by others, and is put back", { drift: drift.slice(0, 5) });
       await this.#applyWhole(fabric, privateKey);
-      const remote = [...fabric.peers.values()].flatMap(({ ranges }) => ranges);
-      await this.#hiddenFlows.forget(fabric.own, remote);
+      await this.#hiddenFlows.forget(fabric.own, rangesOf(fabric.peers));
     }
     return drift;
   }
@@ -167,6 +172,11 @@ export class Gateway {
     const reports = await this.#interfaces.tend(fabric, answers);
     await this.#firewall.see();
     return [...faults, ...reports].map((report) => ({ ...report, ownKey }));
+  }
+
+  /** What the firewall has dropped since this process brought it, as of the last `check`. */
+  get denied(): DeniedPackets {
+    return this.#firewall.denied;
   }
 
   /** A peer says over its link that it tries the direct way now: of two behind NATs both have to. */
@@ -207,10 +217,11 @@ export class Gateway {
     await this.#firewall.remove();
   }
 
-  async #applyWhole(fabric: Fabric, privateKey: string): Promise<void> {
+  /** Resolves with the ranges that were led to links before. */
+  async #applyWhole(fabric: Fabric, privateKey: string): Promise<string[]> {
     await this.#firewall.bring(fabric);
     await this.#interfaces.bring(fabric, hexOf(privateKey));
-    await this.#routes.bring(routesOf(fabric), fabric.lanes);
+    return await this.#routes.bring(routesOf(fabric), fabric.lanes);
   }
 
   async #applyChange(before: Fabric, after: Fabric): Promise<void> {
@@ -218,6 +229,12 @@ export class Gateway {
     const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
     await this.#interfaces.change(before, after, gone, come);
     await this.#routes.change(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));
+    this.#forgetFlows({ own: before.own, remote: rangesOf(gone) }, { own: after.own, remote: rangesOf(come) });
+  }
+
+  /** Nobody waits for it: it takes a while, and says by itself what fails. */
+  #forgetFlows(before: KeptRanges, after: KeptRanges): void {
+    void this.#hiddenFlows.forgetEarlier(before, after);
   }
 }
 
@@ -234,7 +251,11 @@ function sameInterfaces(a: Fabric, b: Fabric): boolean {
   );
 }
 
+function rangesOf(peers: Fabric["peers"]): string[] {
+  return [...peers.values()].flatMap(({ ranges }) => ranges);
+}
+
 /** Of the peers of `from` those that `to` has not, or has otherwise. */
 function changedPeers(from: Fabric, to: Fabric): Fabric["peers"] {
-  return new Map([...from.peers].filter(([siteId, peer]) => to.peers.get(siteId) !== peer));
+  return new Map(from.peers.entries().filter(([siteId, peer]) => to.peers.get(siteId) !== peer));
 }

@@ -4,6 +4,12 @@ import { contains, type Family, type IpRange, parseRange } from "../ip-range.ts"
 import { NETLINK_RELAY } from "./netlink-relay.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
+/** Whose pods keep their addresses on the way to whom. */
+export interface KeptRanges {
+  readonly own: readonly string[];
+  readonly remote: readonly string[];
+}
+
 export interface HiddenFlowsOptions {
   readonly network: Pick<NodeNetwork, "talk">;
   readonly logger: Logger;
@@ -15,7 +21,7 @@ const AT_ONCE = 100;
 const NOT_FOUND = 2;
 
 /**
- * Flows of pods to peers that began while nothing kept the pods' own network from giving them the node's address, as when others had taken the firewall away. The kernel gives them
+ * Flows of pods to peers that began while nothing kept the pods' own network from giving them the node's address: before there was a link, or when others had taken the firewall away. The kernel gives them
  * that address for as long as they last, and nobody lets them pass by it. Once they are forgotten, they begin anew with their own.
  */
 export class HiddenFlows {
@@ -33,11 +39,18 @@ export class HiddenFlows {
       if (count > 0) logger.info("flows that had the node's address begin anew", { count });
       return count;
     } catch (error) {
-      logger.warn("flows that began while the firewall was away may keep the node's address until they end", {
+      logger.warn("flows that began without the firewall may keep the node's address until they end", {
         reason: describeError(error),
       });
       return 0;
     }
+  }
+
+  /** Those that began before ranges were kept that are new. */
+  async forgetEarlier(before: KeptRanges, after: KeptRanges): Promise<void> {
+    const fresh = (part: keyof KeptRanges) => [...new Set(after[part]).difference(new Set(before[part]))];
+    await this.forget(fresh("own"), after.remote);
+    await this.forget(after.own, fresh("remote"));
   }
 
   async #forget(own: readonly IpRange[], remote: readonly IpRange[]): Promise<number> {

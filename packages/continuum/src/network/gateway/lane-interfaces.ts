@@ -107,12 +107,15 @@ export class LaneInterfaces {
     return true;
   }
 
-  /** A peer says that it takes another key on a lane now. Where it is known, it has the ranges as soon as nothing comes by the one before. */
+  /**
+   * A peer says that it takes another key on a lane now. Where it is known, it has the ranges as soon as nothing comes by the one before: until then everything else waits, as it would
+   * delay that. Of a key that is not known nobody has to wait.
+   */
   async turned(fabric: Fabric, siteId: string, lane: number, key: string): Promise<void> {
     const each = fabric.interfaces.find((of) => of.lane === lane);
     const peers = this.#peersOf(lane);
     const [of, keys] = [fabric.peers.get(siteId), peers.keysOf(siteId)];
-    if (each === undefined || of === undefined || keys === undefined || keys.active === key) return;
+    if (each === undefined || of === undefined || !keys?.isOther(key)) return;
     const device = this.#devices.device(each.name);
     const before = keys.active;
     const state = await peers.arrivals.quiet(device, siteId, before);
@@ -132,12 +135,15 @@ export class LaneInterfaces {
       const there = peers.wanted(gone, before);
       peers.bring(after);
       const wanted = peers.wanted(come, after);
-      const state = [...wanted.keys()].every((key) => there.has(key)) ? undefined : await device.get();
-      // A peer that has another key is still where it was heard of.
-      if (state !== undefined)
-        for (const { checked } of come.values())
-          for (const [key, peer] of peers.keyed(checked, after, state, keysOf(gone.get(checked.siteId))))
-            if (wanted.has(key)) wanted.set(key, peer);
+      // A peer that has another key is still where it was heard of; to tell where, WireGuard tells of all.
+      const rekeyed = [...come.values()].filter(
+        ({ checked }) =>
+          gone.has(checked.siteId) && [...peers.keyed(checked, after).keys()].some((key) => !there.has(key)),
+      );
+      const state = rekeyed.length === 0 ? undefined : await device.get();
+      for (const { checked } of rekeyed)
+        for (const [key, peer] of peers.keyed(checked, after, state, keysOf(gone.get(checked.siteId))))
+          if (wanted.has(key)) wanted.set(key, peer);
       await device.set(wireguardChange(there, wanted));
     }
   }

@@ -25,6 +25,8 @@ export class LanePeers {
   #paths: PeerPaths | undefined;
   /** By site: which of its keys has its ranges. */
   readonly #keys = new Map<string, PeerKeys>();
+  /** Peers as they are met, by what they were made of: the same object as long as that and the key stay. */
+  readonly #met = new WeakMap<CheckedPeer, CheckedPeer>();
   /** Public keys of those who are to hear of this node before they send it anything: it may have come in the place of another. */
   readonly #greeted = new Set<string>();
 
@@ -59,9 +61,10 @@ export class LanePeers {
 
   /** Another key of a peer may have its ranges now. */
   bringPaths(fabric: Fabric): void {
-    const there = [...fabric.peers].filter(([, { checked }]) => checked.lanes.length > this.#lane);
-    const peers = there.map(([siteId, peer]) => [siteId, { checked: this.met(peer.checked) }] as const);
-    this.paths.bring({ peers: new Map(peers) });
+    const peers = new Map<string, CheckedPeer>();
+    for (const [siteId, { checked }] of fabric.peers)
+      if (checked.lanes.length > this.#lane) peers.set(siteId, this.met(checked));
+    this.paths.bring(peers);
   }
 
   forgetPaths(): void {
@@ -81,6 +84,14 @@ export class LanePeers {
   /** A peer as it is met on the lane, by the key that it has there: those beyond the first are for where the two meet directly. */
   met(checked: CheckedPeer): CheckedPeer {
     const publicKey = this.#keys.get(checked.siteId)?.active ?? checked.publicKey;
+    const known = this.#met.get(checked);
+    if (known?.publicKey === publicKey) return known;
+    const met = this.#metBy(checked, publicKey);
+    this.#met.set(checked, met);
+    return met;
+  }
+
+  #metBy(checked: CheckedPeer, publicKey: string): CheckedPeer {
     if (this.#lane === 0) return { ...checked, publicKey };
     const { fallback: _, tcp: __, ...met } = checked;
     return { ...met, publicKey, endpoints: checked.lanes[this.#lane] ?? [] };
@@ -140,13 +151,14 @@ export function keysOf(peer: { readonly checked: CheckedPeer } | undefined): str
 
 /** By site. A next key that another one has too is nobody's. */
 function toldKeys({ peers }: Fabric): Map<string, ToldKeys> {
+  const all = [...peers.values()].map(({ checked }) => checked);
   const owners = new Map<string, number>();
-  for (const { checked } of peers.values())
-    for (const key of keysOf({ checked })) owners.set(key, (owners.get(key) ?? 0) + 1);
+  if (all.some(({ nextKey }) => nextKey !== undefined))
+    for (const checked of all) for (const key of keysOf({ checked })) owners.set(key, (owners.get(key) ?? 0) + 1);
   return new Map(
-    [...peers].map(([siteId, { checked }]) => {
-      const { publicKey: current, nextKey: next } = checked;
-      return [siteId, { current, ...(next !== undefined && owners.get(next) === 1 && { next }) }];
-    }),
+    all.map(({ siteId, publicKey: current, nextKey: next }) => [
+      siteId,
+      next !== undefined && owners.get(next) === 1 ? { current, next } : { current },
+    ]),
   );
 }

@@ -55,6 +55,23 @@ async function seconds(wire: Wire, probes: readonly (readonly [LinkProbe, string
 }
 
 describe("the probe of a link", () => {
+  it("answers one that asks without end no more than it would any, and the others as ever", async () => {
+    const wire = new Wire();
+    const probe = wire.probe();
+    await probe.tick("a", ["evil", "honest"], 1380);
+    await wire.clock.advance(10_000);
+    const ask = Buffer.from([0x66, 0x6a, 1, 0, 0, 0, 0, 7, 0, 0]);
+    const asked = (who: string, times: number) => {
+      const before = wire.sent;
+      for (let i = 0; i < times; i++) wire.forge(linkAddress(who), "a", ask);
+      return wire.sent - before;
+    };
+    assert.deepEqual([asked("evil", 5_000), asked("evil", 5_000), asked("honest", 20)], [200, 0, 20]);
+    await wire.clock.advance(1_000);
+    assert.equal(asked("evil", 5), 5);
+    probe.close();
+  });
+
   const pair = (wire: Wire) => {
     const told: number[] = [];
     const one = wire.probe((_, ms) => told.push(ms));

@@ -64,6 +64,8 @@ interface Probed {
   invitedAt: number | undefined;
   hasAnswered: boolean;
   search: MtuSearch;
+  /** What it has said since when, in a second at most. */
+  said: { readonly since: number; count: number };
 }
 
 const LAST = 20;
@@ -93,6 +95,8 @@ const TRYING = 1;
 /** In a question: it says how long ago the asker last knew that both hear each other. Who is told so need not ask itself. */
 const HEARD = 2;
 const LONGEST_AGE_MS = 0xffff;
+/** Of one peer in a second; nobody has a tenth of it to say. The others are heard by the same socket. */
+const MOST_SAID = 200;
 
 /**
  * Asks the gateways of peers over their links, and answers theirs: how long it takes, how much is lost, how large a packet may be. Nobody but a
@@ -305,7 +309,7 @@ export class LinkProbe {
     if (bytes.length < 8 || bytes.readUInt16BE(0) !== MAGIC) return;
     const siteId = this.#siteIds.get(from) ?? "";
     const probed = this.#peers.get(siteId);
-    if (probed === undefined) return;
+    if (probed === undefined || this.#isTooMuch(probed)) return;
     if (bytes.readUInt8(2) === ASK) {
       probed.questionedAt = this.#now();
       if ((bytes.readUInt8(3) & TRYING) !== 0) {
@@ -337,6 +341,12 @@ export class LinkProbe {
     const latencyMs = this.#precise() - asked.sentAt;
     if (!asked.isAgain) this.#note(probed, latencyMs);
     this.#options.answered?.(siteId, latencyMs);
+  }
+
+  #isTooMuch(probed: Probed): boolean {
+    const now = this.#now();
+    if (now - probed.said.since >= 1_000) probed.said = { since: now, count: 0 };
+    return ++probed.said.count > MOST_SAID;
   }
 
   /** Both have heard each other then. */
@@ -418,6 +428,7 @@ function begin(siteId: string, lane: number, mtu: number): Probed {
     invitedAt: undefined,
     hasAnswered: false,
     search: new MtuSearch(mtu),
+    said: { since: Number.NEGATIVE_INFINITY, count: 0 },
   };
 }
 

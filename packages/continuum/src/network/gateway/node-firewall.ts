@@ -1,7 +1,9 @@
+import { type DeniedPackets, deniedPackets, NONE_DENIED, withDenied } from "../fabric/denied-packets.ts";
 import type { Fabric } from "../fabric/fabric.ts";
 import { changedChains, firewallChange, removedFirewall, wholeFirewall } from "../fabric/firewall-change.ts";
-import { firewallDrift, listedChains, madeChains } from "../fabric/firewall-drift.ts";
+import { firewallDrift, listedChains } from "../fabric/firewall-drift.ts";
 import { TABLE } from "../fabric/table.ts";
+import { makeChains } from "./make-chains.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
 /** The firewall of links on a node, and what nft has shown of it, by which it is known whether others have changed it. */
@@ -11,6 +13,9 @@ export class NodeFirewall {
   #made = new Map<string, string>();
   /** Chains that were made since, and that nft has not been asked for yet: to show one, it reads all that there is. */
   readonly #unseen = new Set<string>();
+  #denied = NONE_DENIED;
+  /** Since the table was made, when it was last looked at. */
+  #counted = NONE_DENIED;
 
   constructor(network: NodeNetwork) {
     this.#network = network;
@@ -18,8 +23,14 @@ export class NodeFirewall {
 
   /** In the place of whatever there is. */
   async bring(fabric: Fabric): Promise<void> {
-    this.#made = madeChains(await this.#network.nftShown(wholeFirewall(fabric)));
+    this.#made = await makeChains(this.#network, TABLE, wholeFirewall(fabric));
     this.#unseen.clear();
+    this.#counted = NONE_DENIED;
+  }
+
+  /** What it has dropped since this process brought it first, as far as it was looked at. */
+  get denied(): DeniedPackets {
+    return this.#denied;
   }
 
   async change(before: Fabric, after: Fabric): Promise<void> {
@@ -46,8 +57,14 @@ export class NodeFirewall {
     await this.#network.nft(removedFirewall());
   }
 
+  #count(now: DeniedPackets): void {
+    this.#denied = withDenied(this.#denied, this.#counted, now);
+    this.#counted = now;
+  }
+
   #see(json: string): void {
     const there = json === "" ? new Map<string, string>() : listedChains(json);
+    if (json !== "") this.#count(deniedPackets(json));
     for (const name of this.#unseen) {
       const text = there.get(name);
       if (text === undefined) this.#made.delete(name);

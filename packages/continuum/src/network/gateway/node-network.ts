@@ -1,5 +1,6 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,7 +11,11 @@ export interface NodeNetworkOptions {
   readonly prefix?: readonly string[];
   /** @default "wireguard-go" */
   readonly wireguardProgram?: string;
+  /** How long a command may take. @default 60,000 */
+  readonly longestMs?: number;
 }
+
+const LONGEST_MS = 60_000;
 
 /** Commands of which the kernel may still tell. */
 const REMEMBERED = 64;
@@ -27,6 +32,7 @@ const NOBODYS = "169.254.74.43/32";
 export class NodeNetwork {
   readonly #prefix: readonly string[];
   readonly #wireguardProgram: string;
+  readonly #longestMs: number;
   /** The last processes of this one's that have run. */
   readonly #own: number[] = [];
   #changedAt = Number.NEGATIVE_INFINITY;
@@ -35,6 +41,7 @@ export class NodeNetwork {
   constructor(options: NodeNetworkOptions = {}) {
     this.#prefix = options.prefix ?? [];
     this.#wireguardProgram = options.wireguardProgram ?? "wireguard-go";
+    this.#longestMs = options.longestMs ?? LONGEST_MS;
   }
 
   /** All of it, or nothing. */
@@ -42,16 +49,18 @@ export class NodeNetwork {
     if (text !== "") await this.#run(["nft", "-f", "-"], text);
   }
 
-  /** The same, with what it makes as nft shows it, in JSON. It takes as long as all that there is, and not as what is changed. */
-  async nftShown(text: string): Promise<string> {
-    // To print JSON it takes what it reads for that too, and has to begin again: which a pipe cannot.
-    const directory = await mkdtemp(join(tmpdir(), "fjord-nft-"));
+  /**
+   * The same, with what it makes as nft shows it, in JSON. It takes as long as all that there is, and not as what is changed. Undefined where the disk takes no
+   * more, and nothing was done.
+   */
+  async nftShown(text: string): Promise<string | undefined> {
+    // To print JSON it takes what it reads for that too, and has to begin again: which a pipe cannot. The file has no name, so that whoever is killed leaves none.
+    const file = await namelessFile(text).catch(() => undefined);
+    if (file === undefined) return undefined;
     try {
-      const file = join(directory, "change");
-      await writeFile(file, text, { mode: 0o600 });
-      return await this.#run(["nft", "-e", "-j", "-f", file]);
+      return await this.#run(["nft", "-e", "-j", "-f", "/proc/self/fd/3"], "", "nft -e -j -f", file.fd);
     } finally {
-      await rm(directory, { recursive: true, force: true });
+      await file.close();
     }
   }
 
@@ -141,6 +150,7 @@ export class NodeNetwork {
     return new Promise((resolve, reject) => {
       // It puts itself into the background, where it would hold on to streams.
       const child = spawn(program, args, { stdio: "ignore" });
+      this.#limit(child, `wireguard-go ${name}`, reject);
       child.on("error", (cause) =>
         reject(new WireguardMissing({ program: this.#wireguardProgram, reason: cause.message }, { cause })),
       );
@@ -161,12 +171,28 @@ export class NodeNetwork {
     }
   }
 
-  #run(command: readonly string[], input = "", title = command.slice(0, 6).join(" ")): Promise<string> {
+  /** Everything waits for a command: one that hangs is ended, and tried again by whoever wants it. */
+  #limit(child: ChildProcess, command: string, reject: (error: Error) => void): void {
+    const giveUp = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(new NetworkCommandFailed({ command, reason: `it did not end within ${this.#longestMs / 1000} s` }));
+    }, this.#longestMs);
+    child.once("close", () => clearTimeout(giveUp)).once("error", () => clearTimeout(giveUp));
+  }
+
+  #run(
+    command: readonly string[],
+    input = "",
+    title = command.slice(0, 6).join(" "),
+    ...files: readonly number[]
+  ): Promise<string> {
     const [program = "", ...args] = [...this.#prefix, ...command];
     return new Promise((resolve, reject) => {
-      const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+      const stdio: StdioOptions = ["pipe", "pipe", "pipe", ...files];
+      const child = spawn(program, args, { stdio }) as ChildProcessWithoutNullStreams;
       // What stands before a command becomes that command, with the number that it has.
       if (child.pid !== undefined) this.#own.splice(0, Math.max(0, this.#own.push(child.pid) - REMEMBERED));
+      this.#limit(child, title, reject);
       const output: Buffer[] = [];
       let complaint = "";
       child.stdout.on("data", (chunk: Buffer) => void output.push(chunk));
@@ -185,5 +211,18 @@ export class NodeNetwork {
       child.stdin.on("error", () => {});
       child.stdin.end(input);
     });
+  }
+}
+
+async function namelessFile(text: string): Promise<FileHandle> {
+  const path = join(tmpdir(), `fjord-nft-${randomUUID()}`);
+  const file = await open(path, "wx+", 0o600);
+  try {
+    await rm(path);
+    await file.writeFile(text);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
   }
 }

@@ -1,9 +1,10 @@
 import type { Logger } from "@fjord/base";
-import { chainDrift, madeChains } from "../fabric/firewall-drift.ts";
-import { familyOf, HEIR_ROUTES, WAY_ROUTES } from "../fabric/route-change.ts";
+import { chainDrift } from "../fabric/firewall-drift.ts";
+import { familyOf, HEIR_ROUTES, ledRanges, WAY_ROUTES } from "../fabric/route-change.ts";
 import { type Hop, TUNNEL_PORT, WAY_TABLE, type Way, type WayState, wayFirewall, wayOf } from "../fabric/way.ts";
 import type { Heir } from "./fence.ts";
 import { HiddenFlows } from "./hidden-flows.ts";
+import { makeChains } from "./make-chains.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import { RouteTable } from "./route-table.ts";
 
@@ -62,13 +63,18 @@ export class NodeWay {
     const isSame = (part: (of: AppliedWay) => unknown) =>
       before !== undefined && JSON.stringify(part(before)) === JSON.stringify(part({ state, way }));
     // Who passes is decided before anybody can.
-    if (!isSame((of) => [...of.way.chains])) this.#made = madeChains(await this.#network.nftShown(wayFirewall(way)));
+    if (!isSame((of) => [...of.way.chains])) this.#made = await makeChains(this.#network, WAY_TABLE, wayFirewall(way));
     if (way.tunnel && !isSame((of) => [of.way.tunnel, of.state.mtu])) await this.#bringTunnel(state.mtu);
-    if (!isSame((of) => [[...of.way.routes], lanesOf(of.state)])) await this.#routes.bring(way.routes, lanesOf(state));
+    const led = isSame((of) => [[...of.way.routes], lanesOf(of.state)])
+      ? ledRanges(way.routes)
+      : await this.#routes.bring(way.routes, lanesOf(state));
     if (!isSame((of) => [...of.way.heirRoutes])) await this.#heirRoutes.bring(way.heirRoutes, heirRules(way));
     if (!way.tunnel && !isSame((of) => of.way.tunnel) && (await this.#hasTunnel()))
       await this.#network.ip("link", "delete", "dev", this.#tunnel);
     this.#applied = { state, way };
+    // Nobody waits for it: it takes a while, and says by itself what fails.
+    const earlier = { own: before?.state.own ?? state.own, remote: led };
+    void this.#hiddenFlows.forgetEarlier(earlier, { own: state.own, remote: ledRanges(way.routes) });
   }
 
   /** Looks whether everything is as it was left, and whether the gateway is still reached that way; puts back what is not. */

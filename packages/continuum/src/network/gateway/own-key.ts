@@ -1,4 +1,5 @@
-import { type Clock, type Logger, sleep, steadyNow } from "@fjord/base";
+import { type Clock, type Logger, sleep, steadyNow, TokenBucket } from "@fjord/base";
+import { MOST_LANES } from "../fabric/lanes.ts";
 import { publicHalf } from "../link-key.ts";
 import type { Gateway } from "./gateway.ts";
 import { KeyTurn } from "./key-turn.ts";
@@ -17,6 +18,11 @@ export type KeyVoice = Pick<LinkProbe, "say" | "onSaid" | "answeredAt">;
 /** Peers look for longer than that whether anything still comes by the key of before. */
 const HEARD_MS = 30;
 
+/** What is said twice within this time is one word. */
+const TURN_MS = 1_000;
+/** All that a gateway does waits until a peer sends nothing more by its key of before: nobody has that more often than for each of its lanes, now and then. */
+const TURNS = { burst: MOST_LANES, perSecond: 0.2 } as const;
+
 /** Those who have a link, by lane. */
 export type Linked = ReadonlyMap<number, readonly string[]>;
 
@@ -34,6 +40,12 @@ export class OwnKey {
   /** Those who have not said yet that they have heard that another key is taken. */
   #unheard = new Set<string>();
   #allHeard: () => void = () => {};
+  /** By lane and site: when it last said that it takes a key. */
+  readonly #turnedAt = new Map<string, number>();
+  /** By site. */
+  readonly #turns = new Map<string, TokenBucket>();
+  /** By lane and site: those whose question is looked at. */
+  readonly #asking = new Set<string>();
 
   constructor(options: OwnKeyOptions) {
     this.#options = options;
@@ -105,12 +117,26 @@ export class OwnKey {
     const who = `${lane} ${siteId}`;
     if (says === "take") {
       answer("heard");
+      const now = steadyNow(clock);
+      if (now - (this.#turnedAt.get(who) ?? Number.NEGATIVE_INFINITY) < TURN_MS) return;
+      this.#turnedAt.set(who, now);
+      const turns = this.#turns.get(siteId) ?? new TokenBucket({ ...TURNS, clock });
+      this.#turns.set(siteId, turns);
+      if (!turns.tryTake()) return;
       await gateway.peerTurns(siteId, lane, key);
     } else if (says === "heard") {
       if (this.#unheard.delete(who) && this.#unheard.size === 0) this.#allHeard();
     } else if (says !== "ask") this.#turn?.answered(who, says, steadyNow(clock));
     // Of two that ask each other, one is first.
     else if (this.#turn !== undefined && this.#siteId < siteId) answer("later");
-    else answer((await gateway.peerAsks(siteId, lane, key)) ? "known" : "unknown");
+    // It asks again.
+    else if (!this.#asking.has(who)) answer((await this.#mayTake(lane, siteId, key)) ? "known" : "unknown");
+  }
+
+  /** Whether it may take a key; one question at a time. */
+  async #mayTake(lane: number, siteId: string, key: string): Promise<boolean> {
+    const who = `${lane} ${siteId}`;
+    this.#asking.add(who);
+    return await this.#options.gateway.peerAsks(siteId, lane, key).finally(() => this.#asking.delete(who));
   }
 }

@@ -74,9 +74,14 @@ export class PeerKeys {
     return true;
   }
 
+  /** Whether it is another one than it has, and one that the peer may take. */
+  isOther(key: string): boolean {
+    return key !== this.#active && this.#keys().includes(key);
+  }
+
   /** The peer says that it takes a key now. Whether that is another one than before. */
   turn(key: string, now: number): boolean {
-    if (key === this.#active || !this.#keys().includes(key)) return false;
+    if (!this.isOther(key)) return false;
     const before = this.#active;
     this.#take(key);
     this.#turn = { before, at: now, handshake: this.#handshakeOf(key) };

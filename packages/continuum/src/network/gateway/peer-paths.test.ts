@@ -28,7 +28,7 @@ test("a peer that is met over TCP is tried through a hub within seconds once one
   let endpoint = "192.0.2.2:51820";
   /** The way after so many seconds. Only these endpoints are answered from, and WireGuard sends to where it is told. */
   const wayAfter = async (seconds: number, checked: CheckedPeer, ...answering: string[]) => {
-    paths.bring({ peers: new Map([["b", { checked }]]) });
+    paths.bring(new Map([["b", checked]]));
     let way = "";
     for (let second = 0; second < seconds; second++) {
       await clock.advance(1_000);
@@ -51,7 +51,7 @@ test("a peer that is sent to by an interface that was made anew is sought elsewh
   const paths = new PeerPaths({ clock, logger: silentLogger });
   const { tcp: _, ...alone } = peer;
   const checked: CheckedPeer = { ...alone, endpoints: ["192.0.2.2:51820", "192.0.2.3:51820"] };
-  paths.bring({ peers: new Map([["b", { checked }]]) });
+  paths.bring(new Map([["b", checked]]));
   const look = (receivedBytes: number, sentBytes: number) => {
     const seen = { publicKey: "key", endpoint: paths.endpointOf("key") ?? "", ranges: [], keepaliveSeconds: 0 };
     return paths.look(checked, { ...seen, receivedBytes, sentBytes, handshakeSeconds: 0 }, () => true, undefined);
@@ -64,4 +64,27 @@ test("a peer that is sent to by an interface that was made anew is sought elsewh
   await clock.advance(20_000);
   look(0, 1_000);
   assert.equal(paths.endpointOf("key"), "192.0.2.3:51820");
+});
+
+test("a peer is not looked for where this node, its neighbours or everybody would be, by its own word or by a name's", async () => {
+  const { tcp: _, ...alone } = peer;
+  const lookup = async (host: string) => (host === "metadata.example" ? "169.254.169.254" : "192.0.2.9");
+  const placeOf = async (endpoint: string, more: Partial<CheckedPeer> = {}) => {
+    const paths = new PeerPaths({ clock: new ManualClock(), logger: silentLogger, lookup });
+    paths.bring(new Map([["b", { ...alone, endpoints: [endpoint], ...more }]]));
+    await new Promise((resolve) => setImmediate(resolve));
+    return paths.endpointOf("key");
+  };
+  for (const nowhere of [
+    "127.0.0.1",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "metadata.example",
+    "224.0.0.1",
+    "240.0.0.7",
+    "248.0.0.7",
+  ])
+    assert.equal(await placeOf(`${nowhere}:53`), undefined, nowhere);
+  assert.equal(await placeOf("wave.example:53"), "192.0.2.9:53");
+  assert.equal(await placeOf(BY_HUB, { via: "h" }), BY_HUB);
 });

@@ -2,10 +2,10 @@ import { lookup as lookUp } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
-import type { FabricPeer } from "../fabric/fabric.ts";
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
 import { contains, formatRange, parseRange } from "../ip-range.ts";
 import { RELAY_RANGE } from "../link-address.ts";
+import { isPlace } from "../place.ts";
 import { type Answering, PathChoice, type Way } from "./path-choice.ts";
 
 export interface PeerPathsOptions {
@@ -70,8 +70,8 @@ export class PeerPaths {
   readonly #dialled = new Map<string, Dialled>();
   /** Where each may be found, and through whom. */
   readonly #places = new Map<string, string>();
-  /** Public keys by site. */
-  #keys = new Map<string, string>();
+  /** Who the peers are, by site. */
+  readonly #peers = new Map<string, CheckedPeer>();
 
   constructor({ clock, logger, lookup = async (host) => (await lookUp(host)).address }: PeerPathsOptions) {
     this.#clock = clock;
@@ -84,14 +84,18 @@ export class PeerPaths {
     return this.#dialled.get(publicKey)?.address;
   }
 
-  /** Takes over who the peers are now. */
-  bring(fabric: { readonly peers: ReadonlyMap<string, Pick<FabricPeer, "checked">> }): void {
-    for (const [siteId, { checked }] of fabric.peers) this.#rekey(this.#keys.get(siteId), checked.publicKey);
-    this.#keys = new Map([...fabric.peers].map(([siteId, { checked }]) => [siteId, checked.publicKey]));
-    const keys = new Set(this.#keys.values());
+  /** Takes over who the peers are now, by site. Those that are the same objects as before are not looked at. */
+  bring(peers: ReadonlyMap<string, CheckedPeer>): void {
+    const changed = [...peers].filter(([siteId, checked]) => this.#peers.get(siteId) !== checked);
+    const gone = [...this.#peers.keys()].filter((siteId) => !peers.has(siteId));
+    if (changed.length + gone.length === 0) return;
+    for (const [siteId, checked] of changed) this.#rekey(this.#peers.get(siteId)?.publicKey, checked.publicKey);
+    for (const siteId of gone) this.#peers.delete(siteId);
+    for (const [siteId, checked] of changed) this.#peers.set(siteId, checked);
+    const keys = new Set(peers.values().map(({ publicKey }) => publicKey));
     for (const known of [this.#dialled, this.#watched, this.#places])
       for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
-    for (const { checked } of fabric.peers.values()) this.#bring(checked);
+    for (const [, checked] of changed) this.#bring(checked);
   }
 
   /** What is to be done for a peer, by what WireGuard says of it. */
@@ -168,7 +172,7 @@ export class PeerPaths {
   /** Packets stay packets through a hub; in a connection each waits for the one before. Unless the hub itself is met by such a connection. */
   #ways({ fallback, tcp, via }: CheckedPeer, isHandshaken: Handshaken): Way[] {
     if (via !== undefined) return ["direct"];
-    const wayToHub = this.#watched.get(this.#keys.get(fallback?.via ?? "") ?? "")?.choice.way;
+    const wayToHub = this.#watched.get(this.#peers.get(fallback?.via ?? "")?.publicKey ?? "")?.choice.way;
     const isHubAlive = fallback !== undefined && wayToHub !== "hub" && isHandshaken(fallback.via);
     const ways: Way[] = ["direct"];
     if (isHubAlive && wayToHub !== "tcp") ways.push("hub");
@@ -224,18 +228,16 @@ export class PeerPaths {
     const [host, port] = [name.slice(0, at).replace(/^\[|\]$/g, ""), name.slice(at)];
     const dialled: Dialled = { index, at: steadyNow(this.#clock), name, isPending };
     this.#dialled.set(publicKey, dialled);
+    const warn = (reason: string) =>
+      this.#logger.warn("an endpoint of a peer has no address", { siteId, endpoint: name, reason });
     const found = (address: string) => {
-      dialled.address = canonical(isIP(address) === 6 ? `[${address}]${port}` : `${address}${port}`);
+      const place = canonical(isIP(address) === 6 ? `[${address}]${port}` : `${address}${port}`);
+      // Its word, or that of whoever answers for the name: none of them is to have this node send to itself, or everyone.
+      if (checked.via === undefined && !isPlace(place)) warn(`nobody else is at ${place}`);
+      else dialled.address = place;
     };
     if (isIP(host) !== 0) found(host);
-    else
-      this.#lookup(host).then(found, (error: unknown) =>
-        this.#logger.warn("an endpoint of a peer has no address", {
-          siteId,
-          endpoint: name,
-          reason: describeError(error),
-        }),
-      );
+    else this.#lookup(host).then(found, (error: unknown) => warn(describeError(error)));
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   familyOf,
+  ledRanges,
   parseRoutes,
   type Routes,
   type RouteTableNumbers,
@@ -21,21 +22,23 @@ export class RouteTable {
     this.#numbers = numbers;
   }
 
-  /** Whatever is there becomes this, for so many lanes. */
-  async bring(routes: Routes, lanes = 1): Promise<void> {
-    await this.#bring(routes, rulesOf(this.#numbers, lanes));
+  /** Whatever is there becomes this, for so many lanes. Resolves with the ranges that have been led somewhere before. */
+  async bring(routes: Routes, lanes = 1): Promise<string[]> {
+    return await this.#bring(routes, rulesOf(this.#numbers, lanes));
   }
 
   /** Routes before the rules that lead to them. */
-  async #bring(routes: Routes, rules: readonly Rule[]): Promise<void> {
-    await Promise.all(
+  async #bring(routes: Routes, rules: readonly Rule[]): Promise<string[]> {
+    const before = await Promise.all(
       FAMILIES.map(async (family) => {
         const wanted = new Map([...routes].filter(([range]) => familyOf(range) === family));
         const [there, found] = await Promise.all([this.#routes(family), this.#rules(family)]);
         const lines = routeChange(this.#numbers, there, wanted)[family];
         await this.#network.ipBatch(family, [...lines, ...this.#ruleChange(found, rules)]);
+        return ledRanges(there);
       }),
     );
+    return before.flat();
   }
 
   /** Where it is known what is there. */

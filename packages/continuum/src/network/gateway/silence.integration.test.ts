@@ -67,6 +67,11 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
     return systemClock.now();
   };
 
+  const deniedAt = async (site: "a" | "b"): Promise<number> => {
+    const text = await namespaces.run(`${site}-gw`, "nft", "list", "counter", "inet", "fjord", "denied-in");
+    return Number(/packets (\d+)/.exec(text)?.[1]);
+  };
+
   before(async () => {
     sites = await namespaceSites(namespaces, { a: 1, b: 1 });
     for (const own of PAIR) start(own);
@@ -114,6 +119,7 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
 
   it("is not silent where only the other's program has ended, as packets go on: its kernel says that nobody listens", async () => {
     await end("b");
+    const denied = await deniedAt("a");
     const since = systemClock.now();
     const first = Object.keys(pods)[0] ?? "";
     const address = called(sites[1]?.pods.values().next().value?.ipv4 ?? "");
@@ -122,6 +128,7 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     assert.notEqual(await pods[first]?.ask(address, { proto: "udp" }), "nothing");
+    assert.equal(await deniedAt("a"), denied, "and what it says of that is not counted as denied");
     start("b");
     await areSilent(false);
   });

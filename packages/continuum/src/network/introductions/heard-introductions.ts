@@ -1,3 +1,4 @@
+import { type Clock, systemClock, TokenBucket } from "@fjord/base";
 import { PeerRefused } from "../../peer-refused-error.ts";
 import type { PeerRoute } from "../../peer-routes.ts";
 import type { Card, IntroductionAnswer } from "../../protocol.ts";
@@ -11,9 +12,13 @@ export interface HeardIntroductionsOptions {
   accepts(): boolean;
   /** What the own site says to one that the consumer has introduced, where it has something to say. */
   cardFor(site: SiteId, consumer: SiteId): Card | undefined;
+  /** @default the system's */
+  readonly clock?: Pick<Clock, "now">;
 }
 
 const MOST_SITES = 128;
+/** How often a consumer may say something else: a plan and a link are written for each time. */
+const NEWS = { burst: 200, perSecond: 10 } as const;
 
 /** What consumers have said of other providers since the agent started. They hear by reports what was heard, and say it again. */
 export class HeardIntroductions {
@@ -21,6 +26,7 @@ export class HeardIntroductions {
   /** By consumer, then by the site that was introduced. */
   readonly #heard = new Map<SiteId, Map<SiteId, Introduction>>();
   readonly #listeners = new Set<(site: SiteId) => void>();
+  readonly #news = new Map<SiteId, TokenBucket>();
 
   constructor(options: HeardIntroductionsOptions) {
     this.#options = options;
@@ -41,12 +47,24 @@ export class HeardIntroductions {
       const sites = this.#heard.get(caller.id) ?? new Map<SiteId, Introduction>();
       if (!sites.has(site) && sites.size >= MOST_SITES)
         throw new PeerRefused({ code: "TooMany", message: `${MOST_SITES} sites are introduced already` }, 429);
-      this.#heard.set(caller.id, sites.set(site, introduction));
-      for (const listener of this.#listeners) listener(site);
+      const before = sites.get(site);
+      if (before === undefined || introductionToken(before, undefined) !== introductionToken(introduction, undefined)) {
+        if (!this.#newsOf(caller.id).tryTake())
+          throw new PeerRefused({ code: "TooMany", message: "they change too often: say it again later" }, 429);
+        this.#heard.set(caller.id, sites.set(site, introduction));
+        for (const listener of this.#listeners) listener(site);
+      }
       const card = cardFor(site, caller.id);
       return card === undefined ? {} : { card };
     },
   };
+
+  #newsOf(consumer: SiteId): TokenBucket {
+    const { clock = systemClock } = this.#options;
+    const news = this.#news.get(consumer) ?? new TokenBucket({ ...NEWS, clock });
+    this.#news.set(consumer, news);
+    return news;
+  }
 
   /** What consumers have said of a site, by their ids. */
   of(site: SiteId): ReadonlyMap<SiteId, Introduction> {

@@ -123,6 +123,10 @@ test("a guest that runs is not measured by one contract and counted against anot
   assert.equal(t.taken().cpu, "1");
   const { verdict } = t.state.memoryOf(shadowOf("c-large", []));
   assert.match(verdict?.message ?? "", /stays under its contract, c-small/);
+  // It is looked at again whenever there is room, for as long as it is refused.
+  assert.equal(t.state.waiting().length, 1);
+  t.state.memoryOf(shadowOf("c-large", [])).verdict = undefined;
+  assert.equal(t.state.waiting().length, 0);
 });
 
 test("a guest takes what it takes, whatever is asked for and refused", async () => {

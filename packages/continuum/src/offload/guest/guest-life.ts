@@ -298,6 +298,7 @@ export class GuestLife {
     const memory = this.#state.memoryOf(shadow);
     // Of the same refusal only the first words count: numbers in it change with everything else.
     if (memory.verdict?.reason !== verdict.reason) memory.verdict = verdict;
+    this.#state.refused.add(keyOf(shadow));
     this.#options.tell(shadow, afterMs);
     return done();
   }

@@ -24,6 +24,8 @@ export class GuestState {
   readonly ledger = new RoomLedger();
   /** By `namespace/name`. */
   readonly memories = new Map<string, GuestMemory>();
+  /** Keys of shadow pods that were refused, those included that were admitted or went since. */
+  readonly refused = new Set<string>();
   /** When a guest was last made or ended. */
   workedAt = Number.NEGATIVE_INFINITY;
   /** Grace of guests whose shadow pods are gone. */
@@ -102,8 +104,11 @@ export class GuestState {
   waiting(): ShadowPod[] {
     const waiting: ShadowPod[] = [];
     // Asked for whenever a guest goes, of thousands that may be there: hardly any of them waits.
-    for (const [key, { verdict }] of this.memories) {
-      if (verdict === undefined) continue;
+    for (const key of this.refused) {
+      if (this.memories.get(key)?.verdict === undefined) {
+        this.refused.delete(key);
+        continue;
+      }
       const slash = key.indexOf("/");
       const shadow = this.shadows.get(key.slice(0, slash), key.slice(slash + 1));
       if (shadow !== undefined) waiting.push(shadow);

@@ -24,9 +24,12 @@ const within: Verdict = { reason: "WithinContract", message: "" };
  * resource is the dearest request of a pod's life. Many that come at once are all there before the first is written.
  */
 const PATIENT_MS = 30_000;
-/** How long no guest must have come or gone before statuses that can wait are written, and how long they wait at most. */
+/**
+ * How long no guest must have come or gone before statuses that can wait are written, and how long they wait at most: longer than it takes for
+ * thousands to come, of which each would be written to while the rest have yet to be made.
+ */
 const CALM_MS = 5_000;
-const LONGEST_MS = 60_000;
+const LONGEST_MS = 900_000;
 /** How soon news that somebody waits for is looked at again while the watch has yet to show what was written before. */
 const UNSHOWN_MS = 50;
 
@@ -66,7 +69,8 @@ export class GuestStatuses {
     const isUrgent = this.#urgent.delete(`${namespace}/${name}`);
     if (shadow === undefined || isTerminal(shadow.status?.phase)) return done();
     const memory = this.#state.memoryOf(shadow);
-    if (!isUrgent && this.#isBusy(memory)) return againAfter(CALM_MS);
+    // Of thousands that wait none is looked at more often than that.
+    if (!isUrgent && this.#isBusy(memory)) return againAfter(PATIENT_MS);
     memory.waitsSince = undefined;
     // What was written last is yet to be shown; its coming brings this back, though as something that can wait.
     if (memory.written !== undefined && !isShown(shadow, memory.written)) {

@@ -9,7 +9,6 @@ import { type KubeClient, Node, Pod } from "@fjord/kube";
 import { findBinaries } from "@fjord/testbed";
 import { Continuum, fjord } from "@fjord/testbed/agents";
 import {
-  KUBECTL_VERSIONS,
   type KubectlVersion,
   kubectlProgram,
   kubernetesSkip,
@@ -18,6 +17,8 @@ import {
   realNodesSkip,
   startMetricsServer,
   startTestBed,
+  testedKubectls,
+  testedMinors,
   testNodes,
 } from "@fjord/testbed/testing";
 import { eventually, kubectlOf } from "./test-continuum.ts";
@@ -55,7 +56,7 @@ describe("kubectl on pods behind a border", { skip, timeout: 300_000 }, () => {
     await continuum?.[Symbol.asyncDispose]();
   });
 
-  for (const minor of oldKubectlSkip() ? (["1.36", "1.35"] as const) : KUBECTL_VERSIONS) {
+  for (const minor of oldKubectlSkip() ? testedMinors() : testedKubectls()) {
     for (const [way, env] of [
       ["WebSocket", {}],
       ["SPDY", spdy],

@@ -194,13 +194,14 @@ export class VirtualNodeController implements Runnable {
   async #drain({ name, contract }: KnownVirtualNode, signal: AbortSignal): Promise<Result> {
     const { home, pods } = this.#options;
     const agreed = newestOf(contract, (each) => this.#contracts.get({ name: each }));
+    const isOver = isEndedForGood(agreed);
+    if (!isOver && cordonOf(agreed, false) !== "ContractDrained") return done();
     const here = pods.onNode(name).map(({ pod }) => pod);
-    if (isEndedForGood(agreed)) {
+    if (isOver) {
       // The provider has ended their guests: whoever keeps them is not to wait until a lost node's pods are given up.
       const left = await endPodsOfNoContract(home.client, here, signal);
       return left > 0 ? againAfter(ENDING_AGAIN_MS) : done();
     }
-    if (cordonOf(agreed, false) !== "ContractDrained") return done();
     const { left, refused } = await evictPods(home.client, here, signal);
     if (refused.length > 0) {
       const message = refusedEvictions(refused);

@@ -107,8 +107,9 @@ export class HomePods implements OffloadedPods {
 
   #changed(pod: Pod, node: string): void {
     const { namespace = "", name = "", uid = "" } = pod.metadata;
-    this.#nodeOf.set(`${namespace}/${name}`, node);
-    this.#keyOf.set(uid, `${namespace}/${name}`);
+    const key = `${namespace}/${name}`;
+    this.#nodeOf.set(key, node);
+    this.#keyOf.set(uid, key);
     this.#tell(namespace, name);
   }
 

@@ -19,23 +19,25 @@ const guest = {
   status: { phase: "Running", startTime: "2026-01-01T00:00:00Z" },
 } as Pod;
 
-/** A life whose pod is told to end, and what is written of it at home. */
+/** A life whose pod is told to end, what is written of it at home, and which shadow pods are said to be deleted. */
 function setUp(onDelete: (life: PodLife) => void) {
   const set: string[] = [];
+  const deleted: string[] = [];
   const writer = {
     set: ({ metadata }: Pod) => set.push(metadata.uid ?? ""),
     latest: ({ status }: Pod) => status,
     forget: () => {},
   } as unknown as StatusWriter;
   const home = { clock: new ManualClock(), logger: silentLogger, recorder: { event: () => {} } };
-  const life = new PodLife({ home, writer, isOver: () => false } as unknown as PodLifeOptions);
+  const onShadowDeleted = (_: Place, { metadata }: ShadowPod) => deleted.push(metadata.uid ?? "");
+  const life = new PodLife({ home, writer, isOver: () => false, onShadowDeleted } as unknown as PodLifeOptions);
   const place = {
     node: { object: { metadata: {} }, contract: "c" },
     twin: "twin",
     remote: { hasSynced: true, shadowOf: () => shadow, guestOf: () => guest },
     site: { id: "north", reachability: { reachable: true }, kube: { delete: async () => onDelete(life) } },
   } as unknown as Place;
-  return { set, end: () => life.end(pod, place, { signal: new AbortController().signal }) };
+  return { set, deleted, end: () => life.end(pod, place, { signal: new AbortController().signal }) };
 }
 
 test("a pod that ends is told of for as long as it is there", async () => {
@@ -44,10 +46,12 @@ test("a pod that ends is told of for as long as it is there", async () => {
   assert.deepEqual(set, ["u"]);
 });
 
-test("of a pod that goes while its shadow pod is taken back nothing is kept", async () => {
-  const { set, end } = setUp((life) => life.forget("u"));
+test("of a pod that goes while its shadow pod is taken back nothing is kept but that it was", async () => {
+  const { set, deleted, end } = setUp((life) => life.forget("u"));
   await end();
   assert.deepEqual(set, []);
+  // Whoever looks at what the pod has left behind would delete it once more otherwise.
+  assert.deepEqual(deleted, ["s"]);
 });
 
 test("a shadow follows what its pod asks for, and nothing that only its status tells", async () => {

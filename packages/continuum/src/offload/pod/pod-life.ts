@@ -1,5 +1,5 @@
 import { GRACE_ANNOTATION, ShadowPod, VIRTUAL_NODE } from "@fjord/api";
-import { describeError } from "@fjord/base";
+import { describeError, Familiar } from "@fjord/base";
 import {
   ApiError,
   againAfter,
@@ -48,6 +48,8 @@ export interface PodLifeOptions {
   readonly isOffloaded?: (namespace: string, signal: AbortSignal) => Promise<boolean>;
   /** Whether the contract behind the place has ended, and with it whatever was there. */
   readonly isOver: (place: Place) => boolean;
+  /** Told when the deletion of a shadow pod was answered: its pod may be gone by then, and this life knows nothing of it. */
+  readonly onShadowDeleted?: (place: Place, shadow: ShadowPod) => void;
 }
 
 const STRAY = `pods of DaemonSets run at other sites only where they tolerate ${VIRTUAL_NODE} by that name`;
@@ -66,6 +68,8 @@ export class PodLife {
   readonly #memories = new Map<string, PodMemory>();
   readonly #tokens: PodTokens;
   readonly #reports: PodReports;
+  /** Pods on one node and in one twin namespace have theirs in common. */
+  readonly #contexts = new Familiar<ForgeContext>(64);
   /** By site and namespace: when a pod was held in vain. */
   readonly #heldInVain = new Map<string, number>();
 
@@ -117,7 +121,7 @@ export class PodLife {
     const guest = remote.guestOf(uid);
     if (shadow !== undefined) {
       memory.made = undefined;
-      await this.#endShadow(pod, shadow, guest, memory, site.kube, work);
+      await this.#endShadow(pod, shadow, guest, memory, place, work);
       // Where the pod went meanwhile, nobody would ever forget what is told of it.
       if (this.#memories.get(uid) === memory) this.#reports.report(pod, place, shadow);
       return done();
@@ -274,7 +278,7 @@ export class PodLife {
     const { homeApi, home } = this.#options;
     const { podPatch } = node.object.spec;
     const hostIP = node.object.status?.address;
-    return {
+    const context: ForgeContext = {
       consumer: home.identity.id,
       contract: node.contract,
       twinNamespace,
@@ -282,6 +286,7 @@ export class PodLife {
       ...(podPatch && { podPatch }),
       ...(homeApi && { homeApi }),
     };
+    return this.#contexts.meet(JSON.stringify(context), context);
   }
 
   #wantedDigest(pod: Pod, place: Place, shadow: ShadowPod, memory: PodMemory): string | undefined {
@@ -317,9 +322,10 @@ export class PodLife {
     shadow: ShadowPod,
     guest: Pod | undefined,
     memory: PodMemory,
-    client: KubeClient,
+    place: Place,
     work: Work,
   ): Promise<void> {
+    const client = place.site.kube;
     const { namespace = "", name = "", uid = "", annotations, deletionTimestamp } = shadow.metadata;
     if (deletionTimestamp !== undefined || memory.deleted === uid) return;
     const own = pod.spec?.terminationGracePeriodSeconds ?? 30;
@@ -334,6 +340,7 @@ export class PodLife {
     }
     await deleteShadow(client, namespace, name, uid, work.signal);
     memory.deleted = uid;
+    this.#options.onShadowDeleted?.(place, shadow);
     await this.#tokens.takeBack(pod, namespace, client, work.signal);
   }
 

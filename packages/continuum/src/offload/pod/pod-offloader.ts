@@ -1,4 +1,4 @@
-import { Contract } from "@fjord/api";
+import { Contract, type ShadowPod } from "@fjord/api";
 import {
   againAfter,
   Controller,
@@ -21,6 +21,7 @@ import type { Twins } from "../../twins.ts";
 import type { KnownVirtualNode, VirtualNodes } from "../../virtual-nodes.ts";
 import type { ForgeContext } from "./forge/index.ts";
 import { HomePods } from "./home-pods.ts";
+import { NodeNews } from "./node-news.ts";
 import { deleteShadow, type Place, PodLife, type Work } from "./pod-life.ts";
 import { RemotePods } from "./remote-pods.ts";
 import { OFFLOADED_CONDITION } from "./status/index.ts";
@@ -60,6 +61,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
   readonly #writer: StatusWriter;
   readonly #controller: Controller;
   readonly #contracts: SharedCache<Contract>;
+  readonly #news: NodeNews;
   /** Uids of own pods that were seen to go while other sites still had something of them. */
   readonly #gone = new Set<string>();
   /** Shadow pods whose deletion was answered and has yet to be shown, by uid, with when that was. */
@@ -73,11 +75,17 @@ export class PodOffloader implements OffloadedPods, Runnable {
     this.#pods = new HomePods({ ...options, onGone: (uid) => this.#podGone(uid) });
     this.#writer = new StatusWriter({ client, clock, random, logger, workers: 16, alsoOwn: [OFFLOADED_CONDITION] });
     this.#contracts = home.caches.open(Contract);
-    const isOver = (place: Place) => isContractOver(place, this.#contracts.cache.get({ name: place.node.contract }));
+    const isOver = (place: Pick<Place, "site" | "node">) =>
+      isContractOver(place, this.#contracts.cache.get({ name: place.node.contract }));
+    this.#news = new NodeNews(options.nodes, (node) => {
+      const site = options.sites.get(node.site);
+      return site !== undefined && isOver({ site, node });
+    });
     this.#life = new PodLife({
       home,
       writer: this.#writer,
       isOver,
+      onShadowDeleted: ({ remote }, shadow) => this.#noteDeleted(remote, shadow),
       ...(homeApi && { homeApi }),
       ...(addresses && { addresses }),
       ...(isReadyFor && { isReadyFor }),
@@ -122,7 +130,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
       this.#pods.onChange((namespace, name) => this.#controller.enqueue({ namespace, name })),
       nodes.onChange((name) => {
         follow();
-        this.#enqueueNode(name);
+        if (this.#news.isForPods(name)) this.#enqueueNode(name);
       }),
       sites.onChange((id) => this.#siteChanged(id, stop)),
       twins.onChange((site, namespace) => this.#enqueueNamespace(site, namespace)),
@@ -187,10 +195,15 @@ export class PodOffloader implements OffloadedPods, Runnable {
       }
       await deleteShadow(site.kube, twin, name, uid, work.signal);
       this.#gone.delete(originUid);
-      // Where the watch was quicker than the answer, nobody would ever take it away.
-      if (remote.shadowAt(twin, name)?.metadata.uid === uid) this.#deleted.set(uid, home.clock.now());
+      this.#noteDeleted(remote, shadow);
     }
     return result;
+  }
+
+  /** Until the watch shows it, the shadow pod seems to be there. */
+  #noteDeleted(remote: RemotePods, { metadata: { namespace = "", name = "", uid = "" } }: ShadowPod): void {
+    // Where the watch was quicker than the answer, nobody would ever take it away.
+    if (remote.shadowAt(namespace, name)?.metadata.uid === uid) this.#deleted.set(uid, this.#options.home.clock.now());
   }
 
   #podGone(uid: string): void {
@@ -279,7 +292,7 @@ export class PodOffloader implements OffloadedPods, Runnable {
 }
 
 /** A renewal ends the contract before it too, but nothing that runs under it. */
-function isContractOver({ site, node }: Place, contract: Contract | undefined): boolean {
+function isContractOver({ site, node }: Pick<Place, "site" | "node">, contract: Contract | undefined): boolean {
   const ended = contract?.status?.conditions?.find(({ type, status }) => type === "Ended" && status === "True");
   if (ended !== undefined) return ended.reason !== "Superseded";
   const told = site.report?.contracts.find(({ id }) => id === node.contract);

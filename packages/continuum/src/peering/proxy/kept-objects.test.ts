@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
-import { KeptObjects } from "./kept-objects.ts";
+import { KeptObjects, type KeptObjectsOptions } from "./kept-objects.ts";
+
+const words: KeptObjectsOptions["words"] = (has, may) =>
+  `${has.objects} objects of ${has.bytes} bytes, and may have ${may.objects} of ${may.bytes}`;
 
 /** The objects of a tenant that may keep three of 100 bytes together, and an API that has what the test puts there. */
 function tenant(stored: Record<string, number> = {}) {
@@ -10,7 +13,7 @@ function tenant(stored: Record<string, number> = {}) {
   const api = new Map(Object.entries(stored));
   let counts = 0;
   const kept = new KeptObjects({
-    noun: "objects",
+    words,
     limits: () => ({ objects: 3, bytes: 100 }),
     count: async () => {
       counts++;
@@ -28,7 +31,7 @@ function tenant(stored: Record<string, number> = {}) {
 
 const full = {
   status: 403,
-  message: /^quota exceeded: this consumer has [123] objects at the provider, 1Mi in all, and may have 3 and 1Mi: /,
+  message: /^quota exceeded: this consumer has [123] objects of \d+ bytes, and may have \d of 100$/,
 };
 
 describe("what a tenant keeps", () => {
@@ -97,7 +100,7 @@ describe("what a tenant keeps", () => {
     const counted = Promise.withResolvers<Map<string, number>>();
     const limits = () => ({ objects: 3, bytes: 100 });
     const count = () => counted.promise;
-    const kept = new KeptObjects({ noun: "objects", limits, count, clock, logger: silentLogger });
+    const kept = new KeptObjects({ words, limits, count, clock, logger: silentLogger });
     (await kept.admit("a", true, 10))({ kept: 10 });
     (await kept.admit("b", true, 10))({ kept: 10 });
     kept.settleDeletion("gone")("gone");
@@ -114,7 +117,7 @@ describe("what a tenant keeps", () => {
     const clock = new ManualClock();
     const count = async () => Promise.reject(new Error("away"));
     const limits = () => ({ objects: 1, bytes: 100 });
-    const kept = new KeptObjects({ noun: "objects", limits, count, clock, logger: silentLogger });
+    const kept = new KeptObjects({ words, limits, count, clock, logger: silentLogger });
     (await kept.admit("a", true, 10))({ kept: 10 });
     await assert.rejects(async () => kept.admit("b", true, 10), /quota exceeded/);
   });

@@ -8,8 +8,8 @@ export interface KeptLimits {
 }
 
 export interface KeptObjectsOptions {
-  /** What they are, for the words of a refusal. */
-  readonly noun: string;
+  /** What it has and what it may have, for the words of a refusal. */
+  readonly words: (has: KeptLimits, may: KeptLimits) => string;
   /** The owner's limits, as they are now. */
   readonly limits: () => KeptLimits;
   /** What the API has now: the bytes of each object, by its key. */
@@ -129,15 +129,9 @@ export class KeptObjects {
   }
 
   #refusal(): Error {
-    const { noun, limits } = this.#options;
-    const { objects, bytes } = limits();
-    const has = `${this.#sizes.size} ${noun} at the provider, ${mebibytes(this.#bytes)} in all`;
+    const { words, limits } = this.#options;
     return forbidden(
-      `quota exceeded: this consumer has ${has}, and may have ${objects} and ${mebibytes(bytes)}: remove some, or ask the owner to raise sharing.objects of the Site`,
+      `quota exceeded: this consumer has ${words({ objects: this.#sizes.size, bytes: this.#bytes }, limits())}`,
     );
   }
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1024 ** 2)}Mi`;
 }

@@ -2,15 +2,25 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Writable } from "node:stream";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CONSUMER_LABEL, newObject, ShadowPod, TwinNamespace } from "@fjord/api";
 import { silentLogger } from "@fjord/base";
-import { ConfigMap, isForbidden, isTooManyRequests, type KubeClient, Pod, Secret } from "@fjord/kube";
+import {
+  ConfigMap,
+  isForbidden,
+  isTooManyRequests,
+  type KubeClient,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  Service,
+} from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
 import { JumpingClock } from "../../test-jumping-clock.ts";
 import { tenantOf } from "../tenant/tenant-forge.ts";
 import type { AcceptedWrite } from "./kube-proxy.ts";
 import { StoredObjects } from "./stored-objects.ts";
-import { TenantObjects } from "./tenant-objects.ts";
+import { objectPolicy, TenantObjects } from "./tenant-objects.ts";
 import { startTestKubelet, type TestKubelet } from "./test-kubelet.ts";
 import { type TestConsumer, TestProvider } from "./test-provider.ts";
 
@@ -136,6 +146,22 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
         socket.destroy();
       });
 
+      test("commands and forwarded ports that have ended count no more", async () => {
+        const key = { name: "web", namespace: provider.twinOf(provider.consumer) };
+        // Those before it may end only now.
+        const began = Date.now();
+        await kube.exec(key, { command: ["say", "hello"] });
+        await kube.attach(key, {});
+        (await kube.portForward(key, { port: 8080 })).destroy();
+        const ended = () =>
+          provider.lines
+            .filter(({ time }) => time >= began)
+            .map(({ path }) => path.split("/").at(-1) ?? "")
+            .filter((name) => ["exec", "attach", "portforward"].includes(name));
+        for (let tries = 0; ended().length < 3 && tries < 60; tries++) await sleep(50);
+        assert.deepEqual(ended().sort(), ["attach", "exec", "portforward"]);
+      });
+
       test("a refusal of the API server comes back as it is", async () => {
         const namespace = provider.twinOf(provider.consumer);
         await assert.rejects(kube.get(Pod, { name: "nobody", namespace }), /NotFound/);
@@ -218,7 +244,14 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
   });
 
   test("a consumer that has as much as it may keep is told so, and has room again for what goes", async () => {
-    let policy = { objects: 1_000, bytes: 2 ** 28, namespaces: 3 };
+    let policy = {
+      ...objectPolicy(undefined),
+      objects: 1_000,
+      bytes: 2 ** 28,
+      namespaces: 3,
+      storage: 3,
+      exposedServices: 2,
+    };
     const namespacesOf = () => [full.twinOf(full.consumer)];
     const stored = new StoredObjects({ client: provider.client, namespacesOf, customResources: () => [] });
     const clock = new JumpingClock();
@@ -255,6 +288,33 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
     await provider.client.delete(ConfigMap, { name: gone?.metadata.name ?? "", namespace: namespacesOf()[0] ?? "" });
     clock.jump(10_000);
     await config("in-its-place");
+    const place = { namespace: namespacesOf()[0] ?? "" };
+    const service = (name: string, type: "NodePort" | "ClusterIP") => {
+      const spec = { type, ports: [{ port: 80 }] };
+      return kube.create(Service, { apiVersion: "v1", kind: "Service", metadata: { name, ...place }, spec });
+    };
+    const claim = (name: string, storage: string) => {
+      const spec = { accessModes: ["ReadWriteOnce" as const], resources: { requests: { storage } } };
+      const metadata = { name, ...place };
+      return kube.create(PersistentVolumeClaim, {
+        apiVersion: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata,
+        spec,
+      });
+    };
+    policy = { ...policy, objects: 1_000 };
+    const exposed = ["s1", "s2", "s3", "s4"].map((name) => service(name, "NodePort"));
+    assert.equal(await succeeded(exposed), 2);
+    await service("inner", "ClusterIP");
+    const opened = [{ op: "replace", path: "/spec/type", value: "LoadBalancer" }];
+    const inner = { name: "inner", ...place };
+    await assert.rejects(kube.patch(Service, inner, "json", opened), /Services of type NodePort or LoadBalancer/);
+    const [first] = (await kube.list(Service, place)).items.filter(({ spec }) => spec?.type === "NodePort");
+    await kube.patch(Service, { name: first?.metadata.name ?? "", ...place }, "merge", { spec: { type: "ClusterIP" } });
+    await kube.patch(Service, inner, "json", opened);
+    assert.equal(await succeeded(["c1", "c2", "c3", "c4"].map((name) => claim(name, "1"))), 3);
+    await assert.rejects(claim("c5", "1Gi"), /claims of 1Mi at the provider, and may have 1Mi/);
     policy = { ...policy, objects: 1_000, bytes: 200_000 };
     assert.equal(await succeeded(["a", "b", "c"].map((name) => config(name, "x".repeat(60_000)))), 3);
     await assert.rejects(config("d", "x".repeat(60_000)), isForbidden);
@@ -263,7 +323,7 @@ describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
   });
 
   test("what a consumer keeps is measured whole, whatever it asks to see of it and calls a trial", async () => {
-    const policy = { objects: 1_000, bytes: 400_000, namespaces: 3 };
+    const policy = { ...objectPolicy(undefined), objects: 1_000, bytes: 400_000, namespaces: 3 };
     const namespacesOf = () => [sly.twinOf(sly.consumer)];
     const stored = new StoredObjects({ client: provider.client, namespacesOf, customResources: () => [] });
     const objects = new TenantObjects({

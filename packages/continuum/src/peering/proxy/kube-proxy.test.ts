@@ -25,7 +25,8 @@ await once(api, "listening");
 
 const [provider, consumer, neighbour] = await Promise.all([testSite(), testSite(), testSite()]);
 const tenants = new TestTenants();
-const nothingStored = { twins: async () => new Map(), twinNamespaces: async () => new Map() };
+const nothing = async () => new Map<string, number>();
+const nothingStored = { twins: nothing, twinNamespaces: nothing, claims: nothing, exposedServices: nothing };
 let expected = false;
 let budgetsHold = true;
 let onLine: (line: AuditLine) => void = () => {};

@@ -215,8 +215,8 @@ export class KubeProxy implements RawRoute {
     try {
       const { verb, path } = decision;
       const write = { consumer: caller.id, verb, path, contentType: request.headers["content-type"], body };
-      const name = checkWrite(write);
-      const settle = await this.#options.objects?.admit({ ...write, name, bytes: body.length });
+      const checked = checkWrite(write);
+      const settle = await this.#options.objects?.admit({ ...write, ...checked, bytes: body.length });
       let outcome: Outcome = "undone";
       let answer: HttpResponse;
       try {

@@ -1,5 +1,5 @@
 import { ShadowPod, TwinNamespace, tenantNamespace } from "@fjord/api";
-import type { Kind } from "@fjord/base";
+import type { Kind, KubeObject } from "@fjord/base";
 import {
   ConfigMap,
   Discovery,
@@ -14,6 +14,7 @@ import {
   Service,
 } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
+import { askedMeans } from "./asked-means.ts";
 import type { CustomResource } from "./rules.ts";
 
 /** What consumers may write into twin namespaces, as `rules.ts` has it. */
@@ -65,19 +66,44 @@ export class StoredObjects {
     return found;
   }
 
+  /** Claims of volumes, with the bytes that they ask for. */
+  async claims(consumer: SiteId): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    const size = (claim: PersistentVolumeClaim) => askedMeans("persistentvolumeclaims", claim, true).storage;
+    for (const namespace of this.#options.namespacesOf(consumer))
+      await this.#add(PersistentVolumeClaim, namespace, found, size);
+    return found;
+  }
+
+  /** Services that have ports of nodes, or a load balancer. */
+  async exposedServices(consumer: SiteId): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    const size = (service: Service) => (askedMeans("services", service, true).exposed ? 0 : undefined);
+    for (const namespace of this.#options.namespacesOf(consumer)) await this.#add(Service, namespace, found, size);
+    return found;
+  }
+
   async twinNamespaces(consumer: SiteId): Promise<Map<string, number>> {
     const found = new Map<string, number>();
     await this.#add(TwinNamespace, tenantNamespace(consumer), found);
     return found;
   }
 
-  async #add(kind: Kind, namespace: string, found: Map<string, number>): Promise<void> {
+  /** With the size that each has; what has none is left out. */
+  async #add<T extends KubeObject>(
+    kind: Kind<T>,
+    namespace: string,
+    found: Map<string, number>,
+    sizeOf: (object: T) => number | undefined = (object) => JSON.stringify(object).length,
+  ): Promise<void> {
     const resource = resourceOf(kind);
     let next: string | undefined;
     do {
       const page = await this.#options.client.list(kind, { namespace, limit: PAGE, ...(next && { continue: next }) });
-      for (const object of page.items)
-        found.set(storedKey(resource, namespace, object.metadata.name ?? ""), JSON.stringify(object).length);
+      for (const object of page.items) {
+        const size = sizeOf(object);
+        if (size !== undefined) found.set(storedKey(resource, namespace, object.metadata.name ?? ""), size);
+      }
       next = page.metadata.continue;
     } while (next);
   }

@@ -2,26 +2,42 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
+import type { AskedMeans } from "./asked-means.ts";
+import type { Outcome } from "./kept-objects.ts";
 import { parseKubePath } from "./kube-path.ts";
+import type { Verb } from "./rules.ts";
 import { TenantObjects } from "./tenant-objects.ts";
 
 const SLICES = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
 const SHADOWS = "/apis/fjord.dev/v1alpha1/namespaces/shop/shadowpods";
+const CLAIMS = "/api/v1/namespaces/shop/persistentvolumeclaims";
+const SERVICES = "/api/v1/namespaces/shop/services";
 const CONFIGS = "/api/v1/namespaces/shop/configmaps";
 const NAMESPACES = "/apis/fjord.dev/v1alpha1/namespaces/tenant/twinnamespaces";
 
-function tenant(policy = { objects: 100, bytes: 1_600, namespaces: 3 }) {
+const nothing = async () => new Map<string, number>();
+
+function tenant(policy = { objects: 100, bytes: 1_600, namespaces: 3, storage: 10, exposedServices: 2 }) {
   const objects = new TenantObjects({
     policy: () => policy,
-    stored: { twins: async () => new Map(), twinNamespaces: async () => new Map() },
+    stored: { twins: nothing, twinNamespaces: nothing, claims: nothing, exposedServices: nothing },
     clock: new ManualClock(),
     logger: silentLogger,
   });
-  return async (collection: string, name: string, bytes: number) => {
+  return async (
+    collection: string,
+    name: string,
+    bytes: number,
+    {
+      asks = {},
+      verb = "create",
+      outcome = { kept: bytes },
+    }: { asks?: AskedMeans; verb?: Verb; outcome?: Outcome } = {},
+  ) => {
     const path = parseKubePath(collection);
     if (path === undefined) throw new Error(`${collection} is no path`);
-    const settle = await objects.admit({ consumer: "c", verb: "create", path, name, bytes });
-    return settle({ kept: bytes });
+    const settle = await objects.admit({ consumer: "c", verb, path, name, bytes, asks });
+    return settle(outcome);
   };
 }
 
@@ -43,6 +59,36 @@ describe("what one consumer keeps", () => {
     await create(CONFIGS, "a", 1_000);
     await assert.rejects(create(SHADOWS, "a", 700), full);
     await create(SHADOWS, "a", 600);
+  });
+
+  test("of volumes is what its claims ask for, however they are written", async () => {
+    const write = tenant();
+    const storage = { ...full, message: /claims of .* raise sharing\.objects\.storage/ };
+    await write(CLAIMS, "a", 100, { asks: { storage: 6 } });
+    await assert.rejects(write(CLAIMS, "b", 1, { asks: { storage: 5 } }), storage);
+    await write(CLAIMS, "b", 1, { asks: { storage: 4 } });
+    await assert.rejects(write(CLAIMS, "a", 1, { verb: "patch", asks: { storage: 7 } }), storage);
+    await write(CLAIMS, "a", 1, { verb: "patch" });
+    await assert.rejects(write(CLAIMS, "c", 1, { asks: { storage: 1 } }), storage);
+    await write(CLAIMS, "b", 0, { verb: "delete", outcome: "gone" });
+    await write(CLAIMS, "c", 1, { asks: { storage: 4 }, outcome: "undone" });
+    await write(CLAIMS, "d", 1, { asks: { storage: 4 } });
+  });
+
+  test("of Services that are reached from outside is few, and one that no longer is leaves its place", async () => {
+    const write = tenant();
+    const exposed = { ...full, message: /2 Services of type NodePort or LoadBalancer .* may have 2: / };
+    await write(SERVICES, "inner", 1, { asks: { exposed: false } });
+    await write(SERVICES, "a", 1, { asks: { exposed: true } });
+    await write(SERVICES, "b", 1, { asks: { exposed: true } });
+    await assert.rejects(write(SERVICES, "inner", 1, { verb: "patch", asks: { exposed: true } }), exposed);
+    await write(SERVICES, "b", 1, { verb: "update", asks: { exposed: true } });
+    await write(SERVICES, "b", 1, { verb: "patch", asks: { exposed: false }, outcome: "undone" });
+    await assert.rejects(write(SERVICES, "c", 1, { asks: { exposed: true } }), exposed);
+    await write(SERVICES, "b", 1, { verb: "patch", asks: { exposed: false } });
+    await write(SERVICES, "c", 1, { asks: { exposed: true } });
+    await write(SERVICES, "a", 0, { verb: "delete", outcome: "gone" });
+    await write(SERVICES, "b", 1, { verb: "patch", asks: { exposed: true } });
   });
 
   test("of requests for namespaces is few and small", async () => {

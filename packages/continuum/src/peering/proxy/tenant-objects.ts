@@ -2,7 +2,8 @@ import { keptObjects, type Site } from "@fjord/api";
 import type { Clock, Logger } from "@fjord/base";
 import { inUnits, parseQuantity } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
-import { type KeptLimits, KeptObjects, type Outcome, type Settle } from "./kept-objects.ts";
+import type { AskedMeans } from "./asked-means.ts";
+import { type KeptLimits, KeptObjects, type KeptObjectsOptions, type Outcome, type Settle } from "./kept-objects.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import type { Verb } from "./rules.ts";
 import { type StoredObjects, storedKey } from "./stored-objects.ts";
@@ -10,16 +11,26 @@ import { type StoredObjects, storedKey } from "./stored-objects.ts";
 /** What one consumer may keep in the own API, as the owner's policy has it. */
 export interface ObjectPolicy extends KeptLimits {
   readonly namespaces: number;
+  /** Bytes of volumes that its claims ask for. */
+  readonly storage: number;
+  /** Services with ports of nodes, or a load balancer. */
+  readonly exposedServices: number;
 }
 
 export function objectPolicy(own: Site | undefined): ObjectPolicy {
-  const { count, bytes, namespaces } = { ...keptObjects, ...own?.spec.sharing?.objects };
-  return { objects: count, bytes: inUnits(parseQuantity(bytes)), namespaces };
+  const { count, bytes, namespaces, storage, exposedServices } = { ...keptObjects, ...own?.spec.sharing?.objects };
+  return {
+    objects: count,
+    bytes: inUnits(parseQuantity(bytes)),
+    namespaces,
+    storage: inUnits(parseQuantity(storage)),
+    exposedServices,
+  };
 }
 
 export interface TenantObjectsOptions {
   readonly policy: () => ObjectPolicy;
-  readonly stored: Pick<StoredObjects, "twins" | "twinNamespaces">;
+  readonly stored: Pick<StoredObjects, "twins" | "twinNamespaces" | "claims" | "exposedServices">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -32,6 +43,7 @@ export interface StoringWrite {
   readonly name: string;
   /** Of the body. */
   readonly bytes: number;
+  readonly asks: AskedMeans;
 }
 
 /** What the agent itself has no copies of in memory. All else it watches, or some domain of it does. */
@@ -46,7 +58,12 @@ interface Kept {
   /** Those among the twins that the agent holds copies of. */
   readonly held: KeptObjects;
   readonly namespaces: KeptObjects;
+  /** Claims, by the bytes that they ask for. */
+  readonly storage: KeptObjects;
+  readonly exposed: KeptObjects;
 }
+
+type Admit = () => Settle | Promise<Settle>;
 
 /** What each tenant keeps: objects in its twin namespaces, and requests for these. */
 export class TenantObjects {
@@ -58,18 +75,18 @@ export class TenantObjects {
   }
 
   /** Takes room for a write, until it is told what has become of it. Throws `KubeRefusal` where there is none. */
-  admit({ consumer, verb, path, name, bytes }: StoringWrite): Settle | Promise<Settle> {
-    const { twins, held, namespaces } = this.#of(consumer);
+  admit(write: StoringWrite): Settle | Promise<Settle> {
+    const { consumer, verb, path, name, bytes } = write;
+    const kept = this.#of(consumer);
     const resource = resourceName({ ...path, subresource: undefined });
     const key = storedKey(resource, path.namespace ?? "", name);
-    const admit = (kept: KeptObjects) =>
-      verb === "delete" ? kept.settleDeletion(key) : kept.admit(key, verb !== "patch", bytes);
-    if (resource === "twinnamespaces.fjord.dev") return admit(namespaces);
-    const first = admit(twins);
-    if (ONLY_STORED.includes(resource)) return first;
-    return first instanceof Promise
-      ? first.then((settle) => both(settle, () => admit(held)))
-      : both(first, () => admit(held));
+    const admit = (objects: KeptObjects) => () =>
+      verb === "delete" ? objects.settleDeletion(key) : objects.admit(key, verb !== "patch", bytes);
+    if (resource === "twinnamespaces.fjord.dev") return admit(kept.namespaces)();
+    return [
+      ...(ONLY_STORED.includes(resource) ? [] : [admit(kept.held)]),
+      ...meansOf(write, resource, key, kept),
+    ].reduce(joined, admit(kept.twins))();
   }
 
   forget(consumer: SiteId): void {
@@ -80,36 +97,84 @@ export class TenantObjects {
     const known = this.#tenants.get(consumer);
     if (known !== undefined) return known;
     const { policy, stored, clock, logger } = this.#options;
+    const objects = (
+      words: KeptObjectsOptions["words"],
+      limits: () => KeptLimits,
+      count: () => Promise<Map<string, number>>,
+    ) => new KeptObjects({ words, limits, count, clock, logger });
     const made = {
-      twins: new KeptObjects({
-        noun: "objects in its twin namespaces",
-        limits: policy,
-        count: () => stored.twins(consumer),
-        clock,
-        logger,
-      }),
-      held: new KeptObjects({
-        noun: "objects in its twin namespaces beside ConfigMaps and Secrets",
-        limits: () => ({ ...policy(), bytes: policy().bytes / HELD_PART }),
-        count: () => stored.twins(consumer, (resource) => !ONLY_STORED.includes(resource)),
-        clock,
-        logger,
-      }),
-      namespaces: new KeptObjects({
-        noun: "twin namespaces",
-        limits: () => ({ objects: policy().namespaces, bytes: policy().bytes / NAMESPACES_PART }),
-        count: () => stored.twinNamespaces(consumer),
-        clock,
-        logger,
-      }),
+      twins: objects(inAll("objects in its twin namespaces"), policy, () => stored.twins(consumer)),
+      held: objects(
+        inAll("objects in its twin namespaces beside ConfigMaps and Secrets"),
+        () => ({ ...policy(), bytes: policy().bytes / HELD_PART }),
+        () => stored.twins(consumer, (resource) => !ONLY_STORED.includes(resource)),
+      ),
+      namespaces: objects(
+        inAll("twin namespaces"),
+        () => ({ objects: policy().namespaces, bytes: policy().bytes / NAMESPACES_PART }),
+        () => stored.twinNamespaces(consumer),
+      ),
+      storage: objects(
+        (has, may) =>
+          `claims of ${mebibytes(has.bytes)} at the provider, and may have ${mebibytes(may.bytes)}: ${raise("storage")}`,
+        () => ({ objects: Number.POSITIVE_INFINITY, bytes: policy().storage }),
+        () => stored.claims(consumer),
+      ),
+      exposed: objects(
+        (has, may) =>
+          `${has.objects} Services of type NodePort or LoadBalancer at the provider, and may have ${may.objects}: ${raise("exposedServices")}`,
+        () => ({ objects: policy().exposedServices, bytes: Number.POSITIVE_INFINITY }),
+        () => stored.exposedServices(consumer),
+      ),
     };
     this.#tenants.set(consumer, made);
     return made;
   }
 }
 
+/** What a write takes or gives back of the provider's means. */
+function meansOf({ verb, asks }: StoringWrite, resource: string, key: string, { storage, exposed }: Kept): Admit[] {
+  const objects = resource === "persistentvolumeclaims" ? storage : resource === "services" ? exposed : undefined;
+  if (objects === undefined) return [];
+  if (verb === "delete") return [() => objects.settleDeletion(key)];
+  const amount = objects === storage ? asks.storage : asks.exposed ? 0 : undefined;
+  if (amount !== undefined) return [() => keeping(objects.admit(key, true, amount), amount)];
+  return asks.exposed === false ? [() => releasing(objects.settleDeletion(key))] : [];
+}
+
+/** What is kept of it is what was asked for, however long the answer is. */
+function keeping(settle: Settle | Promise<Settle>, amount: number): Settle | Promise<Settle> {
+  if (settle instanceof Promise) return settle.then((each) => keeping(each, amount));
+  return (outcome) => settle(typeof outcome === "object" ? { kept: amount } : outcome);
+}
+
+/** Whose write succeeds has it no more. */
+function releasing(settle: Settle): Settle {
+  return (outcome) => settle(typeof outcome === "object" ? "gone" : outcome);
+}
+
+function inAll(noun: string): KeptObjectsOptions["words"] {
+  return (has, may) =>
+    `${has.objects} ${noun} at the provider, ${mebibytes(has.bytes)} in all, and may have ${may.objects} and ${mebibytes(may.bytes)}: ${raise()}`;
+}
+
+function raise(field?: string): string {
+  return `remove some, or ask the owner to raise sharing.objects${field === undefined ? "" : `.${field}`} of the Site`;
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 ** 2)}Mi`;
+}
+
 /** The second besides the first; what the first has taken goes back where the second has no room. */
-function both(first: Settle, admit: () => Settle | Promise<Settle>): Settle | Promise<Settle> {
+function joined(first: Admit, second: Admit): Admit {
+  return () => {
+    const settle = first();
+    return settle instanceof Promise ? settle.then((each) => both(each, second)) : both(settle, second);
+  };
+}
+
+function both(first: Settle, admit: Admit): Settle | Promise<Settle> {
   const join =
     (second: Settle): Settle =>
     (outcome: Outcome) => {

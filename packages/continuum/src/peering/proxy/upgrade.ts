@@ -12,11 +12,13 @@ export function joinUpgrade(upstream: ClientRequest, socket: Duplex, head: Buffe
       if (farHead.length > 0) socket.write(farHead);
       if (head.length > 0) far.write(head);
       // Either one that goes takes the other with it; an error is followed by a close. An end in order is passed on by the
-      // pipe, behind what is still to be sent: to destroy the connection then would lose that.
+      // pipe, behind what is still to be sent: to destroy the connection then would lose that. Nobody reads it any more
+      // from then on, and the consumer's own end would never be seen.
       far
         .on("error", () => {})
         .once("close", () => {
-          if (!far.readableEnded) socket.destroy();
+          if (far.readableEnded) socket.resume();
+          else socket.destroy();
         });
       socket.once("close", () => far.destroy());
       socket.pipe(far).pipe(socket);

@@ -16,6 +16,8 @@ import type { Exchange } from "./exchange.ts";
 
 /** Of one tenant; more of its own wait in line, and nobody else's. */
 const WRITES_AT_ONCE = 64;
+/** Of one watch or log, while its consumer takes its time: there may be hundreds that nobody reads. */
+const HELD_BYTES = 32 * 1024;
 /** An object is at most 3 MB, but for what an API server itself notes of it. */
 const LARGEST_ANSWER = 32 * 1024 * 1024;
 
@@ -80,6 +82,7 @@ export class Upstream {
       signal: stop.signal,
       action: `${verb} ${path.resource}`,
       retryTooManyRequests: false,
+      heldBytes: HELD_BYTES,
     });
   }
 

@@ -147,4 +147,39 @@ describe("what a tenant writes", () => {
     assert.equal(status("delete", "secrets", json, { gracePeriodSeconds: 0 }), 200);
     assert.equal(status("delete", "secrets", "application/yaml", "a: b"), 415);
   });
+
+  test("says what it asks for, in whatever form", () => {
+    const asks = (verb: Verb, resource: string, contentType: string, body: unknown) => {
+      const path = parseKubePath(`/api/v1/namespaces/shop/${resource}/web`);
+      assert.ok(path !== undefined);
+      return checkWrite({ consumer, verb, path, contentType, body: Buffer.from(JSON.stringify(body)) }).asks;
+    };
+    const replace = (path: string, value: unknown) => [{ op: "replace", path, value }];
+    const requests = { requests: { storage: "2" } };
+    for (const [path, value] of [
+      ["/spec/resources/requests/storage", "2"],
+      ["/spec/resources/requests", { storage: "2" }],
+      ["/spec", { resources: requests }],
+      ["", { spec: { resources: requests } }],
+    ] as const)
+      assert.deepEqual(asks("patch", "persistentvolumeclaims", jsonPatch, replace(path, value)), { storage: 2 }, path);
+    const opened = replace("/spec/type", "NodePort");
+    assert.deepEqual(asks("patch", "services", jsonPatch, [...opened, ...replace("/spec/type", "ClusterIP")]), {
+      exposed: true,
+    });
+    for (const type of ["merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"])
+      assert.deepEqual(asks("patch", "services", `application/${type}`, { spec: { type: "LoadBalancer" } }), {
+        exposed: true,
+      });
+    assert.deepEqual(asks("update", "services", json, { spec: {} }), { exposed: false });
+  });
+
+  for (const [resource, spec] of [
+    ["services", { Type: "NodePort" }],
+    ["persistentvolumeclaims", { Resources: { requests: { storage: "1" } } }],
+    ["persistentvolumeclaims", { resources: { Requests: { storage: "1" } } }],
+    ["persistentvolumeclaims", { resources: { requests: { STORAGE: "1" } } }],
+  ] as const)
+    test(`may not ask in another spelling: ${JSON.stringify(spec)}`, () =>
+      assert.equal(status("create", resource, json, { metadata: { name: "a" }, spec }), 400));
 });

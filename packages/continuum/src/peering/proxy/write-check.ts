@@ -1,5 +1,6 @@
 import { CONSUMER_LABEL, group as fjordGroup } from "@fjord/api";
 import { chosenVolume } from "../../chosen-volume.ts";
+import { type AskedMeans, askedMeans, mostAsked } from "./asked-means.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { KubeRefusal } from "./kube-refusal.ts";
 import type { Verb } from "./rules.ts";
@@ -31,21 +32,27 @@ export interface Write {
   readonly body: Buffer;
 }
 
+/** What is known of a write that may be sent on. */
+export interface CheckedWrite {
+  /** Of the object that is written. */
+  readonly name: string;
+  readonly asks: AskedMeans;
+}
+
 /**
  * Throws `KubeRefusal` for a body that we cannot read, that claims to be another consumer's, or that asks for what reaches
- * beyond its namespace. Gives the name of the object that is written.
+ * beyond its namespace.
  */
-export function checkWrite(write: Write): string {
+export function checkWrite(write: Write): CheckedWrite {
   const { verb, body, contentType, path } = write;
-  if (verb === "delete" && body.length === 0) return path.name ?? "";
+  if (verb === "delete" && body.length === 0) return { name: path.name ?? "", asks: {} };
   const type = mediaType(contentType);
   const known = verb === "patch" ? PATCH_TYPES : OBJECT_TYPES;
   if (!known.includes(type)) throw new KubeRefusal(415, `a ${verb} must be one of ${known.join(", ")}`);
   const value = parse(body);
-  if (verb === "delete") return path.name ?? "";
-  if (type === JSON_PATCH) checkJsonPatch(value, write);
-  else checkObject(value, write);
-  return path.name ?? nameOf(value);
+  if (verb === "delete") return { name: path.name ?? "", asks: {} };
+  const asks = type === JSON_PATCH ? checkJsonPatch(value, write) : checkObject(value, write);
+  return { name: path.name ?? nameOf(value), asks };
 }
 
 /** One that the API server would make up is known too late to be counted. */
@@ -118,7 +125,7 @@ function keysInValue(value: unknown): number {
   return values.reduce((sum: number, item) => sum + keysInValue(item), values.length);
 }
 
-function checkObject(value: unknown, write: Write): void {
+function checkObject(value: unknown, write: Write): AskedMeans {
   if (!isObject(value)) throw new KubeRefusal(400, "the body is no object");
   checkFoldedKeys(value, ["metadata", "spec", "type"]);
   checkMetadata(value.metadata, write);
@@ -128,6 +135,7 @@ function checkObject(value: unknown, write: Write): void {
   if (resource === "secrets") checkSecretType(value.type);
   if (resource === "services") checkService(value.spec);
   if (resource === "persistentvolumeclaims") checkClaim(value);
+  return askedMeans(resource, value, write.verb !== "patch");
 }
 
 function checkMetadata(metadata: unknown, write: Write): void {
@@ -159,7 +167,7 @@ function checkSecretType(type: unknown): void {
 
 function checkService(spec: unknown): void {
   if (!isObject(spec)) return;
-  checkFoldedKeys(spec, ["externalIPs"]);
+  checkFoldedKeys(spec, ["externalIPs", "type"]);
   const addresses = spec.externalIPs;
   if (addresses === undefined || addresses === null || (Array.isArray(addresses) && addresses.length === 0)) return;
   throw new KubeRefusal(403, "spec.externalIPs cannot be set from another site: it would take over others' traffic");
@@ -167,6 +175,7 @@ function checkService(spec: unknown): void {
 
 /** Asked for by name, by label or as the data of a new one, a volume may be one that holds the owner's data. */
 function checkClaim(claim: Record<string, unknown>): void {
+  checkFoldedPath(claim.spec, ["resources", "requests", "storage"]);
   const field = chosenVolume(claim);
   if (field === undefined) return;
   throw new KubeRefusal(
@@ -183,20 +192,27 @@ function checkFoldedKeys(value: Record<string, unknown>, names: readonly string[
   }
 }
 
-function checkJsonPatch(value: unknown, write: Write): void {
-  if (!Array.isArray(value)) throw new KubeRefusal(400, "a JSON patch is a list");
-  for (const operation of value) checkOperation(operation, write);
+/** The same for each field on a way. */
+function checkFoldedPath(value: unknown, [name, ...rest]: readonly string[]): void {
+  if (name === undefined || !isObject(value)) return;
+  checkFoldedKeys(value, [name]);
+  checkFoldedPath(value[name], rest);
 }
 
-function checkOperation(operation: unknown, write: Write): void {
+function checkJsonPatch(value: unknown, write: Write): AskedMeans {
+  if (!Array.isArray(value)) throw new KubeRefusal(400, "a JSON patch is a list");
+  return value.map((operation) => checkOperation(operation, write)).reduce(mostAsked, {});
+}
+
+function checkOperation(operation: unknown, write: Write): AskedMeans {
   if (!isObject(operation) || typeof operation.path !== "string" || typeof operation.op !== "string")
     throw new KubeRefusal(400, "an operation of a JSON patch has an op and a path");
   const { op, path, value } = operation;
-  if (op === "test" || op === "remove") return;
+  if (op === "test" || op === "remove") return {};
   // What is moved or copied is not in the patch, so that it cannot be looked at.
   if (op !== "add" && op !== "replace") throw new KubeRefusal(403, `a JSON patch may not ${op.slice(0, 16)}`);
   const segments = path.split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-  checkObject(nested(segments.slice(1), value), write);
+  return checkObject(nested(segments.slice(1), value), write);
 }
 
 /** The object that has `value` at the path, and nothing else. */

@@ -95,6 +95,7 @@ export class Remote implements RemoteSite {
         headersTimeoutMs: 20_000,
         requestTimeoutMs: 60_000,
         maxBodyBytes: LARGEST_ANSWER,
+        answersBytes: LARGEST_ANSWER,
         room: new CacheRoom(this.#options.roomBytes ?? LEAST_ROOM, `site ${this.id}`),
         clock: this.#options.means.clock,
         ...this.#options.kube,
@@ -293,6 +294,7 @@ const SLOW = "it is slow to answer, and yet heard";
 const FORGOTTEN_MS = 60_000;
 const NOT_ASKED = "it has not been asked yet";
 const JSON_TYPE = "application/json";
+/** Also of all that is under way together: a site may be asked a dozen things at once. */
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 /** Ten thousand pods, and their twins, in a small process. */
 const LEAST_ROOM = 128 * 1024 * 1024;

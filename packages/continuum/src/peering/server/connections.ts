@@ -10,6 +10,7 @@ export class Connections {
   readonly #open = new Map<Duplex, PeerIdentity | string>();
   readonly #perPeer = new Map<SiteId, number>();
   #strangers = 0;
+  #over = false;
 
   constructor(limits: PeerLimits, metrics: PeerMetrics) {
     this.#limits = limits;
@@ -41,11 +42,17 @@ export class Connections {
     return true;
   }
 
+  /** Ends all of them, and those at once that are still shaking hands and come later. */
   destroy(): void {
+    this.#over = true;
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
   #refuse(socket: Duplex, stranger: boolean): boolean {
+    if (this.#over) {
+      socket.destroy();
+      return true;
+    }
     if (this.#open.size >= this.#limits.connections) return !this.#end(socket, "TooMany");
     if (stranger && this.#strangers >= this.#limits.connectionsOfStrangers)
       return !this.#end(socket, "TooManyStrangers");

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { connect as connectTcp } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type TLSSocket } from "node:tls";
 import { PeerRefused } from "../../peer-refused-error.ts";
 import type { PeerRoute, RawRoute } from "../../peer-routes.ts";
@@ -280,6 +282,32 @@ describe("a PeerServer", () => {
     server.serve(served, { id: peer.id, publicKey: peer.key.publicKey });
     other.write("GET /fjord/v1/site HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     assert.match(await text(other), /"lively-wave"/);
+  });
+
+  test("stops although somebody is still shaking hands, or ends that only later", async () => {
+    const ending = new AbortController();
+    const server = new PeerServer({
+      ...means,
+      tls: provider.tls,
+      siteOf: (id) => sites.get(id),
+      routes,
+      rawRoutes: [],
+      host: "127.0.0.1",
+      port: 0,
+    });
+    const { port: to } = (await server.listen()) ?? { port: 0 };
+    const run = server.run(ending.signal).then(() => "stopped");
+    const begun = connectTcp(to, "127.0.0.1").on("error", () => {});
+    await once(begun, "connect");
+    // The server has taken that one, too, once another one's question is answered.
+    await ask(peer, "/fjord/v1/site", { to });
+    ending.abort();
+    await sleep(10);
+    const late = connect({ socket: begun, rejectUnauthorized: false }).on("error", () => {});
+    const outcome = await Promise.race([run, sleep(8_000, "still there")]);
+    late.destroy();
+    begun.destroy();
+    assert.equal(outcome, "stopped");
   });
 
   test("refuses headers that are too large, and what is no HTTP", async () => {

@@ -1,4 +1,4 @@
-import { describeError, type KubeObject } from "@fjord/base";
+import { apiVersionOf, describeError, type KubeObject } from "@fjord/base";
 import {
   ApiError,
   againAfter,
@@ -158,6 +158,15 @@ export class KindReflection<T extends KubeObject> {
       return true;
     const isGoing = object.metadata.deletionTimestamp !== undefined;
     return isGoing || !this.#isAllowed(object, site, namespace);
+  }
+
+  /** The own object of this name, where it has a twin at a site. */
+  twinned(site: SiteId, namespace: string, name: string): KubeObject | undefined {
+    const { kind } = this.kind;
+    const object = this.#objects.get(namespace, name);
+    const twin = this.#options.twins.twinOf(site, namespace);
+    if (object === undefined || twin === undefined || !this.#remotes.get(site)?.get(twin, name)) return undefined;
+    return { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
   }
 
   /** Own objects whose companion has this name. */

@@ -57,6 +57,8 @@ export class Reflection implements Runnable {
   readonly #custom: CustomReflections;
   readonly #allPods: NamespacePods;
   readonly #reachable = new Map<SiteId, boolean>();
+  /** Which site each virtual node was last seen to stand for. */
+  readonly #siteOfNode = new Map<string, SiteId>();
 
   constructor(options: ReflectionOptions) {
     this.#options = options;
@@ -73,6 +75,7 @@ export class Reflection implements Runnable {
       counters,
       policies: this.#policies,
       references: this.#references,
+      twinned: (site, namespace, kind, name) => this.#twinned(site, namespace, kind, name),
     });
     this.#custom = new CustomReflections({
       ...options.home,
@@ -99,8 +102,7 @@ export class Reflection implements Runnable {
       twins.onChange((site, namespace) => this.#twinChanged(site, namespace)),
       sites.onChange((id) => this.#siteChanged(id)),
       addresses?.onChange((site) => this.#addressesChanged(site)),
-      // Pods may be known before the node that they are on.
-      nodes.onChange((name) => this.#references.lookAt(pods.onNode(name))),
+      nodes.onChange((name) => this.#nodeChanged(name)),
       pods.onChange((namespace, name) => this.#podChanged(namespace, name)),
       this.#policies.onChange((namespace) => {
         this.#custom.follow(stop, abandon);
@@ -172,6 +174,14 @@ export class Reflection implements Runnable {
     return reflection;
   }
 
+  #twinned(site: SiteId, namespace: string, kind: string, name: string): KubeObject | undefined {
+    return this.#kinds
+      .values()
+      .filter((each) => each.kind.kind.kind === kind)
+      .map((each) => each.twinned(site, namespace, name))
+      .find((own) => own !== undefined);
+  }
+
   #contextOf(site: SiteId, namespace: string): TwinContext {
     const { home, twins, nodes, pods, addresses } = this.#options;
     return {
@@ -234,6 +244,16 @@ export class Reflection implements Runnable {
     if (twins.namespacesAt(id).length === 0) return;
     this.#follow();
     if (isReachable) for (const kind of this.#kinds.values()) kind.enqueueSite(id);
+  }
+
+  /** Pods may be known before the node that they are on. */
+  #nodeChanged(name: string): void {
+    const { nodes, pods } = this.#options;
+    const site = nodes.get(name)?.site;
+    if (this.#siteOfNode.get(name) === site) return;
+    if (site === undefined) this.#siteOfNode.delete(name);
+    else this.#siteOfNode.set(name, site);
+    this.#references.lookAt(pods.onNode(name));
   }
 
   #addressesChanged(site: SiteId): void {

@@ -1,5 +1,5 @@
-import { describeError } from "@fjord/base";
-import { CoreEvent, type Pod } from "@fjord/kube";
+import { describeError, type KubeObject } from "@fjord/base";
+import { CoreEvent } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSite, RemoteSites } from "../../remote-site.ts";
@@ -19,6 +19,8 @@ export interface EventReflectionOptions {
   readonly policies: Policies;
   readonly references: SiteReferences;
   readonly counters: ReflectionCounters;
+  /** The own object of a kind that has a twin at a site. */
+  readonly twinned: (site: SiteId, namespace: string, kind: string, name: string) => KubeObject | undefined;
 }
 
 interface Open {
@@ -84,8 +86,8 @@ export class EventReflection {
   #begin(key: string, site: RemoteSite, namespace: string, twinNamespace: string): void {
     const { home, counters } = this.#options;
     const stop = new AbortController();
-    const podOf = (name: string) => this.#podOf(site.id, namespace, name);
-    const stream = new EventStream({ home, site, namespace, twinNamespace, counters, podOf });
+    const ownOf = (kind: string, name: string) => this.#ownOf(site.id, namespace, kind, name);
+    const stream = new EventStream({ home, site, namespace, twinNamespace, counters, ownOf });
     this.#open.set(key, { site, twinNamespace, stop, cancelEnd: () => {} });
     const run = stream
       .run(stop.signal)
@@ -100,12 +102,16 @@ export class EventReflection {
     if (this.#open.get(key) === open) this.#open.delete(key);
   }
 
-  #podOf(site: SiteId, namespace: string, name: string): Pod | undefined {
-    const { pods, policies } = this.#options;
-    const offloaded = pods.get(namespace, name);
-    if (offloaded === undefined || offloaded.node.site !== site) return undefined;
+  #ownOf(site: SiteId, namespace: string, kind: string, name: string): KubeObject | undefined {
+    const { policies, twinned } = this.#options;
+    const own = kind === "Pod" ? this.#podOf(site, namespace, name) : twinned(site, namespace, kind, name);
     const policy = policies.of(eventKind, namespace);
-    return mayHaveTwin(policy, offloaded.pod, () => false) ? offloaded.pod : undefined;
+    return own !== undefined && mayHaveTwin(policy, own, () => false) ? own : undefined;
+  }
+
+  #podOf(site: SiteId, namespace: string, name: string): KubeObject | undefined {
+    const offloaded = this.#options.pods.get(namespace, name);
+    return offloaded?.node.site === site ? { ...offloaded.pod, apiVersion: "v1", kind: "Pod" } : undefined;
   }
 
   #isAllowed(namespace: string): boolean {
@@ -113,5 +119,5 @@ export class EventReflection {
   }
 }
 
-/** Events come home of all pods that do not ask for silence. */
+/** Events come home of all pods and objects that do not ask for silence. */
 const eventKind = { kind: CoreEvent, policy: "DenyList" } as const;

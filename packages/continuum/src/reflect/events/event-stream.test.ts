@@ -37,7 +37,7 @@ function start(told: readonly CoreEvent[]) {
     namespace: "shop",
     twinNamespace: "shop-twin",
     counters: { item() {}, error: (_, reason) => void dropped.push(reason) },
-    podOf: (name) => pods.get(name),
+    ownOf: (kind, name) => (kind === "Pod" ? pods.get(name) : undefined),
   });
   const stop = new AbortController();
   const run = stream.run(stop.signal);
@@ -82,4 +82,19 @@ test("a provider that invents events of a pod without end fills no API with them
   assert.equal(of("quiet").length, 1);
   assert.ok(of("loud").length >= 50 && of("loud").length <= 52, `${of("loud").length} events of one pod are kept`);
   assert.equal(stream.dropped.filter((reason) => reason === "dropped").length, 500 - of("loud").length);
+});
+
+test("an event of a kind of another group that has the same name is nobody's here", async () => {
+  const other = { apiVersion: "example.com/v1", kind: "Pod", name: "quiet", namespace: "shop-twin" };
+  const own = { ...other, apiVersion: "v1" };
+  await using stream = start([
+    { ...event("quiet", 1), involvedObject: other },
+    { ...event("quiet", 2), involvedObject: own },
+  ]);
+  stream.pods.set("quiet", podOf("quiet"));
+  await stream.clock.advance(1_000);
+  assert.deepEqual(
+    [...stream.kept.values()].map(({ message }) => message),
+    ["attempt 2"],
+  );
 });

@@ -1,6 +1,6 @@
 import { MANAGED_LABEL } from "@fjord/api";
-import { Backoff, describeError, sleep, TokenBucket } from "@fjord/base";
-import { CoreEvent, isAlreadyExists, isGone, isNotFound, type Pod, RecentMap } from "@fjord/kube";
+import { Backoff, describeError, type KubeObject, sleep, TokenBucket } from "@fjord/base";
+import { CoreEvent, isAlreadyExists, isGone, isNotFound, RecentMap } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../remote-site.ts";
 import type { ReflectionCounters } from "../engine/reflection-counters.ts";
@@ -13,28 +13,28 @@ export interface EventStreamOptions {
   readonly namespace: string;
   readonly twinNamespace: string;
   readonly counters: ReflectionCounters;
-  /** The own pod of this name, where it is at the site and its events are wanted. */
-  readonly podOf: (name: string) => Pod | undefined;
+  /** The own object of this kind and name, where its guest or twin is at the site and its events are wanted. */
+  readonly ownOf: (kind: string, name: string) => KubeObject | undefined;
 }
 
 const MOST_HOSTS = 64;
 /** Events of a namespace that a provider may have written here at once, and each second. */
 const BURST = 1_000;
 const PER_SECOND = 100;
-/** Events of one pod that may be made here at once, and each second: they are kept for an hour, and a pod that is well has ten. */
-const OF_POD = { burst: 50, perSecond: 1 / 60 } as const;
-const MOST_PODS = 4096;
-/** What was told before a pod was made here was told of an earlier one; clocks of sites may differ by so much. */
+/** Events of one object that may be made here at once, and each second: they are kept for an hour, and a pod that is well has ten. */
+const OF_OBJECT = { burst: 50, perSecond: 1 / 60 } as const;
+const MOST_OBJECTS = 4096;
+/** What was told before an object was made here was told of an earlier one; clocks of sites may differ by so much. */
 const SKEW_MS = 5_000;
 const IDLE_MS = 120_000;
 
-/** Brings the events of the guests in one twin namespace to the own pods. Keeps none of them. */
+/** Brings the events of the guests and twins in one twin namespace to the own pods and objects. Keeps none of them. */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #hosts = new Set<string>();
   readonly #bucket: TokenBucket;
   /** By uid. */
-  readonly #ofPods = new RecentMap<TokenBucket>(MOST_PODS);
+  readonly #rooms = new RecentMap<TokenBucket>(MOST_OBJECTS);
   /** Events that were here when the stream began, by name. Used up by the first list. */
   #known: Map<string, number> | undefined;
 
@@ -71,7 +71,7 @@ export class EventStream {
     let version: string | undefined;
     for await (const { items, metadata } of site.kube.listAll(CoreEvent, { ...this.#scope, signal })) {
       version = metadata.resourceVersion;
-      for (const event of items) if (!this.#isOfEarlierPod(event)) await this.#bring(event, signal);
+      for (const event of items) if (!this.#isOfEarlier(event)) await this.#bring(event, signal);
     }
     this.#known = undefined;
     return version;
@@ -89,15 +89,15 @@ export class EventStream {
 
   get #scope() {
     const { twinNamespace } = this.#options;
-    return { namespace: twinNamespace, fieldSelector: "involvedObject.kind=Pod,reason!=Scheduled" };
+    return { namespace: twinNamespace, fieldSelector: "reason!=Scheduled" };
   }
 
   async #bring(event: CoreEvent, signal: AbortSignal): Promise<void> {
-    const { home, site, twinNamespace, podOf, counters } = this.#options;
+    const { home, site, twinNamespace, counters } = this.#options;
     const host = hostOf(event);
     if (host !== undefined && this.#hosts.size < MOST_HOSTS) this.#hosts.add(host);
-    const pod = typeof event.involvedObject?.name === "string" ? podOf(event.involvedObject.name) : undefined;
-    if (pod === undefined) return;
+    const own = this.#ownOf(event);
+    if (own === undefined) return;
     const origin = {
       site: site.id,
       twinNamespace,
@@ -105,14 +105,14 @@ export class EventStream {
       now: home.clock.now(),
       clockAhead: site.clockAhead,
     };
-    const own = homeEvent(event, pod, origin);
-    if (own === undefined || this.#known?.get(own.metadata.name ?? "") === own.count) return;
-    const room = this.#roomOf(pod);
+    const told = homeEvent(event, own, origin);
+    if (told === undefined || this.#known?.get(told.metadata.name ?? "") === told.count) return;
+    const room = this.#roomOf(own);
     const wait = this.#bucket.reserve();
     // A provider that talks without end is heard slowly: the connection fills up, not this process.
     if (wait > 0) await sleep(home.clock, wait, signal);
     try {
-      const done = await this.#write(own, room, signal);
+      const done = await this.#write(told, room, signal);
       if (done === "dropped") counters.error("events", "dropped");
       else counters.item("events", done);
     } catch (error) {
@@ -122,12 +122,21 @@ export class EventStream {
     }
   }
 
-  #roomOf({ metadata: { uid = "" } }: Pod): TokenBucket {
-    return this.#ofPods.getOrMake(uid, () => new TokenBucket({ ...OF_POD, clock: this.#options.home.clock }));
+  #ownOf({ involvedObject }: CoreEvent): KubeObject | undefined {
+    const { apiVersion, kind, name } = involvedObject ?? {};
+    if (typeof kind !== "string" || typeof name !== "string") return undefined;
+    const own = this.#options.ownOf(kind, name);
+    // Kinds of several groups may have the same name.
+    const isOther = typeof apiVersion === "string" && groupOf(apiVersion) !== groupOf(own?.apiVersion ?? "");
+    return isOther ? undefined : own;
+  }
+
+  #roomOf({ metadata: { uid = "" } }: KubeObject): TokenBucket {
+    return this.#rooms.getOrMake(uid, () => new TokenBucket({ ...OF_OBJECT, clock: this.#options.home.clock }));
   }
 
   /**
-   * One request in the ordinary case: the first of a series is made, a repeat is counted up. A pod of which too much is told
+   * One request in the ordinary case: the first of a series is made, a repeat is counted up. An object of which too much is told
    * has no more made, or a provider could fill the own API with them.
    */
   async #write(event: CoreEvent, room: TokenBucket, signal: AbortSignal): Promise<"created" | "patched" | "dropped"> {
@@ -154,9 +163,12 @@ export class EventStream {
     }
   }
 
-  #isOfEarlierPod(event: CoreEvent): boolean {
-    const pod = this.#options.podOf(event.involvedObject?.name ?? "");
-    const made = Date.parse(pod?.metadata.creationTimestamp ?? "");
+  #isOfEarlier(event: CoreEvent): boolean {
+    const made = Date.parse(this.#ownOf(event)?.metadata.creationTimestamp ?? "");
     return Date.parse(String(lastSeen(event))) - this.#options.site.clockAhead < made - SKEW_MS;
   }
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
 }

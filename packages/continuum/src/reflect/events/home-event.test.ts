@@ -59,6 +59,20 @@ describe("the own pod's event", () => {
     assert.equal(event?.lastTimestamp, "2030-01-01T11:20:00Z");
   });
 
+  it("may be of another own object whose twin it is about, which is on no node", () => {
+    const claim = {
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name: "books", namespace: "shop", uid: "u2", creationTimestamp: "2030-01-01T11:00:00Z" },
+    };
+    const event = homeEvent(eventOf({ reason: "ProvisioningFailed" }), claim, origin);
+    const { uid } = claim.metadata;
+    const about = { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace: "shop", name: "books", uid };
+    assert.deepEqual({ ...event?.involvedObject, fieldPath: undefined }, { ...about, fieldPath: undefined });
+    assert.equal(event?.message, "Back-off restarting in shop/web-0 on a node there");
+    assert.deepEqual([event?.source, event?.reportingInstance], [{ component: "kubelet" }, ""]);
+  });
+
   it("is one and the same for the same event, and another for another", () => {
     const nameOf = (changes: object, site = "provider") =>
       homeEvent(eventOf(changes), pod, { ...origin, site })?.metadata.name;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { MANAGED_LABEL, SITE_LABEL } from "@fjord/api";
+import type { KubeObject } from "@fjord/base";
 import type { CoreEvent, Pod } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import { REFLECT } from "../engine/twin-metadata.ts";
@@ -18,16 +19,20 @@ export interface EventOrigin {
 const LONGEST_MESSAGE = 1024;
 const MOST_COUNT = 2 ** 31 - 1;
 
+/** Of objects that are on no node here, for names of the provider's nodes. */
+const SOME_NODE = "a node there";
+
 /**
- * The event of the own pod that an event of its guest becomes; undefined where there is nothing to tell. Nothing in the guest's
- * event is believed to have the type, the size or the form that it should.
+ * The event of the own pod that an event of its guest becomes, or of another own object that one of its twin does; undefined where there is
+ * nothing to tell. Nothing in the other site's event is believed to have the type, the size or the form that it should.
  */
-export function homeEvent(event: CoreEvent, pod: Pod, origin: EventOrigin): CoreEvent | undefined {
+export function homeEvent(event: CoreEvent, own: KubeObject, origin: EventOrigin): CoreEvent | undefined {
   const reason = wordOf(event.reason);
   const message = textOf(event.message);
   if (reason === undefined || message === undefined || isOrdinaryScheduling(reason)) return undefined;
-  const { namespace = "", name = "", uid, creationTimestamp } = pod.metadata;
-  const node = pod.spec?.nodeName ?? "";
+  const { namespace = "", name = "", uid, creationTimestamp } = own.metadata;
+  const { nodeName } = (own.kind === "Pod" ? (own as Pod).spec : undefined) ?? {};
+  const node = nodeName ?? SOME_NODE;
   const earliest = Date.parse(creationTimestamp ?? "") || 0;
   const last = lastSeen(event);
   const fieldPath = fieldPathOf(event.involvedObject?.fieldPath);
@@ -41,8 +46,8 @@ export function homeEvent(event: CoreEvent, pod: Pod, origin: EventOrigin): Core
       labels: { [MANAGED_LABEL]: REFLECT, [SITE_LABEL]: origin.site },
     },
     involvedObject: {
-      apiVersion: "v1",
-      kind: "Pod",
+      apiVersion: own.apiVersion,
+      kind: own.kind,
       namespace,
       name,
       ...(uid !== undefined && { uid }),
@@ -54,9 +59,9 @@ export function homeEvent(event: CoreEvent, pod: Pod, origin: EventOrigin): Core
     count: countOf(event.count ?? event.series?.count),
     firstTimestamp: timeOf(event.firstTimestamp ?? event.eventTime ?? last, earliest, origin.now, origin.clockAhead),
     lastTimestamp: timeOf(last, earliest, origin.now, origin.clockAhead),
-    source: { component, host: node },
+    source: { component, ...(nodeName !== undefined && { host: nodeName }) },
     reportingComponent: component,
-    reportingInstance: node,
+    reportingInstance: nodeName ?? "",
   };
 }
 
@@ -77,10 +82,10 @@ export function hostOf({ source, reportingComponent, reportingInstance }: CoreEv
 }
 
 /** The same for the same event of the same provider, so that it is written once whoever is restarted. */
-function eventName(pod: string, { metadata }: CoreEvent, site: SiteId): string {
+function eventName(own: string, { metadata }: CoreEvent, site: SiteId): string {
   const text = JSON.stringify([site, metadata.uid, metadata.name]);
   const unique = createHash("sha256").update(text).digest("hex").slice(0, 16);
-  return `${pod.slice(0, 230)}.${unique}`;
+  return `${own.slice(0, 230)}.${unique}`;
 }
 
 /** Which node the provider chose is its own business; at home the pod was scheduled long ago. */
@@ -131,7 +136,7 @@ function componentOf(value: unknown): string {
   return typeof value === "string" && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value) ? value : "provider";
 }
 
-/** By the clock of this site, and moved into the pod's life where it is outside. */
+/** By the clock of this site, and moved into the object's life where it is outside. */
 function timeOf(value: unknown, earliest: number, latest: number, ahead = 0): string {
   const time = typeof value === "string" ? Date.parse(value) - ahead : Number.NaN;
   const bounded = Math.max(earliest, Math.min(latest, Number.isNaN(time) ? latest : time));

@@ -66,6 +66,24 @@ describe("the twin of an EndpointSlice", () => {
     assert.deepEqual(endpointsOf(endpoints, { translateAddress }), [{ addresses: ["172.16.0.1"], conditions: {} }]);
   });
 
+  it("has what stands for what the own site exports, by its port there, where the site has a name for it", () => {
+    const at = (exported: string, called?: string) => {
+      const slice = sliceOf({ addresses: ["192.168.7.20"] });
+      slice.metadata.annotations = { "fjord.dev/exported": exported };
+      const translateAddress = (address: string) => (/^252\.0\.0\.7$|^fd66::7$/.test(address) ? called : undefined);
+      return endpointSlices.forge(slice, contextOf({ translateAddress }));
+    };
+    assert.deepEqual(at("252.0.0.7:5432", "240.8.0.7"), {
+      addressType: "IPv4",
+      endpoints: [{ addresses: ["240.8.0.7"], conditions: { ready: true } }],
+      ports: [{ name: "http", port: 5432 }],
+    });
+    const [ipv6] = (at("[fd66::7]:5432", "fd01::7")?.endpoints ?? []) as Endpoint[];
+    assert.deepEqual(ipv6?.addresses, ["fd01::7"]);
+    assert.equal(at("252.0.0.7:5432"), undefined);
+    assert.equal(at("252.0.0.7:5432", "252.0.0.7"), undefined, "there is no link");
+  });
+
   it("tells of a pod that only this site cannot reach, as others may", () => {
     const targetRef = { kind: "Pod", name: "web-0", namespace: "shop" };
     const endpoint = {

@@ -1,3 +1,4 @@
+import { EXPORTED_ANNOTATION } from "@fjord/api";
 import { EndpointSlice, Service } from "@fjord/kube";
 import { SERVICE_LABEL, SLICE_KEEPER, SLICE_KEEPER_LABEL, toldEndpoints } from "../../silenced-endpoints.ts";
 import type { Body, ReflectedKind, TwinContext } from "../reflected-kind.ts";
@@ -14,6 +15,8 @@ export const endpointSlices: ReflectedKind<EndpointSlice> = {
   follows: ["addresses"],
   companion: { kind: Service, nameOf: ({ metadata }) => metadata.labels?.[SERVICE_LABEL] },
   forge(slice, context) {
+    const exported = slice.metadata.annotations?.[EXPORTED_ANNOTATION];
+    if (exported !== undefined) return exportedAt(slice, exported, context);
     const endpoints = (slice.endpoints ?? []).flatMap((endpoint) => endpointAt(endpoint, context) ?? []);
     if (endpoints.length === 0) return undefined;
     return { addressType: slice.addressType, endpoints, ports: slice.ports ?? [] };
@@ -28,6 +31,22 @@ export const endpointSlices: ReflectedKind<EndpointSlice> = {
   marks: { [SLICE_KEEPER_LABEL]: SLICE_KEEPER },
   ownAnnotations: ["endpointslice.kubernetes.io/exceeded-max-endpoints"],
 };
+
+/** What the own site exports is led there by its gateway: the site has a name for what stands for it, or there is no way. */
+function exportedAt(
+  { addressType, ports = [], endpoints = [] }: EndpointSlice,
+  exported: string,
+  context: TwinContext,
+) {
+  const [, address = "", port = ""] = /^\[?([^\]]+)\]?:(\d+)$/.exec(exported) ?? [];
+  const called = context.translateAddress(address);
+  if (called === undefined || called === address || endpoints.length === 0) return undefined;
+  return {
+    addressType,
+    endpoints: [{ addresses: [called], conditions: { ready: true } }],
+    ports: ports.map((each) => ({ ...each, port: Number(port) })),
+  };
+}
 
 /** Without the names of the own nodes, zones and pods: the host name stays, since names in DNS are made of it. */
 function endpointAt(endpoint: Endpoint, context: TwinContext): Endpoint | undefined {

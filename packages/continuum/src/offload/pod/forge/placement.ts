@@ -1,7 +1,9 @@
 import type { Mutator } from "./forge-context.ts";
+import { neighbourWishes } from "./neighbours.ts";
 
 /**
- * Takes out what chose the virtual node, and what only the home cluster knows: the provider's scheduler chooses anew.
+ * Takes out what chose the virtual node, and what only the home cluster knows: the provider's scheduler chooses anew, with what the pod
+ * asks for of its neighbours as a wish.
  * Readiness gates are taken out too, since whoever sets their conditions does so at home.
  */
 export const forgetPlacement: Mutator = (template) => {
@@ -20,5 +22,5 @@ export const forgetPlacement: Mutator = (template) => {
     readinessGates: _readinessGates,
     ...spec
   } = template.spec;
-  return { ...template, spec };
+  return { ...template, spec: { ...spec, ...neighbourWishes(template.spec) } };
 };

@@ -86,6 +86,39 @@ describe("forging a shadow pod", () => {
     assert.deepEqual(specOf(forge(pod)), { containers: [main], automountServiceAccountToken: false });
   });
 
+  it("has the provider's scheduler wish for what home's has kept: neighbours of its own namespace, near or far", () => {
+    const labelSelector = { matchLabels: { app: "web" } };
+    const term = { labelSelector, topologyKey: "kubernetes.io/hostname" };
+    const wish = { weight: 7, podAffinityTerm: { labelSelector, topologyKey: "topology.kubernetes.io/zone" } };
+    const spread = { maxSkew: 1, topologyKey: "kubernetes.io/hostname", labelSelector };
+    const pod = podOf({
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { ...term, matchLabelKeys: ["pod-template-hash"] },
+            { ...term, namespaces: ["another"] },
+            { ...term, namespaceSelector: {} },
+            { ...term, topologyKey: "example.com/rack" },
+          ],
+          preferredDuringSchedulingIgnoredDuringExecution: [wish],
+        },
+        podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term }] },
+      },
+      topologySpreadConstraints: [
+        { ...spread, whenUnsatisfiable: "DoNotSchedule", minDomains: 3, matchLabelKeys: ["pod-template-hash"] },
+        { ...spread, maxSkew: 5, whenUnsatisfiable: "ScheduleAnyway" },
+      ],
+    });
+    const { affinity, topologySpreadConstraints } = specOf(forge(pod));
+    assert.deepEqual(affinity, {
+      podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term }] },
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term }, wish],
+      },
+    });
+    assert.deepEqual(topologySpreadConstraints, [{ ...spread, whenUnsatisfiable: "ScheduleAnyway" }]);
+  });
+
   it("keeps what the pod needs to run", () => {
     const kept: Partial<PodSpec> = {
       terminationGracePeriodSeconds: 5,

@@ -2,11 +2,7 @@ import { BlockList, isIP } from "node:net";
 
 /** Reads what another site says: nothing in it is believed to have the type, the size or the form that it should. */
 
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-}
+export { type Fields, fieldsOf } from "../../../fields-of.ts";
 
 /** At most `most` items of a list; nothing of what is none. */
 export function listOf(value: unknown, most: number): readonly unknown[] {

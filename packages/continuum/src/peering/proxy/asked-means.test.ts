@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { askedMeans, mostAsked } from "./asked-means.ts";
+
+const GIB = 1024 ** 3;
+const claim = (storage: unknown) => ({ spec: { resources: { requests: { storage } } } });
+const service = (type: unknown) => ({ spec: { type } });
+
+describe("what a write asks for", () => {
+  const storages: [unknown, object][] = [
+    ["10Gi", { storage: 10 * GIB }],
+    [GIB, { storage: GIB }],
+    ["1500m", { storage: 2 }],
+    ["many", {}],
+    [null, {}],
+    [{ a: 1 }, {}],
+  ];
+  for (const [amount, asked] of storages)
+    test(`in a claim of ${JSON.stringify(amount)}`, () => {
+      assert.deepEqual(askedMeans("persistentvolumeclaims", claim(amount), true), asked);
+      assert.deepEqual(askedMeans("persistentvolumeclaims", claim(amount), false), asked);
+    });
+
+  const types: [unknown, boolean][] = [
+    ["LoadBalancer", true],
+    ["NodePort", true],
+    ["ClusterIP", false],
+    ["ExternalName", false],
+    [null, false],
+  ];
+  for (const [type, exposed] of types)
+    test(`in a Service of type ${type}`, () => {
+      assert.deepEqual(askedMeans("services", service(type), true), { exposed });
+      assert.deepEqual(askedMeans("services", service(type), false), { exposed });
+    });
+
+  test("in a Service that says no type is a change only where it is whole", () => {
+    assert.deepEqual(askedMeans("services", { spec: {} }, true), { exposed: false });
+    assert.deepEqual(askedMeans("services", { spec: { ports: [] } }, false), {});
+  });
+
+  for (const nonsense of [undefined, null, 1, "spec", [], { spec: "x" }, { spec: { resources: 1 } }])
+    test(`is nothing in ${JSON.stringify(nonsense)}`, () => {
+      assert.deepEqual(askedMeans("persistentvolumeclaims", nonsense, false), {});
+      assert.deepEqual(askedMeans("services", nonsense, false), {});
+      assert.deepEqual(askedMeans("configmaps", nonsense, true), {});
+    });
+
+  test("in several parts is the most of them", () => {
+    assert.deepEqual(mostAsked({}, {}), {});
+    assert.deepEqual(mostAsked({ storage: 3 }, { storage: 2 }), { storage: 3 });
+    assert.deepEqual(mostAsked({ storage: 0 }, {}), { storage: 0 });
+    assert.deepEqual(mostAsked({ exposed: true }, { exposed: false }), { exposed: true });
+    assert.deepEqual(mostAsked({ exposed: false }, { exposed: true }), { exposed: true });
+    assert.deepEqual(mostAsked({ exposed: false }, {}), { exposed: false });
+    assert.deepEqual(mostAsked({}, { exposed: true }), { exposed: true });
+  });
+});

@@ -1,0 +1,37 @@
+import { inUnits, parseQuantity } from "@fjord/kube";
+import { fieldsOf } from "../../fields-of.ts";
+
+/** What a write asks for besides room in the API: means of the provider that no contract names. */
+export interface AskedMeans {
+  /** Bytes of the volume that a claim asks for. */
+  readonly storage?: number;
+  /** Whether a Service has ports of nodes or a load balancer; undefined where the write leaves that as it is. */
+  readonly exposed?: boolean;
+}
+
+const EXPOSED = ["NodePort", "LoadBalancer"];
+
+/** `object` may be a part of one, as patches are; where it is `whole`, what it does not say is what the API takes for it. */
+export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
+  const spec = fieldsOf(fieldsOf(object).spec);
+  if (resource === "persistentvolumeclaims") return askedStorage(fieldsOf(fieldsOf(spec.resources).requests).storage);
+  if (resource !== "services") return {};
+  return whole || "type" in spec ? { exposed: EXPOSED.includes(String(spec.type)) } : {};
+}
+
+/** Of several parts of a write the one that asks for most. */
+export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
+  const storage = Math.max(one.storage ?? -1, other.storage ?? -1);
+  const exposed = one.exposed || (other.exposed ?? one.exposed);
+  return { ...(storage >= 0 && { storage }), ...(exposed !== undefined && { exposed }) };
+}
+
+/** Of an amount that is none the API server says what is wrong. */
+function askedStorage(amount: unknown): AskedMeans {
+  if (typeof amount !== "string" && typeof amount !== "number") return {};
+  try {
+    return { storage: inUnits(parseQuantity(amount)) };
+  } catch {
+    return {};
+  }
+}
