@@ -88,32 +88,35 @@ async function oneLink(session: BenchmarkSession): Promise<void> {
   await crowd(session, pods);
 }
 
-/** The same packets where the gateways have a thousand peers with ten thousand pods, which say nothing. */
+/** The same packets where the gateways have a thousand peers with ten thousand pods, which say nothing: against few peers, and against WireGuard alone with as many. */
 async function crowd(session: BenchmarkSession, few: LinkedPods): Promise<void> {
   await using namespaces = new NetworkNamespaces();
   session.progress("linking two sites that have 1,000 other peers each");
   const many = await linkedPods(namespaces, { links: 1, strangers: 1000 });
-  const places = { many, few };
+  const places = {
+    many: { pods: many, way: "translated" },
+    few: { pods: few, way: "translated" },
+    alone: { pods: many, way: "raw" },
+  } as const;
   const figures = [
-    ["throughput, 1 flow", "Mbit/s", async (pods) => (await pods.throughput("translated", 1)).megabits, "atLeast"],
-    ["datagrams of 64 bytes", "thousand/s", (pods) => pods.datagrams("translated"), "atLeast"],
-    [
-      "there and back",
-      "µs",
-      async (pods) => (await pods.roundTrips("translated")).get("translated") ?? Number.NaN,
-      "atMost",
-    ],
-  ] as const satisfies [string, string, (pods: LinkedPods) => Promise<number>, string][];
+    ["throughput, 1 flow", "Mbit/s", async (pods, way) => (await pods.throughput(way, 1)).megabits, "atLeast"],
+    ["datagrams of 64 bytes", "thousand/s", (pods, way) => pods.datagrams(way), "atLeast"],
+    ["there and back", "µs", async (pods, way) => (await pods.roundTrips(way)).get(way) ?? Number.NaN, "atMost"],
+  ] as const satisfies [string, string, (pods: LinkedPods, way: Way) => Promise<number>, string][];
   for (const [name, unit, take, bound] of figures) {
-    const rounds = inTurn(["many", "few"] as const, (place) => take(places[place]));
-    await session.measure({
-      name: `${name}, among 1,000 peers`,
-      unit,
-      subject: rounds.reader("many"),
-      baseline: { name: "with one peer", measure: rounds.reader("few") },
-      expected: { of: "ratio", ...(bound === "atMost" ? { atMost: 1.05 } : { atLeast: 0.95 }) },
-      notShown: `Same addresses at both sites. The others have groups of ten by ten pods, and send nothing. ${SETTINGS}`,
-    });
+    const rounds = inTurn(["many", "few", "alone"] as const, (place) => take(places[place].pods, places[place].way));
+    for (const [baseline, key] of [
+      ["with one peer", "few"],
+      [`${ALONE}, as many peers`, "alone"],
+    ] as const)
+      await session.measure({
+        name: `${name}, among 1,000 peers${key === "alone" ? ", beside the same of WireGuard alone" : ""}`,
+        unit,
+        subject: rounds.reader("many"),
+        baseline: { name: baseline, measure: rounds.reader(key) },
+        expected: { of: "ratio", ...(bound === "atMost" ? { atMost: 1.05 } : { atLeast: 0.95 }) },
+        notShown: `Same addresses at both sites. The others have groups of ten by ten pods, send nothing and are sent nothing. ${SETTINGS}`,
+      });
   }
 }
 

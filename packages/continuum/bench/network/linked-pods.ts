@@ -7,7 +7,7 @@ import { testState } from "../../src/network/fabric/test-state.ts";
 import { Gateway } from "../../src/network/gateway/gateway.ts";
 import { NodeNetwork } from "../../src/network/gateway/node-network.ts";
 import { WireguardSocket } from "../../src/network/gateway/wireguard-socket.ts";
-import type { NetworkState } from "../../src/network/network-state.ts";
+import type { NetworkState, PeerNetwork } from "../../src/network/network-state.ts";
 
 /** How packets go: with both sites' addresses the same, with different ones, or through WireGuard alone. */
 export type Way = "translated" | "as it is" | "raw";
@@ -52,6 +52,7 @@ export async function linkedPods(
   const [a, b] = (await namespaceSites(namespaces, { a: 1, b: 1 })) as [NamespaceSite, NamespaceSite];
   const keys = { a: wireguardKeys(), b: wireguardKeys() };
   const mark = `${process.pid.toString(36)}${(beds++).toString(36)}`;
+  const others = testState(strangers).peers;
   const ends = [
     { site: a, other: b, name: "a", peer: "b" },
     { site: b, other: a, name: "b", peer: "a" },
@@ -89,12 +90,14 @@ export async function linkedPods(
             },
           ],
         },
-        ...testState(strangers).peers,
+        ...others,
       ],
     };
     const options = { network, interfacePrefix: `y${mark}${name}l`, clock: systemClock, logger: silentLogger };
     await new Gateway(options).apply(state, keys[name].private);
-    await rawWireguard(namespaces, network, { site, other, name, peer, keys, links, prefix: `y${mark}${name}r` });
+    for (let lane = 0; lane < links; lane++) await leaveAlone(`${options.interfacePrefix}${lane}`, others);
+    const prefix = `y${mark}${name}r`;
+    await rawWireguard(namespaces, network, { site, other, name, peer, keys, links, others, prefix });
   }
   namespaces.spawn("b1", "iperf3", "-s");
   namespaces.spawn("b1", process.execPath, "-e", ECHO);
@@ -177,12 +180,20 @@ interface RawEnd {
   readonly peer: "a" | "b";
   readonly keys: Readonly<Record<"a" | "b", { private: string; public: string }>>;
   readonly links: number;
+  readonly others: readonly PeerNetwork[];
   readonly prefix: string;
 }
 
-/** As many interfaces of the same WireGuard with a route, and nothing else. */
+/** A gateway greets who has never answered, and each greeting costs a handshake: those whom nobody plays are not to be greeted. */
+async function leaveAlone(name: string, others: readonly PeerNetwork[]): Promise<void> {
+  if (others.length === 0) return;
+  const silent = others.flatMap(({ link }) => [`public_key=${hex(link.publicKey)}`, "persistent_keepalive_interval=0"]);
+  await new WireguardSocket(name).set(silent);
+}
+
+/** As many interfaces of the same WireGuard, with as many peers, and a route; nothing else. */
 async function rawWireguard(namespaces: NetworkNamespaces, network: NodeNetwork, end: RawEnd): Promise<void> {
-  const { site, other, name, peer, keys, links, prefix } = end;
+  const { site, other, name, peer, keys, links, others, prefix } = end;
   const hops: string[] = [];
   for (let i = 0; i < links; i++) {
     await network.startWireguard(`${prefix}${i}`);
@@ -192,6 +203,10 @@ async function rawWireguard(namespaces: NetworkNamespaces, network: NodeNetwork,
       `public_key=${hex(keys[peer].public)}`,
       `endpoint=${other.address}:${LISTEN.raw + i}`,
       `allowed_ip=${RAW[peer]}`,
+      ...others.flatMap((one) => [
+        `public_key=${hex(one.link.publicKey)}`,
+        ...one.peer.map(({ called }) => `allowed_ip=${called}`),
+      ]),
     ]);
     await namespaces.ip(site.gateway, "link", "set", "dev", `${prefix}${i}`, "mtu", "1380", "up");
     hops.push("nexthop", "dev", `${prefix}${i}`);
