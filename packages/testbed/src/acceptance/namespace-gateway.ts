@@ -56,8 +56,8 @@ export async function runGateway(
   namespaces: NetworkNamespaces,
 ): Promise<void> {
   const means = { clock: systemClock, random: Math.random, logger: silentLogger };
-  const lasting = new NodeNetwork({ prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() });
-  const network = mortalNetwork(lasting, signal);
+  const program = { prefix: namespaces.prefix(node), wireguardProgram: wireguardProgram() };
+  const network = mortalNetwork(new NodeNetwork(program), signal);
   const caches = new SharedCaches({ ...means, client });
   const now = () => systemClock.now();
   const role = mayCarry
@@ -72,7 +72,7 @@ export async function runGateway(
   });
   const interfacePrefix = interfacePrefixOf(node);
   const gateway = new Gateway({ ...means, network, interfacePrefix });
-  const captures = new Captures({ ...means, network: lasting, linkOf: (siteId) => gateway.linkOf(siteId) });
+  const captures = new Captures({ ...means, network, linkOf: (siteId) => gateway.linkOf(siteId) });
   const access = new CaptureAccess({ client, clock: systemClock });
   const whoMay = (code: string, siteId: string) => access.whoMay(code, siteId);
   const server = createServer(captureRoute({ ...means, captures, whoMay, nameOf: (siteId) => source.nameOf(siteId) }));
@@ -103,8 +103,8 @@ export async function runGateway(
   const watching = caches.run(signal);
   await caches.waitForSync(signal);
   await Promise.all([loop.run(signal), role?.run(signal), watching]);
+  // Nothing else is cleared away: the node may be gone with all that it had.
   server.close().closeAllConnections();
-  await captures.remove();
 }
 
 /** A client that reaches nobody from the end on: a lease is not given back. */

@@ -200,8 +200,12 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
 
     after(async () => {
       for (const each of [switchedOff, following, stop]) each.abort();
-      await Promise.all(running);
-      await namespaces[Symbol.asyncDispose]();
+      try {
+        await Promise.all(running);
+      } finally {
+        // Pods there would else have this process go on for ever.
+        await namespaces[Symbol.asyncDispose]();
+      }
     });
 
     const thereAs = () => [...homeThere, ...native.split(".").slice(2)].join(".");
