@@ -445,6 +445,29 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     assert.equal((await fjord("unoffload", NAMESPACE)).err, "", "nothing is left to tell");
   });
 
+  it("keeps a consumer cordoned that ends its contract and asks anew", async () => {
+    const there = (...args: string[]) => fjord(...args, `--kubeconfig=${continuum.site(AWAY).kubeconfig}`);
+    const again = (...more: string[]) => fjord("peer", AWAY, "--cpu=4", "--memory=4Gi", "--pods=20", ...more);
+    assert.equal((await there("cordon", HOME)).code, 0);
+    const left = await fjord("unpeer", AWAY);
+    assert.equal(left.code, 0, left.err);
+    const refused = await again("--timeout=5s");
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.err,
+      /ConsumerRefused: the provider has closed its contracts with \S+, and gives no other until/,
+    );
+    const status = await there("status");
+    assert.match(status.out, /^ +site-1 +Peer .*[a-z],Cordoned /m);
+    assert.match(status.out, /^ +c-\S+ +Provider +site-1 +Ended +Cordoned /m);
+    const opened = await there("uncordon", HOME);
+    assert.match(opened.out, /^contract c-\S+ open\n$/, opened.err);
+    assert.match(opened.err, /^it is over, and its consumer may have another one now\n$/);
+    const peered = await again();
+    assert.equal(peered.code, 0, peered.err);
+    assert.doesNotMatch((await there("sites")).out, /Cordoned/);
+  });
+
   it("tells the consumer when its provider is uninstalled by force, and unpeering then needs no force", async () => {
     const [contract] = (await home.list(Contract)).items.filter(({ status }) => status?.phase !== "Ended");
     assert.ok(contract);

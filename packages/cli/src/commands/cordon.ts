@@ -9,7 +9,7 @@ import { didYouMean } from "../command-line/suggestion.ts";
 import { waitUntilDrained } from "../drain/wait-until-drained.ts";
 import { NoSuchThing, ThisSite } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
-import { closedThere } from "../place/contract-standing.ts";
+import { closedThere, isClosedStill } from "../place/contract-standing.ts";
 import { placesAsFarAsMay, siteById } from "../place/known-places.ts";
 
 const verbs = {
@@ -53,13 +53,17 @@ async function stand(
   await using client = await connect(flags, context);
   await tellOfSilence(client, context);
   const { standing, done } = verbs[verb];
-  for (const contract of await contractsOf(client, name, `be ${verb}ed`, context.signal)) {
+  for (const contract of await contractsOf(client, name, verb, context.signal)) {
     const patch = { spec: { standing } };
     const { spec, status } = await client.patch(Contract, { name: contract }, "merge", patch, {
       signal: context.signal,
     });
     context.print(`contract ${contract} ${done}\n`);
     const changed = { spec, ...(status && { status }) };
+    if (status?.phase === "Ended") {
+      context.note("it is over, and its consumer may have another one now\n");
+      continue;
+    }
     if (verb === "uncordon") await warnOfOther(client, changed, context);
     else await sayWhoFollows(client, changed, context);
   }
@@ -99,7 +103,7 @@ async function drain(name: string, flags: DrainFlags, context: CommandContext): 
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   await using client = await connect(flags, context);
   await tellOfSilence(client, context);
-  const contracts = await contractsOf(client, name, "be drained", signal);
+  const contracts = await contractsOf(client, name, "drain", signal);
   for (const contract of contracts)
     await client.patch(Contract, { name: contract }, "merge", { spec: { standing: "Drained" } }, { signal });
   if (!flags.wait) return print(contracts.map((contract) => `contract ${contract} draining\n`).join(""));
@@ -113,17 +117,25 @@ async function drain(name: string, flags: DrainFlags, context: CommandContext): 
   if (failed !== undefined) throw failed.reason;
 }
 
-/** The contracts in force that a name means: of a peering, of a site, or the one itself. */
-async function contractsOf(client: KubeClient, name: string, what: string, signal: AbortSignal): Promise<string[]> {
+/** The contracts in force that a name means: of a peering, of a site, or the one itself. To be opened are also those that are over and still keep their consumer from another. */
+async function contractsOf(
+  client: KubeClient,
+  name: string,
+  verb: keyof typeof verbs,
+  signal: AbortSignal,
+): Promise<string[]> {
   const contracts = await listOrExplain(client, Contract, signal);
-  const live = contracts.filter(({ status }) => status?.phase !== "Ended");
+  const live = contracts.filter(
+    ({ spec, status }) =>
+      status?.phase !== "Ended" || (verb === "uncordon" && isClosedStill({ spec, ...(status && { status }) })),
+  );
   const nameOf = ({ metadata }: Contract) => metadata.name ?? "";
   if (live.some((contract) => nameOf(contract) === name)) return [name];
   const peering = await optional(client.get(Peering, { name }, { signal }));
   if (peering?.status?.contract !== undefined) return [peering.status.contract];
   const site = await optional(client.get(Site, { name }, { signal }));
   // This site is in every contract that it has: who names it means another one, or another --context.
-  if (site?.status?.role === "Self") throw new ThisSite({ name, what });
+  if (site?.status?.role === "Self") throw new ThisSite({ name, what: `be ${verb}ed` });
   const id = site?.status?.id ?? site?.spec.id;
   const found = live.filter(({ spec }) => id !== undefined && [spec.terms.consumer, spec.terms.provider].includes(id));
   if (found.length === 0)

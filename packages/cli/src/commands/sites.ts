@@ -1,5 +1,5 @@
 import { Site } from "@fjord/api";
-import { getCondition } from "@fjord/kube";
+import { getCondition, isConditionTrue } from "@fjord/kube";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
@@ -53,7 +53,7 @@ export function siteTable(items: readonly Site[], wide: boolean, now: number): s
       cell(status?.published?.tier ?? spec.tier),
       cell(status?.published?.location?.region),
       ready?.status ?? "Unknown",
-      cell(ready?.reason),
+      cell(isConditionTrue(status?.conditions, "Cordoned") ? `${ready?.reason},Cordoned` : ready?.reason),
       age(metadata.creationTimestamp, now),
       ...(wide ? [cell(status?.id ?? spec.id), cell(status?.published?.version), cell(spec.endpoints?.join(","))] : []),
     ];

@@ -6,7 +6,7 @@ import { amountsText } from "../command-line/resources.ts";
 import { type ListFlags, type Listing, listOptions, showLists } from "../command-line/show-lists.ts";
 import { type Drain, drainsOf } from "../drain/drains.ts";
 import { age, cell, table } from "../output/table.ts";
-import { standingOf } from "../place/contract-standing.ts";
+import { isClosedStill, standingOf } from "../place/contract-standing.ts";
 import { peeringMessage, peeringReason } from "../place/peering-message.ts";
 import { twinsMessage } from "../place/twins-ready.ts";
 import { siteTable } from "./sites.ts";
@@ -78,7 +78,7 @@ function peeringTable(items: readonly Peering[], wide: boolean): string {
   return table(["NAME", "SITE", "CONTRACT", "NODE", "READY", "REASON", ...more, "MESSAGE"], rows);
 }
 
-/** Those that are over are told of by their number, but for the last one of a peering, unless all is asked for. */
+/** Those that are over are told of by their number, but for the last one of a peering and what keeps a consumer from another, unless all is asked for. */
 function contractsText(
   items: readonly Contract[],
   peerings: readonly Peering[],
@@ -96,7 +96,10 @@ export function worthShowing(
   wide: boolean,
 ): { shown: Contract[]; hidden: number } {
   const current = new Set(peerings.map(({ status }) => status?.contract));
-  const shown = items.filter(({ metadata, status }) => wide || status?.phase !== "Ended" || current.has(metadata.name));
+  const shown = items.filter(
+    (contract) =>
+      wide || contract.status?.phase !== "Ended" || current.has(contract.metadata.name) || isClosedStill(contract),
+  );
   return { shown, hidden: items.length - shown.length };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Contract } from "@fjord/api";
-import { closedBy, closedThere, standingOf } from "./contract-standing.ts";
+import { closedBy, closedThere, isClosedStill, standingOf } from "./contract-standing.ts";
 
 const contract = (standing: string, peerStanding?: string, phase = "Active") =>
   ({ spec: { standing }, status: { phase, peerStanding } }) as unknown as Contract;
@@ -16,6 +16,23 @@ test("a contract stands as both of its owners want it to", () => {
   assert.equal(told("Open", "Drained"), "Drained by lively-wave");
   assert.equal(told("Cordoned", "Drained"), "Cordoned, Drained by lively-wave");
   assert.equal(told("Cordoned", "Open", "Ended"), undefined);
+});
+
+test("a contract that is over stays closed by this site alone, where that gave it and did not end it", () => {
+  const over = (standing: string, reason: string, side = "Provider") =>
+    ({
+      spec: { standing },
+      status: { phase: "Ended", side, conditions: [{ type: "Ended", status: "True", reason }] },
+    }) as unknown as Contract;
+  for (const reason of ["Cancelled", "Expired"]) {
+    assert.ok(isClosedStill(over("Cordoned", reason)));
+    assert.equal(standingOf(over("Drained", reason), "harbour"), "Drained");
+    assert.ok(!isClosedStill(over("Open", reason)));
+    assert.ok(!isClosedStill(over("Cordoned", reason, "Consumer")));
+  }
+  assert.ok(!isClosedStill(over("Cordoned", "Superseded")));
+  assert.ok(!isClosedStill(over("Ended", "Revoked")));
+  assert.ok(!isClosedStill(contract("Cordoned", "Open")));
 });
 
 test("in a sentence only what is closed is told", () => {

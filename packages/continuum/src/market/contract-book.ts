@@ -15,6 +15,7 @@ import {
   endedStatus,
   endOf,
   heldUntil,
+  isClosedStill,
   isInForce,
   isPromise,
   isSigned,
@@ -22,7 +23,7 @@ import {
   standingOf,
 } from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
-import { decide, freeOf, type Promised } from "./decide.ts";
+import { decide, freeOf, isClosedTo, type Promised } from "./decide.ts";
 import { Lock } from "./lock.ts";
 
 /** More contracts at once than anybody needs: whoever asks for more is at fault or up to something. */
@@ -140,6 +141,11 @@ export class ContractBook implements LiveContracts {
     return this.#provided().filter(({ spec }) => spec.terms.consumer === consumer);
   }
 
+  /** Whether the owner of this site has closed all contracts of a consumer, or those that it had last: it is given no other. */
+  isClosedTo(consumer: SiteId): boolean {
+    return isClosedTo({ promises: this.#promises(), consumer, closedStill: this.#isClosedStill(consumer) });
+  }
+
   /** What is shared, and what of it is free; undefined where nothing is shared. */
   shared(): { shared: Resources; free: Resources } | undefined {
     const sharing = this.#ownSite()?.spec.sharing;
@@ -193,6 +199,11 @@ export class ContractBook implements LiveContracts {
       .map(promisedBy);
   }
 
+  #isClosedStill(consumer: SiteId): boolean {
+    const now = this.#home.clock.now();
+    return this.ofConsumer(consumer).some((contract) => isClosedStill(contract, now));
+  }
+
   #own(consumer: SiteId, id: string): Contract {
     const contract = this.#store.get(id);
     const { terms } = contract?.spec ?? {};
@@ -227,6 +238,7 @@ export class ContractBook implements LiveContracts {
       consumer: caller.id,
       resources: request.resources,
       ...(supersedes && { supersedes: promisedBy(supersedes) }),
+      closedStill: this.#isClosedStill(caller.id),
     });
     if (!decision.granted) throw new PeerRefused(decision.refusal, 403);
     const terms = this.#terms(caller.id, request, site, now);

@@ -7,6 +7,7 @@ import { HELD_MS, type Standing } from "../protocol.ts";
 import {
   endedStatus,
   endOf,
+  isClosedStill,
   isInForce,
   isPromise,
   KEPT_MS,
@@ -65,6 +66,21 @@ describe("the life of a contract", () => {
     assert.ok(isPromise(contract(), begin + HELD_MS - 1));
     assert.ok(!isPromise(contract(), begin + HELD_MS));
     assert.ok(isPromise(signed(), begin + HELD_MS));
+  });
+
+  it("stays closed by its provider when it ends without them, and by nobody else", () => {
+    const cancelled = { peerStanding: "Ended" } as const;
+    for (const standing of ["Cordoned", "Drained"] as const) {
+      assert.ok(!isClosedStill(signed({}, standing), begin));
+      assert.ok(isClosedStill(signed(cancelled, standing), begin));
+      assert.ok(isClosedStill(signed({}, standing), begin + 3 * hour));
+      const superseded = signed({}, standing);
+      const status = endedStatus(superseded, "Provider", begin, "Superseded");
+      assert.ok(!isClosedStill({ ...superseded, status }, begin));
+    }
+    assert.ok(!isClosedStill(signed(cancelled), begin));
+    assert.ok(!isClosedStill(signed({}, "Ended"), begin));
+    assert.ok(!isClosedStill(signed({ peerStanding: "Cordoned" }), begin + 3 * hour));
   });
 
   it("is ended by either owner, each in its own word", () => {

@@ -81,6 +81,16 @@ export function keptMs({ status }: Contract, side: Side): number {
   return side === "Provider" && (reason === "Cancelled" || reason === "Superseded") ? LET_GO_MS : KEPT_MS;
 }
 
+/**
+ * Whether the provider's owner had closed a contract that ended without them: it ran out, or the consumer cancelled it. What they said of it outlasts
+ * it, or whoever it is for would be rid of it by asking anew.
+ */
+export function isClosedStill(contract: Contract, now: number): boolean {
+  const end = endOf(contract, "Provider", now);
+  const { standing } = contract.spec;
+  return (end === "Cancelled" || end === "Expired") && (standing === "Cordoned" || standing === "Drained");
+}
+
 /** The next moment at which time alone changes something. */
 export function nextMoment(contract: Contract, side: Side, now: number): number {
   const since = endedAt(contract);

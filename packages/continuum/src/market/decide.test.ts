@@ -94,6 +94,26 @@ describe("what a provider grants", () => {
     assert.equal(codeOf(ask({ cpu: 1 }, [{ ...closed, consumer: bob }])), "granted");
   });
 
+  it("gives none to whom its owner has closed what is over now, unless another of theirs is open", () => {
+    const after = (promises: Promised[], supersedes?: Promised) =>
+      codeOf(
+        decide({
+          sharing,
+          promises,
+          consumer: ana,
+          resources: { cpu: 1 },
+          closedStill: true,
+          ...(supersedes && { supersedes }),
+        }),
+      );
+    const open = promise(ana, { cpu: 1 });
+    assert.equal(after([]), "ConsumerRefused");
+    assert.equal(after([promise(bob, { cpu: 1 })]), "ConsumerRefused");
+    assert.equal(after([{ ...open, closed: true }]), "ConsumerRefused");
+    assert.equal(after([open]), "granted");
+    assert.equal(after([open], open), "granted");
+  });
+
   it("shrinks what was promised before the owner shared less", () => {
     const old = promise(ana, { cpu: 6 });
     assert.equal(codeOf(ask({ cpu: 6 }, [old], old)), "AmountRefused");

@@ -36,6 +36,8 @@ export interface Question {
   readonly resources: Resources;
   /** The promise that the new one is to take the place of. */
   readonly supersedes?: Promised;
+  /** The provider's owner had closed a contract of the consumer that is over, and has not opened it since. @default false */
+  readonly closedStill?: boolean;
 }
 
 export type Decision = { readonly granted: true } | { readonly granted: false; readonly refusal: Refusal };
@@ -72,10 +74,19 @@ export function accepts(sharing: Sharing, consumer: SiteId): boolean {
   return sharing.consumers.accept !== "Listed" || (sharing.consumers.sites ?? []).includes(consumer);
 }
 
-/** A cordon would mean little if whoever it is for could ask for another contract. One that takes another's place inherits its standing. */
-function isClosedTo({ promises, consumer, supersedes }: Question): boolean {
+/**
+ * Whether the provider's owner has closed all that a consumer has, or had last. A cordon would mean little if whoever it is for could ask for another
+ * contract, beside it or after its end. One that takes another's place inherits its standing.
+ */
+export function isClosedTo({
+  promises,
+  consumer,
+  supersedes,
+  closedStill = false,
+}: Pick<Question, "promises" | "consumer" | "supersedes" | "closedStill">): boolean {
+  if (supersedes !== undefined) return false;
   const own = promises.filter((each) => each.consumer === consumer);
-  return supersedes === undefined && own.length > 0 && own.every(({ closed }) => closed);
+  return own.length === 0 ? closedStill : own.every(({ closed }) => closed);
 }
 
 /**

@@ -4,7 +4,15 @@ import type { Home } from "../home.ts";
 import { homeController } from "../home-controller.ts";
 import { type Amounts, amountsOf, formatAmounts, sameAmounts } from "./amounts.ts";
 import type { ContractBook } from "./contract-book.ts";
-import { type ContractStatus, endedAt, isInForce, isSigned, keptMs, nextMoment } from "./contract-life.ts";
+import {
+  type ContractStatus,
+  endedAt,
+  isClosedStill,
+  isInForce,
+  isSigned,
+  keptMs,
+  nextMoment,
+} from "./contract-life.ts";
 import type { ContractStore } from "./contract-store.ts";
 
 /** A proposal is signed within milliseconds as a rule: only one that waits for longer is worth a status of its own. */
@@ -54,9 +62,13 @@ export class ProviderContracts implements Runnable {
     const age = now - Date.parse(contract.spec.terms.notBefore);
     if (!isSigned(contract) && age < PROPOSAL_SHOWN_MS) return againAfter(PROPOSAL_SHOWN_MS - age);
     const ended = endedAt(contract);
-    if (ended !== undefined && (now >= ended + keptMs(contract, "Provider") || this.#isOneOfTooMany(contract, ended))) {
-      await store.remove(contract);
-      return done();
+    if (ended !== undefined) {
+      // It remembers what the owner said, until they take that back or the peer goes.
+      if (this.#isLastClosed(contract, ended, now)) return done();
+      if (now >= ended + keptMs(contract, "Provider") || this.#isOneOfTooMany(contract, ended)) {
+        await store.remove(contract);
+        return done();
+      }
     }
     await book.settle(id);
     const settled = store.get(id);
@@ -73,6 +85,12 @@ export class ProviderContracts implements Runnable {
     return others.filter((other) => (endedAt(other) ?? 0) > ended).length >= MOST_KEPT;
   }
 
+  #isLastClosed(contract: Contract, ended: number, now: number): boolean {
+    if (!isClosedStill(contract, now)) return false;
+    const others = this.#options.book.ofConsumer(contract.spec.terms.consumer);
+    return !others.some((other) => isClosedStill(other, now) && isLater(other, contract, ended));
+  }
+
   async #noteUse(contract: Contract, used: Amounts): Promise<void> {
     const before = contract.status?.used ?? {};
     const after = formatAmounts(new Map([...used].slice(0, MOST_RESOURCES)));
@@ -81,6 +99,12 @@ export class ProviderContracts implements Runnable {
     const patch = { ...Object.fromEntries(gone.map((name) => [name, null])), ...after };
     await this.#options.store.writeStatus(contract.spec.terms.id, { used: patch } as ContractStatus);
   }
+}
+
+/** Times are whole seconds: of two that ended in one, the name decides. */
+function isLater(other: Contract, { spec }: Contract, ended: number): boolean {
+  const when = endedAt(other) ?? 0;
+  return when > ended || (when === ended && other.spec.terms.id > spec.terms.id);
 }
 
 /** Every change of a contract, as a source of a controller. */

@@ -188,7 +188,8 @@ class Attempt {
     for (const contract of contracts.items) {
       const { terms, standing: current } = contract.spec;
       if ((side === "consumer" ? terms.provider : terms.consumer) !== id) continue;
-      if (current === "Ended" || contract.status?.phase === "Ended" || current === standing) continue;
+      if (current === "Ended" || current === standing) continue;
+      if (contract.status?.phase === "Ended" && standing !== "Open") continue;
       await client.patch(Contract, { name: terms.id }, "merge", { spec: { standing } }, this.#limit());
     }
     return true;

@@ -136,6 +136,41 @@ describe("a contract", { skip: kubernetesSkip() }, () => {
     await until("the provider knows", () => sites.provider.book.resolve(id)?.takesPods);
   });
 
+  it("that the provider has closed keeps its consumer from another after its end, until it is opened", async () => {
+    const cordoned = async () => {
+      const site = await sites.providerClient.get(Site, { name: "cons" });
+      return getCondition(site.status?.conditions, "Cordoned")?.reason;
+    };
+    const refused = async (name: string) => (await sites.reason(name, "Agreed")) === "ConsumerRefused";
+    const id = await begin("closed");
+    await setStanding(sites.providerClient, id, "Cordoned");
+    await until("the Site says so", async () => (await cordoned()) === "ContractsClosed");
+    await sites.consumerClient.delete(Peering, { name: "closed" });
+    assert.equal(await sites.ended(sites.providerClient, id), "Cancelled");
+    await sites.killProvider();
+    sites.clock.jump(2 * 3_600_000);
+    await sites.peer("anew");
+    await until("no other is given", () => refused("anew"));
+    assert.equal(await cordoned(), "ContractsClosed");
+
+    await setStanding(sites.providerClient, id, "Open");
+    await until("it goes", async () => (await look(sites.providerClient, Contract, id)) === undefined);
+    await until("the Site says so", async () => (await cordoned()) === "ContractsOpen");
+    await sites.finalizeNamespaces();
+    await sites.consumerClient.patch(Peering, { name: "anew" }, "merge", { spec: { askedAt: "2030-01-01T00:00:00Z" } });
+    const second = (await sites.agreed("anew")).status?.contract ?? "";
+
+    await setStanding(sites.providerClient, second, "Drained");
+    const way = sites.consumer.sites.get(sites.provider.id);
+    assert.ok(way);
+    way.cut = true;
+    sites.clock.jump(61 * 60_000);
+    assert.equal(await sites.ended(sites.providerClient, second), "Expired");
+    way.cut = false;
+    await until("nor after it ran out", () => refused("anew"));
+    await setStanding(sites.providerClient, second, "Open");
+  });
+
   it("takes its shadow pods, twin namespaces and tenant with it", async () => {
     const id = await begin("guests");
     const labels = { [CONSUMER_LABEL]: sites.consumer.id };

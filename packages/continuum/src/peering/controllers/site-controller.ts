@@ -66,7 +66,10 @@ export class SiteController implements Runnable {
       sites.onChange((id) => this.#siteChanged(id)),
       own.onChange(ownChanged),
       // Nobody waits for the amounts in the Site, and contracts come in bursts.
-      book.onChange(() => this.#controller.enqueue({ name: own.name }, AMOUNTS_AFTER_MS)),
+      book.onChange((consumer) => {
+        this.#controller.enqueue({ name: own.name }, AMOUNTS_AFTER_MS);
+        this.#siteChanged(consumer);
+      }),
     ];
     const nodes = own.run(stop);
     ownChanged();
@@ -79,14 +82,17 @@ export class SiteController implements Runnable {
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Result> {
-    const { own, home, sites } = this.#options;
+    const { own, home, sites, book } = this.#options;
     const site = this.#sites.get({ name });
     if (name === own.name) return await this.#keepOwn(site, signal);
     if (site === undefined) return done();
     if (isBeingDeleted(site)) return await this.#part(site, signal);
     if (site.spec.id === undefined) return done();
     const kept = await addFinalizer(home.client, Site, site, SITE_FINALIZER, { signal });
-    await this.#say(kept, peerStatus(kept, sites.get(site.spec.id), own.published().version, home.clock.now()), signal);
+    const { id } = site.spec;
+    const now = home.clock.now();
+    const status = peerStatus(kept, sites.get(id), own.published().version, now, book.isClosedTo(id));
+    await this.#say(kept, status, signal);
     return done();
   }
 

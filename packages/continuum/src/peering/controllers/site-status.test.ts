@@ -32,6 +32,17 @@ describe("what is known of a peer", () => {
     assert.equal(getCondition(stranger.conditions, "Ready")?.reason, "NotPaired");
   });
 
+  it("tells of contracts that the owner of this site has closed, and that they no longer are", () => {
+    const cordoned = (of: Site, isCordoned: boolean) => peerStatus(of, remote({}), "0.1.0", now, isCordoned);
+    assert.equal(getCondition(cordoned(site, false).conditions, "Cordoned"), undefined);
+    const closed = cordoned(site, true);
+    assert.deepEqual(getCondition(closed.conditions, "Cordoned")?.status, "True");
+    assert.match(getCondition(closed.conditions, "Cordoned")?.message ?? "", /until `fjord uncordon peer`$/);
+    assert.equal(getCondition(closed.conditions, "Ready")?.status, "True");
+    const opened = cordoned({ ...site, status: closed }, false);
+    assert.equal(getCondition(opened.conditions, "Cordoned")?.reason, "ContractsOpen");
+  });
+
   it("is of use within one minor of the own version", () => {
     for (const version of ["0.1.7", "0.2.0", "v0.0.9", undefined, "unknown", "0.2.0-rc.1"])
       assert.equal(versionProblem("0.1.0", version), undefined, version);

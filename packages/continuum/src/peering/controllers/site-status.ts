@@ -33,11 +33,12 @@ export function peerStatus(
   remote: RemoteSite | undefined,
   ownVersion: string | undefined,
   now: number,
+  isCordoned = false,
 ): SiteStatus {
   const { reachability, report } = remote ?? {};
   const strange = versionProblem(ownVersion, report?.published.version);
   const wanted = reachability === undefined ? [] : reachConditions(reachability, strange);
-  const conditions = withConditions(site, now, wanted);
+  const conditions = withConditions(site, now, [...wanted, ...cordonCondition(site, isCordoned)]);
   return {
     ...site.status,
     role: "Peer",
@@ -48,6 +49,16 @@ export function peerStatus(
     ...(reachability?.reachable && { reachableSince: toSecond(reachability.since) }),
     conditions,
   };
+}
+
+/** Of a site whose contracts nobody ever closed there is nothing to say. */
+function cordonCondition(site: Site, isCordoned: boolean): NewCondition<SiteCondition>[] {
+  if (isCordoned) {
+    const message = `it is given no contract and takes no new pods here until \`fjord uncordon ${site.metadata.name}\``;
+    return [{ type: "Cordoned", status: "True", reason: "ContractsClosed", message }];
+  }
+  const known = site.status?.conditions?.some(({ type }) => type === "Cordoned") ?? false;
+  return known ? [{ type: "Cordoned", status: "False", reason: "ContractsOpen", message: "" }] : [];
 }
 
 /** Why a site cannot be used that does answer. */
