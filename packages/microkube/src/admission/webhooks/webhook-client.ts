@@ -21,9 +21,22 @@ const DEFAULT_SECONDS = 10;
 /** More than any object; what is larger is no answer. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
+/**
+ * To one webhook: what comes in a burst waits for a connection rather than have its own, each of which costs both sides a handshake. Enough for
+ * webhooks that take long, and for such as write what they are asked about themselves.
+ */
+export const MOST_CONNECTIONS = 32;
+/** Kept for the next burst. */
+const MOST_IDLE = 8;
+
 /** Calls webhooks, over connections that are kept. */
 export class WebhookClient {
-  readonly #agent = new Agent({ keepAlive: true, timeout: 60_000 });
+  readonly #agent = new Agent({
+    keepAlive: true,
+    timeout: 60_000,
+    maxSockets: MOST_CONNECTIONS,
+    maxFreeSockets: MOST_IDLE,
+  });
   readonly #resolve: NonNullable<WebhookClientOptions["resolve"]>;
 
   constructor({ resolve = (service, cluster) => serviceEndpoint(cluster, service) }: WebhookClientOptions = {}) {
