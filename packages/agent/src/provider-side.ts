@@ -3,6 +3,7 @@ import type { Home } from "@fjord/continuum/home";
 import { ContractBook, ContractRoutes, type ContractStore, ProviderContracts } from "@fjord/continuum/market";
 import { GuestBudgets, GuestPods, TwinNamespaceController } from "@fjord/continuum/offload";
 import {
+  IngressHosts,
   KubeProxy,
   leaderOnly,
   type OwnSite,
@@ -65,6 +66,11 @@ export function providerSide(options: ProviderSideOptions): ProviderSide {
     customResources,
     budgetsHold: (namespace) => budgets.hold(namespace),
     objects: new TenantObjects({ policy: () => objectPolicy(own.object()), stored, clock, logger }),
+    hosts: new IngressHosts({
+      client: home.client,
+      allowed: () => own.object()?.spec.sharing?.objects?.ingressHosts,
+      namespacesOf: (id) => namespaces.of(id),
+    }),
     isTwinOf: (consumer, namespace) => namespaces.isTwinOf(consumer, namespace),
     isExpected: (consumer) => !store.complete || book.of(consumer).length > 0,
     onWritten: ({ path, verb, body }) => {

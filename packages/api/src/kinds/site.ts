@@ -13,6 +13,7 @@ import {
   enumeration,
   formatted,
   hostAndPort,
+  hostPattern,
   integer,
   labels,
   object,
@@ -82,6 +83,11 @@ const sharing = object({
     exposedServices: integer({ minimum: 0 })
       .default(keptObjects.exposedServices)
       .describe("Services of type NodePort or LoadBalancer."),
+    ingressHosts: array(hostPattern(), { maxItems: 64, set: true })
+      .optional()
+      .describe(
+        "Hosts that its Ingresses may have: names, `*.` and a name for whatever is below it, `*` for all, also without a host. Where it is left out, every name without a wildcard. Never one that an Ingress of somebody else here has.",
+      ),
   })
     .default({})
     .describe("What one consumer may keep in this site's API, whatever its contracts."),

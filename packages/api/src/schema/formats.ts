@@ -147,6 +147,16 @@ export function ipAddress(): Schema<string> {
   );
 }
 
+/** The name of a host, or of all below it. */
+export function hostPattern(): Schema<string> {
+  return formatted({
+    name: "host pattern",
+    maxLength: 253,
+    pattern: `^(\\*|(\\*\\.)?${dnsLabel}(\\.${dnsLabel})*)$`,
+    words: "must be a host, such as shop.example.com, all below one, such as *.example.com, or * for all",
+  });
+}
+
 /** Where something listens. */
 export function hostAndPort(): Schema<string> {
   const host = "(\\[[0-9a-f.:]+\\]|[^\\s:\\[\\]/]+)";

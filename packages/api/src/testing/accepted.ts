@@ -36,6 +36,7 @@ const site: DraftOf<typeof Site> = {
       consumers: { accept: "Listed", sites: [consumer] },
       contractLifetime: "1h30m0.5s",
       enforcement: "LimitsEqualRequests",
+      objects: { ingressHosts: ["shop.example.com", "*.tenants.example.com", "*"] },
     },
     network: {
       podRanges: ["10.42.0.0/16", "fd00:42::/56"],

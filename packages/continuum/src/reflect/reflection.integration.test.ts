@@ -25,6 +25,10 @@ import { NAMESPACE, ReflectionBed } from "./test-reflection-bed.ts";
 const Boat = defineKind("reflect.example.com/v1", "Boat", "boats");
 const Buoy = defineKind("reflect.example.com/v1", "Buoy", "buoys");
 
+const ingressTo = (name: string) => ({
+  paths: [{ path: "/", pathType: "Prefix", backend: { service: { name, port: { number: 80 } } } }],
+});
+
 describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_000 }, () => {
   let bed: ReflectionBed;
 
@@ -152,7 +156,7 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       apiVersion: "networking.k8s.io/v1",
       kind: "Ingress",
       metadata: { name: "front", annotations: { "kubernetes.io/ingress.class": "mine", "example.com/kept": "yes" } },
-      spec: { ingressClassName: "mine", defaultBackend: { service: { name: "db", port: { number: 5432 } } } },
+      spec: { ingressClassName: "mine", rules: [{ host: "front.example.com", http: ingressTo("db") }] },
     };
     const policy = {
       apiVersion: "networking.k8s.io/v1",
@@ -180,6 +184,49 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       bed.noTwinOf(Ingress, "front"),
       bed.noTwinOf(NetworkPolicy, "walls"),
     ]);
+  });
+
+  it("gives an Ingress no host that somebody else has at the provider, nor all of them, and says so", async () => {
+    const ingress = (name: string, ...hosts: string[]) => ({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { name },
+      spec: { rules: hosts.map((host) => ({ ...(host && { host }), http: ingressTo("web") })) },
+    });
+    const told = async (name: string, why: RegExp) => {
+      const events = () =>
+        bed.home.list(CoreEvent, { namespace: NAMESPACE, fieldSelector: `involvedObject.name=${name}` });
+      await bed.eventually(`an event of ${name}`, events, ({ items }) =>
+        items.some(({ reason, message }) => reason === "ReflectionFailed" && why.test(message ?? "")),
+      );
+    };
+    const refused = async (name: string, why: RegExp) => {
+      await told(name, why);
+      await bed.noTwinOf(Ingress, name);
+    };
+    const policy = (ingressHosts: string[] | null) =>
+      bed.away.patch(Site, { name: bed.provider }, "merge", { spec: { sharing: { objects: { ingressHosts } } } });
+    await bed.apply("away", "default", ingress("owners", "www.example.com", "*.own.example.com"));
+    await bed.apply("home", NAMESPACE, ingress("hijack", "www.example.com"), ingress("all", ""));
+    await bed.apply("home", NAMESPACE, ingress("below", "a.own.example.com"), ingress("shop", "shop.example.com"));
+    await bed.twinOf(Ingress, "shop");
+    await refused("hijack", /www\.example\.com is taken at the provider by another's Ingress/);
+    await refused("below", /a\.own\.example\.com is taken/);
+    await refused(
+      "all",
+      /an Ingress for all hosts .* ask the provider's owner for it in sharing\.objects\.ingressHosts/,
+    );
+
+    await policy(["*.own.example.com"]);
+    await bed.apply("home", NAMESPACE, ingress("shop", "other.example.com"));
+    await bed.twinOf(Ingress, "below");
+    await told("shop", /other\.example\.com is not among the hosts that consumers may have \(\*\.own\.example\.com\)/);
+    assert.equal((await bed.twinOf(Ingress, "shop")).spec?.rules?.[0]?.host, "shop.example.com", "what is there stays");
+    await policy(null);
+    await bed.kubectl("away", "delete", "ingress", "owners", "-n", "default");
+    await bed.twinOf(Ingress, "hijack");
+    await bed.kubectl("home", "delete", "ingress", "-n", NAMESPACE, "--all");
+    await bed.noTwinOf(Ingress, "hijack");
   });
 
   it("lets pods at home reach guests by their addresses where a policy means them", async () => {

@@ -79,6 +79,14 @@ export const refusedSites: readonly Refusal[] = [
       "should have at least 1 properties",
     ],
     ...amounts("spec.sharing.resources"),
+    ...["*shop.example.com", "a.*.example.com", "https://a.example.com", "", "**"].map(
+      (host): [string, object, string, string] => [
+        `the host "${host}" for Ingresses`,
+        sharing({ objects: { ingressHosts: [host] } }),
+        "spec.sharing.objects.ingressHosts[0]",
+        "must be a host, such as shop.example.com, all below one, such as *.example.com, or * for all",
+      ],
+    ),
     [
       "a limit on what is not shared",
       sharing({ perConsumer: { "nvidia.com/gpu": 1 } }),

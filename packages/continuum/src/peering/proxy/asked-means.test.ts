@@ -46,6 +46,13 @@ describe("what a write asks for", () => {
       assert.deepEqual(askedMeans("configmaps", nonsense, true), {});
     });
 
+  test("in an Ingress are its hosts", () => {
+    const ingress = { spec: { rules: [{ host: "a.example.com" }] } };
+    assert.deepEqual(askedMeans("ingresses.networking.k8s.io", ingress, true), { hosts: ["a.example.com"] });
+    assert.deepEqual(askedMeans("ingresses.networking.k8s.io", { metadata: { labels: {} } }, false), {});
+    assert.deepEqual(mostAsked({ hosts: ["a"] }, { hosts: ["b"] }), { hosts: ["a", "b"] });
+  });
+
   test("in several parts is the most of them", () => {
     assert.deepEqual(mostAsked({}, {}), {});
     assert.deepEqual(mostAsked({ storage: 3 }, { storage: 2 }), { storage: 3 });

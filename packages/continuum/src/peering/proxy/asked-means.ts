@@ -1,5 +1,6 @@
 import { inUnits, parseQuantity } from "@fjord/kube";
 import { fieldsOf } from "../../fields-of.ts";
+import { askedHosts } from "./asked-hosts.ts";
 
 /** What a write asks for besides room in the API: means of the provider that no contract names. */
 export interface AskedMeans {
@@ -7,6 +8,8 @@ export interface AskedMeans {
   readonly storage?: number;
   /** Whether a Service has ports of nodes or a load balancer; undefined where the write leaves that as it is. */
   readonly exposed?: boolean;
+  /** Hosts that an Ingress is for, as `askedHosts` gives them. */
+  readonly hosts?: readonly string[];
 }
 
 const EXPOSED = ["NodePort", "LoadBalancer"];
@@ -15,15 +18,24 @@ const EXPOSED = ["NodePort", "LoadBalancer"];
 export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
   const spec = fieldsOf(fieldsOf(object).spec);
   if (resource === "persistentvolumeclaims") return askedStorage(fieldsOf(fieldsOf(spec.resources).requests).storage);
+  if (resource === "ingresses.networking.k8s.io") {
+    const hosts = askedHosts(object);
+    return hosts.length > 0 ? { hosts } : {};
+  }
   if (resource !== "services") return {};
   return whole || "type" in spec ? { exposed: EXPOSED.includes(String(spec.type)) } : {};
 }
 
-/** Of several parts of a write the one that asks for most. */
+/** What several parts of a write ask for at most. */
 export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
   const storage = Math.max(one.storage ?? -1, other.storage ?? -1);
   const exposed = one.exposed || (other.exposed ?? one.exposed);
-  return { ...(storage >= 0 && { storage }), ...(exposed !== undefined && { exposed }) };
+  const hosts = [...(one.hosts ?? []), ...(other.hosts ?? [])];
+  return {
+    ...(storage >= 0 && { storage }),
+    ...(exposed !== undefined && { exposed }),
+    ...(hosts.length > 0 && { hosts }),
+  };
 }
 
 /** Of an amount that is none the API server says what is wrong. */

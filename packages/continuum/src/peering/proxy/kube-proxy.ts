@@ -12,6 +12,7 @@ import { type AuditSink, auditLog } from "./audit.ts";
 import { type Decision, decide, notYours } from "./decide.ts";
 import { Exchange } from "./exchange.ts";
 import { answerHeaders, impersonating, upstreamHeaders } from "./headers.ts";
+import type { IngressHosts } from "./ingress-hosts.ts";
 import type { Outcome } from "./kept-objects.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
 import { forbidden, KubeRefusal, NotHere } from "./kube-refusal.ts";
@@ -47,6 +48,8 @@ export interface KubeProxyOptions {
   readonly budgetsHold?: (namespace: string) => boolean;
   /** Bounds what each consumer may keep here. */
   readonly objects?: Pick<TenantObjects, "admit" | "forget">;
+  /** Says which hosts Ingresses of consumers may have. @default any */
+  readonly hosts?: Pick<IngressHosts, "admit">;
   /** Told of each request. @default the log */
   readonly audit?: AuditSink;
   /** Told of each accepted write of a ShadowPod, before the consumer is. */
@@ -212,10 +215,13 @@ export class KubeProxy implements RawRoute {
     traffic.mayWrite();
     const body = await readBody(request, this.#limits.bodyBytes, traffic);
     exchange.bodyBytes = body.length;
+    let release: (() => void) | undefined;
     try {
       const { verb, path } = decision;
       const write = { consumer: caller.id, verb, path, contentType: request.headers["content-type"], body };
       const checked = checkWrite(write);
+      const { hosts } = checked.asks;
+      if (hosts !== undefined) release = await this.#options.hosts?.admit(caller.id, hosts);
       const settle = await this.#options.objects?.admit({ ...write, ...checked, bytes: body.length });
       let outcome: Outcome = "undone";
       let answer: HttpResponse;
@@ -237,6 +243,7 @@ export class KubeProxy implements RawRoute {
       );
       response.end(answer.body);
     } finally {
+      release?.();
       traffic.release(body.length);
     }
   }

@@ -8,8 +8,13 @@ import { checkWrite } from "./write-check.ts";
 const consumer = "mzxw6ytboi2dcmrtgq2tmnzyhe";
 const label = "fjord.dev/consumer";
 
+const groups: Record<string, string> = {
+  shadowpods: "/apis/fjord.dev/v1alpha1",
+  ingresses: "/apis/networking.k8s.io/v1",
+};
+
 function status(verb: Verb, resource: string, contentType: string | undefined, body: unknown, name = "web"): number {
-  const group = resource === "shadowpods" ? "/apis/fjord.dev/v1alpha1" : "/api/v1";
+  const group = groups[resource] ?? "/api/v1";
   const path = parseKubePath(`${group}/namespaces/shop/${resource}${name && `/${name}`}`);
   assert.ok(path !== undefined);
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
@@ -85,9 +90,26 @@ describe("what a tenant writes", () => {
     assert.equal(status("create", "services", json, { spec: { externalIPs: [] } }), 200);
     const add = [{ op: "add", path: "/spec/externalIPs/-", value: "10.0.0.1" }];
     assert.equal(status("patch", "services", jsonPatch, add), 403);
+    assert.equal(status("create", "services", json, { spec: { loadBalancerIP: "10.0.0.1" } }), 403);
+    assert.equal(status("create", "services", json, { spec: { loadBalancerip: "10.0.0.1" } }), 400);
+    assert.equal(status("create", "services", json, { spec: { loadBalancerIP: "" } }), 200);
     assert.equal(status("create", "secrets", json, { type: "kubernetes.io/service-account-token" }), 403);
     assert.equal(status("create", "secrets", json, { type: "bootstrap.kubernetes.io/token" }), 403);
     assert.equal(status("create", "secrets", json, { type: "kubernetes.io/tls" }), 200);
+  });
+
+  test("says the hosts of an Ingress in a way that is seen", () => {
+    assert.equal(status("create", "ingresses", json, { spec: { rules: [{ host: "a.example.com" }] } }), 200);
+    assert.equal(status("create", "ingresses", json, { spec: { Rules: [] } }), 400);
+    assert.equal(status("create", "ingresses", json, { spec: { rules: [{ Host: "a.example.com" }] } }), 400);
+    assert.equal(status("create", "ingresses", json, { spec: { tls: [{ HOSTS: ["a.example.com"] }] } }), 400);
+    assert.equal(status("create", "ingresses", json, { spec: { DefaultBackend: {} } }), 400);
+    const merge = "application/merge-patch+json";
+    assert.equal(status("patch", "ingresses", merge, { spec: { rules: [{ host: "a.example.com" }] } }), 200);
+    for (const path of ["/spec/rules/0/host", "/spec/rules/-", "/spec", "", "/Spec/rules"])
+      for (const op of ["add", "replace", "remove"])
+        assert.equal(status("patch", "ingresses", jsonPatch, [{ op, path, value: {} }]), 403, `${op} ${path}`);
+    assert.equal(status("patch", "ingresses", jsonPatch, [{ op: "add", path: "/metadata/labels/a", value: "b" }]), 200);
   });
 
   test("may not choose a volume that is there", () => {

@@ -18,6 +18,8 @@ const JSON_PATCH = "application/json-patch+json";
 /** Types of Secret that make the control plane do something for whoever may write them. */
 const ACTING_SECRETS = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 
+const INGRESSES = "ingresses.networking.k8s.io";
+
 /** Finalizers that the control plane itself sets and takes away: who replaces an object sends them back. */
 const SERVERS_FINALIZERS: Readonly<Record<string, string>> = {
   persistentvolumeclaims: "kubernetes.io/pvc-protection",
@@ -135,6 +137,7 @@ function checkObject(value: unknown, write: Write): AskedMeans {
   if (resource === "secrets") checkSecretType(value.type);
   if (resource === "services") checkService(value.spec);
   if (resource === "persistentvolumeclaims") checkClaim(value);
+  if (resource === INGRESSES) checkFoldedHosts(value.spec);
   return askedMeans(resource, value, write.verb !== "patch");
 }
 
@@ -167,7 +170,9 @@ function checkSecretType(type: unknown): void {
 
 function checkService(spec: unknown): void {
   if (!isObject(spec)) return;
-  checkFoldedKeys(spec, ["externalIPs", "type"]);
+  checkFoldedKeys(spec, ["externalIPs", "loadBalancerIP", "type"]);
+  if (typeof spec.loadBalancerIP === "string" && spec.loadBalancerIP !== "")
+    throw new KubeRefusal(403, "spec.loadBalancerIP cannot be set from another site: the address may be another's");
   const addresses = spec.externalIPs;
   if (addresses === undefined || addresses === null || (Array.isArray(addresses) && addresses.length === 0)) return;
   throw new KubeRefusal(403, "spec.externalIPs cannot be set from another site: it would take over others' traffic");
@@ -182,6 +187,12 @@ function checkClaim(claim: Record<string, unknown>): void {
     403,
     `spec.${field} cannot be set from another site: a claim gets a volume that is made for it`,
   );
+}
+
+function checkFoldedHosts(spec: unknown): void {
+  if (!isObject(spec)) return;
+  checkFoldedKeys(spec, ["rules", "tls", "defaultBackend"]);
+  for (const each of [spec.rules, spec.tls].flat()) if (isObject(each)) checkFoldedKeys(each, ["host", "hosts"]);
 }
 
 /** Kubernetes takes `Metadata` for `metadata` in places; we take neither chance. */
@@ -208,6 +219,8 @@ function checkOperation(operation: unknown, write: Write): AskedMeans {
   if (!isObject(operation) || typeof operation.path !== "string" || typeof operation.op !== "string")
     throw new KubeRefusal(400, "an operation of a JSON patch has an op and a path");
   const { op, path, value } = operation;
+  if (resourceName({ ...write.path, subresource: undefined }) === INGRESSES && !path.startsWith("/metadata/"))
+    throw new KubeRefusal(403, "a JSON patch may not change the spec of an Ingress: its hosts would not be seen");
   if (op === "test" || op === "remove") return {};
   // What is moved or copied is not in the patch, so that it cannot be looked at.
   if (op !== "add" && op !== "replace") throw new KubeRefusal(403, `a JSON patch may not ${op.slice(0, 16)}`);
