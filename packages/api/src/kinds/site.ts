@@ -237,6 +237,11 @@ export const Site = defineKind({
       .describe("Its Ed25519 public key in base64, from which the id is derived."),
     role: enumeration({ Self: "the own site.", Peer: "another one." }).optional().describe("Whose site it is."),
     published: published.optional().describe("What the site says of itself."),
+    agentNamespace: string({ maxLength: 63 })
+      .optional()
+      .describe(
+        "On the own site: where its agent keeps its own objects, such as the Lease `fjord-agent` that shows that it runs.",
+      ),
     reachableSince: time().optional().describe("Since when it has answered without a break."),
     shared: reportedResources().optional().describe("Amounts that it shares."),
     free: reportedResources().optional().describe("Amounts of these that no contract promises yet."),

@@ -1,4 +1,4 @@
-import { AGENT_LEASE, type Site } from "@fjord/api";
+import { AGENT_LEASE, AGENT_NAMESPACE, Site } from "@fjord/api";
 import { ApiError, type KubeClient, Lease, setCondition } from "@fjord/kube";
 import type { CommandContext } from "../command-line/command-context.ts";
 
@@ -12,29 +12,31 @@ function renewed({ metadata, spec }: Lease): number {
   return Math.max(0, ...written) || Date.parse(spec?.renewTime ?? "") || 0;
 }
 
-/** What there is to tell of an agent that is not heard, by the lease that it renews; nothing where it is, or where there is none. */
-export function silenceOf(leases: readonly Lease[], now: number): string | undefined {
-  const newest = leases.toSorted((a, b) => renewed(b) - renewed(a))[0];
-  if (newest === undefined) return undefined;
-  const since = new Date(renewed(newest)).toISOString();
-  if (!newest.spec?.holderIdentity) return `the agent of this site has ended at ${since}`;
-  const limit = (newest.spec.leaseDurationSeconds ?? 0) * 1_000 + SLACK_MS;
-  return now - renewed(newest) > limit ? `the agent of this site has not been heard of since ${since}` : undefined;
+/** What there is to tell of an agent that is not heard, by the lease that it renews; nothing where it is. */
+export function silenceOf(lease: Lease, now: number): string | undefined {
+  const since = new Date(renewed(lease)).toISOString();
+  if (!lease.spec?.holderIdentity) return `the agent of this site has ended at ${since}`;
+  const limit = (lease.spec.leaseDurationSeconds ?? 0) * 1_000 + SLACK_MS;
+  return now - renewed(lease) > limit ? `the agent of this site has not been heard of since ${since}` : undefined;
 }
 
-/** Asks the API. Who may not look at leases is told nothing. */
+/** Asks the API. Who may not look at the lease is told nothing, and so is everybody where there is none, as of an agent of before. */
 export async function agentSilence(
   client: KubeClient,
   { clock }: Pick<CommandContext, "clock">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const path = `/apis/${Lease.group}/${Lease.version}/${Lease.plural}?fieldSelector=metadata.name%3D${AGENT_LEASE}`;
   try {
+    const { items: sites } = await client.list(Site, { signal });
+    const own = sites.find(({ status }) => status?.role === "Self");
+    // In its own namespace alone: whoever may write into another could say of the agent what they like.
+    const namespace = own?.status?.agentNamespace ?? AGENT_NAMESPACE;
+    const path = `/apis/${Lease.group}/${Lease.version}/namespaces/${namespace}/${Lease.plural}/${AGENT_LEASE}`;
     const { body, headers } = await client.raw("GET", path, { signal });
-    const { items } = JSON.parse(body.toString("utf8")) as { items: Lease[] };
+    const lease = JSON.parse(body.toString("utf8")) as Lease;
     // By the API server's own clock: this machine's may be any.
     const now = Date.parse(String(headers.date ?? "")) || clock.now();
-    return silenceOf(items ?? [], now);
+    return silenceOf(lease, now);
   } catch (error) {
     if (error instanceof ApiError) return undefined;
     throw error;

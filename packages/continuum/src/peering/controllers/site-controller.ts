@@ -102,7 +102,7 @@ export class SiteController implements Runnable {
       await own.make(signal);
       return done();
     }
-    const status = ownStatus(found, home.identity, own.published(), book.shared(), home.clock.now());
+    const status = ownStatus(found, home, own.published(), book.shared(), home.clock.now());
     await this.#say(found, status, signal);
     return done();
   }

@@ -86,10 +86,11 @@ describe("what is known of a peer", () => {
 
 describe("what the own Site says", () => {
   it("takes back what is shared no longer", () => {
-    const identity = { id, publicKey: `${"A".repeat(43)}=` };
-    const sharing = ownStatus(site, identity, {}, { shared: { cpu: "2" }, free: { cpu: "1" } }, now);
+    const home = { identity: { id, publicKey: `${"A".repeat(43)}=` }, namespace: "agents" };
+    const sharing = ownStatus(site, home, {}, { shared: { cpu: "2" }, free: { cpu: "1" } }, now);
     assert.deepEqual([sharing.role, sharing.free], ["Self", { cpu: "1" }]);
-    const nothing = ownStatus({ ...site, status: sharing }, identity, {}, undefined, now);
+    assert.equal(sharing.agentNamespace, "agents");
+    const nothing = ownStatus({ ...site, status: sharing }, home, {}, undefined, now);
     assert.deepEqual([nothing.shared, nothing.free], [null, null]);
   });
 });

@@ -11,7 +11,7 @@ export type SiteStatus = StatusOf<typeof Site>;
 /** What the own Site says of itself. */
 export function ownStatus(
   site: Site,
-  identity: PeerIdentity,
+  { identity, namespace }: { readonly identity: PeerIdentity; readonly namespace: string },
   published: PublishedFacts,
   shared: { shared: Resources; free: Resources } | undefined,
   now: number,
@@ -24,7 +24,7 @@ export function ownStatus(
   // What is shared no longer is taken away, which a merge patch does by null.
   const nothing = { shared: null, free: null } as unknown as SiteStatus;
   const amounts = shared ?? (site.status?.shared === undefined ? {} : nothing);
-  return { ...site.status, id, publicKey, role: "Self", published, ...amounts, conditions };
+  return { ...site.status, id, publicKey, role: "Self", agentNamespace: namespace, published, ...amounts, conditions };
 }
 
 /** What is known of a peer: whether it answers, and what it says of itself, as far as that makes sense. */
