@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -12,6 +11,7 @@ import { fjord } from "../agents/index.ts";
 import { type KubectlVersion, kubectlProgram } from "../kubectl-program.ts";
 import { kubectlSkip, realNodesSkip, testedKubectls, testNodes } from "../testing.ts";
 import { AcceptanceBed, eventually, type PodShape } from "./acceptance-bed.ts";
+import { ended, page, said } from "./running-command.ts";
 import { cronJob, deployment, job, namespace, pod } from "./workloads.ts";
 
 const HOME = "site-1";
@@ -222,30 +222,3 @@ describe("containers at another site", { skip, timeout: 600_000 }, () => {
     return spawn(kubectlProgram(minor), all, { stdio: ["ignore", "pipe", "pipe"] });
   }
 });
-
-/** What a running command has said once it matches. */
-async function said(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
-  let heard = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("data", (chunk: Buffer) => {
-      heard += chunk.toString("utf8");
-    });
-  }
-  return eventually(`it says ${pattern}`, async () => {
-    const match = pattern.exec(heard);
-    if (match === null && child.exitCode !== null) throw new Error(`it ended: ${heard}`);
-    return match ?? undefined;
-  });
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  child.kill("SIGKILL");
-  await once(child, "exit");
-}
-
-async function page(port: number): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  socket.write("GET / HTTP/1.0\r\n\r\n");
-  return text(socket);
-}

@@ -20,11 +20,13 @@ export async function forwardPort(
     };
     signal?.addEventListener("abort", done, { once: true });
     if (signal?.aborted) return done();
-    // Either side may say all it has to say long before the other has.
+    // Who asks may say all they have to say long before the pod has.
     socket.on("error", done).once("close", done);
     stream.on("error", done).once("close", done);
     socket.pipe(stream);
     stream.pipe(socket);
+    // Not every protocol can say that one side has ended: a client would wait for the rest of an answer that is whole.
+    socket.once("end", done);
   });
 }
 
