@@ -45,7 +45,7 @@ export class RealServer {
     };
   }
 
-  /** Any request, with its answer as it is. */
+  /** Any request, with its answer as it is; what it has changed is known to the whole server before the next. */
   async send(
     method: Method,
     path: string,
@@ -56,10 +56,27 @@ export class RealServer {
     try {
       const content = body === undefined ? {} : { body: JSON.stringify(body) };
       const response = await this.#client.raw(method, path, { ...content, headers });
-      return { code: response.statusCode, body: JSON.parse(response.body.toString()) };
+      const answer: unknown = JSON.parse(response.body.toString());
+      if (method !== "GET") await this.#settled(method, path, answer as Partial<KubeObject>);
+      return { code: response.statusCode, body: answer };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       return { code: error.statusCode, body: error.status };
+    }
+  }
+
+  /**
+   * Waits until the server's watch cache has a change. It tries the next one on what its cache has, and again where that was old: by then a port that
+   * it had taken for the first try is taken, and it refuses what it would have done.
+   */
+  async #settled(method: Method, path: string, { metadata }: Partial<KubeObject>): Promise<void> {
+    if (metadata?.resourceVersion === undefined || metadata.name === undefined) return;
+    const object = method === "POST" ? `${path}/${metadata.name}` : path;
+    try {
+      await this.#client.raw("GET", `${object}?resourceVersion=${metadata.resourceVersion}`);
+    } catch (error) {
+      // Gone with the change, or a subresource that cannot be read.
+      if (!(error instanceof ApiError)) throw error;
     }
   }
 
