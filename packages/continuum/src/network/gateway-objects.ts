@@ -11,7 +11,7 @@ import {
 } from "@fjord/kube";
 import { nthPort } from "./fabric/checked-peer.ts";
 import type { WayPeer, WayState } from "./fabric/way.ts";
-import type { NodeWish } from "./gateway/gateway-loop.ts";
+import type { NodeWish } from "./gateway/gateway-source.ts";
 import { type LifeSight, LinkLife, type PeerSigns } from "./gateway/link-life.ts";
 import { keyMadeAtOf, LINK_SECRET, privateKeyOf } from "./link-key.ts";
 import { LinkRates } from "./link-rates.ts";

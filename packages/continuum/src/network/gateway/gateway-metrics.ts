@@ -1,8 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from "@fjord/kube";
 import { type DeniedPackets, NONE_DENIED } from "../fabric/denied-packets.ts";
 import { isAlive } from "../link-status.ts";
-import type { LoopObserver, SeenReport } from "./gateway-loop.ts";
 import { LinkLife } from "./link-life.ts";
+import type { SeenReport } from "./link-report.ts";
+import type { LoopObserver } from "./loop-observer.ts";
 
 export interface GatewayMetricsOptions {
   readonly registry: Registry;

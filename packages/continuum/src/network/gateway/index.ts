@@ -8,17 +8,12 @@ export { LINK_SECRET } from "../link-key.ts";
 export type { NetworkState } from "../network-state.ts";
 export { Fence, type FenceOptions, type Heir } from "./fence.ts";
 export { Gateway, type GatewayOptions } from "./gateway.ts";
-export {
-  GatewayLoop,
-  type GatewayLoopOptions,
-  type GatewaySource,
-  type NodeWish,
-  type SeenReport,
-} from "./gateway-loop.ts";
+export { GatewayLoop, type GatewayLoopOptions } from "./gateway-loop.ts";
 export { GatewayMetrics, type GatewayMetricsOptions } from "./gateway-metrics.ts";
 export { GATEWAY_LEASE, GatewayRole, type GatewayRoleOptions } from "./gateway-role.ts";
+export type { GatewaySource, NodeWish } from "./gateway-source.ts";
 export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-probe.ts";
-export type { LinkReport } from "./link-report.ts";
+export type { LinkReport, SeenReport } from "./link-report.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
 export { NodeWatch, type NodeWatchOptions } from "./node-watch.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";

@@ -12,8 +12,9 @@ import {
 } from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
 import type { Gateway } from "./gateway.ts";
-import { GatewayLoop, type SeenReport } from "./gateway-loop.ts";
+import { GatewayLoop } from "./gateway-loop.ts";
 import { LinkProbe } from "./link-probe.ts";
+import type { SeenReport } from "./link-report.ts";
 import { called, gatewayOf, openProbeAt, PORT, pairState } from "./test-gateways.ts";
 
 const LANES = [0, 1];
@@ -49,6 +50,8 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
         ...means,
         gateway,
         source: { read: async () => ({ carries: { state, privateKey: keys[own].private } }) },
+        // A test looks by itself whether others have changed something.
+        checkMs: 3_600_000,
         probe: (lane) => new LinkProbe({ ...means, lane, open: openProbeAt(namespaces, own) }),
         told: async (seen) => {
           reports[own] = seen;

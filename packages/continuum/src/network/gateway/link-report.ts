@@ -1,4 +1,6 @@
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
+import type { PeerSigns } from "./link-life.ts";
+import type { ProbedLink } from "./link-probe.ts";
 import type { Way } from "./path-choice.ts";
 import type { WireguardCarrier } from "./wireguard-devices.ts";
 
@@ -42,6 +44,16 @@ export interface LaneReport {
   readonly receivedBytes: number;
   readonly sentBytes: number;
 }
+
+/** What is known of a link, by WireGuard and by probes. */
+export type SeenReport = Omit<LinkReport, "lanes"> &
+  ProbedLink & {
+    /** Of life; absent where it is not asked. */
+    readonly signs?: PeerSigns;
+    readonly lanes?: readonly (LaneReport & { readonly silent: boolean })[];
+    /** The own key that is to be used next. */
+    readonly nextKey?: string;
+  };
 
 /** A report with what WireGuard says of one more lane. */
 export function withLane(

@@ -14,8 +14,9 @@ import {
 import { networkSkip } from "@fjord/testbed/testing";
 import { relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
-import { GatewayLoop, type SeenReport } from "./gateway-loop.ts";
+import { GatewayLoop } from "./gateway-loop.ts";
 import { LinkProbe } from "./link-probe.ts";
+import type { SeenReport } from "./link-report.ts";
 import { gatewayOf, namings, openProbeAt, stateOf } from "./test-gateways.ts";
 
 type Name = "a" | "b" | "h";
