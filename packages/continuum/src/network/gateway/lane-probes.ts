@@ -4,10 +4,11 @@ import { askedPeers, hasLane, oftenAsked } from "./asked-peers.ts";
 import { lanedPeers, lanesOf } from "./carried-lanes.ts";
 import { LaneLives } from "./lane-lives.ts";
 import { type PeerSigns, togetherOf } from "./link-life.ts";
-import type { LinkProbe, ProbedLink } from "./link-probe.ts";
+import type { LinkProbe } from "./link-probe.ts";
 import type { LinkReport } from "./link-report.ts";
 import type { Linked } from "./own-key.ts";
 import type { Answering } from "./path-choice.ts";
+import type { ProbedLink } from "./probed-peer.ts";
 
 export type LaneProbe = Pick<
   LinkProbe,

@@ -1,7 +1,7 @@
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
 import type { PeerSigns } from "./link-life.ts";
-import type { ProbedLink } from "./link-probe.ts";
 import type { Way } from "./path-choice.ts";
+import type { ProbedLink } from "./probed-peer.ts";
 import type { WireguardCarrier } from "./wireguard-devices.ts";
 
 /** What is known of the link to a peer. */
