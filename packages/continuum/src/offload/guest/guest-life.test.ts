@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { CONSUMER_LABEL, Contract, ShadowPod } from "@fjord/api";
 import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
-import { ApiError, Namespace, Pod, type SharedCaches } from "@fjord/kube";
+import { ApiError, againAfter, Namespace, Pod, type SharedCaches } from "@fjord/kube";
 import { quantitiesOf } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
@@ -57,20 +57,22 @@ interface World {
   readonly contracts: readonly LiveContract[];
   /** What the API answers a change by. @default it is taken */
   readonly refuses?: boolean;
+  /** Happens between a deletion and its answer. */
+  readonly onDelete?: () => void;
 }
 
 /** One guest that runs, and what is asked of the API for it. */
-function setUp({ pod, shadow, contracts, refuses = false }: World) {
+function setUp({ pod, shadow, contracts, refuses = false, onDelete }: World) {
   const objects = new Map<unknown, unknown>([
     [Pod, pod],
     [ShadowPod, shadow],
     [Namespace, { metadata: { name: "twin", uid: "n", labels: { [CONSUMER_LABEL]: consumer } } }],
     [Contract, undefined],
   ]);
-  const handlers: { onAdd?: (pod: unknown) => void }[] = [];
+  const handlers: { onAdd?: (pod: unknown) => void; onDelete?: (pod: unknown) => void }[] = [];
   const open = (kind: unknown) => {
     const all = () => [objects.get(kind)].filter((object) => object !== undefined);
-    const addHandler = (handler: { onAdd?: (pod: unknown) => void }) => {
+    const addHandler = (handler: (typeof handlers)[number]) => {
       if (kind === Pod) handlers.push(handler);
       return () => {};
     };
@@ -89,6 +91,7 @@ function setUp({ pod, shadow, contracts, refuses = false }: World) {
     },
     delete: async (...[, , options]: [unknown, unknown, { gracePeriodSeconds?: number }]) => {
       deleted.push(options.gracePeriodSeconds);
+      onDelete?.();
     },
     evict: async () => {
       evictions++;
@@ -106,9 +109,14 @@ function setUp({ pod, shadow, contracts, refuses = false }: World) {
   const clock = new ManualClock();
   const home = { client, clock, logger: silentLogger } as unknown as Home;
   const life = new GuestLife({ home, contracts: book as unknown as LiveContracts, state, tell: () => {} });
+  /** What the watch shows of the guest from now on. */
+  const show = (shown: Pod | undefined) => {
+    objects.set(Pod, shown);
+    if (shown === undefined) for (const { onDelete } of handlers) onDelete?.(pod);
+  };
   const reconcile = () => life.reconcile(key, { signal: new AbortController().signal } as never);
   const taken = () => quantitiesOf(state.used("c-small"));
-  return { reconcile, taken, patched, deleted, evictions: () => evictions, clock, state };
+  return { reconcile, show, taken, patched, deleted, evictions: () => evictions, clock, state };
 }
 
 test("a guest that runs is not measured by one contract and counted against another", async () => {
@@ -176,4 +184,30 @@ test("a provider that drains a contract ends in half a minute what a budget keep
   await theirs.clock.advance(30_000);
   await theirs.reconcile();
   assert.deepEqual([theirs.deleted, theirs.evictions()], [[], 1]);
+});
+
+test("a guest's deletion is asked for once, until it is shown or was not for five seconds", async () => {
+  const t = setUp({ pod: guest({}), contracts: [live("c-small", "1")] });
+  await t.reconcile();
+  const again = await t.reconcile();
+  assert.deepEqual(t.deleted, [undefined]);
+  assert.deepEqual(again, againAfter(5_000));
+  await t.clock.advance(5_000);
+  await t.reconcile();
+  assert.equal(t.deleted.length, 2);
+  // Another of the name is another's deletion.
+  t.show(guest({}, { uid: "q" }));
+  await t.reconcile();
+  assert.equal(t.deleted.length, 3);
+});
+
+test("nothing is kept of a guest that is gone, whether the watch or the answer comes first", async () => {
+  const t = setUp({ pod: guest({}), contracts: [live("c-small", "1")] });
+  await t.reconcile();
+  assert.equal(t.state.deleted.size, 1);
+  t.show(undefined);
+  assert.equal(t.state.deleted.size, 0);
+  const quick = setUp({ pod: guest({}), contracts: [live("c-small", "1")], onDelete: () => quick.show(undefined) });
+  await quick.reconcile();
+  assert.deepEqual([quick.deleted.length, quick.state.deleted.size], [1, 0]);
 });

@@ -46,6 +46,9 @@ const LONGEST_GRACE_SECONDS = 600;
 /** Until then the contract itself may not say yet that it is over. */
 const NOT_OVER_AGAIN_MS = 5_000;
 
+/** How long a deletion that was answered may take to be shown before it is asked for again. */
+const SHOWN_MS = 5_000;
+
 /** Its signal is asked for only where there is something to do: most of what is heard of a guest asks for nothing. */
 type Work = Pick<ReconcileContext, "signal">;
 
@@ -91,8 +94,10 @@ export class GuestLife {
       pod === undefined &&
       made !== undefined &&
       !hasPassed(this.#state.pods.health.resourceVersion, made.resourceVersion);
+    let result = done();
     if (pod !== undefined && shadowUidOf(pod) !== undefined) {
-      if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, this.#state.graces.get(key), work);
+      if (pod.metadata.deletionTimestamp === undefined)
+        result = await this.#end(pod, this.#state.graces.get(key), work);
     } else if (isUnseen) {
       const unseen = { apiVersion: "v1", kind: "Pod", metadata: { namespace, name, uid: made.uid } } as Pod;
       await this.#delete(unseen, this.#state.graces.get(key), work);
@@ -101,7 +106,7 @@ export class GuestLife {
       if (pod === undefined) this.#state.release(key);
     }
     this.#state.memories.delete(key);
-    return done();
+    return result;
   }
 
   async #displace(pod: Pod, shadow: ShadowPod, work: Work): Promise<Result> {
@@ -111,8 +116,7 @@ export class GuestLife {
         message: "a pod of that name is there already, and not the consumer's",
       });
     }
-    if (pod.metadata.deletionTimestamp === undefined) await this.#delete(pod, undefined, work);
-    return done();
+    return pod.metadata.deletionTimestamp === undefined ? await this.#end(pod, undefined, work) : done();
   }
 
   async #keep(shadow: ShadowPod, pod: Pod, memory: GuestMemory, work: Work): Promise<Result> {
@@ -122,10 +126,7 @@ export class GuestLife {
     const { phase } = pod.status ?? {};
     const isEnding = pod.metadata.deletionTimestamp !== undefined;
     const grace = shadow.metadata.annotations?.[GRACE_ANNOTATION];
-    if (grace !== undefined) {
-      if (!isEnding) await this.#delete(pod, secondsOf(grace), work);
-      return done();
-    }
+    if (grace !== undefined) return isEnding ? done() : await this.#end(pod, secondsOf(grace), work);
     if (isTerminal(phase)) {
       if (isLost(pod) && shadow.spec.recreate === "Always" && !isTerminal(shadow.status?.phase)) {
         if (!isEnding) await this.#delete(pod, 0, work);
@@ -300,6 +301,19 @@ export class GuestLife {
     if (memory.verdict?.reason !== verdict.reason) memory.verdict = verdict;
     this.#state.refused.add(keyOf(shadow));
     this.#options.tell(shadow, afterMs);
+    return done();
+  }
+
+  /** Ends a guest that is not seen to end, and asks once: it is looked at again before the watch shows what was asked. */
+  async #end(pod: Pod, gracePeriodSeconds: number | undefined, work: Work): Promise<Result> {
+    const { clock } = this.#options.home;
+    const { deleted, pods } = this.#state;
+    const { name = "", namespace = "", uid = "" } = pod.metadata;
+    const left = (deleted.get(uid) ?? Number.NEGATIVE_INFINITY) + SHOWN_MS - clock.now();
+    if (left > 0) return againAfter(left);
+    await this.#delete(pod, gracePeriodSeconds, work);
+    // Where the watch was quicker than the answer, nobody would ever take it away.
+    if (pods.get({ name, namespace })?.metadata.uid === uid) deleted.set(uid, clock.now());
     return done();
   }
 

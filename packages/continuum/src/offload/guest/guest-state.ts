@@ -28,6 +28,8 @@ export class GuestState {
   readonly refused = new Set<string>();
   /** When a guest was last made or ended. */
   workedAt = Number.NEGATIVE_INFINITY;
+  /** Guests whose deletion was answered and has yet to be shown, by uid, with when that was. */
+  readonly deleted = new Map<string, number>();
   /** Grace of guests whose shadow pods are gone. */
   readonly graces = new Map<string, number>();
   readonly #options: GuestStateOptions;
@@ -132,8 +134,9 @@ export class GuestState {
   }
 
   #discount(pod: Pod): void {
-    const { namespace, name, uid } = pod.metadata;
+    const { namespace, name, uid = "" } = pod.metadata;
     const key = `${namespace}/${name}`;
+    this.deleted.delete(uid);
     const made = this.memories.get(key)?.made;
     // The next one has been made already, and takes its place.
     if (made === undefined || made.uid === uid) this.release(key);
