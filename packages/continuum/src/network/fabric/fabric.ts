@@ -5,6 +5,7 @@ import { summarise } from "../ranges.ts";
 import { type CheckedPeer, checkPeer } from "./checked-peer.ts";
 import { InvalidNetworkState } from "./errors.ts";
 import { exportRules } from "./export-rules.ts";
+import { flowSources } from "./flow-bound.ts";
 import { laneRules, MOST_LANES } from "./lanes.ts";
 import { keyed, lookupRanges, type PeerRules, peerRules } from "./peer-rules.ts";
 import { peerText } from "./peer-text.ts";
@@ -122,7 +123,7 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
       ...(behind.get(checked.siteId) ?? []).map(({ siteId }) => relayAddress(siteId)),
     ];
     const laned = { ...checked, lanes: checked.lanes.length };
-    const rules = joined(peerRules(checked, numberOf), laneRules(laned, state.siteId));
+    const rules = [laneRules(laned, state.siteId), flowSources(checked)].reduce(joined, peerRules(checked, numberOf));
     const isSmaller = mtu < state.mtu;
     const called = { ranges: checked.ranges.map(formatRange), lookups: lookupsOf(checked) };
     const made = { checked, source, around, numbers, rules, ...called, ...(isSmaller && { mtu }), gateways };
@@ -338,7 +339,7 @@ function hubFaults(
 }
 
 function joined(one: PeerRules, other: PeerRules): PeerRules {
-  if (other.chains.size === 0) return one;
+  if (other.chains.size === 0 && other.elements.size === 0) return one;
   // They have no set in common.
   return {
     chains: new Map([...one.chains, ...other.chains]),

@@ -1,10 +1,11 @@
 import { CAPTURE_TABLE } from "../capture/capture-table.ts";
+import { FLOWS_TABLE } from "./flow-bound.ts";
 import { MOST_LANES } from "./lanes.ts";
 import { HEIR_ROUTES, LINK_ROUTES, tableOf, WAY_ROUTES } from "./route-change.ts";
 import { TABLE } from "./table.ts";
 import { WAY_TABLE } from "./way.ts";
 
-const OURS = [TABLE, WAY_TABLE, CAPTURE_TABLE].map((table) => table.split(" ")[1]).join("|");
+const OURS = [TABLE, FLOWS_TABLE, WAY_TABLE, CAPTURE_TABLE].map((table) => table.split(" ")[1]).join("|");
 const CHANGE = new RegExp(`^(add|insert|replace|delete|destroy) \\w+ inet (${OURS})(?= |$)`);
 const GENERATION = /^# new generation \d+ by process (\d+)/;
 

@@ -1,5 +1,6 @@
 import { type Family, formatRange, type IpRange, netmask } from "../ip-range.ts";
 import { EXPORT_RANGES, LINK_RANGES, MACHINE_ADDRESSES, PROBE_PORT } from "../link-address.ts";
+import { FLOW_PRIORITIES, OPENING } from "./flow-bound.ts";
 import { exportPorts, laneParts } from "./lanes.ts";
 
 export const TABLE = "inet fjord";
@@ -118,6 +119,7 @@ export function tableParts({
     ],
   ]);
   for (const family of [4, 6] as const) addFamily(family, lengths[family], sets, chains);
+  addFlowMarks(names, lengths, sets, chains);
   if (linkAddresses.length > 0) addProbe(linkAddresses, chains);
   if (relay !== undefined) addRelay(relay, sets, chains);
   if (exporting) addExports(names, isShared ? laneInterfaces : [], sets, chains);
@@ -126,6 +128,33 @@ export function tableParts({
   for (const [name, set] of laned.sets) sets.set(name, set);
   for (const [name, chain] of laned.chains) chains.set(name, chain);
   return { sets, chains };
+}
+
+/** Whose a new flow is, for as long as it is counted: its packet's own mark may be somebody else's by then. */
+function addFlowMarks(
+  names: string,
+  lengths: TableOptions["lengths"],
+  sets: Map<string, string>,
+  chains: Map<string, TableChain>,
+): void {
+  const hook = (priority: number) => `type filter hook prerouting priority ${priority}; policy accept;`;
+  for (const family of [4, 6] as const) {
+    const ip = family === 4 ? "ip" : "ip6";
+    const maps = [
+      { name: `gateways${family}`, source: `${ip} saddr` },
+      ...lengths[family].map((length) => ({
+        name: `from${family}-${length}`,
+        source: `${ip} saddr & ${netmask(family, length)}`,
+      })),
+    ];
+    for (const { name } of maps) sets.set(name, `map { type ipv${family}_addr : mark; }`);
+    chains.set(`begin${family}`, { rules: maps.map(({ name, source }) => `ct mark set ${source} map @${name}`) });
+  }
+  chains.set("begin", {
+    hook: hook(FLOW_PRIORITIES.mark),
+    rules: [`iifname ${names} ${OPENING} meta nfproto vmap { ipv4 : goto begin4, ipv6 : goto begin6 }`],
+  });
+  chains.set("begun", { hook: hook(FLOW_PRIORITIES.unmark), rules: [`iifname ${names} ${OPENING} ct mark set 0`] });
 }
 
 /** Gateways ask each other how links are. The source can be none but the peer's own, by WireGuard. */

@@ -16,8 +16,8 @@ it("a gateway tells of its links, by the names of peers, and of what it has appl
   metrics.brought(true);
   metrics.drifted(2);
   assert.equal(await value('fjord_gateway_denied_packets_total{direction="in"}'), 0, "a rate needs where it began");
-  metrics.denied({ in: 4, out: 0 });
-  metrics.denied({ in: 9, out: 2 });
+  metrics.denied({ in: 4, out: 0, beyond: 1 });
+  metrics.denied({ in: 9, out: 2, beyond: 7 });
   metrics.carried([0, 2]);
   metrics.keyMade(400_000);
   metrics.answered("aaa", 3);
@@ -34,6 +34,7 @@ it("a gateway tells of its links, by the names of peers, and of what it has appl
     fjord_gateway_drift_total: 2,
     'fjord_gateway_denied_packets_total{direction="in"}': 9,
     'fjord_gateway_denied_packets_total{direction="out"}': 2,
+    fjord_gateway_beyond_packets_total: 7,
     'fjord_gateway_lane{lane="0"}': 1,
     'fjord_gateway_lane{lane="1"}': undefined,
     'fjord_gateway_lane{lane="2"}': 1,

@@ -22,7 +22,8 @@ export class GatewayMetrics implements LoopObserver {
   readonly #sent: Counter<"site">;
   readonly #drift: Counter;
   readonly #deniedPackets: Counter<"direction">;
-  #denied = NONE_DENIED;
+  readonly #beyondPackets: Counter;
+  #denied: DeniedPackets = { ...NONE_DENIED, beyond: 0 };
   #links: readonly SeenReport[] = [];
   readonly #lives = new Map<string, LinkLife>();
   #silent: ReadonlySet<string> = new Set();
@@ -101,6 +102,11 @@ export class GatewayMetrics implements LoopObserver {
       registers,
     });
     for (const direction of ["in", "out"]) this.#deniedPackets.inc({ direction }, 0);
+    this.#beyondPackets = new Counter({
+      name: "fjord_gateway_beyond_packets_total",
+      help: "Packets of links that were dropped as they would have opened more connections than one peer may have on the node; looked at every half minute",
+      registers,
+    });
     new Gauge({
       name: "fjord_link_key_age_seconds",
       help: "How old the site's own WireGuard key is",
@@ -131,6 +137,7 @@ export class GatewayMetrics implements LoopObserver {
   denied(packets: DeniedPackets): void {
     for (const direction of ["in", "out"] as const)
       this.#deniedPackets.inc({ direction }, packets[direction] - this.#denied[direction]);
+    this.#beyondPackets.inc({}, packets.beyond - this.#denied.beyond);
     this.#denied = packets;
   }
 

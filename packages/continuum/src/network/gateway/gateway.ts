@@ -5,6 +5,7 @@ import { type Fabric, fabricOf } from "../fabric/fabric.ts";
 import { LINK_ROUTES, routesOf } from "../fabric/route-change.ts";
 import { publicHalf } from "../link-key.ts";
 import type { NetworkState } from "../network-state.ts";
+import { BoundedFlows } from "./bounded-flows.ts";
 import { HiddenFlows, type KeptRanges } from "./hidden-flows.ts";
 import { LaneInterfaces } from "./lane-interfaces.ts";
 import type { LinkReport } from "./link-report.ts";
@@ -35,6 +36,7 @@ export class Gateway {
   readonly #prefix: string;
   readonly #logger: Logger;
   readonly #firewall: NodeFirewall;
+  readonly #flows: BoundedFlows;
   readonly #interfaces: LaneInterfaces;
   readonly #routes: RouteTable;
   readonly #hiddenFlows: HiddenFlows;
@@ -57,6 +59,7 @@ export class Gateway {
     this.#prefix = interfacePrefix;
     this.#logger = logger;
     this.#firewall = new NodeFirewall(network);
+    this.#flows = new BoundedFlows({ network, logger });
     this.#interfaces = new LaneInterfaces({ ...options, prefix: interfacePrefix, wireguard });
     this.#routes = new RouteTable(network, LINK_ROUTES);
     this.#hiddenFlows = new HiddenFlows({ network, logger });
@@ -146,6 +149,7 @@ export class Gateway {
     const { fabric, privateKey } = this.#applied;
     const drift = [
       ...(await this.#firewall.drift(fabric)),
+      ...(await this.#flows.drift()),
       ...(await this.#routes.drift(routesOf(fabric), fabric.lanes)),
       ...(await this.#interfaces.drift(fabric)),
     ];
@@ -176,7 +180,7 @@ export class Gateway {
 
   /** What the firewall has dropped since this process brought it, as of the last `check`. */
   get denied(): DeniedPackets {
-    return this.#firewall.denied;
+    return { ...this.#firewall.denied, beyond: this.#flows.refused };
   }
 
   /** A peer says over its link that it tries the direct way now: of two behind NATs both have to. */
@@ -215,11 +219,13 @@ export class Gateway {
     await this.#routes.remove();
     await this.#interfaces.remove();
     await this.#firewall.remove();
+    await this.#flows.remove();
   }
 
   /** Resolves with the ranges that were led to links before. */
   async #applyWhole(fabric: Fabric, privateKey: string): Promise<string[]> {
     await this.#firewall.bring(fabric);
+    await this.#flows.bring(fabric.interfaces.map(({ name }) => name));
     await this.#interfaces.bring(fabric, hexOf(privateKey));
     return await this.#routes.bring(routesOf(fabric), fabric.lanes);
   }

@@ -12,6 +12,7 @@ import {
   wireguardKeys,
 } from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
+import { FLOWS_TABLE, type FlowBound, flowTable, REMOVED_FLOWS } from "../fabric/flow-bound.ts";
 import { TUNNEL_PORT } from "../fabric/way.ts";
 import { linkAddress, PROBE_PORT, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
@@ -416,6 +417,70 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     }
     assert.deepEqual(probe.seen("c"), {});
     probe.close();
+  });
+
+  describe("that opens connections without end", () => {
+    const [from, to] = SHARED[4];
+    const tracked = async () =>
+      Number(await namespaces.run("a-gw", "cat", "/proc/sys/net/netfilter/nf_conntrack_count"));
+    const open = async (count: number, firstPort: number) => {
+      for (let i = 0; i < count; i++) {
+        peer.send(packetOf({ from, to }, udp({ from, to }, 20_000 + (i >> 14), "open", firstPort + (i & 0x3fff))));
+        if (i % 256 === 255) await settle();
+      }
+      await settle();
+    };
+    const bounded = async (bound: FlowBound) => {
+      await namespaces.run("a-gw", "nft", REMOVED_FLOWS);
+      await namespaces.run("a-gw", "nft", flowTable([`${prefix}a0`], bound));
+    };
+
+    it("takes what it likes of what the kernel remembers where nothing bounds it", async (t) => {
+      await settle();
+      await namespaces.run("a-gw", "nft", REMOVED_FLOWS);
+      const before = await tracked();
+      await open(4_000, 10_000);
+      t.diagnostic(`4,000 packets: ${(await tracked()) - before} flows`);
+      assert.ok((await tracked()) - before > 3_500);
+    });
+
+    it("has only so many open, while what it had open goes on, and others open more", async (t) => {
+      await bounded({ bits: 3, held: 16, perSecond: 100_000, burst: 100_000 });
+      const before = await tracked();
+      await open(2_000, 30_000);
+      const more = (await tracked()) - before;
+      t.diagnostic(`2,000 packets: ${more} flows of 128`);
+      // What was there before is forgotten meanwhile.
+      assert.ok(more <= 128, `${more} flows`);
+      assert.match(
+        await namespaces.run("a-gw", "nft", "list", "counter", ...FLOWS_TABLE.split(" "), "refused"),
+        /packets [1-9]/,
+      );
+      for (let i = 0; i < 5; i++)
+        assert.equal(await pods.b1?.ask("240.0.0.11", { proto: i % 2 === 0 ? "tcp" : "udp" }), "240.0.0.21");
+    });
+
+    it("opens and closes only so many in a time", async (t) => {
+      await bounded({ bits: 0, held: 100_000, perSecond: 1, burst: 200 });
+      const [before, began] = [await tracked(), performance.now()];
+      await open(2_000, 50_000 - 2_000);
+      const [more, seconds] = [(await tracked()) - before, (performance.now() - began) / 1000];
+      t.diagnostic(`2,000 packets in ${seconds.toFixed(1)} s: ${more} flows of ${200 + Math.ceil(seconds)}`);
+      assert.ok(more <= 201 + seconds, `${more} flows`);
+      assert.equal(await pods.b1?.ask("240.0.0.11", { proto: "tcp" }), "240.0.0.21");
+    });
+
+    it("is counted on when the links' firewall is made anew, and bounded again where others have changed that", async () => {
+      assert.ok(
+        (await gateway.check()).some((each) => each.includes("chain")),
+        "the bounds of the test are not Fjord's",
+      );
+      const marks = async () =>
+        /elements/.test(await namespaces.run("a-gw", "nft", "list", "set", ...FLOWS_TABLE.split(" "), "held"));
+      assert.ok(await marks(), "what is held was forgotten");
+      assert.deepEqual(await gateway.check(), []);
+      assert.ok(gateway.denied.beyond >= 0);
+    });
   });
 
   it("holds nobody up by saying again and again that it takes another key", async () => {

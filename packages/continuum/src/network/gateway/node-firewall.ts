@@ -1,4 +1,4 @@
-import { type DeniedPackets, deniedPackets, NONE_DENIED, withDenied } from "../fabric/denied-packets.ts";
+import { deniedPackets, NONE_DENIED, type UngroupedPackets, withDenied } from "../fabric/denied-packets.ts";
 import type { Fabric } from "../fabric/fabric.ts";
 import { changedChains, firewallChange, removedFirewall, wholeFirewall } from "../fabric/firewall-change.ts";
 import { firewallDrift, listedChains } from "../fabric/firewall-drift.ts";
@@ -29,7 +29,7 @@ export class NodeFirewall {
   }
 
   /** What it has dropped since this process brought it first, as far as it was looked at. */
-  get denied(): DeniedPackets {
+  get denied(): UngroupedPackets {
     return this.#denied;
   }
 
@@ -57,7 +57,7 @@ export class NodeFirewall {
     await this.#network.nft(removedFirewall());
   }
 
-  #count(now: DeniedPackets): void {
+  #count(now: UngroupedPackets): void {
     this.#denied = withDenied(this.#denied, this.#counted, now);
     this.#counted = now;
   }

@@ -65,9 +65,24 @@ export class NodeNetwork {
   }
 
   /** A table as JSON; undefined where there is none. */
-  async nftTable(table: string): Promise<string | undefined> {
+  nftTable(table: string): Promise<string | undefined> {
+    return this.#listed(table);
+  }
+
+  /** The same without what is in sets, which may be much that packets have put there. */
+  nftTerse(table: string): Promise<string | undefined> {
+    return this.#listed(table, "-t");
+  }
+
+  /** How many flows the kernel remembers at most; undefined where it does not say. */
+  async rememberedFlows(): Promise<number | undefined> {
+    const text = await this.#run(["cat", "/proc/sys/net/netfilter/nf_conntrack_max"]).catch(() => "");
+    return Number(text) || undefined;
+  }
+
+  async #listed(table: string, ...options: readonly string[]): Promise<string | undefined> {
     try {
-      return await this.#run(["nft", "-j", "list", "table", ...table.split(" ")]);
+      return await this.#run(["nft", ...options, "-j", "list", "table", ...table.split(" ")]);
     } catch (error) {
       if (error instanceof NetworkCommandFailed && error.message.includes("No such file")) return undefined;
       throw error;
