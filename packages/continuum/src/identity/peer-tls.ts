@@ -32,6 +32,8 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** For all of it: name, connection, handshake. @default 10 s */
   readonly timeoutMs?: number;
+  /** What may be spoken over it, the best first. @default HTTP/1.1 */
+  readonly protocols?: readonly string[];
 }
 
 /** What of a server is needed to give it new certificates while it runs. */
@@ -44,6 +46,7 @@ const LOOK_MS = 10 * 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 15_000;
 const HTTPS_PORT = 443;
+const HTTP_1 = ["http/1.1"];
 
 /** Without tickets: a session taken up again would not prove the key anew. */
 const PROTOCOL: SecureContextOptions = {
@@ -153,7 +156,7 @@ export class PeerTls {
   #handshake(
     url: URL,
     endpoint: string,
-    { signal, timeoutMs = CONNECT_TIMEOUT_MS }: ConnectOptions,
+    { signal, timeoutMs = CONNECT_TIMEOUT_MS, protocols = HTTP_1 }: ConnectOptions,
   ): Promise<TLSSocket> {
     signal?.throwIfAborted();
     const { context } = this.#fresh();
@@ -164,7 +167,7 @@ export class PeerTls {
       port: Number(url.port) || HTTPS_PORT,
       secureContext: context,
       rejectUnauthorized: false,
-      ALPNProtocols: ["http/1.1"],
+      ALPNProtocols: [...protocols],
       servername: isIP(host) === 0 ? host : "",
     });
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);

@@ -13,6 +13,6 @@ export interface PeerTls {
   connect(
     endpoint: string,
     expected: SiteId,
-    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
+    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number; readonly protocols?: readonly string[] },
   ): Promise<TLSSocket>;
 }

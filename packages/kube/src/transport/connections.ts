@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { ClusterConfig, Credential } from "../config/cluster-config.ts";
+import type { Connect } from "./dial.ts";
 import type { ConnectionPool, PoolOptions } from "./pool.ts";
 import type { Wire } from "./wire.ts";
 
@@ -16,8 +17,9 @@ export interface ConnectionOptions {
   /**
    * Gives connections instead of those that we would make, for instance through a tunnel. What it gives is ready for HTTP:
    * whoever gives it has made sure who is at the other end. TLS settings and proxy of the configuration are not used then.
+   * Where `shareWatches` is set it is told which protocols will do, the best first (`Connect`).
    */
-  connect?: (signal: AbortSignal) => Duplex | Promise<Duplex>;
+  connect?: Connect;
   /** The same for what nobody can begin again where it was: logs, exec, attach and port-forward. @default `connect` */
   connectLasting?: (signal: AbortSignal) => Duplex | Promise<Duplex>;
 }
@@ -117,13 +119,14 @@ export class ClusterConnections implements Connections {
       const connection = pool.takeFresh();
       return connection === undefined ? own : { ...own, connect: () => connection };
     };
-    if (!shareWatches || connect !== undefined || protocol !== "https:")
+    if (!shareWatches || protocol !== "https:")
       return { pool, openStream: (lasts) => alone(lasts ? lasting : listed()) };
     const { SharedConnections } = await import("./shared-connections.ts");
     const shared = new SharedConnections({
       connect: options.connect,
       host,
       connectTimeoutMs,
+      spare: () => pool.takeFresh(),
       alone: (connection) => new ConnectionPool({ ...own, connect: () => connection }),
     });
     return { pool, openStream: (lasts) => (lasts ? alone(lasting) : shared.lane(released)) };

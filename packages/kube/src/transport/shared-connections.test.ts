@@ -10,6 +10,7 @@ import {
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { after, before, test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { Authority } from "@fjord/testbed";
@@ -296,4 +297,60 @@ test("where the server knows HTTP/1.1 alone, each watch has a connection, none o
   const streams = await Promise.all(paths(6).map((path) => transport.stream(watch(path))));
   for (const { stream } of streams) assert.equal((await stream?.next())?.value?.toString(), "first");
   assert.equal(server.sockets.length, 6);
+});
+
+test("where the server knows HTTP/1.1 alone, a watch goes over the connection that its list has used", async () => {
+  await using server = await testServer((request, response) => {
+    if (request.url?.startsWith("/watch")) response.writeHead(200).write("first");
+    else response.end("{}");
+  }, pair);
+  const config = { server: server.url, namespace: "default", tls: { ca: authority.certificate } };
+  await using transport = new Transport(config, { shareWatches: true });
+  const [first] = paths(1) as [string];
+  await transport.stream(watch(first));
+  await transport.request({ method: "GET", path: "/list", action: "list" });
+  assert.equal(server.sockets.length, 2);
+  await transport.stream(watch(first));
+  assert.equal(server.sockets.length, 2);
+});
+
+test("whoever gives connections is told which protocols will do, and for requests none is named", async () => {
+  await using server = new WatchServer();
+  const dial = clusterConnect(configOf(await server.listen()), undefined);
+  const asked: (readonly string[] | undefined)[] = [];
+  await using transport = new Transport(configOf(1), {
+    shareWatches: true,
+    connect: (signal, protocols) => {
+      asked.push(protocols);
+      return dial(signal, protocols);
+    },
+  });
+  await Promise.all(paths(3).map((path) => open(transport, path)));
+  assert.deepEqual(asked, [["h2", "http/1.1"]]);
+});
+
+test("a server that takes no request at all is told from one that is slow, and no connection is left", async () => {
+  await using server = new WatchServer({ settings: { maxConcurrentStreams: 0 } });
+  await using transport = await server.transport();
+  await assert.rejects(transport.stream(watch("/watch")), /takes connections, and no requests over them/);
+  assert.equal(server.sessions.length, 1);
+  await until(() => server.open === 0);
+});
+
+test("a server that wants no requests as soon as a connection is there is not dialled for ever, and leaves none open", async () => {
+  await using server = new WatchServer();
+  server.server.on("session", (session) => session.goaway(0));
+  const dial = clusterConnect(configOf(await server.listen()), undefined);
+  const dialled: Duplex[] = [];
+  await using transport = new Transport(configOf(1), {
+    shareWatches: true,
+    connect: async (signal, protocols) => {
+      const connection = await dial(signal, protocols);
+      dialled.push(connection);
+      return connection;
+    },
+  });
+  await assert.rejects(transport.stream(watch("/watch")), { name: "ConnectionError" });
+  assert.ok(dialled.length <= 16, `${dialled.length} connections`);
+  await until(() => dialled.every(({ destroyed }) => destroyed));
 });

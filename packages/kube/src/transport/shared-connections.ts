@@ -10,6 +10,8 @@ export interface SharedConnectionsOptions {
   readonly connect: Connect;
   readonly host: string;
   readonly connectTimeoutMs: number;
+  /** A connection that nobody needs any more, for a server that speaks HTTP/1.1 only. @default none */
+  readonly spare?: () => Duplex | undefined;
   /** A wire of HTTP/1.1 for one request over this connection. */
   readonly alone: (connection: Duplex) => Wire;
   readonly pings?: PingTimes;
@@ -18,6 +20,10 @@ export interface SharedConnectionsOptions {
 const PROTOCOLS = ["h2", "http/1.1"] as const;
 /** So many requests share a connection, if the server takes as many; API servers take 100 or more. */
 const STREAMS = 64;
+/** Whoever has waited for so many connections in vain hears of it, and comes again in the pace of failures. */
+const MOST_DIALS = 16;
+/** Of an answer: the server may be another site's. */
+const HEADER_BYTES = 16 * 1024;
 /** What a server may send of one answer, and of all, before somebody has read it. */
 const WINDOW = 256 * 1024;
 const WINDOW_OF_ALL = 1024 * 1024;
@@ -28,8 +34,7 @@ const WINDOW_OF_ALL = 1024 * 1024;
  */
 export class SharedConnections implements Wire {
   readonly #options: SharedConnectionsOptions;
-  /** Those that take requests, and how many each has. */
-  readonly #sessions = new Map<ClientHttp2Session, number>();
+  readonly #sessions = new Map<ClientHttp2Session, Shared>();
   #attempt: Attempt | undefined;
   /** The server took HTTP/1.1 last: then nobody waits for a connection to share. */
   #isAlone = false;
@@ -57,14 +62,15 @@ export class SharedConnections implements Wire {
   async #begin(turn: SharedTurn): Promise<void> {
     try {
       // One that was dialled for the first may be full by the time that the last of those who wait comes to it.
-      while (!turn.over) {
+      for (let dials = 0; !turn.over; dials++) {
         const session = this.#sessions.keys().find((each) => this.#hasRoom(each));
         if (session !== undefined) {
           this.#count(session, 1);
           turn.begin(session, () => this.#count(session, -1));
           return;
         }
-        const connection = this.#isAlone ? await this.#dial(turn.signal) : await this.#dialTogether(turn);
+        if (dials === MOST_DIALS) throw new Error(NO_REQUESTS);
+        const connection = this.#isAlone ? await this.#dialAlone(turn.signal) : await this.#dialTogether(turn);
         if (connection === undefined) continue;
         if (turn.over) connection.destroy();
         else turn.beginAlone(this.#options.alone(connection));
@@ -76,22 +82,36 @@ export class SharedConnections implements Wire {
   }
 
   #hasRoom(session: ClientHttp2Session): boolean {
-    const count = this.#sessions.get(session);
-    if (count === undefined || session.closed || session.destroyed) return false;
-    return count < Math.min(STREAMS, session.remoteSettings.maxConcurrentStreams ?? STREAMS);
+    const shared = this.#sessions.get(session);
+    if (shared === undefined || shared.isLeft || session.destroyed) return false;
+    return shared.count < Math.min(STREAMS, session.remoteSettings.maxConcurrentStreams ?? STREAMS);
   }
 
   #count(session: ClientHttp2Session, more: number): void {
-    const count = (this.#sessions.get(session) ?? Number.NaN) + more;
-    if (Number.isNaN(count)) return;
-    this.#sessions.set(session, count);
-    if (count === 0) this.#leave(session);
+    const shared = this.#sessions.get(session);
+    if (shared === undefined) return;
+    shared.count += more;
+    if (shared.count === 0) this.#end(session, shared);
   }
 
   /** No more requests on it; those that it has are answered to their ends. */
   #leave(session: ClientHttp2Session): void {
+    const shared = this.#sessions.get(session);
+    if (shared === undefined) return;
+    shared.isLeft = true;
+    if (shared.count === 0) this.#end(session, shared);
+  }
+
+  /** A session that is closed waits for the other side to end the connection too, which may never do so. */
+  #end(session: ClientHttp2Session, { connection }: Shared): void {
     this.#sessions.delete(session);
-    session.close();
+    session.destroy();
+    connection.destroy();
+  }
+
+  /** Who watches has listed just before: over that connection nobody has to be dialled. */
+  #dialAlone(signal: AbortSignal): Duplex | Promise<Duplex | undefined> {
+    return this.#options.spare?.() ?? this.#dial(signal);
   }
 
   /** One attempt for all who come meanwhile; given up when none of them wants it any more. */
@@ -104,7 +124,7 @@ export class SharedConnections implements Wire {
       if (attempt.waiting.size > 0) return;
       attempt.stop.abort(NOBODY_WAITS);
       // It may have come about just now.
-      for (const [session, count] of this.#sessions) if (count === 0) this.#leave(session);
+      for (const [session, shared] of this.#sessions) if (shared.count === 0) this.#end(session, shared);
       attempt.connection.then((connection) => connection?.destroy()).catch(() => {});
     };
     turn.signal.addEventListener("abort", leave, { once: true });
@@ -158,7 +178,7 @@ export class SharedConnections implements Wire {
     const { connect } = process.getBuiltinModule("node:http2");
     const session = connect(`https://${this.#options.host}`, {
       createConnection: () => connection,
-      settings: { enablePush: false, initialWindowSize: WINDOW },
+      settings: { enablePush: false, initialWindowSize: WINDOW, maxHeaderListSize: HEADER_BYTES },
     });
     return new Promise((resolve, reject) => {
       const onAbort = () => session.destroy(signal.reason as Error);
@@ -172,16 +192,31 @@ export class SharedConnections implements Wire {
         this.#sessions.delete(session);
         reject(problem ?? new Error("the other side closed the connection before it said what it takes"));
       });
-      session.once("goaway", () => this.#leave(session));
-      session.once("remoteSettings", () => {
+      session.once("goaway", () => {
+        if (this.#sessions.has(session)) this.#leave(session);
+        else connection.destroy();
+      });
+      session.once("remoteSettings", ({ maxConcurrentStreams }) => {
+        if (session.destroyed) return;
+        // A request would wait in the session, where nothing ends it but the session's end.
+        if (maxConcurrentStreams === 0) return session.destroy(new Error(NO_REQUESTS));
         signal.removeEventListener("abort", onAbort);
         session.setLocalWindowSize(WINDOW_OF_ALL);
-        this.#sessions.set(session, 0);
+        this.#sessions.set(session, { connection, count: 0, isLeft: false });
         endWhenSilent(session, this.#options.pings ?? {});
         resolve();
       });
     });
   }
+}
+
+/** A connection that requests share. */
+interface Shared {
+  readonly connection: Duplex;
+  /** How many requests it has. */
+  count: number;
+  /** The server wants to hear no more of them. */
+  isLeft: boolean;
 }
 
 interface Attempt {
@@ -191,4 +226,5 @@ interface Attempt {
   isTaken: boolean;
 }
 
+const NO_REQUESTS = "the other side takes connections, and no requests over them";
 const NOBODY_WAITS = new Error("nobody waits for the connection any more");

@@ -88,6 +88,7 @@ export class Remote implements RemoteSite {
       {
         // As many as pods are brought to sites at once.
         connections: 16,
+        shareWatches: true,
         // A site that is away is not dialled at all, and one that is there may take its time.
         connectTimeoutMs: LONGEST_CONNECT_MS,
         closeGraceMs: 0,
@@ -99,7 +100,7 @@ export class Remote implements RemoteSite {
         room: new CacheRoom(this.#options.roomBytes ?? LEAST_ROOM, `site ${this.id}`),
         clock: this.#options.means.clock,
         ...this.#options.kube,
-        connect: (signal) => this.#connect(signal),
+        connect: (signal, protocols) => this.#connect(signal, protocols),
         connectLasting: (signal) => this.#connectLasting(signal),
       },
     );
@@ -166,9 +167,9 @@ export class Remote implements RemoteSite {
   }
 
   /** Nobody waits for a site that has been away for a while: its return is found by the heartbeat. */
-  #connect(signal: AbortSignal): Duplex | Promise<Duplex> {
+  #connect(signal: AbortSignal, protocols: readonly string[] | undefined): Duplex | Promise<Duplex> {
     if (this.#isAway) throw this.#away();
-    return this.#way.connect(signal);
+    return this.#way.connect(signal, { protocols });
   }
 
   /**

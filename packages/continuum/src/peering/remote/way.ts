@@ -16,6 +16,15 @@ export interface WayOptions {
   readonly clock: Clock;
 }
 
+type Protocols = readonly string[] | undefined;
+
+export interface ConnectionWish {
+  /** @default false */
+  readonly lasting?: boolean;
+  /** What may be spoken over it, the best first. One that the site has parked is for HTTP/1.1 whatever is wished. @default that alone */
+  readonly protocols?: Protocols;
+}
+
 /** The most that a connection is ever given: a machine that is busy beyond measure shakes hands within that. */
 export const LONGEST_CONNECT_MS = 24_000;
 
@@ -56,10 +65,10 @@ export class Way {
    * One that lasts is not among `connections`: whoever uses it notices by itself when nobody is there any more. It also has more
    * time to come about.
    */
-  async connect(signal: AbortSignal, { lasting = false } = {}): Promise<Duplex> {
+  async connect(signal: AbortSignal, { lasting = false, protocols }: ConnectionWish = {}): Promise<Duplex> {
     const { tunnelled } = this;
     const patienceMs = Math.max(this.#patienceMs, lasting ? LASTING_CONNECT_MS : 0);
-    const socket = tunnelled ? await this.#take(signal) : await this.#dial(signal, patienceMs);
+    const socket = tunnelled ? await this.#take(signal) : await this.#dial(signal, patienceMs, protocols);
     const before = tunnelled ? bytesOf(socket) : 0;
     this.#open.set(socket, before);
     if (lasting) this.#lasting.add(socket);
@@ -89,7 +98,7 @@ export class Way {
     return parked.take(id, signal);
   }
 
-  async #dial(signal: AbortSignal, patienceMs: number): Promise<Duplex> {
+  async #dial(signal: AbortSignal, patienceMs: number, protocols: Protocols): Promise<Duplex> {
     const endpoints = this.#endpoints();
     // The one that worked last comes first.
     const order = endpoints.toSorted((a, b) => Number(b === this.#worked) - Number(a === this.#worked));
@@ -99,7 +108,7 @@ export class Way {
     for (const endpoint of order) {
       const from = clock.now();
       try {
-        const socket = await this.#race(endpoint, signal, patienceMs);
+        const socket = await this.#race(endpoint, signal, patienceMs, protocols);
         this.#worked = endpoint;
         // Whoever has taken long may take long again.
         this.#patienceMs = Math.min(Math.max(connectTimeoutMs, 2 * (clock.now() - from)), LONGEST_CONNECT_MS);
@@ -116,7 +125,7 @@ export class Way {
   }
 
   /** The first connection that comes about; a network that has just healed is not waited for by an old attempt alone. */
-  async #race(endpoint: string, signal: AbortSignal, timeoutMs: number): Promise<TLSSocket> {
+  async #race(endpoint: string, signal: AbortSignal, timeoutMs: number, protocols: Protocols): Promise<TLSSocket> {
     const { tls, id, clock } = this.#options;
     const over = new AbortController();
     const live: AbortController[] = [];
@@ -138,6 +147,7 @@ export class Way {
         const dialled = tls.connect(endpoint, id, {
           signal: AbortSignal.any([signal, over.signal, own.signal]),
           timeoutMs: left,
+          ...(protocols && { protocols }),
         });
         begun++;
         dialled.then(

@@ -4,6 +4,12 @@ export interface PeerLimits {
   readonly connections: number;
   /** Connections at once of one key. */
   readonly connectionsPerPeer: number;
+  /** Of these, connections at once of one key that watches share, and watches at once on each. */
+  readonly sharedPerPeer: number;
+  readonly watchesShared: number;
+  /** Watches of one such connection that the peer may drop at once after a quiet time, and each second. */
+  readonly droppedBurst: number;
+  readonly droppedPerSecond: number;
   /** Questions of one key that are being answered at once; the proxy has limits of its own. */
   readonly requestsPerPeer: number;
   /** Questions of one key each second, and how many at once after a quiet time; the proxy has limits of its own. */
@@ -29,6 +35,10 @@ export interface PeerLimits {
 export const defaultPeerLimits: PeerLimits = {
   connections: 8192,
   connectionsPerPeer: 1024,
+  sharedPerPeer: 8,
+  watchesShared: 64,
+  droppedBurst: 256,
+  droppedPerSecond: 16,
   requestsPerPeer: 512,
   questionsPerSecond: 200,
   questionsBurst: 1_000,

@@ -18,6 +18,7 @@ import { noPeerMetrics, type PeerMetrics } from "./peer-metrics.ts";
 import { PeerRates } from "./peer-rates.ts";
 import { RequestsAtOnce } from "./requests-at-once.ts";
 import { RouteTable } from "./route-table.ts";
+import { SharedWatches } from "./shared-watches.ts";
 
 export interface PeerServerOptions extends Omit<Means, "metrics"> {
   readonly tls: PeerTls;
@@ -44,6 +45,7 @@ export class PeerServer {
   readonly #routes: RouteTable;
   readonly #server: Server;
   readonly #connections: Connections;
+  readonly #sharedWatches: SharedWatches;
   readonly #strangers: TokenBucket;
   readonly #atOnce: RequestsAtOnce;
   readonly #rates: PeerRates;
@@ -60,6 +62,12 @@ export class PeerServer {
     this.#atOnce = new RequestsAtOnce(this.#limits.requestsPerPeer);
     const { questionsBurst, questionsPerSecond } = this.#limits;
     this.#rates = new PeerRates({ burst: questionsBurst, perSecond: questionsPerSecond, clock: options.clock });
+    this.#sharedWatches = new SharedWatches({
+      ...options,
+      limits: this.#limits,
+      metrics: this.#metrics,
+      handle: (request, response, caller) => void this.#handle(request, response, caller),
+    });
     this.#server = this.#makeServer();
   }
 
@@ -87,6 +95,7 @@ export class PeerServer {
     const { headerBytes, headersMs, requestMs, idleMs, handshakeMs } = this.#limits;
     const server = createServer({
       ...this.#options.tls.serverOptions(),
+      ALPNProtocols: [HTTP_2, "http/1.1"],
       handshakeTimeout: handshakeMs,
       maxHeaderSize: headerBytes,
       headersTimeout: headersMs,
@@ -99,10 +108,18 @@ export class PeerServer {
     server.maxHeadersCount = 64;
     // Those that are still shaking hands count too.
     server.maxConnections = this.#limits.connections;
-    // Before Node's own listener, so that no byte of a request is read of who may not connect.
-    server.prependListener("secureConnection", (socket: TLSSocket) => this.#identify(socket));
-    server.on("secureConnection", readAsStream);
-    server.on("request", (request, response) => void this.#handle(request, response));
+    // Node's own listeners read requests of HTTP/1.1. They come second, so that no byte is read of who may not connect.
+    const overHttp1 = server.listeners("secureConnection");
+    server.removeAllListeners("secureConnection");
+    server.on("secureConnection", (socket: TLSSocket) => {
+      this.#identify(socket);
+      if (socket.alpnProtocol === HTTP_2) return this.#share(socket);
+      for (const listener of overHttp1) listener.call(server, socket);
+      readAsStream(socket);
+    });
+    server.on("request", (request, response) => {
+      void this.#handle(request, response, this.#connections.get(request.socket));
+    });
     server.on("upgrade", (request, socket, head) => void this.#upgrade(request, socket, head));
     server.on("tlsClientError", (error: Error) => {
       this.#metrics.connectionRefused("Handshake");
@@ -142,8 +159,20 @@ export class PeerServer {
     }
   }
 
-  #caller(request: IncomingMessage): Caller {
-    const known = this.#connections.get(request.socket);
+  /** HTTP/2 is for peers' watches; nobody else has a use for it. */
+  #share(socket: TLSSocket): void {
+    const caller = this.#connections.get(socket);
+    // It was one too many, and is ended.
+    if (caller === undefined) return;
+    if (typeof caller === "object" && this.#options.siteOf(caller.id) !== undefined) {
+      this.#sharedWatches.serve(socket, caller);
+      return;
+    }
+    this.#metrics.connectionRefused("SharedByStranger");
+    socket.destroy();
+  }
+
+  #caller(known: PeerIdentity | string | undefined): Caller {
     if (known === undefined || typeof known === "string")
       throw refused(401, "Unidentified", known ?? "the caller has not proven who it is");
     const site = this.#options.siteOf(known.id);
@@ -168,14 +197,18 @@ export class PeerServer {
     }
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    known: PeerIdentity | string | undefined,
+  ): Promise<void> {
     const started = this.#options.clock.now();
     let route = "none";
     response.once("close", () => {
       this.#metrics.request(route, response.statusCode, (this.#options.clock.now() - started) / 1000);
     });
     try {
-      const caller = this.#caller(request);
+      const caller = this.#caller(known);
       const path = pathOf(request);
       const raw = this.#routes.findRaw(path);
       if (raw?.handle !== undefined) {
@@ -241,7 +274,7 @@ export class PeerServer {
     });
     let route = "none";
     try {
-      const caller = this.#caller(request);
+      const caller = this.#caller(this.#connections.get(request.socket));
       const path = pathOf(request);
       const raw = this.#routes.findRaw(path);
       if (raw?.upgrade === undefined) {
@@ -275,6 +308,8 @@ export class PeerServer {
     socket.destroySoon?.();
   }
 }
+
+const HTTP_2 = "h2";
 
 declare module "node:stream" {
   interface Duplex {
