@@ -71,7 +71,7 @@ export type { AgentOptions } from "./agent-options.ts";
 const HOME_TIMING = { backoffInitialMs: 200, backoffMaxMs: 3_000 } as const;
 
 /** For requests to the own API at once: what an API server has to do at once does not grow with more, and each keeps memory. */
-const CONNECTIONS = 16;
+const CONNECTIONS = 8;
 
 /** What is kept of one other site: a part of the memory that there is, since one that means harm would fill all of it. */
 function roomBytes(): number {

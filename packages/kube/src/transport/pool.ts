@@ -25,7 +25,7 @@ export interface PoolOptions {
 const FRESH_MS = 3_000;
 
 /** So many idle connections are kept for as long as `keepAliveMs` says. */
-const KEPT_LONG = 2;
+const KEPT_LONG = 1;
 
 /**
  * So many are dialled at once: a handshake takes more memory than all that follows, and by the time that one has come many
@@ -36,7 +36,7 @@ const DIALLED_AT_ONCE = 2;
 const SOON_MS = 1_000;
 
 /** So many requests wait for each connection before another is dialled for them: most answers come sooner than a handshake is over. */
-const IN_LINE = 2;
+const IN_LINE = 4;
 const PATIENCE_MS = 100;
 
 /** Connections to one server, each used by one request at a time. Requests that find none wait in line. */
@@ -140,7 +140,7 @@ export class ConnectionPool implements Wire, TurnOwner {
       this.#use(connection, next);
       return;
     }
-    // What a burst has opened beyond the first few is let go soon after it: each connection keeps buffers.
+    // What a burst has opened beyond the first is let go soon after it: each connection keeps buffers.
     const longest = this.#idle.length < KEPT_LONG ? this.#options.keepAliveMs : this.#options.keepAliveMs / 10;
     const ms = Math.min(keepAliveMs, longest);
     if (this.#empty !== undefined || ms <= 0) connection.destroy();
