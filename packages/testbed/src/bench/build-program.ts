@@ -18,6 +18,9 @@ export async function buildProgram(source: string, directory: string): Promise<s
     format: "esm",
     platform: "node",
     target: "node24",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "none",
     packages: "external",
     plugins: [
       {
