@@ -1,15 +1,14 @@
-import { type Clock, describeError, type Logger, steadyNow } from "@fjord/base";
+import { type Clock, type Logger, steadyNow } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import type { Fabric, FabricInterface } from "../fabric/fabric.ts";
-import { type WireguardPeer, type WireguardPeerState, wireguardChange } from "../fabric/wireguard-change.ts";
-import { formatRange } from "../ip-range.ts";
-import { linkRange, RELAY_RANGE } from "../link-address.ts";
+import { wireguardChange } from "../fabric/wireguard-change.ts";
 import { keysOf, LanePeers } from "./lane-peers.ts";
-import { type LinkReport, withLane } from "./link-report.ts";
+import { type LinkReport, withLane, withPath } from "./link-report.ts";
+import { MadeInterfaces } from "./made-interfaces.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import type { Answering } from "./path-choice.ts";
 import { pathReport } from "./path-report.ts";
-import { type PathLook, PeerPaths, type PeerPathsOptions } from "./peer-paths.ts";
+import { PeerPaths, type PeerPathsOptions } from "./peer-paths.ts";
 import { Underlay } from "./underlay.ts";
 import { type WireguardCarrier, type WireguardChoice, WireguardDevices } from "./wireguard-devices.ts";
 
@@ -23,31 +22,22 @@ export interface LaneInterfacesOptions {
   readonly lookup?: PeerPathsOptions["lookup"];
 }
 
-/** A peer that has been silent for so long may be elsewhere; a living link has a handshake every two minutes. */
-const SILENT_MS = 150_000;
-
 /** WireGuard's interfaces on a node, one for each lane that it carries: the peers that each has, and where these are looked for. */
 export class LaneInterfaces {
-  readonly #network: NodeNetwork;
-  readonly #prefix: string;
   readonly #clock: Clock;
-  readonly #logger: Logger;
   readonly #underlay: Underlay;
   readonly #devices: WireguardDevices;
+  readonly #made: MadeInterfaces;
   /** By lane. */
   readonly #peers = new Map<number, LanePeers>();
   readonly #newPaths: () => PeerPaths;
-  /** By name: what was made of interfaces that nobody uses yet. */
-  readonly #prepared = new Map<string, string>();
 
   constructor({ network, prefix, wireguard, clock, logger, lookup }: LaneInterfacesOptions) {
-    this.#network = network;
-    this.#prefix = prefix;
     this.#clock = clock;
-    this.#logger = logger;
     this.#underlay = new Underlay(network, clock);
     this.#newPaths = () => new PeerPaths({ clock, logger, ...(lookup && { lookup }) });
     this.#devices = new WireguardDevices({ network, choice: wireguard, probeName: `${prefix}999`, logger });
+    this.#made = new MadeInterfaces({ network, prefix, devices: this.#devices, logger });
   }
 
   /** What is to encrypt; `isNested` where a peer is, or may be, behind a hub. */
@@ -60,29 +50,19 @@ export class LaneInterfaces {
     for (const [lane, peers] of this.#peers)
       if (!fabric.interfaces.some((each) => each.lane === lane)) peers.forgetPaths();
     await Promise.all([
-      this.#removeOthers(fabric.interfaces),
+      this.#made.removeOthers(fabric.interfaces),
       ...fabric.interfaces.map((each) => this.#bringInterface(fabric, each, privateKey)),
     ]);
   }
 
   /** Makes interfaces that are not used yet; those that were made so before, and are not among them, go. */
   async prepare(fabric: Pick<Fabric, "interfaces" | "mtu" | "lanes"> | undefined): Promise<void> {
-    const { interfaces = [] } = fabric ?? {};
-    for (const name of [...this.#prepared.keys()].filter((each) => !interfaces.some((of) => of.name === each))) {
-      this.#prepared.delete(name);
-      await this.#network.ip("link", "delete", "dev", name);
-    }
-    if (fabric === undefined) return;
-    for (const each of interfaces) {
-      await this.#devices.bring(each.name);
-      await this.#bringUp(fabric, each);
-      this.#prepared.set(each.name, this.#made(fabric, each));
-    }
+    await this.#made.prepare(fabric);
   }
 
   /** The private key that interfaces of another process, or of before, have; undefined where there are none. Hexadecimal. */
   async keyThere(): Promise<string | undefined> {
-    for (const name of await this.#interfaces()) {
+    for (const name of await this.#made.names()) {
       const state = await (await this.#devices.found(name)).get().catch(() => undefined);
       if (state !== undefined && /[^0]/.test(state.privateKey)) return state.privateKey;
     }
@@ -166,35 +146,7 @@ export class LaneInterfaces {
     const { name, lane } = each;
     const peers = this.#peersOf(lane);
     const state = await this.#devices.device(name).get();
-    const changed = new Map<string, WireguardPeer>();
-    const isHandshaken = (siteId: string) => {
-      const checked = fabric.peers.get(siteId)?.checked;
-      const key = checked && peers.met(checked).publicKey;
-      return this.#clock.now() - (state.peers.get(key ?? "")?.handshakeSeconds ?? 0) * 1000 < SILENT_MS;
-    };
-    const gone: string[] = [];
-    const sights: { checked: CheckedPeer; seen: WireguardPeerState; look: PathLook }[] = [];
-    for (const { checked } of fabric.peers.values()) {
-      const keys = peers.keysOf(checked.siteId);
-      const had = keys?.active ?? checked.publicKey;
-      if (keys?.look(steadyNow(this.#clock), (key) => state.peers.get(key)?.handshakeSeconds)) {
-        peers.bringPaths(fabric);
-        const wanted = peers.keyed(checked, fabric, state, [had]);
-        for (const [key, peer] of wanted) changed.set(key, peer);
-        if (!wanted.has(had)) gone.push(had);
-      }
-      const met = peers.met(checked);
-      const seen = state.peers.get(met.publicKey) ?? state.peers.get(had);
-      if (seen === undefined) continue;
-      const isOfKey = seen.publicKey === met.publicKey;
-      if (isOfKey && seen.handshakeSeconds > 0 && peers.heard(met.publicKey)) {
-        const { endpoint } = seen;
-        changed.set(met.publicKey, { ...peers.active(checked, fabric), ...(endpoint && { endpoint }) });
-      }
-      const look = peers.paths.look(met, seen, isHandshaken, answers(checked.siteId, lane));
-      if (look.isMoved) changed.set(met.publicKey, peers.active(checked, fabric));
-      sights.push({ checked, seen, look });
-    }
+    const { changed, gone, sights } = peers.look(fabric, state, (siteId) => answers(siteId, lane));
     const now = new Map([...state.peers].filter(([key]) => changed.has(key) || gone.includes(key)));
     await this.#devices.device(name).set(wireguardChange(now, changed));
     // Nobody waits for what the node says of its ways, as packets do for another one.
@@ -202,16 +154,10 @@ export class LaneInterfaces {
       const before = reports.get(checked.siteId);
       const report = { ...withLane(before, checked.siteId, lane, seen), carrier: this.#devices.carrier };
       const path = await pathReport(this.#underlay, peers.met(checked), seen, look);
-      const pathMtu = smaller(before?.pathMtu, path.pathMtu);
       // Where it is met is said of the first lane that is here.
       const isFirst = each === fabric.interfaces[0];
-      const isTurning = before?.isTurning || peers.keysOf(checked.siteId)?.isTurning();
-      reports.set(checked.siteId, {
-        ...report,
-        ...(isFirst && path),
-        ...(pathMtu !== undefined && { pathMtu }),
-        ...(isTurning && { isTurning }),
-      });
+      const isTurning = peers.keysOf(checked.siteId)?.isTurning() ?? false;
+      reports.set(checked.siteId, withPath(report, path, { isFirst, isTurning }));
     }
   }
 
@@ -232,7 +178,7 @@ export class LaneInterfaces {
 
   /** What is not as it shall be, in words. */
   async drift(fabric: Fabric): Promise<string[]> {
-    const there = new Set(await this.#interfaces());
+    const there = new Set(await this.#made.names());
     const drift: string[] = [];
     for (const { name, lane } of fabric.interfaces) {
       if (!there.has(name)) {
@@ -257,8 +203,7 @@ export class LaneInterfaces {
   /** Takes all of them away, whoever has made them. When links come back here, peers may be elsewhere, by other keys, and are looked for as if for the first time. */
   async remove(): Promise<void> {
     this.#peers.clear();
-    this.#prepared.clear();
-    for (const name of await this.#interfaces()) await this.#network.ip("link", "delete", "dev", name);
+    await this.#made.remove();
   }
 
   #peersOf(lane: number): LanePeers {
@@ -269,8 +214,7 @@ export class LaneInterfaces {
 
   async #bringInterface(fabric: Fabric, each: FabricInterface, privateKey: string): Promise<void> {
     const { name, lane, listenPort } = each;
-    const isPrepared = this.#prepared.get(name) === this.#made(fabric, each) && (await this.#devices.isThere(name));
-    this.#prepared.delete(name);
+    const isPrepared = await this.#made.takePrepared(fabric, each);
     const isNew = isPrepared || (await this.#devices.bring(name));
     const device = this.#devices.device(name);
     const state = await device.get();
@@ -280,73 +224,10 @@ export class LaneInterfaces {
     const lines: string[] = [];
     if (state.privateKey !== privateKey) lines.push(`private_key=${privateKey}`);
     if (state.listenPort !== listenPort) lines.push(`listen_port=${listenPort}`);
-    const wanted = peers.wanted(fabric.peers, fabric);
-    for (const [key, peer] of wanted) {
-      const seen = state.peers.get(key);
-      const alive = seen !== undefined && this.#clock.now() - seen.handshakeSeconds * 1000 < SILENT_MS;
-      // It may have moved, and is heard of there.
-      if (alive && seen.endpoint !== undefined) wanted.set(key, { ...peer, endpoint: seen.endpoint });
-    }
+    const wanted = peers.wantedWhereHeard(fabric, state);
     await device.set([...lines, ...wireguardChange(state.peers, wanted)]);
-    if (!isPrepared) await this.#bringUp(fabric, each);
-    if (lane === 0 && !(isPrepared && fabric.relayAddress === undefined)) await this.#bringRelayAddress(name, fabric);
+    if (!isPrepared) await this.#made.bringUp(fabric, each);
+    if (lane === 0 && !(isPrepared && fabric.relayAddress === undefined))
+      await this.#made.bringRelayAddress(name, fabric);
   }
-
-  /** Whatever an interface has that is not WireGuard's. */
-  async #bringUp(
-    { mtu, lanes }: Pick<Fabric, "mtu" | "lanes">,
-    { name, lane, linkAddress: own }: FabricInterface,
-  ): Promise<void> {
-    await this.#network.ip("link", "set", "dev", name, "mtu", String(mtu), "up");
-    await Promise.all([
-      own !== undefined && this.#bringLinkAddress(name, `${own}/${linkRange(lane).length}`),
-      lanes > 1 && this.#allowDetours(name),
-    ]);
-  }
-
-  /** What an interface is made by. */
-  #made({ mtu, lanes }: Pick<Fabric, "mtu" | "lanes">, { linkAddress: own }: FabricInterface): string {
-    return JSON.stringify([this.#devices.carrier, mtu, lanes > 1, own]);
-  }
-
-  /** But not what is made for later. */
-  async #removeOthers(wanted: Fabric["interfaces"]): Promise<void> {
-    for (const name of await this.#interfaces())
-      if (!wanted.some((each) => each.name === name) && !this.#prepared.has(name))
-        await this.#network.ip("link", "delete", "dev", name);
-  }
-
-  /** What the node has no mark for would go back by the first lane, or by another node: a strict look at that drops what comes by others. */
-  async #allowDetours(name: string): Promise<void> {
-    await this.#network.allowDetours(name).catch((error: unknown) => {
-      this.#logger.warn("the node drops what comes by other lanes than the first: set its rp_filter to 2, or to 0", {
-        reason: describeError(error),
-      });
-    });
-  }
-
-  /** With the way to all that are behind hubs, as a hub itself needs it. */
-  async #bringRelayAddress(name: string, { relayAddress: own }: Fabric): Promise<void> {
-    if (own === undefined)
-      await this.#network.ip("-4", "address", "flush", "dev", name, "to", formatRange(RELAY_RANGE));
-    else await this.#network.ip("-4", "address", "replace", `${own}/${RELAY_RANGE.length}`, "dev", name);
-  }
-
-  /** Links work without it, as on nodes whose IPv6 is switched off; only nobody knows then how well. */
-  async #bringLinkAddress(name: string, address: string): Promise<void> {
-    await this.#network.ip("-6", "address", "replace", address, "dev", name, "nodad").catch((error: unknown) => {
-      this.#logger.warn("links are not probed on this node", { reason: describeError(error) });
-    });
-  }
-
-  /** Those that are there and have a name of Fjord's. */
-  async #interfaces(): Promise<string[]> {
-    const links = JSON.parse((await this.#network.ip("-json", "link", "show")) || "[]") as { ifname: string }[];
-    const name = new RegExp(`^${this.#prefix}\\d+$`);
-    return links.map(({ ifname }) => ifname).filter((each) => name.test(each));
-  }
-}
-
-function smaller(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }

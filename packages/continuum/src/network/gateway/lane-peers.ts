@@ -1,11 +1,12 @@
 import { type Clock, steadyNow } from "@fjord/base";
 import type { CheckedPeer } from "../fabric/checked-peer.ts";
 import type { Fabric } from "../fabric/fabric.ts";
-import type { WireguardPeer, WireguardState } from "../fabric/wireguard-change.ts";
+import type { WireguardPeer, WireguardPeerState, WireguardState } from "../fabric/wireguard-change.ts";
 import { linkAddress } from "../link-address.ts";
 import { KeyArrivals } from "./key-arrivals.ts";
+import type { Answering } from "./path-choice.ts";
 import { PeerKeys, type ToldKeys } from "./peer-keys.ts";
-import type { PeerPaths } from "./peer-paths.ts";
+import type { PathLook, PeerPaths } from "./peer-paths.ts";
 
 export interface LanePeersOptions {
   readonly lane: number;
@@ -13,6 +14,21 @@ export interface LanePeersOptions {
   readonly newPaths: () => PeerPaths;
 }
 
+/** What a look at all peers of a lane has shown. */
+export interface LaneLook {
+  /** By public key: what WireGuard is to have from now on. */
+  readonly changed: ReadonlyMap<string, WireguardPeer>;
+  /** Public keys that it is to have no longer. */
+  readonly gone: readonly string[];
+  readonly sights: readonly {
+    readonly checked: CheckedPeer;
+    readonly seen: WireguardPeerState;
+    readonly look: PathLook;
+  }[];
+}
+
+/** A peer that has been silent for so long may be elsewhere; a living link has a handshake every two minutes. */
+const SILENT_MS = 150_000;
 /** How often a peer is greeted that has not answered yet, where nothing is to be kept alive. */
 const GREETING_SECONDS = 5;
 
@@ -101,6 +117,53 @@ export class LanePeers {
   wanted(peers: Fabric["peers"], fabric: Fabric): Map<string, WireguardPeer> {
     const all = [...peers.values()].filter(({ checked }) => checked.lanes.length > this.#lane);
     return new Map(all.flatMap(({ checked }) => [...this.keyed(checked, fabric)]));
+  }
+
+  /** The same for all, each where WireGuard hears of it: it may have moved. */
+  wantedWhereHeard(fabric: Fabric, state: WireguardState): Map<string, WireguardPeer> {
+    const wanted = this.wanted(fabric.peers, fabric);
+    for (const [key, peer] of wanted) {
+      const seen = state.peers.get(key);
+      if (this.#isAlive(seen) && seen?.endpoint !== undefined) wanted.set(key, { ...peer, endpoint: seen.endpoint });
+    }
+    return wanted;
+  }
+
+  /** Seeks peers that are silent elsewhere, by what WireGuard says of all. `answers` says how often a site is asked, where it answers. */
+  look(fabric: Fabric, state: WireguardState, answers: (siteId: string) => Answering): LaneLook {
+    const changed = new Map<string, WireguardPeer>();
+    const gone: string[] = [];
+    const sights: { checked: CheckedPeer; seen: WireguardPeerState; look: PathLook }[] = [];
+    const isHandshaken = (siteId: string) => {
+      const checked = fabric.peers.get(siteId)?.checked;
+      return this.#isAlive(checked && state.peers.get(this.met(checked).publicKey));
+    };
+    for (const { checked } of fabric.peers.values()) {
+      const keys = this.#keys.get(checked.siteId);
+      const had = keys?.active ?? checked.publicKey;
+      if (keys?.look(steadyNow(this.#clock), (key) => state.peers.get(key)?.handshakeSeconds)) {
+        this.bringPaths(fabric);
+        const wanted = this.keyed(checked, fabric, state, [had]);
+        for (const [key, peer] of wanted) changed.set(key, peer);
+        if (!wanted.has(had)) gone.push(had);
+      }
+      const met = this.met(checked);
+      const seen = state.peers.get(met.publicKey) ?? state.peers.get(had);
+      if (seen === undefined) continue;
+      const isOfKey = seen.publicKey === met.publicKey;
+      if (isOfKey && seen.handshakeSeconds > 0 && this.heard(met.publicKey)) {
+        const { endpoint } = seen;
+        changed.set(met.publicKey, { ...this.active(checked, fabric), ...(endpoint && { endpoint }) });
+      }
+      const look = this.paths.look(met, seen, isHandshaken, answers(checked.siteId));
+      if (look.isMoved) changed.set(met.publicKey, this.active(checked, fabric));
+      sights.push({ checked, seen, look });
+    }
+    return { changed, gone, sights };
+  }
+
+  #isAlive(seen: WireguardPeerState | undefined): boolean {
+    return this.#clock.now() - (seen?.handshakeSeconds ?? 0) * 1000 < SILENT_MS;
   }
 
   /** A peer by each of its keys: one has its ranges, and the others wait. Where none of them is yet, it is where one of `before` was heard of. */

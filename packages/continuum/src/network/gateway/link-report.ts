@@ -81,3 +81,18 @@ export function withLane(
     lanes: [...(before?.lanes ?? []), ofIt],
   };
 }
+
+/** A report with what is known of the way of the lane that was added last. */
+export function withPath(
+  report: LinkReport,
+  path: Partial<LinkReport>,
+  { isFirst, isTurning }: { readonly isFirst: boolean; readonly isTurning: boolean },
+): LinkReport {
+  const pathMtus = [report.pathMtu, path.pathMtu].filter((each) => each !== undefined);
+  return {
+    ...report,
+    ...(isFirst && path),
+    ...(pathMtus.length > 0 && { pathMtu: Math.min(...pathMtus) }),
+    ...(isTurning && { isTurning }),
+  };
+}
