@@ -7,7 +7,6 @@ import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { CAPTURE_NAME, gatewayRights, installObjects } from "@fjord/agent";
 import { AddressPlan, CONSUMER_LABEL, Export, Import, Link, newObject, Peering, Site as SiteKind } from "@fjord/api";
-import type { KubeObject } from "@fjord/base";
 import { WireguardSocket } from "@fjord/continuum/gateway";
 import {
   ClusterRole,
@@ -16,10 +15,8 @@ import {
   EndpointSlice,
   Event,
   getCondition,
-  isNotFound,
   type KubeClient,
   Namespace,
-  Node,
   Pod,
   Service,
   ServiceAccount,
@@ -27,10 +24,22 @@ import {
 import { writeAccountKubeconfig } from "../agents/account-kubeconfig.ts";
 import { Continuum, fjord, fjordResult } from "../agents/index.ts";
 import { EchoPod, NetworkNamespaces } from "../namespaces/index.ts";
-import { addNode, hidePods, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
+import { addHost, addNode, hidePods, makeWire, SiteNetwork } from "../namespaces/site-network.ts";
 import { freePort, networkSkip, startTestBed, testSubstrates } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
 import { answered, interfacePrefixOf, runGateway } from "./namespace-gateway.ts";
+import {
+  find,
+  gatewayNode,
+  guest,
+  idOf,
+  link,
+  makeNode,
+  podsOf,
+  readyAddresses,
+  serviceAddresses,
+  serviceOf,
+} from "./network-objects.ts";
 import { RunningCapture } from "./running-capture.ts";
 import { deployment, namespace } from "./workloads.ts";
 
@@ -38,6 +47,11 @@ const HOME = "site-1";
 const AWAY = "site-2";
 /** What ranges of a peer are called begins with this, as both sites have the same. */
 const CALLED = "240.";
+/** Of a host that answers. */
+const HOST_PORTS = [
+  { name: "tcp", port: 7000 },
+  { name: "udp", port: 7000, protocol: "UDP" as const },
+];
 
 describe("two sites whose pods have the same range", { timeout: 300_000 }, () => {
   let continuum: Continuum;
@@ -109,8 +123,8 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
 
   it("have one address for a Service at both", async () => {
     const [original] = (await home.list(Service, { namespace: "shop" })).items;
-    const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-    const key = { name: original?.metadata.name ?? "", namespace: guests[0]?.metadata.namespace ?? "" };
+    const { namespace = "" } = (await guest(away)).metadata;
+    const key = { name: original?.metadata.name ?? "", namespace };
     const twin = await away.get(Service, key);
     assert.equal(twin.spec?.clusterIP, original?.spec?.clusterIP);
   });
@@ -131,8 +145,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
   });
 
   it("show the pod that is away by the name that its address has here", async () => {
-    const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-    const real = guests[0]?.status?.podIP ?? "";
+    const real = (await guest(away)).status?.podIP ?? "";
     const pods = await podsOf(home, "shop");
     const shown = pods.find(({ spec }) => spec?.nodeName === AWAY)?.status?.podIP ?? "";
     assert.ok(shown.startsWith(CALLED), shown);
@@ -146,12 +159,11 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
   it("show the pod that is at home to the Service there by the name that its address has there", async () => {
     const pods = await podsOf(home, "shop");
     const native = pods.find(({ spec }) => spec?.nodeName !== AWAY)?.status?.podIP ?? "";
-    const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-    const twin = guests[0]?.metadata.namespace ?? "";
+    const { metadata, status } = await guest(away);
     const expected = [...homeThere, ...native.split(".").slice(2)].join(".");
     await eventually("the Service there has both pods", async () => {
-      const addresses = await serviceAddresses(away, twin);
-      return addresses.includes(expected) && addresses.includes(guests[0]?.status?.podIP ?? "");
+      const addresses = await serviceAddresses(away, metadata.namespace ?? "");
+      return addresses.includes(expected) && addresses.includes(status?.podIP ?? "");
     });
   });
 
@@ -176,14 +188,13 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       const pods = await podsOf(home, "shop");
       native = pods.find(({ spec }) => spec?.nodeName !== AWAY)?.status?.podIP ?? "";
       shown = pods.find(({ spec }) => spec?.nodeName === AWAY)?.status?.podIP ?? "";
-      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
       const podRange = continuum.site(HOME).layout.podCidr;
       await makeWire(namespaces);
       const one = await SiteNetwork.make(namespaces, { name: "a", address: "192.0.2.1", podRange });
       other = await SiteNetwork.make(namespaces, { name: "b", address: "192.0.2.2", podRange });
       hereName = await one.addPod(native);
       here = await EchoPod.start(namespaces, hereName);
-      there = await EchoPod.start(namespaces, await other.addPod(guests[0]?.status?.podIP ?? ""));
+      there = await EchoPod.start(namespaces, await other.addPod((await guest(away)).status?.podIP ?? ""));
       // Of a namespace that is not offloaded.
       stranger = await EchoPod.start(namespaces, await one.addPod(podRange.replace(/\.0\.0\/16$/, ".200.9")));
       // At home a node without pods carries the links, and the one with pods has to reach it.
@@ -221,9 +232,9 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     it("all endpoints that the Service has answer, at home and there", async () => {
       for (const address of await serviceAddresses(home, "shop"))
         assert.equal(await answered(here, address), address === shown ? thereAs() : native);
-      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-      const real = guests[0]?.status?.podIP ?? "";
-      for (const address of await serviceAddresses(away, guests[0]?.metadata.namespace ?? ""))
+      const { metadata, status } = await guest(away);
+      const real = status?.podIP ?? "";
+      for (const address of await serviceAddresses(away, metadata.namespace ?? ""))
         assert.equal(await answered(there, address), address === real ? real : shown);
     });
 
@@ -274,10 +285,8 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       const table = isCut ? `table inet cut {\n${chain("prerouting")}\n${chain("output")}\n}` : "";
       await namespaces.run(other.gateway, "nft", `table inet cut\ndelete table inet cut\n${table}\n`);
     };
-    const readyAt = async (client: KubeClient) => {
-      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-      return await readyAddresses(client, client === home ? "shop" : (guests[0]?.metadata.namespace ?? ""));
-    };
+    const readyAt = async (client: KubeClient) =>
+      await readyAddresses(client, client === home ? "shop" : ((await guest(away)).metadata.namespace ?? ""));
     const bothReady = () =>
       eventually("both Services have both pods", async () => {
         const all = await Promise.all([home, away].map(readyAt));
@@ -286,8 +295,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     /** How long it took from the cut until no Service leads over the link. */
     const silenced = async (): Promise<number> => {
       await bothReady();
-      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-      const wanted = [[native], [guests[0]?.status?.podIP]];
+      const wanted = [[native], [(await guest(away)).status?.podIP]];
       const from = Date.now();
       await cut(true);
       await eventually("endpoints behind the link have left both Services", async () =>
@@ -434,8 +442,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
         return answer;
       };
       const peer = `--peer-kubeconfig=${continuum.site(AWAY).kubeconfig}`;
-      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-      const real = guests[0]?.status?.podIP ?? "";
+      const real = (await guest(away)).status?.podIP ?? "";
       const pods = await podsOf(home, "shop");
       const nameOf = (address: string) => pods.find(({ status }) => status?.podIP === address)?.metadata.name ?? "";
       const out = await explain(nameOf(native), `${real}@${AWAY}`, peer);
@@ -490,16 +497,8 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     });
 
     it("what one exports, pods of a namespace that imports it reach, and nobody else, until it is taken back", async () => {
-      await namespaces.add("host");
-      await namespaces.cable("host", "eth0", "b-gw", "lan");
-      await namespaces.ip("host", "address", "add", "198.18.0.2/24", "dev", "eth0");
-      await namespaces.ip("b-gw", "address", "add", "198.18.0.1/24", "dev", "lan");
-      await EchoPod.start(namespaces, "host");
-      const ports = [
-        { name: "tcp", port: 7000 },
-        { name: "udp", port: 7000, protocol: "UDP" as const },
-      ];
-      const spec = { sites: [HOME], host: { address: "198.18.0.2", ports } };
+      await addHost(namespaces, { name: "host", node: "b-gw", address: "198.18.0.2" });
+      const spec = { sites: [HOME], host: { address: "198.18.0.2", ports: HOST_PORTS } };
       await away.create(Export, newObject(Export, { metadata: { name: "ledger" }, spec }));
       const metadata = { name: "ledger", namespace: "shop" };
       await home.create(Import, newObject(Import, { metadata, spec: { site: AWAY, export: "ledger" } }));
@@ -518,14 +517,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
           ["udp", "UDP", 7000],
         ],
       );
-      const slices = await home.list(EndpointSlice, {
-        ...metadata,
-        labelSelector: "kubernetes.io/service-name=ledger",
-      });
-      assert.deepEqual(
-        slices.items.flatMap(({ endpoints }) => endpoints?.flatMap(({ addresses }) => addresses)),
-        [address],
-      );
+      assert.deepEqual(await serviceAddresses(home, "shop", "ledger"), [address]);
       const guests = getCondition((await home.get(Import, metadata)).status?.conditions, "ReachedByGuests");
       assert.deepEqual([guests?.status, guests?.reason], ["False", "HomeOnly"]);
       assert.match(guests?.message ?? "", new RegExp(`^pods at ${AWAY} do not reach it`));
@@ -555,26 +547,15 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     });
 
     it("what home exports to itself, guests of a namespace that imports it reach by its Service", async () => {
-      await namespaces.add("safe");
-      await namespaces.cable("safe", "eth0", "front", "lan");
-      await namespaces.ip("safe", "address", "add", "198.18.1.2/24", "dev", "eth0");
-      await namespaces.ip("front", "address", "add", "198.18.1.1/24", "dev", "lan");
-      await EchoPod.start(namespaces, "safe");
-      const ports = [
-        { name: "tcp", port: 7000 },
-        { name: "udp", port: 7000, protocol: "UDP" as const },
-      ];
-      const spec = { sites: [HOME], host: { address: "198.18.1.2", ports } };
+      await addHost(namespaces, { name: "safe", node: "front", address: "198.18.1.2" });
+      const spec = { sites: [HOME], host: { address: "198.18.1.2", ports: HOST_PORTS } };
       await home.create(Export, newObject(Export, { metadata: { name: "safe" }, spec }));
       const metadata = { name: "safe", namespace: "shop" };
       await home.create(Import, newObject(Import, { metadata, spec: { site: HOME, export: "safe" } }));
-      const { items: guests } = await away.list(Pod, { labelSelector: CONSUMER_LABEL });
-      const twin = guests[0]?.metadata.namespace ?? "";
-      const shownAt = async (client: KubeClient, namespace: string) => {
-        const labelSelector = "kubernetes.io/service-name=safe";
-        const { items } = await client.list(EndpointSlice, { namespace, labelSelector });
-        return [...new Set(items.flatMap(({ endpoints }) => endpoints?.flatMap(({ addresses }) => addresses) ?? []))];
-      };
+      const twin = (await guest(away)).metadata.namespace ?? "";
+      const shownAt = async (client: KubeClient, namespace: string) => [
+        ...new Set(await serviceAddresses(client, namespace, "safe")),
+      ];
       const [address = ""] = await eventually("the twin of its Service leads home", async () => {
         const shown = await shownAt(away, twin);
         return shown.length > 0 && shown;
@@ -703,7 +684,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     });
 
     it("another node carries the links when the one that does is switched off", async () => {
-      assert.equal(await gatewayNode(home), "front");
+      assert.equal(await gatewayNode(home, HOME), "front");
       following.abort();
       await running[1];
       const carrying = runGateway(home, { ...inner, mayCarry: true, signal: stop.signal }, namespaces);
@@ -713,7 +694,7 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       await namespaces.remove("front");
       assert.equal(await answered(here, shown), thereAs());
       assert.equal(await answered(there, thereAs()), shown);
-      await eventually("it says so", async () => (await gatewayNode(home)) === "a-gw");
+      await eventually("it says so", async () => (await gatewayNode(home, HOME)) === "a-gw");
       await eventually("peers are told where", async () => (await link(away, homeId)).spec.endpoints.length === 1);
     });
   });
@@ -766,67 +747,3 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     );
   });
 });
-
-/** A Node that nothing runs on, for its address. */
-async function makeNode(client: KubeClient, name: string, address: string): Promise<void> {
-  const taints = [{ key: "example.com/gateway", effect: "NoSchedule" }];
-  await client.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name }, spec: { taints } } as Node);
-  const status = { addresses: [{ type: "InternalIP", address }] };
-  await client.patch(Node, { name }, "merge", { status }, { subresource: "status" });
-}
-
-/** The node that carries the links of a site. */
-async function gatewayNode(client: KubeClient): Promise<string | undefined> {
-  return (await client.get(SiteKind, { name: HOME })).status?.gateway?.node;
-}
-
-async function link(client: KubeClient, peer: string): Promise<Link> {
-  return await eventually("the link is there, with its groups", async () => {
-    const found = await find(client, Link, peer);
-    return found !== undefined && found.spec.groups.length > 0 && found;
-  });
-}
-
-async function idOf(client: KubeClient, name: string): Promise<string> {
-  return (await client.get(SiteKind, { name })).status?.id ?? "";
-}
-
-async function find<T extends KubeObject>(
-  client: KubeClient,
-  kind: Parameters<typeof client.get<T>>[0],
-  name: string,
-): Promise<T | undefined> {
-  return await client.get<T>(kind, { name }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-    return undefined;
-  });
-}
-
-async function podsOf(client: KubeClient, inNamespace: string): Promise<Pod[]> {
-  return (await client.list(Pod, { namespace: inNamespace })).items;
-}
-
-/** Endpoints that connections are led to. */
-async function readyAddresses(client: KubeClient, inNamespace: string): Promise<string[]> {
-  const labelSelector = "kubernetes.io/service-name=web";
-  const { items } = await client.list(EndpointSlice, { namespace: inNamespace, labelSelector });
-  const ready = items
-    .flatMap(({ endpoints }) => endpoints ?? [])
-    .filter(({ conditions }) => conditions?.ready !== false);
-  return ready.flatMap(({ addresses }) => addresses);
-}
-
-async function serviceAddresses(client: KubeClient, inNamespace: string): Promise<string[]> {
-  const labelSelector = "kubernetes.io/service-name=web";
-  const { items } = await client.list(EndpointSlice, { namespace: inNamespace, labelSelector });
-  return items.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses));
-}
-
-function serviceOf(name: string, inNamespace: string): Service {
-  return {
-    apiVersion: "v1",
-    kind: "Service",
-    metadata: { name, namespace: inNamespace },
-    spec: { selector: { app: name }, ports: [{ port: 80 }] },
-  };
-}

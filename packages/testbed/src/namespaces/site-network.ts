@@ -1,3 +1,4 @@
+import { EchoPod } from "./echo-pod.ts";
 import type { NetworkNamespaces } from "./network-namespaces.ts";
 
 /** The network of one site: a gateway on a wire to others, and behind it pods at addresses that somebody else has chosen. */
@@ -66,6 +67,19 @@ export async function addNode(
   await namespaces.ip("wan", "link", "set", "dev", name, "master", "wire");
   await namespaces.ip(name, "address", "add", `${address}/24`, "dev", "eth0");
   await namespaces.ip(name, "route", "add", podRange, "via", via);
+}
+
+/** A host that only this node reaches, and that answers: the .2 of a /24 of which the node has the .1. */
+export async function addHost(
+  namespaces: NetworkNamespaces,
+  host: { readonly name: string; readonly node: string; readonly address: string },
+): Promise<EchoPod> {
+  const { name, node, address } = host;
+  await namespaces.add(name);
+  await namespaces.cable(name, "eth0", node, "lan");
+  await namespaces.ip(name, "address", "add", `${address}/24`, "dev", "eth0");
+  await namespaces.ip(node, "address", "add", `${address.replace(/\.2$/, ".1")}/24`, "dev", "lan");
+  return await EchoPod.start(namespaces, name);
 }
 
 /** A wire on which sites' gateways are. */
