@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
-import {
-  EchoPod,
-  type NamespaceSite,
-  NetworkNamespaces,
-  namespaceSites,
-  POD_RANGES,
-  wireguardKeys,
-} from "@fjord/testbed/namespaces";
-import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
+import { EchoPod, POD_RANGES } from "@fjord/testbed/namespaces";
+import { networkSkip } from "@fjord/testbed/testing";
 import type { Group, NetworkState, PeerNetwork } from "../network-state.ts";
 import { Fence } from "./fence.ts";
-import { Gateway } from "./gateway.ts";
+import type { Gateway } from "./gateway.ts";
 import { NodeNetwork } from "./node-network.ts";
+import { eventually, TestSites } from "./test-sites.ts";
 import { testChoice, testDevice } from "./test-wireguard.ts";
 
 const skip = networkSkip();
@@ -32,13 +26,10 @@ const NAMES: Readonly<Record<string, Readonly<Record<string, readonly [string, s
 
 /** Three sites with the same addresses: a and b share a group, c is a stranger to b, and shares with a what a group says. */
 describe("A link between sites with the same addresses", { skip }, () => {
-  const namespaces = new NetworkNamespaces();
-  const pods: Record<string, EchoPod> = {};
+  const sites = new TestSites<string>("w", { a: 2, b: 2, c: 1 });
+  const { namespaces, keys, pods } = sites;
   const gateways: Record<string, Gateway> = {};
-  const keys: Record<string, { private: string; public: string }> = {};
-  let sites: Record<string, NamespaceSite> = {};
-  const marks = process.pid.toString(36);
-  const prefixOf = (site: string) => `w${marks}${site}`;
+  const prefixOf = (site: string) => sites.prefixOf(site);
   const empty: Record<string, unknown> = {};
   /** What a lets others reach of it. */
   let exports: NonNullable<NetworkState["exports"]> = [];
@@ -46,30 +37,21 @@ describe("A link between sites with the same addresses", { skip }, () => {
   let hostile: EchoPod;
 
   before(async () => {
-    const made = await namespaceSites(namespaces, { a: 2, b: 2, c: 1 });
-    sites = Object.fromEntries(made.map((site) => [site.name, site]));
-    for (const site of made) {
-      keys[site.name] = wireguardKeys();
-      gateways[site.name] = gatewayOf(site.name);
-      empty[site.name] = await networkOf(site.name);
-      for (const pod of site.pods.keys()) pods[pod] = await EchoPod.start(namespaces, pod);
+    await sites.make();
+    for (const site of sites.names) {
+      gateways[site] = gatewayOf(site);
+      empty[site] = await networkOf(site);
     }
-    for (const site of ["a", "b", "c"]) await apply(site);
+    await sites.startPods();
+    for (const site of sites.names) await apply(site);
   });
-  after(() => namespaces[Symbol.asyncDispose]());
+  after(() => sites[Symbol.asyncDispose]());
 
-  const gatewayOf = (site: string) =>
-    new Gateway({
-      network: new NodeNetwork({ prefix: namespaces.prefix(`${site}-gw`), wireguardProgram: wireguardProgram() }),
-      interfacePrefix: prefixOf(site),
-      wireguard: testChoice(),
-      clock: systemClock,
-      logger: silentLogger,
-    });
+  const gatewayOf = (site: string) => sites.gateway(site, { wireguard: testChoice() });
   /** The address of a pod, as a site calls it: its own ones as they are. */
   const called = (by: string, pod: string, family: 4 | 6 = 4): string => {
     const site = pod.slice(0, 1);
-    const { ipv4 = "", ipv6 = "" } = sites[site]?.pods.get(pod) ?? {};
+    const { ipv4, ipv6 } = sites.pod(pod);
     const names = NAMES[by]?.[site];
     if (names === undefined) return family === 4 ? ipv4 : ipv6;
     return family === 4
@@ -103,7 +85,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
           ...POD_RANGES.map((range, i) => ({ range, called: NAMES[site]?.[other]?.[i] ?? "" })),
           ...(other === "a" && exports.length > 0 ? [{ ...EXPORTED, called: exportsAs(site) }] : []),
         ],
-        link: { publicKey: keys[other]?.public ?? "", endpoints: [`${sites[other]?.address}:51820`] },
+        link: { publicKey: keys[other]?.public ?? "", endpoints: [`${sites.site(other).address}:51820`] },
         groups: groups[site]?.[other] ?? [],
       }),
     ),
@@ -142,16 +124,13 @@ describe("A link between sites with the same addresses", { skip }, () => {
       tables: await namespaces.run(gateway, "nft", "list", "tables"),
     };
   };
-  const denied = async (site: string, counter: "denied-in" | "denied-out"): Promise<number> => {
-    const text = await namespaces.run(`${site}-gw`, "nft", "list", "counter", "inet", "fjord", counter);
-    return Number(/packets (\d+)/.exec(text)?.[1]);
-  };
+  const denied = (site: string, counter: "denied-in" | "denied-out") => sites.denied(site, counter);
   /** Sends one datagram that must not arrive, and waits until a gateway has dropped it. */
   const isDenied = async (site: string, counter: "denied-in" | "denied-out", from: string, to: string) => {
     const before = await denied(site, counter);
     const sent = await sentBy(site, async () => {
       assert.equal(await pods[from]?.ask(to, { proto: "udp", message: "forbidden", patienceMs: 300 }), "nothing");
-      await eventually(async () => (await denied(site, counter)) > before);
+      await eventually("it is dropped", async () => (await denied(site, counter)) > before);
     });
     // The other end would drop it too, and must not have to.
     if (counter === "denied-out") assert.equal(sent, 0, "it was counted, and went out nevertheless");
@@ -376,7 +355,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     // Its own source, but not what its group names: another pod by its name and by its address, and the gateway.
     for (const to of ["240.9.0.11", "10.42.0.11", "198.51.100.1"])
       assert.equal(await send(to, wire.asCalled), "nothing");
-    await eventually(async () => (await denied("a", "denied-in")) >= before + 3);
+    await eventually("all are dropped", async () => (await denied("a", "denied-in")) >= before + 3);
     // Others' sources, to pods that those may talk with.
     for (const source of [called("a", "b1"), "10.42.0.12", "203.0.113.7"])
       for (const to of ["240.9.0.11", "10.42.0.11", called("b", "a1"), "240.9.0.12"])
@@ -400,7 +379,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     assert.equal(await counted(), total, "what was dropped before is not forgotten with the table");
     assert.equal(await counted(), total);
     assert.equal(await send("240.9.0.11", wire.asCalled), "nothing");
-    await eventually(async () => (await counted()) === total + 1);
+    await eventually("it is counted", async () => (await counted()) === total + 1);
   });
 
   /** Another rule of a's in the place of one: nothing is missing, and nothing is more. */
@@ -433,7 +412,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     for (const [index, { without, attack }] of guards.entries()) {
       const heard = () => pods.a1?.heard.some(({ message }) => message === `without ${index}`) === true;
       await without();
-      await eventually(async () => {
+      await eventually("without that rule it is heard", async () => {
         await attack(`without ${index}`);
         return heard();
       });
@@ -480,7 +459,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     assert.equal(await ask(), called("b", "a1"), "a sign of life is renewed");
     await fence.rest();
-    await eventually(async () => !(await live()));
+    await eventually("nobody lives", async () => !(await live()));
     assert.equal(await ask(500), "nothing");
     await fence.keep([51_820]);
     assert.equal(await ask(), called("b", "a1"));
@@ -566,7 +545,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
         await namespaces.run("a-gw", "nft", "delete", "table", "inet", "fjord");
         // The same one sends again and again.
         const asked = pods.a1?.ask(called("a", "b1", family), { proto: "udp" });
-        await eventually(async () =>
+        await eventually("it goes out", async () =>
           /packets [1-9]/.test(await namespaces.run("a-gw", "nft", "list table inet witness")),
         );
         assert.ok(((await gateways.a?.check()) ?? []).length > 0);
@@ -587,7 +566,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     try {
       // The same one sends again and again.
       const asked = pods.a1?.ask(called("a", "b1"), { proto: "udp" });
-      await eventually(async () =>
+      await eventually("it goes out", async () =>
         /packets [1-9]/.test(await namespaces.run("a-gw", "nft", "list table inet witness")),
       );
       await apply("a");
@@ -630,7 +609,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
 
   it("looks for a peer where it is said to be when links come back to it, and not where it was sought last", async () => {
     const open = stateOf("a");
-    const at = (port: number) => `${sites.b?.address}:${port}`;
+    const at = (port: number) => `${sites.site("b").address}:${port}`;
     const state = {
       ...open,
       peers: open.peers.map((peer) =>
@@ -642,7 +621,7 @@ describe("A link between sites with the same addresses", { skip }, () => {
     const soughtAt = async () => (await device.get()).peers.get(hex(keys.b?.public))?.endpoint;
     await gateways.b?.remove();
     await carry();
-    await eventually(async () => {
+    await eventually("it is sought elsewhere", async () => {
       await gateways.a?.tend(() => "often");
       return (await soughtAt()) === at(51_999);
     });
@@ -664,12 +643,4 @@ describe("A link between sites with the same addresses", { skip }, () => {
 
 function hex(base64 = ""): string {
   return Buffer.from(base64, "base64").toString("hex");
-}
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 30_000;
-  while (!(await holds())) {
-    assert.ok(Date.now() < end, "not within 30 seconds");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

@@ -3,14 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
 import { HOSTILE_DSCP, HostilePeer, packetOf, shapesOf, udp } from "@fjord/testbed/hostile";
-import {
-  EchoPod,
-  type NamespaceSite,
-  NetworkNamespaces,
-  namespaceSites,
-  POD_RANGES,
-  wireguardKeys,
-} from "@fjord/testbed/namespaces";
+import { POD_RANGES, wireguardKeys } from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
 import { FLOWS_TABLE, type FlowBound, flowTable, REMOVED_FLOWS } from "../fabric/flow-bound.ts";
 import { TUNNEL_PORT } from "../fabric/way.ts";
@@ -19,7 +12,8 @@ import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Gateway } from "./gateway.ts";
 import { LinkProbe } from "./link-probe.ts";
 import { NodeWay } from "./node-way.ts";
-import { gatewayOf, namings, networkOf } from "./test-gateways.ts";
+import { namings, networkOf } from "./test-gateways.ts";
+import { TestSites } from "./test-sites.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
 
 const skip = networkSkip();
@@ -120,20 +114,17 @@ const DESTINATIONS: readonly string[] = [
 const PORTS = [7000, 53, 6443, 10250, 51_820, PROBE_PORT, TUNNEL_PORT, 7443];
 
 describe("A peer with a good key that sends whatever it likes", { skip, timeout: 400_000 }, () => {
-  const namespaces = new NetworkNamespaces();
-  const keys = { a: wireguardKeys(), b: wireguardKeys(), c: wireguardKeys(), d: wireguardKeys() };
-  const pods: Record<string, EchoPod> = {};
-  let sites: Record<string, NamespaceSite> = {};
+  const sites = new TestSites("q", { a: 2, b: 1, c: 1 });
+  const { namespaces, pods } = sites;
+  const keys = { ...sites.keys, d: wireguardKeys() };
   let peer: HostilePeer;
   let spoofer: HostilePeer;
   let gateway: Gateway;
-  const prefix = `q${process.pid.toString(36)}`;
   const witnesses = ["a-gw", "a1", "a2", "b-gw", "b1", "host"];
   let controls = 0;
 
   before(async () => {
-    const made = await namespaceSites(namespaces, { a: 2, b: 1, c: 1 });
-    sites = Object.fromEntries(made.map((site) => [site.name, site]));
+    await sites.make();
     await namespaces.add("host");
     await namespaces.cable("host", "eth0", "a-gw", "lan");
     await namespaces.ip("host", "address", "add", "198.18.0.2/24", "dev", "eth0");
@@ -143,21 +134,20 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     const service =
       "chain serve { type nat hook prerouting priority dstnat; ip daddr 10.96.0.1 dnat to 198.18.0.2; }\n";
     await namespaces.run("a-gw", "nft", `table ip services { ${service} }`);
-    for (const pod of ["a1", "a2", "b1"]) pods[pod] = await EchoPod.start(namespaces, pod);
-    pods.host = await EchoPod.start(namespaces, "host");
-    gateway = gatewayOf(namespaces, "a", { interfacePrefix: `${prefix}a` });
+    for (const pod of ["a1", "a2", "b1", "host"]) await sites.startPod(pod);
+    gateway = sites.gateway("a");
     await gateway.apply(stateOf("a"), keys.a.private);
-    await gatewayOf(namespaces, "b", { interfacePrefix: `${prefix}b` }).apply(stateOf("b"), keys.b.private);
+    await sites.gateway("b").apply(stateOf("b"), keys.b.private);
     const way = new NodeWay({
       network: networkOf(namespaces, "a"),
-      interfacePrefix: `${prefix}a`,
+      interfacePrefix: sites.prefixOf("a"),
       logger: silentLogger,
     });
     const ranges = [...(CALLED.b?.here ?? []), ...(CALLED.c?.here ?? [])];
     await way.apply({ own: POD_RANGES, ranges, gateway: [], nodes: [FOLLOWER], mtu: 1380 });
     for (const name of witnesses) await watch(name);
     await namespaces.ip("c-gw", "address", "add", `${FOLLOWER}/24`, "dev", "eth0");
-    const options = { privateKey: keys.c.private, victimKey: keys.a.public, victim: sites.a?.address ?? "" };
+    const options = { privateKey: keys.c.private, victimKey: keys.a.public, victim: sites.site("a").address };
     peer = await HostilePeer.start(namespaces, "c-gw", { ...options, address: "192.0.2.3" });
     spoofer = await HostilePeer.start(namespaces, "c-gw", { ...options, address: FOLLOWER });
     await peer.open();
@@ -166,14 +156,14 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
   after(async () => {
     peer?.[Symbol.dispose]();
     spoofer?.[Symbol.dispose]();
-    await namespaces[Symbol.asyncDispose]();
+    await sites[Symbol.asyncDispose]();
   });
 
   const stateOf = (site: "a" | "b"): NetworkState => {
     const base = { siteId: site, listenPort: 51_820, mtu: 1380, ranges: POD_RANGES };
     const linked = (other: "a" | "b" | "c"): PeerNetwork["link"] => ({
       publicKey: keys[other].public,
-      endpoints: [`${sites[other]?.address}:51820`],
+      endpoints: [`${sites.site(other).address}:51820`],
     });
     if (site === "b") {
       const { here, there } = CALLED.b ?? { here: [], there: [] };
@@ -285,8 +275,9 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     );
   };
   const received = async () =>
-    (await new WireguardSocket(`${prefix}a0`).get()).peers.get(Buffer.from(keys.c.public, "base64").toString("hex"))
-      ?.receivedBytes ?? 0;
+    (await new WireguardSocket(`${sites.prefixOf("a")}0`).get()).peers.get(
+      Buffer.from(keys.c.public, "base64").toString("hex"),
+    )?.receivedBytes ?? 0;
   const send = async (some: readonly Case[]) => {
     for (const [i, { packets }] of some.entries()) {
       for (const packet of packets) peer.send(packet);
@@ -432,7 +423,7 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     };
     const bounded = async (bound: FlowBound) => {
       await namespaces.run("a-gw", "nft", REMOVED_FLOWS);
-      await namespaces.run("a-gw", "nft", flowTable([`${prefix}a0`], bound));
+      await namespaces.run("a-gw", "nft", flowTable([`${sites.prefixOf("a")}0`], bound));
     };
 
     it("takes what it likes of what the kernel remembers where nothing bounds it", async (t) => {

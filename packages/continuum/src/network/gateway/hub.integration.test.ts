@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Clock, systemClock } from "@fjord/base";
-import {
-  EchoPod,
-  type NamespaceSite,
-  NetworkNamespaces,
-  namespaceSites,
-  wireguardKeys,
-} from "@fjord/testbed/namespaces";
+import { EchoPod } from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
 import { relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
 import type { Gateway } from "./gateway.ts";
-import { gatewayOf, namings, stateOf } from "./test-gateways.ts";
+import { namings, stateOf } from "./test-gateways.ts";
+import { eventually, TestSites } from "./test-sites.ts";
 import { WireguardSocket } from "./wireguard-socket.ts";
 
 const skip = networkSkip();
@@ -27,33 +22,28 @@ const NAMES: Readonly<Record<Name, Partial<Record<Name, Names>>>> = {
 
 /** a and b reach h and not each other; all have the same addresses. */
 describe("A link between two sites that cannot meet, through a third", { skip }, () => {
-  const namespaces = new NetworkNamespaces();
-  const pods: Record<string, EchoPod> = {};
+  const sites = new TestSites("h", { a: 2, b: 1, h: 1 });
+  const { namespaces, keys, pods } = sites;
   const nodes: Record<string, EchoPod> = {};
   const gateways = {} as Record<Name, Gateway>;
-  const keys = { a: wireguardKeys(), b: wireguardKeys(), h: wireguardKeys() };
-  let sites: Record<string, NamespaceSite> = {};
   /** By how much the gateways' clock is ahead. */
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
-  const prefixOf = (site: Name) => `h${process.pid.toString(36)}${site}`;
+  const prefixOf = (site: Name) => sites.prefixOf(site);
 
   before(async () => {
-    const made = await namespaceSites(namespaces, { a: 2, b: 1, h: 1 });
-    sites = Object.fromEntries(made.map((site) => [site.name, site]));
+    await sites.make();
     for (const spoke of ["a", "b"])
       await namespaces.ip("wan", "link", "set", "dev", spoke, "type", "bridge_slave", "isolated", "on");
-    for (const site of ["a", "b", "h"] as const) {
-      gateways[site] = gatewayOf(namespaces, site, { interfacePrefix: prefixOf(site), clock });
-      for (const pod of sites[site]?.pods.keys() ?? []) pods[pod] = await EchoPod.start(namespaces, pod);
-    }
+    for (const site of sites.names) gateways[site] = sites.gateway(site, { clock });
+    await sites.startPods();
     await apply("a");
     await apply("b");
   });
-  after(() => namespaces[Symbol.asyncDispose]());
+  after(() => sites[Symbol.asyncDispose]());
 
-  const addressOf = (pod: string) => sites[pod.slice(0, 1)]?.pods.get(pod)?.ipv4 ?? "";
-  const addressesOf = (pod: string) => [addressOf(pod), sites[pod.slice(0, 1)]?.pods.get(pod)?.ipv6 ?? ""];
+  const addressOf = (pod: string) => sites.pod(pod).ipv4;
+  const addressesOf = (pod: string) => [sites.pod(pod).ipv4, sites.pod(pod).ipv6];
   const called = (by: Name, pod: string, family: 4 | 6 = 4): string => {
     const [four = "", six = ""] = NAMES[by][pod.slice(0, 1) as Name] ?? [];
     const [ipv4 = "", ipv6 = ""] = addressesOf(pod);
@@ -65,7 +55,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     siteId: other,
     own: namings(NAMES[other][site]),
     peer: namings(NAMES[site][other]),
-    link: { publicKey: keys[other].public, endpoints: [`${sites[other]?.address}:51820`] },
+    link: { publicKey: keys[other].public, endpoints: [`${sites.site(other).address}:51820`] },
     groups: [],
     ...more,
   });
@@ -85,10 +75,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
   const apply = async (site: Name, state: NetworkState = spoke(site as "a" | "b")) => {
     await gateways[site].apply(state, keys[site].private);
   };
-  const denied = async (site: Name, counter = "denied-in"): Promise<number> => {
-    const text = await namespaces.run(`${site}-gw`, "nft", "list", "counter", "inet", "fjord", counter);
-    return Number(/packets (\d+)/.exec(text)?.[1]);
-  };
+  const denied = (site: Name, counter?: "denied-in" | "denied-out") => sites.denied(site, counter);
   const faultOf = async (site: Name, peer: Name) =>
     (await gateways[site].tend()).find(({ siteId }) => siteId === peer)?.fault;
 
@@ -99,8 +86,8 @@ describe("A link between two sites that cannot meet, through a third", { skip },
       ["b", "a"],
     ] as const) {
       const ask = (site: Name, patienceMs = 0) =>
-        nodes[from]?.ask(sites[site]?.address ?? "", { proto: "udp", patienceMs });
-      assert.equal(await ask("h"), sites[from]?.address);
+        nodes[from]?.ask(sites.site(site).address, { proto: "udp", patienceMs });
+      assert.equal(await ask("h"), sites.site(from).address);
       assert.equal(await ask(to, 1_000), "nothing");
     }
   });
@@ -113,7 +100,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     // One that lets others hears both, and drops what they want to say to each other.
     await apply("h", hub(["other"]));
     const before = await denied("h");
-    await eventually(async () => {
+    await eventually("the hub drops it", async () => {
       assert.equal(await ask(300), "nothing");
       return (await denied("h")) > before;
     });
@@ -155,7 +142,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
       await pods.a2?.ask(called("a", "b1"), { proto: "udp", message: "forbidden", patienceMs: 300 }),
       "nothing",
     );
-    await eventually(async () => (await denied("a", "denied-out")) > before);
+    await eventually("it is dropped", async () => (await denied("a", "denied-out")) > before);
     assert.deepEqual(
       pods.b1?.heard.filter(({ message }) => message === "forbidden"),
       [],
@@ -174,14 +161,14 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     const others = [relayAddress("h"), relayAddress("stranger"), addressOf("h1")];
     for (const to of others)
       assert.equal(await hostile.ask(to, { proto: "udp", from, message: "hostile", patienceMs: 300 }), "nothing");
-    await eventually(async () => (await denied("h")) >= before + others.length);
+    await eventually("the hub drops all", async () => (await denied("h")) >= before + others.length);
     // b itself it reaches, and there WireGuard alone.
     const atEnd = await denied("b");
     assert.equal(
       await hostile.ask(relayAddress("b"), { proto: "udp", from, message: "hostile", patienceMs: 300 }),
       "nothing",
     );
-    await eventually(async () => (await denied("b")) > atEnd);
+    await eventually("the end drops it", async () => (await denied("b")) > atEnd);
     for (const pod of Object.values(pods))
       assert.deepEqual(
         pod.heard.filter(({ message }) => message === "hostile"),
@@ -208,7 +195,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
       for (const to of [toA1, relayAddress("a")])
         assert.equal(await hostile.ask(to, { proto: "udp", from, message: "hub", patienceMs: 300 }), "nothing");
     // Of the four, two have a source that WireGuard does not take from it.
-    await eventually(async () => (await denied("a")) >= before + 2);
+    await eventually("the end drops both", async () => (await denied("a")) >= before + 2);
     for (const pod of Object.values(pods))
       assert.deepEqual(
         pod.heard.filter(({ message }) => message === "hub"),
@@ -241,15 +228,16 @@ describe("A link between two sites that cannot meet, through a third", { skip },
       return report?.via ?? report?.endpoint;
     };
     /** Both look after their links all the time, as gateways do, until both say so. */
-    const both = (a: string, b: string) => eventually(async () => (await way("a")) === a && (await way("b")) === b);
+    const both = (a: string, b: string) =>
+      eventually(`they meet by ${a} and ${b}`, async () => (await way("a")) === a && (await way("b")) === b);
     // Gateways ask each other every second; here their pods do.
     const stream = await pods.a1?.stream(called("a", "b1"), 100);
     const hear = async (message: string) => {
       const count = pods.b1?.heard.length ?? 0;
-      await eventually(async () => {
+      await eventually(message, async () => {
         await Promise.all([way("a"), way("b")]);
         return (pods.b1?.heard.length ?? 0) > count + 3;
-      }, message);
+      });
     };
     await hear("through the hub, as they never met");
     await both("h", "h");
@@ -259,7 +247,7 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     assert.equal(await way("a"), "h");
     // Half a minute later, and when that was in vain a minute after, they try the direct way.
     aheadMs += 61_000;
-    await both(`${sites.b?.address}:51820`, `${sites.a?.address}:51820`);
+    await both(`${sites.site("b").address}:51820`, `${sites.site("a").address}:51820`);
     await hear("directly");
     await isolated(true);
     await hear("through the hub again");
@@ -282,12 +270,4 @@ describe("A link between two sites that cannot meet, through a third", { skip },
 
 function hex(base64: string): string {
   return Buffer.from(base64, "base64").toString("hex");
-}
-
-async function eventually(holds: () => Promise<boolean>, what = "it"): Promise<void> {
-  const end = Date.now() + 60_000;
-  while (!(await holds())) {
-    assert.ok(Date.now() < end, `${what}: not within a minute`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
-import {
-  EchoPod,
-  type NamespaceSite,
-  NetworkNamespaces,
-  namespaceSites,
-  wireguardKeys,
-} from "@fjord/testbed/namespaces";
+import { type EchoPod, wireguardKeys } from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
 import type { NetworkState, PeerLink } from "../network-state.ts";
 import { GatewayLoop } from "./gateway-loop.ts";
 import { readKeyWord } from "./key-words.ts";
 import { LinkProbe, type OpenProbeSocket } from "./link-probe.ts";
 import { OwnKey } from "./own-key.ts";
-import { called, gatewayOf, openProbeAt, pairState } from "./test-gateways.ts";
+import { called, openProbeAt, pairState } from "./test-gateways.ts";
+import { eventually, TestSites } from "./test-sites.ts";
 
 type Name = "a" | "b";
 const OTHER = { a: "b", b: "a" } as const;
@@ -34,18 +29,14 @@ interface End {
 }
 
 describe("A key of links", { skip: networkSkip() }, () => {
-  const namespaces = new NetworkNamespaces();
+  const sites = new TestSites("k", { a: 1, b: 1 });
+  const { namespaces, keys, pods } = sites;
   const ends = {} as Record<Name, End>;
-  const pods: Record<string, EchoPod> = {};
-  let sites: NamespaceSite[];
-  const siteOf = (name: Name) => sites.find((site) => site.name === name) as NamespaceSite;
-  const addressOf = (pod: string) =>
-    called(sites.flatMap((site) => [...site.pods]).find(([name]) => name === pod)?.[1].ipv4 ?? "");
+  const addressOf = (pod: string) => called(sites.pod(pod).ipv4);
 
   before(async () => {
-    sites = await namespaceSites(namespaces, { a: 1, b: 1 });
-    const keys = { a: wireguardKeys(), b: wireguardKeys() };
-    for (const name of ["a", "b"] as const) {
+    await sites.make();
+    for (const name of sites.names) {
       const peer = OTHER[name];
       ends[name] = {
         keys: keys[name],
@@ -55,26 +46,25 @@ describe("A key of links", { skip: networkSkip() }, () => {
         isAnswered: false,
         stop: new AbortController(),
         running: Promise.resolve(),
-        state: pairState(name, { siteId: peer, publicKey: keys[peer].public, address: siteOf(peer).address }),
+        state: pairState(name, { siteId: peer, publicKey: keys[peer].public, address: sites.site(peer).address }),
       };
     }
-    for (const name of ["a", "b"] as const) run(name);
-    for (const { pods: names } of sites)
-      for (const name of names.keys()) pods[name] = await EchoPod.start(namespaces, name);
+    for (const name of sites.names) run(name);
+    await sites.startPods();
     await eventually("both gateways answer", () => Object.values(ends).every(({ isAnswered }) => isAnswered));
     await pods.a1?.ask(addressOf("b1"));
   });
   after(async () => {
     for (const { stop } of Object.values(ends)) stop.abort();
     await Promise.all(Object.values(ends).map(({ running }) => running));
-    await namespaces[Symbol.asyncDispose]();
+    await sites[Symbol.asyncDispose]();
   });
 
   /** A gateway's process begins, and finds what the one before has left. */
   function run(name: Name): void {
     const end = ends[name];
     const means = { clock: systemClock, logger: silentLogger };
-    const gateway = gatewayOf(namespaces, name, { interfacePrefix: `k${process.pid.toString(36)}${name}` });
+    const gateway = sites.gateway(name);
     const open: OpenProbeSocket = async (address, heard) => {
       const socket = await openProbeAt(namespaces, name)(address, heard);
       const send = (bytes: Buffer, to: string) => {
@@ -228,7 +218,3 @@ describe("A key of links", { skip: networkSkip() }, () => {
       for (const { gap } of seen) assert.ok(gap < 3_000, `nothing came for ${gap.toFixed(0)} ms`);
     });
 });
-
-async function eventually(what: string, isSo: () => boolean): Promise<void> {
-  for (const end = Date.now() + 30_000; !isSo(); await sleep(50)) if (Date.now() > end) throw new Error(`not: ${what}`);
-}

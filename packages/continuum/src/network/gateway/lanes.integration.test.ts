@@ -3,48 +3,38 @@ import { readdir, readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { silentLogger, systemClock } from "@fjord/base";
-import {
-  EchoPod,
-  type NamespaceSite,
-  NetworkNamespaces,
-  namespaceSites,
-  wireguardKeys,
-} from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
 import type { Gateway } from "./gateway.ts";
 import { GatewayLoop } from "./gateway-loop.ts";
 import { LinkProbe } from "./link-probe.ts";
 import type { SeenReport } from "./link-report.ts";
-import { called, gatewayOf, openProbeAt, PORT, pairState } from "./test-gateways.ts";
+import { called, openProbeAt, PORT, pairState } from "./test-gateways.ts";
+import { eventually, TestSites } from "./test-sites.ts";
 
 const LANES = [0, 1];
 
 describe("A link of two lanes", { skip: networkSkip() }, () => {
-  const namespaces = new NetworkNamespaces();
+  const sites = new TestSites("l", { a: 1, b: 1 });
+  const { namespaces, keys, pods } = sites;
   const stop = new AbortController();
   const running: Promise<void>[] = [];
   const reports: Record<string, readonly SeenReport[]> = {};
-  const pods: Record<string, EchoPod> = {};
   const gateways: Record<string, Gateway> = {};
-  let sites: NamespaceSite[];
-  const prefixOf = (site: string) => `l${process.pid.toString(36)}${site}`;
   const addressOf = (pod: string, family: 4 | 6 = 4) => {
-    const found = sites.flatMap((site) => [...site.pods]).find(([name]) => name === pod)?.[1];
-    return called((family === 4 ? found?.ipv4 : found?.ipv6) ?? "");
+    const { ipv4, ipv6 } = sites.pod(pod);
+    return called(family === 4 ? ipv4 : ipv6);
   };
-  const siteOf = (name: string) => sites.find((site) => site.name === name) as NamespaceSite;
 
   before(async () => {
-    sites = await namespaceSites(namespaces, { a: 1, b: 1 });
-    const keys = { a: wireguardKeys(), b: wireguardKeys() };
+    await sites.make();
     for (const [own, peer] of [
       ["a", "b"],
       ["b", "a"],
     ] as const) {
-      const other = { siteId: peer, publicKey: keys[peer].public, address: siteOf(peer).address };
+      const other = { siteId: peer, publicKey: keys[peer].public, address: sites.site(peer).address };
       const state = { ...pairState(own, other), parallel: LANES.length };
       const means = { clock: systemClock, logger: silentLogger };
-      const gateway = gatewayOf(namespaces, own, { interfacePrefix: prefixOf(own) });
+      const gateway = sites.gateway(own);
       gateways[own] = gateway;
       const loop = new GatewayLoop({
         ...means,
@@ -59,8 +49,7 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
       });
       running.push(loop.run(stop.signal));
     }
-    for (const { pods: names } of sites)
-      for (const name of names.keys()) pods[name] = await EchoPod.start(namespaces, name);
+    await sites.startPods();
     await eventually("all lanes are heard of", () => areSilent(false, false));
     // That they are heard of is told before the firewalls of both ends know.
     await eventually("both ends share connections among them", async () =>
@@ -70,7 +59,7 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
   after(async () => {
     stop.abort();
     await Promise.all(running);
-    await namespaces[Symbol.asyncDispose]();
+    await sites[Symbol.asyncDispose]();
   });
 
   /** As both ends see its lanes. */
@@ -90,7 +79,7 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
     await nft("add chain inet witness leave { type filter hook postrouting priority 300; }");
     await nft("add chain inet witness arrive { type filter hook prerouting priority -310; }");
     for (const lane of LANES) {
-      const name = `"${prefixOf("a")}${lane}"`;
+      const name = `"${sites.prefixOf("a")}${lane}"`;
       for (const protocol of ["tcp", "udp"]) {
         await nft(`add rule inet witness leave oifname ${name} ${protocol} dport 7000 add @out${lane} { th sport }`);
         await nft(`add rule inet witness arrive iifname ${name} ${protocol} sport 7000 add @in${lane} { th dport }`);
@@ -178,7 +167,7 @@ describe("A link of two lanes", { skip: networkSkip() }, () => {
   for (const lane of LANES)
     it(`goes on when WireGuard of lane ${lane} is killed, and has it back`, async (t) => {
       const held = await pods.a1?.hold(addressOf("b1"), 12);
-      const name = `${prefixOf("a")}${lane}`;
+      const name = `${sites.prefixOf("a")}${lane}`;
       const index = await namespaces.ip("a-gw", "-oneline", "link", "show", "dev", name);
       process.kill(await processOf(name), "SIGKILL");
       await eventually("it is there again", async () => {
@@ -202,12 +191,4 @@ async function processOf(name: string): Promise<number> {
     if (line.includes("wireguard-go") && line.split("\0").includes(name)) return Number(pid);
   }
   throw new Error(`there is no process for ${name}`);
-}
-
-async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 60_000;
-  while (!(await holds())) {
-    assert.ok(Date.now() < end, `not within a minute: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

@@ -1,41 +1,33 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { silentLogger, systemClock } from "@fjord/base";
-import {
-  EchoPod,
-  type NamespaceSite,
-  NetworkNamespaces,
-  namespaceSites,
-  wireguardKeys,
-} from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
 import { GatewayLoop } from "./gateway-loop.ts";
 import { LinkLife } from "./link-life.ts";
 import { LinkProbe } from "./link-probe.ts";
-import { called, gatewayOf, openProbeAt, PORT, pairState } from "./test-gateways.ts";
+import { called, openProbeAt, PORT, pairState } from "./test-gateways.ts";
+import { eventually, TestSites } from "./test-sites.ts";
 
 const PAIR = ["a", "b"] as const;
 /** How long a link is cut that connections survive. */
 const cutMs = 1_000 * Number(process.env.FJORD_TEST_CUT_SECONDS ?? 5);
 
 describe("A link that falls silent", { skip: networkSkip() }, () => {
-  const namespaces = new NetworkNamespaces();
-  const keys = { a: wireguardKeys(), b: wireguardKeys() };
+  const sites = new TestSites("s", { a: 1, b: 1 });
+  const { namespaces, keys, pods } = sites;
   const programs: Partial<Record<"a" | "b", { stop: AbortController; ended: Promise<void> }>> = {};
   /** Whether each has found the other silent, and since when. */
   const seen: Partial<Record<"a" | "b", { isSilent: boolean | undefined; since: number }>> = {};
-  const pods: Record<string, EchoPod> = {};
-  let sites: NamespaceSite[];
 
   const start = (own: "a" | "b") => {
     const peer = own === "a" ? "b" : "a";
-    const address = sites.find((site) => site.name === peer)?.address;
+    const { address } = sites.site(peer);
     const state = pairState(own, { siteId: peer, publicKey: keys[peer].public, address });
     const means = { clock: systemClock, logger: silentLogger };
     const life = new LinkLife();
     const loop = new GatewayLoop({
       ...means,
-      gateway: gatewayOf(namespaces, own, { interfacePrefix: `s${process.pid.toString(36)}${own}` }),
+      gateway: sites.gateway(own),
       source: { read: async () => ({ carries: { state, privateKey: keys[own].private } }) },
       probe: (lane) => new LinkProbe({ ...means, lane, open: openProbeAt(namespaces, own) }),
       told: async ([report]) => {
@@ -54,8 +46,10 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
     delete programs[own];
   };
   const areSilent = (isSilent: boolean) =>
-    eventually(`both are ${isSilent ? "silent" : "heard"}`, () =>
-      PAIR.every((own) => seen[own]?.isSilent === isSilent),
+    eventually(
+      `both are ${isSilent ? "silent" : "heard"}`,
+      () => PAIR.every((own) => seen[own]?.isSilent === isSilent),
+      120_000,
     );
   /** What comes for WireGuard is dropped at one end, or at both. */
   const cut = async (...ends: ("a" | "b")[]) => {
@@ -67,21 +61,15 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
     return systemClock.now();
   };
 
-  const deniedAt = async (site: "a" | "b"): Promise<number> => {
-    const text = await namespaces.run(`${site}-gw`, "nft", "list", "counter", "inet", "fjord", "denied-in");
-    return Number(/packets (\d+)/.exec(text)?.[1]);
-  };
-
   before(async () => {
-    sites = await namespaceSites(namespaces, { a: 1, b: 1 });
+    await sites.make();
     for (const own of PAIR) start(own);
-    for (const { pods: names } of sites)
-      for (const name of names.keys()) pods[name] = await EchoPod.start(namespaces, name);
+    await sites.startPods();
     await areSilent(false);
   });
   after(async () => {
     for (const own of PAIR) await end(own);
-    await namespaces[Symbol.asyncDispose]();
+    await sites[Symbol.asyncDispose]();
   });
 
   for (const [what, ...ends] of [
@@ -103,8 +91,7 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
     });
 
   it(`goes on with connections that were open, when it was cut for ${cutMs / 1000} s`, async (t) => {
-    const address = sites[1]?.pods.values().next().value?.ipv4.replace("10.42.", "240.0.") ?? "";
-    const held = await pods[Object.keys(pods)[0] ?? ""]?.hold(address, 4);
+    const held = await pods.a1?.hold(called(sites.pod("b1").ipv4), 4);
     await cut(...PAIR);
     await new Promise((resolve) => setTimeout(resolve, cutMs));
     await cut();
@@ -119,22 +106,15 @@ describe("A link that falls silent", { skip: networkSkip() }, () => {
 
   it("is not silent where only the other's program has ended, as packets go on: its kernel says that nobody listens", async () => {
     await end("b");
-    const denied = await deniedAt("a");
+    const denied = await sites.denied("a");
     const since = systemClock.now();
-    const first = Object.keys(pods)[0] ?? "";
-    const address = called(sites[1]?.pods.values().next().value?.ipv4 ?? "");
     while (systemClock.now() - since < 6_000) {
       assert.equal(seen.a?.isSilent, false, `after ${systemClock.now() - since} ms`);
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    assert.notEqual(await pods[first]?.ask(address, { proto: "udp" }), "nothing");
-    assert.equal(await deniedAt("a"), denied, "and what it says of that is not counted as denied");
+    assert.notEqual(await pods.a1?.ask(called(sites.pod("b1").ipv4), { proto: "udp" }), "nothing");
+    assert.equal(await sites.denied("a"), denied, "and what it says of that is not counted as denied");
     start("b");
     await areSilent(false);
   });
 });
-
-async function eventually(what: string, look: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 120_000; !look(); await new Promise((resolve) => setTimeout(resolve, 20)))
-    assert.ok(Date.now() < deadline, `${what}: not within two minutes`);
-}
