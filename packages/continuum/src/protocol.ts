@@ -51,6 +51,8 @@ export interface NetworkFacts {
   readonly publicKey: string;
   /** The one that it is about to use. */
   readonly nextKey?: string;
+  /** That it has the private half of the last of these, to whoever has that of the other side's last one; absent while it does not know that. */
+  readonly keyProof?: string;
   /** Host and port where its gateway listens; empty where it dials. */
   readonly endpoints: readonly string[];
   /** The same for each lane of its links beyond the first. */

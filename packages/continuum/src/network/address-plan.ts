@@ -71,6 +71,7 @@ export function factsOf(
   {
     publicKey,
     nextKey,
+    keyProof,
     endpoints,
     lanes = [],
     relay,
@@ -97,6 +98,7 @@ export function factsOf(
     ...(calls.length > 0 && { calls }),
     publicKey,
     ...(nextKey !== undefined && { nextKey }),
+    ...(keyProof !== undefined && { keyProof }),
     endpoints,
     ...(lanes.length > 0 && { lanes }),
     ranges: plan.own.map(({ range }) => range),

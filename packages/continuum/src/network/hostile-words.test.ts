@@ -4,10 +4,12 @@ import { AddressPlan, CONSUMER_LABEL, Link, newObject, Site } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
 import { ApiError, type KubeClient, Pod, SharedCaches } from "@fjord/kube";
 import { FaultServer } from "@fjord/testbed/fault-server";
+import { wireguardKeys } from "@fjord/testbed/namespaces";
 import type { Home } from "../home.ts";
 import { HeardNetworks } from "./heard-networks.ts";
 import { CardsBetween } from "./introductions/cards-between.ts";
 import { HeardIntroductions } from "./introductions/heard-introductions.ts";
+import { KeyProofs } from "./key-proofs.ts";
 import { LinkKey } from "./link-key.ts";
 import { NetworkController } from "./network-controller.ts";
 import { writable } from "./test-api.ts";
@@ -15,6 +17,7 @@ import { writable } from "./test-api.ts";
 const RANGE = "10.42.0.0/16";
 /** A consumer that means harm, whose id comes first, and one that does not. */
 const [EVIL, HONEST, LATER] = ["a".repeat(26), "h".repeat(26), "z".repeat(26)];
+const OWN = "o".repeat(26);
 const keyOf = (letter: string) => `${letter.repeat(42)}A=`;
 
 const guestOf = (consumer: string, ip: string): Pod => ({
@@ -84,7 +87,7 @@ describe("a consumer whose words about its network are meant to harm", () => {
       client,
       caches,
       namespace: "fjord-system",
-      identity: { id: "o".repeat(26) },
+      identity: { id: OWN },
     } as unknown as Home;
     const never = { onChange: () => () => {} };
     const controller = new NetworkController({
@@ -92,7 +95,7 @@ describe("a consumer whose words about its network are meant to harm", () => {
       own: { object: () => server.list(Site)[0], nodes: () => [], ...never },
       key,
       heard,
-      introductions: new HeardIntroductions({ id: "o".repeat(26), accepts: () => false, cardFor: () => undefined }),
+      introductions: new HeardIntroductions({ id: OWN, accepts: () => false, cardFor: () => undefined }),
       cards: new CardsBetween(),
       carrier: { open: async () => undefined, close: () => {} },
       serviceRanges: [],
@@ -131,6 +134,30 @@ describe("a consumer whose words about its network are meant to harm", () => {
     assert.equal(linkOf(EVIL)?.spec.nextKey, undefined);
     await says(HONEST, { publicKey: keyOf("i") });
     await until("the honest one has it", () => linkOf(HONEST)?.spec.publicKey === keyOf("i"));
+  });
+
+  it("loses a key that it was first to name as soon as another proves to have it, and takes no proof of others for its own", async () => {
+    const pair = wireguardKeys();
+    const proofs = new KeyProofs();
+    const proof = (from: string, to = OWN) => proofs.of(pair.private, key.publicKey ?? "", from, to);
+    await says(EVIL, { publicKey: pair.public, ranges: ["10.60.0.0/16"] });
+    await until("it has the key", () => linkOf(EVIL)?.spec.publicKey === pair.public);
+    await says(HONEST, { publicKey: keyOf("i"), nextKey: pair.public });
+    await says(HONEST, { publicKey: keyOf("i"), nextKey: pair.public, keyProof: proof(EVIL) });
+    await until("it is heard", () => linkOf(HONEST)?.spec.publicKey === keyOf("i"));
+    assert.equal(linkOf(HONEST)?.spec.nextKey, undefined, "nothing is proven");
+    await says(HONEST, { publicKey: keyOf("i"), nextKey: pair.public, keyProof: proof(HONEST) });
+    await until("the one that has proven it has it", () => linkOf(HONEST)?.spec.nextKey === pair.public);
+    await until("the other has no link", () => linkOf(EVIL) === undefined);
+    assert.equal(reasonOf(EVIL)?.reason, "KeyTaken");
+    // What it has seen of others, and what this site itself shows to it.
+    for (const keyProof of [proof(HONEST), key.proof(pair.public, OWN, EVIL)])
+      await says(EVIL, { publicKey: pair.public, keyProof, ranges: ["10.60.0.0/16"] });
+    await says(HONEST, { publicKey: pair.public, keyProof: proof(HONEST) });
+    await until("the honest one uses it", () => linkOf(HONEST)?.spec.publicKey === pair.public);
+    assert.equal(linkOf(EVIL), undefined);
+    await says(HONEST, { publicKey: keyOf("i") });
+    await until("it has left it", () => linkOf(HONEST)?.spec.publicKey === keyOf("i"));
   });
 
   it("does not take this site's own key either, and whoever waits for a key has it once it is left", async () => {

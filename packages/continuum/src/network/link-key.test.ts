@@ -49,3 +49,29 @@ it("a key that is no longer there, as where an API was put back to before it, is
   assert.notEqual(key.publicKey, first);
   assert.equal(publicHalf(privateKeyOf(kept as unknown as Secret)), key.publicKey);
 });
+
+it("an agent that has not looked since the key was replaced proves nothing, and looks", async (t) => {
+  let kept: Secret | undefined;
+  const client = {
+    get: async () => kept,
+    create: async (_: unknown, made: Secret) => (kept = made),
+    patch: async (_: unknown, __: unknown, ___: unknown, { data }: Secret) => {
+      kept = { ...kept, data } as Secret;
+      return kept;
+    },
+  } as unknown as Pick<KubeClient, "get" | "create" | "patch">;
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  const key = await LinkKey.load(client, "fjord-system");
+  await key.ensure();
+  const peer = { site: "peer", publicKey: key.publicKey ?? "" };
+  const proofOf = (publicKey = "") => key.proven({ publicKey }, peer, "own").keyProof;
+  assert.equal(proofOf(key.publicKey), key.proof(peer.publicKey, "own", "peer"));
+  const next = await replaceLinkKey(client, "fjord-system", 0);
+  now = 10_000;
+  assert.equal(proofOf(next), undefined);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(key.publicKey, next);
+  assert.equal(proofOf(next), key.proof(peer.publicKey, "own", "peer"));
+  assert.equal(key.proven({ publicKey: next }, undefined, "own").keyProof, undefined);
+});

@@ -1,5 +1,6 @@
-import { createPrivateKey, createPublicKey } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import { isAlreadyExists, isNotFound, type KubeClient, Secret } from "@fjord/kube";
+import { KeyProofs, newestKey, privateKeyObject } from "./key-proofs.ts";
 
 /** The Secret that holds the site's WireGuard key. Whoever reads it can read what links carry. */
 export const LINK_SECRET = "fjord-link";
@@ -13,22 +14,24 @@ type Client = Pick<KubeClient, "get" | "create">;
 /** How long it is not looked again whether the key is still there: an API may be put back to before there was one. */
 const CHECKED_MS = 5_000;
 
-/** The public half of the site's key, once there is one. */
+/** The site's key, once there is one: its public half, and what proves that the site has the other. */
 export class LinkKey {
   readonly #client: Client;
   readonly #namespace: string;
   #publicKey: string | undefined;
+  #privateKey: string | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
+  readonly #proofs = new KeyProofs();
 
-  private constructor(client: Client, namespace: string, publicKey: string | undefined) {
+  private constructor(client: Client, namespace: string, secret: Secret | undefined) {
     this.#client = client;
     this.#namespace = namespace;
-    this.#publicKey = publicKey;
+    this.#take(secret);
   }
 
   static async load(client: Client, namespace: string, signal?: AbortSignal): Promise<LinkKey> {
     const secret = await found(client, namespace, signal);
-    return new LinkKey(client, namespace, secret && publicKeyOf(secret));
+    return new LinkKey(client, namespace, secret);
   }
 
   get publicKey(): string | undefined {
@@ -40,8 +43,34 @@ export class LinkKey {
     const now = performance.now();
     if (now - this.#checkedAt < CHECKED_MS) return;
     const secret = this.#publicKey === undefined ? undefined : await found(this.#client, this.#namespace, signal);
-    this.#publicKey = publicKeyOf(secret ?? (await make(this.#client, this.#namespace, signal)));
+    this.#take(secret ?? (await make(this.#client, this.#namespace, signal)));
     this.#checkedAt = now;
+  }
+
+  /** For what a peer with a Link is told: that this site has the newest of the keys that it is told of. */
+  proven(
+    told: { readonly publicKey: string; readonly nextKey?: string | undefined },
+    peer: { readonly site: string; readonly publicKey: string; readonly nextKey?: string } | undefined,
+    id: string,
+  ): { readonly keyProof?: string } {
+    if (peer === undefined) return {};
+    if ((told.nextKey ?? told.publicKey) !== this.#publicKey) {
+      // It was replaced, and an agent that does not lead has not looked. What fails now is tried the next time.
+      this.ensure().catch(() => {});
+      return {};
+    }
+    const keyProof = this.proof(newestKey(peer), id, peer.site);
+    return keyProof === undefined ? {} : { keyProof };
+  }
+
+  /** What proves to whoever has another key that one site, to the other, has this one, or that other; see KeyProofs. Undefined where there is none. */
+  proof(otherKey: string, from: string, to: string): string | undefined {
+    return this.#privateKey === undefined ? undefined : this.#proofs.of(this.#privateKey, otherKey, from, to);
+  }
+
+  #take(secret: Secret | undefined): void {
+    this.#publicKey = secret && publicKeyOf(secret);
+    this.#privateKey = secret && privateKeyOf(secret);
   }
 }
 
@@ -109,14 +138,7 @@ function publicKeyOf({ data }: Secret): string {
 
 /** The public half of a private one, both as WireGuard writes them. */
 export function publicHalf(privateKey: string): string {
-  // What stands before the 32 bytes of an X25519 key in PKCS #8 (RFC 8410).
-  const der = Buffer.concat([
-    Buffer.from("302e020100300506032b656e04220420", "hex"),
-    Buffer.from(privateKey, "base64"),
-  ]);
-  const { x = "" } = createPublicKey(createPrivateKey({ key: der, format: "der", type: "pkcs8" })).export({
-    format: "jwk",
-  });
+  const { x = "" } = createPublicKey(privateKeyObject(privateKey)).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");
 }
 

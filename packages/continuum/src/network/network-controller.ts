@@ -120,7 +120,8 @@ export class NetworkController implements Runnable {
     const wordOf = (site: SiteId) => this.#wordOf(site);
     this.#meetings = new Meetings({ ...options, plans: own, peerings, heard: introductions, wordOf });
     this.#hubs = new Hubs({ links: this.#links, peerings, sites: this.#sites, wordOf });
-    this.#holders = new KeyHolders({ links: this.#links, plans: own, key: options.key });
+    const { id } = home.identity;
+    this.#holders = new KeyHolders({ links: this.#links, plans: own, key: options.key, id, wordOf });
     this.#names = new PlannedNames({ plans: own, links: this.#links, wordOf });
     this.#parties = new LinkParties({
       ...options,
@@ -182,10 +183,17 @@ export class NetworkController implements Runnable {
       }),
       nodes.onChange((name) => this.#look(nodes.get(name)?.site)),
       home.caches.open(Link).cache.addHandler({
-        onAdd: ({ spec }) => this.#lookLed(spec.site),
-        onUpdate: (old, { spec, status }) => {
+        onAdd: (link) => {
+          this.#lookLed(link.spec.site);
+          this.#lookSharing(link);
+        },
+        onUpdate: (old, link) => {
+          const { spec, status } = link;
           if (old.status?.endpoint !== status?.endpoint || old.status?.way !== status?.way) this.#lookLed(spec.site);
-          if (old.spec.publicKey !== spec.publicKey || old.spec.nextKey !== spec.nextKey) this.#lookKeyless();
+          if (old.spec.publicKey !== spec.publicKey || old.spec.nextKey !== spec.nextKey) {
+            this.#lookKeyless();
+            this.#lookSharing(link);
+          }
         },
         onDelete: ({ spec }) => {
           this.#lookLed(spec.site);
@@ -276,6 +284,7 @@ export class NetworkController implements Runnable {
     const told = {
       publicKey,
       ...(nextKey !== undefined && { nextKey }),
+      ...this.#options.key.proven({ publicKey, nextKey }, this.#links.get(site)?.spec, this.#options.home.identity.id),
       endpoints: own.endpoints,
       lanes: own.lanes,
       exports: exportFacts(entries),
@@ -327,6 +336,11 @@ export class NetworkController implements Runnable {
     const introduced = (this.#plans.get(site)?.spec.others ?? []).map((other) => other.site);
     for (const other of leadsTo(this.#options.own.object(), site, this.#sites.list(), linked, introduced))
       this.#look(other);
+  }
+
+  /** Sites that have a key of a Link too, which whoever proves it has had them lose. */
+  #lookSharing(link: Link): void {
+    for (const site of this.#holders.sharing(link)) this.#look(site);
   }
 
   /** Sites whose key another one had: it may be theirs now. */

@@ -10,6 +10,7 @@ const MOST_RANGES = 16;
 const MOST_ENDPOINTS = 8;
 /** Nobody's pods need more, and the names of wider ranges would soon use up a pool. */
 const WIDEST = { 4: 10, 6: 40 } as const;
+const PROOF = /^[A-Za-z0-9_-]{43}$/;
 const KEY = /^[A-Za-z0-9+/]{43}=$/;
 const SITE_ID = /^[a-z2-7]{26}$/;
 const MOST_LED = 128;
@@ -22,10 +23,11 @@ const HOST_AND_PORT = /^(\[[0-9a-f.:]+\]|[A-Za-z0-9.-]+):([1-9][0-9]{0,4})$/;
 /** What a peer says of its network, with only what we know of, in the one form that we write; undefined where any of it is wrong. */
 export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { publicKey, nextKey, endpoints, lanes, ranges, names } = value as Record<string, unknown>;
+  const { publicKey, nextKey, keyProof, endpoints, lanes, ranges, names } = value as Record<string, unknown>;
   const { relay, fallback, leadsTo, sights, tcp, exports, meets, introduces, calls } = value as Record<string, unknown>;
   if (typeof publicKey !== "string" || !KEY.test(publicKey)) return undefined;
   if (nextKey !== undefined && (typeof nextKey !== "string" || !KEY.test(nextKey))) return undefined;
+  if (keyProof !== undefined && (typeof keyProof !== "string" || !PROOF.test(keyProof))) return undefined;
   const places = listOf(endpoints, MOST_ENDPOINTS, endpointOf);
   const more =
     lanes === undefined ? [] : listOf(lanes, MOST_LANES - 1, (each) => listOf(each, MOST_ENDPOINTS, endpointOf));
@@ -51,6 +53,7 @@ export function checkNetworkFacts(value: unknown): NetworkFacts | undefined {
   return {
     publicKey,
     ...(nextKey !== undefined && { nextKey }),
+    ...(keyProof !== undefined && { keyProof }),
     endpoints: places,
     ...(more.length > 0 && { lanes: more }),
     ranges: own.map(formatCidr),
@@ -115,8 +118,12 @@ function relayOf(value: unknown): NetworkFacts["relay"] {
 
 function podRangeOf(value: unknown): IpRange | undefined {
   const range = rangeOf(value);
-  if (range === undefined || range.length < WIDEST[range.family]) return undefined;
-  return SPECIAL.some((each) => overlaps(each, range)) ? undefined : range;
+  return range !== undefined && isPodRange(range) ? range : undefined;
+}
+
+/** Whether sites take a range for one of pods. */
+export function isPodRange(range: IpRange): boolean {
+  return range.length >= WIDEST[range.family] && !SPECIAL.some((each) => overlaps(each, range));
 }
 
 function nameOf(value: unknown): NetworkFacts["names"][number] | undefined {

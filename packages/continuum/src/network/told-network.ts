@@ -10,9 +10,9 @@ import { leadsTo, sightsOf } from "./network-state-of.ts";
 import { ownNetwork, takesPart } from "./own-network.ts";
 
 export interface ToldNetworkOptions {
-  readonly home: Pick<Home, "caches">;
+  readonly home: Pick<Home, "caches" | "identity">;
   readonly own: { object(): Site | undefined };
-  readonly key: Pick<LinkKey, "publicKey">;
+  readonly key: Pick<LinkKey, "publicKey" | "proven">;
 }
 
 /** What peers are told of the own network: by the objects alone, so that all agents of a site tell the same. */
@@ -33,7 +33,7 @@ export class ToldNetwork {
 
   /** Undefined where there is to be no link with the site, or none but for guests of others. */
   to(site: SiteId): NetworkFacts | undefined {
-    const { own } = this.#options;
+    const { home, own, key } = this.#options;
     const plan = this.#plans.get({ name: site })?.spec;
     if (plan === undefined || plan.scope === "Guests") return undefined;
     const facts = this.#ofLink(site, plan);
@@ -44,6 +44,7 @@ export class ToldNetwork {
     const led = leadsTo(own.object(), site, this.#sites.list(), linked, introduces);
     return factsOf(plan, {
       ...facts,
+      ...key.proven(facts, this.#links.get({ name: site })?.spec, home.identity.id),
       exports: exportFacts(entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()))),
       leadsTo: led,
       sights: sightsOf(led, links),
