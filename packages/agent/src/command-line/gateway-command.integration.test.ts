@@ -71,12 +71,14 @@ describe("fjord-agent gateway", { skip }, () => {
   };
   const command = (site: string, ...args: string[]) => {
     const [program = "", ...rest] = [...namespaces.prefix(`${site}-gw`), process.execPath, PROGRAM, "gateway", ...args];
-    return spawn(program, [...rest, "--interface", prefix(site)], { stdio: ["ignore", "ignore", "inherit"] });
+    return spawn(program, [...rest, "--interface", prefix(site)], { stdio: ["ignore", "ignore", "pipe"] });
   };
   const run = (site: string, ...more: string[]) => {
     const files = ["--state", join(directory, `${site}.json`), "--key", join(directory, `${site}.key`)];
     const options = ["--scrape-address", addressOf(site), "--wireguard-go", wireguardProgram()];
-    running.set(site, command(site, "run", ...files, ...options, ...more));
+    const child = command(site, "run", ...files, ...options, ...more);
+    child.stderr?.pipe(process.stderr);
+    running.set(site, child);
   };
 
   const kill = async (site: string) => {
@@ -91,6 +93,24 @@ describe("fjord-agent gateway", { skip }, () => {
     assert.equal(await pods.a1?.ask("240.0.0.21"), "240.0.0.11");
     run("a");
     assert.equal(await pods.b1?.ask("240.0.0.11"), "240.0.0.21");
+  });
+
+  it("is not run twice on a node: the second says why it ends, and the first goes on, with all that it has made", async () => {
+    const firewall = () => namespaces.run("a-gw", "nft", "-a", "list", "chain", "inet", "fjord", "arrive4");
+    const before = await firewall();
+    const files = ["--state", join(directory, "a.json"), "--key", join(directory, "a.key")];
+    // Whatever else is other than the first one's.
+    const others = ["--metrics-listen", "127.0.0.1:7450", "--wireguard-go", wireguardProgram(), "--remove-at-end"];
+    const second = command("a", "run", ...files, ...others);
+    let words = "";
+    second.stderr?.on("data", (chunk: Buffer) => {
+      words += chunk.toString();
+    });
+    const [code] = (await once(second, "close")) as [number];
+    assert.equal(code, 1);
+    assert.match(words, /another gateway runs on this node/);
+    assert.equal(await firewall(), before);
+    assert.equal(await pods.a1?.ask("240.0.0.21"), "240.0.0.11");
   });
 
   /** Until a gateway's metrics have all of these. */

@@ -23,6 +23,7 @@ import {
 import { HealthChecks, KubeClient, loadClusterConfig, Registry, SharedCaches } from "@fjord/kube";
 import { CaptureAccess } from "../capture-access.ts";
 import { HealthServer } from "../health-server.ts";
+import { onlyGateway } from "../only-gateway.ts";
 import type { CommandContext } from "./command-context.ts";
 import { InvalidAgentOption } from "./errors.ts";
 import { type GatewayFlags, type GatewayRunFlags, SCRAPE_PORT } from "./gateway-flags.ts";
@@ -30,6 +31,7 @@ import { addressOption, listenOption } from "./option-values.ts";
 
 /** Keeps the node's network at what it shall be, until interrupted. */
 export async function runGateway(flags: GatewayRunFlags, context: CommandContext): Promise<void> {
+  await using _ = await onlyGateway(context.clock, context.signal);
   try {
     await keep(flags, context);
   } finally {
