@@ -63,7 +63,7 @@ export const AddressPlan = defineKind({
         reasons: {
           NamesKnown: "They have.",
           RangesUnknown:
-            "This site does not know its own ranges: no Node tells any, and spec.network of its Site names none.",
+            "This site does not know its own ranges: no Node tells any, and spec.network of its Site names none, that peers take.",
           AwaitingPeer: "The peer has not said yet what ranges it has, or what it calls this site's.",
           PoolExhausted: "No range of the needed size is left in the pool: spec.network.names of the own Site.",
           KeyTaken:

@@ -159,8 +159,9 @@ export function hostPattern(): Schema<string> {
 
 /** Where something listens. */
 export function hostAndPort(): Schema<string> {
-  const host = "(\\[[0-9a-f.:]+\\]|[^\\s:\\[\\]/]+)";
-  const pattern = `^${host}:[1-9][0-9]{0,4}$`;
+  const host = "(\\[[0-9a-f.:]+\\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)";
+  const port = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
+  const pattern = `^${host}:${port}$`;
   return formatted({
     name: "host and port",
     maxLength: 262,

@@ -3,6 +3,7 @@ import { getCondition } from "@fjord/kube";
 import type { NetworkFacts } from "../protocol.ts";
 import { isUsable } from "./address-plan.ts";
 import { familyOf } from "./fabric/route-change.ts";
+import { parseRange } from "./ip-range.ts";
 import type { ExportedAddress, LinkFallback, Naming, NetworkState, PeerNetwork } from "./network-state.ts";
 import { laneCount } from "./own-network.ts";
 import { isPlace } from "./place.ts";
@@ -35,7 +36,8 @@ export function networkState(
     listenPort: network.port,
     mtu: network.mtu,
     ...(lanes > 1 && { parallel: lanes }),
-    ranges: [...new Set(peers.flatMap(({ own }) => own.map(({ range }) => range)))].sort(),
+    // What is none is the fault of that peer's plan, and of no other link.
+    ranges: [...new Set(peers.flatMap(({ own }) => own.map(({ range }) => range)))].filter(isRange).sort(),
     peers: peers.sort((one, other) => (one.siteId < other.siteId ? -1 : 1)),
     ...(exported.length > 0 && { exports: exported }),
     ...(machines.length > 0 && { machines }),
@@ -160,6 +162,10 @@ function peerNetwork(
 
 function fallbackOf({ site, endpoint, seenAt }: NonNullable<Link["spec"]["fallback"]>): LinkFallback {
   return { via: site, endpoint, ...(seenAt !== undefined && { seenAt }) };
+}
+
+function isRange(text: string): boolean {
+  return parseRange(text) !== undefined;
 }
 
 function withName({ range, called }: AddressPlan["spec"]["own"][number]): Naming[] {

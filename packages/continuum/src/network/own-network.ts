@@ -3,7 +3,8 @@ import type { Node } from "@fjord/kube";
 import { nthPort } from "./fabric/checked-peer.ts";
 import type { IpRange } from "./ip-range.ts";
 import { EXPORT_RANGES } from "./link-address.ts";
-import { parseCidr, parseCidrs, summarise } from "./ranges.ts";
+import { isPodRange } from "./network-facts.ts";
+import { formatCidr, parseCidr, parseCidrs, summarise } from "./ranges.ts";
 
 /** More would be no plan that a peer takes: the owner names fewer, wider ones. */
 const MOST_RANGES = 16;
@@ -41,7 +42,10 @@ export function ownNetwork(
   const network = site?.spec.network;
   if (network === undefined) return undefined;
   const told = nodes.flatMap(({ spec }) => spec?.podCIDRs ?? []);
-  const pods = summarise(parseCidrs(network.podRanges ?? told)).slice(0, MOST_RANGES - exportRanges.length);
+  // Of one that peers do not take, they would take nothing else either.
+  const pods = summarise(parseCidrs(network.podRanges ?? told).filter(isPodRange))
+    .filter(isPodRange)
+    .slice(0, MOST_RANGES - exportRanges.length);
   const ranges = pods.length === 0 ? [] : [...pods, ...exportRanges];
   // With their neighbours: routers, and whoever nodes ask for names or for files. A peer could else have its pods called so, and nobody would reach these.
   const addresses = nodes.flatMap(({ status }) => status?.addresses ?? []);
@@ -56,7 +60,7 @@ export function ownNetwork(
     pools: parseCidrs(network.names),
     endpoints,
     lanes: laneEndpoints(site, endpoints),
-    machines: network.machines ?? [],
+    machines: summarise(parseCidrs(network.machines ?? [])).map(formatCidr),
     port: network.port,
     ...(endpoints.length === 0 && { keepaliveSeconds: KEEPALIVE_SECONDS }),
   };

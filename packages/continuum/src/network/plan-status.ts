@@ -4,7 +4,8 @@ import { planReason } from "./address-plan.ts";
 
 const messages: Readonly<Record<ReturnType<typeof planReason>, string>> = {
   NamesKnown: "",
-  RangesUnknown: "no Node tells a range of pods: say it in spec.network.podRanges of the own Site",
+  RangesUnknown:
+    "no Node tells a range of pods that peers take, of /10 or less (IPv6: /40), and neither loopback, link-local nor multicast: say it in spec.network.podRanges of the own Site",
   AwaitingPeer: "the peer has not told its ranges, or what it calls those of this site",
   PoolExhausted: "spec.network.names of the own Site has no range left that is large enough",
 };
