@@ -52,6 +52,30 @@ test("says of each event whether it follows from what is there", () => {
   ]);
 });
 
+test("looks for what objects have in common in those that are kept, not in one that goes", () => {
+  const { mirror, store, handlers } = make();
+  const gone: ConfigMap[] = [];
+  handlers.add({ onDelete: (object) => void gone.push(object) });
+  const labels = () => ({ "app.kubernetes.io/name": "a-name-of-some-length" });
+  const labelled = (version: number) => {
+    const { metadata, ...rest } = object("a", version);
+    return { ...rest, metadata: { ...metadata, labels: labels() } };
+  };
+  mirror.apply("ADDED", labelled(1));
+  const first = store.at("default/a");
+  mirror.apply("MODIFIED", labelled(2));
+  assert.equal(
+    store.at("default/a")?.metadata.labels,
+    first?.metadata.labels,
+    "one that has changed keeps what has not",
+  );
+  const last = labelled(3);
+  const { labels: own } = last.metadata;
+  mirror.apply("DELETED", last);
+  assert.deepEqual(gone[0]?.metadata.labels, labels());
+  assert.equal(gone[0]?.metadata.labels, own);
+});
+
 test("agrees with the list it holds, or with the first page of it, and with no other", () => {
   const { mirror } = make();
   const list = mirror.beginList();

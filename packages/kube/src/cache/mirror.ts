@@ -126,7 +126,7 @@ export class Mirror<T extends KubeObject> {
 
   /** Takes an event over; false when it does not follow from what is stored, so that something must have been missed. */
   apply(type: "ADDED" | "MODIFIED" | "DELETED", raw: T): boolean {
-    const object = this.#prepare(raw);
+    const object = this.#prepare(raw, type !== "DELETED");
     const key = keyTextOf(object);
     const old = this.#store.at(key);
     if (type === "DELETED") {
@@ -210,8 +210,11 @@ export class Mirror<T extends KubeObject> {
     this.#handlers.deleted(final ?? old, final === undefined);
   }
 
-  /** One object that the transform cannot take must not keep all the others back. */
-  #prepare(object: T): T {
+  /**
+   * One object that the transform cannot take must not keep all the others back. What goes is not kept, and to find what it has in
+   * common with others takes as long as to parse it.
+   */
+  #prepare(object: T, isKept = true): T {
     // Items of a list come without the two: the list itself names them.
     object.apiVersion ??= apiVersionOf(this.#kind);
     object.kind ??= this.#kind.kind;
@@ -219,7 +222,7 @@ export class Mirror<T extends KubeObject> {
     try {
       const kept = this.#transform(object);
       if (keyTextOf(kept) !== key) throw new TransformLostObject({ kind: this.#kind.kind, key });
-      this.#shared.share(kept, this.#store.at(key));
+      if (isKept) this.#shared.share(kept, this.#store.at(key));
       this.#untransformed.delete(key);
       return kept;
     } catch (error) {

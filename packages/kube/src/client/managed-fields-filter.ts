@@ -4,6 +4,8 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
 const key = Buffer.from('"managedFields":[');
+/** Stands for them while the rest is parsed. Nobody can guess it, and it is told nobody, so no server can send it. */
+let marker: string | undefined;
 /** Looked for instead of the whole key: an F is rare in these texts, and a quote is not, which makes it faster. */
 const keyEnd = Buffer.from('Fields":[');
 
@@ -12,12 +14,11 @@ const keyEnd = Buffer.from('Fields":[');
  * They are half of what a server sends and almost nobody reads them: they are cut out before the rest is parsed.
  */
 export function parseWithoutManagedFields<T>(before: string, text: Buffer, itemsOf: (value: T) => unknown): T {
-  // Stands for them while the rest is parsed. Nobody can guess it, so no server can send it.
-  const marker = randomUUID();
-  const parts = cut(text, Buffer.from(`"${marker}"`));
-  const cuts = (parts.length - 1) / 2;
+  marker ??= randomUUID();
+  const ends = arrays(text);
+  const cuts = ends.length / 2;
   if (cuts > 0) {
-    const value = tryParse<T>(before + Buffer.concat(parts).toString("utf8"));
+    const value = tryParse<T>(before + without(text, ends, marker));
     if (value !== undefined && omit(itemsOf(value), marker) === cuts) return value;
   }
   // Nothing was cut, or something that only has the same name, or too little.
@@ -27,28 +28,36 @@ export function parseWithoutManagedFields<T>(before: string, text: Buffer, items
 }
 
 /**
- * The parts of the text, with the marker in the place of each array that is a value of the key. The key needs no look at
- * what is around it: within a string its quotes would be escaped, so what follows is always a value.
+ * Where each array that is a value of the key begins and ends in the text, one after the other. The key needs no look at what is
+ * around it: within a string its quotes would be escaped, so what follows is always a value.
  *
  * The first closing bracket is taken for the array's end unless another opens before: servers send no arrays in there. It
  * may also lie within a string. Then what is left is no JSON: all that was inside strings is outside from there on, which
  * neither the next key nor the end of the text can be.
  */
-function cut(text: Buffer, marker: Buffer): Buffer[] {
-  const parts: Buffer[] = [];
-  let from = 0;
+function arrays(text: Buffer): number[] {
+  const ends: number[] = [];
   for (let at = text.indexOf(keyEnd); at !== -1; at = text.indexOf(keyEnd, at)) {
     at += keyEnd.length;
     if (at < key.length || key.compare(text, at - key.length, at) !== 0) continue;
     const nested = text.indexOf(OPEN_BRACKET, at);
     const length = text.subarray(at, nested === -1 ? text.length : nested).indexOf(CLOSE_BRACKET);
     if (length === -1) continue;
-    parts.push(text.subarray(from, at - 1), marker);
+    ends.push(at - 1, at + length + 1);
     at += length + 1;
-    from = at;
   }
-  parts.push(text.subarray(from));
-  return parts;
+  return ends;
+}
+
+/** The text with the marker in the place of each of these. */
+function without(text: Buffer, ends: readonly number[], marker: string): string {
+  let rest = "";
+  let from = 0;
+  for (let index = 0; index < ends.length; index += 2) {
+    rest += `${text.toString("utf8", from, ends[index])}"${marker}"`;
+    from = ends[index + 1] as number;
+  }
+  return rest + text.toString("utf8", from);
 }
 
 function tryParse<T>(text: string): T | undefined {
