@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Pod } from "@fjord/kube";
-import { consumerGroups, exporterGroups, importerGroups, machineGroups, providerGroups } from "./groups.ts";
+import {
+  changesAddresses,
+  consumerGroups,
+  exporterGroups,
+  importerGroups,
+  machineGroups,
+  providerGroups,
+} from "./groups.ts";
 
 const plan = {
   site: "mzxw6ytboi2dcmrtgq2tmnzyhe",
@@ -124,5 +131,24 @@ describe("who may talk over a link, by Exports and Imports", () => {
       { name: "fjord.dev/imports/shop", local: ["10.42.0.7"], remote: ["240.1.0.7"] },
     ]);
     assert.deepEqual(importerGroups(both, [{ name: "shop", pods: [], addresses: ["240.1.0.7"] }]), []);
+  });
+});
+
+describe("what is heard of a guest", () => {
+  const update = (old: Pod, object: Pod) => changesAddresses({ type: "update", old, object });
+
+  it("matters to links when it gets an address, loses it or ends", () => {
+    assert.ok(update(podOf("n", []), podOf("n", ["10.42.0.7"])));
+    assert.ok(update(podOf("n", ["10.42.0.7"]), podOf("n", ["10.42.0.7", "fd00::7"])));
+    assert.ok(update(podOf("n", ["10.42.0.7"]), podOf("n", ["10.42.0.7"], { phase: "Succeeded" })));
+    assert.ok(changesAddresses({ type: "add", object: podOf("n", []), initial: false }));
+    assert.ok(changesAddresses({ type: "delete", object: podOf("n", ["10.42.0.7"]) }));
+  });
+
+  it("does not when anything else of it changes", () => {
+    assert.ok(!update(podOf("n", ["10.42.0.7"], { phase: "Pending" }), podOf("n", ["10.42.0.7"])));
+    assert.ok(!update(podOf("n", []), podOf("m", [])));
+    const own = { spec: { hostNetwork: true } };
+    assert.ok(!update(podOf("n", [], own), podOf("n", ["192.0.2.1"], own)));
   });
 });

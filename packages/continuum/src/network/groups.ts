@@ -1,5 +1,5 @@
-import type { AddressPlan } from "@fjord/api";
-import type { Pod } from "@fjord/kube";
+import { type AddressPlan, CONSUMER_LABEL } from "@fjord/api";
+import type { Change, Pod } from "@fjord/kube";
 import { calledRanges } from "./address-plan.ts";
 import type { ExportEntry } from "./export-entries.ts";
 import { contains, formatRange, type IpRange } from "./ip-range.ts";
@@ -117,12 +117,24 @@ export function localAddresses(plan: PlanSpec, pods: readonly Pod[]): string[] {
 
 /** Of pods that run and have addresses of their own, each once, in order: the same pods always give the same. */
 function addressesOf(pods: readonly Pod[], ranges: readonly IpRange[]): string[] {
-  const found = pods.filter(hasOwnAddress).flatMap((pod) => within(podAddresses(pod), ranges));
+  const found = pods.flatMap((pod) => within(ownAddresses(pod), ranges));
   return [...new Set(found)].sort();
 }
 
 export function podAddresses({ status }: Pod): string[] {
   return status?.podIPs?.map(({ ip }) => ip) ?? [status?.podIP ?? ""];
+}
+
+/** Whether groups may be others for a change of this pod: most of what is heard of one is about neither. */
+export function changesAddresses(change: Change<Pod>): boolean {
+  if (change.type !== "update") return true;
+  const [before, now] = [change.old, change.object];
+  const isSame = before.metadata.labels?.[CONSUMER_LABEL] === now.metadata.labels?.[CONSUMER_LABEL];
+  return !isSame || ownAddresses(before).join() !== ownAddresses(now).join();
+}
+
+function ownAddresses(pod: Pod): string[] {
+  return hasOwnAddress(pod) ? podAddresses(pod) : [];
 }
 
 export function hasOwnAddress({ spec, status }: Pod): boolean {

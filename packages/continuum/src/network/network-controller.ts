@@ -23,7 +23,7 @@ import type { Twins } from "../twins.ts";
 import type { VirtualNodes } from "../virtual-nodes.ts";
 import { addressPlan, factsOf, isUsable } from "./address-plan.ts";
 import { type ExportEntry, entriesFor, exportFacts, exportRanges, ownImports, siteNames } from "./export-entries.ts";
-import { guestAddresses } from "./groups.ts";
+import { changesAddresses, guestAddresses } from "./groups.ts";
 import type { HeardNetworks } from "./heard-networks.ts";
 import { Hubs } from "./hubs.ts";
 import type { CardsBetween } from "./introductions/cards-between.ts";
@@ -87,6 +87,8 @@ export class NetworkController implements Runnable {
   readonly #peerings: Cache<Peering>;
   readonly #sites: Cache<Site>;
   readonly #guests: Cache<Pod>;
+  /** What providers were told last, by site: its digest. */
+  readonly #told = new Map<SiteId, string | undefined>();
   readonly #exports: Cache<Export>;
   readonly #imports: Cache<Import>;
   readonly #pods: NamespacePods;
@@ -141,6 +143,7 @@ export class NetworkController implements Runnable {
         watches(links, { when: (change) => generationChanged(change) || keyChanged(change) }),
         watches(this.#peerings, { map: ({ status }) => [...siteOf(status?.siteId), ...around(status?.siteId)] }),
         watches(this.#guests, {
+          when: changesAddresses,
           map: ({ metadata }) => {
             const consumer = metadata.labels?.[CONSUMER_LABEL];
             const introduced = consumer === undefined ? [] : this.#meetings.introducedBy(consumer);
@@ -303,7 +306,7 @@ export class NetworkController implements Runnable {
   }
 
   #tell(site: SiteId, facts: NetworkFacts | undefined, signal: AbortSignal): Promise<Result> {
-    return tellPeer({ sites: this.#options.sites, peerings: this.#peerings }, site, facts, signal);
+    return tellPeer({ sites: this.#options.sites, peerings: this.#peerings, told: this.#told }, site, facts, signal);
   }
 
   async #removeLink(site: SiteId, signal: AbortSignal): Promise<void> {
