@@ -23,6 +23,8 @@ export interface Listing<Lists extends readonly KubeObject[][], More = undefined
   /** What is looked up beside the lists, each time that they are shown; `isMoving` has it looked up again soon. */
   readonly more?: (client: KubeClient, lists: Lists, now: number, signal: AbortSignal) => Promise<More>;
   readonly isMoving?: (more: More) => boolean;
+  /** Whose names are printed; all of the lists unless some of them are only there to be looked things up in. */
+  readonly named?: (lists: Lists) => readonly KubeObject[];
   /** For json, yaml and jsonpath. */
   readonly value: (lists: Lists, more: More | undefined) => unknown;
   readonly table: (lists: Lists, wide: boolean, now: number, more: More | undefined) => string;
@@ -46,7 +48,7 @@ export async function showLists<Lists extends readonly KubeObject[][], More = un
   let told: string | undefined;
   const render = async (all: Lists) => {
     const lists = listing.chosen?.(all) ?? all;
-    if (output.format === "name") return { text: nameLines(lists.flat()), isMoving: false };
+    if (output.format === "name") return { text: nameLines(listing.named?.(lists) ?? lists.flat()), isMoving: false };
     const more = await listing.more?.(client, lists, clock.now(), signal);
     const silence = await agentSilence(client, context, signal);
     if (silence !== undefined && silence !== told) warn(`${silence}: what is shown may be from then\n`);

@@ -147,6 +147,20 @@ describe("fjord network status", () => {
     assert.throws(() => shown("wav"), /there is no link with a site wav here \(did you mean wave\?\)/);
   });
 
+  it("names what it shows: of the sites those with a link, or the one that is named", () => {
+    const bay = { ...newObject(Site, { metadata: { name: "bay" } }), status: { id: "b".repeat(26) } };
+    const other = { ...plan, metadata: { name: "b".repeat(26) }, spec: { ...plan.spec, site: "b".repeat(26) } };
+    const own = newObject(Site, { metadata: { name: "harbor" } });
+    const all: [Site[], AddressPlan[], Link[]] = [[own, bay, site], [other, plan], [link]];
+    const named = (...names: string[]) => {
+      const { chosen, named: of } = networkListing(names);
+      return of?.(chosen?.(all) ?? all).map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+    };
+    assert.deepEqual(named("wave"), ["Site/wave", `AddressPlan/${id}`, `Link/${id}`]);
+    assert.deepEqual(named("bay"), ["Site/bay", `AddressPlan/${"b".repeat(26)}`]);
+    assert.equal(named()?.length, 5);
+  });
+
   it("shows through whom a peer is met", () => {
     const through = { ...link, status: { ...link.status, via: id } } as Link;
     const [headers = [], first = []] = lines(networkTable([[site], [plan], [through]], false, now));

@@ -9,6 +9,7 @@ import { plansWith } from "../network/plans-with.ts";
 import { addRotateKey } from "../network/rotate-key.ts";
 import { addNetworkTest } from "../network/trials/trials-command.ts";
 import { age, cell, table } from "../output/table.ts";
+import { idOf, siteById } from "../place/known-places.ts";
 
 type Lists = [Site[], AddressPlan[], Link[]];
 
@@ -20,6 +21,10 @@ export function networkListing(names: readonly string[]): Listing<Lists> {
       const plans = plansWith(names, all, (id) => siteName(id, sites));
       const ids = plans.map(({ spec }) => spec.site);
       return [sites, plans, names.length === 0 ? links : links.filter(({ spec }) => ids.includes(spec.site))];
+    },
+    named: ([sites, plans, links]) => {
+      const peers = sites.filter((site) => plans.some(({ spec }) => spec.site === idOf(site)));
+      return [...peers, ...plans, ...links];
     },
     value: ([, addressPlans, links]) => ({ addressPlans, links }),
     table: networkTable,
@@ -134,7 +139,7 @@ function lanes(link: Link | undefined): string {
 
 /** The agents carry connections while the peer answers. */
 function carried(id: string, sites: readonly Site[]): string {
-  const site = sites.find(({ spec, status }) => (status?.id ?? spec.id) === id);
+  const site = siteById({ sites }, id);
   const ready = getCondition(site?.status?.conditions, "Ready");
   return ready?.status === "True" ? "Proxied" : (ready?.reason ?? "Unknown");
 }
@@ -169,5 +174,5 @@ function amount(bytes: number): string {
 }
 
 function siteName(id: string, sites: readonly Site[]): string {
-  return sites.find(({ spec, status }) => (status?.id ?? spec.id) === id)?.metadata.name ?? id;
+  return siteById({ sites }, id)?.metadata.name ?? id;
 }
