@@ -3,10 +3,14 @@ import type { Cache, SharedCaches } from "@fjord/kube";
 import type { SiteId } from "../../site-identity.ts";
 import type { Twins } from "../../twins.ts";
 
+type BySite = ReadonlyMap<SiteId, string>;
+
 /** Twins as the status of the own Offloadings tells of them, so that a restart knows them at once. */
 export class KnownTwins implements Twins {
   /** By namespace, then by site. */
-  readonly #twins = new Map<string, ReadonlyMap<SiteId, string>>();
+  readonly #twins = new Map<string, BySite>();
+  /** By namespace, then by site: why there is none. */
+  readonly #lacks = new Map<string, BySite>();
   /** By site, then by twin. */
   readonly #origins = new Map<SiteId, Map<string, string>>();
   readonly #listeners = new Set<(site: SiteId, namespace: string) => void>();
@@ -14,14 +18,18 @@ export class KnownTwins implements Twins {
   constructor(caches: SharedCaches) {
     const offloadings: Cache<Offloading> = caches.open(Offloading).cache;
     offloadings.addHandler({
-      onAdd: (object) => this.#take(object.metadata.namespace ?? "", usableTwins(object)),
-      onUpdate: (_, object) => this.#take(object.metadata.namespace ?? "", usableTwins(object)),
-      onDelete: (object) => this.#take(object.metadata.namespace ?? "", new Map()),
+      onAdd: (object) => this.#take(object.metadata.namespace ?? "", usableTwins(object), lacksOf(object)),
+      onUpdate: (_, object) => this.#take(object.metadata.namespace ?? "", usableTwins(object), lacksOf(object)),
+      onDelete: (object) => this.#take(object.metadata.namespace ?? "", new Map(), new Map()),
     });
   }
 
   twinOf(site: SiteId, namespace: string): string | undefined {
     return this.#twins.get(namespace)?.get(site);
+  }
+
+  lackOf(site: SiteId, namespace: string): string | undefined {
+    return this.#lacks.get(namespace)?.get(site);
   }
 
   originOf(site: SiteId, twin: string): string | undefined {
@@ -42,15 +50,13 @@ export class KnownTwins implements Twins {
     return () => this.#listeners.delete(own);
   }
 
-  #take(namespace: string, twins: ReadonlyMap<SiteId, string>): void {
-    const before = this.#twins.get(namespace) ?? new Map<SiteId, string>();
-    if (twins.size > 0) this.#twins.set(namespace, twins);
-    else this.#twins.delete(namespace);
-    const changed = [...new Set([...before.keys(), ...twins.keys()])].filter(
-      (site) => before.get(site) !== twins.get(site),
-    );
+  #take(namespace: string, twins: BySite, lacks: BySite): void {
+    const before = exchanged(this.#twins, namespace, twins);
+    const lackedBefore = exchanged(this.#lacks, namespace, lacks);
+    const changed = differences(before, twins);
     for (const site of changed) this.#exchange(site, namespace, before.get(site), twins.get(site));
-    for (const site of changed) for (const listener of this.#listeners) listener(site, namespace);
+    for (const site of new Set([...changed, ...differences(lackedBefore, lacks)]))
+      for (const listener of this.#listeners) listener(site, namespace);
   }
 
   #exchange(site: SiteId, namespace: string, before: string | undefined, after: string | undefined): void {
@@ -60,6 +66,29 @@ export class KnownTwins implements Twins {
     if (origins.size > 0) this.#origins.set(site, origins);
     else this.#origins.delete(site);
   }
+}
+
+/** What was there before. */
+function exchanged(all: Map<string, BySite>, namespace: string, now: BySite): BySite {
+  const before = all.get(namespace) ?? new Map<SiteId, string>();
+  if (now.size > 0) all.set(namespace, now);
+  else all.delete(namespace);
+  return before;
+}
+
+function differences(before: BySite, now: BySite): SiteId[] {
+  return [...new Set([...before.keys(), ...now.keys()])].filter((site) => before.get(site) !== now.get(site));
+}
+
+/** Of sites that were asked and have said no, or cannot be asked. */
+function lacksOf({ status }: Offloading): Map<SiteId, string> {
+  const lacks = new Map<SiteId, string>();
+  for (const { site, conditions = [] } of status?.sites ?? []) {
+    const ready = conditions.find(({ type }) => type === "Ready");
+    if (ready?.status === "False" && ready.reason !== "AwaitingTwin")
+      lacks.set(site, `${ready.reason}: ${ready.message}`);
+  }
+  return lacks;
 }
 
 function usableTwins({ status }: Offloading): Map<SiteId, string> {

@@ -225,13 +225,13 @@ test("a pod that its namespace's Offloading has let out fails where that is gone
     remote: { hasSynced: true, shadowOf: () => undefined, guestOf: () => undefined },
     site: { id: "north", reachability: { reachable: true }, report: {} },
   } as unknown as Place;
-  const phaseOf = async (name: string, tolerations: object[], metadata: object = {}) => {
+  const phaseOf = async (name: string, tolerations: object[], metadata: object = {}, at = place) => {
     const landed = {
       ...pod,
       metadata: { name, namespace: "shop", uid: name, ...metadata },
       spec: { nodeName: "north", containers: [], tolerations },
     } as unknown as Pod;
-    const follow = () => life.follow(landed, place, { signal: new AbortController().signal });
+    const follow = () => life.follow(landed, at, { signal: new AbortController().signal });
     assert.equal((await follow()).type, "again", "its Offloading may be a moment away");
     await clock.advance(3_000);
     assert.equal((await follow()).type, "done");
@@ -246,4 +246,7 @@ test("a pod that its namespace's Offloading has let out fails where that is gone
   isOffloaded = true;
   assert.equal(await phaseOf("early", letOut), "Pending");
   assert.deepEqual(told, ["bare NotOffloaded", "made NotOffloaded", "named NotOffloaded", "early AwaitingTwin"]);
+  await phaseOf("refused", letOut, {}, { ...place, lack: "NameRefused: fjord-x is a name that the provider keeps" });
+  const offloaded = statuses.get("refused")?.conditions?.find(({ type }) => type === "fjord.dev/Offloaded");
+  assert.match(offloaded?.message ?? "", /has no usable twin at .* node north: NameRefused: fjord-x is a name/);
 });

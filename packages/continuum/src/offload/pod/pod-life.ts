@@ -35,6 +35,8 @@ export interface Place {
   readonly remote: RemotePods;
   /** Absent while the namespace has no usable twin there. */
   readonly twin?: string;
+  /** Why it has none, where that is known. */
+  readonly lack?: string;
 }
 
 export interface PodLifeOptions {
@@ -224,7 +226,8 @@ export class PodLife {
     const left = memory.awaitedSince + TWIN_MS - now;
     if (left > 0) return againAfter(left);
     if (isOffloaded === undefined || (await isOffloaded(namespace, work.signal))) {
-      const message = `namespace ${namespace} has no usable twin at the site behind node ${pod.spec?.nodeName}`;
+      const why = place.lack === undefined ? "" : `: ${place.lack}`;
+      const message = `namespace ${namespace} has no usable twin at the site behind node ${pod.spec?.nodeName}${why}`;
       this.#reports.trouble(pod, "AwaitingTwin", message);
       return done();
     }

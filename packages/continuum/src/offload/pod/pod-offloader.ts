@@ -161,7 +161,8 @@ export class PodOffloader implements OffloadedPods, Runnable {
     const remote = this.#remotes.get(node.site);
     if (site === undefined || remote === undefined) return undefined;
     const twin = twins.twinOf(node.site, namespace);
-    return { node, site, remote, ...(twin !== undefined && { twin }) };
+    const lack = twin === undefined ? twins.lackOf?.(node.site, namespace) : undefined;
+    return { node, site, remote, ...(twin !== undefined && { twin }), ...(lack !== undefined && { lack }) };
   }
 
   /** No pod of the name is at home: what other sites still have of one is to go. */
