@@ -359,3 +359,21 @@ export const FileUnwritten = defineError(
   "packets cannot be written to {path}: {reason}",
   "Is there room, and may you write there? `--file -` gives them to another program, and without --file they are printed.",
 );
+
+export const NoTestPods = defineError(
+  "CLI_NO_TEST_PODS",
+  "there are no pods at two sites that could ask each other: {reason}",
+  "Nothing of the test was left. Where the image cannot be had, name one with --image that nodes there have or may pull, with sh and busybox or python3 in it; --timeout gives pods more time. `fjord sites` and `fjord status` say which sites take pods.",
+);
+
+export const TestRuns = defineError(
+  "CLI_TEST_RUNS",
+  "another `fjord network test --deploy` goes on at this site",
+  "Nothing was changed. Repeat it when that one is over: what a killed one has left is noticed by its silence, and removed.",
+);
+
+export const TestNamespaceTaken = defineError(
+  "CLI_TEST_NAMESPACE_TAKEN",
+  "there is a namespace {namespace} which no test has made: it has no label {label}=true",
+  "Nothing was changed. Give what is in it another namespace: the test removes its own with all that is in it. Without --deploy it makes none, and asks from within pods that are there.",
+);

@@ -1,3 +1,3 @@
 export { type Move, moveWorkload } from "./move-workload.ts";
 export { nodeObstacles } from "./obstacles.ts";
-export { type Place, placeIn } from "./site-affinity.ts";
+export { affinityFor, type Place, placeIn } from "./site-affinity.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { after, before, describe, it, type TestContext } from "node:test";
-import { fjord } from "../agents/index.ts";
+import { fjord, fjordResult, startFjord } from "../agents/index.ts";
 import { NetworkNamespaces } from "../namespaces/index.ts";
 import { makeWire } from "../namespaces/site-network.ts";
 import type { RealNode } from "../nodes/node.ts";
@@ -36,7 +37,7 @@ interface Member {
   readonly addresses: readonly string[];
 }
 
-describe("two sites of real nodes whose pods and Services have the same ranges", { skip, timeout: 600_000 }, () => {
+describe("two sites of real nodes whose pods and Services have the same ranges", { skip, timeout: 900_000 }, () => {
   const namespaces = new NetworkNamespaces();
   let provider: RealNodes;
   let bed: AcceptanceBed;
@@ -208,6 +209,71 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     });
   });
 
+  const testWords = ["network", "test", "--deploy"];
+  const testNamespaces = async () => {
+    const names = await Promise.all(
+      [HOME, AWAY].map((name) => bed.kubectl(name, "get", "namespaces", "--output=name")),
+    );
+    return names.join("").match(/network-test-fjord\S*/g) ?? [];
+  };
+
+  /** What has not passed of all that there is to try; nothing is left of it by then. */
+  const tried = async () => {
+    const { exitCode, stdout, stderr } = await fjordResult(bed.site(HOME), ...testWords, "-o=json");
+    assert.match(stderr, /pods are brought to site-1, site-2/);
+    assert.deepEqual(await testNamespaces(), []);
+    const { items } = JSON.parse(stdout) as { items: TrialJson[] };
+    const failed = items.flatMap(({ from, outcomes }) =>
+      Object.entries(outcomes).flatMap(([column, { result, detail }]) =>
+        result === "Passed" ? [] : [`${column} from ${from}: ${result}: ${detail}`],
+      ),
+    );
+    return { exitCode, failed, directions: items.map(({ from, to }) => [from, to]), stderr };
+  };
+
+  it("are tried by `fjord network test --deploy` as a whole matrix, by pods of its own of which nothing is left", async (t) => {
+    // On a machine that stands still for seconds links lose packets, and the test says so: then once more.
+    for (let attempt = 1; ; attempt++) {
+      const { exitCode, failed, directions, stderr } = await tried();
+      assert.deepEqual(directions, [
+        [HOME, AWAY],
+        [AWAY, HOME],
+      ]);
+      if (exitCode === 0 && failed.length === 0) return;
+      t.diagnostic(failed.join("; "));
+      assert.ok(attempt < 3, `${failed.join("\n")}\n${stderr}`);
+    }
+  });
+
+  it("refuse a test whose image is nowhere to be had, and leave nothing of it", async () => {
+    const { exitCode, stderr } = await fjordResult(bed.site(HOME), ...testWords, "--image=nowhere.example/none:1");
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /no pod is ready at site-2: (ImagePullBackOff|ErrImagePull).*\[CLI_NO_TEST_PODS\]/s);
+    assert.deepEqual(await testNamespaces(), []);
+  });
+
+  it("leave nothing of a test that is interrupted, and the next one removes what a killed one has left", async () => {
+    const begin = async () => {
+      const child = startFjord(bed.site(HOME).kubeconfig, ...testWords);
+      await eventually("it has brought pods", async () => {
+        const { items } = await bed.get<{ items: PodJson[] }>(HOME, "pods", "-n=network-test-fjord");
+        return items.length === 2;
+      });
+      return child;
+    };
+    const interrupted = await begin();
+    interrupted.kill("SIGINT");
+    const [code] = await once(interrupted, "exit");
+    assert.equal(code, 130);
+    assert.deepEqual(await testNamespaces(), []);
+    const killed = await begin();
+    killed.kill("SIGKILL");
+    await once(killed, "exit");
+    assert.equal((await testNamespaces()).length, 4);
+    const { stderr } = await tried();
+    assert.match(stderr, /what a test before this one has left is removed first/);
+  });
+
   const gatewayOf = async (name: string): Promise<RealNode> => {
     const node = await bed.kubectl(name, "get", "site", name, "--output=jsonpath={.status.gateway.node}");
     return nodesOf(name).find((each) => each.name === node) as RealNode;
@@ -303,6 +369,12 @@ describe("two sites of real nodes whose pods and Services have the same ranges",
     }
   });
 });
+
+interface TrialJson {
+  readonly from: string;
+  readonly to: string;
+  readonly outcomes: Readonly<Record<string, { readonly result: string; readonly detail: string }>>;
+}
 
 interface PodJson {
   readonly metadata: { readonly name: string };

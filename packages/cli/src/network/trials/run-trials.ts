@@ -15,9 +15,9 @@ export interface TrialMeans {
   readonly held?: boolean;
 }
 
-type Tried = Pick<TrialRow["outcomes"], "pod" | "service" | "dns" | "policy">;
+export type Tried = Pick<TrialRow["outcomes"], "pod" | "service" | "dns" | "policy">;
 
-const notTested = (detail: string): Outcome => ({ result: "NotTested", detail });
+export const notTested = (detail: string): Outcome => ({ result: "NotTested", detail });
 const LISTENS = "does not answer";
 const NOT_SERVED = "the pod that asks does not ask the cluster for names: its site serves none, or not to it";
 
@@ -67,7 +67,10 @@ function mergedOutcome(all: readonly { readonly namespace: string; readonly outc
 }
 
 /** By each family: what failed by one has, and what passed by one alone was tested by that alone. */
-async function byEach(targets: readonly Target[], tried: (target: Target) => Promise<Outcome>): Promise<Outcome> {
+export async function byEach(
+  targets: readonly Target[],
+  tried: (target: Target) => Promise<Outcome>,
+): Promise<Outcome> {
   const outcomes = await Promise.all(targets.map(tried));
   const worst = (["Failed", "NotTested", "Passed"] as const).find((each) =>
     outcomes.some(({ result }) => result === each),
@@ -76,11 +79,15 @@ async function byEach(targets: readonly Target[], tried: (target: Target) => Pro
   return { result: worst ?? "NotTested", detail: told.map(({ detail }) => detail).join("; ") };
 }
 
-function connection(asker: Asker, { address, port }: Target, { run, held = false }: TrialMeans) {
+export function connection(
+  asker: Asker,
+  { address, port }: Target,
+  { run, held = false }: Pick<TrialMeans, "run" | "held">,
+) {
   return outcome(run, asker, connectScript(address, port, { held }), textOf(address, port));
 }
 
-function textOf(address: string, port: number): string {
+export function textOf(address: string, port: number): string {
   return `${address.includes(":") ? `[${address}]` : address}:${port}`;
 }
 
@@ -90,7 +97,10 @@ function isWithoutNames({ result, detail }: Outcome): boolean {
 
 /** The same addresses, asked by a pod that shares nothing: that nothing comes back says something only where others are answered. */
 async function tryOutsider(pod: Outcome, targets: readonly Target[], means: TrialMeans): Promise<Outcome> {
-  const { outsider, noOutsider = "name a pod that may not: --outsider NAMESPACE/POD" } = means;
+  const {
+    outsider,
+    noOutsider = "name a pod that may not (--outsider NAMESPACE/POD), or have some brought (--deploy)",
+  } = means;
   if (outsider === undefined) return notTested(noOutsider);
   if (targets.length === 0 || pod.result !== "Passed") return notTested("not even those that may are answered");
   const who = `${outsider.namespace}/${outsider.pod}`;
@@ -104,7 +114,13 @@ async function tryOutsider(pod: Outcome, targets: readonly Target[], means: Tria
   });
 }
 
-async function outcome(run: RunInPod, asker: Asker, script: string, what: string, failure = LISTENS): Promise<Outcome> {
+export async function outcome(
+  run: RunInPod,
+  asker: Asker,
+  script: string,
+  what: string,
+  failure = LISTENS,
+): Promise<Outcome> {
   const by = `${asker.namespace}/${asker.pod}`;
   let code: number;
   try {

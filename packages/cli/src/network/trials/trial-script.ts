@@ -12,6 +12,8 @@ const SECONDS = 4;
 /** For so long a connection is to be held: where agents carry, they take it before they know whether anybody may have it. */
 const HELD_SECONDS = 3;
 
+const FETCH_SECONDS = 15;
+
 export interface ConnectOptions {
   /** A connection counts only where nobody resets it. */
   readonly held?: boolean;
@@ -43,12 +45,24 @@ function ways(port: number): readonly (readonly [string, string])[] {
     ["bash", `timeout ${SECONDS} bash -c 'exec 3<>"/dev/tcp/$0/${port}"' "$host" 2>/dev/null`],
     // Any answer is one; no connection is 7, no time left is 28.
     ["curl", `${url(port)} curl -s -o /dev/null -m ${SECONDS} "$url"; case $? in 6|7|28) false ;; *) true ;; esac`],
-    ["wget", `${url(port)} wget -q -T ${SECONDS} -O /dev/null "$url" 2>/dev/null`],
+    ["wget", `${url(port)} ${wget(SECONDS)} -O /dev/null "$url" 2>/dev/null`],
     [
       "python3",
       `python3 -c "${PYTHON} socket.create_connection((sys.argv[1], ${port}), ${SECONDS})" "$host" 2>/dev/null`,
     ],
   ];
+}
+
+/** The same where all of a file has to come: of more than one packet, and so of packets as large as they get. */
+export function fetchScript(host: string, port: number, { path, bytes }: { path: string; bytes: number }): string {
+  if (!SAFE.test(host)) throw new TypeError(`${JSON.stringify(host)} is no host`);
+  const counted = (command: string) =>
+    `${url(port)} [ "$(${command} "\${url}${path}" 2>/dev/null | wc -c)" -eq ${bytes} ]`;
+  return `host='${host}'\n${chosen([
+    ["wget", counted(`${wget(FETCH_SECONDS)} -O -`)],
+    ["curl", counted(`curl -s -m ${FETCH_SECONDS}`)],
+    ["python3", counted(`python3 -c "${PYTHON_FETCH}"`)],
+  ])}`;
 }
 
 /** Nothing is said: what hangs up on whoever talks nonsense is there, too. */
@@ -65,7 +79,13 @@ except TimeoutError: pass`;
   ];
 }
 
+/** That of Debian's busybox crashes with `-T`. */
+function wget(seconds: number): string {
+  return `$(command -v timeout >/dev/null 2>&1 && echo timeout ${seconds} wget || echo wget -T ${seconds}) -q`;
+}
+
 const PYTHON = "import socket, sys;";
+const PYTHON_FETCH = `import sys, urllib.request as r; sys.stdout.buffer.write(r.urlopen(sys.argv[1], timeout=${FETCH_SECONDS}).read())`;
 
 function url(port: number): string {
   return `case $host in *:*) url="http://[$host]:${port}/" ;; *) url="http://$host:${port}/" ;; esac;`;

@@ -33,6 +33,11 @@ export interface Target {
   readonly port: number;
 }
 
+/** The same, by a Service. */
+interface Listener extends Target {
+  readonly service: string;
+}
+
 /** What can be tried from one site to another. */
 export interface Chances {
   /** Where it is tried; none where no namespace could be. */
@@ -61,7 +66,7 @@ export function chancesOf(
 ): { readonly out: readonly Chances[]; readonly back: readonly Chances[] } {
   const all = namespaces.flatMap((facts) => chancesIn(own, plan, facts) ?? []);
   if (all.length === 0) {
-    const lack = "no namespace has pods at both";
+    const lack = "no namespace has pods at both: --deploy brings some";
     return { out: [{ lack }], back: [{ lack }] };
   }
   return { out: all.map(({ out }) => out), back: all.map(({ back }) => back) };
@@ -94,7 +99,7 @@ export function chancesBetween(
       namespace: name,
       asker: { namespace: name, pod: asker.metadata.name ?? "" },
       targets,
-      ...(listeners[0] && { service: { name: listeners[0].service, port: 0 } }),
+      ...serviceOf(found, listeners),
     };
     const lack =
       found.length > targets.length
@@ -121,18 +126,17 @@ function chancesIn(
   const local = ofEachFamily(there, listeners, ({ address }) => siteOf(address) === own);
   const asker = (pod: Pod | undefined) =>
     pod === undefined ? {} : { asker: { namespace: name, pod: pod.metadata.name ?? "" } };
-  const service = listeners[0] && { service: { name: listeners[0].service, port: 0 } };
   const out: Chances = {
     namespace: name,
     ...asker(here),
     targets: targetsOf(remote, (address) => address),
-    ...service,
+    ...serviceOf(remote, listeners),
   };
   const back: Chances = {
     namespace: name,
     ...asker(there),
     targets: targetsOf(local, (address) => calledThere(plan.spec, address)),
-    ...service,
+    ...serviceOf(local, listeners),
   };
   if (out.asker === undefined && back.asker === undefined) return undefined;
   return {
@@ -149,7 +153,7 @@ function runningIn(pods: readonly Pod[]): Pod[] {
 }
 
 /** What answers for a Service, by TCP. */
-function listenersIn(slices: readonly EndpointSlice[]) {
+function listenersIn(slices: readonly EndpointSlice[]): Listener[] {
   return slices.flatMap(({ metadata, endpoints, ports }) =>
     (endpoints ?? [])
       .filter(({ conditions }) => conditions?.ready !== false)
@@ -163,12 +167,18 @@ function listenersIn(slices: readonly EndpointSlice[]) {
 }
 
 /** The first that answers, by each family that who asks has an address of: what passes by one may not by the other. */
-function ofEachFamily(asker: Pod | undefined, listeners: readonly Target[], isMeant: (target: Target) => boolean) {
+function ofEachFamily(asker: Pod | undefined, listeners: readonly Listener[], isMeant: (target: Target) => boolean) {
   const own = asker?.status?.podIPs?.map(({ ip }) => ip) ?? [asker?.status?.podIP ?? ""];
   return [false, true].flatMap((isIPv6) => {
     if (!own.some((address) => address.includes(":") === isIPv6)) return [];
     return listeners.find((each) => each.address.includes(":") === isIPv6 && isMeant(each)) ?? [];
   });
+}
+
+/** One that somebody at the other site answers for, where there is one. Its own port is asked for later. */
+function serviceOf(meant: readonly Listener[], all: readonly Listener[]): Pick<Chances, "service"> {
+  const chosen = meant[0] ?? all[0];
+  return chosen === undefined ? {} : { service: { name: chosen.service, port: 0 } };
 }
 
 function targetsOf(listeners: readonly Target[], calledAt: (address: string) => string | undefined): Target[] {

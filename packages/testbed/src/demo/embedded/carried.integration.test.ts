@@ -227,6 +227,19 @@ test("pods of two sites meet by Services, through their agents, and by nothing e
     assert.ok((await counted(harbor, "fjord_carried_refused_total", 'reason="OtherNamespace"')) >= 1);
   });
 
+  await t.test("also by pods that it brings itself, of which nothing is left", async () => {
+    const { stdout } = await shell(harbor, "network", "test", "--deploy", "--image", "none");
+    assert.match(stdout, /^harbor +wave +ok +- +- +ok +ok +- +ok$/m);
+    assert.match(stdout, /^wave +harbor +ok +- +- +ok +ok +- +ok$/m);
+    for (const client of [here, there]) {
+      const names = (await client.list(Namespace)).items.map(({ metadata }) => metadata.name ?? "");
+      assert.deepEqual(
+        names.filter((name) => name.includes("network-test")),
+        [],
+      );
+    }
+  });
+
   await t.test("much at once, without being held in memory, and ends of one direction", async () => {
     const socket = await dial("away");
     socket.end(Buffer.alloc(5_000_000, "c"));
