@@ -298,7 +298,7 @@ export const Site = defineKind({
         meaning:
           "On a peer that consumes: the owner of this site has closed all its contracts, or those that it had last, and it is given no other.",
         reasons: {
-          ContractsClosed: "`fjord cordon` or `fjord drain` has closed them, and `fjord uncordon` opens them.",
+          ContractsClosed: "They were closed by `fjord cordon` or `fjord drain`, and `fjord uncordon` opens them.",
           ContractsOpen: "They were closed, and no longer are.",
         },
       },

@@ -87,10 +87,14 @@ describe("two sites whose gateways cannot meet, and a third that both have links
 
   after(async () => {
     stop.abort();
-    await Promise.all(running);
-    await namespaces[Symbol.asyncDispose]();
-    for (const client of Object.values(clients)) await client.close();
-    await continuum?.[Symbol.asyncDispose]();
+    try {
+      await Promise.all(running);
+    } finally {
+      // Pods there would else have this process go on for ever.
+      await namespaces[Symbol.asyncDispose]();
+      for (const client of Object.values(clients)) await client.close();
+      await continuum?.[Symbol.asyncDispose]();
+    }
   });
 
   const at = (name: string) => clients[name] as KubeClient;
