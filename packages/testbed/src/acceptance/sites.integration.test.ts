@@ -535,12 +535,13 @@ function shownAt(host: string, port: number): Promise<X509Certificate> {
 async function newerAgent(directory: string): Promise<string> {
   const program = await buildProgram("agent/src/cli.ts", directory);
   const folder = dirname(program);
-  const own = `FJORD_VERSION = "${FJORD_VERSION}"`;
+  // A bundle has no white space around it.
+  const own = new RegExp(`(FJORD_VERSION\\s*=\\s*)"${RegExp.escape(FJORD_VERSION)}"`);
   let changed = 0;
   for (const name of await readdir(folder)) {
     const text = await readFile(join(folder, name), "utf8");
-    if (!text.includes(own)) continue;
-    await writeFile(join(folder, name), text.replace(own, `FJORD_VERSION = "${NEXT_VERSION}"`));
+    if (!own.test(text)) continue;
+    await writeFile(join(folder, name), text.replace(own, `$1"${NEXT_VERSION}"`));
     changed++;
   }
   assert.equal(changed, 1, "one place says which version it is");

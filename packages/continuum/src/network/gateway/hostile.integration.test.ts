@@ -441,8 +441,8 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
       await open(2_000, 30_000);
       const more = (await tracked()) - before;
       t.diagnostic(`2,000 packets: ${more} flows of 128`);
-      // What was there before is forgotten meanwhile.
-      assert.ok(more <= 128, `${more} flows`);
+      // What was there before is forgotten meanwhile, and gateways have flows of their own.
+      assert.ok(more <= 128 + 8, `${more} flows`);
       assert.match(
         await namespaces.run("a-gw", "nft", "list", "counter", ...FLOWS_TABLE.split(" "), "refused"),
         /packets [1-9]/,
