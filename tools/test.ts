@@ -61,7 +61,7 @@ if (integration.length > 0) {
   // Another kernel, where no processor is lent to it, needs minutes for what others do in seconds.
   const minutes = process.env.FJORD_TEST_KERNEL === "1" ? 60 : 8;
   const runs = integrationRuns(integration, read);
-  const passed = await runTestFiles(runs, { cwd: root, atATime: 2, most: 4, minutes, again: 4 });
+  const passed = await runTestFiles(runs, { cwd: root, atATime: 2, most: 4, minutes, again: 2 });
   if (status !== 0) console.log("\n✖ unit tests have failed, too: see above.");
   status ||= passed ? 0 : 1;
 }
