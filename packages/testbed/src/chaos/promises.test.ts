@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Contract } from "@fjord/api";
-import { brokenPromise } from "./promises.ts";
+import { brokenPromise as promisesOf } from "./promises.ts";
+import { predecessorOf } from "./succession.ts";
 import { SHARED_CPU } from "./topology.ts";
 
 function contract(
@@ -13,6 +14,10 @@ function contract(
   const terms = { id, resources: { cpu, pods: 1 }, ...(supersedes !== undefined && { supersedes }) };
   return { metadata: { name: id }, spec: { terms, standing: "Open" }, status: { phase, side } } as unknown as Contract;
 }
+
+/** With those that are over and gone. */
+const brokenPromise = (contracts: Contract[], gone: Contract[] = []) =>
+  promisesOf(contracts, new Map([...contracts, ...gone].map(predecessorOf)));
 
 test("what is promised to several adds up", () => {
   assert.equal(brokenPromise([contract("a", SHARED_CPU - 1), contract("b", 1)]), undefined);
@@ -30,6 +35,13 @@ test("two that are to supersede one contract are of its line, be it over or gone
   assert.equal(brokenPromise(both), undefined);
   assert.equal(brokenPromise([contract("a", 30, { phase: "Ended" }), ...both]), undefined);
   assert.match(brokenPromise([...both, contract("d", 11)]) ?? "", /promises 41 cpu/);
+});
+
+test("those at the ends of a line are of it, though the one between is gone", () => {
+  const between = contract("b", 30, { supersedes: "a" });
+  const ends = [contract("a", 30, { phase: "Expiring" }), contract("c", 30, { supersedes: "b" })];
+  assert.equal(brokenPromise(ends, [between]), undefined);
+  assert.match(brokenPromise([...ends, contract("d", 11)], [between]) ?? "", /promises 41 cpu/);
 });
 
 test("what is over or was promised by others does not count", () => {

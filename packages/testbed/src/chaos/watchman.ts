@@ -73,12 +73,12 @@ export class Watchman {
       onDelete: (pod) => this.#forget(site, pod),
     });
     const promises = () => {
-      const broken = brokenPromise(contracts.list());
+      const broken = brokenPromise(contracts.list(), this.predecessors);
       if (broken !== undefined) this.#options.alarm(`${site} ${broken}`);
     };
     const remember = (contract: Contract) => void this.predecessors.set(...predecessorOf(contract));
-    contracts.addHandler({ onAdd: promises, onUpdate: promises });
     contracts.addHandler({ onAdd: remember });
+    contracts.addHandler({ onAdd: promises, onUpdate: promises });
     const twins = new Set<string>();
     this.twins.set(site, twins);
     const twin = ({ metadata }: Namespace) => {
