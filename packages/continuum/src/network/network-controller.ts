@@ -3,8 +3,6 @@ import {
   type Cache,
   type Controller,
   generationChanged,
-  getCondition,
-  isBeingDeleted,
   type Node,
   Pod,
   type Result,
@@ -22,26 +20,28 @@ import type { SiteId } from "../site-identity.ts";
 import type { Twins } from "../twins.ts";
 import type { VirtualNodes } from "../virtual-nodes.ts";
 import { addressPlan, factsOf, isUsable } from "./address-plan.ts";
-import { type ExportEntry, entriesFor, exportFacts, exportRanges, ownImports, siteNames } from "./export-entries.ts";
+import { exportFacts } from "./export-entries.ts";
 import { changesAddresses, guestAddresses } from "./groups.ts";
 import type { HeardNetworks } from "./heard-networks.ts";
 import { Hubs } from "./hubs.ts";
 import type { CardsBetween } from "./introductions/cards-between.ts";
 import type { HeardIntroductions } from "./introductions/heard-introductions.ts";
-import { introducedGroups, newestCard } from "./introductions/introducers.ts";
+import { introducedGroups } from "./introductions/introducers.ts";
 import { Meetings } from "./introductions/meetings.ts";
 import { KeyHolders } from "./key-holders.ts";
 import { forgeLink, type LinkPath, linkPath } from "./link-forge.ts";
 import type { LinkKey } from "./link-key.ts";
 import { LinkParties } from "./link-parties.ts";
 import { NamespacePods } from "./namespace-pods.ts";
+import { NetworkChanges } from "./network-changes.ts";
 import { leadsTo, sightsOf } from "./network-state-of.ts";
-import { machineRanges, type OwnNetwork, ownNetwork, takesPart } from "./own-network.ts";
+import { takesPart } from "./own-network.ts";
 import { OwnObjects } from "./own-objects.ts";
-import { type PeerWord, peerWord } from "./peer-word.ts";
+import { peerWord } from "./peer-word.ts";
 import { planStatus } from "./plan-status.ts";
 import { PlannedNames } from "./planned-names.ts";
 import { isRefusedWrite } from "./refused-write.ts";
+import { type SitePair, SitePairs } from "./site-pairs.ts";
 import type { TcpCarrier } from "./tcp/tcp-carrier.ts";
 import { tellPeer } from "./tell-peer.ts";
 
@@ -68,6 +68,12 @@ export interface NetworkControllerOptions {
   readonly serviceRanges: readonly string[];
 }
 
+/** Through which sites another one can be met: the one that the owner wants, or those that say that they lead there. */
+interface HubsTo {
+  readonly asked?: SiteId;
+  readonly leading: readonly SiteId[];
+}
+
 /** The gateway uses another key, or is about to, which peers are to be told. */
 const keyChanged = updatesWhere<Link>(
   (old, { status }) => old.status?.ownKey !== status?.ownKey || old.status?.nextKey !== status?.nextKey,
@@ -92,13 +98,13 @@ export class NetworkController implements Runnable {
   readonly #exports: Cache<Export>;
   readonly #imports: Cache<Import>;
   readonly #pods: NamespacePods;
+  readonly #pairs: SitePairs;
   readonly #meetings: Meetings;
   readonly #hubs: Hubs;
   readonly #holders: KeyHolders;
   readonly #names: PlannedNames;
   readonly #parties: LinkParties;
-  /** Providers that were last heard to let themselves be introduced. */
-  readonly #meeting = new Set<SiteId>();
+  readonly #changes: NetworkChanges;
 
   constructor(options: NetworkControllerOptions) {
     this.#options = options;
@@ -117,21 +123,28 @@ export class NetworkController implements Runnable {
       for (const site of twins.sitesOf(namespace)) this.#look(site);
       for (const { status } of this.#imports.list(namespace)) this.#look(status?.siteId);
     });
-    const { plans: own, peerings } = { plans: this.#plans, peerings: this.#peerings };
-    const { introductions } = options;
-    const wordOf = (site: SiteId) => this.#wordOf(site);
-    this.#meetings = new Meetings({ ...options, plans: own, peerings, heard: introductions, wordOf });
-    this.#hubs = new Hubs({ links: this.#links, peerings, sites: this.#sites, wordOf });
-    const { id } = home.identity;
-    this.#holders = new KeyHolders({ links: this.#links, plans: own, key: options.key, id, wordOf });
-    this.#names = new PlannedNames({ plans: own, links: this.#links, wordOf });
+    const wordOf = (site: SiteId) => peerWord(site, options.heard, options.sites);
+    const known = { ...options, plans: this.#plans, links: this.#links, peerings: this.#peerings, wordOf };
+    this.#meetings = new Meetings({ ...known, heard: options.introductions });
+    this.#hubs = new Hubs({ ...known, sites: this.#sites });
+    this.#holders = new KeyHolders({ ...known, id: home.identity.id });
+    this.#names = new PlannedNames(known);
+    const objects = { siteObjects: this.#sites, exports: this.#exports, imports: this.#imports };
+    this.#pairs = new SitePairs({ ...known, ...objects, meetings: this.#meetings });
     this.#parties = new LinkParties({
-      ...options,
-      links: this.#links,
+      ...known,
       guests: this.#guests,
       imports: this.#imports,
       pods: this.#pods,
-      isProvider: (site) => this.#isProvider(site),
+      isProvider: (site) => this.#pairs.isProvider(site),
+    });
+    this.#changes = new NetworkChanges({
+      ...known,
+      ...objects,
+      hubs: this.#hubs,
+      meetings: this.#meetings,
+      holders: this.#holders,
+      look: (site) => this.#look(site),
     });
     const siteOf = (id: SiteId | undefined) => (id === undefined ? [] : [{ name: id }]);
     const around = (id: SiteId | undefined) =>
@@ -158,84 +171,34 @@ export class NetworkController implements Runnable {
   }
 
   async run(stop: AbortSignal, abandon: AbortSignal = stop): Promise<void> {
-    const { home, own, sites, contracts, twins, nodes, heard, introductions, cards } = this.#options;
-    const release = [
-      own.onChange(() => this.#lookAtAll()),
-      sites.onChange((id) => {
-        this.#look(id);
-        // It may be a hub.
-        for (const site of this.#hubs.behind(id)) this.#look(site);
-        this.#lookMeeting(id);
-        for (const { spec, status } of this.#peerings.list()) if (spec.via !== undefined) this.#look(status?.siteId);
-      }),
-      heard.onChange((id) => {
-        this.#look(id);
-        for (const site of this.#hubs.behind(id)) this.#look(site);
-        introductions.keepOnly(id, heard.get(id)?.facts?.introduces ?? []);
-        this.#lookMeeting(id);
-      }),
-      introductions.onChange((site) => this.#look(site)),
-      cards.onChange((from) => this.#look(from)),
-      contracts.onChange((consumer) => {
-        this.#look(consumer);
-        this.#lookMeeting(consumer);
-      }),
-      twins.onChange((site, namespace) => {
-        this.#look(site);
-        for (const other of twins.sitesOf(namespace)) this.#look(other);
-      }),
-      nodes.onChange((name) => this.#look(nodes.get(name)?.site)),
-      home.caches.open(Link).cache.addHandler({
-        onAdd: (link) => {
-          this.#lookLed(link.spec.site);
-          this.#lookSharing(link);
-        },
-        onUpdate: (old, link) => {
-          const { spec, status } = link;
-          if (old.status?.endpoint !== status?.endpoint || old.status?.way !== status?.way) this.#lookLed(spec.site);
-          if (old.spec.publicKey !== spec.publicKey || old.spec.nextKey !== spec.nextKey) {
-            this.#lookKeyless();
-            this.#lookSharing(link);
-          }
-        },
-        onDelete: ({ spec }) => {
-          this.#lookLed(spec.site);
-          this.#lookKeyless();
-        },
-      }),
-      followed(this.#exports, () => this.#lookAtAll()),
-      followed(this.#imports, () => this.#lookAtAll()),
-    ];
-    this.#lookAtAll();
+    const release = this.#changes.follow();
     try {
       await this.#controller.run(stop, abandon);
     } finally {
-      for (const each of release) each();
+      release();
       this.#pods.keepOnly(new Set());
     }
   }
 
   async #reconcile(site: SiteId, signal: AbortSignal): Promise<Result> {
-    const entries = entriesFor(this.#exports.list(), siteNames(site, this.#sites.list()));
-    const imported = this.#importedOf(site);
-    const own = this.#own(site, [...entries, ...[...imported.values()].flat()]);
-    const word = this.#wordOf(site);
-    const isAsked = own !== undefined && this.#isWanted(site, word);
-    const introducers = own === undefined ? [] : this.#meetings.introducersOf(site, own.pools);
-    if (own === undefined || (!isAsked && introducers.length === 0)) {
+    const pair = this.#pairs.with(site);
+    if (pair === undefined) {
       await this.#removeLink(site, signal);
       await this.#plans.remove(site, signal);
       this.#parties.followPods();
       return await this.#tell(site, undefined, signal);
     }
     await this.#options.key.ensure(signal);
-    const said = !isAsked || word === "unknown" ? undefined : word.facts;
-    // Its own word first, then what it has signed for others to bring.
-    const facts = said ?? newestCard(introducers)?.facts;
-    // What a peer has said holds while it is silent, and not when it has taken it back.
-    const isSilent = word === "unknown" || introducers.length > 0;
+    const plan = await this.#keepPlan(pair, signal);
+    const hubs = this.#hubsTo(pair);
+    await this.#keepLink(pair, plan, hubs, signal);
+    this.#parties.followPods();
+    return await this.#tell(site, pair.isAsked ? this.#saying(pair, plan, hubs) : undefined, signal);
+  }
+
+  async #keepPlan(pair: SitePair, signal: AbortSignal): Promise<AddressPlan> {
+    const { site, own, isAsked, isSilent, introducers, facts, others } = pair;
     const before = isSilent || facts !== undefined ? this.#plans.get(site)?.spec : undefined;
-    const others = isAsked ? this.#meetings.othersOf(site) : [];
     const spec = addressPlan({
       site,
       own,
@@ -253,56 +216,65 @@ export class NetworkController implements Runnable {
     // Guests' homes have words for it, and providers are told those of this site.
     if (!sameContent(before?.peer, spec.peer))
       for (const other of [...this.#meetings.around(site), ...(spec.introducedBy ?? [])]) this.#look(other);
-    const holder = facts && this.#holders.other(site, facts, isAsked);
-    await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now(), holder), signal);
+    await this.#plans.say(plan, planStatus(plan, this.#options.home.clock.now(), this.#keyHolder(pair)), signal);
+    return plan;
+  }
+
+  /** Who else has the key that a site names. */
+  #keyHolder({ site, facts, isAsked }: SitePair) {
+    return facts && this.#holders.other(site, facts, isAsked);
+  }
+
+  #hubsTo({ site, isAsked }: SitePair): HubsTo {
     const asked = isAsked ? this.#hubs.wanted(site) : undefined;
-    const hubs = asked === undefined ? this.#hubs.leadingTo(site) : [];
+    return asked === undefined ? { leading: this.#hubs.leadingTo(site) } : { asked, leading: [] };
+  }
+
+  async #keepLink(pair: SitePair, { spec }: AddressPlan, hubs: HubsTo, signal: AbortSignal): Promise<void> {
+    const { site, own, word, isAsked, isSilent, introducers, facts, others, entries, imported } = pair;
     const keyed = facts && this.#holders.withoutOthers(site, facts, isAsked);
-    const heard = keyed && linkPath(site, keyed, asked, hubs, (hub) => this.#hubs.sight(hub, site));
+    const heard = keyed && linkPath(site, keyed, hubs.asked, hubs.leading, (hub) => this.#hubs.sight(hub, site));
     const path = heard ?? (isSilent ? this.#links.get(site)?.spec : undefined);
-    const introduces = others.map((other) => other.site);
-    if (path === undefined || holder !== undefined || !isUsable(spec)) await this.#removeLink(site, signal);
-    else {
-      const groups = [
-        ...(isAsked ? await this.#parties.groups(site, spec, entries, imported, signal) : []),
-        ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
-      ];
-      const tcp = await this.#carried(site, path, facts);
-      const guests = {
-        addresses: guestAddresses(spec, this.#parties.guestsOf(site)),
-        names: this.#names.ofHome(spec, own, word),
-      };
-      const machines = this.#isProvider(site) ? own.machines : [];
-      const link = forgeLink(site, path, own, groups, introduces, tcp, guests, machines);
-      await this.#orUnlinked(site, signal, this.#links.keep(site, link, signal));
-    }
-    this.#parties.followPods();
-    if (!isAsked) return await this.#tell(site, undefined, signal);
-    const { ownKey: publicKey = this.#options.key.publicKey ?? "", nextKey } = this.#links.get(site)?.status ?? {};
-    const [hub] = hubs;
-    const relay = asked === undefined ? {} : { relay: { hub: asked, port: own.port } };
-    const fallback = hub === undefined ? {} : { fallback: { hub, port: own.port } };
-    const led = leadsTo(this.#options.own.object(), site, this.#sites.list(), this.#links.names(), introduces);
+    if (path === undefined || this.#keyHolder(pair) !== undefined || !isUsable(spec))
+      return await this.#removeLink(site, signal);
+    const groups = [
+      ...(isAsked ? await this.#parties.groups(site, spec, entries, imported, signal) : []),
+      ...introducedGroups(spec, introducers, this.#guests.list(), this.#links.get(site)?.spec.groups),
+    ];
+    const tcp = await this.#carried(site, path, facts);
+    const guests = {
+      addresses: guestAddresses(spec, this.#parties.guestsOf(site)),
+      names: this.#names.ofHome(spec, own, word),
+    };
+    const machines = this.#pairs.isProvider(site) ? own.machines : [];
+    const link = forgeLink(site, path, own, groups, sitesOf(others), tcp, guests, machines);
+    await this.#orUnlinked(site, signal, this.#links.keep(site, link, signal));
+  }
+
+  /** What a peer is told. */
+  #saying({ site, own, entries, others }: SitePair, { spec }: AddressPlan, hubs: HubsTo): NetworkFacts | undefined {
+    const { key, home, own: ownSite } = this.#options;
+    const introduces = sitesOf(others);
+    const { ownKey: publicKey = key.publicKey ?? "", nextKey } = this.#links.get(site)?.status ?? {};
+    const [fallback] = hubs.leading;
+    const led = leadsTo(ownSite.object(), site, this.#sites.list(), this.#links.names(), introduces);
     const links = this.#links.names().flatMap((name) => this.#links.get(name) ?? []);
-    const told = {
+    return factsOf(spec, {
       publicKey,
       ...(nextKey !== undefined && { nextKey }),
-      ...this.#options.key.proven({ publicKey, nextKey }, this.#links.get(site)?.spec, this.#options.home.identity.id),
+      ...key.proven({ publicKey, nextKey }, this.#links.get(site)?.spec, home.identity.id),
       endpoints: own.endpoints,
       lanes: own.lanes,
       exports: exportFacts(entries),
       leadsTo: led,
       sights: sightsOf(led, links),
-      tcp: true as const,
+      tcp: true,
       introduces,
       calls: this.#names.calls(introduces),
-    };
-    const meets = takesPart(this.#options.own.object()) ? ({ meets: true } as const) : {};
-    return await this.#tell(site, factsOf(spec, { ...told, ...meets, ...relay, ...fallback }), signal);
-  }
-
-  #wordOf(site: SiteId): PeerWord {
-    return peerWord(site, this.#options.heard, this.#options.sites);
+      ...(takesPart(ownSite.object()) && { meets: true }),
+      ...(hubs.asked !== undefined && { relay: { hub: hubs.asked, port: own.port } }),
+      ...(fallback !== undefined && { fallback: { hub: fallback, port: own.port } }),
+    });
   }
 
   #tell(site: SiteId, facts: NetworkFacts | undefined, signal: AbortSignal): Promise<Result> {
@@ -333,93 +305,11 @@ export class NetworkController implements Runnable {
     return endpoint;
   }
 
-  /** Sites that this one leads to another: they are told. */
-  #lookLed(site: SiteId): void {
-    const linked = this.#links.names();
-    const introduced = (this.#plans.get(site)?.spec.others ?? []).map((other) => other.site);
-    for (const other of leadsTo(this.#options.own.object(), site, this.#sites.list(), linked, introduced))
-      this.#look(other);
-  }
-
-  /** Sites that have a key of a Link too, which whoever proves it has had them lose. */
-  #lookSharing(link: Link): void {
-    for (const site of this.#holders.sharing(link)) this.#look(site);
-  }
-
-  /** Sites whose key another one had: it may be theirs now. */
-  #lookKeyless(): void {
-    for (const name of this.#plans.names())
-      if (getCondition(this.#plans.get(name)?.status?.conditions, "Ready")?.reason === "KeyTaken") this.#look(name);
-  }
-
-  /** Sites that a consumer has introduced here; and those around a provider that now takes part, or no longer. */
-  #lookMeeting(site: SiteId): void {
-    for (const introduced of this.#meetings.introducedBy(site)) this.#look(introduced);
-    const word = this.#wordOf(site);
-    const meets = word !== "unknown" && word.facts?.meets === true;
-    if (meets === this.#meeting.has(site)) return;
-    if (meets) this.#meeting.add(site);
-    else this.#meeting.delete(site);
-    for (const other of this.#meetings.around(site)) this.#look(other);
-  }
-
-  /** What namespaces with guests at a site import of this one. */
-  #importedOf(site: SiteId): Map<string, ExportEntry[]> {
-    const { home, twins } = this.#options;
-    const { id } = home.identity;
-    const names = siteNames(id, this.#sites.list());
-    const shared = new Set(twins.namespacesAt(site));
-    const imports = this.#imports.list().filter(({ metadata }) => shared.has(metadata.namespace ?? ""));
-    return ownImports(this.#exports.list(), imports, { id, names });
-  }
-
-  #own(site: SiteId, entries: readonly ExportEntry[]): OwnNetwork | undefined {
-    const { own, serviceRanges } = this.#options;
-    const object = own.object();
-    const standing = this.#isProvider(site) ? machineRanges(object) : [];
-    const ranges = new Set([...exportRanges(entries), ...standing]);
-    return ownNetwork(object, own.nodes(), serviceRanges, [...ranges]);
-  }
-
-  /** Whether the owner asks for a link with it by a Peering. */
-  #isProvider(site: SiteId): boolean {
-    return this.#peerings
-      .list()
-      .some((peering) => peering.spec.link && peering.status?.siteId === site && !isBeingDeleted(peering));
-  }
-
-  /** A consumer asks by its Peering; a provider serves whoever has a contract and asks. */
-  #isWanted(site: SiteId, word: PeerWord): boolean {
-    if (this.#isProvider(site)) return true;
-    if (this.#options.contracts.of(site).length === 0) return false;
-    return word === "unknown" ? this.#plans.get(site) !== undefined : word.facts !== undefined;
-  }
-
   #look(site: SiteId | undefined): void {
     if (site !== undefined) this.#controller.enqueue({ name: site });
   }
-
-  #lookAtAll(): void {
-    for (const name of new Set([...this.#plans.names(), ...this.#links.names()])) this.#look(name);
-    for (const { id } of this.#options.sites.list()) this.#look(id);
-  }
 }
 
-/** Calls for whatever becomes of an object but its conditions. */
-function followed<T extends Export | Import>(cache: Cache<T>, changed: () => void): () => void {
-  return cache.addHandler({
-    onAdd: changed,
-    onUpdate: (before, now) => {
-      const { conditions: _, ...old } = before.status ?? {};
-      const { conditions: __, ...fresh } = now.status ?? {};
-      if (
-        !sameContent(
-          [before.spec, old, before.metadata.deletionTimestamp],
-          [now.spec, fresh, now.metadata.deletionTimestamp],
-        )
-      )
-        changed();
-    },
-    onDelete: changed,
-  });
+function sitesOf(others: SitePair["others"]): SiteId[] {
+  return others.map(({ site }) => site);
 }
