@@ -13,18 +13,23 @@ import type { NetworkState, PeerNetwork } from "../../src/network/network-state.
 export type Way = "translated" | "as it is" | "raw";
 
 export interface LinkedPods {
-  /** Of TCP, by iperf3. */
-  throughput(way: Way, flows: number, seconds?: number): Promise<Throughput>;
-  /** Small datagrams that arrive in a second, in thousands, of as many as one sender can send. */
-  datagrams(way: Way): Promise<number>;
-  /** Microseconds, median, of datagrams that take these ways in turn, one by one. */
-  roundTrips<W extends Way>(...ways: readonly W[]): Promise<ReadonlyMap<W, number>>;
+  /** Of TCP, by iperf3, for a second. */
+  throughput(way: Way, flows: number): Promise<Throughput>;
+  /** Small datagrams that arrive in a second, of as many as one sender can send. */
+  datagrams(way: Way): Promise<{ readonly thousands: number }>;
+  /** Of 2,000 datagrams for each of these ways, which take them in turn, one by one. */
+  roundTrips<W extends Way>(...ways: readonly W[]): Promise<ReadonlyMap<W, RoundTrips>>;
 }
 
 export interface Throughput {
   readonly megabits: number;
   /** Processor seconds of both ends' WireGuard and of the programs that measure, for each gigabyte. */
   readonly cost: number;
+}
+
+export interface RoundTrips {
+  /** Microseconds, in the middle. */
+  readonly median: number;
 }
 
 export interface LinkedPodsOptions {
@@ -107,29 +112,27 @@ export async function linkedPods(
     raw: address(RAW.b, podOf(b)),
   };
   for (const to of Object.values(target)) await namespaces.run("a1", process.execPath, "-e", PING, "10", to);
-  const iperf = async (way: Way, seconds: number, ...options: string[]): Promise<Measured> => {
-    const times = ["-t", String(seconds), "-O", "0.5"];
-    return JSON.parse(await namespaces.run("a1", "iperf3", "-J", "-c", target[way], ...times, ...options));
-  };
+  // It takes whole seconds alone, and cuts off what is beyond.
+  const iperf = async (way: Way, ...options: string[]): Promise<Measured> =>
+    JSON.parse(await namespaces.run("a1", "iperf3", "-J", "-c", target[way], "-t", "1", ...options));
   const pids = await wireguards(namespaces, [a.gateway, b.gateway]);
   const spent = (way: Way) =>
     pids
       .filter(({ name }) => /r\d+$/.test(name) === (way === "raw"))
       .reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
   return {
-    async throughput(way, flows, measured = 1.5) {
+    async throughput(way, flows) {
       const before = spent(way);
-      const { end } = await iperf(way, measured, "-P", String(flows));
+      const { end } = await iperf(way, "-P", String(flows));
       const { host_total: here, remote_total: there } = end.cpu_utilization_percent;
       const { bits_per_second: bits, seconds } = end.sum_received;
-      // WireGuard's is of the half second too that iperf3 leaves out.
-      const busy = ((here + there) / 100) * seconds + (spent(way) - before) * (seconds / (seconds + 0.5));
+      const busy = ((here + there) / 100) * seconds + (spent(way) - before);
       return { megabits: bits / 1e6, cost: busy / ((bits * seconds) / 8e9) };
     },
     async datagrams(way) {
-      const { end } = await iperf(way, 1.5, "-u", "-b", "0", "-l", "64");
+      const { end } = await iperf(way, "-u", "-b", "0", "-l", "64");
       const { packets = 0, lost_packets: lost = 0, seconds } = end.sum;
-      return (packets - lost) / seconds / 1000;
+      return { thousands: (packets - lost) / seconds / 1000 };
     },
     async roundTrips(...ways) {
       const count = String(2000 * ways.length);
@@ -142,7 +145,7 @@ export async function linkedPods(
         ...ways.map((way) => target[way]),
       );
       const medians = JSON.parse(printed) as number[];
-      return new Map(ways.map((way, i) => [way, medians[i] ?? Number.NaN]));
+      return new Map(ways.map((way, i) => [way, { median: medians[i] ?? Number.NaN }]));
     },
   };
 }
