@@ -16,7 +16,7 @@ import { type KnownPlaces, placesAsFarAsMay } from "../place/known-places.ts";
 import { changeOf, checked, firstSpec, type OffloadingFlags } from "../place/offloading-wish.ts";
 import { ruleOfNamespace } from "../place/rule-of-namespace.ts";
 import { twinsLeft } from "../place/twins-left.ts";
-import { twinsReady } from "../place/twins-ready.ts";
+import { type TwinsReady, twinsReady } from "../place/twins-ready.ts";
 
 interface OffloadFlags extends ClusterFlags, OffloadingFlags {
   readonly namespace?: string;
@@ -79,31 +79,36 @@ async function offload(namespace: string, flags: OffloadFlags, context: CommandC
     await afterRemoval(client, Offloading, key, { signal, timeoutMs, what, told, detail });
     applied = await createOrChange(client, namespace, flags, signal);
   } while (isBeingDeleted(applied));
-  const silent = flags.wait ? await twinsMade(client, namespace, places, { signal, timeoutMs, told }) : [];
-  for (const site of silent) warn(`${site} does not answer: its twin follows when it answers again\n`);
+  if (flags.wait) {
+    const { silent, nowhere } = await twinsMade(client, namespace, places, { signal, timeoutMs, told });
+    for (const site of silent) warn(`${site} does not answer: its twin follows when it answers again\n`);
+    if (nowhere !== undefined) warn(`it extends to no site yet: ${nowhere}\n`);
+  }
   print(`namespace ${namespace} offloaded\n`);
 }
 
-/** Waits until every site that answers has its twin; those that do not are returned. */
+/** Waits until every site that answers has its twin. */
 async function twinsMade(
   client: KubeClient,
   namespace: string,
-  places: Pick<KnownPlaces, "sites">,
+  places: Pick<KnownPlaces, "sites" | "peerings">,
   waiting: Omit<WaitOptions, "what">,
-): Promise<readonly string[]> {
-  let silent: readonly string[] = [];
+): Promise<Pick<TwinsReady, "silent" | "nowhere">> {
+  let twins: Pick<TwinsReady, "silent" | "nowhere"> = { silent: [] };
   const look = async (found: Offloading | undefined, signal: AbortSignal): Promise<Progress> => {
     if (found === undefined || isBeingDeleted(found))
       throw new WishWithdrawn({ what: `the offloading of namespace ${namespace}` });
     const isTold = getCondition(found.status?.conditions, "Ready") !== undefined;
-    const twins = twinsReady(found, isTold ? { sites: await listOrExplain(client, Site, signal) } : places);
-    if (twins.isNameRefused) throw new TwinNameRefused({ namespace, reason: twins.progress });
-    silent = twins.silent;
-    return twins.done ? { done: true } : { done: false, progress: twins.progress };
+    const sites = isTold ? await listOrExplain(client, Site, signal) : places.sites;
+    // Who may not look at sites does not see peerings either.
+    const seen = twinsReady(found, { sites, ...(places.sites.length > 0 && { peerings: places.peerings }) });
+    if (seen.isNameRefused) throw new TwinNameRefused({ namespace, reason: seen.progress });
+    twins = seen;
+    return seen.done ? { done: true } : { done: false, progress: seen.progress };
   };
   const what = `namespace ${namespace} had no twin`;
   await waitFor(client, Offloading, { name: OFFLOADING_NAME, namespace }, look, { ...waiting, what });
-  return silent;
+  return twins;
 }
 
 /** Asking again changes what is named, and nothing else. What a rule has made is the rule's. */

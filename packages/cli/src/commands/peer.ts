@@ -24,7 +24,7 @@ import {
 } from "../errors.ts";
 import { isToken, pairBy } from "../pairing.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
-import { CLOSED, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
+import { CLOSED, limitOf, otherAmountsMissed, REFUSALS, wasRefused } from "../place/peering-message.ts";
 
 interface PeerFlags extends ClusterFlags, ResourceFlags {
   readonly namespace: string;
@@ -92,15 +92,18 @@ async function peer(target: string, flags: PeerFlags, context: CommandContext): 
   const wish = { name, site, changes, way, ...(nodeName !== undefined && { nodeName }) };
   const peering = await createOrResize(client, wish, { signal, timeoutMs, told: pairing.told, now: clock.now() });
   if (flags.wait) {
+    let limit: string | undefined;
     const look = (found: Peering | undefined) => {
       if (found === undefined || isBeingDeleted(found)) throw new WishWithdrawn({ what: `peering ${name}` });
       const ready = getCondition(found.status?.conditions, "Ready");
       const isCurrent = ready?.observedGeneration === found.metadata.generation;
       if (ready?.status !== "True" || !isCurrent) return howFar(found);
+      limit = limitOf(found);
       return resized(found);
     };
     const what = `peering ${name} was not ready`;
     await waitFor(client, Peering, { name }, look, { signal, timeoutMs, what, told: pairing.told });
+    if (limit !== undefined) context.warn(`${site} limits what it gives: ${limit}\n`);
   }
   print(`peered with ${site}: node ${peering.spec.virtualNode.name ?? name}\n`);
 }

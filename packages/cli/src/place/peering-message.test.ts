@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Peering } from "@fjord/api";
-import { otherAmountsMissed, peeringMessage, peeringReason, wasRefused } from "./peering-message.ts";
+import { limitOf, otherAmountsMissed, peeringMessage, peeringReason, wasRefused } from "./peering-message.ts";
 
 type Step = readonly [type: string, status: string, message: string];
 
@@ -18,6 +18,14 @@ test("amounts that a peering in force was refused are told with why", () => {
   const reason = "cpu 1000 is more than there is; available: cpu 750m";
   assert.equal(otherAmountsMissed(refused), reason);
   assert.equal(peeringMessage(refused), `other amounts: ${reason}`);
+});
+
+test("what a provider limits is told beside what was asked for", () => {
+  const message = "c-1 is in force; limited by its provider: cpu 500m of 1; it ends at 2030, and is not renewed";
+  const limited = peering(["Agreed", "True", message], ["Ready", "True", ""]);
+  assert.equal(limitOf(limited), "cpu 500m of 1");
+  assert.equal(peeringMessage(limited), message);
+  assert.equal(limitOf(peering(["Agreed", "True", "c-1 until 2030-01-01T00:00:00Z"])), undefined);
 });
 
 test("who was refused, for whatever reason, asks anew by repeating it", () => {

@@ -11,6 +11,12 @@ export function otherAmountsMissed({ status }: Told): string | undefined {
   return /is in force; other amounts: (.*)/s.exec(message)?.[1];
 }
 
+/** What its provider's owner gives of what is asked for; undefined where that is all. */
+export function limitOf({ status }: Told): string | undefined {
+  const { message = "" } = getCondition(status?.conditions, "Agreed") ?? {};
+  return /is in force; limited by its provider: ([^;]*)/.exec(message)?.[1];
+}
+
 /** Answers that stay what they are until somebody changes something. */
 export const REFUSALS: readonly string[] = ["AmountRefused"];
 /** The same, whatever the amounts. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Offloading, Site } from "@fjord/api";
+import type { Offloading, Peering, Site } from "@fjord/api";
 import { twinsMessage, twinsReady } from "./twins-ready.ts";
 
 const site = (name: string, reachable: "True" | "False"): Site =>
@@ -30,11 +30,22 @@ test("twins are ready when every site that answers has its own, and the silent o
   assert.deepEqual(twinsReady(offloading({ wave: "TwinReady" }, "True"), places).silent, []);
 });
 
+test("nobody is waited for where no site answers, or there is none to extend to", () => {
+  const away = twinsReady(offloading({ reef: "SiteUnreachable", rock: "SiteUnreachable" }), places);
+  assert.deepEqual([away.done, away.silent], [true, ["reef", "rock"]]);
+  const none = offloading({});
+  const condition = { ...none.status?.conditions?.[0], reason: "NoSiteEligible", message: "no peering is ready" };
+  const lonely = { ...none, status: { conditions: [condition] } } as Offloading;
+  const nowhere = twinsReady(lonely, { ...places, peerings: [] });
+  assert.deepEqual([nowhere.done, nowhere.nowhere], [true, "no peering is ready"]);
+  assert.equal(twinsReady(lonely, { ...places, peerings: [{} as Peering] }).done, false, "it may be ready soon");
+  assert.equal(twinsReady(lonely, places).done, false, "who may not see peerings waits");
+});
+
 test("a site that answers and has none is waited for, and so is the first twin of all", () => {
   const mixed = twinsReady(offloading({ wave: "TwinReady", wood: "AwaitingTwin", reef: "SiteUnreachable" }), places);
   assert.equal(mixed.done, false);
   assert.equal(mixed.progress, "wood: AwaitingTwin: so it is; reef: SiteUnreachable: so it is");
-  assert.equal(twinsReady(offloading({ reef: "SiteUnreachable" }), places).done, false);
   assert.equal(twinsReady(offloading({}), places).done, false);
   const justMet = twinsReady(offloading({ wave: "TwinReady", wood: "SiteUnreachable" }), places);
   assert.equal(justMet.done, false, "the site itself is known to answer");

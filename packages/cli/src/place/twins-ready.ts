@@ -4,12 +4,14 @@ import { type KnownPlaces, siteById } from "./known-places.ts";
 import { isSilent } from "./twins-left.ts";
 
 export interface TwinsReady {
-  /** Every site that answers has its twin, and there is one at least. */
+  /** Every site that answers has its twin: there is nothing that waiting alone would bring. */
   readonly done: boolean;
   /** What keeps the others from being ready, site by site. */
   readonly progress: string;
   /** Names of sites that do not answer: their twins follow when they do again. */
   readonly silent: readonly string[];
+  /** Why the namespace extends to no site at all, where that stays so until there is a peering. */
+  readonly nowhere?: string;
   /** A site does not give the twin its name, and that stays so until somebody changes something. */
   readonly isNameRefused: boolean;
 }
@@ -17,12 +19,18 @@ export interface TwinsReady {
 const NAME_REFUSALS = ["NameTaken", "NameRefused"];
 
 /** How far the twins of an Offloading are, as its agent tells it. */
-export function twinsReady({ metadata, status }: Offloading, places: Pick<KnownPlaces, "sites">): TwinsReady {
+export function twinsReady(
+  { metadata, status }: Offloading,
+  places: Pick<KnownPlaces, "sites"> & Partial<Pick<KnownPlaces, "peerings">>,
+): TwinsReady {
   const ready = getCondition(status?.conditions, "Ready");
   const none = { done: false, silent: [], isNameRefused: false };
   if (ready === undefined || ready.observedGeneration !== metadata.generation)
     return { ...none, progress: "waiting for the agent" };
   if (ready.status === "True") return { ...none, done: true, progress: ready.message };
+  // Without a peering nothing is under way that could change it.
+  if (ready.reason === "NoSiteEligible" && places.peerings?.length === 0)
+    return { ...none, done: true, progress: ready.message, nowhere: ready.message };
   const twins = (status?.sites ?? []).flatMap(({ site: id, conditions }) => {
     const condition = getCondition(conditions, "Ready");
     const site = siteById(places, id);
@@ -33,7 +41,7 @@ export function twinsReady({ metadata, status }: Offloading, places: Pick<KnownP
   const silent = waiting.filter(({ site }) => isSilent(site));
   const reasons = waiting.map(({ name, reason, message }) => `${name}: ${reason}: ${message}`);
   return {
-    done: waiting.length < twins.length && silent.length === waiting.length,
+    done: twins.length > 0 && silent.length === waiting.length,
     progress: reasons.join("; ") || `${ready.reason}: ${ready.message}`,
     silent: silent.map(({ name }) => name).toSorted(),
     isNameRefused: waiting.some(({ reason }) => NAME_REFUSALS.includes(reason)),

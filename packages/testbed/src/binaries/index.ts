@@ -37,5 +37,6 @@ export {
   KUBERNETES_MINORS,
   type KubernetesMinor,
   minorsOf,
+  nodeMinorsOf,
   type Substrate,
 } from "./versions.ts";

@@ -13,6 +13,11 @@ export function minorsOf(substrates: readonly Substrate[]): KubernetesMinor[] {
 
 export const DEFAULT_MINOR: KubernetesMinor = "1.36";
 
+/** The versions whose programs the nodes of such sites run: microkube's have those of the default one. */
+export function nodeMinorsOf(substrates: readonly Substrate[]): KubernetesMinor[] {
+  return [...new Set(substrates.map((one) => (one === "microkube" ? DEFAULT_MINOR : one)))];
+}
+
 /** A version, and the oldest Go that its module compiles with. */
 export interface Pin {
   readonly version: `v${string}`;

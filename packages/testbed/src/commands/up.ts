@@ -13,6 +13,7 @@ import {
   KUBERNETES_MINORS,
   type KubernetesMinor,
   minorsOf,
+  nodeMinorsOf,
   type Substrate,
 } from "../binaries/index.ts";
 import { BedBusyError, BedDiffersError, MetricsWithoutNodesError, RootNeededError } from "../errors.ts";
@@ -131,7 +132,8 @@ function programsFor(options: UpOptions, context: CommandContext): Promise<Binar
   if (metricsServer) sets.push("metrics-server");
   const { env, signal } = context;
   const progress = (event: Parameters<typeof describeProgress>[0]) => context.progress(describeProgress(event));
-  return ensureBinaries({ minors: minorsOf(kubernetes), sets, env, progress, signal });
+  const minors = nodes > 0 ? nodeMinorsOf(kubernetes) : minorsOf(kubernetes);
+  return ensureBinaries({ minors, sets, env, progress, signal });
 }
 
 /** Whether a bed found in the directory is one to go on with. What is left of one that no longer runs is removed. */

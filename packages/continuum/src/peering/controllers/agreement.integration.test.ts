@@ -149,9 +149,12 @@ describe("two sites that agree", { skip: kubernetesSkip() }, () => {
       sites.providerClient.patch(Contract, { name }, "merge", { spec: { limit: cpu === null ? null : { cpu } } });
     await limit(status?.contract ?? "", 2);
     await until("the node shrinks", async () => (await sites.cpuOf("limited")) === "2");
+    const isLimited = /is in force; limited by its provider: cpu 2 of 4$/;
+    await until("its owner is told why", async () => isLimited.test(await sites.agreement("limited")));
     const node = await sites.consumerClient.get(VirtualNode, { name: "limited" });
     await limit(node.spec.contract, null);
     await until("the node grows", async () => (await sites.cpuOf("limited")) === "4");
+    await until("nothing is limited", async () => !isLimited.test(await sites.agreement("limited")));
   });
 
   it("have a node for each of several Peerings, and never take a foreign one", async () => {

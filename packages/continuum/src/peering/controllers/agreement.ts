@@ -88,7 +88,7 @@ export class Agreement {
       const resources = formatAmounts(amountsOf(peering.spec.resources));
       const wish = { peering, site, resources, signal, ...(previous !== undefined && { previous }) };
       const { contract, report } = await this.#options.negotiation.agree(wish);
-      return this.#active(contract, report);
+      return this.#active(peering, contract, report);
     } catch (error) {
       return refused(error, peering.spec.site);
     }
@@ -103,17 +103,17 @@ export class Agreement {
     const target = targetOf(peering, current);
     const resize = target.size > 0 && !sameAmounts(target, amountsOf(terms.resources));
     if (due && !peering.spec.renew) contracts.noteExpiring(terms.id, "NotRenewed");
-    if (!(due && peering.spec.renew) && !resize) return this.#active(current);
+    if (!(due && peering.spec.renew) && !resize) return this.#active(peering, current);
     try {
       const resources = formatAmounts(target.size > 0 ? target : amountsOf(terms.resources));
       const wish = { peering, site, resources, supersedes: current, previous: terms.id, signal };
       const { contract, report } = await negotiation.agree(wish);
-      return this.#active(contract, report);
+      return this.#active(peering, contract, report);
     } catch (error) {
       const failed = refused(error, peering.spec.site);
       if (due) contracts.noteExpiring(terms.id, failed.stranger ? "RenewalRefused" : expiringReason(error));
       const message = `${terms.id} is in force; ${due ? "its renewal" : "other amounts"}: ${failed.answer.message}`;
-      const { againMs } = this.#active(current);
+      const { againMs } = this.#active(peering, current);
       const soon = Math.min(
         failed.againMs ?? REFUSED_AGAIN_MS,
         Math.max(500, (ends - now) / 10),
@@ -137,13 +137,17 @@ export class Agreement {
     return { reason: "ContractEnded", message };
   }
 
-  #active(contract: Contract, report?: ContractReport): Agreed {
+  #active(peering: Peering, contract: Contract, report?: ContractReport): Agreed {
     const { terms } = contract.spec;
+    const notes = notesOn(peering, contract, report);
     const { renewable, ends } = lifetimeOf(contract);
     const now = this.#options.home.clock.now();
     const againMs = Math.max(1, (now < renewable ? renewable : ends) - now);
     return {
-      answer: { reason: "ContractActive", message: `${terms.id} until ${terms.notAfter}` },
+      answer: {
+        reason: "ContractActive",
+        message: notes === "" ? `${terms.id} until ${terms.notAfter}` : `${terms.id} is in force; ${notes}`,
+      },
       contract,
       newest: terms.id,
       againMs,
@@ -156,6 +160,20 @@ export class Agreement {
 function targetOf(peering: Peering, current: Contract): Amounts {
   const limit = amountsOf(current.status?.peerLimit ?? {});
   return new Map([...atMost(amountsOf(peering.spec.resources), limit)].filter(([, amount]) => amount > 0n));
+}
+
+/** What its owner may wonder about a contract in force. */
+function notesOn({ spec }: Peering, { spec: { terms }, status }: Contract, report?: ContractReport): string {
+  const wanted = amountsOf(spec.resources);
+  const given = atMost(wanted, amountsOf(report?.limit ?? status?.peerLimit ?? {}));
+  const [asked, left] = [formatAmounts(wanted), formatAmounts(given)];
+  const limited = Object.keys(asked).filter((name) => asked[name] !== left[name]);
+  return [
+    ...(limited.length > 0
+      ? [`limited by its provider: ${limited.map((name) => `${name} ${left[name]} of ${asked[name]}`).join(", ")}`]
+      : []),
+    ...(spec.renew ? [] : [`it ends at ${terms.notAfter}, and is not renewed`]),
+  ].join("; ");
 }
 
 function expiringReason(error: unknown): "ProviderUnreachable" | "RenewalRefused" {

@@ -118,6 +118,12 @@ export class TwoSites {
     return (await look(this.consumerClient, Contract, found?.spec.contract ?? "-"))?.spec.terms.resources.cpu;
   }
 
+  /** What a peering says of its contract. */
+  async agreement(name: string): Promise<string> {
+    const peering = await look(this.consumerClient, Peering, name);
+    return getCondition(peering?.status?.conditions, "Agreed")?.message ?? "";
+  }
+
   async unpeer(name: string): Promise<void> {
     await this.consumerClient.delete(Peering, { name });
     await until(`${name} is gone`, async () => (await look(this.consumerClient, Peering, name)) === undefined);
