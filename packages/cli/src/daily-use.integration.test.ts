@@ -224,6 +224,7 @@ describe("what the owner of a site does every day", { skip: kubernetesSkip(), ti
     const drained = await fjord("drain", AWAY);
     assert.deepEqual([drained.code, await away()], [0, []], drained.err);
     assert.match(drained.out, /^contract c-\S+ drained\n$/);
+    assert.match(drained.err, /^deployment\/api still asks for site-2 only, and its pods wait for it: `fjord move /m);
     assert.match(
       (await fjord("status")).out,
       /^Drains\n +CONTRACT +DRAINED +MESSAGE\n +c-\S+ +True +no pod is left\n/m,

@@ -11,6 +11,7 @@ import { NoSuchThing, ThisSite } from "../errors.ts";
 import { tellOfSilence } from "../place/agent-silence.ts";
 import { closedThere, isClosedStill } from "../place/contract-standing.ts";
 import { placesAsFarAsMay, siteById } from "../place/known-places.ts";
+import { warnOfMoved } from "../place/moved-workloads.ts";
 
 const verbs = {
   cordon: {
@@ -104,8 +105,15 @@ async function drain(name: string, flags: DrainFlags, context: CommandContext): 
   await using client = await connect(flags, context);
   await tellOfSilence(client, context);
   const contracts = await contractsOf(client, name, "drain", signal);
-  for (const contract of contracts)
-    await client.patch(Contract, { name: contract }, "merge", { spec: { standing: "Drained" } }, { signal });
+  const left = new Set<string>();
+  for (const contract of contracts) {
+    const patch = { spec: { standing: "Drained" } };
+    const { spec, status } = await client.patch(Contract, { name: contract }, "merge", patch, { signal });
+    if (status?.side === "Consumer") left.add(spec.terms.provider);
+  }
+  const places = await placesAsFarAsMay(client, signal);
+  for (const id of left)
+    await warnOfMoved(client, places, context, { site: siteById(places, id)?.metadata.name ?? id });
   if (!flags.wait) return print(contracts.map((contract) => `contract ${contract} draining\n`).join(""));
   const ends = contracts.map(async (contract) => {
     const what = `contract ${contract} was not drained`;
