@@ -4,4 +4,5 @@ export { ConnectionError, InvalidServerUrl, ProxyRefused, TransportClosed, Unusa
 export type { StreamResponse } from "./exchange.ts";
 export type { HttpHeaders, HttpMethod, HttpRequest, HttpResponse, StreamRequest } from "./http.ts";
 export { readAsStream } from "./read-as-stream.ts";
+export { endWhenSilent, type PingTimes } from "./session-pings.ts";
 export { Transport, type TransportOptions } from "./transport.ts";

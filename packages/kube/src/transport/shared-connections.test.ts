@@ -113,6 +113,32 @@ function paths(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `/watch/${index}`);
 }
 
+/** A request, the first of its answer, and why it failed. */
+function heard(shared: SharedConnections, path: string) {
+  let failure: Error | undefined;
+  const first = Promise.withResolvers<string>();
+  const handler = {
+    onSent() {},
+    onHead() {},
+    onData: (chunk: Buffer) => first.resolve(chunk.toString()),
+    onEnd: () => first.reject(new Error("it has ended")),
+    onError: (error: Error) => {
+      failure = error;
+      first.reject(error);
+    },
+  };
+  const request = {
+    method: "GET",
+    path,
+    headers: {},
+    body: undefined,
+    headersTimeoutMs: 0,
+    bodyTimeoutMs: 0,
+  } as const;
+  const turn = shared.send(request, handler);
+  return { first: first.promise, failure: () => failure, turn };
+}
+
 test("many watches that begin at once share one connection, and it ends with the last of them", async () => {
   await using server = new WatchServer();
   await using transport = await server.transport();
@@ -200,40 +226,33 @@ test("a connection over which nothing passes any more fails its watches, and the
     alone: () => assert.fail("the server speaks HTTP/2"),
     pings: { everyMs: 20, answerMs: 200 },
   });
-  const heard = (path: string) => {
-    let failure: Error | undefined;
-    const first = Promise.withResolvers<string>();
-    const handler = {
-      onSent() {},
-      onHead() {},
-      onData: (chunk: Buffer) => first.resolve(chunk.toString()),
-      onEnd: () => first.reject(new Error("it has ended")),
-      onError: (error: Error) => {
-        failure = error;
-        first.reject(error);
-      },
-    };
-    const request = {
-      method: "GET",
-      path,
-      headers: {},
-      body: undefined,
-      headersTimeoutMs: 0,
-      bodyTimeoutMs: 0,
-    } as const;
-    const turn = shared.send(request, handler);
-    return { first: first.promise, failure: () => failure, turn };
-  };
-  const before = heard("/before");
+  const before = heard(shared, "/before");
   assert.equal(await before.first, "first of /before");
   for (const socket of passing) socket.unpipe().pause();
   await until(() => before.failure() !== undefined);
   assert.match(before.failure()?.message ?? "", /not answered a ping within 0.2 s/);
-  const after = heard("/after");
+  const after = heard(shared, "/after");
   assert.equal(await after.first, "first of /after");
   after.turn.abort();
   for (const socket of passing) socket.destroy();
   relay.close();
+});
+
+test("a connection that the server leaves twice, over which nothing can be asked any more, is ended", async () => {
+  await using server = new WatchServer();
+  const shared = new SharedConnections({
+    connect: clusterConnect(configOf(await server.listen()), undefined),
+    host: "api",
+    connectTimeoutMs: 10_000,
+    alone: () => assert.fail("the server speaks HTTP/2"),
+    pings: { everyMs: 20, answerMs: 200 },
+  });
+  const before = heard(shared, "/before");
+  assert.equal(await before.first, "first of /before");
+  for (const _ of "12") server.sessions[0]?.goaway(0, 1);
+  await until(() => before.failure() !== undefined);
+  assert.match(before.failure()?.message ?? "", /not answered a ping within 0.2 s/);
+  await until(() => server.open === 0);
 });
 
 test("an answer that is cut is no answer's end", async () => {

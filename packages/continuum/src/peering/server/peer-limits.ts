@@ -10,6 +10,9 @@ export interface PeerLimits {
   /** Watches of one such connection that the peer may drop at once after a quiet time, and each second. */
   readonly droppedBurst: number;
   readonly droppedPerSecond: number;
+  /** How often the peer is asked on such a connection whether it is there, and milliseconds that it has to say so. */
+  readonly pingMs: number;
+  readonly silentMs: number;
   /** Questions of one key that are being answered at once; the proxy has limits of its own. */
   readonly requestsPerPeer: number;
   /** Questions of one key each second, and how many at once after a quiet time; the proxy has limits of its own. */
@@ -39,6 +42,8 @@ export const defaultPeerLimits: PeerLimits = {
   watchesShared: 64,
   droppedBurst: 256,
   droppedPerSecond: 16,
+  pingMs: 30_000,
+  silentMs: 60_000,
   requestsPerPeer: 512,
   questionsPerSecond: 200,
   questionsBurst: 1_000,

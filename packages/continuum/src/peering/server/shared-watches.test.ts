@@ -92,9 +92,9 @@ const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 
 const END_STREAM = 1;
 const END_HEADERS = 4;
 
-/** The head of a watch without compression: method and scheme from the table of names, the path by letters. */
+/** The head of a watch without compression: method and scheme from the table of names, the path and the host by letters. */
 function watchHead(): Buffer<ArrayBuffer> {
-  return Buffer.concat([Buffer.from([0x82, 0x87, 0x04, WATCH.length]), Buffer.from(WATCH)]);
+  return Buffer.concat([Buffer.from([0x82, 0x87, 0x04, WATCH.length]), Buffer.from(WATCH), Buffer.from([0x01, 1, 97])]);
 }
 
 /** Sends frames until the other side ends the connection; how many were taken until then, or undefined where it never does. */
@@ -191,21 +191,25 @@ describe("watches that share a connection", () => {
     });
   }
 
-  test("are not for who is unknown, and for a peer there are a few such connections", async () => {
-    const { session, counted, dial } = await serve({ sharedPerPeer: 2 });
+  test("are not for who is unknown", async () => {
+    const { counted, dial } = await serve();
     const none = await dial(stranger);
     await once(none.resume(), "close");
-    const [a, b] = [await session(), await session()];
-    await Promise.all([firstOf(ask(a)), firstOf(ask(b))]);
-    await once((await dial()).resume(), "close");
-    assert.deepEqual(counted, ["refused SharedByStranger", "refused TooManyOfPeer"]);
-    a.destroy();
-    await firstOf(ask(b));
-    for (;;) {
-      const again = await session();
-      const answer = await Promise.race([firstOf(ask(again)), once(again, "close").then(() => undefined)]);
-      if (answer !== undefined) break;
-    }
+    assert.deepEqual(counted, ["refused SharedByStranger"]);
+  });
+
+  test("are on a few connections, of which the oldest makes room for one more: the peer may have lost it", async () => {
+    const { session, counted, watches } = await serve({ sharedPerPeer: 2 });
+    const lost = await session();
+    await firstOf(ask(lost));
+    const second = await session();
+    await firstOf(ask(second));
+    const [ended, heard] = [once(lost, "close"), once(watches[0] as ServerResponse, "close")];
+    const third = await session();
+    assert.equal(await firstOf(ask(third)), WATCH);
+    await Promise.all([ended, heard]);
+    assert.equal(await firstOf(ask(second)), WATCH);
+    assert.deepEqual(counted, ["refused TooManyOfPeer", "/kube 200"]);
   });
 
   test("are as many as agreed, and more wait or are refused", async () => {
@@ -243,7 +247,7 @@ describe("a peer that means harm, over HTTP/2", () => {
     };
     const taken = await pour(socket, next, 5_000);
     assert.ok(taken !== undefined, "it went on");
-    assert.ok(watches.length < 100, `${watches.length} watches were begun`);
+    assert.ok(watches.length > 0 && watches.length < 100, `${watches.length} watches were begun`);
   });
 
   for (const [what, next, most] of [
@@ -267,6 +271,29 @@ describe("a peer that means harm, over HTTP/2", () => {
       socket.destroy();
     });
   }
+
+  test("leaves no watch behind when it is gone with all unread", async () => {
+    const { dial, watches } = await serve({ pingMs: 50, silentMs: 300 });
+    const socket = await dial();
+    socket.on("error", () => {}).pause();
+    const most = Buffer.from([0x7f, 0xff, 0xff, 0xff]);
+    const settings = frame(4, 0, 0, Buffer.concat([Buffer.from([0, 4]), most]));
+    const window = frame(8, 0, 0, Buffer.from([0x7f, 0, 0, 0]));
+    const heads = Array.from({ length: 64 }, (_, index) =>
+      frame(1, END_STREAM | END_HEADERS, 2 * index + 1, watchHead()),
+    );
+    socket.write(Buffer.concat([PREFACE, settings, window, ...heads]));
+    while (watches.length < 64) await later(5);
+    const ended = Promise.all(watches.map(closed));
+    for (const response of watches) void writeOnAndOn(response);
+    // Until neither kernel takes any more.
+    await later(500);
+    socket.destroy();
+    assert.ok(
+      await Promise.race([ended, later(10_000)]),
+      `${watches.filter(({ destroyed }) => !destroyed).length} are left`,
+    );
+  });
 
   test("may not send headers without end", async () => {
     const { dial, watches } = await serve();
@@ -301,10 +328,17 @@ describe("a peer that means harm, over HTTP/2", () => {
   });
 });
 
+/** As a watch with very many events. */
+async function writeOnAndOn(response: ServerResponse): Promise<void> {
+  const gone = closed(response);
+  while (!response.destroyed)
+    if (!response.write(Buffer.alloc(32 * 1024))) await Promise.race([once(response, "drain"), gone]);
+}
+
 function later(ms: number): Promise<false> {
   return new Promise((resolve) => setTimeout(resolve, ms, false));
 }
 
-function closed(socket: TLSSocket): Promise<true> {
+function closed(socket: TLSSocket | ServerResponse): Promise<true> {
   return new Promise((resolve) => socket.once("close", () => resolve(true)));
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { type Clock, describeError, type Logger } from "@fjord/base";
+import { endWhenSilent } from "@fjord/kube";
 import type { Caller } from "../../peer-routes.ts";
 import { KUBE_PREFIX } from "../../protocol.ts";
 import type { PeerIdentity, SiteId } from "../../site-identity.ts";
@@ -30,25 +31,32 @@ const A_FEW = 32;
  */
 export class SharedWatches {
   readonly #options: SharedWatchesOptions;
-  readonly #perPeer = new Map<SiteId, number>();
+  /** Of each peer, the oldest first. */
+  readonly #perPeer = new Map<SiteId, Set<TLSSocket>>();
 
   constructor(options: SharedWatchesOptions) {
     this.#options = options;
   }
 
-  /** Serves a connection over which HTTP/2 was agreed on. It is ended where the peer has too many. */
+  /**
+   * Serves a connection over which HTTP/2 was agreed on. Where the peer has as many as it may, its oldest is ended: it may be one that
+   * the peer has lost, which is noticed a minute and a half later.
+   */
   serve(socket: TLSSocket, caller: PeerIdentity): void {
     const { limits, metrics } = this.#options;
-    const count = this.#perPeer.get(caller.id) ?? 0;
-    if (count >= limits.sharedPerPeer) {
+    const open = this.#perPeer.get(caller.id) ?? new Set();
+    const [oldest] = open;
+    if (oldest !== undefined && open.size >= limits.sharedPerPeer) {
       metrics.connectionRefused("TooManyOfPeer");
-      socket.destroy();
-      return;
+      this.#forget(caller.id, oldest);
+      oldest.destroy();
     }
-    this.#perPeer.set(caller.id, count + 1);
-    socket.once("close", () => this.#forget(caller.id));
+    this.#perPeer.set(caller.id, open.add(socket));
+    socket.once("close", () => this.#forget(caller.id, socket));
     const session = this.#begin(socket);
     endWhenIdle(session, socket, limits.idleMs, this.#options.clock);
+    // Node does not notice that a peer has gone of which it waits for a reader: watches and what they hold would stay for good.
+    endWhenSilent(session, { everyMs: limits.pingMs, answerMs: limits.silentMs }, () => socket.destroy());
     session.on("error", (error) => {
       this.#options.logger.debug("a connection that watches share broke", { reason: describeError(error) });
     });
@@ -88,10 +96,9 @@ export class SharedWatches {
     this.#options.handle(request, response, caller);
   }
 
-  #forget(id: SiteId): void {
-    const left = (this.#perPeer.get(id) ?? 1) - 1;
-    if (left === 0) this.#perPeer.delete(id);
-    else this.#perPeer.set(id, left);
+  #forget(id: SiteId, socket: TLSSocket): void {
+    const open = this.#perPeer.get(id);
+    if (open?.delete(socket) && open.size === 0) this.#perPeer.delete(id);
   }
 }
 
