@@ -53,6 +53,12 @@ describe("what a write asks for", () => {
     assert.deepEqual(mostAsked({ hosts: ["a"] }, { hosts: ["b"] }), { hosts: ["a", "b"] });
   });
 
+  test("in a Service are its names in the DNS", () => {
+    const service = { metadata: { annotations: { "external-dns.alpha.kubernetes.io/hostname": "a.example.com" } } };
+    assert.deepEqual(askedMeans("services", service, true), { hosts: ["a.example.com"], exposed: false });
+    assert.deepEqual(askedMeans("services", service, false), { hosts: ["a.example.com"] });
+  });
+
   test("in several parts is the most of them", () => {
     assert.deepEqual(mostAsked({}, {}), {});
     assert.deepEqual(mostAsked({ storage: 3 }, { storage: 2 }), { storage: 3 });

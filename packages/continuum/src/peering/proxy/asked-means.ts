@@ -1,6 +1,6 @@
 import { inUnits, parseQuantity } from "@fjord/kube";
 import { fieldsOf } from "../../fields-of.ts";
-import { askedHosts } from "./asked-hosts.ts";
+import { askedHosts, askedNames } from "./asked-hosts.ts";
 
 /** What a write asks for besides room in the API: means of the provider that no contract names. */
 export interface AskedMeans {
@@ -8,7 +8,7 @@ export interface AskedMeans {
   readonly storage?: number;
   /** Whether a Service has ports of nodes or a load balancer; undefined where the write leaves that as it is. */
   readonly exposed?: boolean;
-  /** Hosts that an Ingress is for, as `askedHosts` gives them. */
+  /** Hosts that an Ingress is for, as `askedHosts` gives them, or names in the DNS for a Service. */
   readonly hosts?: readonly string[];
 }
 
@@ -18,12 +18,14 @@ const EXPOSED = ["NodePort", "LoadBalancer"];
 export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
   const spec = fieldsOf(fieldsOf(object).spec);
   if (resource === "persistentvolumeclaims") return askedStorage(fieldsOf(fieldsOf(spec.resources).requests).storage);
-  if (resource === "ingresses.networking.k8s.io") {
-    const hosts = askedHosts(object);
-    return hosts.length > 0 ? { hosts } : {};
-  }
+  if (resource === "ingresses.networking.k8s.io") return askedFor(askedHosts(object));
   if (resource !== "services") return {};
-  return whole || "type" in spec ? { exposed: EXPOSED.includes(String(spec.type)) } : {};
+  const hosts = askedFor(askedNames(object));
+  return whole || "type" in spec ? { ...hosts, exposed: EXPOSED.includes(String(spec.type)) } : hosts;
+}
+
+function askedFor(hosts: readonly string[]): AskedMeans {
+  return hosts.length > 0 ? { hosts } : {};
 }
 
 /** What several parts of a write ask for at most. */

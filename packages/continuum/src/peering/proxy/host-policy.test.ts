@@ -46,7 +46,7 @@ describe("a host of a consumer's Ingress", () => {
   test("is refused in words that say what to do", () => {
     assert.equal(
       hostProblem("*", undefined, new Set()),
-      "an Ingress for all hosts (by a rule without one, or a default backend) is not for consumers unless it is allowed: ask the provider's owner for it in sharing.objects.ingressHosts of the Site",
+      "an Ingress for all hosts (by a rule without one, a default backend, or an annotation that may mean any) is not for consumers unless it is allowed: ask the provider's owner for it in sharing.objects.ingressHosts of the Site",
     );
     assert.match(hostProblem("a.b", ["c.d"], new Set()) ?? "", /^a\.b is not among the hosts .* \(c\.d\): ask /);
     assert.match(hostProblem("a.b", [], new Set()) ?? "", /\(none\)/);

@@ -32,5 +32,7 @@ function wildAbove(host: string): string[] {
 }
 
 function words(host: string): string {
-  return host === EVERY_HOST ? "an Ingress for all hosts (by a rule without one, or a default backend)" : host;
+  return host === EVERY_HOST
+    ? "an Ingress for all hosts (by a rule without one, a default backend, or an annotation that may mean any)"
+    : host;
 }

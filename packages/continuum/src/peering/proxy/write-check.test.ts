@@ -98,6 +98,22 @@ describe("what a tenant writes", () => {
     assert.equal(status("create", "secrets", json, { type: "kubernetes.io/tls" }), 200);
   });
 
+  test("may not choose the address of a Service by an annotation", () => {
+    for (const name of [
+      "metallb.io/loadBalancerIPs",
+      "lbipam.cilium.io/ips",
+      "loadbalancer.openstack.org/load-balancer-id",
+    ]) {
+      const annotated = (value: unknown) => ({ metadata: { annotations: { [name]: value } } });
+      assert.equal(status("create", "services", json, annotated("10.0.0.1")), 403);
+      assert.equal(status("patch", "services", "application/merge-patch+json", annotated("10.0.0.1")), 403);
+      assert.equal(status("patch", "services", "application/merge-patch+json", annotated(null)), 200);
+      const add = [{ op: "add", path: `/metadata/annotations/${name.replace("/", "~1")}`, value: "10.0.0.1" }];
+      assert.equal(status("patch", "services", jsonPatch, add), 403);
+      assert.equal(status("create", "configmaps", json, annotated("10.0.0.1")), 200);
+    }
+  });
+
   test("says the hosts of an Ingress in a way that is seen", () => {
     assert.equal(status("create", "ingresses", json, { spec: { rules: [{ host: "a.example.com" }] } }), 200);
     assert.equal(status("create", "ingresses", json, { spec: { Rules: [] } }), 400);

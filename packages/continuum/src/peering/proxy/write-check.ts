@@ -1,4 +1,5 @@
 import { CONSUMER_LABEL, group as fjordGroup } from "@fjord/api";
+import { ADDRESS_ANNOTATIONS } from "../../chosen-address.ts";
 import { chosenVolume } from "../../chosen-volume.ts";
 import { type AskedMeans, askedMeans, mostAsked } from "./asked-means.ts";
 import { type KubePath, resourceName } from "./kube-path.ts";
@@ -135,7 +136,10 @@ function checkObject(value: unknown, write: Write): AskedMeans {
   if (resource === `shadowpods.${fjordGroup}` && isObject(value.spec) && isObject(value.spec.pod))
     checkMetadata(value.spec.pod.metadata, write);
   if (resource === "secrets") checkSecretType(value.type);
-  if (resource === "services") checkService(value.spec);
+  if (resource === "services") {
+    checkService(value.spec);
+    checkAddress(value.metadata);
+  }
   if (resource === "persistentvolumeclaims") checkClaim(value);
   if (resource === INGRESSES) checkFoldedHosts(value.spec);
   return askedMeans(resource, value, write.verb !== "patch");
@@ -176,6 +180,13 @@ function checkService(spec: unknown): void {
   const addresses = spec.externalIPs;
   if (addresses === undefined || addresses === null || (Array.isArray(addresses) && addresses.length === 0)) return;
   throw new KubeRefusal(403, "spec.externalIPs cannot be set from another site: it would take over others' traffic");
+}
+
+function checkAddress(metadata: unknown): void {
+  const annotations = isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {};
+  const chosen = ADDRESS_ANNOTATIONS.find((name) => typeof annotations[name] === "string");
+  if (chosen === undefined) return;
+  throw new KubeRefusal(403, `the annotation ${chosen} cannot be set from another site: the address may be another's`);
 }
 
 /** Asked for by name, by label or as the data of a new one, a volume may be one that holds the owner's data. */

@@ -85,6 +85,12 @@ describe("the twin of a Service", () => {
     });
   });
 
+  it("names no address of the own cluster in an annotation either", () => {
+    const { ownAnnotations = [] } = services;
+    assert.ok(ownAnnotations.includes("metallb.io/loadBalancerIPs"));
+    assert.ok(!ownAnnotations.includes("external-dns.alpha.kubernetes.io/hostname"));
+  });
+
   it("is headless where the original is", () => {
     assert.equal(forged({ ...filledIn, clusterIP: "None", clusterIPs: ["None"] }).clusterIP, "None");
   });

@@ -1,5 +1,6 @@
 import { Service } from "@fjord/kube";
 import type { AddressFamily } from "../../addresses.ts";
+import { ADDRESS_ANNOTATIONS } from "../../chosen-address.ts";
 import type { Body, ReflectedKind } from "../reflected-kind.ts";
 import { classAt } from "./remote-class.ts";
 
@@ -14,6 +15,7 @@ export const services: ReflectedKind<Service> = {
   kind: Service,
   policy: "DenyList",
   follows: ["addresses"],
+  ownAnnotations: ADDRESS_ANNOTATIONS,
   forge: (service, context) => content(service, classAt(service), familiesAt(service.spec ?? {}, context.families())),
   // A class, family or address that nobody asked for is the provider's choice.
   seen(twin, { spec }) {
