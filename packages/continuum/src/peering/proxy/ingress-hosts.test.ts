@@ -45,3 +45,24 @@ test("of two that ask for a host at once one gets it, though neither sees the ot
   await assert.rejects(second, taken);
   (await hosts.admit(bob, ["new.example.com"]))();
 });
+
+test("many that ask at once have the API looked at once, and those who come meanwhile once more", async () => {
+  let looks = 0;
+  let fails = true;
+  const hosts = provider([], async () => {
+    looks++;
+    await new Promise(setImmediate);
+    if (fails) throw new Error("not now");
+  });
+  const ask = (count: number) =>
+    Array.from({ length: count }, (_, index) => hosts.admit(ana, [`${index}.example.com`]));
+  const first = ask(100);
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.equal(looks, 1);
+  const second = ask(100);
+  assert.deepEqual(new Set((await Promise.allSettled(first)).map(({ status }) => status)), new Set(["rejected"]));
+  fails = false;
+  for (const over of await Promise.all(second)) over();
+  assert.equal(looks, 2);
+});

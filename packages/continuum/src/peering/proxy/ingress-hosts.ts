@@ -19,6 +19,9 @@ export class IngressHosts {
   /** Taken by writes that others, which began to look meanwhile, may not see in the API. */
   readonly #claims = new Map<string, SiteId>();
   #underWay = 0;
+  /** The end of the look that was begun last, and the one that follows it. */
+  #last: Promise<void> = Promise.resolve();
+  #next: Promise<readonly Held[]> | undefined;
 
   constructor(options: IngressHostsOptions) {
     this.#options = options;
@@ -50,16 +53,42 @@ export class IngressHosts {
   }
 
   async #takenFrom(consumer: SiteId): Promise<Set<string>> {
-    const { client, namespacesOf } = this.#options;
-    const own = new Set(namespacesOf(consumer));
-    const taken = new Set<string>();
+    const held = await this.#look();
+    const own = new Set(this.#options.namespacesOf(consumer));
+    return new Set(held.filter(({ namespace }) => !own.has(namespace)).flatMap(({ hosts }) => hosts));
+  }
+
+  /** One at a time, which all share who came before it began: a consumer may write hundreds in a second. */
+  #look(): Promise<readonly Held[]> {
+    if (this.#next !== undefined) return this.#next;
+    const before = this.#last;
+    const look = async () => {
+      await before;
+      this.#next = undefined;
+      return await this.#list();
+    };
+    const next = look();
+    this.#next = next;
+    this.#last = next.then(
+      () => {},
+      () => {},
+    );
+    return next;
+  }
+
+  async #list(): Promise<Held[]> {
+    const held: Held[] = [];
     let next: string | undefined;
     do {
-      const page = await client.list(Ingress, { limit: PAGE, ...(next && { continue: next }) });
-      const others = page.items.filter(({ metadata }) => !own.has(metadata.namespace ?? ""));
-      for (const host of others.flatMap(askedHosts)) taken.add(host);
+      const page = await this.#options.client.list(Ingress, { limit: PAGE, ...(next && { continue: next }) });
+      for (const each of page.items) held.push({ namespace: each.metadata.namespace ?? "", hosts: askedHosts(each) });
       next = page.metadata.continue;
     } while (next);
-    return taken;
+    return held;
   }
+}
+
+interface Held {
+  readonly namespace: string;
+  readonly hosts: readonly string[];
 }
