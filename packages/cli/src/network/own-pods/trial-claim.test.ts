@@ -99,6 +99,18 @@ describe("the namespaces of a test", () => {
     assert.deepEqual(api.deleted, []);
   });
 
+  it("of a test that has just begun, and has not said so yet, are left alone", async () => {
+    const api = new SmallApi();
+    for (const name of TEST_NAMESPACES) api.add(testNamespace(name));
+    const { claim, clock } = begin(api);
+    const refused = assert.rejects(claim, { code: "CLI_TEST_RUNS" });
+    await clock.advance(1_000);
+    api.add(testLease("other", 0));
+    await clock.advance(6_000);
+    await refused;
+    assert.deepEqual(api.deleted, []);
+  });
+
   it("that somebody else has made are never touched", async () => {
     const api = new SmallApi();
     api.add({ apiVersion: "v1", kind: "Namespace", metadata: { name: TEST_NAMESPACE } });
