@@ -27,6 +27,8 @@ export interface TwinContext {
   guests(): readonly Pod[];
   /** The own namespaces that have a twin at the site. */
   namespaces(): readonly { readonly name: string; readonly labels: Readonly<Record<string, string>> }[];
+  /** Name of the twin of an own namespace at the site; undefined where it has none there. */
+  twinOf(namespace: string): string | undefined;
   /** What an address of the own cluster, of a pod on `node`, is called at the site; undefined where it cannot be reached from there. */
   translateAddress(address: string, node?: string): string | undefined;
   /** What a block of addresses of the own cluster is at the site. */
@@ -65,7 +67,9 @@ export interface ReflectedKind<T extends KubeObject = KubeObject> {
   readonly follows?: readonly ("pods" | "namespaces" | "addresses")[];
   /** Namespaces whose pods the forge looks at, wherever these run. It is not called before all of them are known. */
   podNamespaces?(object: T, context: TwinContext): readonly string[];
-  /** What the twin lacks of the object; told to its owner. */
+  /** Another own namespace whose twin the forge looks at. */
+  namespaceNamed?(object: T): string | undefined;
+  /** What the twin lacks of the object, or why there is none; told to its owner. */
   lacking?(object: T, context: TwinContext): string | undefined;
   /** Has twins only where the object of this name, of another reflected kind, is allowed to have one. */
   readonly companion?: { readonly kind: Kind; nameOf(object: T): string | undefined };

@@ -123,6 +123,15 @@ export class KindReflection<T extends KubeObject> {
             this.enqueue(site, namespace, object.metadata.name ?? "");
   }
 
+  /** Looks again at objects that name a namespace, whose twin at a site has come or gone. */
+  enqueueNaming(named: string, site: SiteId): void {
+    const { namespaceNamed } = this.kind;
+    if (namespaceNamed === undefined) return;
+    for (const namespace of this.#options.twins.namespacesAt(site))
+      for (const object of this.#objects.list(namespace))
+        if (namespaceNamed(object) === named) this.enqueue(site, namespace, object.metadata.name ?? "");
+  }
+
   enqueueSite(site: SiteId): void {
     for (const namespace of this.#options.twins.namespacesAt(site)) this.enqueueNamespace(namespace, site);
   }
@@ -157,7 +166,8 @@ export class KindReflection<T extends KubeObject> {
     if (remote !== undefined && twinNamespace !== undefined && remote.get(twinNamespace, name) !== undefined)
       return true;
     const isGoing = object.metadata.deletionTimestamp !== undefined;
-    return isGoing || !this.#isAllowed(object, site, namespace);
+    if (isGoing || !this.#isAllowed(object, site, namespace)) return true;
+    return this.kind.forge(object, this.#options.contextOf(site, namespace)) === undefined;
   }
 
   /** The own object of this name, where it has a twin at a site. */
@@ -224,9 +234,9 @@ export class KindReflection<T extends KubeObject> {
     if (!isKept && !this.#isAllowed(source, site, namespace)) return undefined;
     const context = this.#options.contextOf(site, namespace);
     const body = this.kind.forge(source, context);
-    if (body === undefined) return undefined;
     const lacking = this.kind.lacking?.(source, context);
     if (lacking !== undefined) this.#warn(source, "ReflectionIncomplete", lacking);
+    if (body === undefined) return undefined;
     return { namespace: twinNamespace, name, metadata: twinMetadata(this.kind, source, context), body };
   }
 

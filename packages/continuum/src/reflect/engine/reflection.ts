@@ -199,6 +199,7 @@ export class Reflection implements Runnable {
         twins
           .namespacesAt(site)
           .map((name) => ({ name, labels: this.#namespaces.get({ name })?.metadata.labels ?? {} })),
+      twinOf: (name) => twins.twinOf(site, name),
       translateAddress: (address, node) =>
         addresses === undefined ? address : addresses.calledThere(site, address, nodes.get(node ?? "")?.site),
       translateBlock: (block) => addresses?.blocksThere?.(site, block) ?? [block],
@@ -230,7 +231,10 @@ export class Reflection implements Runnable {
   #twinChanged(site: SiteId, namespace: string): void {
     this.#follow();
     this.#references.lookAt(this.#options.pods.inNamespace(namespace));
-    for (const kind of this.#kinds.values()) kind.enqueueNamespace(namespace, site);
+    for (const kind of this.#kinds.values()) {
+      kind.enqueueNamespace(namespace, site);
+      kind.enqueueNaming(namespace, site);
+    }
     this.#namespacesChanged();
   }
 

@@ -29,6 +29,8 @@ describe("the twin of an EndpointSlice", () => {
   });
 
   it("does not exist where nothing is left to tell", () => {
+    const named = { ...sliceOf({ addresses: ["db.example.com"] }), addressType: "FQDN" as const };
+    assert.equal(endpointSlices.forge(named, contextOf()), undefined);
     assert.equal(endpointsOf([]), undefined);
     assert.equal(endpointsOf([{ addresses: ["10.2.0.1"], nodeName: "wave" }]), undefined);
   });

@@ -15,6 +15,8 @@ export const endpointSlices: ReflectedKind<EndpointSlice> = {
   follows: ["addresses"],
   companion: { kind: Service, nameOf: ({ metadata }) => metadata.labels?.[SERVICE_LABEL] },
   forge(slice, context) {
+    // Names are no addresses: no provider leads anybody to them.
+    if (slice.addressType === "FQDN") return undefined;
     const exported = slice.metadata.annotations?.[EXPORTED_ANNOTATION];
     if (exported !== undefined) return exportedAt(slice, exported, context);
     const endpoints = (slice.endpoints ?? []).flatMap((endpoint) => endpointAt(endpoint, context) ?? []);

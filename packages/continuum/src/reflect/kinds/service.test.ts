@@ -41,6 +41,22 @@ describe("the twin of a Service", () => {
     assert.deepEqual(forged(external), external);
   });
 
+  it("leads to the twin of the namespace that it leads to at home, and is not there where that has none", () => {
+    const at = (externalName: string) => {
+      const service = serviceOf({ type: "ExternalName", externalName });
+      const { spec } = (services.forge(service, contextOf()) ?? {}) as { spec?: Service["spec"] };
+      return [spec?.externalName, services.lacking?.(service, contextOf()), services.namespaceNamed?.(service)];
+    };
+    assert.deepEqual(at("db.bank.svc.cluster.local"), ["db.bank-1.svc.cluster.local", undefined, "bank"]);
+    assert.deepEqual(at("db-0.db.shop.svc"), ["db-0.db.shop-1.svc", undefined, "shop"]);
+    assert.deepEqual(at("db.example.com"), ["db.example.com", undefined, undefined]);
+    assert.deepEqual(at("db.bank"), ["db.bank", undefined, undefined]);
+    const [name, why, named] = at("db.secrets.svc.cluster.local");
+    assert.deepEqual([name, named], [undefined, "secrets"]);
+    assert.match(why ?? "", /no twin at provider: it leads to namespace secrets, which has none there/);
+    assert.equal(forged({ ...filledIn, externalName: "db.secrets.svc" }).externalName, undefined);
+  });
+
   it("asks for the address that the original has, and takes another where that is not to be had", () => {
     const spec = { ...filledIn, ports: [{ port: 80 }] };
     assert.equal(forged(spec).clusterIP, "10.0.0.7");

@@ -1,7 +1,8 @@
 import { Service } from "@fjord/kube";
 import type { AddressFamily } from "../../addresses.ts";
 import { ADDRESS_ANNOTATIONS } from "../../chosen-address.ts";
-import type { Body, ReflectedKind } from "../reflected-kind.ts";
+import { namedHost } from "../../cluster-names.ts";
+import type { Body, ReflectedKind, TwinContext } from "../reflected-kind.ts";
 import { classAt } from "./remote-class.ts";
 
 type Spec = NonNullable<Service["spec"]>;
@@ -16,7 +17,11 @@ export const services: ReflectedKind<Service> = {
   policy: "DenyList",
   follows: ["addresses"],
   ownAnnotations: ADDRESS_ANNOTATIONS,
-  forge: (service, context) => content(service, classAt(service), familiesAt(service.spec ?? {}, context.families())),
+  forge(service, context) {
+    const spec = specAt(service, context);
+    if (spec === undefined) return undefined;
+    return content({ ...service, spec }, classAt(service), familiesAt(spec, context.families()));
+  },
   // A class, family or address that nobody asked for is the provider's choice.
   seen(twin, { spec }) {
     const wanted = spec as Spec;
@@ -31,9 +36,30 @@ export const services: ReflectedKind<Service> = {
     const { clusterIP: _, ...rest } = spec as Spec;
     return hasAddress(spec as Spec) ? { spec: rest } : undefined;
   },
+  namespaceNamed: (service) => serviceNamed(service)?.namespace,
+  lacking(service, context) {
+    const named = serviceNamed(service);
+    if (named === undefined || context.twinOf(named.namespace) !== undefined) return undefined;
+    return `it has no twin at ${context.site}: it leads to namespace ${named.namespace}, which has none there`;
+  },
   // The way to the API of the cluster itself.
   neverLeaves: ({ metadata }) => metadata.namespace === "default" && metadata.name === "kubernetes",
 };
+
+/** The Service of the own cluster that one of the type ExternalName leads to. */
+function serviceNamed({ spec = {} }: Service) {
+  const host = spec.type === "ExternalName" ? namedHost(spec.externalName ?? "") : undefined;
+  return host?.sort === "Service" ? host : undefined;
+}
+
+/** A namespace has another name there: by its own the Service would lead to somebody else's. Undefined where it leads nowhere. */
+function specAt(service: Service, { twinOf }: TwinContext): Spec | undefined {
+  const { spec = {} } = service;
+  const named = serviceNamed(service);
+  if (named === undefined) return spec;
+  const twin = twinOf(named.namespace);
+  return twin === undefined ? undefined : { ...spec, externalName: `${named.service}.${twin}.${named.suffix}` };
+}
 
 function content(
   { spec = {} }: Service,
@@ -47,13 +73,14 @@ function content(
       ...pick(spec, [
         "type",
         "selector",
-        "externalName",
         "publishNotReadyAddresses",
         "sessionAffinity",
         "sessionAffinityConfig",
         "internalTrafficPolicy",
         "trafficDistribution",
       ]),
+      // Of another type it means nothing, and may be what is left of before.
+      ...(spec.type === "ExternalName" && pick(spec, ["externalName"])),
       ...(spec.ports && { ports: spec.ports.map(port) }),
       ...(spec.clusterIP && spec.type !== "ExternalName" && { clusterIP: spec.clusterIP }),
       ...families,

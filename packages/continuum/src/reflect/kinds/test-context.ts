@@ -14,6 +14,7 @@ export function contextOf(changes: Partial<TwinContext> = {}): TwinContext {
       { name: "shop", labels: { team: "a" } },
       { name: "bank", labels: { team: "b" } },
     ],
+    twinOf: (namespace) => (namespace === "shop" || namespace === "bank" ? `${namespace}-1` : undefined),
     translateAddress: (address) => address,
     translateBlock: (block) => [block],
     isReadyApart: () => false,
