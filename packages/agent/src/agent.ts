@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { AGENT_LEASE, Site } from "@fjord/api";
 import { aborted } from "@fjord/base";
+import { clusterDomains } from "@fjord/continuum/cluster-names";
 import type { Home } from "@fjord/continuum/home";
 import {
   KeyStore,
@@ -13,7 +15,7 @@ import {
   TokenRedeemer,
 } from "@fjord/continuum/identity";
 import { ContractStore } from "@fjord/continuum/market";
-import { KnownAddresses, LinkKey, serviceRanges } from "@fjord/continuum/network";
+import { KnownAddresses, KnownTenantAddresses, LinkKey, serviceRanges } from "@fjord/continuum/network";
 import { isOnLoopback } from "@fjord/continuum/network-proxy";
 import {
   AdmissionConfiguration,
@@ -55,7 +57,7 @@ import { carriedMetrics } from "./carried-metrics.ts";
 import { consumerSide } from "./consumer-side.ts";
 import { HealthServer } from "./health-server.ts";
 import { discoverHomeApi, serviceAddress } from "./home-api.ts";
-import { networkSide } from "./network-side.ts";
+import { type NetworkSide, networkSide } from "./network-side.ts";
 import { ensureOwnSite } from "./own-site-object.ts";
 import { PageServer } from "./page/page-server.ts";
 import { patiently } from "./patience.ts";
@@ -155,6 +157,8 @@ export class Agent {
     const store = new ContractStore(home);
     const { guestPrivileges = [] } = this.#options;
     let leads = false;
+    const ranges = await patiently(() => serviceRanges(client, signal), patience);
+    const resolvConf = await readFile("/etc/resolv.conf", "utf8").catch(() => "");
     const provider = providerSide({
       home,
       config,
@@ -164,19 +168,26 @@ export class Agent {
       leads: () => leads,
       twinLabels: this.#options.twinLabels ?? {},
       guestPrivileges,
+      addresses: new KnownTenantAddresses({
+        home,
+        own,
+        serviceRanges: ranges,
+        isLinked: (consumer) => network.isLinked(consumer),
+      }),
+      domains: clusterDomains(resolvConf),
     });
     const known = { nodes: new KnownVirtualNodes(caches), twins: new KnownTwins(caches) };
     // Pods are processes of this machine where the own Services are on its loopback.
     const proxied = isOnLoopback(await patiently(() => serviceAddress(client, signal), patience));
     const nameOf = (id: string) => directory.find(id)?.metadata.name ?? id;
-    const network = networkSide({
+    const network: NetworkSide = networkSide({
       ...known,
       home,
       own,
       remotes,
       contracts: provider.book,
       key: await patiently(() => LinkKey.load(client, namespace, signal), patience),
-      serviceRanges: await patiently(() => serviceRanges(client, signal), patience),
+      serviceRanges: ranges,
       address,
       metrics: tcpMetrics(registry, nameOf),
       proxied,

@@ -10,6 +10,7 @@ import {
   type LinkKey,
   NetworkController,
   OwnCards,
+  peerWord,
   SilentEndpoints,
   TcpCarrier,
   type TcpMetrics,
@@ -42,6 +43,8 @@ export interface NetworkSide {
   readonly heard: HeardNetworks;
   readonly introductions: HeardIntroductions;
   readonly carrier: TcpCarrier;
+  /** Whether a peer has said since the agent started that it has a link with this site. */
+  isLinked(site: string): boolean;
   readonly controllers: readonly Runnable[];
 }
 
@@ -63,6 +66,10 @@ export function networkSide(options: NetworkSideOptions): NetworkSide {
     told,
     introductions,
     carrier,
+    isLinked(site) {
+      const word = peerWord(site, heard, sites);
+      return word !== "unknown" && word.facts !== undefined;
+    },
     controllers: [
       carrier,
       ...(proxied

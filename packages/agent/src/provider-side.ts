@@ -3,6 +3,7 @@ import type { Home } from "@fjord/continuum/home";
 import { ContractBook, ContractRoutes, type ContractStore, ProviderContracts } from "@fjord/continuum/market";
 import { GuestBudgets, GuestPods, TwinNamespaceController } from "@fjord/continuum/offload";
 import {
+  ExternalNames,
   IngressHosts,
   KubeProxy,
   leaderOnly,
@@ -17,7 +18,8 @@ import {
   TwinNamespaces,
 } from "@fjord/continuum/peering";
 import { GuestUsage } from "@fjord/continuum/telemetry";
-import { type ClusterConfig, Node, type Runnable } from "@fjord/kube";
+import type { TenantAddresses } from "@fjord/continuum/tenant-addresses";
+import { type ClusterConfig, Namespace, Node, type Runnable } from "@fjord/kube";
 
 export interface ProviderSideOptions {
   readonly home: Home;
@@ -29,6 +31,10 @@ export interface ProviderSideOptions {
   leads(): boolean;
   readonly guestPrivileges?: readonly GuestPrivilege[];
   readonly twinLabels?: Readonly<Record<string, string>>;
+  /** Where objects of consumers may lead. */
+  readonly addresses: TenantAddresses;
+  /** Of the own cluster. */
+  readonly domains: readonly string[];
 }
 
 export interface ProviderSide {
@@ -41,7 +47,8 @@ export interface ProviderSide {
 
 /** What makes a site a provider: contracts, tenants, the proxy, twin namespaces, guests. */
 export function providerSide(options: ProviderSideOptions): ProviderSide {
-  const { home, config, own, store, metrics, leads, twinLabels: labels = {}, guestPrivileges: allowed = [] } = options;
+  const { home, config, own, store, metrics, leads, addresses, domains } = options;
+  const { twinLabels: labels = {}, guestPrivileges: allowed = [] } = options;
   const { clock, logger } = home;
   const book = new ContractBook({ home, store, ownSite: own.object });
   const contracts = new ProviderContracts({ home, store, book, used: (contract) => guests.used(contract) });
@@ -60,6 +67,8 @@ export function providerSide(options: ProviderSideOptions): ProviderSide {
   // What a consumer may have twins of is for the owner of this site to say.
   const customResources = () => (own.object()?.spec.reflection ?? []).filter(({ policy }) => policy !== "Never");
   const stored = new StoredObjects({ client: home.client, namespacesOf: (id) => namespaces.of(id), customResources });
+  const everyNamespace = home.caches.open(Namespace).cache;
+  const isTwinOf = (consumer: string, namespace: string) => namespaces.isTwinOf(consumer, namespace);
   const proxy = new KubeProxy({
     config,
     tenants,
@@ -71,7 +80,14 @@ export function providerSide(options: ProviderSideOptions): ProviderSide {
       allowed: () => own.object()?.spec.sharing?.objects?.ingressHosts,
       namespacesOf: (id) => namespaces.of(id),
     }),
-    isTwinOf: (consumer, namespace) => namespaces.isTwinOf(consumer, namespace),
+    addresses,
+    externalNames: new ExternalNames({
+      isTwinOf,
+      hasNamespace: (name) => everyNamespace.get({ name }) !== undefined,
+      addresses,
+      domains,
+    }),
+    isTwinOf,
     isExpected: (consumer) => !store.complete || book.of(consumer).length > 0,
     onWritten: ({ path, verb, body }) => {
       if (path.resource !== "shadowpods" || path.namespace === undefined) return;

@@ -229,6 +229,52 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await bed.noTwinOf(Ingress, "hijack");
   });
 
+  it("leads to nothing of the provider's own, by address or by name, and says so", async () => {
+    const told = async (name: string, wanted: string, why: RegExp) => {
+      const events = () =>
+        bed.home.list(CoreEvent, { namespace: NAMESPACE, fieldSelector: `involvedObject.name=${name}` });
+      await bed.eventually(`an event of ${name}`, events, ({ items }) =>
+        items.some(({ reason, message }) => reason === wanted && why.test(message ?? "")),
+      );
+    };
+    const slice = (name: string, address: string) => ({
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: { name, labels: { "kubernetes.io/service-name": "led" } },
+      addressType: "IPv4",
+      ports: [{ name: "http", port: 80 }],
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    });
+    const named = (name: string, externalName: string) => ({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name },
+      spec: { type: "ExternalName", externalName },
+    });
+    const api = await bed.away.get(Service, { name: "kubernetes", namespace: "default" });
+    const led = service("led", { selector: undefined });
+    await bed.apply("home", NAMESPACE, led, slice("astray", api.spec?.clusterIP ?? ""), slice("right", "203.0.113.5"));
+    await bed.twinOf(EndpointSlice, "right");
+    await told("astray", "ReflectionFailed", /is one of the provider's own pods, Services or nodes/);
+    await bed.noTwinOf(EndpointSlice, "astray");
+
+    const own = named("own", `led.${NAMESPACE}.svc.cluster.local`);
+    await bed.apply(
+      "home",
+      NAMESPACE,
+      own,
+      named("far", "db.default.svc.cluster.local"),
+      named("short", "dns.default"),
+    );
+    const twin = await bed.twinOf(Service, "own");
+    assert.equal(twin.spec?.externalName, `led.${bed.twin}.svc.cluster.local`);
+    await told("far", "ReflectionIncomplete", /leads to namespace default, which has none there/);
+    await told("short", "ReflectionFailed", /is a Service of the namespace default, which is none of yours/);
+    await Promise.all([bed.noTwinOf(Service, "far"), bed.noTwinOf(Service, "short")]);
+    await bed.kubectl("home", "delete", "service,endpointslice", "-n", NAMESPACE, "--all");
+    await Promise.all([bed.noTwinOf(Service, "own"), bed.noTwinOf(EndpointSlice, "right")]);
+  });
+
   it("lets pods at home reach guests by their addresses where a policy means them", async () => {
     const walls = {
       apiVersion: "networking.k8s.io/v1",

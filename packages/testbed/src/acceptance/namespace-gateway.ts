@@ -126,9 +126,16 @@ function mortalNetwork(network: NodeNetwork, end: AbortSignal): NodeNetwork {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
       return (...args: unknown[]): unknown => {
-        if (end.aborted) return Promise.reject(new Error("switched off"));
+        if (end.aborted) return switchedOff();
         return value.apply(target, args);
       };
     },
   });
+}
+
+/** Who starts a program by it looks for no promise, and leaves this one. */
+function switchedOff(): Promise<never> {
+  const nothing = Promise.reject(new Error("switched off"));
+  nothing.catch(() => {});
+  return nothing;
 }

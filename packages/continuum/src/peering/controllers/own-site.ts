@@ -72,6 +72,11 @@ export class OwnSite {
     return this.#nodes.list();
   }
 
+  /** Whether all of them are known. */
+  knowsNodes(): boolean {
+    return this.#nodes.hasSynced;
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -59,6 +59,21 @@ describe("what a write asks for", () => {
     assert.deepEqual(askedMeans("services", service, false), { hosts: ["a.example.com"] });
   });
 
+  test("in an EndpointSlice is where it leads, and in a Service what it stands for, of whatever type", () => {
+    const slice = { endpoints: [{ addresses: ["10.0.0.1"] }] };
+    assert.deepEqual(askedMeans("endpointslices.discovery.k8s.io", slice, true), { addresses: ["10.0.0.1"] });
+    assert.deepEqual(askedMeans("endpointslices.discovery.k8s.io", { metadata: {} }, false), {});
+    const named = { spec: { externalName: "db.other" } };
+    assert.deepEqual(askedMeans("services", named, false), { externalNames: ["db.other"] });
+    assert.deepEqual(askedMeans("services", named, true), { exposed: false, externalNames: ["db.other"] });
+    assert.deepEqual(askedMeans("services", { spec: { externalName: "" } }, false), {});
+    assert.deepEqual(askedMeans("services", { spec: { externalName: null } }, false), {});
+    assert.deepEqual(mostAsked({ addresses: ["a"], externalNames: ["c"] }, { addresses: ["b"] }), {
+      addresses: ["a", "b"],
+      externalNames: ["c"],
+    });
+  });
+
   test("in several parts is the most of them", () => {
     assert.deepEqual(mostAsked({}, {}), {});
     assert.deepEqual(mostAsked({ storage: 3 }, { storage: 2 }), { storage: 3 });

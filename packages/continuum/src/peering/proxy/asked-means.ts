@@ -1,5 +1,6 @@
 import { inUnits, parseQuantity } from "@fjord/kube";
 import { fieldsOf } from "../../fields-of.ts";
+import { askedAddresses } from "./asked-addresses.ts";
 import { askedHosts, askedNames } from "./asked-hosts.ts";
 
 /** What a write asks for besides room in the API: means of the provider that no contract names. */
@@ -10,6 +11,10 @@ export interface AskedMeans {
   readonly exposed?: boolean;
   /** Hosts that an Ingress is for, as `askedHosts` gives them, or names in the DNS for a Service. */
   readonly hosts?: readonly string[];
+  /** That endpoints of a slice lead to. */
+  readonly addresses?: readonly string[];
+  /** That a Service stands for. */
+  readonly externalNames?: readonly string[];
 }
 
 const EXPOSED = ["NodePort", "LoadBalancer"];
@@ -18,25 +23,33 @@ const EXPOSED = ["NodePort", "LoadBalancer"];
 export function askedMeans(resource: string, object: unknown, whole: boolean): AskedMeans {
   const spec = fieldsOf(fieldsOf(object).spec);
   if (resource === "persistentvolumeclaims") return askedStorage(fieldsOf(fieldsOf(spec.resources).requests).storage);
-  if (resource === "ingresses.networking.k8s.io") return askedFor(askedHosts(object));
+  if (resource === "ingresses.networking.k8s.io") return some("hosts", askedHosts(object));
+  if (resource === "endpointslices.discovery.k8s.io") return some("addresses", askedAddresses(object));
   if (resource !== "services") return {};
-  const hosts = askedFor(askedNames(object));
-  return whole || "type" in spec ? { ...hosts, exposed: EXPOSED.includes(String(spec.type)) } : hosts;
+  const { externalName } = spec;
+  return {
+    ...some("hosts", askedNames(object)),
+    ...((whole || "type" in spec) && { exposed: EXPOSED.includes(String(spec.type)) }),
+    // Of whatever type it is: that may be changed by itself.
+    ...some("externalNames", typeof externalName === "string" && externalName !== "" ? [externalName] : []),
+  };
 }
 
-function askedFor(hosts: readonly string[]): AskedMeans {
-  return hosts.length > 0 ? { hosts } : {};
+function some(name: "hosts" | "addresses" | "externalNames", asked: readonly string[]): AskedMeans {
+  return asked.length > 0 ? { [name]: asked } : {};
 }
 
 /** What several parts of a write ask for at most. */
 export function mostAsked(one: AskedMeans, other: AskedMeans): AskedMeans {
   const storage = Math.max(one.storage ?? -1, other.storage ?? -1);
   const exposed = one.exposed || (other.exposed ?? one.exposed);
-  const hosts = [...(one.hosts ?? []), ...(other.hosts ?? [])];
+  const all = (name: "hosts" | "addresses" | "externalNames") => [...(one[name] ?? []), ...(other[name] ?? [])];
   return {
     ...(storage >= 0 && { storage }),
     ...(exposed !== undefined && { exposed }),
-    ...(hosts.length > 0 && { hosts }),
+    ...some("hosts", all("hosts")),
+    ...some("addresses", all("addresses")),
+    ...some("externalNames", all("externalNames")),
   };
 }
 

@@ -15,6 +15,8 @@ export interface EscapeTargets {
   readonly tenant: string;
   readonly rivalTwin: string;
   readonly rivalTenant: string;
+  /** Addresses of the provider's own: a pod, a Service, a node. */
+  readonly own: readonly string[];
 }
 
 const json = { "content-type": "application/json" };
@@ -32,6 +34,7 @@ export function escapeRequests(targets: EscapeTargets): EscapeRequest[] {
     ...headers(targets),
     ...claims(targets),
     ...hostileObjects(targets),
+    ...ledAstray(targets),
   ];
 }
 
@@ -395,5 +398,72 @@ function hostileObjects({ twin, rivalTwin }: EscapeTargets): EscapeRequest[] {
     { line: `TRACE ${own}/secrets` },
     { line: `OPTIONS ${own}/secrets` },
     { line: `PROPFIND ${own}/secrets` },
+  ];
+}
+
+/** Objects by which nodes or Ingress controllers of the provider would lead whoever asks to what the consumer may not reach. */
+function ledAstray({ twin, rivalTwin, own }: EscapeTargets): EscapeRequest[] {
+  const slices = `/apis/discovery.k8s.io/v1/namespaces/${twin}/endpointslices`;
+  const services = `/api/v1/namespaces/${twin}/services`;
+  const slice = (fields: object) => ({
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { name: "astray", labels: { "kubernetes.io/service-name": "web" } },
+    addressType: "IPv4",
+    ports: [{ name: "http", port: 80 }],
+    ...fields,
+  });
+  const named = (externalName: string) => ({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "astray" },
+    spec: { type: "ExternalName", externalName },
+  });
+  const patch = (path: string, type: string, body: unknown) => ({
+    line: `PATCH ${path}`,
+    headers: { "content-type": `application/${type}` },
+    body,
+  });
+  const led = [...own, "127.0.0.1", "169.254.169.254", "0.0.0.0"].map((address) => [{ addresses: [address] }]);
+  const mixed = [{ addresses: ["203.0.113.5"] }, { addresses: ["203.0.113.6"] }, { addresses: own.slice(0, 1) }];
+  const names = [
+    "kubernetes.default.svc.cluster.local",
+    "kubernetes.default.svc",
+    "kubernetes.default",
+    `web.${rivalTwin}.svc.cluster.local`,
+    `web.${rivalTwin}`,
+    "localhost",
+    "web",
+    "10-0-0-1.default.pod.cluster.local",
+    ...own,
+    "127.1",
+  ];
+  return [
+    ...[...led, mixed].flatMap((endpoints) => [
+      { line: `POST ${slices}`, headers: json, body: slice({ endpoints }) },
+      { line: `PUT ${slices}/harmless`, headers: json, body: slice({ metadata: { name: "harmless" }, endpoints }) },
+      patch(`${slices}/harmless`, "merge-patch+json", { endpoints }),
+      patch(`${slices}/harmless`, "strategic-merge-patch+json", { endpoints }),
+      patch(`${slices}/astray?fieldManager=x&force=true`, "apply-patch+yaml", slice({ endpoints })),
+      patch(`${slices}/harmless`, "json-patch+json", [{ op: "replace", path: "/endpoints", value: endpoints }]),
+    ]),
+    ...own.map((address) =>
+      patch(`${slices}/harmless`, "json-patch+json", [
+        { op: "replace", path: "/endpoints/0/addresses/0", value: address },
+      ]),
+    ),
+    { line: `POST ${slices}`, headers: json, body: slice({ Endpoints: led[0] }) },
+    { line: `POST ${slices}`, headers: json, body: slice({ endpoints: [{ Addresses: own }] }) },
+    {
+      line: `POST ${slices}`,
+      headers: json,
+      body: slice({ addressType: "FQDN", endpoints: [{ addresses: ["kubernetes.default.svc.cluster.local"] }] }),
+    },
+    ...names.flatMap((name) => [
+      { line: `POST ${services}`, headers: json, body: named(name) },
+      patch(`${services}/harmless`, "merge-patch+json", { spec: { type: "ExternalName", externalName: name } }),
+      patch(`${services}/harmless`, "merge-patch+json", { spec: { externalName: name } }),
+      patch(`${services}/harmless`, "json-patch+json", [{ op: "add", path: "/spec/externalName", value: name }]),
+    ]),
   ];
 }

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import type { Duplex } from "node:stream";
 import { after, before, describe, test } from "node:test";
-import { ConfigMap, Namespace, Secret } from "@fjord/kube";
+import { sleep } from "@fjord/base";
+import { ConfigMap, EndpointSlice, KubeClient, Namespace, type Node, Secret, Service, SharedCaches } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { KnownTenantAddresses, serviceRanges } from "../../network/index.ts";
+import { means } from "../server/test-sites.ts";
 import { type EscapeRequest, escapeRequests } from "./escape-requests.ts";
-import { auditApiServer, TestProvider } from "./test-provider.ts";
+import { ExternalNames } from "./external-names.ts";
+import { auditApiServer, installKinds, TestProvider } from "./test-provider.ts";
 
 interface AuditEvent {
   verb: string;
@@ -23,12 +27,23 @@ describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, (
   let audit: () => Promise<AuditEvent[]>;
   let requests: EscapeRequest[];
   let untouched: string;
+  let addresses: Awaited<ReturnType<typeof startAddresses>>;
 
   before(async () => {
     bed = await startTestSite();
     audit = (await auditApiServer(bed.site)) as unknown as typeof audit;
-    provider = await TestProvider.start(bed.site, { limits: { requestsPerSecond: 10_000, burst: 10_000 } });
+    addresses = await startAddresses(bed);
+    provider = await TestProvider.start(bed.site, {
+      limits: { requestsPerSecond: 10_000, burst: 10_000 },
+      addresses: addresses.known,
+      externalNames: new ExternalNames({
+        isTwinOf: (id, namespace) => namespace === `shop-${id}`,
+        hasNamespace: (name) => name === "default" || name.startsWith("shop-"),
+        addresses: addresses.known,
+      }),
+    });
     const { consumer, rival } = provider;
+    await makeHarmless(provider.client, provider.twinOf(consumer));
     requests = escapeRequests({
       consumer: consumer.id,
       rival: rival.id,
@@ -36,10 +51,12 @@ describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, (
       rivalTwin: provider.twinOf(rival),
       tenant: `fjord-tenant-${consumer.id}`,
       rivalTenant: `fjord-tenant-${rival.id}`,
+      own: ["10.42.0.7", addresses.api, "192.168.7.4"],
     });
     untouched = await everything();
   });
   after(async () => {
+    await addresses?.[Symbol.asyncDispose]();
     await provider?.[Symbol.asyncDispose]();
     await bed?.stop();
   });
@@ -50,6 +67,8 @@ describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, (
       provider.client.list(Secret),
       provider.client.list(ConfigMap),
       provider.client.list(Namespace),
+      provider.client.list(EndpointSlice),
+      provider.client.list(Service),
     ]);
     const lines = lists.flatMap(({ items }) =>
       (items as Secret[]).map(({ metadata: m }) => `${m.uid} ${m.resourceVersion}`),
@@ -152,6 +171,51 @@ describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, (
     assert.ok(events.length > 0, "the record has nothing of this test");
   });
 });
+
+/** What the provider knows of its addresses: a node, by the word of a test, and Services, by the API's. */
+async function startAddresses({ site }: TestSite) {
+  const client = new KubeClient(site.config);
+  await installKinds(client);
+  const caches = new SharedCaches({ ...means, client });
+  const node = { spec: { podCIDRs: ["10.42.0.0/24"] }, status: { addresses: [{ address: "192.168.7.4" }] } };
+  const own = {
+    object: () => undefined,
+    nodes: () => [node as unknown as Node],
+    knowsNodes: () => true,
+    onChange: () => () => {},
+  };
+  const ranges = await serviceRanges(client);
+  const home = { caches, clock: means.clock };
+  const known = new KnownTenantAddresses({ home, own, serviceRanges: ranges, isLinked: () => false });
+  const stop = new AbortController();
+  const running = caches.run(stop.signal);
+  while (!known.isKnown()) await sleep(means.clock, 20);
+  const api = await client.get(Service, { name: "kubernetes", namespace: "default" });
+  return {
+    known,
+    api: api.spec?.clusterIP ?? "",
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+      await client[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What a consumer has by right, to be changed into what it may not have. */
+async function makeHarmless(client: KubeClient, namespace: string): Promise<void> {
+  const metadata = { name: "harmless", namespace };
+  await client.create(EndpointSlice, {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata,
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["203.0.113.5"] }],
+    ports: [{ name: "http", port: 80 }],
+  });
+  const spec = { ports: [{ port: 80 }] };
+  await client.create(Service, { apiVersion: "v1", kind: "Service", metadata, spec });
+}
 
 interface Lane extends AsyncDisposable {
   send(request: EscapeRequest): Promise<number>;

@@ -1,4 +1,5 @@
 export { type AuditLine, type AuditSink, auditLog } from "./audit.ts";
+export { ExternalNames, type ExternalNamesOptions } from "./external-names.ts";
 export { IngressHosts, type IngressHostsOptions } from "./ingress-hosts.ts";
 export type { KubePath } from "./kube-path.ts";
 export { type AcceptedWrite, KubeProxy, type KubeProxyOptions } from "./kube-proxy.ts";

@@ -9,6 +9,7 @@ import { PeerServer } from "../server/peer-server.ts";
 import { means, siteObject, testSite } from "../server/test-sites.ts";
 import { tenantOf } from "../tenant/tenant-forge.ts";
 import type { AuditLine } from "./audit.ts";
+import { ExternalNames } from "./external-names.ts";
 import { KubeProxy } from "./kube-proxy.ts";
 import { objectPolicy, TenantObjects } from "./tenant-objects.ts";
 import { TestTenants } from "./test-tenants.ts";
@@ -29,6 +30,7 @@ const nothing = async () => new Map<string, number>();
 const nothingStored = { twins: nothing, twinNamespaces: nothing, claims: nothing, exposedServices: nothing };
 let expected = false;
 let budgetsHold = true;
+let knowsAddresses = true;
 let onLine: (line: AuditLine) => void = () => {};
 const proxy = new KubeProxy({
   ...means,
@@ -37,6 +39,11 @@ const proxy = new KubeProxy({
   isTwinOf: (_, namespace) => namespace === "shop",
   isExpected: () => expected,
   budgetsHold: () => budgetsHold,
+  addresses: {
+    isKnown: () => knowsAddresses,
+    endpointProblem: (_, addresses) => addresses.find((each) => each.startsWith("10.42.")),
+  },
+  externalNames: new ExternalNames({ isTwinOf: () => false, hasNamespace: (name) => name === "other" }),
   objects: new TenantObjects({ ...means, policy: () => objectPolicy(undefined), stored: nothingStored }),
   audit: (line) => onLine(line),
 });
@@ -99,6 +106,29 @@ async function statusOf(path: string, options?: Asked): Promise<number | undefin
 }
 
 describe("the proxy", () => {
+  test("passes on no slice that leads to the provider's own, nor a Service, and none before that is known", async () => {
+    const passed: string[] = [];
+    onRequest = (incoming, response) => {
+      passed.push(`${incoming.method} ${incoming.url}`);
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    };
+    const slice = "/kube/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/web";
+    const service = "/kube/api/v1/namespaces/shop/services/web";
+    const led = (...addresses: string[]) => JSON.stringify({ endpoints: [{ addresses }] });
+    const named = (externalName: string) => JSON.stringify({ spec: { externalName } });
+    const patch = (path: string, body: string) => statusOf(path, { method: "PATCH", body, headers: MERGE });
+    assert.equal(await patch(slice, led("10.50.0.1", "10.42.0.1")), 403);
+    assert.equal(await patch(service, named("db.other")), 403);
+    assert.deepEqual(passed, []);
+    knowsAddresses = false;
+    assert.equal(await patch(slice, led("10.50.0.1")), 503);
+    assert.equal(await patch(slice, JSON.stringify({ metadata: { labels: { a: "b" } } })), 200);
+    knowsAddresses = true;
+    assert.equal(await patch(slice, led("10.50.0.1")), 200);
+    assert.equal(await patch(service, named("db.example.com")), 200);
+    assert.equal(passed.length, 3);
+  });
+
   test("tells a consumer to come again while the agent has yet to learn of its contract", async () => {
     tenants.set(consumer.id, false);
     assert.equal(await statusOf(PODS), 403);

@@ -6,11 +6,14 @@ import type { ByteStream, ClusterConfig, HttpHeaders, HttpResponse } from "@fjor
 import type { Caller, RawRoute } from "../../peer-routes.ts";
 import { KUBE_PREFIX } from "../../protocol.ts";
 import type { SiteId } from "../../site-identity.ts";
+import type { TenantAddresses } from "../../tenant-addresses.ts";
 import type { Tenant, Tenants } from "../../tenants.ts";
 import { noPeerMetrics, type PeerMetrics } from "../server/peer-metrics.ts";
+import type { AskedMeans } from "./asked-means.ts";
 import { type AuditSink, auditLog } from "./audit.ts";
 import { type Decision, decide, notYours } from "./decide.ts";
 import { Exchange } from "./exchange.ts";
+import type { ExternalNames } from "./external-names.ts";
 import { answerHeaders, impersonating, upstreamHeaders } from "./headers.ts";
 import type { IngressHosts } from "./ingress-hosts.ts";
 import type { Outcome } from "./kept-objects.ts";
@@ -50,6 +53,10 @@ export interface KubeProxyOptions {
   readonly objects?: Pick<TenantObjects, "admit" | "forget">;
   /** Says which hosts Ingresses of consumers may have. @default any */
   readonly hosts?: Pick<IngressHosts, "admit">;
+  /** Says where endpoints of consumers may lead. @default anywhere */
+  readonly addresses?: Pick<TenantAddresses, "isKnown" | "endpointProblem">;
+  /** Says what Services of consumers may stand for. @default anything */
+  readonly externalNames?: Pick<ExternalNames, "admit">;
   /** Told of each request. @default the log */
   readonly audit?: AuditSink;
   /** Told of each accepted write of a ShadowPod, before the consumer is. */
@@ -220,6 +227,7 @@ export class KubeProxy implements RawRoute {
       const { verb, path } = decision;
       const write = { consumer: caller.id, verb, path, contentType: request.headers["content-type"], body };
       const checked = checkWrite(write);
+      await this.#checkLeading(caller.id, checked.asks);
       const { hosts } = checked.asks;
       if (hosts !== undefined) release = await this.#options.hosts?.admit(caller.id, hosts);
       const settle = await this.#options.objects?.admit({ ...write, ...checked, bytes: body.length });
@@ -246,6 +254,16 @@ export class KubeProxy implements RawRoute {
       release?.();
       traffic.release(body.length);
     }
+  }
+
+  /** Nodes and Ingress controllers of the provider lead there whoever asks them, past what keeps consumers from it. */
+  async #checkLeading(consumer: SiteId, { addresses = [], externalNames = [] }: AskedMeans): Promise<void> {
+    if (addresses.length === 0 && externalNames.length === 0) return;
+    const { addresses: known, externalNames: names } = this.#options;
+    if (known?.isKnown() === false) throw new NotHere(503, "the provider's agent is still starting", 1);
+    const problem = known?.endpointProblem(consumer, addresses);
+    if (problem !== undefined) throw forbidden(`${problem}: ${LEADING}`);
+    await names?.admit(consumer, externalNames);
   }
 
   #announce(exchange: Exchange, { verb, path }: Decision, { statusCode, body }: HttpResponse): void {
@@ -280,6 +298,9 @@ export class KubeProxy implements RawRoute {
     return new KubeRefusal(503, "the API server of the provider did not answer", 1);
   }
 }
+
+const LEADING =
+  "endpoints of a consumer lead to its own pods, by what these are called at the provider, which they are over a link";
 
 type Answer = Pick<IncomingMessage, "statusCode" | "headers"> | Pick<HttpResponse, "statusCode" | "headers">;
 

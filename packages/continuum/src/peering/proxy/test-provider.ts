@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, ShadowPod, TwinNamespace } from "@fjord/api";
+import { AddressPlan, CONSUMER_LABEL, ORIGIN_NAMESPACE_LABEL, ShadowPod, TwinNamespace } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import {
   ClusterRole,
@@ -267,8 +267,8 @@ export async function auditApiServer(bed: BedSite): Promise<() => Promise<Record
   };
 }
 
-async function installKinds(client: KubeClient): Promise<void> {
-  const wanted = [ShadowPod.plural, TwinNamespace.plural];
+export async function installKinds(client: KubeClient): Promise<void> {
+  const wanted = [ShadowPod.plural, TwinNamespace.plural, AddressPlan.plural];
   const definitions = customResourceDefinitions().filter(({ spec }) => wanted.includes(spec.names.plural as never));
   await Promise.all(
     definitions.map(async (definition) => {

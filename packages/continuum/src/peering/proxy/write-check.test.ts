@@ -11,6 +11,7 @@ const label = "fjord.dev/consumer";
 const groups: Record<string, string> = {
   shadowpods: "/apis/fjord.dev/v1alpha1",
   ingresses: "/apis/networking.k8s.io/v1",
+  endpointslices: "/apis/discovery.k8s.io/v1",
 };
 
 function status(verb: Verb, resource: string, contentType: string | undefined, body: unknown, name = "web"): number {
@@ -188,7 +189,7 @@ describe("what a tenant writes", () => {
 
   test("says what it asks for, in whatever form", () => {
     const asks = (verb: Verb, resource: string, contentType: string, body: unknown) => {
-      const path = parseKubePath(`/api/v1/namespaces/shop/${resource}/web`);
+      const path = parseKubePath(`${groups[resource] ?? "/api/v1"}/namespaces/shop/${resource}/web`);
       assert.ok(path !== undefined);
       return checkWrite({ consumer, verb, path, contentType, body: Buffer.from(JSON.stringify(body)) }).asks;
     };
@@ -210,10 +211,51 @@ describe("what a tenant writes", () => {
         exposed: true,
       });
     assert.deepEqual(asks("update", "services", json, { spec: {} }), { exposed: false });
+    const endpoints = [{ addresses: ["10.0.0.1"] }];
+    const spec = { externalName: "db.other" };
+    for (const type of ["merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"]) {
+      const asked = asks("patch", "endpointslices", `application/${type}`, { endpoints });
+      assert.deepEqual(asked, { addresses: ["10.0.0.1"] });
+      assert.deepEqual(asks("patch", "services", `application/${type}`, { spec }), { externalNames: ["db.other"] });
+    }
+    assert.deepEqual(asks("update", "endpointslices", json, { endpoints }), { addresses: ["10.0.0.1"] });
+    for (const [path, value] of [
+      ["/spec/externalName", "db.other"],
+      ["/spec", spec],
+      ["", { spec }],
+    ] as const)
+      assert.deepEqual(asks("patch", "services", jsonPatch, replace(path, value)), { externalNames: ["db.other"] });
+  });
+
+  test("changes where a slice leads by no JSON patch, and leads nowhere by names", () => {
+    for (const [path, value] of [
+      ["/endpoints/0/addresses/0", "10.0.0.1"],
+      ["/endpoints/-", { addresses: ["10.0.0.1"] }],
+      ["/endpoints", []],
+      ["/metadata", {}],
+      ["", {}],
+    ])
+      assert.equal(status("patch", "endpointslices", jsonPatch, [{ op: "add", path, value }]), 403);
+    assert.equal(status("patch", "endpointslices", jsonPatch, [{ op: "remove", path: "/endpoints/0" }]), 403);
+    const labelling = [{ op: "add", path: "/metadata/labels/a", value: "b" }];
+    assert.equal(status("patch", "endpointslices", jsonPatch, labelling), 200);
+    assert.equal(status("create", "endpointslices", json, { addressType: "FQDN", endpoints: [] }), 403);
+    assert.equal(status("create", "endpointslices", json, { addressType: "IPv4", endpoints: [] }), 200);
+    for (const folded of [
+      { Endpoints: [{ addresses: ["10.0.0.1"] }] },
+      { endpoints: [{ Addresses: ["10.0.0.1"] }] },
+      { ADDRESSTYPE: "FQDN" },
+      { endpoints: { 0: {} } },
+      { endpoints: [{ addresses: [1] }] },
+    ])
+      for (const verb of ["create", "update"] as const) assert.equal(status(verb, "endpointslices", json, folded), 400);
+    assert.equal(status("patch", "services", jsonPatch, [{ op: "add", path: "/spec/externalName", value: 7 }]), 400);
   });
 
   for (const [resource, spec] of [
     ["services", { Type: "NodePort" }],
+    ["services", { ExternalName: "db.other" }],
+    ["services", { externalName: ["db.other"] }],
     ["persistentvolumeclaims", { Resources: { requests: { storage: "1" } } }],
     ["persistentvolumeclaims", { resources: { Requests: { storage: "1" } } }],
     ["persistentvolumeclaims", { resources: { requests: { STORAGE: "1" } } }],

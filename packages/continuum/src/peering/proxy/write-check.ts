@@ -20,6 +20,13 @@ const JSON_PATCH = "application/json-patch+json";
 const ACTING_SECRETS = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 
 const INGRESSES = "ingresses.networking.k8s.io";
+const SLICES = "endpointslices.discovery.k8s.io";
+
+/** Of what a JSON patch changes too little is in it: what else an object says of them has to be seen with it. */
+const WHOLE_ONLY: Readonly<Record<string, string>> = {
+  [INGRESSES]: "the spec of an Ingress: its hosts would not be seen",
+  [SLICES]: "what an EndpointSlice leads to: its addresses would not be seen",
+};
 
 /** Finalizers that the control plane itself sets and takes away: who replaces an object sends them back. */
 const SERVERS_FINALIZERS: Readonly<Record<string, string>> = {
@@ -142,6 +149,7 @@ function checkObject(value: unknown, write: Write): AskedMeans {
   }
   if (resource === "persistentvolumeclaims") checkClaim(value);
   if (resource === INGRESSES) checkFoldedHosts(value.spec);
+  if (resource === SLICES) checkSlice(value);
   return askedMeans(resource, value, write.verb !== "patch");
 }
 
@@ -174,9 +182,12 @@ function checkSecretType(type: unknown): void {
 
 function checkService(spec: unknown): void {
   if (!isObject(spec)) return;
-  checkFoldedKeys(spec, ["externalIPs", "loadBalancerIP", "type"]);
+  checkFoldedKeys(spec, ["externalIPs", "loadBalancerIP", "type", "externalName"]);
   if (typeof spec.loadBalancerIP === "string" && spec.loadBalancerIP !== "")
     throw new KubeRefusal(403, "spec.loadBalancerIP cannot be set from another site: the address may be another's");
+  const { externalName = null } = spec;
+  if (externalName !== null && typeof externalName !== "string")
+    throw new KubeRefusal(400, "spec.externalName is no name");
   const addresses = spec.externalIPs;
   if (addresses === undefined || addresses === null || (Array.isArray(addresses) && addresses.length === 0)) return;
   throw new KubeRefusal(403, "spec.externalIPs cannot be set from another site: it would take over others' traffic");
@@ -206,6 +217,17 @@ function checkFoldedHosts(spec: unknown): void {
   for (const each of [spec.rules, spec.tls].flat()) if (isObject(each)) checkFoldedKeys(each, ["host", "hosts"]);
 }
 
+/** Names in a slice are what nodes do not look at, and some Ingress controllers resolve within the cluster. */
+function checkSlice(slice: Record<string, unknown>): void {
+  checkFoldedKeys(slice, ["endpoints", "addressType"]);
+  if (slice.addressType === "FQDN")
+    throw new KubeRefusal(
+      403,
+      "an EndpointSlice of the type FQDN cannot be made from another site: use an ExternalName",
+    );
+  for (const each of [slice.endpoints].flat()) if (isObject(each)) checkFoldedKeys(each, ["addresses"]);
+}
+
 /** Kubernetes takes `Metadata` for `metadata` in places; we take neither chance. */
 function checkFoldedKeys(value: Record<string, unknown>, names: readonly string[]): void {
   for (const key of Object.keys(value)) {
@@ -230,8 +252,9 @@ function checkOperation(operation: unknown, write: Write): AskedMeans {
   if (!isObject(operation) || typeof operation.path !== "string" || typeof operation.op !== "string")
     throw new KubeRefusal(400, "an operation of a JSON patch has an op and a path");
   const { op, path, value } = operation;
-  if (resourceName({ ...write.path, subresource: undefined }) === INGRESSES && !path.startsWith("/metadata/"))
-    throw new KubeRefusal(403, "a JSON patch may not change the spec of an Ingress: its hosts would not be seen");
+  const unseen = WHOLE_ONLY[resourceName({ ...write.path, subresource: undefined })];
+  if (unseen !== undefined && !path.startsWith("/metadata/"))
+    throw new KubeRefusal(403, `a JSON patch may not change ${unseen}`);
   if (op === "test" || op === "remove") return {};
   // What is moved or copied is not in the patch, so that it cannot be looked at.
   if (op !== "add" && op !== "replace") throw new KubeRefusal(403, `a JSON patch may not ${op.slice(0, 16)}`);
