@@ -263,14 +263,18 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       "home",
       NAMESPACE,
       own,
-      named("far", "db.default.svc.cluster.local"),
+      named("far", "db.bank.svc.cluster.local"),
       named("short", "dns.default"),
     );
     const twin = await bed.twinOf(Service, "own");
     assert.equal(twin.spec?.externalName, `led.${bed.twin}.svc.cluster.local`);
-    await told("far", "ReflectionIncomplete", /leads to namespace default, which has none there/);
+    await told("far", "ReflectionIncomplete", /leads to namespace bank, which has none there/);
     await told("short", "ReflectionFailed", /is a Service of the namespace default, which is none of yours/);
     await Promise.all([bed.noTwinOf(Service, "far"), bed.noTwinOf(Service, "short")]);
+    const bank = await bed.offload("bank");
+    assert.equal((await bed.twinOf(Service, "far")).spec?.externalName, `db.${bank}.svc.cluster.local`);
+    await bed.kubectl("home", "delete", "namespace", "bank");
+    await bed.noTwinOf(Service, "far");
     await bed.kubectl("home", "delete", "service,endpointslice", "-n", NAMESPACE, "--all");
     await Promise.all([bed.noTwinOf(Service, "own"), bed.noTwinOf(EndpointSlice, "right")]);
   });
