@@ -33,10 +33,13 @@ function provider() {
     knowsNodes: true,
   };
   const clock = new ManualClock();
-  const listeners = new Set<() => void>();
+  const [listeners, planned] = [new Set<() => void>(), new Set<() => void>()];
   const open = ({ plural }: { plural: string }) => ({
     cache: {
       list: () => objects[plural],
+      addHandler: ({ onAdd }: { onAdd(): void }) => {
+        if (plural === "addressplans") planned.add(onAdd);
+      },
       get hasSynced() {
         return state.hasSynced;
       },
@@ -59,7 +62,13 @@ function provider() {
   const changed = () => {
     for (const listener of listeners) listener();
   };
-  return { known, state, nodes, clock, changed, plans: objects.addressplans, pods: objects.pods };
+  const plans = {
+    push(...some: object[]) {
+      objects.addressplans?.push(...some);
+      for (const listener of planned) listener();
+    },
+  };
+  return { known, state, nodes, clock, changed, plans, pods: objects.pods };
 }
 
 const may = (known: KnownTenantAddresses, ...addresses: string[]) =>
@@ -84,8 +93,9 @@ describe("what a provider knows of addresses", () => {
 
   test("are names of the consumer, of whom it introduces, and of others", () => {
     const { known, plans, state } = provider();
-    plans?.push(plan(ana, ["240.0.0.0/24"]), plan(bob, ["240.0.1.0/24"]));
-    plans?.push(plan(third, ["240.0.2.0/24"], { scope: "Guests", introducedBy: [bob, ana] }));
+    assert.deepEqual(may(known, "240.0.1.1"), ["240.0.1.1"]);
+    plans.push(plan(ana, ["240.0.0.0/24"]), plan(bob, ["240.0.1.0/24"]));
+    plans.push(plan(third, ["240.0.2.0/24"], { scope: "Guests", introducedBy: [bob, ana] }));
     const asked = ["240.0.0.1", "240.0.1.1", "240.0.2.1", "203.0.113.5"];
     assert.deepEqual(may(known, ...asked), ["240.0.0.1", "240.0.2.1", "203.0.113.5"]);
     state.linked.add(ana);
@@ -98,13 +108,13 @@ describe("what a provider knows of addresses", () => {
   test("are all others too for who says that there is a link, and has no name here yet", () => {
     const { known, plans, state } = provider();
     state.linked.add(ana);
-    plans?.push({ metadata: { name: ana }, spec: { site: ana, own: [], peer: [{ range: "10.50.0.0/16" }] } });
+    plans.push({ metadata: { name: ana }, spec: { site: ana, own: [], peer: [{ range: "10.50.0.0/16" }] } });
     assert.deepEqual(may(known, "203.0.113.5", "10.42.0.9"), ["203.0.113.5"]);
   });
 
   test("are guests of the consumer, and of nobody else, that have addresses of their own", () => {
     const { known, pods, plans, state } = provider();
-    plans?.push(plan(ana, ["240.0.0.0/24"]));
+    plans.push(plan(ana, ["240.0.0.0/24"]));
     state.linked.add(ana);
     pods?.push(guest(ana, "10.42.0.9"), guest(bob, "10.42.0.10"), guest(ana, "fd42::9"), guest(ana, "127.9.0.1"));
     pods?.push(guest(ana, "192.168.7.4", { hostNetwork: true }), guest(ana, "10.42.0.11", {}, { phase: "Succeeded" }));

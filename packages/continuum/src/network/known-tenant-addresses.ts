@@ -36,6 +36,8 @@ export class KnownTenantAddresses implements TenantAddresses {
   readonly #called = new WeakMap<AddressPlan, readonly IpRange[]>();
   #own: { readonly at: number; readonly ranges: RangeSet } | undefined;
   #hasChanged = false;
+  /** Until a plan changes. */
+  #peers: RangeSet | undefined;
 
   constructor(options: KnownTenantAddressesOptions) {
     this.#options = options;
@@ -44,6 +46,10 @@ export class KnownTenantAddresses implements TenantAddresses {
     options.own.onChange(() => {
       this.#hasChanged = true;
     });
+    const changed = () => {
+      this.#peers = undefined;
+    };
+    this.#plans.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
   }
 
   isKnown(): boolean {
@@ -81,9 +87,14 @@ export class KnownTenantAddresses implements TenantAddresses {
       called: rangesOf(plans.filter(isFor)),
       isLinked: isLinked && rangesOf(plans.filter(({ spec }) => spec.site === consumer)).length > 0,
       own: { has: (address) => this.#ownRanges().has(address) },
-      others: () => rangesOf(plans.filter((plan) => !isFor(plan))),
+      peers: { has: (address) => this.#peerRanges(plans).has(address) },
       pools: () => parseCidrs(object()?.spec.network?.names ?? []),
     };
+  }
+
+  #peerRanges(plans: readonly AddressPlan[]): RangeSet {
+    this.#peers ??= new RangeSet(plans.flatMap((plan) => this.#calledBy(plan)));
+    return this.#peers;
   }
 
   /** A plan that has changed is another object. */

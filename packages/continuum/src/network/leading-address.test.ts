@@ -8,14 +8,14 @@ import { parseCidrs } from "./ranges.ts";
 function owners(changes: Partial<AddressOwners> = {}): AddressOwners {
   return {
     called: parseCidrs(["240.0.0.0/16", "10.50.0.0/16", "fd50::/64"]),
-    others: () => parseCidrs(["240.1.0.0/16", "10.60.0.0/16"]),
+    peers: new RangeSet(parseCidrs(["240.0.0.0/16", "10.50.0.0/16", "fd50::/64", "240.1.0.0/16", "10.60.0.0/16"])),
     own: new RangeSet(parseCidrs(["10.42.0.0/16", "fd42::/64", "10.96.0.0/16", "192.168.7.4/32"])),
     pools: () => parseCidrs(["240.0.0.0/5"]),
     isLinked: true,
     ...changes,
   };
 }
-const alone = owners({ called: [], isLinked: false });
+const alone = owners({ isLinked: false });
 const anothers = /another site/;
 const own = /provider's own/;
 const machine = /a machine itself/;

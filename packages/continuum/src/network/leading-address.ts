@@ -7,8 +7,8 @@ import { parseAddress } from "./ranges.ts";
 export interface AddressOwners {
   /** What the consumer's pods are called here, and those at other sites that it has introduced. */
   readonly called: readonly IpRange[];
-  /** What other peers' pods are called here. */
-  readonly others: () => readonly IpRange[];
+  /** What pods of any peer are called here. */
+  readonly peers: Pick<RangeSet, "has">;
   /** The provider's pods, Services and nodes. */
   readonly own: Pick<RangeSet, "has">;
   /** Where names for peers come from. */
@@ -24,7 +24,7 @@ export function leadingProblem(text: string, owners: AddressOwners): string | un
   const isIn = (ranges: readonly IpRange[]) => ranges.some((range) => contains(range, address));
   // The plan has seen to it that nothing else here has them.
   if (isIn(owners.called)) return undefined;
-  if (isIn(owners.others())) return "is what pods of another site are called at the provider";
+  if (owners.peers.has(address)) return "is what pods of another site are called at the provider";
   if (isIn(SPECIAL)) return "means a machine itself, its neighbours or a gateway";
   if (owners.own.has(address)) return "is one of the provider's own pods, Services or nodes";
   // A name that nobody has leads nowhere: it may be one of a moment ago.

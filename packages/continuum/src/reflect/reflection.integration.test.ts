@@ -259,13 +259,7 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
     await bed.noTwinOf(EndpointSlice, "astray");
 
     const own = named("own", `led.${NAMESPACE}.svc.cluster.local`);
-    await bed.apply(
-      "home",
-      NAMESPACE,
-      own,
-      named("far", "db.bank.svc.cluster.local"),
-      named("short", "dns.default"),
-    );
+    await bed.apply("home", NAMESPACE, own, named("far", "db.bank.svc.cluster.local"), named("short", "dns.default"));
     const twin = await bed.twinOf(Service, "own");
     assert.equal(twin.spec?.externalName, `led.${bed.twin}.svc.cluster.local`);
     await told("far", "ReflectionIncomplete", /leads to namespace bank, which has none there/);
