@@ -8,7 +8,8 @@ import { NoTestPods } from "../../errors.ts";
 import { twinsReady } from "../../place/twins-ready.ts";
 import type { SiteNetwork } from "../site-network.ts";
 import type { Asker } from "../trials/trials.ts";
-import { type PodStanding, podStanding } from "./pod-standing.ts";
+import { podStanding } from "./pod-standing.ts";
+import { progressOf, type Standings, whyMissing } from "./pods-progress.ts";
 import { TestClaim } from "./trial-claim.ts";
 import {
   OUTSIDE_NAMESPACE,
@@ -141,9 +142,6 @@ async function createPod(client: KubeClient, pod: Pod, { signal, clock }: Comman
   }
 }
 
-/** By namespace and name. */
-type Standings = ReadonlyMap<string, PodStanding>;
-
 /** Until all are ready, or hopeless, or time is over. */
 async function waitForPods(
   places: readonly TestPlace[],
@@ -177,19 +175,4 @@ async function standingsOf(places: readonly TestPlace[], client: KubeClient, sig
       }),
     ),
   );
-}
-
-function progressOf(places: readonly TestPlace[], standings: Standings): string {
-  const all = [...standings.values()];
-  const why = places.flatMap((place) => whyMissing(place, standings) ?? []);
-  return `${all.filter(({ isReady }) => isReady).length} of ${all.length} pods are ready: ${why.join("; ")}`;
-}
-
-/** Why a place has no pods that could ask: both are needed. */
-function whyMissing({ name, site }: TestPlace, standings: Standings): string | undefined {
-  const whys = TEST_NAMESPACES.flatMap((namespace) => {
-    const standing = standings.get(`${namespace}/${name}`);
-    return standing === undefined || standing.isReady ? [] : [standing.why];
-  });
-  return whys.length === 0 ? undefined : `no pod is ready at ${site}: ${[...new Set(whys)].join("; ")}`;
 }
