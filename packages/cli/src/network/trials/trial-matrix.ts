@@ -33,31 +33,36 @@ function failures(rows: readonly TrialRow[]): string[] {
 function lacks(rows: readonly TrialRow[], isEach: boolean): string[] {
   const ways = new Map<string, { readonly what: string; readonly why: string; readonly rows: TrialRow[] }>();
   for (const [index, row] of rows.entries()) {
-    for (const why of new Set(COLUMNS.flatMap((column) => reasons(row.outcomes[column])))) {
-      const what = COLUMNS.filter((column) => reasons(row.outcomes[column]).includes(why)).join(", ");
-      const key = JSON.stringify([what, why, isEach ? index : ""]);
-      const known = ways.get(key) ?? { what, why, rows: [] };
-      known.rows.push(row);
-      ways.set(key, known);
+    for (const [how, reasons] of Object.entries(LACKS)) {
+      for (const why of new Set(COLUMNS.flatMap((column) => reasons(row.outcomes[column])))) {
+        const what = `${how}: ${COLUMNS.filter((column) => reasons(row.outcomes[column]).includes(why)).join(", ")}`;
+        const key = JSON.stringify([what, why, isEach ? index : ""]);
+        const known = ways.get(key) ?? { what, why, rows: [] };
+        known.rows.push(row);
+        ways.set(key, known);
+      }
     }
   }
   return [...ways.values()].map(({ what, why, rows: [first, ...others] }) => {
     const more = others.length === 0 ? "" : ` and ${others.length} more`;
-    return `not tested: ${what} ${way(first as TrialRow)}${more}${why}`;
+    return `${what} ${way(first as TrialRow)}${more}${why}`;
   });
 }
 
-/** Why something was not tested: at all, or in a namespace. */
-function reasons({ result, detail, except = [] }: Outcome): string[] {
-  return [...(result === "NotTested" ? [`: ${detail}`] : []), ...except.map((each) => `, ${each}`)];
-}
+/** Why something was not tested: at all, or in a namespace, or by all means; the words are those of the sum. */
+const LACKS = {
+  "not tested": ({ result, detail }: Outcome) => (result === "NotTested" ? [`: ${detail}`] : []),
+  "tested in part": ({ except = [] }: Outcome) => except.map((each) => `, not ${each}`),
+};
 
 function way({ from, to }: TrialRow): string {
   return `from ${from} to ${to}`;
 }
 
 function sum(rows: readonly TrialRow[]): string {
-  const all = rows.flatMap(({ outcomes }) => COLUMNS.map((column) => outcomes[column].result));
-  const count = (wanted: Outcome["result"]) => all.filter((result) => result === wanted).length;
-  return `${count("Passed")} passed, ${count("Failed")} failed, ${count("NotTested")} not tested`;
+  const all = rows.flatMap(({ outcomes }) => COLUMNS.map((column) => outcomes[column]));
+  const count = (wanted: Outcome["result"]) => all.filter(({ result }) => result === wanted).length;
+  const partly = all.filter(({ except = [] }) => except.length > 0).length;
+  const some = partly === 0 ? "" : `; ${partly} of these tested in part`;
+  return `${count("Passed")} passed, ${count("Failed")} failed, ${count("NotTested")} not tested${some}`;
 }
