@@ -1,9 +1,10 @@
 import { calledHere, meantThere, type PathEnd, siteOfAddress } from "@fjord/continuum/network-path";
-import { EndpointSlice, isNotFound, type KubeClient, Pod, Service } from "@fjord/kube";
+import { EndpointSlice, type KubeClient, Pod, Service } from "@fjord/kube";
 import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing, UnclearEnd } from "../errors.ts";
 import { idOf, siteOfNode } from "../place/known-places.ts";
 import type { EndText } from "./end-text.ts";
+import { namedObject } from "./named-object.ts";
 import { isForOutside } from "./outside-clients.ts";
 import type { SiteNetwork } from "./site-network.ts";
 
@@ -27,16 +28,10 @@ export async function pathEnds(
 ): Promise<PathEnds> {
   const { client } = network;
   switch (text.kind) {
-    case "Pod": {
-      const key = { name: text.name, namespace: text.namespace ?? namespace };
-      const pod = await found(client.get(Pod, key, { signal }), "pod", `${key.namespace}/${key.name}`);
-      return { ends: [podEnd(network, pod)] };
-    }
-    case "Service": {
-      const key = { name: text.name, namespace: text.namespace ?? namespace };
-      const service = await found(client.get(Service, key, { signal }), "Service", `${key.namespace}/${key.name}`);
-      return await serviceEnds(network, service, signal);
-    }
+    case "Pod":
+      return { ends: [podEnd(network, await namedObject(client, Pod, text, namespace, signal))] };
+    case "Service":
+      return await serviceEnds(network, await namedObject(client, Service, text, namespace, signal), signal);
     case "Address":
       return await addressEnds(network, text, signal);
   }
@@ -141,13 +136,4 @@ function calledBy(
   if (called !== undefined) return { called };
   const reason = `it is in none of the ranges that ${name} has told: ${plan.spec.peer.map(({ range }) => range).join(", ")}`;
   throw new UnclearEnd({ end: `${address}@${name}`, reason });
-}
-
-async function found<T>(object: Promise<T>, what: string, name: string): Promise<T> {
-  try {
-    return await object;
-  } catch (error) {
-    if (isNotFound(error)) throw new NoSuchThing({ what, name, hint: "" }, { cause: error });
-    throw error;
-  }
 }

@@ -18,12 +18,13 @@ import type { WorkloadReference } from "./workload-reference.ts";
 
 type Selecting = KubeObject & { spec?: { selector?: LabelSelector } };
 
-/** An object by its name; one that is not there is answered with a guess. */
+/** An object by its name; one that is not there is answered with a guess. `elsewhere` says how those of other namespaces are named. */
 export async function getOrSuggest<T extends KubeObject>(
   client: KubeClient,
   kind: Kind<T>,
   key: { readonly name: string; readonly namespace: string },
   signal: AbortSignal,
+  elsewhere: (namespaces: readonly string[]) => string = elsewhereHint,
 ): Promise<T> {
   try {
     return await client.get(kind, key, { signal });
@@ -36,7 +37,7 @@ export async function getOrSuggest<T extends KubeObject>(
     const workload = kind.kind === "Pod" ? await workloadCalled(client, key, signal) : undefined;
     const hint =
       workload === undefined
-        ? elsewhereHint(await namespacesWith(client, kind, key.name, signal)) || didYouMean(key.name, names)
+        ? elsewhere(await namespacesWith(client, kind, key.name, signal)) || didYouMean(key.name, names)
         : ` (there is ${workload})`;
     throw new NoSuchThing({ what, name: key.name, hint });
   }

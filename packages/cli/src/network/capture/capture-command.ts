@@ -2,7 +2,7 @@ import { requestProof } from "@fjord/agent/proven-user";
 import { AddressPlan, AGENT_NAMESPACE, Link, Site } from "@fjord/api";
 import { sleep } from "@fjord/base";
 import { CAPTURE_PROTOCOLS, type CapturedPacket, type CaptureRequest } from "@fjord/continuum/network-capture";
-import { isForbidden, isNotFound, type KubeClient, Pod } from "@fjord/kube";
+import { isForbidden, type KubeClient, Pod } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../../command-line/cluster-options.ts";
 import type { CommandContext } from "../../command-line/command-context.ts";
@@ -10,6 +10,8 @@ import { listOrExplain } from "../../command-line/list-or-explain.ts";
 import { didYouMean } from "../../command-line/suggestion.ts";
 import { CaptureRefused, InvalidValue, NoLink, NoProof, NoSuchThing, ThisSite } from "../../errors.ts";
 import { idOf } from "../../place/known-places.ts";
+import { type NamedText, podText } from "../end-text.ts";
+import { namedObject } from "../named-object.ts";
 import { captureLimits, type FilterFlags, podHosts } from "./capture-filter.ts";
 import { type CaptureOutput, fileOutput, lineOutput, pipeOutput } from "./capture-output.ts";
 import { type Carrier, carriersOf, carryingNodes, GATEWAY_PORT, localCarrier } from "./carriers.ts";
@@ -32,7 +34,7 @@ export function addCapture(network: Command, context: CommandContext): void {
     .argument("<peer>", "the other site");
   clusterOptions(command)
     .option("-n, --namespace <name>", "only packets of pods of this namespace, as they are now")
-    .option("--pod <name>", "only packets of this pod")
+    .option("--pod <name>", "only packets of this pod (NAME, NAMESPACE/NAME or pod/NAMESPACE/NAME)")
     .option("--host <address>", "only packets with this address or range at either end; several times", several, [])
     .option("--port <port>", "only packets with this port at either end; several times", several, [])
     .addOption(new Option("--protocol <name>", "only packets of this protocol").choices(CAPTURE_PROTOCOLS))
@@ -52,6 +54,7 @@ export function addCapture(network: Command, context: CommandContext): void {
 async function capture(peer: string, flags: CaptureFlags, context: CommandContext): Promise<void> {
   const { signal } = context;
   const limits = captureLimits(flags);
+  const pod = flags.pod === undefined ? undefined : podText("--pod", flags.pod);
   if (flags.gateway !== undefined && !/^http:\/\/[^/]+\/?$/.test(flags.gateway))
     throw new InvalidValue({
       option: "--gateway",
@@ -60,7 +63,7 @@ async function capture(peer: string, flags: CaptureFlags, context: CommandContex
     });
   await using client = await connect(flags, context);
   const site = await linkedSite(client, peer, signal);
-  const pods = await podsOf(client, flags, signal);
+  const pods = await podsOf(client, pod, flags.namespace, signal);
   const request: CaptureRequest = {
     ...limits,
     site,
@@ -93,17 +96,17 @@ async function linkedSite(client: KubeClient, name: string, signal: AbortSignal)
 }
 
 /** Addresses that are meant by namespace and pod; undefined where none is named. */
-async function podsOf(client: KubeClient, flags: CaptureFlags, signal: AbortSignal): Promise<string[] | undefined> {
-  const namespace = flags.namespace ?? client.namespace;
-  const { pod } = flags;
+async function podsOf(
+  client: KubeClient,
+  pod: NamedText | undefined,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
   if (pod !== undefined) {
-    const found = await client.get(Pod, { name: pod, namespace }, { signal }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      throw new NoSuchThing({ what: "pod", name: `${namespace}/${pod}`, hint: "" }, { cause: error });
-    });
-    return podHosts([found], `pod ${namespace}/${pod}`);
+    const found = await namedObject(client, Pod, pod, namespace ?? client.namespace, signal);
+    return podHosts([found], `pod ${found.metadata.namespace}/${found.metadata.name}`);
   }
-  if (flags.namespace === undefined) return undefined;
+  if (namespace === undefined) return undefined;
   const { items } = await client.list(Pod, { namespace, signal, omitManagedFields: true });
   return podHosts(items, `any pod of namespace ${namespace}`);
 }

@@ -1,12 +1,14 @@
 import { sleep } from "@fjord/base";
-import type { KubeClient } from "@fjord/kube";
+import { type KubeClient, Pod } from "@fjord/kube";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../../command-line/cluster-options.ts";
 import type { CommandContext } from "../../command-line/command-context.ts";
 import { parseDuration } from "../../command-line/durations.ts";
-import { InvalidValue, UnclearEnd } from "../../errors.ts";
+import { InvalidValue } from "../../errors.ts";
 import { colourTable } from "../../output/colour.ts";
 import { formatValue, type Output, outputOption } from "../../output/format.ts";
+import { type NamedText, podText } from "../end-text.ts";
+import { namedObject } from "../named-object.ts";
 import { withOwnPods } from "../own-pods/own-pods.ts";
 import { type PeersFlags, peerClients, peersOptions } from "../peer-options.ts";
 import { plansWith } from "../plans-with.ts";
@@ -46,7 +48,7 @@ export function addNetworkTest(network: Command, context: CommandContext): void 
 
 async function test(sites: readonly string[], flags: TestFlags, context: CommandContext): Promise<void> {
   const { signal, print } = context;
-  const outsider = flags.outsider === undefined ? undefined : askerOf(flags.outsider);
+  const named = flags.outsider === undefined ? undefined : podText("--outsider", flags.outsider);
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   if (flags.deploy && flags.outsider !== undefined)
     throw new InvalidValue({
@@ -59,6 +61,7 @@ async function test(sites: readonly string[], flags: TestFlags, context: Command
   await using peers = await peerClients(flags, context);
   const others = await Promise.all(peers.clients.map((peer) => siteNetwork(peer, signal)));
   const plans = plansOf(sites, network);
+  const outsider = named && (await outsiderOf(client, named, signal));
   const run: RowMeans["run"] = async ({ namespace, pod }, script) =>
     (await client.exec({ name: pod, namespace }, { command: ["sh", "-c", script], signal })).exitCode;
   const means = { client, network, run, signal, others, ...(outsider && { outsider }) };
@@ -112,9 +115,15 @@ function hasFailed({ outcomes }: TrialRow): boolean {
   return COLUMNS.some((column) => outcomes[column].result === "Failed");
 }
 
-function askerOf(text: string): Asker {
-  const [namespace = "", pod = "", ...more] = text.split("/");
-  if (namespace === "" || pod === "" || more.length > 0)
-    throw new UnclearEnd({ end: text, reason: "--outsider is NAMESPACE/POD" });
+/** A pod that can be told to ask: one that is not there would be refused nothing. */
+export async function outsiderOf(client: KubeClient, named: NamedText, signal: AbortSignal): Promise<Asker> {
+  const { metadata, status } = await namedObject(client, Pod, named, client.namespace, signal);
+  const { name: pod = "", namespace = "" } = metadata;
+  if (status?.phase !== "Running")
+    throw new InvalidValue({
+      option: "--outsider",
+      value: `${namespace}/${pod}`,
+      reason: `it is ${status?.phase ?? "Unknown"}, and no command can be run in it: name a pod that runs`,
+    });
   return { namespace, pod };
 }
