@@ -172,6 +172,18 @@ describe("A gateway that is kept at what its source says", () => {
     assert.deepEqual(mtus.at(-1), [undefined]);
   });
 
+  it("tells of no larger packets than the node's routes let to a peer, as through a hub", async () => {
+    seenMtu = 1380;
+    const heard: (number | undefined)[] = [];
+    told = async (all) => void heard.push(...all.map((each) => (each as { mtu?: number }).mtu));
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0, routeMtu: 1312 }];
+    await seconds(2);
+    assert.deepEqual([mtus.at(-1), heard.at(-1)], [[undefined], 1312], "what may be large to the peer stays so");
+    reports = [{ siteId: "peer0", receivedBytes: 0, sentBytes: 0 }];
+    await seconds(2);
+    assert.equal(heard.at(-1), 1380);
+  });
+
   /** Both lanes of peer0 as they are seen here. */
   const bothLanes = [0, 1].map((lane) => ({ lane, receivedBytes: 0, sentBytes: 0 }));
   const answering = async (lanes: number[], ms: number) => {

@@ -174,7 +174,9 @@ export class GatewayLoop {
         ...report,
         ...seen,
         ...(signs && { signs }),
-        ...(seen.mtu !== undefined && { mtu: this.#mtus.capped(report.siteId, seen.mtu, state.mtu) }),
+        ...(seen.mtu !== undefined && {
+          mtu: Math.min(this.#mtus.capped(report.siteId, seen.mtu, state.mtu), report.routeMtu ?? state.mtu),
+        }),
         ...(laned.has(report.siteId) && {
           lanes: lanes.map((each) => ({ ...each, silent: silent.get(report.siteId)?.includes(each.lane) ?? true })),
         }),

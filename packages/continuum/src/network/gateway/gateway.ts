@@ -8,7 +8,7 @@ import type { NetworkState } from "../network-state.ts";
 import { BoundedFlows } from "./bounded-flows.ts";
 import { HiddenFlows, type KeptRanges } from "./hidden-flows.ts";
 import { LaneInterfaces } from "./lane-interfaces.ts";
-import type { LinkReport } from "./link-report.ts";
+import { type LinkReport, withRoute } from "./link-report.ts";
 import { NodeFirewall } from "./node-firewall.ts";
 import type { NodeNetwork } from "./node-network.ts";
 import type { Answering } from "./path-choice.ts";
@@ -175,7 +175,7 @@ export class Gateway {
     const faults = [...fabric.faults].map(([siteId, fault]) => ({ siteId, fault, receivedBytes: 0, sentBytes: 0 }));
     const reports = await this.#interfaces.tend(fabric, answers);
     await this.#firewall.see();
-    return [...faults, ...reports].map((report) => ({ ...report, ownKey }));
+    return [...faults, ...reports].map((report) => ({ ...withRoute(report, fabric), ownKey }));
   }
 
   /** What the firewall has dropped since this process brought it, as of the last `check`. */

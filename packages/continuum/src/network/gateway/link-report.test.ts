@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { withLane, withPath } from "./link-report.ts";
+import { fabricOf } from "../fabric/fabric.ts";
+import { testState } from "../fabric/test-state.ts";
+import { relayAddress } from "../link-address.ts";
+import { withLane, withPath, withRoute } from "./link-report.ts";
 
 const seen = { publicKey: "key", ranges: [], keepaliveSeconds: 0 };
 const first = withLane(undefined, "b", 0, {
@@ -12,6 +15,17 @@ const first = withLane(undefined, "b", 0, {
 });
 
 describe("A report of a link", () => {
+  it("has the largest packet of the node's routes where that is smaller, as through a hub", () => {
+    const endpoint = `${relayAddress("peer1")}:1`;
+    const state = testState(2, (peer) =>
+      peer.siteId === "peer1" ? { ...peer, link: { ...peer.link, via: "peer0", endpoints: [endpoint] } } : peer,
+    );
+    const fabric = fabricOf({ ...state, siteId: "own" }, { interfacePrefix: "test" });
+    assert.deepEqual([...fabric.faults], []);
+    const of = (siteId: string) => withRoute({ siteId, receivedBytes: 0, sentBytes: 0 }, fabric).routeMtu;
+    assert.deepEqual([of("peer0"), of("peer1"), of("nobody")], [undefined, 1312, undefined]);
+  });
+
   it("has of its lanes what came by all, the last handshake, and where the first is", () => {
     const counts = { receivedBytes: 1, sentBytes: 2 };
     const both = withLane(first, "b", 1, { ...seen, ...counts, handshakeSeconds: 90, endpoint: "192.0.2.2:51821" });

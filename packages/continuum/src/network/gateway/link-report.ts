@@ -1,3 +1,4 @@
+import type { Fabric } from "../fabric/fabric.ts";
 import type { WireguardPeerState } from "../fabric/wireguard-change.ts";
 import type { PeerSigns } from "./link-life.ts";
 import type { Way } from "./path-choice.ts";
@@ -32,6 +33,8 @@ export interface LinkReport {
   readonly isTurning?: boolean;
   /** The largest packet that the node can send to the endpoint in one piece, once it is wrapped; where that is known. */
   readonly pathMtu?: number;
+  /** The largest packet that the node's routes let there, where that is less than the interface's: what goes through a hub is wrapped twice. */
+  readonly routeMtu?: number;
   /** Of what it consists: each lane that this node carries. */
   readonly lanes?: readonly LaneReport[];
 }
@@ -80,6 +83,12 @@ export function withLane(
     sentBytes: (before?.sentBytes ?? 0) + sentBytes,
     lanes: [...(before?.lanes ?? []), ofIt],
   };
+}
+
+/** A report with what the node's routes say of packets to the peer. */
+export function withRoute(report: LinkReport, { peers }: Pick<Fabric, "peers">): LinkReport {
+  const routeMtu = peers.get(report.siteId)?.mtu;
+  return routeMtu === undefined ? report : { ...report, routeMtu };
 }
 
 /** A report with what is known of the way of the lane that was added last. */
