@@ -102,6 +102,20 @@ describe("fjord network status", () => {
     assert.deepEqual(Object.keys(wanted).map(told), Object.values(wanted));
   });
 
+  it("tells by whom a peer is heard of that is not met, and no address of the inside", () => {
+    const hub = { ...newObject(Site, { metadata: { name: "bay" } }), status: { id: "b".repeat(26) } };
+    const shown = (status: object, spec: object = {}) => {
+      const inside = { ...link.status, endpoint: "250.251.250.45:51820", ...status };
+      const led = { ...link, spec: { ...link.spec, ...spec }, status: inside } as Link;
+      const [headers = [], first = []] = lines(networkTable([[site, hub], [plan], [led]], true, now));
+      return [first[headers.indexOf("PATH")], first[headers.indexOf("ENDPOINT")]];
+    };
+    assert.deepEqual(shown({ via: "b".repeat(26) }), ["via bay", "via bay"]);
+    assert.deepEqual(shown({}, { via: "b".repeat(26) }), ["via bay", "via bay"]);
+    assert.deepEqual(shown({ way: "TCP" }), ["over TCP", "over TCP"]);
+    assert.deepEqual(shown({ way: "Direct" }), ["direct", "250.251.250.45:51820"]);
+  });
+
   it("tells on how many lanes the peer answers, where there are several", () => {
     const shown = (status: object[]) => {
       const laned = {

@@ -54,6 +54,12 @@ function path(link: Link | undefined, sites: Lists[0]): string {
   return link?.status?.handshakeAt === undefined ? "<unknown>" : "direct";
 }
 
+/** Where the peer is heard of; what stands there for one that is not met is of no use to anybody. */
+function endpoint(link: Link | undefined, sites: Lists[0]): string {
+  const isMet = (link?.spec.via ?? link?.status?.via) === undefined && link?.status?.way !== "TCP";
+  return isMet ? cell(link?.status?.endpoint) : path(link, sites);
+}
+
 /** A line for each range of a peer; what is of the link stands in the first. */
 export function networkTable([sites, plans, links]: Lists, wide: boolean, now: number): string {
   if (plans.length === 0)
@@ -84,7 +90,7 @@ export function networkTable([sites, plans, links]: Lists, wide: boolean, now: n
         once(String((link?.spec.groups ?? []).length)),
         ...(wide
           ? [
-              ofLink(cell(link?.status?.endpoint)),
+              ofLink(endpoint(link, sites)),
               ofLink(lanes(link)),
               once(cell(spec.carrier ?? link?.status?.carrier)),
               ofLink(amount(link?.status?.receivedBytes ?? 0)),

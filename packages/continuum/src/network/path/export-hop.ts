@@ -2,7 +2,7 @@ import type { Export } from "@fjord/api";
 import { contains } from "../ip-range.ts";
 import { EXPORT_RANGES } from "../link-address.ts";
 import { parseAddress } from "../ranges.ts";
-import type { BareHop } from "./gateway-hops.ts";
+import { type BareHop, PEER_CONTEXT } from "./gateway-hops.ts";
 
 /** Where the gateway leads what has come in to an address that stands for an export; undefined for any other address. */
 export function exportHop(site: string, exports: readonly Export[] | undefined, real: string): BareHop | undefined {
@@ -10,7 +10,11 @@ export function exportHop(site: string, exports: readonly Export[] | undefined, 
   if (address === undefined || !contains(EXPORT_RANGES[address.family], address)) return undefined;
   const hop = { site, at: "gateway" } as const;
   if (exports === undefined)
-    return { ...hop, what: `${real} stands for an Export, which only the API of ${site} knows`, verdict: "Unknown" };
+    return {
+      ...hop,
+      what: `${real} stands for an Export, which only the API of ${site} knows: ${PEER_CONTEXT}`,
+      verdict: "Unknown",
+    };
   for (const object of exports) {
     const entry = object.status?.entries?.find(({ addresses }) => addresses.includes(real));
     if (entry === undefined) continue;

@@ -23,6 +23,9 @@ export interface Side {
   readonly otherCalled: string;
 }
 
+/** How what only the other site's API knows is asked for too. */
+export const PEER_CONTEXT = "name its context by --peer-context";
+
 /** A hop without what stands in the packet then. */
 export type BareHop = Omit<Hop, "source" | "destination">;
 
@@ -33,7 +36,7 @@ export function permission(side: Side, other: Side): BareHop {
   if (view === undefined)
     return {
       ...hop,
-      what: `its own list decides, which only the API of ${site} knows`,
+      what: `its own list decides, which only the API of ${site} knows: ${PEER_CONTEXT}`,
       verdict: "Unknown",
     };
   if (link === undefined)
@@ -102,13 +105,16 @@ export function renamed(
   };
 }
 
-export function linkHop(link: Link | undefined): BareHop {
+/** `view`: of the site whose Link it is. */
+export function linkHop(link: Link | undefined, view?: Pick<SiteView, "nameOf">): BareHop {
   const ready = getCondition(link?.status?.conditions, "Ready");
   const { endpoint, carrier } = link?.status ?? {};
   const via = link?.spec.via ?? link?.status?.via;
-  const through = via === undefined ? "" : `, through the gateway of site ${via}, which cannot read it`;
   const where = endpoint === undefined ? "" : `, peer at ${endpoint}`;
-  const place = link?.status?.way === "TCP" ? ", in the agents' own connection, as UDP does not pass" : where + through;
+  // What stands for a peer behind a hub is no address of anybody.
+  const through =
+    via === undefined ? where : `, through the gateway of ${view?.nameOf(via) ?? via}, which cannot read it`;
+  const place = link?.status?.way === "TCP" ? ", in the agents' own connection, as UDP does not pass" : through;
   const by = `WireGuard${carrier === undefined ? "" : ` (${carrier})`}${place}${laneText(link)}`;
   const rule = link && `Link ${link.metadata.name}`;
   const hop = { at: "link", ...(rule !== undefined && { rule }) } as const;

@@ -69,9 +69,9 @@ const ADVICE = [
 ];
 
 function linkBetween(sender: Side, receiver: Side): BareHop {
-  const link = sender.link ?? receiver.link;
-  if (link !== undefined) return linkHop(link);
-  const what = `WireGuard between the two, introduced by this site, whose gateway leads them to each other where they cannot meet: how it is, only they know`;
+  const [link, view] = sender.link === undefined ? [receiver.link, receiver.view] : [sender.link, sender.view];
+  if (link !== undefined) return linkHop(link, view);
+  const what = `WireGuard between the two, introduced by this site, whose gateway leads them to each other where they cannot meet: how it is, only they know (--peer-context names one)`;
   return { at: "link", what, verdict: "Unknown" };
 }
 

@@ -213,6 +213,10 @@ describe("the way of a packet", () => {
       path.hops.filter(({ verdict }) => verdict === "Unknown").map(({ site, at }) => [site, at]),
       [["wave", "gateway"]],
     );
+    assert.match(
+      path.hops.find(({ verdict }) => verdict === "Unknown")?.what ?? "",
+      /only the API of wave knows: .*--peer-context/,
+    );
   });
 
   it("ends at the gateway that has no group for it, and says which end is missing", () => {

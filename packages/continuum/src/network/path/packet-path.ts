@@ -184,7 +184,13 @@ function across(
   if (!pass(permission(sender, receiver), ...adviceFor(sender))) return end();
   packet = { ...packet, source: receiver.otherCalled };
   pass(renamed(sender.site, "source", sender.real, receiver.otherCalled, isOutward ? plan.spec.own : plan.spec.peer));
-  if (!pass(linkHop(mine.link ?? theirs.link), "`fjord network status` tells why it is down")) return end();
+  if (
+    !pass(
+      linkHop(mine.link ?? theirs.link, mine.link === undefined ? theirs.view : here),
+      "`fjord network status` tells why it is down",
+    )
+  )
+    return end();
   packet = { ...packet, destination: receiver.real };
   pass(
     renamed(
