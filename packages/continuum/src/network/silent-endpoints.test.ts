@@ -35,6 +35,7 @@ const slice: EndpointSlice = {
 async function setUp() {
   const server = await FaultServer.start();
   const events: string[] = [];
+  const messages: string[] = [];
   const publicKey = `${"Ab+/".repeat(10)}Abc=`;
   for (const [site, called] of [
     [HOME, "240.0.0.0/16"],
@@ -77,7 +78,12 @@ async function setUp() {
     });
     const means = { clock: systemClock, random: Math.random, logger: silentLogger };
     const caches = new SharedCaches({ ...means, client });
-    const recorder = { event: (_: object, { reason }: { reason: string }) => void events.push(reason) };
+    const recorder = {
+      event: (_: object, { reason, message }: { reason: string; message: string }) => {
+        events.push(reason);
+        messages.push(message);
+      },
+    };
     const controller = new SilentEndpoints({ ...means, client, caches, recorder } as unknown as Home);
     const running = [caches.run(stop.signal), caches.waitForSync().then(() => controller.run(stop.signal))];
     return {
@@ -102,7 +108,16 @@ async function setUp() {
       assert.ok(Date.now() < deadline, `${seen}, not ${wanted}`);
     }
   };
-  return { server, events, agent, say, readiness, list, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return {
+    server,
+    events,
+    messages,
+    agent,
+    say,
+    readiness,
+    list,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 describe("endpoints of a consumer's Services at a provider", () => {
@@ -120,6 +135,9 @@ describe("endpoints of a consumer's Services at a provider", () => {
     assert.deepEqual(t.list().endpoints, slice.endpoints);
     assert.deepEqual(t.list().metadata.annotations, {});
     assert.deepEqual([t.events[0], t.events.at(-1)], ["LinkSilent", "LinkAnswers"]);
+    const because = "has fallen silent";
+    assert.equal(t.messages[0], `1 endpoint is left out, as the link to its site ${because}`);
+    assert.equal(t.messages[1], `2 endpoints are left out, as the link to their site ${because}`);
   });
 
   it("leave again where the consumer writes them anew meanwhile", async () => {

@@ -120,7 +120,7 @@ export class SilentEndpoints implements Runnable {
       reason: count > 0 ? "LinkSilent" : "LinkAnswers",
       message:
         count > 0
-          ? `${count} endpoints are left out, as the link to their site has fallen silent`
+          ? `${count === 1 ? "1 endpoint is" : `${count} endpoints are`} left out, as the link to ${count === 1 ? "its" : "their"} site has fallen silent`
           : "all endpoints can be reached again",
       action: "Linking",
     });
