@@ -44,6 +44,22 @@ it("a packet's way is told in lines, and nobody's words are a terminal's", () =>
   assert.match(text, /it is down .*\[Link x\]/);
 });
 
+it("endpoints that are left out are told beside those that it arrives at", () => {
+  const leftOut = [{ to: "pod shop/far", reason: "it is not ready, as the link with wave has fallen silent" }];
+  const answer = {
+    from: "pod shop/web",
+    to: "Service shop/data",
+    verdict: "Delivered",
+    paths: [],
+    leftOut,
+    advice: [],
+  };
+  assert.match(
+    inWords(answer as PathAnswer, plain),
+    /it arrives; 1 endpoint is left out\n {2}left out: pod shop\/far: it is not ready, as the link with wave has fallen silent\n$/,
+  );
+});
+
 it("of many endpoints, one that is dropped counts, and one that is not known is no success", () => {
   const of = (...verdicts: ("Delivered" | "Dropped" | "Unknown")[]) =>
     verdictOf(verdicts.map((verdict) => ({ verdict })));

@@ -1,4 +1,4 @@
-import { meantByGuest, meantThere, type PacketPath, type PathEnd, packetPath } from "@fjord/continuum/network-path";
+import { meantByGuest, type PacketPath, type PathEnd, packetPath } from "@fjord/continuum/network-path";
 import type { Command } from "commander";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext, Style } from "../command-line/command-context.ts";
@@ -7,9 +7,11 @@ import { formatValue, type Output, outputOption } from "../output/format.ts";
 import { shownInLine } from "../output/terminal-text.ts";
 import { ownSiteIn } from "../place/known-places.ts";
 import { endText } from "./end-text.ts";
+import type { LeftOut } from "./left-out.ts";
 import { outsideAdvice } from "./outside-clients.ts";
-import { type PathEnds, pathEnds, podOfAddress } from "./path-ends.ts";
+import { type PathEnds, pathEnds } from "./path-ends.ts";
 import { type PeerFlags, peerClient, peerOptions } from "./peer-options.ts";
+import { isKnownThere, seenThere } from "./seen-there.ts";
 import { type SiteNetwork, siteNetwork, withPolicies } from "./site-network.ts";
 
 interface ExplainFlags extends ClusterFlags, PeerFlags {
@@ -24,6 +26,8 @@ export interface PathAnswer {
   readonly verdict: PacketPath["verdict"] | "Partly";
   /** Of a Service one for each endpoint. */
   readonly paths: readonly PacketPath[];
+  /** Endpoints of a Service that nothing is sent to. */
+  readonly leftOut?: readonly LeftOut[];
   readonly advice: readonly string[];
 }
 
@@ -73,7 +77,8 @@ async function explain(from: string, to: string, flags: ExplainFlags, context: C
   print(inWords(answer, context.paint));
 }
 
-async function answerOf(
+/** All ways, by what this site knows, and by what the other does where that knows more. */
+export async function answerOf(
   network: SiteNetwork,
   peer: SiteNetwork | undefined,
   source: PathEnd,
@@ -83,21 +88,25 @@ async function answerOf(
   const from = await seenThere(network, peer, source, signal);
   const targets = await Promise.all(ends.map((end) => seenThere(network, peer, end, signal)));
   const all = [from, ...targets];
-  const names = (which: "pod" | "there") => all.flatMap((end) => end[which]?.metadata.namespace ?? []);
+  const names = (which: "pod" | "there") => all.flatMap((end) => end.here[which]?.metadata.namespace ?? []);
   const here = await withPolicies(network, names("pod"), signal);
   const there = peer && (await withPolicies(peer, names("there"), signal));
-  const paths = targets.map((to) =>
-    packetPath(here, [from.site, to.site].includes(there?.id) ? there : undefined, from, to),
-  );
+  const paths = targets.map((to) => {
+    if (there !== undefined && from.there && to.there && isKnownThere(network, there, [from, to]))
+      return packetPath(there, undefined, from.there, to.there);
+    return packetPath(here, [from.here.site, to.here.site].includes(there?.id) ? there : undefined, from.here, to.here);
+  });
+  const leftOut = service?.leftOut ?? [];
   const { machines } = ownSiteIn(network.places)?.spec.network ?? {};
   const outside = service?.isForOutside ? outsideAdvice(ends, network, machines) : [];
   return {
-    from: from.title,
+    from: from.here.title,
     to: service === undefined ? (ends[0]?.title ?? "") : `${service.title} (${service.address})`,
     verdict: verdictOf(paths),
     paths,
+    ...(leftOut.length > 0 && { leftOut }),
     advice:
-      paths.length === 0
+      paths.length === 0 && leftOut.length === 0
         ? ["the Service has no endpoint that is ready: does a pod match its selector, and is it Ready?"]
         : [...new Set([...paths.flatMap(({ advice }) => advice), ...outside])],
   };
@@ -111,29 +120,15 @@ export function verdictOf(paths: readonly Pick<PacketPath, "verdict">[]): PathAn
   return paths.length === 0 ? "Dropped" : "Delivered";
 }
 
-/** With what the API of the other site has of it. */
-async function seenThere(
-  network: SiteNetwork,
-  peer: SiteNetwork | undefined,
-  end: PathEnd,
-  signal: AbortSignal,
-): Promise<PathEnd> {
-  const plan = peer && network.plans.find(({ spec }) => spec.site === peer.id);
-  if (peer === undefined || plan === undefined || end.site !== peer.id) return end;
-  const real = meantThere(plan.spec, end.address);
-  const there = real === undefined ? undefined : await podOfAddress(peer.client, real, signal);
-  // What only the other site's API knows by name.
-  const { namespace, name } = there?.metadata ?? {};
-  const title = end.pod === undefined && there ? `${end.address}, pod ${namespace}/${name} of ${peer.name}` : end.title;
-  return { ...end, title, ...(there && { there }) };
-}
-
 const MARKS = { Passes: "ok", Dropped: "DROPPED", Unknown: "?" } as const;
 const STYLES = { Passes: "green", Dropped: "red", Unknown: "yellow" } as const satisfies Record<string, Style>;
 
 /** For people: a line for each hop, below what it does. */
 export function inWords(answer: PathAnswer, paint: CommandContext["paint"]): string {
-  const lines = [paint("bold", shownInLine(`From ${answer.from} to ${answer.to}: ${words[answer.verdict]}`))];
+  const { leftOut = [] } = answer;
+  const count = leftOut.length === 1 ? "1 endpoint is" : `${leftOut.length} endpoints are`;
+  const but = leftOut.length === 0 ? "" : `; ${count} left out`;
+  const lines = [paint("bold", shownInLine(`From ${answer.from} to ${answer.to}: ${words[answer.verdict]}${but}`))];
   const placeOf = ({ site, at }: PacketPath["hops"][number]) => (site === undefined ? at : `${site} ${at}`);
   const width = Math.max(...answer.paths.flatMap(({ hops }) => hops.map((hop) => placeOf(hop).length)));
   for (const { to, hops } of answer.paths) {
@@ -145,6 +140,7 @@ export function inWords(answer: PathAnswer, paint: CommandContext["paint"]): str
       lines.push(shownInLine(`          ${what}${rule === undefined ? "" : ` [${rule}]`}`));
     }
   }
+  for (const { to, reason } of leftOut) lines.push(shownInLine(`  left out: ${to}: ${reason}`));
   for (const each of answer.advice) lines.push(`  ${paint("yellow", "What to do:")} ${shownInLine(each)}`);
   return `${lines.join("\n")}\n`;
 }

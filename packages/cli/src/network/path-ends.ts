@@ -4,6 +4,7 @@ import { didYouMean } from "../command-line/suggestion.ts";
 import { NoSuchThing, UnclearEnd } from "../errors.ts";
 import { idOf, siteOfNode } from "../place/known-places.ts";
 import type { EndText } from "./end-text.ts";
+import { type LeftOut, leftOutOf } from "./left-out.ts";
 import { namedObject } from "./named-object.ts";
 import { isForOutside } from "./outside-clients.ts";
 import type { SiteNetwork } from "./site-network.ts";
@@ -17,6 +18,8 @@ export interface PathEnds {
     readonly address: string;
     /** Whether clients from outside come to it by ports of nodes. */
     readonly isForOutside: boolean;
+    /** Endpoints that are not ready. */
+    readonly leftOut: readonly LeftOut[];
   };
 }
 
@@ -81,7 +84,9 @@ async function serviceEnds(network: SiteNetwork, service: Service, signal: Abort
     return { title: address, address, site: siteOfAddress(address, network) };
   });
   const address = service.spec?.clusterIP ?? "None";
-  return { ends, service: { title: `Service ${namespace}/${name}`, address, isForOutside: isForOutside(service) } };
+  const leftOut = leftOutOf(slices, pods, network);
+  const title = `Service ${namespace}/${name}`;
+  return { ends, service: { title, address, isForOutside: isForOutside(service), leftOut } };
 }
 
 async function addressEnds(

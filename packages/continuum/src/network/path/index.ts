@@ -1,4 +1,5 @@
 export { LINK_SECRET, replaceLinkKey } from "../link-key.ts";
+export { isSaidSilent } from "../link-status.ts";
 export { calledByOther, calledHere, calledThere, meantThere } from "../translate.ts";
 export { fabricFaults } from "./fabric-faults.ts";
 export { meantByGuest } from "./home-word.ts";

@@ -181,6 +181,24 @@ describe("the way of a connection that the agents carry", () => {
     const { pod: _, ...unknown } = theirs;
     assert.equal(packetPath(laptop(), undefined, mine, unknown).verdict, "Unknown");
   });
+
+  it("names whom to ask where only the other site knows, and what that does not know either", () => {
+    const { pod: _, ...client } = theirs;
+    const unknowns = (there: SiteView | undefined, from: PathEnd, to: PathEnd, parts: Partial<SiteView> = {}) =>
+      packetPath(laptop(parts), there, from, to).hops.flatMap(({ verdict, what }) =>
+        verdict === "Unknown" ? [what] : [],
+      );
+    const only = { podSelector: { matchLabels: { tier: "front" } } };
+    const policies = [policy("in", { ingress: [{ from: [only] }] })];
+    const [shared, policed] = unknowns(undefined, client, mine, { policies });
+    assert.match(shared ?? "", /namespace is shared.*only the API of wave knows; .*--peer-context/);
+    assert.match(policed ?? "", /depends on the labels.*only the API of wave knows; .*--peer-context/);
+    assert.match(unknowns(view(WAVE), client, mine)[0] ?? "", /: wave has no such pod$/);
+    const { pod: __, ...other } = { ...theirs, address: "127.88.128.10" };
+    const [both, ...more] = unknowns(undefined, client, other);
+    assert.match(both ?? "", /both are wave's, there or at sites that it uses.*only the API of wave knows/);
+    assert.deepEqual(more, []);
+  });
 });
 
 describe("the way of a packet", () => {

@@ -9,7 +9,7 @@ import { meetingPath } from "./meeting-path.ts";
 import { hopWithoutLink, LINK_ADVICE } from "./no-link.ts";
 import type { Hop, PacketPath, PathEnd, SiteView } from "./path.ts";
 import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
-import { proxyPath, proxyPathThrough } from "./proxy-path.ts";
+import { knownAt, proxyPath, proxyPathThrough } from "./proxy-path.ts";
 
 /** Every place that a packet comes to between two ends, by what the objects of one site, or of both, say. */
 export function packetPath(here: SiteView, there: SiteView | undefined, from: PathEnd, to: PathEnd): PacketPath {
@@ -35,11 +35,11 @@ export function packetPath(here: SiteView, there: SiteView | undefined, from: Pa
     const what = `${stray.address} is no address of a site that has a link with this one: no link carries it`;
     return answer([sends, { site: here.name, at: "network", what, ...packet, verdict: "Unknown" }]);
   }
-  if (from.site === to.site) return answer([sends, ...stays(here, from, to)]);
+  if (from.site === to.site) return answer([sends, ...stays(here, from, to, askedOf(here, there))]);
   const sites = [from.site, to.site];
   const plan = here.plans.find(({ spec }) => sites.includes(spec.site));
   if (plan === undefined) return answer([sends, ...withoutLink(here, from, to)], [LINK_ADVICE]);
-  const named = { from: nameOf(here, from.site), to: nameOf(here, to.site) };
+  const named = { from: nameOf(here, from.site), to: nameOf(here, to.site), asked: askedOf(here, there) };
   const planOf = (site: string) => here.plans.find(({ spec }) => spec.site === site && spec.carrier === "Proxy");
   const [one, other] = [planOf(from.site), planOf(to.site)];
   if (one !== undefined && other !== undefined) {
@@ -242,11 +242,17 @@ function sideHere(here: SiteView, end: PathEnd, other: PathEnd): Side {
 }
 
 /** Both at one site: no link has to do with it. */
-function stays(here: SiteView, from: PathEnd, to: PathEnd): Hop[] {
+function stays(here: SiteView, from: PathEnd, to: PathEnd, asked: string | undefined): Hop[] {
   const packet = { source: from.address, destination: to.address };
   const site = nameOf(here, from.site);
-  if (from.site !== here.id)
-    return [{ site, at: "network", what: "both are there: its own network carries it", ...packet, verdict: "Unknown" }];
+  if (from.site !== here.id) {
+    // What a consumer's agent calls others, it also calls guests of its elsewhere.
+    const isCarried = here.plans.some(({ spec }) => spec.site === from.site && spec.carrier === "Proxy");
+    const what = isCarried
+      ? `both are ${site}'s, there or at sites that it uses, and nothing of them is known here: ${knownAt(site, asked)}`
+      : "both are there: its own network carries it";
+    return [{ site, at: "network", what, ...packet, verdict: "Unknown" }];
+  }
   return upToDrop(from, to, [
     policyHop("Egress", sideHere(here, from, to)),
     { site, at: "network", what: "both are here: the pods' network carries it, without a link", verdict: "Passes" },
@@ -271,6 +277,11 @@ function policyHop(direction: PolicyDirection, side: Side): BareHop | undefined 
 function twinPolicyHop(direction: PolicyDirection, site: string, guest: Side): BareHop | undefined {
   const hop = policyHop(direction, guest);
   return hop && { ...hop, site, ...(hop.rule !== undefined && { rule: `twin of ${hop.rule}` }) };
+}
+
+/** What the site is called here whose API was asked too. */
+function askedOf(here: SiteView, there: SiteView | undefined): string | undefined {
+  return there && nameOf(here, there.id);
 }
 
 function planTitle({ metadata }: AddressPlan): string {

@@ -2,7 +2,7 @@ import type { AddressPlan } from "@fjord/api";
 import { getCondition } from "@fjord/kube";
 import { planReason } from "../address-plan.ts";
 import { calledThere, meantThere } from "../translate.ts";
-import type { BareHop } from "./gateway-hops.ts";
+import { type BareHop, PEER_CONTEXT } from "./gateway-hops.ts";
 import type { Hop, PathEnd, SiteView } from "./path.ts";
 import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
 
@@ -10,6 +10,8 @@ import { type PolicyDirection, policyAnswer } from "./policy-hop.ts";
 interface SiteNames {
   readonly from: string;
   readonly to: string;
+  /** The one whose API was asked too. */
+  readonly asked?: string | undefined;
 }
 
 interface ProxyPath {
@@ -33,7 +35,7 @@ export function proxyPath(here: SiteView, plan: AddressPlan, from: PathEnd, to: 
   const [atHere, atPeer] = [{ source: from.address, destination: to.address }, packetAt(plan, isOutward, from, to)];
   const walk = new Walk(isOutward ? atHere : (atPeer ?? atHere));
   walk.pass({ site: names.from, at: "pod", what: CONNECTS, verdict: "Passes" });
-  if (!walk.pass(policyHop(here, "Egress", from, to, names.from), POLICY_ADVICE)) return walk;
+  if (!walk.pass(policyHop(here, "Egress", from, to, names), POLICY_ADVICE)) return walk;
   if (!walk.pass(sameNamespace(from, to, names.from), "place both in one namespace")) return walk;
   const rule = `AddressPlan ${metadata.name}`;
   if (atPeer === undefined) {
@@ -77,10 +79,10 @@ export function proxyPath(here: SiteView, plan: AddressPlan, from: PathEnd, to: 
     at: "agent",
     what: isShared
       ? `leads there: namespace ${namespace} is shared by the two`
-      : "leads there where its namespace is shared by the two",
+      : `leads there where its namespace is shared by the two, and policies of both let it: ${knownAt(isOutward ? names.to : names.from, names.asked)}`,
     verdict: isShared ? "Passes" : "Unknown",
   });
-  if (!walk.pass(policyHop(here, "Ingress", to, from, names.to), POLICY_ADVICE)) return walk;
+  if (!walk.pass(policyHop(here, "Ingress", to, from, names), POLICY_ADVICE)) return walk;
   const what = `takes the connection, which comes from ${walk.packet.source}, the client's name there`;
   walk.pass({ site: names.to, at: "pod", what, verdict: "Passes" });
   return walk;
@@ -177,9 +179,10 @@ function policyHop(
   direction: PolicyDirection,
   { pod }: PathEnd,
   other: PathEnd,
-  site: string,
+  names: SiteNames,
 ): BareHop | undefined {
   const { policies, namespaces } = view;
+  const [site, otherSite] = direction === "Ingress" ? [names.to, names.from] : [names.from, names.to];
   if (pod === undefined) return undefined;
   const whom = { address: other.address, ...(other.pod && { pod: other.pod }) };
   const answer = policyAnswer({ direction, pod, other: whom, policies, namespaces });
@@ -187,8 +190,13 @@ function policyHop(
   // An end that this API does not have is told by the other agent, with its labels.
   if (answer.verdict !== "Dropped" || other.pod !== undefined) return { site, at: "policy", ...answer };
   const rule = answer.rule === undefined ? {} : { rule: answer.rule };
-  const what = `whether a policy lets ${inOrOut(direction)} depends on the labels of ${other.title}, which this site's API does not have`;
+  const what = `whether a policy lets ${inOrOut(direction)} depends on the labels of ${other.title}: ${knownAt(otherSite, names.asked)}`;
   return { site, at: "policy", what, ...rule, verdict: "Unknown" };
+}
+
+/** Where that is known which this site's API does not have. */
+export function knownAt(site: string, asked: string | undefined): string {
+  return site === asked ? `${site} has no such pod` : `only the API of ${site} knows; ${PEER_CONTEXT}`;
 }
 
 function inOrOut(direction: PolicyDirection): string {
