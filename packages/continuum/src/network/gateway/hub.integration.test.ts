@@ -119,6 +119,12 @@ describe("A link between two sites that cannot meet, through a third", { skip },
     }
   });
 
+  it("is reported with the packets that the node's routes let there", async () => {
+    const report = (await gateways.a.tend()).find(({ siteId }) => siteId === "b");
+    assert.equal(report?.routeMtu, 1312);
+    assert.match(await namespaces.ip("a-gw", "route", "show", "table", "7443"), /mtu lock 1312/);
+  });
+
   it("shows the third nothing but WireGuard's packets", async () => {
     const nft = (text: string) => namespaces.run("h-gw", "nft", text);
     await nft("add table inet witness");
