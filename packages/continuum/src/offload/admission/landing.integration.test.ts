@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { newObject, Offloading, VIRTUAL_NODE } from "@fjord/api";
+import { newObject, OFFLOADED_LABEL, Offloading, VIRTUAL_NODE } from "@fjord/api";
 import {
   DaemonSet,
   Deployment,
   isForbidden,
+  isInvalid,
   type KubeClient,
   Lease,
   MutatingWebhookConfiguration,
@@ -183,6 +184,16 @@ describe("pods on a cluster with a virtual node", { skip: kubernetesSkip(), time
     };
     const { spec } = await client.create(Pod, pod, { dryRun: true });
     assert.ok(spec?.tolerations?.some(({ key }) => key === VIRTUAL_NODE));
+  });
+
+  it("are not asked about any more where an Offloading was admitted, and refused by its schema", async () => {
+    await addNamespace("refused");
+    const naming = { strategy: "Nonsense" } as unknown as Offloading["spec"]["naming"];
+    await assert.rejects(offload("refused", { naming }), isInvalid);
+    const label = async () => (await client.get(Namespace, { name: "refused" })).metadata.labels?.[OFFLOADED_LABEL];
+    assert.equal(await label(), "true");
+    // Longer than admission believes in what has not come.
+    await eventually(async () => (await label()) === undefined, 30_000);
   });
 
   it("leave a node that is away after as long as their Offloading says, or stay", async () => {

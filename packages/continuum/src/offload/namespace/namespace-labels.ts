@@ -41,12 +41,14 @@ export class NamespaceLabels {
     if (wait > 0) return againAfter(wait);
     this.#lonelySince.delete(namespace);
     const { items } = await client.list(Offloading, { namespace, signal });
-    if (!items.some(({ metadata }) => metadata.name === OFFLOADING_NAME)) await this.#set(namespace, null, signal);
-    return done();
+    if (items.some(({ metadata }) => metadata.name === OFFLOADING_NAME)) return done();
+    const { labels } = (await this.#set(namespace, null, signal))?.metadata ?? {};
+    // Admission puts it back while it believes in an Offloading that was admitted and never came: nothing tells when that is over.
+    return labels?.[OFFLOADED_LABEL] === "true" ? againAfter(STALE_MS) : done();
   }
 
-  async #set(namespace: string, value: "true" | null, signal: AbortSignal): Promise<void> {
+  async #set(namespace: string, value: "true" | null, signal: AbortSignal): Promise<Namespace | undefined> {
     const patch = { metadata: { labels: { [OFFLOADED_LABEL]: value } } };
-    await this.#home.client.patch(Namespace, { name: namespace }, "merge", patch, { signal }).catch(ifNotFound);
+    return await this.#home.client.patch(Namespace, { name: namespace }, "merge", patch, { signal }).catch(ifNotFound);
   }
 }
