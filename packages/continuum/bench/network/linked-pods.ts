@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { silentLogger, systemClock } from "@fjord/base";
+import { silentLogger, sleep, systemClock } from "@fjord/base";
 import { cpuSeconds } from "@fjord/testbed/bench";
 import { type NamespaceSite, type NetworkNamespaces, namespaceSites, wireguardKeys } from "@fjord/testbed/namespaces";
 import { wireguardProgram } from "@fjord/testbed/testing";
@@ -104,7 +104,7 @@ export async function linkedPods(
     const prefix = `y${mark}${name}r`;
     await rawWireguard(namespaces, network, { site, other, name, peer, keys, links, others, prefix });
   }
-  namespaces.spawn("b1", "iperf3", "-s");
+  let server = namespaces.spawn("b1", "iperf3", "-s");
   namespaces.spawn("b1", process.execPath, "-e", ECHO);
   const target = {
     translated: address(SAME.called, podOf(b)),
@@ -112,9 +112,20 @@ export async function linkedPods(
     raw: address(RAW.b, podOf(b)),
   };
   for (const to of Object.values(target)) await namespaces.run("a1", process.execPath, "-e", PING, "10", to);
-  // It takes whole seconds alone, and cuts off what is beyond.
-  const iperf = async (way: Way, ...options: string[]): Promise<Measured> =>
-    JSON.parse(await namespaces.run("a1", "iperf3", "-J", "-c", target[way], "-t", "1", ...options));
+  // It takes whole seconds alone, and cuts off what is beyond. Once in some hundred times its two ends wait for each other for ever: then it is begun anew.
+  const iperf = async (way: Way, ...options: string[]): Promise<Measured> => {
+    for (let left = 3; ; left--) {
+      try {
+        const command = ["timeout", "10", "iperf3", "-J", "-c", target[way], "-t", "1", ...options];
+        return JSON.parse(await namespaces.run("a1", ...command));
+      } catch (error) {
+        if (left === 0) throw error;
+        server.kill("SIGKILL");
+        server = namespaces.spawn("b1", "iperf3", "-s");
+        await sleep(systemClock, 500);
+      }
+    }
+  };
   const pids = await wireguards(namespaces, [a.gateway, b.gateway]);
   const spent = (way: Way) =>
     pids

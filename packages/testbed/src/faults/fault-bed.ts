@@ -80,10 +80,7 @@ export class FaultBed implements AsyncDisposable {
     await bed.peer(HOME, AWAY, "--cpu=2", "--memory=2Gi", "--pods=30");
     await bed.apply(HOME, namespace("shop"), namespace("other"));
     await bed.apply(AWAY, namespace("other"));
-    for (const name of [HOME, AWAY]) {
-      await bed.apply(name, pod("stranger", { namespace: "other", command: SERVER }));
-      await bed.kubectl(name, "-n=other", "wait", "--for=condition=Ready", "pod/stranger", "--timeout=150s");
-    }
+    for (const name of [HOME, AWAY]) await this.#putStranger(name);
     for (const node of this.allNodes()) await this.startGateway(node);
     for (const name of [HOME, AWAY]) {
       const endpoints = this.nodesOf(name).map((node) => `${this.wireAddress(node)}:51820`);
@@ -277,19 +274,35 @@ export class FaultBed implements AsyncDisposable {
       await writeFile(join(directory, `${name}.log`), this.bed.agent(name).process.logTail(5_000));
   }
 
+  async #putStranger(name: string): Promise<void> {
+    await this.bed.apply(name, pod("stranger", { namespace: "other", command: SERVER }));
+    await this.bed.kubectl(name, "-n=other", "wait", "--for=condition=Ready", "pod/stranger", "--timeout=150s");
+  }
+
+  /** One that has ended with its node is there anew. */
+  async #stranger(name: string): Promise<PodJson> {
+    const find = () => this.bed.get<PodJson>(name, "-n=other", "pod", "stranger");
+    const found = await find();
+    if (found.status.podIP !== undefined) return found;
+    await this.bed.kubectl(name, "-n=other", "delete", "pod", "stranger");
+    await this.#putStranger(name);
+    return await find();
+  }
+
   /** How many packets strangers have been sent that share nothing with the other site. */
   async strangersHear(): Promise<number> {
     let heard = 0;
     for (const name of [HOME, AWAY]) {
-      const { spec, status } = await this.bed.get<PodJson>(name, "-n=other", "pod", "stranger");
+      const { spec, status } = await this.#stranger(name);
       const node = this.node(spec.nodeName);
-      const inside = ["nsenter", `--net=${await podNamespace(node, status.podIP)}`, "nft"];
-      if (!this.#watched.has(name)) {
+      const network = await podNamespace(node, status.podIP);
+      const inside = ["nsenter", `--net=${network}`, "nft"];
+      if (!this.#watched.has(network)) {
         const hook = "type filter hook input priority -400;";
         const rule = "add rule inet witness in ct direction original counter";
         const witness = `add table inet witness; add chain inet witness in { ${hook} }; ${rule}`;
         await node.run([...inside, witness], "watch a stranger");
-        this.#watched.add(name);
+        this.#watched.add(network);
       }
       const text = await node.run([...inside, "list", "table", "inet", "witness"], "look at a stranger");
       heard += Number(/packets (\d+)/.exec(text)?.[1]);
@@ -323,7 +336,7 @@ export class FaultBed implements AsyncDisposable {
         const members = await this.members();
         const isWhole = members.length === 3 && members.filter(({ site }) => site === AWAY).length === 1;
         if (!isWhole || members.some(({ address }) => address === undefined))
-          throw new Error(`pods are ${JSON.stringify(members)}`);
+          throw new Error(`pods are ${JSON.stringify(members)}${await this.#failedPods()}`);
         const ready = await this.bed.kubectl(HOME, "-n=shop", "get", "deployment", "web", `--output=jsonpath=${READY}`);
         if (ready !== "3") throw new Error(`${ready} pods are ready`);
         const plans = await Promise.all([HOME, AWAY].map((name) => this.planOf(name)));
@@ -333,6 +346,17 @@ export class FaultBed implements AsyncDisposable {
       },
       240_000,
     );
+  }
+
+  /** What is said of pods that have failed, at home and elsewhere. */
+  async #failedPods(): Promise<string> {
+    const failed = [
+      "--field-selector=status.phase=Failed",
+      "--output=jsonpath={range .items[*]}{.metadata}{.status}{end}",
+    ];
+    const told = [HOME, AWAY].map((name) => this.bed.kubectl(name, "get", "pods", "--all-namespaces", ...failed));
+    const [home, away] = await Promise.all(told);
+    return home === "" && away === "" ? "" : `; failed at home: ${home}; elsewhere: ${away}`;
   }
 
   async planOf(name: string): Promise<PlanJson> {
