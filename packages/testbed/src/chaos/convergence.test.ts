@@ -121,13 +121,10 @@ test("an object about which too much is told is found", () => {
   const all = world();
   const regarding = { kind: "Pod", namespace: "alpha", name: "web" };
   all["site-1"]?.events?.push({ regarding, reportingController: "fjord-agent", series: { count: 500 } });
-  assert.deepEqual(
-    eventStorms(snapshotOf(all), () => 100),
-    {
-      worst: 500,
-      storms: ["site-1: 500 events about Pod alpha/web"],
-    },
-  );
+  assert.deepEqual(eventStorms(snapshotOf(all), 100), {
+    worst: 500,
+    storms: ["site-1: 500 events about Pod alpha/web"],
+  });
 });
 
 test("a bare pod may have been refused where its namespace was brought home, and nowhere else", () => {

@@ -279,33 +279,22 @@ export function leftovers(snapshot: Snapshot): string[] {
   });
 }
 
-/** What an event is about. */
-export interface Regarding {
-  readonly kind: string;
-  readonly name: string;
-}
-
 /** Objects about which Fjord has told far more than anyone would read. */
-export function eventStorms(
-  snapshot: Snapshot,
-  most: (site: string, regarding: Regarding) => number,
-): { worst: number; storms: string[] } {
+export function eventStorms(snapshot: Snapshot, most: number): { worst: number; storms: string[] } {
   let worst = 0;
   const storms: string[] = [];
   for (const { site: name, events } of snapshot.values()) {
-    const counts = new Map<string, { regarding: Regarding; count: number }>();
+    const counts = new Map<string, number>();
     for (const event of events) {
       const source = event.reportingController || event.deprecatedSource?.component || "";
       if (!source.includes("fjord")) continue;
-      const { kind = "", namespace = "", name: regarded = "" } = event.regarding ?? {};
-      const object = `${kind} ${namespace}/${regarded}`;
+      const object = `${event.regarding?.kind} ${event.regarding?.namespace ?? ""}/${event.regarding?.name}`;
       const times = event.series?.count ?? event.deprecatedCount ?? 1;
-      const regarding = { kind, name: regarded };
-      counts.set(object, { regarding, count: (counts.get(object)?.count ?? 0) + times });
+      counts.set(object, (counts.get(object) ?? 0) + times);
     }
-    for (const [object, { regarding, count }] of counts) {
+    for (const [object, count] of counts) {
       worst = Math.max(worst, count);
-      if (count > most(name, regarding)) storms.push(`${name}: ${count} events about ${object}`);
+      if (count > most) storms.push(`${name}: ${count} events about ${object}`);
     }
   }
   return { worst, storms };

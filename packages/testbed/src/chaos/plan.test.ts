@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { after, emptyModel } from "./model.ts";
-import { makePlan, mostEvents } from "./plan.ts";
-import type { SiteName } from "./topology.ts";
-import type { Trouble } from "./wishes.ts";
+import { makePlan } from "./plan.ts";
 
 const seeds = fc.integer({ min: 0, max: 2 ** 31 });
 
@@ -61,16 +59,4 @@ test("every sort of wish and of trouble comes up", () => {
   const troubles = new Set(steps.map(({ trouble }) => trouble?.is));
   for (const trouble of ["kill", "pause", "silence", "one-way", "reset", "slow"] as const)
     assert.ok(troubles.has(trouble), trouble);
-});
-
-test("a virtual node may be told of as often as something befalls its two sites or the way between, and others no more than usual", () => {
-  const kill = (site: SiteName): Trouble => ({ is: "kill", site, process: "fjord-agent", ms: 1 });
-  const cut = (from: SiteName, to: SiteName): Trouble => ({ is: "silence", from, to, latency: 0, ms: 1 });
-  const each = [kill("site-1"), kill("site-3"), cut("site-3", "site-1"), kill("site-2"), cut("site-1", "site-2")];
-  const steps = Array.from({ length: 30 }, () => each)
-    .flat()
-    .map((trouble, number) => ({ number, at: 0, trouble }));
-  assert.equal(mostEvents({ steps }, "site-1", { kind: "Node", name: "site-3" }), 2 * 3 * 30);
-  assert.equal(mostEvents({ steps }, "site-1", { kind: "Pod", name: "site-3" }), 100);
-  assert.equal(mostEvents({ steps: steps.slice(0, 9) }, "site-1", { kind: "Node", name: "site-3" }), 100);
 });

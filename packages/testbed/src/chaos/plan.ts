@@ -1,5 +1,4 @@
 import { type Random, seededRandom } from "@fjord/base";
-import type { Regarding } from "./convergence.ts";
 import { after, emptyModel, type Model, type NamespaceModel } from "./model.ts";
 import { BONDS, NAMESPACES, SHARED_CPU, SITES } from "./topology.ts";
 import type { Data, Place, PodsStrategy, Step, Trouble, UserAction, Workload } from "./wishes.ts";
@@ -39,19 +38,6 @@ export function makePlan({ seed, ms, wishEvery = 900, troubleEvery = 2_500 }: Pl
   unnumbered.push(...troubles(fate, ms, troubleEvery));
   const steps = unnumbered.toSorted((a, b) => a.at - b.at).map((step, i) => ({ ...step, number: i + 1 }));
   return { steps, model: planner.model, farewell: farewell(new Dice(seededRandom(seed ^ 0xfa2e))) };
-}
-
-/** How many events may be told of an object that nothing has gone wrong with. */
-const CALM = 100;
-
-/** A virtual node may go and come back with each trouble of either site, and on the way between them: an event each. */
-export function mostEvents({ steps }: Pick<Plan, "steps">, site: string, { kind, name }: Regarding): number {
-  if (kind !== "Node") return CALM;
-  const isOf = (trouble: Trouble) =>
-    "site" in trouble
-      ? [site, name].includes(trouble.site)
-      : [site, name].includes(trouble.from) && [site, name].includes(trouble.to);
-  return Math.max(CALM, 2 * steps.filter(({ trouble }) => trouble !== undefined && isOf(trouble)).length);
 }
 
 /** By how many milliseconds each site's clock is ahead: by more than a contract lives, some of them. */
