@@ -1,12 +1,13 @@
 // `npm run build [-- FOLDER]`: bundles every package into dist/, one file for each of its exports and programs, for shipping. Packages of this
 // repository are bundled in; those of npm stay imports.
 import { cpSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { buildPage } from "@fjord/dashboard";
 import { build } from "esbuild";
+import { outputFolderOrEnd } from "./output/output-folder.ts";
 
 const root = dirname(import.meta.dirname);
-const dist = resolve(root, process.argv[2] ?? "dist");
+const dist = outputFolderOrEnd(root, { command: "npm run build", usual: "dist", sign: "kube/index.mjs" });
 rmSync(dist, { recursive: true, force: true });
 
 const manifests = globSync("packages/*/package.json", { cwd: root }).map((path) => ({

@@ -4,21 +4,23 @@ import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
 import { describeProgress, ensurePrograms } from "@fjord/testbed";
 import { type FaultResult, faultPage, HEADINGS, resultsText, rowOf, withResults } from "@fjord/testbed/faults";
 import { allowInotify } from "@fjord/testbed/testing";
+import { Command } from "commander";
 import { runNode } from "./test/run-node.ts";
 
 const root = dirname(import.meta.dirname);
-const { values } = parseArgs({
-  options: {
-    long: { type: "boolean", default: false },
-    name: { type: "string", multiple: true, default: [] },
-    file: { type: "string", default: "" },
-    write: { type: "boolean", default: false },
-  },
-});
+const values = new Command("faults")
+  .description(
+    "What becomes of a link's traffic when things break, and of a peer that means harm, on real nodes (root)",
+  )
+  .option("--long", "cut the link for ten minutes, and have the API away for three", false)
+  .option("--name <text...>", "only tests whose names have it", [])
+  .option("--file <text>", "only files whose paths have it", "")
+  .option("--write", "have docs/faults.md say what was measured", false)
+  .parse()
+  .opts<{ long: boolean; name: string[]; file: string; write: boolean }>();
 const files = ["packages/testbed/src/faults/*.integration.test.ts", "packages/continuum/src/network/gateway/hostile.*"]
   .flatMap((pattern) => globSync(pattern, { cwd: root }).sort())
   .filter((file) => file.includes(values.file));

@@ -2,13 +2,15 @@
 // package of them that installs `fjord`; and the folder that the Dockerfile copies.
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { buildPage } from "@fjord/dashboard";
 import { buildRelease, PARTS, PROGRAMS } from "@fjord/testbed/release";
+import { outputFolderOrEnd } from "./output/output-folder.ts";
 import { packageManifest } from "./release/package-manifest.ts";
 
 const root = dirname(import.meta.dirname);
-const folder = resolve(root, process.argv[2] ?? "dist/release");
+const output = { command: "npm run release", usual: "dist/release", sign: "package/fjord.mjs" };
+const folder = outputFolderOrEnd(root, output);
 const pack = join(folder, "package");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(pack, { recursive: true });

@@ -2,29 +2,21 @@
 // combination. `--on microkube,1.36` (consumer first) and `--suite escape` choose; both may be given several times.
 import { globSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { parseArgs } from "node:util";
+import { Command } from "commander";
 import { COMBINATIONS, SUITES, type Suite, type SuiteResult, substratesFor, tableOf } from "./suites/combinations.ts";
 import { runTestFile } from "./test/test-files.ts";
 
 const root = dirname(import.meta.dirname);
-const { values } = parseArgs({
-  options: {
-    on: { type: "string", multiple: true, default: COMBINATIONS },
-    suite: { type: "string", multiple: true, default: Object.keys(SUITES) },
-    json: { type: "string" },
-    minutes: { type: "string", default: "15" },
-    help: { type: "boolean", default: false },
-  },
-});
-if (values.help) {
-  console.log(`npm run suites -- [--suite NAME]... [--on CONSUMER,PROVIDER]... [--minutes N] [--json FILE]
-
-  --suite    one of ${Object.keys(SUITES).join(", ")}; all by default
-  --on       what the two sites run on, as in ${COMBINATIONS.join(" or ")}; these by default
-  --minutes  how long each file may take; 15 by default
-  --json     where to write the result to, beside the table that is printed`);
-  process.exit(0);
-}
+const values = new Command("suites")
+  .description(
+    "The liquid core's suites with consumer and provider on microkube and on Kubernetes, in each combination",
+  )
+  .option("--suite <name...>", `one of ${Object.keys(SUITES).join(", ")}`, Object.keys(SUITES))
+  .option("--on <consumer,provider...>", "what the two sites run on", [...COMBINATIONS])
+  .option("--minutes <count>", "how long each file may take", "15")
+  .option("--json <file>", "where to write the result to, beside the table that is printed")
+  .parse()
+  .opts<{ suite: string[]; on: string[]; minutes: string; json?: string }>();
 const unknown = values.suite.filter((name) => !Object.hasOwn(SUITES, name));
 if (unknown.length > 0) {
   console.error(`There is no suite ${unknown.join(", ")}: only ${Object.keys(SUITES).join(", ")}.`);

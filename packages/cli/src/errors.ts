@@ -15,7 +15,7 @@ export const NotInstalled = defineError(
 export const NoSuchThing = defineError(
   "CLI_NO_SUCH_THING",
   "there is no {what} {name} here{hint}",
-  "`fjord status` lists what there is. Was another --context meant, or another namespace (-n)?",
+  "`fjord status` lists what there is. Was another --context meant, or, where it is in a namespace, another of these (-n)?",
 );
 
 export const UnknownSite = defineError(

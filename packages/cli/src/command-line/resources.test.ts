@@ -25,8 +25,16 @@ test("amounts are read from options, and none takes one back", () => {
     /--resource nvidia.com\/gpu cannot be 0: `none`/,
   );
   assert.deepEqual(resourcesOf({ cpu: "1.5", pods: "2", resource: [] }), { cpu: "1.5", pods: "2" });
-  for (const wrong of ["=1", "gpu", "gpu="])
+  for (const wrong of ["=1", "gpu", "gpu=", "gpu=1=2"])
     assert.throws(() => resourcesOf({ resource: [wrong] }), /--resource cannot be .*: it must be name=amount/);
+});
+
+test("a resource that is asked for twice is refused: one of the two amounts would be passed over", () => {
+  assert.throws(() => resourcesOf({ cpu: "2", resource: ["cpu=1"] }), /--cpu cannot be 1: 2 was asked for too/);
+  assert.throws(
+    () => resourcesOf({ resource: ["example.com/fpga=1", "example.com/fpga=2"] }),
+    /--resource example.com\/fpga cannot be 2: 1 was asked for too/,
+  );
 });
 
 test("what is not named stays, what is named changes or goes", () => {

@@ -19,8 +19,8 @@ const NONE = "none";
 /** The amounts that the flags ask for. */
 export function resourcesOf(flags: ResourceFlags): Changes {
   const others = flags.resource.map((text) => {
-    const [name = "", amount = ""] = text.split("=");
-    if (name === "" || amount === "")
+    const [name = "", amount = "", ...rest] = text.split("=");
+    if (name === "" || amount === "" || rest.length > 0)
       throw new InvalidValue({ option: "--resource", value: text, reason: "it must be name=amount" });
     return [name, amount] as const;
   });
@@ -29,7 +29,11 @@ export function resourcesOf(flags: ResourceFlags): Changes {
     ...named.flatMap(([name, amount]) => (amount === undefined ? [] : [[name, amount] as const])),
     ...others,
   ];
-  for (const [name, value] of amounts) {
+  for (const [index, [name, value]] of amounts.entries()) {
+    // Which of the two is meant is not for us to guess: the contract would be another one.
+    const other = amounts.slice(0, index).find(([before]) => before === name);
+    if (other !== undefined)
+      throw new InvalidValue({ option: optionFor(name), value, reason: `${other[1]} was asked for too` });
     if (value !== NONE && !quantity.test(value))
       throw new InvalidValue({ option: optionFor(name), value, reason: "it must be an amount such as 4, 500m or 8Gi" });
     if (value !== NONE && Number.parseFloat(value) === 0)
