@@ -17,6 +17,22 @@ import {
 import { networkSkip, wireguardProgram } from "@fjord/testbed/testing";
 
 const skip = networkSkip();
+/** What any user of the node may be. */
+const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+/** A program for perl: holds a socket without a file that is called like gateways, the port of their metrics, and a socket of netlink. */
+const TAKE = `
+socket(my $named, 1, 1, 0) or die "$!\\n";
+bind($named, pack("Sa*", 1, "\\0fjord-gateway")) or die "$!\\n";
+listen($named, 1);
+socket(my $port, 2, 1, 0) or die "$!\\n";
+bind($port, pack("Sna4x8", 2, 7448, pack("C4", 127, 0, 0, 1))) or die "$!\\n";
+listen($port, 1);
+socket(my $netlink, 16, 3, 12) or die "$!\\n";
+# Group 7443 of the kernel's log, which it does not get.
+send($netlink, pack("LSSLLCCnSSCx3", 28, 0x401, 5, 0, 0, 0, 0, 7443, 5, 1, 1), 0);
+syswrite(STDOUT, "taken\\n");
+sysread(STDIN, my $end, 1);
+`;
 const PROGRAM = join(import.meta.dirname, "../cli.ts");
 
 describe("fjord-agent gateway", { skip }, () => {
@@ -95,20 +111,18 @@ describe("fjord-agent gateway", { skip }, () => {
     assert.equal(await pods.b1?.ask("240.0.0.11"), "240.0.0.21");
   });
 
+  const fetched = (from: string, address: string) => {
+    const script = `fetch("http://${address}/metrics").then((answer) => answer.text()).then(console.log)`;
+    return namespaces.run(`${from}-gw`, process.execPath, "-e", script);
+  };
   /** Until a gateway's metrics have all of these. */
-  const metricsHave = async (site: string, ...wanted: RegExp[]) => {
-    const fetched = () =>
-      namespaces.run(
-        `${site}-gw`,
-        process.execPath,
-        "-e",
-        "fetch('http://127.0.0.1:7448/metrics').then((answer) => answer.text()).then(console.log)",
-      );
+  const metricsHave = (site: string, ...wanted: RegExp[]) => metricsAtHave(site, "127.0.0.1:7448", ...wanted);
+  const metricsAtHave = async (site: string, address: string, ...wanted: RegExp[]) => {
     let text = "";
     for (const end = Date.now() + 90_000; !wanted.every((each) => each.test(text)); ) {
       assert.ok(Date.now() < end, text);
       // It may have just been started.
-      text = await fetched().catch(String);
+      text = await fetched(site, address).catch(String);
       await sleep(200);
     }
   };
@@ -134,6 +148,19 @@ describe("fjord-agent gateway", { skip }, () => {
     assert.equal(await pods.a1?.ask("240.0.0.21"), "240.0.0.11");
   });
 
+  it("starts though a user without rights has taken what such a one can take of the node", async () => {
+    await kill("a");
+    const [program = "", ...args] = [...namespaces.prefix("a-gw"), ...NOBODY, "perl", "-e", TAKE];
+    const nobody = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+    running.set("nobody", nobody);
+    assert.equal(String(await once(nobody.stdout, "data", { signal: AbortSignal.timeout(60_000) })), "taken\n");
+    run("a");
+    await metricsAtHave("a", `${addressOf("a")}:7449`, /^fjord_gateway_applied 1$/m);
+    // Its port is used as soon as it is free.
+    await kill("nobody");
+    await metricsHave("a", /^fjord_gateway_applied 1$/m);
+  });
+
   it("tells at /metrics how its link is, by what the other gateway answers", async () => {
     await metricsHave(
       "a",
@@ -146,8 +173,7 @@ describe("fjord-agent gateway", { skip }, () => {
   });
 
   it("serves metrics at an address that others reach", async () => {
-    const script = `fetch("http://${addressOf("a")}:7449/metrics").then((answer) => answer.text()).then(console.log)`;
-    const text = await namespaces.run("b-gw", process.execPath, "-e", script);
+    const text = await fetched("b", `${addressOf("a")}:7449`);
     assert.match(text, /^fjord_link_ready\{site="b"\} 1$/m);
   });
 

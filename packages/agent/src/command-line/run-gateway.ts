@@ -14,6 +14,7 @@ import {
   GatewayRole,
   type GatewaySource,
   LinkProbe,
+  NodeClaim,
   NodeNetwork,
   NodeWatch,
   NodeWay,
@@ -22,8 +23,9 @@ import {
 } from "@fjord/continuum/gateway";
 import { HealthChecks, KubeClient, loadClusterConfig, Registry, SharedCaches } from "@fjord/kube";
 import { CaptureAccess } from "../capture-access.ts";
+import { runWhenFree } from "../free-port.ts";
 import { HealthServer } from "../health-server.ts";
-import { onlyGateway } from "../only-gateway.ts";
+import { OnlyGateway } from "../only-gateway.ts";
 import type { CommandContext } from "./command-context.ts";
 import { InvalidAgentOption } from "./errors.ts";
 import { type GatewayFlags, type GatewayRunFlags, SCRAPE_PORT } from "./gateway-flags.ts";
@@ -31,9 +33,12 @@ import { addressOption, listenOption } from "./option-values.ts";
 
 /** Keeps the node's network at what it shall be, until interrupted. */
 export async function runGateway(flags: GatewayRunFlags, context: CommandContext): Promise<void> {
-  await using _ = await onlyGateway(context.clock, context.signal);
+  const { clock, logger, signal } = context;
+  const network = new NodeNetwork();
+  await using only = await OnlyGateway.begin({ take: () => NodeClaim.take(network), clock, logger, signal });
   try {
-    await keep(flags, context);
+    await keep(flags, { ...context, signal: AbortSignal.any([signal, only.lost]) });
+    only.lost.throwIfAborted();
   } finally {
     if (flags.removeAtEnd && context.signal.aborted) await removeAll(partsOf(flags, context));
   }
@@ -107,7 +112,7 @@ async function runLoop(kept: Kept, flags: GatewayRunFlags, context: CommandConte
   const scraping = toOthers?.run(signal).catch((error: unknown) => {
     logger.warn("metrics are served to nobody else", { ...others, error: describeError(error) });
   });
-  await Promise.all([loop.run(signal), server.run(signal), scraping]);
+  await Promise.all([loop.run(signal), runWhenFree(server, { clock, logger, signal }), scraping]);
   // Who looks at packets does not outlive this process, though links do.
   await captures.remove();
 }

@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { NETLINK_RELAY } from "../gateway/netlink-relay.ts";
+import { NetlinkTalk } from "../gateway/netlink-talk.ts";
 import type { NodeNetwork } from "../gateway/node-network.ts";
 import type { CapturedPacket } from "./captured-packet.ts";
 import { CaptureImpossible } from "./errors.ts";
@@ -8,54 +6,30 @@ import { bindMessages, CONFIRMATIONS, type NflogEvent, nflogReader } from "./nfl
 
 /** Errors of the kernel that have a meaning here. */
 const MEANINGS: Readonly<Record<number, string>> = {
-  1: "the kernel does not let this process listen (it needs CAP_NET_ADMIN)",
-  16: "another program listens to the same group of the kernel's log",
+  1: "the kernel does not let this process listen: it needs CAP_NET_ADMIN, or another program listens to the same group of the kernel's log",
   22: "the kernel has no nfnetlink_log",
 };
 
 /** Packets that rules log to a group, from the moment on in which this resolves, and how many were lost before each. */
 export class NflogRelay {
-  readonly #child: ReturnType<NodeNetwork["talk"]>;
-  readonly #events: AsyncGenerator<NflogEvent>;
+  readonly #talk: NetlinkTalk<NflogEvent>;
   #last: number | undefined;
   #lost = 0;
 
-  private constructor(child: ReturnType<NodeNetwork["talk"]>) {
-    this.#child = child;
-    this.#events = events(child.stdout);
+  private constructor(talk: NetlinkTalk<NflogEvent>) {
+    this.#talk = talk;
   }
 
   static async open(network: Pick<NodeNetwork, "talk">, group: number): Promise<NflogRelay> {
-    const child = network.talk(["perl", "-e", NETLINK_RELAY]);
-    const words: string[] = [];
-    createInterface({ input: child.stderr }).on("line", (line) => void words.push(line));
-    const failed = once(child, "error").then(([cause]) => {
-      throw new CaptureImpossible({ reason: `there is no perl: ${(cause as Error).message}` }, { cause });
-    });
-    // It may end before it has read what it is told.
-    child.stdin.on("error", () => {});
-    child.stdin.write(bindMessages(group));
-    const relay = new NflogRelay(child);
+    const talk = new NetlinkTalk(network, nflogReader());
+    talk.tell(bindMessages(group));
     try {
-      await Promise.race([relay.#confirmed(words), failed]);
+      await confirmed(talk);
     } catch (error) {
-      relay.close();
+      talk.close();
       throw error;
     }
-    failed.catch(() => {});
-    return relay;
-  }
-
-  async #confirmed(words: readonly string[]): Promise<void> {
-    for (let count = 0; count < CONFIRMATIONS; count++) {
-      const { value, done } = await this.#events.next();
-      if (done) {
-        if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "close");
-        throw new CaptureImpossible({ reason: words.join(" ") || "what listens to the kernel's log has ended" });
-      }
-      if (!("error" in value) || value.error === 0) continue;
-      throw new CaptureImpossible({ reason: MEANINGS[value.error] ?? `the kernel says error ${value.error}` });
-    }
+    return new NflogRelay(talk);
   }
 
   /** How many the kernel has not been able to pass on. */
@@ -64,7 +38,7 @@ export class NflogRelay {
   }
 
   async *packets(): AsyncGenerator<CapturedPacket> {
-    for await (const event of this.#events) {
+    for await (const event of this.#talk.events()) {
       if (!("packet" in event)) continue;
       const { packet, number } = event;
       if (number !== undefined && this.#last !== undefined) this.#lost += (number - this.#last - 1) >>> 0;
@@ -74,12 +48,16 @@ export class NflogRelay {
   }
 
   close(): void {
-    this.#child.stdin.destroy();
-    this.#child.kill("SIGKILL");
+    this.#talk.close();
   }
 }
 
-async function* events(output: AsyncIterable<Buffer>): AsyncGenerator<NflogEvent> {
-  const reader = nflogReader();
-  for await (const chunk of output) yield* reader.read(chunk);
+async function confirmed(talk: NetlinkTalk<NflogEvent>): Promise<void> {
+  for (let count = 0; count < CONFIRMATIONS; count++) {
+    const event = await talk.next().catch((cause: Error) => {
+      throw new CaptureImpossible({ reason: cause.message }, { cause });
+    });
+    if (!("error" in event) || event.error === 0) continue;
+    throw new CaptureImpossible({ reason: MEANINGS[event.error] ?? `the kernel says error ${event.error}` });
+  }
 }

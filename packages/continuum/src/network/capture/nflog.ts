@@ -24,13 +24,20 @@ export function bindMessages(group: number): Buffer {
   const mode = Buffer.alloc(6);
   mode.writeUInt32BE(0xffff, 0);
   mode[4] = COPY_PACKET;
-  const configure = (kind: number, value: Buffer) =>
-    netlinkMessage({ type: CONFIG, flags: REQUEST_WITH_ACK, resource: group }, [attribute(kind, value)]);
   return Buffer.concat([
-    configure(CFG.command, Buffer.of(BIND)),
-    configure(CFG.mode, mode),
-    configure(CFG.flags, Buffer.of(0, NUMBERED)),
+    bindMessage(group),
+    configure(group, CFG.mode, mode),
+    configure(group, CFG.flags, Buffer.of(0, NUMBERED)),
   ]);
+}
+
+/** What gives a group to whoever tells it, for as long as that has its socket. */
+export function bindMessage(group: number): Buffer {
+  return configure(group, CFG.command, Buffer.of(BIND));
+}
+
+function configure(group: number, kind: number, value: Buffer): Buffer {
+  return netlinkMessage({ type: CONFIG, flags: REQUEST_WITH_ACK, resource: group }, [attribute(kind, value)]);
 }
 
 /** How many confirmations follow those messages. */

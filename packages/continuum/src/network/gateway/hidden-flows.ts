@@ -1,7 +1,7 @@
 import { describeError, type Logger } from "@fjord/base";
 import { type FlowEvent, flowReader, listMessage, type TrackedFlow } from "../fabric/tracked-flows.ts";
 import { contains, type Family, type IpRange, parseRange } from "../ip-range.ts";
-import { NETLINK_RELAY } from "./netlink-relay.ts";
+import { NetlinkTalk } from "./netlink-talk.ts";
 import type { NodeNetwork } from "./node-network.ts";
 
 /** Whose pods keep their addresses on the way to whom. */
@@ -55,45 +55,30 @@ export class HiddenFlows {
 
   async #forget(own: readonly IpRange[], remote: readonly IpRange[]): Promise<number> {
     if (own.length === 0 || remote.length === 0) return 0;
-    const child = this.#options.network.talk(["perl", "-e", NETLINK_RELAY]);
-    const words: string[] = [];
-    child.stderr.on("data", (chunk: Buffer) => void words.push(chunk.toString().trim()));
-    child.stdin.on("error", () => {});
-    const failed = new Promise<never>((_, reject) => {
-      child.on("error", (error) => reject(new Error(`there is no perl: ${error.message}`)));
-      child.on("close", () => reject(new Error(words.join(" ") || "what talks with the kernel has ended")));
-    });
-    failed.catch(() => {});
+    const talk = new NetlinkTalk(this.#options.network, flowReader());
     try {
-      return await Promise.race([this.#talk(child, own, remote), failed]);
+      return await this.#talk(talk, own, remote);
     } finally {
-      child.stdin.destroy();
-      child.kill("SIGKILL");
+      talk.close();
     }
   }
 
-  async #talk(
-    { stdin, stdout }: Pick<ReturnType<NodeNetwork["talk"]>, "stdin" | "stdout">,
-    own: readonly IpRange[],
-    remote: readonly IpRange[],
-  ): Promise<number> {
-    const events = eventsOf(stdout);
+  async #talk(talk: NetlinkTalk<FlowEvent>, own: readonly IpRange[], remote: readonly IpRange[]): Promise<number> {
     const hidden: Buffer[] = [];
     for (const family of [4, 6] as const) {
-      stdin.write(listMessage(family));
-      for await (const event of { [Symbol.asyncIterator]: () => ({ next: () => events.next() }) }) {
-        if ("isLast" in event) break;
+      talk.tell(listMessage(family));
+      for (let event = await talk.next(); !("isLast" in event); event = await talk.next()) {
         if ("error" in event) throw new Error(`the kernel says error ${event.error}`);
         if (isHidden(event.flow, own, remote)) hidden.push(event.flow.forget);
       }
     }
     for (let at = 0; at < hidden.length; at += AT_ONCE) {
       const some = hidden.slice(at, at + AT_ONCE);
-      stdin.write(Buffer.concat(some));
+      talk.tell(Buffer.concat(some));
       for (const _ of some) {
-        const { value } = await events.next();
-        if ("error" in value && value.error !== 0 && value.error !== NOT_FOUND)
-          throw new Error(`the kernel says error ${value.error}`);
+        const event = await talk.next();
+        if ("error" in event && event.error !== 0 && event.error !== NOT_FOUND)
+          throw new Error(`the kernel says error ${event.error}`);
       }
     }
     return hidden.length;
@@ -109,13 +94,6 @@ export function isHidden(
   const within = (all: readonly IpRange[], first: bigint) =>
     all.some((range) => contains(range, address(family, first)));
   return answersTo !== from && within(own, from) && within(remote, answersFrom);
-}
-
-/** Has no end, as that of the stream is no answer: who waits is told otherwise that there is none. */
-async function* eventsOf(output: AsyncIterable<Buffer>): AsyncGenerator<FlowEvent, never> {
-  const reader = flowReader();
-  for await (const chunk of output) yield* reader.read(chunk);
-  return await new Promise<never>(() => {});
 }
 
 function address(family: Family, first: bigint): IpRange {

@@ -14,6 +14,7 @@ export { GATEWAY_LEASE, GatewayRole, type GatewayRoleOptions } from "./gateway-r
 export type { GatewaySource, NodeWish } from "./gateway-source.ts";
 export { LinkProbe, type LinkProbeOptions, type OpenProbeSocket } from "./link-probe.ts";
 export type { LinkReport, SeenReport } from "./link-report.ts";
+export { NodeClaim } from "./node-claim.ts";
 export { NodeNetwork, type NodeNetworkOptions } from "./node-network.ts";
 export { NodeWatch, type NodeWatchOptions } from "./node-watch.ts";
 export { NodeWay, type NodeWayOptions } from "./node-way.ts";

@@ -1,8 +1,9 @@
 /**
  * A program for perl: a socket of netlink, which Node.js has none of. What is written is told to the kernel, and what the kernel says is printed. It ends with whoever
- * started it. It waits for nobody who reads too slowly: the kernel then drops packets, and goes on.
+ * started it, and not before: what a terminal or systemd sends to all processes at once is for that one. It waits for nobody who reads too slowly: the kernel then drops packets, and goes on.
  */
 export const NETLINK_RELAY = `
+$SIG{$_} = "IGNORE" for "INT", "TERM", "HUP";
 my ($NETLINK, $RAW, $NETFILTER) = (16, 3, 12);
 socket(my $kernel, $NETLINK, $RAW, $NETFILTER) or die "there is no socket of netlink: $!\\n";
 my ($SOL_SOCKET, $SO_RCVBUFFORCE, $SOL_NETLINK, $NETLINK_NO_ENOBUFS) = (1, 33, 270, 5);
