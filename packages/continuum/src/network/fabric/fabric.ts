@@ -65,6 +65,8 @@ export interface FabricOptions {
   readonly interfacePrefix: string;
   /** Whether links can go through a hub: into themselves. @default true */
   readonly canNest?: boolean;
+  /** What peers do not know, and is the same for as long as the kernel counts what they have opened. @default none */
+  readonly secret?: string;
 }
 
 /**
@@ -123,7 +125,10 @@ export function fabricOf(wanted: NetworkState, options: FabricOptions, previous?
       ...(behind.get(checked.siteId) ?? []).map(({ siteId }) => relayAddress(siteId)),
     ];
     const laned = { ...checked, lanes: checked.lanes.length };
-    const rules = [laneRules(laned, state.siteId), flowSources(checked)].reduce(joined, peerRules(checked, numberOf));
+    const rules = [laneRules(laned, state.siteId), flowSources(checked, options.secret)].reduce(
+      joined,
+      peerRules(checked, numberOf),
+    );
     const isSmaller = mtu < state.mtu;
     const called = { ranges: checked.ranges.map(formatRange), lookups: lookupsOf(checked) };
     const made = { checked, source, around, numbers, rules, ...called, ...(isSmaller && { mtu }), gateways };

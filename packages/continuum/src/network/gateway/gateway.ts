@@ -42,6 +42,8 @@ export class Gateway {
   readonly #hiddenFlows: HiddenFlows;
   /** Whether a peer can be behind a hub. */
   readonly #canNest: boolean;
+  /** What peers do not know. */
+  readonly #secret: () => Promise<string>;
   readonly #serial = new Serial();
   #applied:
     | {
@@ -64,6 +66,8 @@ export class Gateway {
     this.#routes = new RouteTable(network, LINK_ROUTES);
     this.#hiddenFlows = new HiddenFlows({ network, logger });
     this.#canNest = wireguard !== "kernel";
+    let secret: Promise<string> | undefined;
+    this.#secret = () => (secret ??= network.bootId());
   }
 
   /**
@@ -123,7 +127,8 @@ export class Gateway {
     const carrier = await this.#interfaces.choose(isNested);
     const isKnown = this.#applied?.privateKey === privateKey && this.#applied.carrier === carrier;
     const before = isKnown ? this.#applied?.fabric : undefined;
-    const fabric = fabricOf(state, { interfacePrefix: this.#prefix, canNest: this.#canNest }, before);
+    const options = { interfacePrefix: this.#prefix, canNest: this.#canNest, secret: await this.#secret() };
+    const fabric = fabricOf(state, options, before);
     if (Buffer.from(privateKey, "base64").length !== 32)
       throw new InvalidNetworkState({ reason: "the private key is not one of WireGuard" });
     // Until it is done nobody knows what is there: who tries again begins anew.
@@ -225,13 +230,17 @@ export class Gateway {
   /** Resolves with the ranges that were led to links before. */
   async #applyWhole(fabric: Fabric, privateKey: string): Promise<string[]> {
     await this.#firewall.bring(fabric);
-    await this.#flows.bring(fabric.interfaces.map(({ name }) => name));
+    await this.#flows.bring(
+      fabric.interfaces.map(({ name }) => name),
+      fabric.peers.size,
+    );
     await this.#interfaces.bring(fabric, hexOf(privateKey));
     return await this.#routes.bring(routesOf(fabric), fabric.lanes);
   }
 
   async #applyChange(before: Fabric, after: Fabric): Promise<void> {
     await this.#firewall.change(before, after);
+    await this.#flows.share(after.peers.size);
     const [gone, come] = [changedPeers(before, after), changedPeers(after, before)];
     await this.#interfaces.change(before, after, gone, come);
     await this.#routes.change(routesOf({ ...after, peers: gone }), routesOf({ ...after, peers: come }));

@@ -5,7 +5,15 @@ import { silentLogger, systemClock } from "@fjord/base";
 import { HOSTILE_DSCP, HostilePeer, packetOf, shapesOf, udp } from "@fjord/testbed/hostile";
 import { POD_RANGES, wireguardKeys } from "@fjord/testbed/namespaces";
 import { networkSkip } from "@fjord/testbed/testing";
-import { FLOWS_TABLE, type FlowBound, flowTable, REMOVED_FLOWS } from "../fabric/flow-bound.ts";
+import {
+  CLOSED_SECONDS,
+  FLOWS_TABLE,
+  type FlowBound,
+  flowBound,
+  flowSets,
+  flowTable,
+  REMOVED_FLOWS,
+} from "../fabric/flow-bound.ts";
 import { TUNNEL_PORT } from "../fabric/way.ts";
 import { linkAddress, PROBE_PORT, relayAddress } from "../link-address.ts";
 import type { NetworkState, PeerNetwork } from "../network-state.ts";
@@ -28,6 +36,8 @@ const CALLED: Readonly<Record<string, { here: readonly string[]; there: readonly
 };
 /** The only pair that c and a share: c1, as a calls it, and a2, as c calls it. */
 const SHARED = { 4: ["240.1.0.31", "240.9.0.12"], 6: ["fd66:6a6f:0:1::1f", "fd66:6a6f:0:9::c"] } as const;
+/** Another one that means harm: what a calls its pod, and what that calls a2. It has the wire of c. */
+const OTHER = { siteId: "e", address: "192.0.2.60", pod: "240.2.0.31", called: "240.10.0.12" } as const;
 /** Another node of a's, which leads its pods to a's gateway. */
 const FOLLOWER = "192.0.2.50";
 const EXPORTED = "252.0.0.7";
@@ -116,8 +126,9 @@ const PORTS = [7000, 53, 6443, 10250, 51_820, PROBE_PORT, TUNNEL_PORT, 7443];
 describe("A peer with a good key that sends whatever it likes", { skip, timeout: 400_000 }, () => {
   const sites = new TestSites("q", { a: 2, b: 1, c: 1 });
   const { namespaces, pods } = sites;
-  const keys = { ...sites.keys, d: wireguardKeys() };
+  const keys = { ...sites.keys, d: wireguardKeys(), e: wireguardKeys() };
   let peer: HostilePeer;
+  let other: HostilePeer;
   let spoofer: HostilePeer;
   let gateway: Gateway;
   const witnesses = ["a-gw", "a1", "a2", "b-gw", "b1", "host"];
@@ -151,11 +162,19 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     peer = await HostilePeer.start(namespaces, "c-gw", { ...options, address: "192.0.2.3" });
     spoofer = await HostilePeer.start(namespaces, "c-gw", { ...options, address: FOLLOWER });
     await peer.open();
+    await namespaces.ip("c-gw", "address", "add", `${OTHER.address}/24`, "dev", "eth0");
+    other = await HostilePeer.start(namespaces, "c-gw", {
+      ...options,
+      privateKey: keys.e.private,
+      address: OTHER.address,
+    });
+    await other.open();
   });
 
   after(async () => {
     peer?.[Symbol.dispose]();
     spoofer?.[Symbol.dispose]();
+    other?.[Symbol.dispose]();
     await sites[Symbol.asyncDispose]();
   });
 
@@ -207,6 +226,13 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
           peer: [],
           link: { publicKey: keys.d.public, endpoints: [`${relayAddress(BEHIND)}:51820`], via: "c" },
           groups: [],
+        },
+        {
+          siteId: OTHER.siteId,
+          own: [{ range: "10.42.0.0/16", called: "240.10.0.0/16" }],
+          peer: [{ range: "10.42.0.0/16", called: "240.2.0.0/16" }],
+          link: { publicKey: keys.e.public, endpoints: [`${OTHER.address}:51820`] },
+          groups: [{ name: "shop", local: ["10.42.0.12"], remote: [OTHER.pod] }],
         },
       ],
     };
@@ -414,11 +440,11 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     const [from, to] = SHARED[4];
     const tracked = async () =>
       Number(await namespaces.run("a-gw", "cat", "/proc/sys/net/netfilter/nf_conntrack_count"));
-    /** Of those, what the peer has opened from such a port on: gateways have flows of their own. */
-    const opened = async (firstPort: number) => {
+    /** Of those, what somebody has opened from such a port on: gateways have flows of their own. */
+    const opened = async (firstPort: number, source: string = from) => {
       const lines = (await namespaces.run("a-gw", "cat", "/proc/net/nf_conntrack")).split("\n");
       const ports = lines.map((line) =>
-        Number(line.match(`src=${from} .*?dport=20000 `) && line.match(/sport=(\d+)/)?.[1]),
+        Number(line.match(`src=${source} .*?dport=20000 `) && line.match(/sport=(\d+)/)?.[1]),
       );
       return ports.filter((port) => port >= firstPort && port < firstPort + 2_000).length;
     };
@@ -429,10 +455,12 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
       }
       await settle();
     };
-    const bounded = async (bound: FlowBound) => {
+    const bounded = async (bound: Omit<FlowBound, "remembersClosed">) => {
       await namespaces.run("a-gw", "nft", REMOVED_FLOWS);
-      await namespaces.run("a-gw", "nft", flowTable([`${sites.prefixOf("a")}0`], bound));
+      const table = flowTable([`${sites.prefixOf("a")}0`], { ...bound, remembersClosed: CLOSED_SECONDS.told });
+      await namespaces.run("a-gw", "nft", table);
     };
+    const many = { perMinute: 6_000_000, burst: 100_000 };
 
     it("takes what it likes of what the kernel remembers where nothing bounds it", async (t) => {
       await settle();
@@ -444,7 +472,7 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
     });
 
     it("has only so many open, while what it had open goes on, and others open more", async (t) => {
-      await bounded({ bits: 3, held: 16, perSecond: 100_000, burst: 100_000 });
+      await bounded({ bits: 3, held: 16, ...many });
       await open(2_000, 30_000);
       const more = await opened(30_000);
       t.diagnostic(`2,000 packets: ${more} flows of 128`);
@@ -457,8 +485,41 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
         assert.equal(await pods.b1?.ask("240.0.0.11", { proto: i % 2 === 0 ? "tcp" : "udp" }), "240.0.0.21");
     });
 
+    it("takes nothing of what is another's, who means harm too, nor he of its: together they have what both may have", async (t) => {
+      await bounded({ bits: 3, held: 16, ...many });
+      await open(2_000, 34_000);
+      const [source, target] = [OTHER.pod, OTHER.called];
+      const way = { from: source, to: target };
+      for (let i = 0; i < 2_000; i++) {
+        other.send(packetOf(way, udp(way, 20_000, "open", 34_000 + i)));
+        if (i % 256 === 255) await settle();
+      }
+      const theirs = async () => [await opened(34_000), await opened(34_000, source)] as const;
+      // What it sends comes by another process than what was settled.
+      for (const end = Date.now() + 30_000; (await theirs())[1] === 0; await settle()) assert.ok(Date.now() < end);
+      const [one, two] = await theirs();
+      t.diagnostic(`4,000 packets of two peers: ${one} and ${two} flows of 128 each`);
+      assert.ok(one > 64 && one <= 128, `${one} flows`);
+      assert.ok(two > 64 && two <= 128, `${two} flows`);
+      for (const proto of ["tcp", "udp"] as const)
+        assert.equal(await pods.b1?.ask("240.0.0.11", { proto }), "240.0.0.21");
+      assert.equal(await pods.a1?.ask("198.18.0.2"), "198.18.0.1", "the node's own");
+    });
+
+    it("has what it closed forgotten soon, which the kernel counts no longer", async () => {
+      await gateway.check();
+      assert.equal(await pods.b1?.ask("240.0.0.11", { proto: "tcp" }), "240.0.0.21");
+      const closed = async () => {
+        const lines = (await namespaces.run("a-gw", "cat", "/proc/net/nf_conntrack")).split("\n");
+        return lines.flatMap((line) => / (\d+) (TIME_WAIT|CLOSE) src=240\.0\.0\.21 /.exec(line)?.[1] ?? []).map(Number);
+      };
+      let seconds: number[] = [];
+      for (const end = Date.now() + 30_000; seconds.length === 0; seconds = await closed()) assert.ok(Date.now() < end);
+      assert.ok(Math.max(...seconds) <= CLOSED_SECONDS.told, `${seconds} s`);
+    });
+
     it("opens and closes only so many in a time", async (t) => {
-      await bounded({ bits: 0, held: 100_000, perSecond: 1, burst: 200 });
+      await bounded({ bits: 0, held: 100_000, perMinute: 60, burst: 200 });
       const [before, began] = [await tracked(), performance.now()];
       await open(2_000, 50_000 - 2_000);
       const [more, seconds] = [(await tracked()) - before, (performance.now() - began) / 1000];
@@ -472,9 +533,14 @@ describe("A peer with a good key that sends whatever it likes", { skip, timeout:
         (await gateway.check()).some((each) => each.includes("chain")),
         "the bounds of the test are not Fjord's",
       );
-      const marks = async () =>
-        /elements/.test(await namespaces.run("a-gw", "nft", "list", "set", ...FLOWS_TABLE.split(" "), "held"));
-      assert.ok(await marks(), "what is held was forgotten");
+      await open(100, 60_000);
+      const sets = flowSets(flowBound((await networkOf(namespaces, "a").rememberedFlows()) ?? 0, 4));
+      const isCounted = async () =>
+        /elements/.test(await namespaces.run("a-gw", "nft", "list", "set", ...FLOWS_TABLE.split(" "), sets.held));
+      assert.ok(await isCounted());
+      await namespaces.run("a-gw", "nft", "flush", "chain", ...FLOWS_TABLE.split(" "), "count");
+      assert.deepEqual(await gateway.check(), ["chain count has other rules"]);
+      assert.ok(await isCounted(), "what is held was forgotten");
       assert.deepEqual(await gateway.check(), []);
       assert.ok(gateway.denied.beyond >= 0);
     });
