@@ -13,7 +13,8 @@ import {
 } from "@fjord/api";
 import { silentLogger, systemClock } from "@fjord/base";
 import { EventRecorder, isNotFound, KubeClient, Secret, SharedCaches } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { PeerTls } from "./peer-tls.ts";
 import { SiteKey } from "./site-key.ts";
 import { means, NAMESPACE, prepare, startIssuer } from "./test-pairing.ts";
@@ -22,14 +23,14 @@ import { TokenRedeemer } from "./token-redeemer.ts";
 const HOUR = 3_600_000;
 
 describe("the agent redeems tokens that are put into Secrets", { skip: kubernetesSkip() }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let issuer: Awaited<ReturnType<typeof startIssuer>>;
   let key: SiteKey;
   let stopAgent: () => Promise<void>;
 
   before(async () => {
-    site = await startTestSite();
+    site = await sharedTestSite();
     client = new KubeClient(site.config);
     await prepare(client);
     key = await SiteKey.generate();
@@ -41,7 +42,6 @@ describe("the agent redeems tokens that are put into Secrets", { skip: kubernete
     await stopAgent?.();
     await issuer?.[Symbol.asyncDispose]();
     await client?.close();
-    await site?.stop();
   });
 
   function startAgent(now = () => Date.now()): () => Promise<void> {

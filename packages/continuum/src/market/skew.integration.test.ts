@@ -6,7 +6,8 @@ import { Contract, newObject, Peering } from "@fjord/api";
 import { customResourceDefinitions } from "@fjord/api/manifests";
 import { silentLogger, systemClock } from "@fjord/base";
 import { CustomResourceDefinition, KubeClient, SharedCaches } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import type { Home } from "../home.ts";
 import { SiteKey, signTerms, verifyTerms } from "../identity/index.ts";
 import type { ContractRequest, Terms } from "../protocol.ts";
@@ -20,12 +21,12 @@ const later = { price: { amount: 3, currency: "EUR" }, greenest: true };
 
 describe("a provider of another version", { skip: kubernetesSkip(), timeout: 180_000 }, () => {
   const stop = new AbortController();
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let home: Home;
 
   before(async () => {
-    site = await startTestSite();
+    site = await sharedTestSite();
     client = new KubeClient(site.config, { closeGraceMs: 500 });
     for (const definition of customResourceDefinitions())
       await client.apply(CustomResourceDefinition, definition, { fieldManager: "fjord-test" });
@@ -41,7 +42,6 @@ describe("a provider of another version", { skip: kubernetesSkip(), timeout: 180
   after(async () => {
     stop.abort();
     await client?.close();
-    await site?.stop();
   });
 
   /** Signs terms with more, or less, in them than this version's, and takes only a signature of these very terms. */

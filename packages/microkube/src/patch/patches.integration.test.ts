@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { KubeObject } from "@fjord/base";
 import { ApiError, KubeClient } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { type Microkube, startMicrokube } from "../microkube.ts";
 import { builtInSchemas, Decoder, type FieldValidation, GoTypes, type Schema } from "../schema/index.ts";
 import { StatusError } from "../status-error.ts";
@@ -16,7 +17,7 @@ const merge = "application/merge-patch+json";
 const json = "application/json-patch+json";
 const kinds = { [strategic]: "strategic", [merge]: "merge", [json]: "json" } as const;
 const gvk = { group: "apps", version: "v1", kind: "Deployment" };
-const path = "/apis/apps/v1/namespaces/default/deployments/web";
+const path = "/apis/apps/v1/namespaces/default/deployments/patched";
 
 const container = (name: string, index: number) => ({
   name,
@@ -28,7 +29,7 @@ const container = (name: string, index: number) => ({
   ports: [{ containerPort: 80 + index }],
 });
 const deployment = {
-  metadata: { name: "web", labels: { a: "1", b: "2" }, finalizers: ["x.y/one", "x.y/two", "x.y/three"] },
+  metadata: { name: "patched", labels: { a: "1", b: "2" }, finalizers: ["x.y/one", "x.y/two", "x.y/three"] },
   spec: {
     selector: { matchLabels: { app: "a" } },
     template: {
@@ -191,7 +192,7 @@ const texts: readonly (readonly [keyof typeof kinds, string])[] = [
 ];
 
 describe("patches do what they do on a real API server", { skip: kubernetesSkip() }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let live: KubeObject;
   let microkube: Microkube;
@@ -201,7 +202,7 @@ describe("patches do what they do on a real API server", { skip: kubernetesSkip(
   const schema = schemas.of(gvk) as Schema;
 
   before(async () => {
-    site = await startTestSite();
+    site = await sharedTestSite();
     client = new KubeClient(site.config);
     const collection = path.slice(0, path.lastIndexOf("/"));
     const made = await client.raw("POST", collection, { body: deployment });
@@ -211,9 +212,11 @@ describe("patches do what they do on a real API server", { skip: kubernetesSkip(
     await ours.raw("POST", collection, { body: deployment });
   });
   after(async () => {
+    // Its finalizers would keep it for those who use the site next.
+    await client?.raw("PATCH", path, { headers: { "content-type": merge }, body: { metadata: { finalizers: null } } });
+    await client?.raw("DELETE", path);
     await Promise.all([client?.close(), ours?.close()]);
     await microkube?.close();
-    await site?.stop();
   });
 
   for (const [type, text] of texts) {

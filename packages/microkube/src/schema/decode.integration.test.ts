@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ApiError, KubeClient } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { type Microkube, startMicrokube } from "../microkube.ts";
 
 // Bodies of all sorts, to a real API server and to microkube: the answers are the same, warnings included.
@@ -134,13 +135,13 @@ const bodies: readonly (readonly [path: string, body: string, type?: string])[] 
 ];
 
 describe("bodies are read as a real API server reads them", { skip: kubernetesSkip() }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   let microkube: Microkube;
   let ours: KubeClient;
 
   before(async () => {
-    site = await startTestSite();
+    site = await sharedTestSite();
     client = new KubeClient(site.config, { userAgent: "test" });
     microkube = await startMicrokube({ controllers: false, scheduler: false });
     ours = microkube.client();
@@ -148,7 +149,6 @@ describe("bodies are read as a real API server reads them", { skip: kubernetesSk
   after(async () => {
     await Promise.all([client?.close(), ours?.close()]);
     await microkube?.close();
-    await site?.stop();
   });
 
   for (const [path, body, type = "application/json"] of bodies) {

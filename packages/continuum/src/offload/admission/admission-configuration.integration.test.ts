@@ -14,7 +14,8 @@ import {
   ServiceAccount,
   SharedCaches,
 } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import type { Home } from "../../home.ts";
 import { eventually } from "../namespace/test-eventually.ts";
 import { AdmissionConfiguration } from "./admission-configuration.ts";
@@ -27,14 +28,14 @@ const AGENTS = "agents";
 const ADDRESS = "127.0.0.1";
 
 describe("the configuration of admission", { skip: kubernetesSkip(), timeout: 120_000 }, () => {
-  let site: TestSite;
+  let site: SharedTestSite;
   let client: KubeClient;
   const stops: (() => Promise<void>)[] = [];
   let asked = 0;
   const words: string[] = [];
 
   before(async () => {
-    site = await startTestSite();
+    site = await sharedTestSite();
     client = new KubeClient(site.config, { closeGraceMs: 1_000 });
     await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: AGENTS } });
     const labels = { [OFFLOADED_LABEL]: "true" };
@@ -46,7 +47,6 @@ describe("the configuration of admission", { skip: kubernetesSkip(), timeout: 12
   after(async () => {
     for (const stop of stops) await stop();
     await client?.close();
-    await site?.stop();
   });
 
   /** One agent's part in it. Only one of them writes, as if it led. */

@@ -3,7 +3,8 @@ import type { Duplex } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { sleep } from "@fjord/base";
 import { ConfigMap, EndpointSlice, KubeClient, Namespace, type Node, Secret, Service, SharedCaches } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { KnownTenantAddresses, serviceRanges } from "../../network/index.ts";
 import { means } from "../server/test-sites.ts";
 import { type EscapeRequest, escapeRequests } from "./escape-requests.ts";
@@ -22,7 +23,7 @@ interface AuditEvent {
 const MARK = "escape-test";
 
 describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, () => {
-  let bed: TestSite;
+  let bed: SharedTestSite;
   let provider: TestProvider;
   let audit: () => Promise<AuditEvent[]>;
   let requests: EscapeRequest[];
@@ -30,7 +31,7 @@ describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, (
   let addresses: Awaited<ReturnType<typeof startAddresses>>;
 
   before(async () => {
-    bed = await startTestSite();
+    bed = await sharedTestSite();
     audit = (await auditApiServer(bed.site)) as unknown as typeof audit;
     addresses = await startAddresses(bed);
     provider = await TestProvider.start(bed.site, {
@@ -58,7 +59,6 @@ describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, (
   after(async () => {
     await addresses?.[Symbol.asyncDispose]();
     await provider?.[Symbol.asyncDispose]();
-    await bed?.stop();
   });
 
   /** Each object that a request might have made or changed, with its revision. */
@@ -173,7 +173,7 @@ describe("a consumer that controls its own agent", { skip: kubernetesSkip() }, (
 });
 
 /** What the provider knows of its addresses: a node, by the word of a test, and Services, by the API's. */
-async function startAddresses({ site }: TestSite) {
+async function startAddresses({ site }: SharedTestSite) {
   const client = new KubeClient(site.config);
   await installKinds(client);
   const caches = new SharedCaches({ ...means, client });

@@ -15,7 +15,8 @@ import {
   Secret,
   Service,
 } from "@fjord/kube";
-import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
+import { type SharedTestSite, sharedTestSite } from "@fjord/testbed/shared-sites";
+import { kubernetesSkip } from "@fjord/testbed/testing";
 import { JumpingClock } from "../../test-jumping-clock.ts";
 import { tenantOf } from "../tenant/tenant-forge.ts";
 import type { AcceptedWrite } from "./kube-proxy.ts";
@@ -25,20 +26,19 @@ import { startTestKubelet, type TestKubelet } from "./test-kubelet.ts";
 import { type TestConsumer, TestProvider } from "./test-provider.ts";
 
 describe("the Kubernetes API for tenants", { skip: kubernetesSkip() }, () => {
-  let bed: TestSite;
+  let bed: SharedTestSite;
   let provider: TestProvider;
   let kubelet: TestKubelet;
   const written: AcceptedWrite[] = [];
 
   before(async () => {
-    bed = await startTestSite();
+    bed = await sharedTestSite();
     provider = await TestProvider.start(bed.site, { onWritten: (write) => void written.push(write) });
     kubelet = await startTestKubelet(provider.client, provider.twinOf(provider.consumer));
   });
   after(async () => {
     await kubelet?.stop();
     await provider?.[Symbol.asyncDispose]();
-    await bed?.stop();
   });
 
   for (const way of ["dialled", "tunnelled"] as const) {
