@@ -38,6 +38,13 @@ describe("test files that are run one by one", () => {
     assert.match(printed(), /^tests 2, pass 2, fail 0/m);
   });
 
+  test("say at their end what of the processors they took, and what nobody did", {
+    skip: process.platform !== "linux",
+  }, async () => {
+    assert.equal(await run('test("a", () => {});'), true);
+    assert.match(printed(), /^processor time: \d+ s in \d+ s, \d+ % of \d+ processors, which were idle for \d+ %$/m);
+  });
+
   test("go together in one process where they are to, and are counted, also where one fails", async () => {
     const same =
       'test("a", () => { globalThis.met = (globalThis.met ?? 0) + 1; if (globalThis.met > 2) throw new Error("third"); });';

@@ -1,6 +1,6 @@
-import { availableParallelism } from "node:os";
+import { availableParallelism, cpus } from "node:os";
 import { stripVTControlCharacters } from "node:util";
-import { roomOnMachine } from "./processors.ts";
+import { idleShare, roomOnMachine } from "./processors.ts";
 import { runNode } from "./run-node.ts";
 import { nameOf, type TestRun } from "./test-runs.ts";
 
@@ -52,6 +52,7 @@ export interface TestFilesOptions {
 export async function runTestFiles(runs: readonly TestRun[], options: TestFilesOptions): Promise<boolean> {
   const { cwd, atATime, minutes, testTimeout, hasRoom = roomOnMachine(), lookMs = 2_000 } = options;
   const began = performance.now();
+  const before = cpus();
   const waiting = [...runs];
   const each = { cwd, minutes, ...(testTimeout && { testTimeout }) };
   const results: FileResult[] = [];
@@ -72,10 +73,11 @@ export async function runTestFiles(runs: readonly TestRun[], options: TestFilesO
     }
   }
   await Promise.all(running);
+  const idle = idleShare(before, cpus());
   await runAgain(results, options);
   // Whoever reads the end of a long output is to find there why it failed.
   for (const { file, failures } of results) if (failures) console.log(`\n✖ ${file}, again:\n${failures}`);
-  console.log(`\n${summaryOf(results, (performance.now() - began) / 1000)}`);
+  console.log(`\n${summaryOf(results, { seconds: (performance.now() - began) / 1000, idle })}`);
   return results.every(({ ok }) => ok);
 }
 
@@ -166,13 +168,19 @@ function countsOf(printed: string): Counts | undefined {
   return Object.fromEntries(COUNTED.map((name) => [name, count(name)])) as Counts;
 }
 
-function summaryOf(results: FileResult[], seconds: number): string {
+interface WholeRun {
+  seconds: number;
+  /** The share of their time in which the processors had nothing to do, whoever else was there. */
+  idle: number;
+}
+
+function summaryOf(results: FileResult[], whole: WholeRun): string {
   const total = (name: keyof Counts) => results.reduce((sum, { counts }) => sum + (counts?.[name] ?? 0), 0);
   const failed = results.filter(({ ok }) => !ok);
   return [
     COUNTED.map((name) => `${name} ${total(name)}`).join(", "),
     `slowest files: ${most(results, ({ seconds: one }) => one)}`,
-    ...costOf(results, seconds),
+    ...costOf(results, whole),
     ...results
       .filter(({ unsteady }) => unsteady)
       .map(({ file }) => `unsteady: ${file} failed beside others and passed alone`),
@@ -181,13 +189,13 @@ function summaryOf(results: FileResult[], seconds: number): string {
 }
 
 /** What the files took of the processors, where the system tells. */
-function costOf(results: FileResult[], seconds: number): string[] {
+function costOf(results: FileResult[], { seconds, idle }: WholeRun): string[] {
   const spent = results.reduce((sum, { cpuSeconds = 0 }) => sum + cpuSeconds, 0);
   if (spent === 0) return [];
   const share = (100 * spent) / (seconds * availableParallelism());
   return [
     `costliest files: ${most(results, ({ cpuSeconds = 0 }) => cpuSeconds)}`,
-    `processor time: ${spent.toFixed(0)} s in ${seconds.toFixed(0)} s, ${share.toFixed(0)} % of ${availableParallelism()} processors`,
+    `processor time: ${spent.toFixed(0)} s in ${seconds.toFixed(0)} s, ${share.toFixed(0)} % of ${availableParallelism()} processors, which were idle for ${(100 * idle).toFixed(0)} %`,
   ];
 }
 
