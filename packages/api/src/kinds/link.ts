@@ -26,7 +26,12 @@ export const Link = defineKind({
       description: "There and back, in microseconds.",
     },
     { name: "Way", path: ".status.way", wide: true, description: "How the peer is met." },
-    { name: "Endpoint", path: ".status.endpoint", wide: true, description: "Where the peer is." },
+    {
+      name: "Endpoint",
+      path: ".status.endpoint",
+      wide: true,
+      description: "Where the peer is, where the two gateways meet.",
+    },
     { name: "Carrier", path: ".status.carrier", wide: true, description: "What encrypts." },
   ],
   spec: object({
@@ -124,7 +129,9 @@ export const Link = defineKind({
     via: siteId()
       .optional()
       .describe("Id of the site through which the peer was last heard; absent where it was met directly."),
-    endpoint: hostAndPort().optional().describe("Where the peer was last heard."),
+    endpoint: hostAndPort()
+      .optional()
+      .describe("Where the peer was last heard; absent where it is not met directly (`way`, `via`)."),
     tcpSource: string({ maxLength: 39 })
       .optional()
       .describe("The address from which the gateway sends to `spec.tcp`: the agent takes packets from nobody else."),

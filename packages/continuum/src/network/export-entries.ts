@@ -1,4 +1,4 @@
-import type { Export, Import, Site, StatusOf } from "@fjord/api";
+import type { Export, Import, StatusOf } from "@fjord/api";
 import { setCondition } from "@fjord/kube";
 import type { ExportedFacts } from "../protocol.ts";
 import type { ExportedService } from "./exported-services.ts";
@@ -53,11 +53,6 @@ export function exportFacts(entries: readonly ExportEntry[]): ExportedFacts[] {
     addresses: [...addresses],
     ports: ports.map(({ backends: _, ...port }) => port),
   }));
-}
-
-/** What a site is called here. */
-export function siteNames(id: string, sites: readonly Site[]): string[] {
-  return sites.filter(({ spec, status }) => (status?.id ?? spec.id) === id).map(({ metadata }) => metadata.name ?? "");
 }
 
 /** The ranges that their addresses are of. */

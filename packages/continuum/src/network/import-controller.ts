@@ -21,8 +21,9 @@ import {
 import type { Home } from "../home.ts";
 import { homeController } from "../home-controller.ts";
 import type { RemoteSites } from "../remote-site.ts";
+import { siteName, siteNames } from "../site-names.ts";
 import type { Twins } from "../twins.ts";
-import { entriesFor, siteNames } from "./export-entries.ts";
+import { entriesFor } from "./export-entries.ts";
 import type { HeardNetworks } from "./heard-networks.ts";
 import {
   type FoundImport,
@@ -202,7 +203,7 @@ export class ImportController implements Runnable {
   #guestSites(namespace: string): GuestSite[] {
     return this.#options.twins.sitesOf(namespace).map((id) => {
       const plan = this.#plans.get({ name: id })?.spec;
-      const [name = id] = siteNames(id, this.#places.list());
+      const name = siteName(id, this.#places.list());
       return { name, ...(plan && { plan }) };
     });
   }

@@ -52,6 +52,20 @@ describe("the status of a link", () => {
   });
 });
 
+describe("the endpoint of a link", () => {
+  const told = (seen: object, spec: object = {}) =>
+    linkStatus({ ...link, spec: { ...link.spec, ...spec } }, { ...bytes, endpoint: "250.1.2.3:51820", ...seen }, now)
+      .endpoint;
+
+  it("is told where the two gateways meet, and nothing of the inside where they do not", () => {
+    const hub = "b".repeat(26);
+    assert.equal(told({ way: "direct" }), "250.1.2.3:51820");
+    assert.equal(told({ way: "hub", via: hub }), undefined);
+    assert.equal(told({ way: "tcp" }), undefined);
+    assert.equal(told({}, { via: hub }), undefined);
+  });
+});
+
 describe("the status of lanes", () => {
   const here = { lane: 0, handshakeAt: now - 200_000, endpoint: "a:1", receivedBytes: 1, sentBytes: 2, silent: true };
   const seen = { ...bytes, handshakeAt: now - 200_000, lanes: [here] };

@@ -114,6 +114,11 @@ function isSilent(link: Link, { silent, handshakeAt = 0, lanes = [] }: SeenLink)
   return isSaidSilent(link) && handshakeAt <= Date.parse(since ?? "");
 }
 
+/** Whether the peer's gateway is met: what stands for its endpoint else is an address of links themselves, or the own agent's. */
+function isMet({ spec }: Link, { way = "direct", via = spec.via }: SeenLink): boolean {
+  return way === "direct" && via === undefined;
+}
+
 /** The status that says so, besides that of lanes. */
 export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<typeof Link> {
   const seen = whole(link, here);
@@ -138,7 +143,7 @@ export function linkStatus(link: Link, here: SeenLink, now: number): StatusOf<ty
     ...(carrier !== undefined && { carrier }),
     ...(way !== undefined && { way: WAYS[way] }),
     ...(via !== undefined && { via }),
-    ...(endpoint !== undefined && { endpoint }),
+    ...(isMet(link, seen) && endpoint !== undefined && { endpoint }),
     ...(tcpSource !== undefined && { tcpSource }),
     ...(ownKey !== undefined && { ownKey }),
     ...(nextKey !== undefined && { nextKey }),

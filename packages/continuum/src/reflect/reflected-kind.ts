@@ -18,6 +18,8 @@ export interface TwinContext {
   readonly consumer: SiteId;
   /** Where the twin is to be. */
   readonly site: SiteId;
+  /** What users here call that. */
+  siteName(): string;
   readonly namespace: string;
   /** Whether the site comes first of those that have a twin of the namespace. */
   readonly isFirstSite: boolean;

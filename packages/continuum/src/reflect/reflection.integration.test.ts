@@ -133,6 +133,8 @@ describe("reflection between two sites", { skip: kubernetesSkip(), timeout: 600_
       bed.home.list(CoreEvent, { namespace: NAMESPACE, fieldSelector: "reason=ReflectionCollision" });
     const found = await bed.eventually("an event of the collision", events, ({ items }) => items.length > 0);
     assert.equal(found.items[0]?.involvedObject.name, "taken");
+    const [named] = (found.items[0]?.message ?? "").split(" ");
+    assert.equal(named, bed.provider, "by its name, and not by its id");
     assert.equal((await bed.twinOf(ConfigMap, "taken")).data?.key, "of the provider");
     await bed.kubectl("away", "delete", "configmap", "taken", "-n", bed.twin);
     await bed.twinOf(ConfigMap, "taken", ({ data }) => data?.key === "taken");

@@ -216,7 +216,11 @@ export class KindReflection<T extends KubeObject> {
       if (twins.twinOf(site, namespace) !== twinNamespace) return done();
       counters.error(this.resource, error instanceof ApiError ? "refused" : "failed");
       if (source !== undefined && error instanceof ApiError && error.statusCode < 500 && context.failures > 1)
-        this.#warn(source, "ReflectionFailed", `its twin at ${site} is not as it should be: ${readable(error)}`);
+        this.#warn(
+          source,
+          "ReflectionFailed",
+          `its twin at ${this.#nameOf(site, namespace)} is not as it should be: ${readable(error)}`,
+        );
       throw error;
     }
   }
@@ -288,12 +292,17 @@ export class KindReflection<T extends KubeObject> {
       case "Collision": {
         counters.error(this.resource, "collision");
         log.warn("an object of the twin's name is there and is not ours", { site });
-        const message = `${site} has an object of this name that is not its twin: it has none there until that is gone`;
+        const there = this.#nameOf(site, source?.metadata.namespace ?? "");
+        const message = `${there} has an object of this name that is not its twin: it has none there until that is gone`;
         if (source !== undefined) this.#warn(source, "ReflectionCollision", message);
         return againAfter(COLLISION_MS);
       }
     }
     return done();
+  }
+
+  #nameOf(site: SiteId, namespace: string): string {
+    return this.#options.contextOf(site, namespace).siteName();
   }
 
   #warn(object: T, reason: string, message: string): void {

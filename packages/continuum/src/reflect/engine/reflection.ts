@@ -1,4 +1,4 @@
-import { OFFLOADED_LABEL } from "@fjord/api";
+import { OFFLOADED_LABEL, Site } from "@fjord/api";
 import type { Kind, KubeObject } from "@fjord/base";
 import {
   type Cache,
@@ -16,6 +16,7 @@ import type { Home } from "../../home.ts";
 import { isReadyApart, type OffloadedPods } from "../../offloaded-pods.ts";
 import type { RemoteSites } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
+import { siteName } from "../../site-names.ts";
 import type { Twins } from "../../twins.ts";
 import type { VirtualNodes } from "../../virtual-nodes.ts";
 import { CustomReflections } from "../custom/custom-reflections.ts";
@@ -51,6 +52,7 @@ export class Reflection implements Runnable {
   readonly #policies: Policies;
   readonly #references: SiteReferences;
   readonly #namespaces: Cache<Namespace>;
+  readonly #sites: Cache<Site>;
   readonly #kinds = new Map<string, KindReflection<KubeObject>>();
   readonly #inward = new Map<string, InwardReflection>();
   readonly #events: EventReflection;
@@ -65,6 +67,7 @@ export class Reflection implements Runnable {
     const { caches } = options.home;
     this.#policies = new Policies(caches);
     this.#references = new SiteReferences(options.pods);
+    this.#sites = caches.open(Site).cache;
     this.#namespaces = caches.open(Namespace, { labelSelector: `${OFFLOADED_LABEL}=true` }).cache;
     this.#allPods = new NamespacePods(options.home, (namespace) => {
       for (const kind of this.#kinds.values()) kind.enqueuePodsOf(namespace);
@@ -187,6 +190,7 @@ export class Reflection implements Runnable {
     return {
       consumer: home.identity.id,
       site,
+      siteName: () => siteName(site, this.#sites.list()),
       namespace,
       isFirstSite: twins.sitesOf(namespace).every((other) => site <= other),
       isNodeOfSite: (node) => nodes.get(node)?.site === site,

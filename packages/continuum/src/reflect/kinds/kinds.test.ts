@@ -121,7 +121,7 @@ describe("the status of a claim", () => {
         type: "fjord.dev/provider",
         status: "True",
         reason: "Bound",
-        message: "the claim's twin at provider is Bound, of 2Gi",
+        message: "the claim's twin at harbor is Bound, of 2Gi",
       },
     ]);
     assert.deepEqual(from({ phase: "Bound", capacity: { storage: "2Gi" } }, status), status);
@@ -138,7 +138,7 @@ describe("the status of a claim", () => {
   it("believes nothing that is not a phase or a size", () => {
     const [condition] = from({ phase: "Evil", capacity: { storage: "\u001b[31m" } })?.conditions ?? [];
     assert.equal(condition?.reason, "Pending");
-    assert.equal(condition?.message, "the claim's twin at provider is Pending");
+    assert.equal(condition?.message, "the claim's twin at harbor is Pending");
   });
 });
 

@@ -48,7 +48,7 @@ export const networkPolicies: ReflectedKind<NetworkPolicy> = {
     for (const rule of spec?.ingress ?? []) ingressAt(rule, pods);
     for (const rule of spec?.egress ?? []) egressAt(rule, pods);
     if (pods.left === 0) return undefined;
-    return `at ${context.site} it lets in ${MOST_PODS} pods that run elsewhere, and ${pods.left} that it means besides are not let in`;
+    return `at ${context.siteName()} it lets in ${MOST_PODS} pods that run elsewhere, and ${pods.left} that it means besides are not let in`;
   },
 };
 

@@ -29,8 +29,8 @@ export const persistentVolumeClaims: ReflectedKind<PersistentVolumeClaim> = {
   seen: ({ spec = {} }, { spec: wanted }): Body => ({
     spec: { ...(wanted as Spec), resources: { requests: spec.resources?.requests ?? {} } },
   }),
-  statusFrom: (twin, { status = {} }, { site }): Body => {
-    const own = conditionOf(twin, site);
+  statusFrom: (twin, { status = {} }, { site, siteName }): Body => {
+    const own = conditionOf(twin, site, siteName());
     return { ...status, conditions: [...(status.conditions ?? []).filter(({ type }) => type !== own.type), own] };
   },
   // Who is asked whether data would be lost goes by the condition.
@@ -45,7 +45,7 @@ function conditionType(site: SiteId): string {
 }
 
 /** A condition, and not the phase: that is the own cluster's to say, which knows nothing of the volume elsewhere. */
-function conditionOf({ status }: PersistentVolumeClaim, site: SiteId) {
+function conditionOf({ status }: PersistentVolumeClaim, site: SiteId, name: string) {
   const phase = phases.find((known) => known === status?.phase) ?? "Pending";
   const capacity: unknown = status?.capacity?.storage;
   const size = typeof capacity === "string" && /^[0-9.]{1,16}[A-Za-z]{0,2}$/.test(capacity) ? capacity : undefined;
@@ -53,7 +53,7 @@ function conditionOf({ status }: PersistentVolumeClaim, site: SiteId) {
     type: conditionType(site),
     status: phase === "Bound" ? "True" : "False",
     reason: phase,
-    message: `the claim's twin at ${site} is ${phase}${size === undefined ? "" : `, of ${size}`}`,
+    message: `the claim's twin at ${name} is ${phase}${size === undefined ? "" : `, of ${size}`}`,
   };
 }
 

@@ -53,7 +53,7 @@ describe("the twin of a Service", () => {
     assert.deepEqual(at("db.bank"), ["db.bank", undefined, undefined]);
     const [name, why, named] = at("db.secrets.svc.cluster.local");
     assert.deepEqual([name, named], [undefined, "secrets"]);
-    assert.match(why ?? "", /no twin at provider: it leads to namespace secrets, which has none there/);
+    assert.match(why ?? "", /no twin at harbor: it leads to namespace secrets, which has none there/);
     assert.equal(forged({ ...filledIn, externalName: "db.secrets.svc" }).externalName, undefined);
   });
 

@@ -40,7 +40,7 @@ export const services: ReflectedKind<Service> = {
   lacking(service, context) {
     const named = serviceNamed(service);
     if (named === undefined || context.twinOf(named.namespace) !== undefined) return undefined;
-    return `it has no twin at ${context.site}: it leads to namespace ${named.namespace}, which has none there`;
+    return `it has no twin at ${context.siteName()}: it leads to namespace ${named.namespace}, which has none there`;
   },
   // The way to the API of the cluster itself.
   neverLeaves: ({ metadata }) => metadata.namespace === "default" && metadata.name === "kubernetes",

@@ -6,6 +6,7 @@ export function contextOf(changes: Partial<TwinContext> = {}): TwinContext {
   return {
     consumer: "consumer",
     site: "provider",
+    siteName: () => "harbor",
     namespace: "shop",
     isFirstSite: true,
     isNodeOfSite: (node) => node === "wave",
