@@ -24,6 +24,25 @@ export interface PlanSources {
   readonly meetings?: Pick<PlanSpec, "introducedBy" | "scope" | "others">;
 }
 
+/** The own ranges by what the peer calls them, and the peer's by what they are called here, as a plan has them. */
+export function plannedNames(
+  own: readonly IpRange[],
+  calledThere: readonly PlanSpec["own"][number][],
+  names: readonly NamedRange[],
+): Pick<PlanSpec, "own" | "peer"> {
+  return {
+    own: own.map((each) => {
+      const range = formatCidr(each);
+      const called = calledThere.find((name) => name.range === range)?.called;
+      return { range, ...(called !== undefined && { called }) };
+    }),
+    peer: names.map(({ range, called }) => ({
+      range: formatCidr(range),
+      ...(called && { called: formatCidr(called) }),
+    })),
+  };
+}
+
 /** Who calls whom what, by what both have said last. What a peer that is silent has said before still holds. */
 export function addressPlan({ site, own, facts, before, others, words = [], meetings }: PlanSources): PlanSpec {
   const calledThere = facts?.names ?? before?.own ?? [];
@@ -39,15 +58,7 @@ export function addressPlan({ site, own, facts, before, others, words = [], meet
   });
   return {
     site,
-    own: own.ranges.map((each) => {
-      const range = formatCidr(each);
-      const called = calledThere.find((name) => name.range === range)?.called;
-      return { range, ...(called !== undefined && { called }) };
-    }),
-    peer: names.map(({ range, called }) => ({
-      range: formatCidr(range),
-      ...(called && { called: formatCidr(called) }),
-    })),
+    ...plannedNames(own.ranges, calledThere, names),
     ...meetings,
   };
 }

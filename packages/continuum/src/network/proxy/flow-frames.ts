@@ -1,3 +1,5 @@
+import type { Duplex } from "node:stream";
+
 /** How datagrams of many flows go over one stream: each behind its length, what it is, and of which flow. */
 export const FLOW = { open: 1, opened: 2, refused: 3, datagram: 4, close: 5 } as const;
 export type FlowFrameKind = (typeof FLOW)[keyof typeof FLOW];
@@ -42,6 +44,19 @@ export class FlowFrameReader {
     // A copy: else the whole chunk would be held for a few bytes.
     this.#held = Buffer.from(left);
   }
+}
+
+/** Has `take` called with each frame that comes out of a stream. One that ends, or says what is no frame, is over. */
+export function takeFrames(stream: Duplex, take: (frame: FlowFrame) => void): void {
+  const reader = new FlowFrameReader();
+  stream.on("end", () => stream.destroy());
+  stream.on("data", (chunk: Buffer) => {
+    try {
+      for (const frame of reader.read(chunk)) take(frame);
+    } catch {
+      stream.destroy();
+    }
+  });
 }
 
 /** Datagrams wait for nobody: beyond so many bytes that have not gone yet, they are lost. */

@@ -5,7 +5,7 @@ import { PeerRefused } from "../../peer-refused-error.ts";
 import type { SiteId } from "../../site-identity.ts";
 import type { CarriedConnections } from "./carried.ts";
 import { parseOpen } from "./carried-open.ts";
-import { FLOW, FLOW_IDLE_MS, type FlowFrame, FlowFrameReader, flowFrame, MOST_HELD } from "./flow-frames.ts";
+import { FLOW, FLOW_IDLE_MS, type FlowFrame, flowFrame, MOST_HELD, takeFrames } from "./flow-frames.ts";
 import { type Led, type LedPeers, refused } from "./led-peers.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import type { ServedAt } from "./shared-endpoints.ts";
@@ -67,7 +67,6 @@ class Lane {
     this.#site = site;
     this.#stream = stream;
     this.#options = options;
-    const reader = new FlowFrameReader();
     const sweep = setInterval(() => this.#endIdle(), FLOW_IDLE_MS / 6).unref();
     this.closed = new Promise((resolve) => {
       stream.once("close", () => {
@@ -76,14 +75,7 @@ class Lane {
         resolve();
       });
     });
-    stream.on("end", () => stream.destroy());
-    stream.on("data", (chunk: Buffer) => {
-      try {
-        for (const frame of reader.read(chunk)) this.#take(frame);
-      } catch {
-        stream.destroy();
-      }
-    });
+    takeFrames(stream, (frame) => this.#take(frame));
     if (stream.destroyed) stream.emit("close");
     stream.resume();
   }

@@ -7,7 +7,7 @@ import type { Asking, AskingPods } from "./asking-pods.ts";
 import type { CarriedConnections } from "./carried.ts";
 import { openText, parseOpened } from "./carried-open.ts";
 import type { Carriers } from "./carriers.ts";
-import { FLOW, FLOW_IDLE_MS, type FlowFrame, FlowFrameReader, flowFrame, MOST_HELD } from "./flow-frames.ts";
+import { FLOW, FLOW_IDLE_MS, type FlowFrame, flowFrame, MOST_HELD, takeFrames } from "./flow-frames.ts";
 import { refused } from "./led-peers.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import { keyOf } from "./shared-endpoints.ts";
@@ -212,7 +212,6 @@ class Lane {
     this.#stream = stream;
     this.#site = site;
     this.#metrics = metrics;
-    const reader = new FlowFrameReader();
     this.closed = new Promise((resolve) => {
       stream.once("close", () => {
         for (const { opened, closed } of [...this.#flows.values()]) {
@@ -222,14 +221,7 @@ class Lane {
         resolve();
       });
     });
-    stream.on("end", () => stream.destroy());
-    stream.on("data", (chunk: Buffer) => {
-      try {
-        for (const frame of reader.read(chunk)) this.#take(frame);
-      } catch {
-        stream.destroy();
-      }
-    });
+    takeFrames(stream, (frame) => this.#take(frame));
     stream.resume();
   }
 

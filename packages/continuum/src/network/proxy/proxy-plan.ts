@@ -1,7 +1,7 @@
 import type { AddressPlan } from "@fjord/api";
 import type { LoopbackFacts } from "../../protocol.ts";
 import type { SiteId } from "../../site-identity.ts";
-import { calledRanges } from "../address-plan.ts";
+import { calledRanges, plannedNames } from "../address-plan.ts";
 import { contains, type IpRange, overlaps } from "../ip-range.ts";
 import { chooseNames } from "../names.ts";
 import { formatCidr, parseCidr, parseCidrs } from "../ranges.ts";
@@ -80,15 +80,7 @@ export function proxyPlan({ site, own, facts, before, others }: ProxyPlanSources
   return {
     site,
     carrier: "Proxy",
-    own: [...own.pods, ...passedOn(others)].map((each) => {
-      const range = formatCidr(each);
-      const called = calledThere.find((name) => name.range === range)?.called;
-      return { range, ...(called !== undefined && { called }) };
-    }),
-    peer: names.map(({ range, called }) => ({
-      range: formatCidr(range),
-      ...(called && { called: formatCidr(called) }),
-    })),
+    ...plannedNames([...own.pods, ...passedOn(others)], calledThere, names),
   };
 }
 
