@@ -1,5 +1,5 @@
 import { Contract, newObject, Site, tenantNamespace } from "@fjord/api";
-import { sameContent } from "@fjord/kube";
+import { isConflict, isNotFound, sameContent } from "@fjord/kube";
 import { parseDuration } from "../duration.ts";
 import type { Home } from "../home.ts";
 import { signTerms, verifyTerms } from "../identity/index.ts";
@@ -63,8 +63,11 @@ export class ContractBook implements LiveContracts {
   }
 
   /** The consumer's signature: from here on the contract is in force. Repeating it changes nothing. */
-  accept(caller: Caller, id: string, signature: string): Promise<Contract> {
-    return this.#lock.hold(async () => {
+  async accept(caller: Caller, id: string, signature: string): Promise<Contract> {
+    await this.#store.fresh();
+    // Before its turn: a watch that is slow holds up nobody else.
+    await this.#store.shown(id);
+    return await this.#lock.hold(async () => {
       await this.#store.fresh();
       const contract = this.#own(caller.id, id);
       const now = this.#home.clock.now();
@@ -78,13 +81,14 @@ export class ContractBook implements LiveContracts {
         throw refusal("SignatureInvalid", "the signature does not fit the terms and the site's key", 400);
       }
       if (isSigned(contract)) return contract;
+      await this.#mustStand(contract);
       const signatures = [
         { site: terms.provider, value: signTerms(this.#home.identity, terms) },
         { site: terms.consumer, value: signature },
       ];
       const signed = { ...contract, status: { ...contract.status, signatures } };
       const status = { ...lifeStatus(signed, "Provider", now), tenantNamespace: tenantNamespace(terms.consumer) };
-      const active = await this.#store.writeStatus(id, status);
+      const active = await this.#sign(contract, status);
       await this.#supersedeOthers(active);
       return active;
     });
@@ -127,12 +131,13 @@ export class ContractBook implements LiveContracts {
       const contract = this.#store.get(id);
       if (contract === undefined) return;
       const now = this.#home.clock.now();
-      if (!isSigned(contract) && !isPromise(contract, now)) return this.#store.remove(contract);
+      if (!isSigned(contract) && !isPromise(contract, now)) return this.#store.removeUnchanged(contract);
       const status = lifeStatus(contract, "Provider", now);
       if (!sameContent(status, contract.status)) await this.#store.writeStatus(id, status);
       if (isInForce(contract, "Provider", now)) await this.#supersedeOthers(contract);
       const end = endOf(contract, "Provider", now);
       if (end === "Revoked" || end === "Cancelled" || end === "PeerRemoved") await this.#dropProposals(contract);
+      if (end === "Superseded") await this.#passOn(contract);
     });
   }
 
@@ -220,14 +225,65 @@ export class ContractBook implements LiveContracts {
     if (isSigned(contract)) {
       throw refusal("RequestSpent", `the contract ${contract.spec.terms.id} that was the answer is over`, 410);
     }
-    await this.#store.remove(contract);
+    await this.#store.removeUnchanged(contract);
     return undefined;
+  }
+
+  /**
+   * Looks at a proposal again before it is signed: what spoke for it may be no more. An agent that led before, or a write that came late, may have given
+   * its room to others; and the owner may have changed the policy, or closed the contract whose place it takes.
+   */
+  async #mustStand(contract: Contract): Promise<void> {
+    if (!this.#store.hasShown(contract)) throw refusal("NotKnownYet", "the provider's API is slow: ask again", 503);
+    const problem = this.#whyNot(contract);
+    if (problem === undefined) return;
+    await this.#store.remove(contract);
+    throw lapsed(contract.spec.terms.id, problem);
+  }
+
+  #whyNot(contract: Contract): string | undefined {
+    const { id, consumer, resources, supersedes } = contract.spec.terms;
+    const now = this.#home.clock.now();
+    const before = supersedes === undefined ? undefined : this.#store.get(supersedes);
+    if (supersedes !== undefined && (before === undefined || !isInForce(before, "Provider", now))) {
+      return `the contract ${supersedes}, whose place it takes, is over`;
+    }
+    // What the owner has said of the proposal itself counts for more than what it inherited.
+    const isUntouched = contract.metadata.generation === 1;
+    if (before !== undefined && isUntouched && !sameContent(inherited(before), inherited(contract))) {
+      return `the provider's owner has said something else of ${supersedes} since`;
+    }
+    const decision = decide({
+      sharing: this.#ownSite()?.spec.sharing,
+      promises: this.#promises().filter((other) => other.id !== id),
+      consumer,
+      resources,
+      ...(before && { supersedes: promisedBy(before) }),
+      closedStill: this.#isClosedStill(consumer),
+    });
+    return decision.granted ? undefined : decision.refusal.message;
+  }
+
+  /** One that was let go meanwhile, whoever did it, is not signed: its room may be another's. */
+  async #sign(contract: Contract, status: Contract["status"]): Promise<Contract> {
+    const { id } = contract.spec.terms;
+    const { resourceVersion } = contract.metadata;
+    try {
+      return await this.#store.writeStatus(id, { ...status }, resourceVersion);
+    } catch (error) {
+      if (isNotFound(error) || isConflict(error)) throw lapsed(id, "it was changed meanwhile");
+      throw error;
+    }
   }
 
   async #grant(caller: Caller, request: ContractRequest): Promise<Contract> {
     const site = await this.#policy();
     const now = this.#home.clock.now();
     const supersedes = request.supersedes === undefined ? undefined : this.#inForce(caller.id, request.supersedes);
+    // Whoever is about to sign one of these finds it gone: only then its room is free.
+    for (const each of this.#provided()) {
+      if (!isSigned(each) && !isPromise(each, now)) await this.#store.removeUnchanged(each);
+    }
     const promises = this.#promises();
     if (promises.filter(({ consumer }) => consumer === caller.id).length >= MOST_CONTRACTS) {
       throw refusal("TooManyContracts", `one consumer has at most ${MOST_CONTRACTS} contracts at once`, 429);
@@ -286,6 +342,17 @@ export class ContractBook implements LiveContracts {
     }
   }
 
+  /**
+   * What the owner said of a contract in the moment in which another took its place holds for that one, of which they could not know. Once they have said
+   * something of that one, it is theirs to say.
+   */
+  async #passOn(contract: Contract): Promise<void> {
+    const next = this.#store.get(contract.status?.supersededBy ?? "");
+    if (next === undefined || next.metadata.generation !== 1) return;
+    if (endOf(next, "Provider", this.#home.clock.now()) !== undefined) return;
+    if (!sameContent(inherited(contract), inherited(next))) await this.#store.writeWish(next, contract.spec);
+  }
+
   async #dropProposals(contract: Contract): Promise<void> {
     for (const other of this.#lineOf(contract)) if (!isSigned(other)) await this.#store.remove(other);
   }
@@ -307,9 +374,11 @@ function inherited({ spec }: Contract): Partial<Contract["spec"]> {
   return { standing: spec.standing, ...(spec.limit && { limit: spec.limit }) };
 }
 
-function promisedBy({ spec }: Contract): Promised {
-  const { id, consumer, resources } = spec.terms;
-  return { id, consumer, resources, closed: spec.standing !== "Open", ...(spec.limit && { limit: spec.limit }) };
+function promisedBy(contract: Contract): Promised {
+  const { standing, limit, terms } = contract.spec;
+  const { id, consumer, resources } = terms;
+  const closed = standing !== "Open";
+  return { id, consumer, resources, closed, proposed: !isSigned(contract), ...(limit && { limit }) };
 }
 
 function liveContract(contract: Contract): LiveContract {
@@ -325,6 +394,10 @@ function liveContract(contract: Contract): LiveContract {
 
 function begins({ spec }: Contract): number {
   return Date.parse(spec.terms.notBefore);
+}
+
+function lapsed(id: string, why: string): PeerRefused {
+  return refusal("ProposalLapsed", `the proposal ${id} stands no longer: ${why}; ask again`, 410);
 }
 
 function refusal(code: string, message: string, statusCode: number): PeerRefused {

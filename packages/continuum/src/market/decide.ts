@@ -26,6 +26,8 @@ export interface Promised {
   readonly limit?: Resources;
   /** The provider's owner has cordoned or drained it. @default false */
   readonly closed?: boolean;
+  /** Not signed yet: it takes from what is shared, and says nothing of what the provider's owner wants. @default false */
+  readonly proposed?: boolean;
 }
 
 export interface Question {
@@ -85,7 +87,7 @@ export function isClosedTo({
   closedStill = false,
 }: Pick<Question, "promises" | "consumer" | "supersedes" | "closedStill">): boolean {
   if (supersedes !== undefined) return false;
-  const own = promises.filter((each) => each.consumer === consumer);
+  const own = promises.filter((each) => each.consumer === consumer && each.proposed !== true);
   return own.length === 0 ? closedStill : own.every(({ closed }) => closed);
 }
 
