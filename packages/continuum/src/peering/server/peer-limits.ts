@@ -18,6 +18,8 @@ export interface PeerLimits {
   /** Questions of one key each second, and how many at once after a quiet time; the proxy has limits of its own. */
   readonly questionsPerSecond: number;
   readonly questionsBurst: number;
+  /** Connections at once of which nobody has said yet whose they are. */
+  readonly handshakes: number;
   /** Connections at once of keys that no Site names. */
   readonly connectionsOfStrangers: number;
   /** Bytes of a request's line and headers. */
@@ -30,9 +32,12 @@ export interface PeerLimits {
   readonly requestMs: number;
   /** Milliseconds that a connection is kept without a request. */
   readonly idleMs: number;
-  /** Requests a second of all strangers together, and how many at once after a quiet time. */
+  /** Requests a second of strangers at one address, and how many at once after a quiet time. */
   readonly strangersPerSecond: number;
   readonly strangersBurst: number;
+  /** The same of all strangers together. */
+  readonly allStrangersPerSecond: number;
+  readonly allStrangersBurst: number;
 }
 
 export const defaultPeerLimits: PeerLimits = {
@@ -47,6 +52,7 @@ export const defaultPeerLimits: PeerLimits = {
   requestsPerPeer: 512,
   questionsPerSecond: 200,
   questionsBurst: 1_000,
+  handshakes: 512,
   connectionsOfStrangers: 128,
   headerBytes: 16 * 1024,
   handshakeMs: 5_000,
@@ -55,4 +61,6 @@ export const defaultPeerLimits: PeerLimits = {
   idleMs: 60_000,
   strangersPerSecond: 5,
   strangersBurst: 20,
+  allStrangersPerSecond: 50,
+  allStrangersBurst: 200,
 };

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Site } from "@fjord/api";
@@ -46,7 +46,9 @@ export class PeerServer {
   readonly #server: Server;
   readonly #connections: Connections;
   readonly #sharedWatches: SharedWatches;
-  readonly #strangers: TokenBucket;
+  /** By their addresses: keys cost nothing. */
+  readonly #strangers: PeerRates;
+  readonly #allStrangers: TokenBucket;
   readonly #atOnce: RequestsAtOnce;
   readonly #rates: PeerRates;
   #listening: Promise<AddressInfo | undefined> | undefined;
@@ -57,8 +59,10 @@ export class PeerServer {
     this.#metrics = options.peerMetrics ?? noPeerMetrics;
     this.#routes = new RouteTable(options.routes, options.rawRoutes);
     this.#connections = new Connections(this.#limits, this.#metrics);
-    const { strangersBurst: burst, strangersPerSecond: perSecond } = this.#limits;
-    this.#strangers = new TokenBucket({ burst, perSecond, clock: options.clock });
+    const { strangersBurst, strangersPerSecond, allStrangersBurst, allStrangersPerSecond } = this.#limits;
+    const { clock } = options;
+    this.#strangers = new PeerRates({ burst: strangersBurst, perSecond: strangersPerSecond, clock });
+    this.#allStrangers = new TokenBucket({ burst: allStrangersBurst, perSecond: allStrangersPerSecond, clock });
     this.#atOnce = new RequestsAtOnce(this.#limits.requestsPerPeer);
     const { questionsBurst, questionsPerSecond } = this.#limits;
     this.#rates = new PeerRates({ burst: questionsBurst, perSecond: questionsPerSecond, clock: options.clock });
@@ -112,6 +116,7 @@ export class PeerServer {
     const overHttp1 = server.listeners("secureConnection");
     server.removeAllListeners("secureConnection");
     server.on("secureConnection", (socket: TLSSocket) => {
+      this.#connections.settle(socket);
       this.#identify(socket);
       if (socket.alpnProtocol === HTTP_2) return this.#share(socket);
       for (const listener of overHttp1) listener.call(server, socket);
@@ -121,10 +126,14 @@ export class PeerServer {
       void this.#handle(request, response, this.#connections.get(request.socket));
     });
     server.on("upgrade", (request, socket, head) => void this.#upgrade(request, socket, head));
-    server.on("tlsClientError", (error: Error) => {
+    // Node's own listener would have it answered over HTTP, which waits for a handshake that never comes: it would stay open for good.
+    server.removeAllListeners("tlsClientError");
+    server.on("tlsClientError", (error: Error, socket: TLSSocket) => {
+      socket.destroy();
       this.#metrics.connectionRefused("Handshake");
       this.#options.logger.debug("a TLS handshake failed", { reason: describeError(error) });
     });
+    server.prependListener("connection", (socket: Socket) => this.#connections.begin(socket));
     server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => this.#malformed(error, socket));
     return server;
   }
@@ -179,7 +188,7 @@ export class PeerServer {
     return site === undefined ? known : { ...known, site };
   }
 
-  #admit(caller: Caller, access: PeerRoute["access"]): void {
+  #admit(caller: Caller, access: PeerRoute["access"], { socket }: IncomingMessage): void {
     if (caller.site === undefined) {
       if (access !== "stranger")
         throw refused(
@@ -187,7 +196,8 @@ export class PeerServer {
           "NotPaired",
           `the site that was asked does not know the site ${caller.id}, which asked: pair them first`,
         );
-      if (!this.#strangers.tryTake()) throw refused(429, "TooManyRequests", "too many strangers ask: try again later");
+      if (!this.#strangers.allow(socket.remoteAddress ?? "") || !this.#allStrangers.tryTake())
+        throw refused(429, "TooManyRequests", "too many strangers ask: try again later");
     } else if (access === "consumer" && caller.site.spec?.mayConsume !== true) {
       throw refused(
         403,
@@ -213,7 +223,7 @@ export class PeerServer {
       const raw = this.#routes.findRaw(path);
       if (raw?.handle !== undefined) {
         route = raw.prefix;
-        this.#admit(caller, raw.access);
+        this.#admit(caller, raw.access, request);
         await raw.handle(request, response, caller);
         return;
       }
@@ -224,11 +234,11 @@ export class PeerServer {
       if (caller.site !== undefined && !this.#rates.allow(caller.id, cost))
         throw refused(429, "TooManyRequests", "too much is asked in a short time: ask less often");
       if (found === undefined || found === "wrongMethod") {
-        this.#admit(caller, "stranger");
+        this.#admit(caller, "stranger", request);
         throw found === undefined ? notFound(path) : refused(405, "MethodNotAllowed", "not with this method");
       }
       route = `${found.route.method} ${found.route.path}`;
-      this.#admit(caller, found.route.access);
+      this.#admit(caller, found.route.access, request);
       await this.#answer(found.route, { caller, params: found.params }, request, response);
     } catch (error) {
       this.#refuse(response, error, route);
@@ -278,11 +288,11 @@ export class PeerServer {
       const path = pathOf(request);
       const raw = this.#routes.findRaw(path);
       if (raw?.upgrade === undefined) {
-        this.#admit(caller, "stranger");
+        this.#admit(caller, "stranger", request);
         throw raw === undefined ? notFound(path) : refused(400, "NoUpgrade", "this path has no upgrade");
       }
       route = raw.prefix;
-      this.#admit(caller, raw.access);
+      this.#admit(caller, raw.access, request);
       await raw.upgrade(request, socket, head, caller);
       this.#metrics.request(route, 101, 0);
     } catch (error) {
