@@ -159,6 +159,13 @@ export class Agent {
     let leads = false;
     const ranges = await patiently(() => serviceRanges(client, signal), patience);
     const resolvConf = await readFile("/etc/resolv.conf", "utf8").catch(() => "");
+    const tenantAddresses = new KnownTenantAddresses({
+      home,
+      own,
+      serviceRanges: ranges,
+      isLinked: (consumer) => network.isLinked(consumer),
+    });
+    const mayHave = (site: string, of: string) => tenantAddresses.outsideProblem(site, of) === undefined;
     const provider = providerSide({
       home,
       config,
@@ -168,12 +175,7 @@ export class Agent {
       leads: () => leads,
       twinLabels: this.#options.twinLabels ?? {},
       guestPrivileges,
-      addresses: new KnownTenantAddresses({
-        home,
-        own,
-        serviceRanges: ranges,
-        isLinked: (consumer) => network.isLinked(consumer),
-      }),
+      addresses: tenantAddresses,
       domains: clusterDomains(resolvConf),
     });
     const known = { nodes: new KnownVirtualNodes(caches), twins: new KnownTwins(caches) };
@@ -199,6 +201,7 @@ export class Agent {
           own,
           remotes,
           contracts: provider.book,
+          mayHave,
           metrics: carriedMetrics(registry, nameOf),
           ...(this.#options.clients && { clients: this.#options.clients }),
         })
@@ -298,7 +301,7 @@ export class Agent {
       reflectionCounters: counters.reflection,
       address,
       ...known,
-      addresses: proxy?.addresses ?? new KnownAddresses(home),
+      addresses: proxy?.addresses ?? new KnownAddresses(home, mayHave),
       kubeletVersion: kubeletVersion(serverVersion, FJORD_VERSION),
       ...(clientCa !== undefined && { clientCa }),
       ...(homeApi !== undefined && { homeApi }),

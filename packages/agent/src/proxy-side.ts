@@ -1,5 +1,6 @@
 import type { Home } from "@fjord/continuum/home";
 import type { ContractBook } from "@fjord/continuum/market";
+import type { MayHave } from "@fjord/continuum/network";
 import {
   CarriedParties,
   ConnectRoute,
@@ -21,6 +22,7 @@ export interface ProxySideOptions {
   readonly contracts: ContractBook;
   readonly twins: KnownTwins;
   readonly metrics: ProxyMetrics;
+  readonly mayHave: MayHave;
   /** By the node of this process. @default nobody is known */
   readonly clients?: LocalClients;
 }
@@ -34,11 +36,12 @@ export interface ProxySide {
 
 /** How pods that are processes of this machine meet those of peers, without any privilege: the agents carry their connections. */
 export function proxySide(options: ProxySideOptions): ProxySide {
-  const { home, own, remotes: sites, contracts, twins, metrics, clients = new LocalClients() } = options;
+  const { home, own, remotes: sites, contracts, twins, metrics, mayHave, clients = new LocalClients() } = options;
   const shared = new SharedNamespaces({ home, twins, contracts });
   const parties = new CarriedParties(home);
   const standIns = new StandIns({ home, sites, shared, parties, clients, metrics });
   const controller = new ProxyController({ home, own, sites, contracts, standIns });
   const route = new ConnectRoute({ home, shared, parties, clients, metrics });
-  return { addresses: new ProxiedAddresses(home), controller, route, runnables: [controller, route, standIns] };
+  const addresses = new ProxiedAddresses(home, mayHave);
+  return { addresses, controller, route, runnables: [controller, route, standIns] };
 }

@@ -5,7 +5,7 @@ export { CardsBetween } from "./introductions/cards-between.ts";
 export { HeardIntroductions } from "./introductions/heard-introductions.ts";
 export { IntroductionController } from "./introductions/introduction-controller.ts";
 export { OwnCards } from "./introductions/own-cards.ts";
-export { KnownAddresses } from "./known-addresses.ts";
+export { KnownAddresses, type MayHave } from "./known-addresses.ts";
 export { KnownTenantAddresses, type KnownTenantAddressesOptions } from "./known-tenant-addresses.ts";
 export { LinkKey } from "./link-key.ts";
 export { NetworkController, type NetworkControllerOptions } from "./network-controller.ts";

@@ -8,19 +8,25 @@ import { onSilence } from "./link-silence.ts";
 import { isSaidSilent } from "./link-status.ts";
 import { calledByOther, calledHere, calledThere, meantThere } from "./translate.ts";
 
+/** Whether an address that no plan names can be one of a site's pods: what is this site's own, or another peer's, leads elsewhere. */
+export type MayHave = (site: SiteId, address: string) => boolean;
+
 /** Addresses by the plans and links that the own API holds. */
 export class KnownAddresses implements Addresses {
   readonly #plans: Cache<AddressPlan>;
   readonly #links: Cache<Link>;
+  readonly #mayHave: MayHave;
 
-  constructor({ caches }: Pick<Home, "caches">) {
+  constructor({ caches }: Pick<Home, "caches">, mayHave: MayHave) {
+    this.#mayHave = mayHave;
     this.#plans = caches.open(AddressPlan).cache;
     this.#links = caches.open(Link).cache;
   }
 
   calledHere(site: SiteId, address: string): string | undefined {
     const plan = this.#plans.get({ name: site })?.spec;
-    return plan === undefined ? address : calledHere(plan, address);
+    if (plan !== undefined) return calledHere(plan, address);
+    return this.#mayHave(site, address) ? address : undefined;
   }
 
   calledThere(site: SiteId, address: string, at?: SiteId): string | undefined {

@@ -3,6 +3,7 @@ import { type Cache, sameContent } from "@fjord/kube";
 import type { Addresses } from "../../addresses.ts";
 import type { Home } from "../../home.ts";
 import type { SiteId } from "../../site-identity.ts";
+import type { MayHave } from "../known-addresses.ts";
 import { calledHere, calledThere } from "../translate.ts";
 
 /**
@@ -11,13 +12,15 @@ import { calledHere, calledThere } from "../translate.ts";
  */
 export class ProxiedAddresses implements Addresses {
   readonly #plans: Cache<AddressPlan>;
+  readonly #mayHave: MayHave;
 
-  constructor({ caches }: Pick<Home, "caches">) {
+  constructor({ caches }: Pick<Home, "caches">, mayHave: MayHave) {
+    this.#mayHave = mayHave;
     this.#plans = caches.open(AddressPlan).cache;
   }
 
   calledHere(site: SiteId, address: string): string | undefined {
-    if (!isOnLoopback(address)) return address;
+    if (!isOnLoopback(address)) return this.#mayHave(site, address) ? address : undefined;
     const plan = this.#plans.get({ name: site })?.spec;
     return plan && calledHere(plan, address);
   }
