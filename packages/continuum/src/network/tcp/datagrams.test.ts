@@ -21,6 +21,21 @@ describe("packets in a connection", () => {
     );
   });
 
+  it("cost a little for each byte, also where these come one by one", () => {
+    const packet = Buffer.alloc(65_535, 7);
+    const bytes = Buffer.concat([datagramHeader(packet.length), packet]);
+    const reader = new DatagramReader();
+    const before = process.cpuUsage();
+    let came = 0;
+    for (let round = 0; round < 8; round++)
+      for (let at = 0; at < bytes.length; at++)
+        for (const each of reader.read(bytes.subarray(at, at + 1))) came += each.equals(packet) ? 1 : 0;
+    const { user, system } = process.cpuUsage(before);
+    assert.equal(came, 8);
+    // All that has come, copied for each byte, would be ten seconds.
+    assert.ok(user + system < 3_000_000, `${user + system} µs`);
+  });
+
   it("are WireGuard's, or are not carried", () => {
     const packet = (type: number, length = 32, third = 0) => {
       const bytes = Buffer.alloc(length);

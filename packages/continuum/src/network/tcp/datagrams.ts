@@ -17,20 +17,49 @@ export function isWireguard(datagram: Buffer): boolean {
   return datagram.length >= SHORTEST && type >= 1 && type <= 4 && reserved.every((byte) => byte === 0);
 }
 
-/** Takes what comes out of a connection apart. It keeps no more than one packet, whatever comes. */
+/**
+ * Takes what comes out of a connection apart. It keeps no more than one packet, whatever comes, and touches each byte once: a peer may send them one
+ * by one.
+ */
 export class DatagramReader {
-  #rest: Buffer = Buffer.alloc(0);
+  /** What is on its way: a header, or the packet behind it. */
+  #part = Buffer.alloc(HEADER);
+  #has = 0;
+  #isPacket = false;
 
   /** The packets that are whole now, in order, signs of life left out. */
   *read(chunk: Buffer): Generator<Buffer> {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let at = 0;
-    while (bytes.length - at >= HEADER) {
-      const end = at + HEADER + bytes.readUInt16BE(at);
-      if (end > bytes.length) break;
-      if (end > at + HEADER) yield bytes.subarray(at + HEADER, end);
-      at = end;
+    while (at < chunk.length) {
+      const end = this.#wholeAt(chunk, at);
+      if (end !== undefined) {
+        if (end > at + HEADER) yield chunk.subarray(at + HEADER, end);
+        at = end;
+        continue;
+      }
+      const taken = chunk.copy(this.#part, this.#has, at);
+      at += taken;
+      this.#has += taken;
+      const packet = this.#has === this.#part.length ? this.#next() : undefined;
+      if (packet !== undefined) yield packet;
     }
-    this.#rest = Buffer.from(bytes.subarray(at));
+  }
+
+  /** Where a packet ends that begins there and is all in the chunk, as nearly all are. */
+  #wholeAt(chunk: Buffer, at: number): number | undefined {
+    if (this.#isPacket || this.#has > 0 || chunk.length - at < HEADER) return undefined;
+    const end = at + HEADER + chunk.readUInt16BE(at);
+    return end <= chunk.length ? end : undefined;
+  }
+
+  /** Goes on from a part that is whole to what comes behind it. */
+  #next(): Buffer | undefined {
+    const part = this.#part;
+    const length = this.#isPacket ? 0 : part.readUInt16BE();
+    const packet = this.#isPacket ? part : undefined;
+    this.#isPacket = length > 0;
+    this.#part = Buffer.allocUnsafe(length > 0 ? length : HEADER);
+    this.#has = 0;
+    return packet;
   }
 }
