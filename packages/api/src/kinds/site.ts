@@ -275,6 +275,8 @@ export const Site = defineKind({
           Starting: "The own site's agent is starting.",
           Reachable: "The peer answers and has proven its id.",
           Unreachable: "The peer does not answer.",
+          NoEndpoint:
+            "The peer has no endpoint, and has not dialled out to this site. One that only uses this site need not: it reaches out by itself.",
           NotPaired: "The peer answers that it does not know this site: pair them again.",
           IdentityMismatch: "What answered has proven another id than spec.id.",
           VersionUnsupported: "The peer's agent is too old or too new to talk to.",

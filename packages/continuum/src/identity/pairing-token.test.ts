@@ -23,6 +23,14 @@ test("a token is one word that gives back what it was made of", () => {
   assert.deepEqual(parseToken(`  ${text}\n`), token, "as it is pasted");
 });
 
+test("a character that was pasted along makes another word of it", () => {
+  for (const endpoints of [[], ["https://a.example"], ["https://ab.example"]])
+    assert.throws(() => parseToken(`${writeToken({ ...token, endpoints })}x`), {
+      code: "PAIRING_TOKEN_UNREADABLE",
+      message: /it is cut off or changed/,
+    });
+});
+
 test("every token that can be made can be read", () => {
   const secret = fc
     .uint8Array({ minLength: 32, maxLength: 32 })

@@ -50,8 +50,11 @@ export function isSecret(value: unknown): value is string {
 function decode(text: string): Record<string, unknown> {
   // A decoder would skip what it does not know, and find a token in what is none.
   if (!BASE64URL.test(text)) throw unreadable("it has characters that no token has");
+  const bytes = Buffer.from(text, "base64url");
+  // It also passes over a last character that is one too many, or of which some bits are.
+  if (bytes.toString("base64url") !== text) throw unreadable("it is cut off or changed");
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
     // Said below; the parser's message would quote the secret.

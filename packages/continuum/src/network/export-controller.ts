@@ -1,4 +1,4 @@
-import { AddressPlan, Export } from "@fjord/api";
+import { AddressPlan, Export, Site } from "@fjord/api";
 import {
   type Cache,
   type Controller,
@@ -39,6 +39,7 @@ export class ExportController implements Runnable {
   readonly #cache: Cache<Export>;
   readonly #exports: OwnObjects<Export>;
   readonly #plans: Cache<AddressPlan>;
+  readonly #sites: Cache<Site>;
   readonly #controller: Controller;
   #followed: Followed | undefined;
 
@@ -46,10 +47,15 @@ export class ExportController implements Runnable {
     this.#home = home;
     this.#cache = home.caches.open(Export).cache;
     this.#plans = home.caches.open(AddressPlan).cache;
+    this.#sites = home.caches.open(Site).cache;
     this.#exports = new OwnObjects(home.client, Export, this.#cache);
     this.#controller = homeController(home, {
       name: this.name,
-      sources: [watches(this.#cache, { map: () => [ALL] })],
+      sources: [
+        watches(this.#cache, { map: () => [ALL] }),
+        // By what they are called alone.
+        watches(this.#sites, { map: () => [ALL], when: ({ type }) => type !== "update" }),
+      ],
       concurrency: 1,
       backoff: { initial: 100, max: 5_000 },
       reconcile: (_, { signal }) => this.#reconcile(signal),
@@ -79,7 +85,9 @@ export class ExportController implements Runnable {
       elsewhere: this.#plans.list().flatMap(({ spec }) => calledRanges(spec)),
       agentNamespace: this.#home.namespace,
     };
-    const statuses = exportStatuses(exports, (services) => exportedServices(services, sources), this.#home.clock.now());
+    const known = new Set(this.#sites.list().map(({ metadata }) => metadata.name ?? ""));
+    const servicesOf = (services: NonNullable<Export["spec"]["services"]>) => exportedServices(services, sources);
+    const statuses = exportStatuses(exports, servicesOf, known, this.#home.clock.now());
     for (const each of exports) {
       const status = statuses.get(each.metadata.name ?? "");
       if (status !== undefined && !sameContent(each.status ?? {}, status))

@@ -11,9 +11,10 @@ const hostOf = (name: string, address: string, sites = ["wave"], status?: Export
   ...(status && { status }),
 });
 const now = Date.parse("2030-01-01T00:00:00Z");
+const known: ReadonlySet<string> = new Set(["harbor", "wave"]);
 /** As they are once the agent has said it. */
 const said = (...exports: Export[]): Export[] => {
-  const statuses = exportStatuses(exports, () => [], now);
+  const statuses = exportStatuses(exports, () => [], known, now);
   return exports.map((each) => ({ ...each, status: statuses.get(each.metadata.name ?? "") ?? {} }));
 };
 const addressesOf = ({ status }: Export) => status?.entries?.flatMap(({ addresses }) => addresses) ?? [];
@@ -41,6 +42,15 @@ describe("what is exported", () => {
     assert.deepEqual(said(hostOf("db", "192.168.7.21")).map(addressesOf), first.map(addressesOf));
     const kept = { entries: [{ name: "db", addresses: ["252.0.1.1"], ports: [] }], conditions: [] };
     assert.deepEqual(said(hostOf("db", "192.168.7.20", ["wave"], kept)).map(addressesOf), [["252.0.1.1"]]);
+  });
+
+  it("says which sites it names that nobody is called", () => {
+    const messageOf = (...sites: string[]) =>
+      said(hostOf("db", "192.168.7.20", sites))[0]?.status?.conditions?.[0]?.message;
+    assert.equal(messageOf("wave"), "");
+    assert.equal(messageOf("wave", "wvae", "reef"), "this site knows no site wvae, reef");
+    const [refused] = said(hostOf("db", "127.0.0.1", ["reef"]));
+    assert.match(refused?.status?.conditions?.[0]?.message ?? "", /^127\.0\.0\.1: .*; this site knows no site reef$/);
   });
 
   it("has no address twice, however many there are", () => {
@@ -78,7 +88,7 @@ describe("what is exported", () => {
       families: [4, 6] as const,
       ports: [{ protocol: "TCP" as const, port: 80, backends: [] }],
     }));
-    const status = exportStatuses([object], () => services.slice(0, 2), now).get("all");
+    const status = exportStatuses([object], () => services.slice(0, 2), known, now).get("all");
     assert.deepEqual(
       status?.entries?.map(({ name, addresses, masquerade }) => [name, addresses.length, masquerade]),
       [
@@ -86,9 +96,9 @@ describe("what is exported", () => {
         ["shop/web-1", 2, undefined],
       ],
     );
-    const many = exportStatuses([object], () => services, now).get("all");
+    const many = exportStatuses([object], () => services, known, now).get("all");
     assert.deepEqual([many?.entries?.length, many?.conditions?.[0]?.reason], [128, "SomeLeftOut"]);
-    assert.equal(exportStatuses([object], () => [], now).get("all")?.conditions?.[0]?.reason, "NothingMatches");
+    assert.equal(exportStatuses([object], () => [], known, now).get("all")?.conditions?.[0]?.reason, "NothingMatches");
   });
 
   it("is told to those whom its owner names, and not where it leads", () => {

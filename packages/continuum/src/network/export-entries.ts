@@ -61,10 +61,11 @@ export function exportRanges(entries: readonly Pick<ExportEntry, "addresses">[])
   return ([4, 6] as const).filter((family) => families.has(family)).map((family) => EXPORT_RANGES[family]);
 }
 
-/** What all Exports become, by name. An entry keeps its addresses; another one has none of them. */
+/** What all Exports become, by name. An entry keeps its addresses; another one has none of them. `known` are the names of all sites. */
 export function exportStatuses(
   exports: readonly Export[],
   servicesOf: (services: NonNullable<Export["spec"]["services"]>) => readonly ExportedService[],
+  known: ReadonlySet<string>,
   now: number,
 ): Map<string, ExportStatus> {
   const taken = new Set(exports.flatMap(({ status }) => status?.entries ?? []).flatMap(({ addresses }) => addresses));
@@ -73,7 +74,7 @@ export function exportStatuses(
     sorted.map((each) => {
       const { services } = each.spec;
       const wish = services === undefined ? hostWish(each) : serviceWish(servicesOf(services));
-      return [each.metadata.name ?? "", exportStatus(each, wish, taken, now)];
+      return [each.metadata.name ?? "", exportStatus(each, withStrangers(wish, each, known), taken, now)];
     }),
   );
 }
@@ -115,6 +116,14 @@ function serviceWish(services: readonly ExportedService[]): Wish {
   const left = services.length - entries.length;
   if (left === 0) return { entries, reason: "Exported", message: "" };
   return { entries, reason: "SomeLeftOut", message: `${left} of ${services.length} Services are left out` };
+}
+
+/** Whom it names that nobody is called: most often a slip, which would be looked for at the other site. It may be met later. */
+function withStrangers(wish: Wish, { spec }: Export, known: ReadonlySet<string>): Wish {
+  const strangers = spec.sites.filter((name) => !known.has(name));
+  if (strangers.length === 0) return wish;
+  const told = `this site knows no site ${strangers.join(", ")}`;
+  return { ...wish, message: wish.message === "" ? told : `${wish.message}; ${told}` };
 }
 
 function exportStatus(object: Export, wish: Wish, taken: Set<string>, now: number): ExportStatus {

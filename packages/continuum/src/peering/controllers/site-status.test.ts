@@ -26,6 +26,8 @@ describe("what is known of a peer", () => {
     const silent = peerStatus(site, remote({ reachable: false, reason: "TimedOut", message: "silent" }), "0.1.0", now);
     assert.equal(getCondition(silent.conditions, "Ready")?.reason, "Unreachable");
     assert.equal(getCondition(silent.conditions, "Reachable")?.reason, "TimedOut");
+    const guest = peerStatus(site, remote({ reachable: false, reason: "NoEndpoint" }), "0.1.0", now);
+    assert.equal(getCondition(guest.conditions, "Ready")?.reason, "NoEndpoint");
     const another = peerStatus(site, remote({ reachable: false, reason: "WrongKey" }), "0.1.0", now);
     assert.equal(getCondition(another.conditions, "Ready")?.reason, "IdentityMismatch");
     const stranger = peerStatus(site, remote({ reachable: false, reason: "NotPaired" }), "0.1.0", now);

@@ -61,8 +61,9 @@ function cordonCondition(site: Site, isCordoned: boolean): NewCondition<SiteCond
   return known ? [{ type: "Cordoned", status: "False", reason: "ContractsOpen", message: "" }] : [];
 }
 
-/** Why a site cannot be used that does answer. */
-const UNUSABLE: Partial<Record<Reachability["reason"], "IdentityMismatch" | "NotPaired">> = {
+/** Why a site cannot be used, where there is more to say than that it does not answer. */
+const UNUSABLE: Partial<Record<Reachability["reason"], "IdentityMismatch" | "NotPaired" | "NoEndpoint">> = {
+  NoEndpoint: "NoEndpoint",
   WrongKey: "IdentityMismatch",
   NotPaired: "NotPaired",
 };

@@ -143,9 +143,12 @@ describe("a remote site", () => {
   });
 
   test("without an endpoint is away until it dials", async () => {
-    const parked = new ParkedConnections({ clock: means.clock, waitMs: 20 });
+    // As long as agents wait for one, which is longer than a question is.
+    const parked = new ParkedConnections({ clock: means.clock });
     const { remote } = consume([], { parked });
-    await until(remote, () => remote.reachability.reason === "NoEndpoint");
+    await until(remote, () => remote.reachability.message !== "it has not been asked yet");
+    assert.equal(remote.reachability.reason, "NoEndpoint");
+    assert.match(remote.reachability.message, /has no endpoint and has not dialled out to this one/);
   });
 
   test("that does not know us says so", async () => {

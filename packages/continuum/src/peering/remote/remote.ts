@@ -6,9 +6,10 @@ import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../../prot
 import type { Reachability, RemoteSite } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import { askUpgrade } from "../tunnel/ask-upgrade.ts";
+import { NoParkedConnection } from "../tunnel/errors.ts";
 import { clockAhead, describeClock } from "./clock-ahead.ts";
 import { failureReason } from "./failure-reason.ts";
-import { Heartbeat, type RemoteTiming } from "./heartbeat.ts";
+import { Heartbeat, type RemoteTiming, TimedOut } from "./heartbeat.ts";
 import { checkRefusal, checkSiteReport } from "./report-check.ts";
 import { sameReport } from "./same-report.ts";
 import { LONGEST_CONNECT_MS, Way, type WayOptions } from "./way.ts";
@@ -229,7 +230,7 @@ export class Remote implements RemoteSite {
 
   #unheard(error: unknown, firstFailure: number): void {
     const before = this.#reachability;
-    const { reason, message } = failureReason(error, this.#way.tunnelled);
+    const { reason, message } = failureReason(this.#whatFailed(error), this.#way.tunnelled);
     // As of when it was first asked in vain: it was lost no later than that.
     const since = before.reachable ? firstFailure : before.since;
     const { lastHeard } = before;
@@ -247,6 +248,15 @@ export class Remote implements RemoteSite {
     }
     const isNews = before.reachable || before.reason !== reason || before.forgotten !== this.#reachability.forgotten;
     if (isNews || before.message === NOT_ASKED) this.#tell();
+  }
+
+  /**
+   * A question gives up before whoever waits for a connection does. Of a site that never came there is more to say than that it
+   * was slow: a consumer without an endpoint need not come, and its provider's owner would look for a fault.
+   */
+  #whatFailed(error: unknown): unknown {
+    const neverCame = error instanceof TimedOut && this.#reachability.lastHeard === undefined && this.#way.isMissing;
+    return neverCame ? new NoParkedConnection({ site: this.id }) : error;
   }
 
   /** For a moment it may know nobody, while its owner mends something there. */

@@ -61,6 +61,12 @@ export class Way {
     return this.#endpoints().length === 0;
   }
 
+  /** Whether there is nothing to ask it over: it has no endpoint, and has opened no connection either. */
+  get isMissing(): boolean {
+    const { parked, id } = this.#options;
+    return this.tunnelled && this.#open.size === 0 && (parked?.count(id) ?? 0) === 0;
+  }
+
   /**
    * One that lasts is not among `connections`: whoever uses it notices by itself when nobody is there any more. It also has more
    * time to come about.
