@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, matchesGlob } from "node:path";
 import { after, test } from "node:test";
-import { buildRelease } from "@fjord/testbed/release";
+import { buildRelease, SPLIT } from "@fjord/testbed/release";
 import { packageManifest } from "./release/package-manifest.ts";
 
 const root = dirname(import.meta.dirname);
@@ -23,6 +23,41 @@ test("a program is one file that needs nothing but Node, and loads little of tha
   const code = `process.argv.splice(1, 1, "fjord", "--version"); await import(${JSON.stringify(join(folder, "fjord.mjs"))}); console.log(process.moduleLoadList.filter((name) => /NativeModule (https?|tls|crypto|zlib|child_process)$/.test(name)).join())`;
   assert.match(execFileSync(process.execPath, ["--input-type=module", "-e", code]).toString(), /^\d\S+\n\n$/);
 });
+
+test("an agent leaves in files of their own what it seldom needs, and the npm package has them all", async () => {
+  const place = join(folder, "agent");
+  await buildRelease(root, place, ["fjord-agent"]);
+  const run = (...args: readonly string[]) =>
+    execFileSync(process.execPath, [join(place, "fjord-agent.mjs"), ...args]).toString();
+  assert.match(run("gateway", "run", "--help"), /^Usage: fjord-agent gateway run /);
+  assert.match(run("run", "--help"), /^Usage: fjord-agent run /);
+  const parts = [...SPLIT].map((program) => `${program}-*`);
+  const { files } = JSON.parse(packageManifest({ version: "1.2.3", license: "", programs: ["fjord-agent"], parts }));
+  const built = readdirSync(place);
+  assert.deepEqual(
+    built.filter((name) => !files.some((pattern: string) => matchesGlob(name, pattern))),
+    [],
+  );
+  // All of a file stays in memory for as long as anything of it may be called.
+  const starts = built.filter((name) => /^fjord-agent(-main-.*|-agent-.*|)\.mjs$/.test(name));
+  assert.equal(starts.length, 3);
+  const read = withImports(place, starts);
+  assert.ok(bytes(place, read) < 0.8 * bytes(place, built), `it reads ${read.length} files of ${built.length}`);
+});
+
+/** Files with all that they import before they run. */
+function withImports(place: string, files: readonly string[]): string[] {
+  const seen = new Set(files);
+  for (const file of seen) {
+    const text = readFileSync(join(place, file), "utf8");
+    for (const [, imported = ""] of text.matchAll(/\b(?:from|import)"\.\/([^"]+)"/g)) seen.add(imported);
+  }
+  return [...seen];
+}
+
+function bytes(place: string, files: readonly string[]): number {
+  return files.reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
+}
 
 test("an older Node is told that it is too old", async () => {
   await buildRelease(root, folder, ["microkube"]);

@@ -2,7 +2,7 @@ export interface ManifestOptions {
   readonly version: string;
   readonly license: string;
   readonly programs: readonly string[];
-  /** Files that programs import. */
+  /** Files that programs import; a star stands for anything. */
   readonly parts: readonly string[];
 }
 

@@ -13,7 +13,7 @@ export const leanSettings = {
 };
 
 /**
- * Settings of glibc for what is not JavaScript's (docs/decisions/0051): one place for it, and what is large and no longer used goes
+ * Settings of glibc for what is not JavaScript's (docs/decisions/0054): one place for it, and what is large and no longer used goes
  * back to the system. Buffers of connections count as large and lie apart from the rest. At its end, which is kept too short for
  * one of them, something small that stays would come to lie above them, and nothing below that can be given back.
  */

@@ -13,6 +13,9 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
 /** What most commands never need, in a file of its own: all of a file is read at each start. */
 export const PARTS: Readonly<Record<string, string>> = { "fjord-micro": "packages/cli/src/micro/index.ts" };
 
+/** Lives long and keeps the text of all that it reads, so that what it seldom needs is in files of its own. */
+export const SPLIT: ReadonlySet<string> = new Set(["fjord-agent"]);
+
 /** An older Node is told in words, and not by what it lacks first. */
 const needsNode = (program: string) =>
   `if (Number.parseInt(process.versions.node, 10) < 24) { process.stderr.write("error: ${program} needs Node 24 or newer, and this is " + process.version + "\\nhttps://nodejs.org/en/download says how to get it.\\n"); process.exit(1); }`;
@@ -21,7 +24,7 @@ const needsNode = (program: string) =>
 const BANNER =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
-/** Bundles each program into one file of `folder`, and gives the files that it was made of, from the root. */
+/** Bundles each program into one file of `folder`, and what the agent seldom needs into others beside it; gives the files that it was made of, from the root. */
 export async function buildRelease(
   root: string,
   folder: string,
@@ -35,6 +38,8 @@ export async function buildRelease(
       outdir: folder,
       outExtension: { ".js": ".mjs" },
       bundle: true,
+      splitting: SPLIT.has(program),
+      chunkNames: `${program}-[name]-[hash]`,
       format: "esm",
       platform: "node",
       target: "node24",

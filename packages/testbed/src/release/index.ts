@@ -1,1 +1,1 @@
-export { buildRelease, PARTS, PROGRAMS } from "./build-release.ts";
+export { buildRelease, PARTS, PROGRAMS, SPLIT } from "./build-release.ts";
