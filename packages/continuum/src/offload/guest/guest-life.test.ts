@@ -59,10 +59,12 @@ interface World {
   readonly refuses?: boolean;
   /** Happens between a deletion and its answer. */
   readonly onDelete?: () => void;
+  /** The shadow pod as the API has it. @default as the watch shows it */
+  readonly promised?: () => ShadowPod | undefined;
 }
 
 /** One guest that runs, and what is asked of the API for it. */
-function setUp({ pod, shadow, contracts, refuses = false, onDelete }: World) {
+function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = () => shadow }: World) {
   const objects = new Map<unknown, unknown>([
     [Pod, pod],
     [ShadowPod, shadow],
@@ -82,8 +84,17 @@ function setUp({ pod, shadow, contracts, refuses = false, onDelete }: World) {
   const patched: unknown[] = [];
   const deleted: (number | undefined)[] = [];
   let evictions = 0;
+  const created: unknown[] = [];
   const client = {
-    get: async () => pod,
+    get: async (kind: unknown) => {
+      const found = kind === ShadowPod ? promised() : pod;
+      if (found === undefined) throw new ApiError({ action: "get", statusCode: 404, text: "there is none" });
+      return found;
+    },
+    create: async (...[, made]: [unknown, Pod]) => {
+      created.push(made);
+      return made;
+    },
     patch: async (...[, , , patch]: unknown[]) => {
       if (refuses) throw new ApiError({ action: "patch", statusCode: 422, text: "it may not change so" });
       patched.push(patch);
@@ -116,7 +127,7 @@ function setUp({ pod, shadow, contracts, refuses = false, onDelete }: World) {
   };
   const reconcile = () => life.reconcile(key, { signal: new AbortController().signal } as never);
   const taken = () => quantitiesOf(state.used("c-small"));
-  return { reconcile, show, taken, patched, deleted, evictions: () => evictions, clock, state };
+  return { reconcile, show, taken, patched, created, deleted, evictions: () => evictions, clock, state };
 }
 
 test("a guest that runs is not measured by one contract and counted against another", async () => {
@@ -210,4 +221,38 @@ test("nothing is kept of a guest that is gone, whether the watch or the answer c
   const quick = setUp({ pod: guest({}), contracts: [live("c-small", "1")], onDelete: () => quick.show(undefined) });
   await quick.reconcile();
   assert.deepEqual([quick.deleted.length, quick.state.deleted.size], [1, 0]);
+});
+
+test("a guest that its provider deletes has not ended, however it goes; one that may end by itself has where it says so", async () => {
+  const ending = { deletionTimestamp: "2030-01-01T00:00:00Z" };
+  const endOf = async (phase: "Failed" | "Succeeded", restartPolicy: string, recreate = "Always") => {
+    const shadow = shadowOf("c-small", []);
+    const pod = guest({}, ending);
+    Object.assign(pod, { spec: { ...pod.spec, restartPolicy }, status: { phase } });
+    Object.assign(shadow.spec, { recreate });
+    const t = setUp({ pod, shadow, contracts: [live("c-small", "1")] });
+    await t.reconcile();
+    return t.state.memoryOf(shadow).ended;
+  };
+  assert.equal(await endOf("Failed", "Always"), undefined);
+  assert.equal(await endOf("Succeeded", "Always"), undefined);
+  assert.equal(await endOf("Failed", "OnFailure"), undefined);
+  assert.equal(await endOf("Succeeded", "OnFailure"), "Succeeded");
+  assert.equal(await endOf("Failed", "Never", "Never"), "Failed");
+});
+
+test("a guest that is gone is made again for the shadow pod that the API has, and not for one that a watch still shows", async () => {
+  const shadow = shadowOf("c-small", [{ name: "main", image: "x" }]);
+  let promised: ShadowPod | undefined;
+  const t = setUp({ pod: guest({}), shadow, contracts: [live("c-small", "1")], promised: () => promised });
+  await t.reconcile();
+  // The API was put back to before both, and the watch of guests is the first to show it.
+  t.show(undefined);
+  for (const other of [undefined, { ...shadow, metadata: { ...shadow.metadata, uid: "later" } }]) {
+    promised = other;
+    assert.deepEqual([await t.reconcile(), t.created.length], [againAfter(1_000), 0]);
+  }
+  promised = shadow;
+  await t.reconcile();
+  assert.equal(t.created.length, 1);
 });

@@ -1,4 +1,4 @@
-import { GRACE_ANNOTATION, type GuestPrivilege, type ShadowPod } from "@fjord/api";
+import { GRACE_ANNOTATION, type GuestPrivilege, ShadowPod } from "@fjord/api";
 import { describeError } from "@fjord/base";
 import {
   ApiError,
@@ -25,7 +25,7 @@ import { type GuestMemory, hasPassed, noteMade, noteRecreation, recreationDelay 
 import { CONTRACT_ANNOTATION, guestPod, isGuestOf, secondsOf, shadowUidOf } from "./guest-pod.ts";
 import { larger } from "./guest-requests.ts";
 import { type GuestState, keyOf } from "./guest-state.ts";
-import { isLost } from "./lost-pod.ts";
+import { isLost, isTakenAway } from "./lost-pod.ts";
 import type { Verdict } from "./shadow-status.ts";
 
 export interface GuestLifeOptions {
@@ -45,6 +45,9 @@ const REFUSED_AGAIN_MS = 15_000;
 const LONGEST_GRACE_SECONDS = 600;
 /** Until then the contract itself may not say yet that it is over. */
 const NOT_OVER_AGAIN_MS = 5_000;
+
+/** How soon a guest that is not to be made again by the API's word is looked at, should the watch not bring it here before. */
+const UNPROMISED_AGAIN_MS = 1_000;
 
 /** How long a deletion that was answered may take to be shown before it is asked for again. */
 const SHOWN_MS = 5_000;
@@ -128,7 +131,8 @@ export class GuestLife {
     const grace = shadow.metadata.annotations?.[GRACE_ANNOTATION];
     if (grace !== undefined) return isEnding ? done() : await this.#end(pod, secondsOf(grace), work);
     if (isTerminal(phase)) {
-      if (isLost(pod) && shadow.spec.recreate === "Always" && !isTerminal(shadow.status?.phase)) {
+      const isKnown = memory.ended !== undefined || isTerminal(shadow.status?.phase);
+      if (!isKnown && shadow.spec.recreate === "Always" && (isLost(pod) || isTakenAway(pod))) {
         if (!isEnding) await this.#delete(pod, 0, work);
         return done();
       }
@@ -229,6 +233,14 @@ export class GuestLife {
     }
   }
 
+  /** Whether the API, asked now, has that very shadow pod. */
+  async #isPromised({ metadata }: ShadowPod, work: Work): Promise<boolean> {
+    const { name = "", namespace = "", uid } = metadata;
+    const { client } = this.#options.home;
+    const found = await client.get(ShadowPod, { name, namespace }, { signal: work.signal }).catch(ifNotFound);
+    return found?.metadata.uid === uid && found?.metadata.deletionTimestamp === undefined;
+  }
+
   async #make(shadow: ShadowPod, memory: GuestMemory, work: Work): Promise<Result> {
     const { home, contracts, allowed = [] } = this.#options;
     const { namespace = "" } = shadow.metadata;
@@ -256,6 +268,8 @@ export class GuestLife {
     }
     const delay = isKnown ? recreationDelay(memory, home.clock.now()) : 0;
     if (delay > 0) return againAfter(delay);
+    // Both are gone where the API was put back to before them, and either watch may be the first to show it: what is made for a shadow pod that is no more would have to end at once.
+    if (isKnown && !(await this.#isPromised(shadow, work))) return againAfter(UNPROMISED_AGAIN_MS);
     const { consumer } = twin;
     const admission = admit({ key, shadow, consumer, isKnown, contracts, ledger: this.#state.ledger, allowed });
     if (!admission.admitted) return this.#refuse(shadow, admission.verdict);

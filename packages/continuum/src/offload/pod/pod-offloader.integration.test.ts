@@ -193,6 +193,38 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     await remove("lost");
   });
 
+  it("has not ended where the provider takes its guest from a node, which says that it has", async () => {
+    const { consumer, provider } = bed;
+    const { metadata: before } = await run(newPod("moved"));
+    const first = await provider.get(Pod, away("moved"));
+    // For as long as it takes to look.
+    await provider.patch(Pod, away("moved"), "merge", { metadata: { finalizers: ["example.com/held"] } });
+    await provider.delete(Pod, away("moved"), { gracePeriodSeconds: 1 });
+    // As kubelets do before such a pod is gone.
+    const terminated = { exitCode: 137, reason: "Error" };
+    const containerStatuses = [{ ...main, imageID: "", ready: false, restartCount: 0, state: { terminated } }];
+    const status = { phase: "Failed", containerStatuses };
+    await provider.patch(Pod, away("moved"), "merge", { status }, { subresource: "status" });
+    const leaving = await until<Pod>(consumer, Pod, home("moved"), (pod) => !isReady(pod));
+    assert.equal(leaving?.status?.phase, "Running");
+    await provider.patch(Pod, away("moved"), "merge", { metadata: { finalizers: [] } });
+    await until<Pod>(
+      provider,
+      Pod,
+      away("moved"),
+      (pod) => ![undefined, first.metadata.uid].includes(pod?.metadata.uid),
+    );
+    const isBack = (pod?: Pod) => isReady(pod) && pod?.status?.containerStatuses?.[0]?.restartCount === 1;
+    const again = await until<Pod>(
+      consumer,
+      Pod,
+      home("moved"),
+      (pod) => isBack(pod) || isTerminal(pod?.status?.phase),
+    );
+    assert.deepEqual([again?.metadata.uid, again?.status?.phase], [before.uid, "Running"]);
+    await remove("moved");
+  });
+
   it("that has succeeded stays so, whatever becomes of its guest", async () => {
     const { consumer, provider } = bed;
     await run(newPod("job", { restartPolicy: "Never" }));

@@ -266,6 +266,38 @@ describe("the status of a pod that runs elsewhere", () => {
     assert.equal(condition(map(undefined, { guest, pod }), "Ready")?.status, "True");
   });
 
+  it("has not ended with a guest that its provider takes from a node, until the shadow pod says that it has", () => {
+    const killed = { exitCode: 137, reason: "Error" };
+    for (const [phase, terminated] of [
+      ["Failed", killed],
+      ["Succeeded", { exitCode: 0, reason: "Completed" }],
+    ] as const) {
+      const [main] = running.containerStatuses ?? [];
+      const status = { ...running, phase, containerStatuses: [{ ...main, ready: false, state: { terminated } }] };
+      const guest = { metadata: { deletionTimestamp: "2030-01-01T00:30:00Z" }, status } as StatusSources["guest"];
+      const pod = podOf({ ...map(running) });
+      const after = homeStatus({ pod, ...(guest && { guest }), shadow: shadowWith({}), hostIPs: ["10.9.9.9"], now });
+      assert.deepEqual([after?.phase, condition(after, "Ready")?.reason], ["Running", "Recreating"]);
+      assert.deepEqual(after?.containerStatuses?.[0]?.state, pod.status?.containerStatuses?.[0]?.state);
+      // Nothing has changed by then.
+      assert.equal(
+        map(undefined, { pod: podOf({ ...after }), ...(guest && { guest }), shadow: shadowWith({}) }),
+        undefined,
+      );
+      const ended = map(status, { pod, shadow: shadowWith({ phase }) });
+      assert.equal(ended?.phase, phase);
+    }
+  });
+
+  it("has ended with its guest at once where no other would be made, or it is to go itself", () => {
+    const failed = { ...running, phase: "Failed" as const };
+    const once = podOf({ phase: "Running" }, { restartPolicy: "Never" });
+    assert.equal(map(failed, { pod: once, shadow: shadowWith({}) })?.phase, "Failed");
+    const going = podOf({ phase: "Running" });
+    going.metadata.deletionTimestamp = "2030-01-01T00:30:00Z";
+    assert.equal(map(failed, { pod: going, shadow: shadowWith({}) })?.phase, "Failed");
+  });
+
   it("keeps the time of a condition that has not changed", () => {
     const first = map(running);
     const pod = podOf({ ...first });

@@ -1,6 +1,7 @@
 import type { ShadowPod } from "@fjord/api";
 import type { Pod } from "@fjord/kube";
 import { type ContainerStatus, isTerminal, type PodStatus, qosClass } from "@fjord/node/pod-status";
+import { recreateWish } from "../forge/index.ts";
 import { containerStatus, type TimeBounds } from "./container-status.ts";
 import {
   type ConditionInput,
@@ -54,6 +55,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
   if (isTerminal(before.phase)) return undefined;
   const offloaded = offloadedCondition(pod, shadow, guest);
   const phase = phaseOf(guest, shadow);
+  if (isTerminal(phase) && isUndecided(sources, shadow)) return stopped(sources, offloaded);
   const hasBegun = guest.startTime !== undefined || listOf(guest.containerStatuses, 1).length > 0;
   if (!hasBegun && !isTerminal(phase)) {
     if (before.startTime !== undefined && sources.guest === undefined) return recreating(sources, offloaded);
@@ -74,7 +76,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     sandboxReady: condition(guest, "PodReadyToStartContainers")?.status === "True" || phase === "Running",
     statuses: new Map([...statuses.init, ...statuses.main].map((status) => [status.name, status])),
     ...(phase === "Failed" && disruption(guest)),
-    isLeaving: sources.guest?.metadata?.deletionTimestamp !== undefined && pod.metadata.deletionTimestamp === undefined,
+    isLeaving: isLeaving(sources),
     ...(offloaded && { offloaded }),
     isCutOff: sources.isCutOff === true,
     ...(!isTerminal(phase) && { resize: resizeConditions(guest, shadow) }),
@@ -127,6 +129,39 @@ export function waiting(
   const own = homeConditions(input).filter(({ type }) => type === OFFLOADED_CONDITION || type === "PodScheduled");
   const kept = pod.status?.conditions?.filter(({ type }) => type !== OFFLOADED_CONDITION) ?? [];
   return { ...status, phase: "Pending", conditions: [...own, ...kept] };
+}
+
+/**
+ * Whether a guest that has ended may yet be made again: it was evicted, say, or its provider has taken it from a node, and Kubernetes calls both an end. Its provider knows, and the
+ * shadow pod says when that was the end. A pod that has failed at home cannot be taken back.
+ */
+function isUndecided({ pod, shadow: promise }: StatusSources, shadow: Readonly<Record<string, unknown>>): boolean {
+  const isToStay = pod.metadata.deletionTimestamp === undefined && recreateWish(pod) === "Always";
+  return isToStay && promise !== undefined && !isTerminal(shadow.phase as string);
+}
+
+/** The pod as it was, but nobody is to be sent to it; undefined where nobody is. */
+function stopped(sources: StatusSources, offloaded: ConditionInput["offloaded"]): PodStatus | undefined {
+  const { pod, now } = sources;
+  const { containerStatuses = [], ...status } = pod.status ?? {};
+  if (status.phase !== "Running" || !containerStatuses.some(({ ready }) => ready)) return undefined;
+  const unready = containerStatuses.map((each) => ({ ...each, ready: false }));
+  const input = {
+    pod,
+    phase: "Running" as const,
+    initialized: true,
+    sandboxReady: true,
+    statuses: new Map(unready.map((each) => [each.name, each])),
+    isLeaving: isLeaving(sources),
+    ...(offloaded && { offloaded }),
+    now,
+  };
+  return { ...status, conditions: homeConditions(input), containerStatuses: unready };
+}
+
+/** Whether the provider ends the guest of a pod that is to stay. */
+function isLeaving({ pod, guest }: StatusSources): boolean {
+  return guest?.metadata?.deletionTimestamp !== undefined && pod.metadata.deletionTimestamp === undefined;
 }
 
 /** The provider has lost the pod that ran, and makes another. */
