@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { Link, Site } from "@fjord/api";
 import type { KubeClient } from "@fjord/kube";
-import { AWAY, FaultBed, HOME, type Member } from "../faults/fault-bed.ts";
+import { FaultBed } from "../faults/fault-bed.ts";
 import { described, type Flows } from "../faults/flows.ts";
 import type { LongReport } from "../faults/orders.ts";
+import { AWAY, HOME } from "../faults/sides.ts";
 import type { StreamPod } from "../faults/stream-pod.ts";
+import type { Member } from "../faults/web-pods.ts";
 import type { RealNode } from "../nodes/node.ts";
 import { networkSkip, realNodesSkip } from "../testing.ts";
 import { eventually } from "./acceptance-bed.ts";
@@ -71,15 +73,15 @@ describe("two sites whose links are carried by two real nodes each", { skip, tim
   /** Long connections of both pods beside what flows, which take both lanes. */
   const begin = async () => {
     const carrying = await bed.gatewayOf(HOME);
-    flows = await bed.flows();
+    flows = await bed.web.flows();
     // The pods between which it flows: the one at home is not on the node of the first lane.
-    const members = (await bed.members()).filter(({ node }) => node !== carrying.name);
+    const members = (await bed.web.members()).filter(({ node }) => node !== carrying.name);
     const [home, away] = [HOME, AWAY].map((name) => members.find(({ site }) => site === name)) as [Member, Member];
     podsNodes = { [HOME]: bed.node(home.node), [AWAY]: bed.node(away.node) };
-    ends = { home: await bed.stream(home), away: await bed.stream(away) };
+    ends = { home: await bed.web.stream(home), away: await bed.web.stream(away) };
     for (let i = 0; i < CONNECTIONS; i++) {
-      ends.home.order({ do: "long", id: `held-${i}`, host: await bed.called(HOME, away) });
-      ends.away.order({ do: "long", id: `held-${i}`, host: await bed.called(AWAY, home) });
+      ends.home.order({ do: "long", id: `held-${i}`, host: await bed.web.called(HOME, away) });
+      ends.away.order({ do: "long", id: `held-${i}`, host: await bed.web.called(AWAY, home) });
     }
     await flows.flowing();
   };

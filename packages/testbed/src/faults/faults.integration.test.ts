@@ -7,9 +7,11 @@ import { fjord, fjordResult } from "../agents/index.ts";
 import { agentReady } from "../agents/site-agent.ts";
 import type { RealNode } from "../nodes/node.ts";
 import { networkSkip, realNodesSkip } from "../testing.ts";
-import { AWAY, FaultBed, HOME } from "./fault-bed.ts";
+import { FaultBed } from "./fault-bed.ts";
 import { type FaultResult, record, resultOf } from "./fault-result.ts";
 import { described, type Flows, type Measured } from "./flows.ts";
+import { keepState, putBack } from "./kept-state.ts";
+import { AWAY, HOME } from "./sides.ts";
 
 const skip =
   process.env.FJORD_TEST_FAULTS !== "1"
@@ -51,9 +53,9 @@ describe("faults under a link that carries a long connection, datagrams and a Se
 
   before(async () => {
     bed = await FaultBed.start(async (early) => {
-      beforeLink = await early.snapshot(AWAY);
+      beforeLink = await keepState(early.bed.site(AWAY));
     });
-    flows = await bed.flows();
+    flows = await bed.web.flows();
     await flows.flowing();
   });
 
@@ -109,7 +111,7 @@ describe("faults under a link that carries a long connection, datagrams and a Se
   /** Begins flows anew, from a node that does not carry the links. */
   const again = async () => {
     flows.end();
-    flows = await bed.flows();
+    flows = await bed.web.flows();
     await flows.flowing();
   };
 
@@ -198,7 +200,7 @@ describe("faults under a link that carries a long connection, datagrams and a Se
 
   /** Has the other node of the provider carry the links, where the pod's own does or does not. */
   const carriedOn = async (isPodsNode: boolean) => {
-    const away = (await bed.members()).find(({ site }) => site === AWAY);
+    const away = (await bed.web.members()).find(({ site }) => site === AWAY);
     const carrying = await bed.gatewayOf(AWAY);
     if ((carrying.name === away?.node) === isPodsNode) return;
     const gateway = bed.gatewayProcess(carrying);
@@ -292,6 +294,7 @@ describe("faults under a link that carries a long connection, datagrams and a Se
 
   it(`the link is cut for ${cutMs / 1000} s`, async (t) => {
     let whileCut: Measured | undefined;
+    let backAt = 0;
     const { judge } = await under(
       t,
       TCP_SURVIVES,
@@ -302,6 +305,7 @@ describe("faults under a link that carries a long connection, datagrams and a Se
         whileCut = await flows.measure(since);
         await sleep(cutMs - Math.min(cutMs, 15_000));
         for (const node of bed.nodesOf(AWAY)) await bed.setLink(node, "up");
+        backAt = Date.now();
       },
       // TCP tries again after at most two minutes.
       { patienceMs: cutMs + 240_000 },
@@ -311,7 +315,13 @@ describe("faults under a link that carries a long connection, datagrams and a Se
     t.diagnostic(`while it was cut: ${described(whileCut as Measured)}`);
     const words = "new connections fail for no longer than 3 s";
     say(t, words, lastFailureMs <= PROMISED_MS, { part: "the Service meanwhile", lastFailureMs });
+    // Endpoints are back once they answer: nobody is to be sent to them before.
+    const back = await flows.measure(backAt, backAt);
+    const lateMs = Math.round(Math.max(...back.asked.map((each) => each.lastFailureMs)));
+    t.diagnostic(`when it was back: ${described(back)}`);
+    say(t, words, lateMs <= PROMISED_MS, { part: "the Service when it is back", lastFailureMs: lateMs });
     judge();
+    assert.ok(lateMs <= PROMISED_MS, `a connection failed that was begun ${lateMs} ms after the link was back`);
     assert.ok(lastFailureMs <= PROMISED_MS, `a connection failed that was begun after ${lastFailureMs} ms`);
     await eventually("the Service has all endpoints again", async () => {
       flows.reset();
@@ -345,33 +355,33 @@ describe("faults under a link that carries a long connection, datagrams and a Se
 
   const restored = async (t: TestContext, name: string, copy: string) => {
     const began = Date.now();
-    const strangers = await bed.strangersHear();
-    await bed.restore(name, copy);
-    await bed.settled();
+    const strangers = await bed.strangers.heard();
+    await putBack(bed.bed.site(name), bed.nodesOf(name), copy);
+    await bed.web.settled();
     await again();
     const agreedMs = Date.now() - began;
     t.diagnostic(`the sites agree again after ${(agreedMs / 1000).toFixed(0)} s`);
-    const heard = await bed.strangersHear();
+    const heard = await bed.strangers.heard();
     say(t, "they agree again, nobody else is asked", heard === strangers, { agreedMs });
     assert.equal(heard, strangers, "somebody else was asked");
-    await bed.everyoneIsMeant();
+    await bed.web.everyoneIsMeant();
   };
 
   it("the provider is put back to before there was a link", async (t) => await restored(t, AWAY, beforeLink));
 
   it("the consumer is put back to between two keys", async (t) => {
     await fjord(bed.bed.site(HOME), "network", "rotate-key");
-    const between = await bed.snapshot(HOME);
+    const between = await keepState(bed.bed.site(HOME));
     await fjord(bed.bed.site(HOME), "network", "rotate-key");
     await restored(t, HOME, between);
     assert.ok(await sameKeys());
   });
 
   it("the provider is put back to before a pod was offloaded", async (t) => {
-    const before = await bed.snapshot(AWAY);
-    const away = (await bed.members()).find(({ site }) => site === AWAY);
+    const before = await keepState(bed.bed.site(AWAY));
+    const away = (await bed.web.members()).find(({ site }) => site === AWAY);
     await bed.bed.kubectl(HOME, "-n=shop", "delete", "pod", away?.name ?? "");
-    await bed.settled();
+    await bed.web.settled();
     await restored(t, AWAY, before);
   });
 

@@ -92,9 +92,9 @@ export class Flows {
     );
   }
 
-  /** What was seen since it was reset. `since` is when the fault began. */
-  async measure(since: number): Promise<Measured> {
-    const { longs: _, ...measured } = await this.#look(since);
+  /** What was seen since it was reset, or of what was begun after that. `since` is when the fault began. */
+  async measure(since: number, after = 0): Promise<Measured> {
+    const { longs: _, ...measured } = await this.#look(since, after);
     return measured;
   }
 
@@ -113,13 +113,13 @@ export class Flows {
     let longestSilenceMs = 0;
     for (const { pod, endpoints: each } of this.#ends) {
       const long = await pod.report<LongReport>("long");
-      const { attempts } = await pod.report<{ attempts: Attempt[] }>("datagrams");
-      const questions = await pod.report<{ attempts: Attempt[] }>("ask");
+      const { attempts } = await pod.report<{ attempts: Attempt[] }>("datagrams", after);
+      const questions = await pod.report<{ attempts: Attempt[] }>("ask", after);
       problem ??= long.problem;
       longs.push(long.silentMs);
       longestSilenceMs = Math.max(longestSilenceMs, long.longestSilenceMs, long.silentMs);
       // The last ones are on their way.
-      const settled = attempts.filter(({ at, ms }) => at >= after && (ms !== undefined || at < Date.now() - LATE_MS));
+      const settled = attempts.filter(({ at, ms }) => ms !== undefined || at < Date.now() - LATE_MS);
       const hole = longestBlackHole(settled);
       datagrams.push({
         sent: settled.length,
@@ -137,7 +137,7 @@ export class Flows {
         by,
       });
       for (const { name, node } of each) {
-        const { attempts: all } = await pod.report<{ attempts: Attempt[] }>(`ask ${name}`);
+        const { attempts: all } = await pod.report<{ attempts: Attempt[] }>(`ask ${name}`, after);
         const lastFailureMs = lastFailure(
           all.filter(({ by: who }) => who !== undefined),
           since,

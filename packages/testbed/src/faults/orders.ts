@@ -11,6 +11,8 @@ export interface Order {
   readonly path?: string;
   readonly everyMs?: number;
   readonly patienceMs?: number;
+  /** Of a report: only of what was begun from then on, in milliseconds since the epoch. */
+  readonly from?: number;
 }
 
 /** How a long connection is. */

@@ -45,9 +45,10 @@ export class StreamPod implements Disposable {
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
   }
 
-  async report<T>(id: string): Promise<T> {
+  /** `from`: only of what was begun from then on. */
+  async report<T>(id: string, from = 0): Promise<T> {
     const heard = this.#heard(id);
-    this.order({ do: "report", id, host: "" });
+    this.order({ do: "report", id, host: "", from });
     return (await heard) as T;
   }
 

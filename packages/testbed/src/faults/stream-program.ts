@@ -27,10 +27,15 @@ function carry(socket: Socket, stream: NumberedStream): void {
   socket.on("error", () => {});
 }
 
-const reports = new Map<string, () => object>();
+const reports = new Map<string, (from: number) => object>();
 /** What was seen before is forgotten. */
 const resets = new Map<string, () => void>();
 const ends = new Map<string, () => void>();
+
+/** Of ten minutes there are tens of thousands: whoever asks ten times a second for all of them would keep this program from what it measures. */
+function begun<T extends { readonly at: number }>(attempts: readonly T[], from: number): readonly T[] {
+  return from === 0 ? attempts : attempts.slice(attempts.findLastIndex(({ at }) => at < from) + 1);
+}
 
 function long({ id, host }: Order): void {
   const stream = new NumberedStream();
@@ -87,7 +92,7 @@ function datagrams({ id, host, everyMs = EVERY_MS }: Order): void {
     sent.set(number, performance.now());
     socket.send(bytes, DATAGRAM_PORT, host, () => {});
   }, everyMs);
-  reports.set(id, () => ({ attempts, doubled }));
+  reports.set(id, (from) => ({ attempts: begun(attempts, from), doubled }));
   resets.set(id, () => {
     attempts = [];
   });
@@ -124,7 +129,7 @@ function ask({ id, host, port = 80, path = "/", everyMs = 100, patienceMs = 3_00
     });
     setTimeout(() => fail("TIMEOUT"), patienceMs).unref();
   }, everyMs);
-  reports.set(id, () => ({ attempts }));
+  reports.set(id, (from) => ({ attempts: begun(attempts, from) }));
   resets.set(id, () => {
     attempts = [];
   });
@@ -135,7 +140,7 @@ const begin = { long, datagrams, ask } as const;
 
 function obey(order: Order): void {
   if (order.do === "report")
-    process.stdout.write(`${JSON.stringify({ id: order.id, ...reports.get(order.id)?.() })}\n`);
+    process.stdout.write(`${JSON.stringify({ id: order.id, ...reports.get(order.id)?.(order.from ?? 0) })}\n`);
   else if (order.do === "reset") resets.get(order.id)?.();
   else if (order.do === "end") {
     ends.get(order.id)?.();
