@@ -173,6 +173,22 @@ function tests(kubernetes: KubernetesMinor): void {
     assert.match(stdout, /Normal +Mirrored +\S+ \(x\d+ over .*\) +mirror +The secret is as the config map/);
   });
 
+  test("another run of the same program counts on in the event of the first", async () => {
+    const namespace = `mirror-${++count}`;
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+    const map = await client.create(ConfigMap, mapOf(namespace, "told", "x"));
+    for (let run = 0; run < 3; run++) {
+      const recorder = new EventRecorder({ ...common, client, component: "mirror" });
+      recorder.event(map, { type: "Normal", reason: "Mirrored", message: "The secret is as the config map" });
+      await recorder.run(AbortSignal.abort());
+    }
+    const { items } = await client.list(CoreEvent, { namespace });
+    assert.deepEqual(
+      items.map((event) => event.count),
+      [3],
+    );
+  });
+
   test("a stop finishes the work in hand, tells its event, and begins nothing new", async () => {
     const begun: string[] = [];
     const finish = Promise.withResolvers<void>();

@@ -20,11 +20,13 @@ export interface EventSeries {
   readonly note: EventNote;
   message: string;
   count: number;
-  readonly first: number;
+  first: number;
   last: number;
-  /** Name of the event object, once one was sent. */
-  name?: string | undefined;
-  /** Whether that object is there, as far as is known. */
+  /** Name of its event, once one was sent. */
+  name?: string;
+  /** How often it was tried to create it. */
+  attempts: number;
+  /** Whether its event is there, with what was counted before this process began, as far as is known. */
   written?: boolean;
 }
 
@@ -67,6 +69,7 @@ export class EventCorrelator {
       note,
       message: "",
       count: 0,
+      attempts: 0,
       first: clock.now(),
       last: 0,
     }));

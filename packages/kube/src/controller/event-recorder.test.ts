@@ -172,6 +172,81 @@ describe("EventRecorder", () => {
     );
   });
 
+  test("a process that is started anew counts on in the events of the one before", async () => {
+    const { recorder, clock, api, events } = start();
+    for (let turn = 0; turn < 3; turn++) {
+      recorder.event(pod, started);
+      await clock.advance(10_000);
+    }
+    const soon = start({ client: api });
+    soon.recorder.event(pod, started);
+    await soon.clock.advance(0);
+    assert.equal(events()[0]?.count, 4, "within the second in which the first was told");
+    const next = start({ client: api });
+    await next.clock.advance(60_000);
+    for (let turn = 0; turn < 2; turn++) {
+      next.recorder.event(pod, started);
+      await next.clock.advance(10_000);
+    }
+    const [event, ...others] = events();
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      [event?.count, event?.firstTimestamp, event?.lastTimestamp],
+      [6, "2030-01-01T00:00:00Z", "2030-01-01T00:01:10Z"],
+    );
+    const elsewhere = start({ client: api, instance: "host-2" });
+    elsewhere.recorder.event(pod, started);
+    await elsewhere.clock.advance(0);
+    assert.deepEqual(
+      events().map(({ count }) => count),
+      [6, 1],
+      "what another one tells is another event",
+    );
+  });
+
+  test("what is counted on is not counted twice when an answer is lost", async () => {
+    const { recorder, clock, api, events } = start();
+    recorder.event(pod, started);
+    await clock.advance(0);
+    for (const [i, lost] of ["the first patch", "the second patch"].entries()) {
+      const next = start({ client: api });
+      await next.clock.advance(60_000);
+      const number = api.calls.length + 2 + i;
+      const count = events()[0]?.count ?? 0;
+      api.onCall = (_, phase) => {
+        if (phase === "answer" && api.calls.length === number) throw new Error("connection reset");
+      };
+      next.recorder.event(pod, started);
+      await next.clock.advance(10_000);
+      assert.equal(events()[0]?.count, count + 1, lost);
+      assert.ok(api.calls.length > number, "it was tried again");
+    }
+  });
+
+  test("an event of somebody else's that has the name is left to them", async () => {
+    const first = start();
+    first.recorder.event(pod, started);
+    await first.clock.advance(0);
+    const [ours] = first.events();
+    assert.ok(ours);
+    const foreign = [
+      { ...ours, reason: "Stopped" },
+      { ...ours, involvedObject: { ...ours.involvedObject, uid: "2" } },
+      { ...ours, count: 2 ** 31 - 1 },
+    ];
+    for (const event of foreign) {
+      const { recorder, clock, api, events } = start();
+      api.put(CoreEvent, event);
+      await clock.advance(60_000);
+      for (let turn = 0; turn < 2; turn++) recorder.event(pod, started);
+      await clock.advance(0);
+      assert.deepEqual(
+        events().map(({ count }) => count),
+        [event.count, 2],
+      );
+    }
+  });
+
   test("many messages of one kind about one object become one", async () => {
     const { recorder, clock, events } = start({ rate: { burst: 1000, perSecond: 1 } });
     for (let turn = 0; turn < 50; turn++) {

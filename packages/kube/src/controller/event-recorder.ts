@@ -13,7 +13,14 @@ import type { Writer } from "../client/interfaces.ts";
 import { CoreEvent } from "../kinds/core.ts";
 import { type Metrics, noMetrics } from "./controller-metrics.ts";
 import { EventCorrelator, type EventCorrelatorOptions, type EventNote, type EventSeries } from "./event-correlator.ts";
-import { type EventSource, eventName, eventNamespace, eventObject, eventProgress } from "./event-object.ts";
+import {
+  type EventSource,
+  eventName,
+  eventNamespace,
+  eventObject,
+  eventProgress,
+  resumeSeries,
+} from "./event-object.ts";
 import { redact } from "./redact.ts";
 import type { Runnable } from "./runnable.ts";
 
@@ -44,7 +51,10 @@ interface Waiting {
 /** Tools cut longer ones, and the newer events API refuses them. */
 const LONGEST_MESSAGE = 1024;
 
-/** Writes Kubernetes events in the background: equal ones become one with a count, floods are combined and bounded. */
+/**
+ * Writes Kubernetes events in the background: equal ones become one with a count, also across restarts, floods are combined and
+ * bounded.
+ */
 export class EventRecorder implements EventSink, Runnable {
   readonly name = "event recorder";
   readonly early = true;
@@ -142,28 +152,33 @@ export class EventRecorder implements EventSink, Runnable {
   }
 
   async #send({ object, series }: Waiting, signal: AbortSignal): Promise<void> {
-    const { client, clock, random } = this.#options;
-    const namespace = eventNamespace(object);
-    try {
-      if (series.written && series.name !== undefined) {
-        const key = { name: series.name, namespace };
+    const { client, random } = this.#options;
+    series.name ??= eventName(object, series, this.#options);
+    const key = { name: series.name, namespace: eventNamespace(object) };
+    if (series.written) {
+      try {
         await client.patch(CoreEvent, key, "merge", eventProgress(series), { signal });
         return;
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        // Servers forget events after a while: begin a new one.
+        series.written = false;
       }
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      // Servers forget events after a while: begin a new one.
-      series.name = undefined;
-      series.written = false;
     }
-    // The name stays from try to try, so that a create whose answer was lost does not make two events.
-    series.name ??= eventName(object, clock.now(), random);
+    series.attempts++;
     try {
-      await client.create(CoreEvent, eventObject(object, series.name, series, this.#options), { signal });
+      await client.create(CoreEvent, eventObject(object, key.name, series, this.#options), { signal });
+      series.written = true;
+      return;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    series.written = true;
+    // Of a process before this one. Who may write events may not always read them: a patch is answered with the whole.
+    const { message, lastTimestamp } = eventProgress(series);
+    const there = await client.patch(CoreEvent, key, "merge", { message, lastTimestamp }, { signal });
+    series.written = resumeSeries(series, there, object);
+    if (!series.written) series.name = `${key.name}.${Math.floor(random() * 2 ** 48).toString(16)}`;
+    await this.#send({ object, series }, signal);
   }
 }
 
