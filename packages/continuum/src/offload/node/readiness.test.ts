@@ -45,6 +45,12 @@ test("a provider that is silent for as long as the owner allows is lost, and the
   assert.equal(againInMs, undefined);
 });
 
+test("events of two losses say the same, so that they are counted as one", () => {
+  const events = [2_000, 90_000].map((ms) => judge(contractOf(), silentFor(ms), 2_000, NOW).readiness?.event);
+  assert.equal(events[0], "the provider does not answer (TimedOut); the condition Ready says since when");
+  assert.equal(events[1], events[0]);
+});
+
 test("nothing is said of a provider that was not asked yet, so that a restart makes no node look ill or well", () => {
   const { lastHeard: _, ...never } = silentFor(100);
   assert.deepEqual(judge(contractOf(), never, 2_000, NOW), { againInMs: 1_900 });
@@ -70,7 +76,22 @@ test("without a Site, a contract or a contract in force there is no ready node, 
     status: "False",
     reason: "ContractNotActive",
     message: "contract c-1 has ended: Revoked",
+    event: "its contract has ended: Revoked",
   });
+});
+
+test("a contract that was superseded is no loss for a minute in which what follows may not be known here yet", () => {
+  const superseded = (ms: number) => {
+    const lastTransitionTime = new Date(NOW - ms).toISOString();
+    const conditions = [{ type: "Ended", status: "True", reason: "Superseded", message: "", lastTransitionTime }];
+    return contractOf({ phase: "Ended", conditions });
+  };
+  const { readiness, againInMs } = judge(superseded(10_000), heard, 2_000, NOW);
+  assert.equal(readiness?.reason, "ProviderReady");
+  assert.equal(againInMs, 50_000);
+  assert.equal(judge(superseded(60_000), heard, 2_000, NOW).readiness?.reason, "ContractNotActive");
+  assert.equal(judge(superseded(10_000), silentFor(5_000), 2_000, NOW).readiness?.reason, "ProviderUnreachable");
+  assert.equal(judge(superseded(10_000), silentFor(500), 2_000, NOW).againInMs, 1_500);
 });
 
 test("a contract that is soon to end is still in force", () => {

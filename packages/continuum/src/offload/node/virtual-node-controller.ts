@@ -6,6 +6,7 @@ import {
   type Cache,
   type Controller,
   done,
+  getCondition,
   hasFinalizer,
   ifNotFound,
   isBeingDeleted,
@@ -30,6 +31,7 @@ import { endPodsOfNoContract, evictPods, refusedEvictions } from "./evictions.ts
 import { startKubeletServer } from "./kubelet-of-node.ts";
 import { NodeCertificates } from "./node-certificates.ts";
 import { cordonOf, nodePatch } from "./node-changes.ts";
+import { ReadinessNews } from "./readiness-news.ts";
 import { closeNode, endPods, isForced, isLate, removeNode } from "./virtual-node-end.ts";
 import { VirtualNodeKeeper } from "./virtual-node-keeper.ts";
 import { nodeReference, type Told, tellReadiness, writeStatus } from "./virtual-node-status.ts";
@@ -74,8 +76,7 @@ export class VirtualNodeController implements Runnable {
   readonly #allocated: AllocatedAmounts;
   readonly #controller: Controller;
   readonly #kept = new Map<string, Kept>();
-  /** What was last told of each node by an event. */
-  readonly #told = new Map<string, string>();
+  readonly #news = new ReadinessNews();
 
   constructor(options: VirtualNodeControllerOptions) {
     this.#options = options;
@@ -238,7 +239,7 @@ export class VirtualNodeController implements Runnable {
   async #release(name: string): Promise<void> {
     const kept = this.#kept.get(name);
     this.#kept.delete(name);
-    this.#told.delete(name);
+    this.#news.forget(name);
     kept?.stop.abort();
     await kept?.ended;
   }
@@ -257,10 +258,12 @@ export class VirtualNodeController implements Runnable {
   }
 
   #tell(object: VirtualNode, ready: Told): void {
+    const { clock, recorder } = this.#options.home;
     const name = object.metadata.name ?? "";
-    const said = object.status?.conditions?.find(({ type }) => type === "Ready")?.reason;
-    if ((this.#told.get(name) ?? said) !== ready.reason) tellReadiness(this.#options.home.recorder, name, ready);
-    this.#told.set(name, ready.reason);
+    const before = getCondition(object.status?.conditions, "Ready");
+    const { tell, againInMs } = this.#news.next(name, ready, before, clock.now());
+    if (tell) tellReadiness(recorder, name, ready);
+    if (againInMs !== undefined) this.#controller.enqueue({ name }, againInMs);
   }
 }
 

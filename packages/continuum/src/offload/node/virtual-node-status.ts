@@ -25,7 +25,8 @@ export async function writeStatus(
   signal: AbortSignal,
 ): Promise<void> {
   const { generation = 0, name = "" } = object.metadata;
-  const wanted = { type: "Ready", ...ready, observedGeneration: generation } as const;
+  const { event: _, ...said } = ready;
+  const wanted = { type: "Ready", ...said, observedGeneration: generation } as const;
   const { conditions, changed } = setCondition(object.status?.conditions, wanted, now);
   const status = {
     conditions,
@@ -39,9 +40,9 @@ export async function writeStatus(
 }
 
 /** Tells on the Node, where `kubectl describe node` shows it, what became of the provider. */
-export function tellReadiness(events: EventSink, node: string, { status, reason, message }: Told): void {
+export function tellReadiness(events: EventSink, node: string, { status, reason, message, event }: Told): void {
   const type = status === "True" ? "Normal" : "Warning";
-  events.event(nodeReference(node), { type, reason, message });
+  events.event(nodeReference(node), { type, reason, message: event ?? message });
 }
 
 /** Events of nodes are found by the name in place of the uid. */
