@@ -45,6 +45,9 @@ export interface ChaosReport {
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 
+/** What Fjord may tell of one object, however much befalls it. */
+const MOST_TOLD = { times: 100, events: 20 };
+
 /** One run: sites, peerings, steps, healing, comparison with the model, unpeering, search for leftovers. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const programs = join(root, ".fjord", `chaos-${process.pid}`);
@@ -211,8 +214,8 @@ class ChaosRun {
     this.#figures.convergedMs = clock.now() - from;
     if (!done) for (const text of rest) this.#found(`not converged: ${text}`);
     else this.#tell("reality equals the model");
-    const { worst, storms } = eventStorms(snapshot, 100);
-    this.#figures.mostEventsPerObject = worst;
+    const { worst, storms } = eventStorms(snapshot, MOST_TOLD);
+    this.#figures.mostTold = worst;
     for (const storm of storms) this.#found(`event storm: ${storm}`);
     const again: Record<string, number> = {};
     this.#figures.guestsMadeAgain = again;

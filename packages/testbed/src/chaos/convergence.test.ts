@@ -120,11 +120,13 @@ test("what is left of peerings is found, ended contracts are not", () => {
 test("an object about which too much is told is found", () => {
   const all = world();
   const regarding = { kind: "Pod", namespace: "alpha", name: "web" };
-  all["site-1"]?.events?.push({ regarding, reportingController: "fjord-agent", series: { count: 500 } });
-  assert.deepEqual(eventStorms(snapshotOf(all), 100), {
-    worst: 500,
-    storms: ["site-1: 500 events about Pod alpha/web"],
-  });
+  const event = { regarding, reason: "Lost", reportingController: "fjord-agent" };
+  all["site-1"]?.events?.push({ ...event, series: { count: 500 } }, event);
+  const storm = "site-1: told of Pod alpha/web 501 times in 2 events (Lost 501 in 2)";
+  const found = (times: number, events: number) => eventStorms(snapshotOf(all), { times, events });
+  assert.deepEqual(found(501, 2), { worst: [storm], storms: [] });
+  assert.deepEqual(found(500, 2).storms, [storm]);
+  assert.deepEqual(found(501, 1).storms, [storm]);
 });
 
 test("a bare pod may have been refused where its namespace was brought home, and nowhere else", () => {

@@ -279,23 +279,51 @@ export function leftovers(snapshot: Snapshot): string[] {
   });
 }
 
-/** Objects about which Fjord has told far more than anyone would read. */
-export function eventStorms(snapshot: Snapshot, most: number): { worst: number; storms: string[] } {
-  let worst = 0;
-  const storms: string[] = [];
-  for (const { site: name, events } of snapshot.values()) {
-    const counts = new Map<string, number>();
-    for (const event of events) {
-      const source = event.reportingController || event.deprecatedSource?.component || "";
-      if (!source.includes("fjord")) continue;
-      const object = `${event.regarding?.kind} ${event.regarding?.namespace ?? ""}/${event.regarding?.name}`;
-      const times = event.series?.count ?? event.deprecatedCount ?? 1;
-      counts.set(object, (counts.get(object) ?? 0) + times);
-    }
-    for (const [object, count] of counts) {
-      worst = Math.max(worst, count);
-      if (count > most) storms.push(`${name}: ${count} events about ${object}`);
-    }
+/** What Fjord may tell of one object: how often, and in how many events, which are lines to read. */
+export interface EventBounds {
+  readonly times: number;
+  readonly events: number;
+}
+
+/** Objects about which Fjord has told more than that, and what it told of them. */
+export function eventStorms(snapshot: Snapshot, most: EventBounds): { worst: string[]; storms: string[] } {
+  const all = [...snapshot.values()].flatMap(({ site, events }) =>
+    [...toldOf(events)].map(([object, told]) => ({
+      times: sumOf(told, "times"),
+      events: sumOf(told, "events"),
+      text: describeTold(site, object, told),
+    })),
+  );
+  const worst = (["times", "events"] as const).flatMap((what) => all.toSorted((a, b) => b[what] - a[what]).slice(0, 1));
+  return {
+    worst: [...new Set(worst.map(({ text }) => text))],
+    storms: all.filter(({ times, events }) => times > most.times || events > most.events).map(({ text }) => text),
+  };
+}
+
+type Told = Map<string, { times: number; events: number }>;
+
+/** By object and reason: how often Fjord told it, and in how many events. */
+function toldOf(events: SiteSnapshot["events"]): Map<string, Told> {
+  const objects = new Map<string, Told>();
+  for (const { regarding, reason = "", series, deprecatedCount, ...event } of events) {
+    const source = event.reportingController || event.deprecatedSource?.component || "";
+    if (!source.includes("fjord")) continue;
+    const object = `${regarding?.kind} ${regarding?.namespace ?? ""}/${regarding?.name}`;
+    const told: Told = objects.get(object) ?? new Map();
+    objects.set(object, told);
+    const before = told.get(reason) ?? { times: 0, events: 0 };
+    const times = series?.count ?? deprecatedCount ?? 1;
+    told.set(reason, { times: before.times + times, events: before.events + 1 });
   }
-  return { worst, storms };
+  return objects;
+}
+
+function sumOf(told: Told, what: "times" | "events"): number {
+  return told.values().reduce((sum, each) => sum + each[what], 0);
+}
+
+function describeTold(site: string, object: string, told: Told): string {
+  const reasons = [...told].map(([reason, { times, events }]) => `${reason} ${times} in ${events}`);
+  return `${site}: told of ${object} ${sumOf(told, "times")} times in ${sumOf(told, "events")} events (${reasons.join(", ")})`;
 }
