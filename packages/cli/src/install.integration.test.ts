@@ -11,12 +11,14 @@ import {
   CustomResourceDefinition,
   DaemonSet,
   Deployment,
+  ifNotFound,
   isAlreadyExists,
   isBeingDeleted,
   KubeClient,
   MutatingWebhookConfiguration,
   Namespace,
   NetworkPolicy,
+  Pod,
   Service,
 } from "@fjord/kube";
 import { kubernetesSkip, startTestSite, type TestSite } from "@fjord/testbed/testing";
@@ -95,6 +97,52 @@ describe("installing into a cluster", { skip: kubernetesSkip(), timeout: 300_000
     await client.get(Service, { name: "fjord-admission", namespace: agent.namespace });
     const again = await fjord("init", "--values", values, "--image=registry.example/fjord:7", "--no-wait", "-q");
     assert.deepEqual(again, { code: 0, out: "Fjord installed\n", err: "" });
+  });
+
+  it("changes nothing that it is not asked to when it is run again", async () => {
+    const installed = async () => {
+      const { spec } = await client.get(Deployment, agent);
+      const [container] = spec?.template.spec?.containers ?? [];
+      return [spec?.replicas, container?.image, container?.args?.filter((each) => /^--(tier|site-name)=/.test(each))];
+    };
+    const { code, err } = await fjord("init", "--no-wait", "--site-name=lively-wave");
+    assert.equal(code, 0, err);
+    assert.match(err, /Fjord is installed here already: what no option names stays as it is/);
+    assert.equal((await fjord("init", "--no-wait")).code, 0);
+    assert.deepEqual(await installed(), [2, "registry.example/fjord:7", ["--site-name=lively-wave", "--tier=edge"]]);
+  });
+
+  it("says why the agent's image cannot be had", async () => {
+    const ended = new AbortController();
+    const asked = fjord("init", "--timeout=12s").finally(() => ended.abort());
+    const { signal } = ended;
+    // There are no nodes: this is what the kubelet of one would write.
+    const waiting = { reason: "ErrImagePull", message: "registry.example/fjord:7: not found" };
+    const container = { name: "agent", image: "x", imageID: "", ready: false, restartCount: 0, state: { waiting } };
+    const patch = { status: { containerStatuses: [container] } };
+    const pulls = async () => {
+      for await (const { type, object } of client.watch(Pod, { namespace: agent.namespace, signal }))
+        if (type !== "BOOKMARK" && object.status?.containerStatuses === undefined) {
+          const key = { name: object.metadata.name ?? "", namespace: agent.namespace };
+          await client.patch(Pod, key, "merge", patch, { subresource: "status" }).catch(ifNotFound);
+        }
+    };
+    const [{ code, err }] = await Promise.all([asked, pulls().catch((error) => assert.ok(signal.aborted, error))]);
+    assert.equal(code, 1);
+    assert.match(err, /was not ready within 12 s; last: pod \S+: ErrImagePull: registry\.example\/fjord:7: not found/);
+  });
+
+  it("takes no word about gateways where none would run", async () => {
+    for (const option of [
+      "--gateway-node-label=example.com/gate",
+      "--gateway-endpoint=192.0.2.7:51820",
+      "--gateway-metrics",
+    ])
+      for (const command of ["init", "upgrade"]) {
+        const { code, err } = await fjord(command, "--no-wait", option);
+        assert.equal(code, 1);
+        assert.match(err, /--gateway-[a-z-]+ is about gateways, and none would run: --gateway asks for them/);
+      }
   });
 
   it("upgrades with the values that it was installed with", async () => {

@@ -82,6 +82,14 @@ test("words that cannot be understood are errors like others: with a code, and a
     [["cordon"], "error: missing required argument 'name'"],
     [["bogus"], "error: unknown command 'bogus'"],
     [["sites", "-o", "bogus"], "error: option '-o, --output <format>' argument 'bogus' is invalid. It is one of"],
+    [
+      ["network", "test", "-o", "name"],
+      "error: option '-o, --output <format>' argument 'name' is invalid. It is one of",
+    ],
+    [
+      ["network", "explain", "web", "data", "-o", "name"],
+      "error: option '-o, --output <format>' argument 'name' is invalid. It is one of json, yaml, jsonpath",
+    ],
     [["cordon", ""], "error: NAME is empty"],
   ] as const) {
     const { stdout, stderr, status } = fjord(...words);
@@ -100,6 +108,19 @@ test("words that cannot be understood are errors like others: with a code, and a
       advice: undefined,
     },
   );
+});
+
+test("a token that would be good for longer than a week is refused", () => {
+  const asked = (ttl: string) =>
+    spawnSync(process.execPath, [
+      cli,
+      "pair",
+      "token",
+      `--kubeconfig=${folder}/none`,
+      `--ttl=${ttl}`,
+    ]).stderr.toString();
+  assert.match(asked("1000000h"), /--ttl cannot be 1000000h: .* none is good for more than a week \(7d\)/);
+  assert.match(asked("7d"), /KUBE_CONFIG_UNREADABLE/);
 });
 
 test("a group of commands that is asked for none answers with its help; an unknown one is a mistake", () => {

@@ -2,16 +2,17 @@ import { readFile } from "node:fs/promises";
 import { defaultValues, type InstallValues, installation, installObjects, readValues } from "@fjord/agent";
 import { AGENT_NAMESPACE, GUEST_PRIVILEGES, Site } from "@fjord/api";
 import { describeError } from "@fjord/base";
-import { Deployment, isNotFound, type KubeClient } from "@fjord/kube";
+import { Deployment, ifNotFound, isNotFound, type KubeClient, Pod } from "@fjord/kube";
 import { type Command, Option } from "commander";
 import { checkedImage, checkedNamespace } from "../command-line/checked-names.ts";
 import { type ClusterFlags, clusterOptions, connect } from "../command-line/cluster-options.ts";
 import type { CommandContext } from "../command-line/command-context.ts";
 import { parseDuration } from "../command-line/durations.ts";
 import { listOrExplain } from "../command-line/list-or-explain.ts";
-import { waitFor } from "../command-line/wait-for.ts";
-import { NoDeployment, WrongValues } from "../errors.ts";
+import { type Progress, waitFor } from "../command-line/wait-for.ts";
+import { NoDeployment, TimedOut, WrongUsage, WrongValues } from "../errors.ts";
 import { removeUnasked } from "../installation/remove-installation.ts";
+import { whyNotStarted } from "../installation/why-not-started.ts";
 
 interface InitFlags extends ClusterFlags {
   readonly namespace: string;
@@ -37,6 +38,7 @@ interface InitFlags extends ClusterFlags {
 /** On the agent's Deployment: what it was installed with, for the next upgrade. */
 const VALUES_ANNOTATION = "fjord.dev/install-values";
 const AGENT = "fjord-agent";
+const AGENT_PODS = "app.kubernetes.io/name=fjord,app.kubernetes.io/component=agent";
 const several = (value: string, before: string[]) => [...before, value];
 
 /** `init` and `upgrade`: the same objects, the second with the values that the first was given. */
@@ -44,7 +46,9 @@ export function addInit(program: Command, context: CommandContext): void {
   const init = program
     .command("init")
     .description("install Fjord into a cluster: its kinds, the agent's rights, and the agent as a pod");
-  installOptions(init).action((flags: InitFlags) => install(flags, defaultValues, "installed", context));
+  installOptions(init).action(async (flags: InitFlags) => {
+    await install(flags, await valuesToStartFrom(flags, context), "installed", context);
+  });
   const upgrade = program
     .command("upgrade")
     .description("bring what `fjord init` has installed to this program's version; what was said then still holds");
@@ -92,12 +96,25 @@ function installOptions(command: Command): Command {
     .option("--timeout <duration>", "how long to wait", "120s");
 }
 
+/** What an installation that is there already was told, so that another `init` changes only what it names. */
+async function valuesToStartFrom(flags: InitFlags, context: CommandContext): Promise<InstallValues> {
+  // It needs no cluster, and prints what a first installation would be.
+  if (flags.dryRun) return defaultValues;
+  await using client = await connect(flags, context);
+  const key = { name: AGENT, namespace: checkedNamespace("--namespace", flags.namespace) };
+  const found = await client.get(Deployment, key, { signal: context.signal }).catch(ifNotFound);
+  if (found === undefined) return defaultValues;
+  context.note("Fjord is installed here already: what no option names stays as it is\n");
+  return valuesOn(found);
+}
+
 async function install(flags: InitFlags, base: InstallValues, done: string, context: CommandContext): Promise<void> {
   const { signal, print, note } = context;
   const timeoutMs = parseDuration("--timeout", flags.timeout);
   const namespace = checkedNamespace("--namespace", flags.namespace);
   if (flags.image !== undefined) checkedImage("--image", flags.image);
   const values = await valuesOf(flags, base);
+  refuseIdleGatewayOptions(flags, values);
   checkedImage("the image", imageOf(values));
   const objects = installation(namespace, values);
   if (flags.dryRun) {
@@ -116,12 +133,22 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
   await removeUnasked(client, namespace, objects, { signal, told });
   if (flags.wait) {
     const what = `the agent in namespace ${namespace} was not ready`;
-    const look = (found: Deployment | undefined) => agentReady(found, values.replicas);
+    const why = async (until: AbortSignal) =>
+      whyNotStarted((await client.list(Pod, { namespace, labelSelector: AGENT_PODS, signal: until })).items);
+    const look = async (found: Deployment | undefined, until: AbortSignal): Promise<Progress> => {
+      const progress = agentReady(found, values.replicas);
+      const trouble = progress.done ? undefined : await why(until);
+      return trouble === undefined ? progress : { done: false, progress: trouble };
+    };
     await waitFor(client, Deployment, { name: AGENT, namespace }, look, {
       signal,
       timeoutMs,
       what,
       told,
+    }).catch(async (error: unknown) => {
+      // A Deployment does not change when its pods find that there is no such image.
+      const last = error instanceof TimedOut ? await why(signal) : undefined;
+      throw last === undefined ? error : new TimedOut({ what, seconds: timeoutMs / 1000, last }, { cause: error });
     });
     const { items } = await client.list(Site, { signal });
     const own = items.find(({ status }) => status?.role === "Self")?.metadata.name;
@@ -130,13 +157,23 @@ async function install(flags: InitFlags, base: InstallValues, done: string, cont
   print(`Fjord ${done}\n`);
 }
 
-function agentReady(found: Deployment | undefined, replicas: number) {
+function agentReady(found: Deployment | undefined, replicas: number): Progress {
   const { status, metadata } = found ?? {};
   const isCurrent = (status?.observedGeneration ?? -1) >= (metadata?.generation ?? 0);
   const ready = status?.updatedReplicas === replicas && (status.readyReplicas ?? 0) >= replicas;
-  if (isCurrent && ready) return { done: true } as const;
+  if (isCurrent && ready) return { done: true };
   const trouble = status?.conditions?.find(({ status: is }) => is === "False")?.message;
-  return { done: false, progress: trouble ?? `${status?.readyReplicas ?? 0} of ${replicas} agents are ready` } as const;
+  return { done: false, progress: trouble ?? `${status?.readyReplicas ?? 0} of ${replicas} agents are ready` };
+}
+
+/** What would be kept, and do nothing until somebody has gateways run. */
+function refuseIdleGatewayOptions(flags: InitFlags, { gateway }: InstallValues): void {
+  if (gateway.enabled) return;
+  const { gatewayNodeLabel, gatewayEndpoint, gatewayMetrics } = flags;
+  const problem = (option: string) => `${option} is about gateways, and none would run: --gateway asks for them`;
+  if (gatewayNodeLabel !== undefined) throw new WrongUsage({ problem: problem("--gateway-node-label") });
+  if (gatewayEndpoint !== undefined) throw new WrongUsage({ problem: problem("--gateway-endpoint") });
+  if (gatewayMetrics) throw new WrongUsage({ problem: problem("--gateway-metrics") });
 }
 
 async function valuesOf(flags: InitFlags, base: InstallValues): Promise<InstallValues> {
@@ -180,14 +217,17 @@ async function valuesFile(file: string): Promise<object> {
 
 async function installedValues(client: KubeClient, namespace: string, signal: AbortSignal): Promise<InstallValues> {
   try {
-    const { metadata } = await client.get(Deployment, { name: AGENT, namespace }, { signal });
-    return readValues(JSON.parse(metadata.annotations?.[VALUES_ANNOTATION] ?? "{}"));
+    return valuesOn(await client.get(Deployment, { name: AGENT, namespace }, { signal }));
   } catch (error) {
     if (!isNotFound(error)) throw error;
     // Where the kinds are, it runs in another way; where they are not, this says so.
     await listOrExplain(client, Site, signal);
     throw new NoDeployment({ server: client.transport.server, name: AGENT, namespace }, { cause: error });
   }
+}
+
+function valuesOn({ metadata }: Deployment): InstallValues {
+  return readValues(JSON.parse(metadata.annotations?.[VALUES_ANNOTATION] ?? "{}"));
 }
 
 function imageOf({ image }: InstallValues): string {

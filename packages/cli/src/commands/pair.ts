@@ -24,6 +24,9 @@ interface TokenFlags extends ClusterFlags {
   readonly endpoint: readonly string[];
 }
 
+/** A token is a secret on its way between two people: it should be of no use long after that. */
+const LONGEST_TTL_MS = 7 * 24 * 3_600_000;
+
 const several = (value: string, before: string[]) => [...before, value];
 
 export function addPair(program: Command, context: CommandContext): void {
@@ -51,7 +54,7 @@ export function addPair(program: Command, context: CommandContext): void {
     .command("token")
     .description("print a token with which one other site can pair with this one, once");
   clusterOptions(token)
-    .option("--ttl <duration>", "how long it can be redeemed", "1h")
+    .option("--ttl <duration>", "how long it can be redeemed, 7d at most", "1h")
     .option("--endpoint <url>", "where the other site reaches this one (default: what the own Site says)", several, [])
     .option("--namespace <name>", "namespace of the agent", "fjord-system")
     // What `pair` has too, it takes wherever it stands.
@@ -64,6 +67,12 @@ async function printToken(flags: TokenFlags, context: CommandContext): Promise<v
   if (ttlMs === 0) {
     throw new InvalidValue({ option: "--ttl", value: flags.ttl, reason: "nobody could redeem such a token" });
   }
+  if (ttlMs > LONGEST_TTL_MS)
+    throw new InvalidValue({
+      option: "--ttl",
+      value: flags.ttl,
+      reason: "whoever finds a token may redeem it, so that none is good for more than a week (7d)",
+    });
   await using client = await connect(flags, context);
   await tellOfSilence(client, context);
   const own = await ownSite(client, signal);

@@ -40,7 +40,7 @@ export function addNetworkExplain(network: Command, context: CommandContext): vo
     .description("show every hop, translation and rule of a packet's way, and where it would be dropped")
     .argument("<from>", ENDS)
     .argument("<to>", "the same, or service/NAME");
-  peerOptions(outputOption(clusterOptions(command)))
+  peerOptions(outputOption(clusterOptions(command), ["json", "yaml"], "text"))
     .option("-n, --namespace <name>", "namespace of pods and Services (default: the context's)")
     .action((from: string, to: string, flags: ExplainFlags) => explain(from, to, flags, context));
 }
@@ -73,7 +73,6 @@ async function explain(from: string, to: string, flags: ExplainFlags, context: C
   if (answer.verdict === "Dropped" || answer.verdict === "Partly") context.setExitCode(1);
   const formatted = await formatValue(answer, flags.output, context.isTerminal);
   if (formatted !== undefined) return print(formatted);
-  if (flags.output.format === "name") return print(`${answer.verdict}\n`);
   print(inWords(answer, context.paint));
 }
 

@@ -25,13 +25,13 @@ test("a template that is empty, and a format that a command does not have, are r
   assert.equal(readOutput("jsonpath={.a}").format, "jsonpath");
 });
 
-test("names are such as kubectl takes, and of two in different namespaces each is told apart", () => {
+test("names are as kubectl prints them: one word each, in a namespace or not", () => {
   const offloading = (namespace: string) =>
     ({ apiVersion: "fjord.dev/v1alpha1", kind: "Offloading", metadata: { name: "offloading", namespace } }) as const;
   const site = { apiVersion: "fjord.dev/v1alpha1", kind: "Site", metadata: { name: "wave" } } as const;
   assert.equal(
     nameLines([site, offloading("shop"), offloading("web")]),
-    "site.fjord.dev/wave\noffloading.fjord.dev/offloading --namespace=shop\noffloading.fjord.dev/offloading --namespace=web\n",
+    "site.fjord.dev/wave\noffloading.fjord.dev/offloading\noffloading.fjord.dev/offloading\n",
   );
 });
 

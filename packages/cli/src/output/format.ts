@@ -62,14 +62,13 @@ export function whole(objects: readonly KubeObject[], isOne: boolean): unknown {
   return isOne ? objects[0] : { apiVersion: "v1", kind: "List", items: objects };
 }
 
-/** `site.fjord.dev/lively-wave`, which kubectl takes as a name; in a namespace with `--namespace=shop`, which it takes too. */
+/** `site.fjord.dev/lively-wave`, a word for each as kubectl prints them: of what is in a namespace it says no more either. */
 export function nameLines(objects: readonly KubeObject[]): string {
   return objects
     .map(({ apiVersion, kind, metadata }) => {
       const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
       const type = [kind.toLowerCase(), group].filter((each) => each !== "").join(".");
-      const where = metadata.namespace === undefined ? "" : ` --namespace=${metadata.namespace}`;
-      return `${type}/${metadata.name}${where}\n`;
+      return `${type}/${metadata.name}\n`;
     })
     .join("");
 }

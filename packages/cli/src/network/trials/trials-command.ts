@@ -34,7 +34,7 @@ export function addNetworkTest(network: Command, context: CommandContext): void 
     .command("test")
     .description("try every link in both directions: pods ask each other by commands that are run in them")
     .argument("[sites...]", "of these peers alone");
-  peersOptions(outputOption(clusterOptions(command)))
+  peersOptions(outputOption(clusterOptions(command), ["wide", "json", "yaml"]))
     .option("--outsider <namespace/pod>", "a pod that may not use links, to see that it cannot")
     .option(
       "--deploy",
