@@ -10,6 +10,7 @@ import { type ListenOptions, listenPortForward, type PortForwardListener } from 
 import type { CommandResult } from "../stream/remote-command.ts";
 import type { ByteStream } from "../transport/byte-stream.ts";
 import type { HttpHeaders, HttpMethod, HttpRequest, HttpResponse } from "../transport/http.ts";
+import type { ServerClock } from "../transport/server-clock.ts";
 import { Transport, type TransportOptions } from "../transport/transport.ts";
 import type * as api from "./interfaces.ts";
 import { ObjectClient } from "./object-client.ts";
@@ -57,6 +58,11 @@ export class KubeClient extends ObjectClient implements AsyncDisposable {
     this.room = options.room;
     this.#config = config;
     this.#options = options;
+  }
+
+  /** What time it is by the clock of the server, whatever it is here. */
+  get serverClock(): ServerClock {
+    return this.transport.serverClock;
   }
 
   getScale<T extends KubeObject>(kind: Kind<T>, key: api.ObjectKey, options: api.RequestOptions = {}): Promise<Scale> {

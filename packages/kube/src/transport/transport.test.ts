@@ -31,6 +31,33 @@ test("keeps the path of the base URL and sends the configured headers", async ()
   assert.equal(request?.rawHeaders.filter((name) => name.toLowerCase() === "x-group").length, 2);
 });
 
+test("knows what time it is at the server by its answers, to streams and refusals too", async () => {
+  const clock = new ManualClock();
+  let ahead = 90_000;
+  const date = () => new Date(clock.now() + ahead).toUTCString();
+  await using server = await testServer(({ url }, response) =>
+    reply(response, url.includes("refused") ? 403 : 200, {}, { date: date() }),
+  );
+  await using transport = transportTo(server.url, {}, { clock });
+  const { serverClock } = transport;
+  /** An answer says its time to the second. */
+  const isOff = (ms: number, measured = serverClock.now() - clock.now()) =>
+    assert.ok(Math.abs(measured - ms) <= 1_000, `${measured} ms`);
+  isOff(0);
+  await transport.request(get);
+  isOff(90_000);
+  ahead = -480_000;
+  await transport.stream({ ...get, path: "/watch", action: "watch Pod" });
+  isOff(-480_000);
+  ahead = 300;
+  await transport.request({ ...get, path: "/refused" });
+  isOff(0);
+  await using other = transportTo(server.url, {}, { clock });
+  ahead = -60_000;
+  await other.request(get);
+  isOff(60_000, serverClock.aheadOf(other.serverClock));
+});
+
 test("refuses a server that is not an HTTP URL", () => {
   for (const server of ["", "kubernetes:6443", "ftp://example.com"]) {
     assert.throws(() => transportTo(server), { code: "KUBE_INVALID_SERVER_URL" });

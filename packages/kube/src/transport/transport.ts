@@ -10,9 +10,11 @@ import {
   type HttpHeaders,
   type HttpRequest,
   type HttpResponse,
+  headerValue,
   retryAfterSeconds,
   type StreamRequest,
 } from "./http.ts";
+import { ServerClock } from "./server-clock.ts";
 
 export interface TransportOptions extends ConnectionOptions {
   /** @default "fjord" */
@@ -60,6 +62,8 @@ export class Transport implements AsyncDisposable {
   readonly #basePath: string;
   readonly #headers: HttpHeaders;
   readonly clock: Clock;
+  /** What time it is there. */
+  readonly serverClock: ServerClock;
   /** What answers under way take together. */
   readonly room: AnswerRoom;
   readonly #options: Required<Omit<TransportOptions, "clock" | "answersBytes" | keyof ConnectionOptions>>;
@@ -74,6 +78,7 @@ export class Transport implements AsyncDisposable {
     this.#basePath = url.pathname.replace(/\/+$/, "");
     this.server = this.#origin + this.#basePath;
     this.clock = options.clock ?? systemClock;
+    this.serverClock = new ServerClock(this.clock);
     this.room = new AnswerRoom(options.answersBytes ?? Number.POSITIVE_INFINITY);
     this.#options = {
       userAgent: options.userAgent ?? "fjord",
@@ -171,7 +176,9 @@ export class Transport implements AsyncDisposable {
       request.signal?.throwIfAborted();
       if (this.#closing !== undefined) throw new TransportClosed({ action: request.action, server: this.server });
       const credential = await this.#config.credentials?.current();
+      const asked = this.serverClock.steady();
       const response = await send(credential);
+      this.serverClock.answered(headerValue(response.headers, "date"), asked);
       if (response.statusCode === 401 && this.#config.credentials !== undefined && !rejected) {
         this.#config.credentials.rejected();
         rejected = true;

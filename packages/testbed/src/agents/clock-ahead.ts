@@ -11,6 +11,8 @@ if (file !== undefined)
       // Nobody has wanted it to jump.
     }
   }, 100).unref();
+// A machine whose clock is off when a process starts has a wrong beginning of what only ever grows, too; a jump leaves that as it is.
+Object.defineProperty(performance, "timeOrigin", { value: performance.timeOrigin + ahead });
 const RealDate = Date;
 
 class DateAhead extends RealDate {

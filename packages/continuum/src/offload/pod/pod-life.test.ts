@@ -5,6 +5,7 @@ import { silentLogger } from "@fjord/base";
 import { ManualClock } from "@fjord/base/testing";
 import type { Pod } from "@fjord/kube";
 import type { StatusWriter } from "@fjord/node/pod-status";
+import { serverClockOf } from "../../test-server-clock.ts";
 import { type Place, PodLife, type PodLifeOptions } from "./pod-life.ts";
 
 const pod = {
@@ -19,6 +20,9 @@ const guest = {
   status: { phase: "Running", startTime: "2026-01-01T00:00:00Z" },
 } as Pod;
 
+/** What of an API's client says what time it is there. */
+const client = { serverClock: serverClockOf(new ManualClock()) };
+
 /** A life whose pod is told to end, what is written of it at home, and which shadow pods are said to be deleted. */
 function setUp(onDelete: (life: PodLife) => void) {
   const set: string[] = [];
@@ -28,14 +32,14 @@ function setUp(onDelete: (life: PodLife) => void) {
     latest: ({ status }: Pod) => status,
     forget: () => {},
   } as unknown as StatusWriter;
-  const home = { clock: new ManualClock(), logger: silentLogger, recorder: { event: () => {} } };
+  const home = { clock: new ManualClock(), client, logger: silentLogger, recorder: { event: () => {} } };
   const onShadowDeleted = (_: Place, { metadata }: ShadowPod) => deleted.push(metadata.uid ?? "");
   const life = new PodLife({ home, writer, isOver: () => false, onShadowDeleted } as unknown as PodLifeOptions);
   const place = {
     node: { object: { metadata: {} }, contract: "c" },
     twin: "twin",
     remote: { hasSynced: true, shadowOf: () => shadow, guestOf: () => guest },
-    site: { id: "north", reachability: { reachable: true }, kube: { delete: async () => onDelete(life) } },
+    site: { id: "north", reachability: { reachable: true }, kube: { ...client, delete: async () => onDelete(life) } },
   } as unknown as Place;
   return { set, deleted, end: () => life.end(pod, place, { signal: new AbortController().signal }) };
 }
@@ -65,6 +69,7 @@ test("a shadow follows what its pod asks for, and nothing that only its status t
       status: { message: resourceVersion },
     }) as Pod;
   const kube = {
+    ...client,
     patch: async (_kind: unknown, _key: unknown, _type: unknown, [, digest]: { value: string }[]) => {
       patched.push(digest?.value ?? "");
       forged.set("fjord.dev/forged", digest?.value ?? "");
@@ -74,6 +79,7 @@ test("a shadow follows what its pod asks for, and nothing that only its status t
   const writer = { set: () => {}, latest: ({ status }: Pod) => status, forget: () => {} } as unknown as StatusWriter;
   const home = {
     clock: new ManualClock(),
+    client,
     logger: silentLogger,
     recorder: { event: () => {} },
     identity: { id: "home" },
@@ -125,6 +131,7 @@ test("a pod that the other site does not give what it asks for, or whose node is
   } as unknown as StatusWriter;
   const home = {
     clock: new ManualClock(),
+    client,
     logger: silentLogger,
     recorder: { event: (_pod: Pod, { reason }: { reason: string }) => told.push(reason) },
     identity: { id: "home" },
@@ -135,6 +142,7 @@ test("a pod that the other site does not give what it asks for, or whose node is
     reachability: { reachable: true },
     report: { guestPrivileges: [] as string[] },
     kube: {
+      ...client,
       create: async (_kind: unknown, object: ShadowPod) => {
         made.push(object.spec.originUid);
         return { ...object, metadata: { ...object.metadata, uid: "s", resourceVersion: "1" } };
@@ -167,7 +175,7 @@ test("a pod is held until its site has what it expects there, not for long, and 
   const clock = new ManualClock();
   const named = (uid: string) =>
     ({ ...pod, metadata: { name: uid, namespace: "shop", uid }, spec: { nodeName: "north", containers: [] } }) as Pod;
-  const home = { clock, logger: silentLogger, recorder: { event: () => {} }, identity: { id: "home" } };
+  const home = { clock, client, logger: silentLogger, recorder: { event: () => {} }, identity: { id: "home" } };
   const writer = { set: () => {}, latest: ({ status }: Pod) => status, forget: () => {} };
   let isReady = false;
   const options = { home, writer, isOver: () => false, isReadyFor: () => isReady };
@@ -180,7 +188,7 @@ test("a pod is held until its site has what it expects there, not for long, and 
     node: { object: { metadata: {}, spec: {} }, contract: "c" },
     twin: "twin",
     remote: { hasSynced: true, shadowOf: () => undefined, shadowAt: () => undefined, guestOf: () => undefined },
-    site: { id: "north", reachability: { reachable: true }, report: {}, kube: { create } },
+    site: { id: "north", reachability: { reachable: true }, report: {}, kube: { ...client, create } },
   } as unknown as Place;
   /** Follows it for as long as that asks for another look. */
   const begin = async (current: Pod, atMostMs = 10_000) => {
@@ -216,14 +224,14 @@ test("a pod that its namespace's Offloading has let out fails where that is gone
     forget: () => {},
   };
   const event = ({ metadata }: Pod, { reason }: { reason: string }) => told.push(`${metadata.name} ${reason}`);
-  const home = { clock, logger: silentLogger, recorder: { event }, identity: { id: "home" } };
+  const home = { clock, client, logger: silentLogger, recorder: { event }, identity: { id: "home" } };
   let isOffloaded = false;
   const options = { home, writer, isOver: () => false, isOffloaded: async () => isOffloaded };
   const life = new PodLife(options as unknown as PodLifeOptions);
   const place = {
     node: { object: { metadata: {}, spec: {} }, contract: "c" },
     remote: { hasSynced: true, shadowOf: () => undefined, guestOf: () => undefined },
-    site: { id: "north", reachability: { reachable: true }, report: {} },
+    site: { id: "north", reachability: { reachable: true }, report: {}, kube: client },
   } as unknown as Place;
   const phaseOf = async (name: string, tolerations: object[], metadata: object = {}, at = place) => {
     const landed = {

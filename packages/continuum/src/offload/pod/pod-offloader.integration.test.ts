@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { CONSUMER_LABEL, ORIGIN_UID_LABEL, ShadowPod } from "@fjord/api";
+import { systemClock } from "@fjord/base";
 import { CoreEvent, Node, Pod, Secret } from "@fjord/kube";
 import { isTerminal } from "@fjord/node/pod-status";
 import { kubernetesSkip } from "@fjord/testbed/testing";
@@ -266,6 +267,28 @@ describe("a pod on a virtual node", { skip: kubernetesSkip(), timeout: 180_000 }
     assert.equal(condition(refused)?.reason, "PodRefused");
     assert.match(condition(refused)?.message ?? "", /privileged/);
     await remove("host", "mighty");
+  });
+
+  it("is said to have begun and ended by the clock of the own API, where the agent's is minutes ahead", async () => {
+    const { consumer } = bed;
+    await bed.end("offloader");
+    bed.begin("offloader", { ...systemClock, now: () => systemClock.now() + 480_000 });
+    const held = newPod("dated");
+    // As a Job's: it waits from the end of one pod on before it makes the next.
+    held.metadata.finalizers = ["example.com/held"];
+    const isInTime = ({ status }: Pod) => {
+      const times = JSON.stringify(status).match(/\d{4}-\d\d-\d\dT[^"]*/g) ?? [];
+      const late = times.filter((time) => Date.parse(time) > consumer.serverClock.now() + 3_000);
+      assert.deepEqual([times.length > 0, late], [true, []]);
+    };
+    isInTime(await run(held));
+    await consumer.delete(Pod, home("dated"));
+    const ended = await until<Pod>(consumer, Pod, home("dated"), (pod) => isTerminal(pod?.status?.phase));
+    isInTime(ended as Pod);
+    await consumer.patch(Pod, home("dated"), "merge", { metadata: { finalizers: null } });
+    await until<Pod>(consumer, Pod, home("dated"), (pod) => pod === undefined);
+    await bed.end("offloader");
+    bed.begin("offloader");
   });
 
   it("ends with the grace that its deletion names", async () => {

@@ -16,7 +16,7 @@ import {
 } from "./status/index.ts";
 
 export interface PodReportsOptions {
-  readonly home: Pick<Home, "clock"> & { readonly recorder: EventSink };
+  readonly home: { readonly client: Pick<Home["client"], "serverClock">; readonly recorder: EventSink };
   readonly writer: StatusWriter;
   readonly addresses?: Addresses;
 }
@@ -63,7 +63,7 @@ export class PodReports {
   reach(pod: Pod, place: Place): void {
     const before = this.#options.writer.latest(pod) ?? pod.status;
     const isSilent = this.#options.addresses?.isSilent?.(place.site.id) === true;
-    const status = before && withReach(before, isSilent, this.#options.home.clock.now());
+    const status = before && withReach(before, isSilent, this.#options.home.client.serverClock.now());
     if (status === undefined) return;
     this.#options.writer.set(pod, status);
     this.#tellReach(pod, isCutOff(before), status);
@@ -116,11 +116,12 @@ export class PodReports {
     const address = place === undefined ? pod.status?.hostIP : place.node.object.status?.address;
     // The watch may be behind what was written, and a status made of an older one would take back what is there.
     const status = this.#options.writer.latest(pod);
+    const { serverClock } = this.#options.home.client;
     return {
       pod: status === undefined || status === pod.status ? pod : { ...pod, status },
       hostIPs: address === undefined ? [] : [address],
-      now: this.#options.home.clock.now(),
-      clockAhead: place?.site.clockAhead ?? 0,
+      now: serverClock.now(),
+      clockAhead: place?.site.kube.serverClock.aheadOf(serverClock) ?? 0,
     };
   }
 }

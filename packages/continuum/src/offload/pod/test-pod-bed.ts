@@ -187,13 +187,13 @@ async function furnish(bed: Bed, options: PodBedOptions) {
   const sites = new FakeSites(new KubeClient(two.config));
   const running = new Map<string, () => Promise<void>>();
 
-  const begin = (which: "offloader" | "guests") => {
+  const begin = (which: "offloader" | "guests", clock = options.clock ?? systemClock) => {
     const isConsumer = which === "offloader";
     const config = isConsumer ? one.config : two.config;
-    const client = new KubeClient(config);
+    const client = new KubeClient(config, { clock });
     options.wrap?.(which, client);
     const home = homeOf(client, isConsumer ? CONSUMER : PROVIDER, {
-      clock: options.clock ?? systemClock,
+      clock,
       logger: options.logger ?? silentLogger,
     });
     const part: PodOffloader | GuestPods = isConsumer

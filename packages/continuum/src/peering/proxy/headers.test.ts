@@ -70,4 +70,9 @@ describe("headers to the consumer", () => {
     const answer = { "content-type": "a/b", "audit-id": "1", "x-kubernetes-pf-flowschema-uid": "2", server: "x" };
     assert.deepEqual(answerHeaders(answer, "plain"), { "content-type": "a/b" });
   });
+
+  test("say what time it is there, by which the times in the answer are", () => {
+    const date = "Tue, 01 Jan 2030 00:00:00 GMT";
+    assert.deepEqual(answerHeaders({ date, server: "x" }, "plain"), { date });
+  });
 });

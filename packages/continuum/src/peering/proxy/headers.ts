@@ -14,7 +14,16 @@ const HANDSHAKE = [
   "x-stream-protocol-version",
 ];
 
-const TO_CONSUMER = ["content-type", "content-length", "content-encoding", "warning", "retry-after", "cache-control"];
+const TO_CONSUMER = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "warning",
+  "retry-after",
+  "cache-control",
+  // What the times are said by that stand in objects.
+  "date",
+];
 const HANDSHAKE_ANSWER = [
   ...TO_CONSUMER,
   "upgrade",

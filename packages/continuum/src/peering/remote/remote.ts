@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { CacheRoom, ConnectionError, KubeClient, type KubeClientOptions, Transport } from "@fjord/kube";
+import { CacheRoom, ConnectionError, clockAhead, KubeClient, type KubeClientOptions, Transport } from "@fjord/kube";
 import type { Means } from "../../home.ts";
 import { PeerRefused } from "../../peer-refused-error.ts";
 import { KUBE_PREFIX, LARGEST_BODY, PROTOCOL, type SiteReport } from "../../protocol.ts";
@@ -7,7 +7,7 @@ import type { Reachability, RemoteSite } from "../../remote-site.ts";
 import type { SiteId } from "../../site-identity.ts";
 import { askUpgrade } from "../tunnel/ask-upgrade.ts";
 import { NoParkedConnection } from "../tunnel/errors.ts";
-import { clockAhead, describeClock } from "./clock-ahead.ts";
+import { describeClock } from "./describe-clock.ts";
 import { failureReason } from "./failure-reason.ts";
 import { Heartbeat, type RemoteTiming, TimedOut } from "./heartbeat.ts";
 import { checkRefusal, checkSiteReport } from "./report-check.ts";

@@ -5,14 +5,16 @@ import { ManualClock } from "@fjord/base/testing";
 import type { CoreEvent, ObjectKey, Pod } from "@fjord/kube";
 import type { Home } from "../../home.ts";
 import type { RemoteSite } from "../../remote-site.ts";
+import { serverClockOf } from "../../test-server-clock.ts";
 import { podOf } from "../kinds/test-context.ts";
 import { EventStream } from "./event-stream.ts";
 
 /** An own API that keeps what is written, and a provider that tells what the test says. */
-function start(told: readonly CoreEvent[]) {
+function start(told: readonly CoreEvent[], ahead: { here?: number; there?: number } = {}) {
   const clock = new ManualClock();
   const kept = new Map<string, CoreEvent>();
   const client = {
+    serverClock: serverClockOf(clock, ahead.here),
     list: async () => ({ metadata: {}, items: [] }),
     create: async (_: unknown, event: CoreEvent) => void kept.set(event.metadata.name ?? "", event),
     patch: async (_: unknown, { name }: ObjectKey, __: unknown, patch: object) => {
@@ -21,6 +23,7 @@ function start(told: readonly CoreEvent[]) {
     },
   };
   const kube = {
+    serverClock: serverClockOf(clock, ahead.there),
     async *listAll() {
       yield { metadata: { resourceVersion: "1" }, items: [] };
     },
@@ -33,7 +36,7 @@ function start(told: readonly CoreEvent[]) {
   const pods = new Map<string, Pod>();
   const stream = new EventStream({
     home: { client, clock, random: () => 0.5, logger: silentLogger } as unknown as Home,
-    site: { id: "provider", kube, clockAhead: 0 } as unknown as RemoteSite,
+    site: { id: "provider", kube } as unknown as RemoteSite,
     namespace: "shop",
     twinNamespace: "shop-twin",
     counters: { item() {}, error: (_, reason) => void dropped.push(reason) },
@@ -97,4 +100,24 @@ test("an event of a kind of another group that has the same name is nobody's her
     [...stream.kept.values()].map(({ message }) => message),
     ["attempt 2"],
   );
+});
+
+test("events say when by the clock of the own API, and nothing that is yet to come", async () => {
+  const began = new ManualClock().now();
+  for (const [here, there, said] of [
+    [-240_000, 240_000, 235_000],
+    [480_000, 0, -5_000],
+    // The node that tells is ahead of its API.
+    [60_000, 60_000, 600_000],
+  ] as const) {
+    const lastTimestamp = new Date(began + said).toISOString();
+    await using stream = start([{ ...event("web", 1), lastTimestamp }], { here, there });
+    const { metadata, ...pod } = podOf("web");
+    const creationTimestamp = new Date(began - 3_600_000).toISOString();
+    stream.pods.set("web", { ...pod, metadata: { ...metadata, uid: "u", creationTimestamp } });
+    await stream.clock.advance(1_000);
+    const [own] = stream.kept.values();
+    const off = Date.parse(own?.lastTimestamp ?? "") - (stream.clock.now() + here);
+    assert.ok(off <= 1_000 && off > -9_000, `${here}, ${there}: ${off} ms`);
+  }
 });

@@ -102,8 +102,8 @@ export class EventStream {
       site: site.id,
       twinNamespace,
       hosts: this.#hosts,
-      now: home.clock.now(),
-      clockAhead: site.clockAhead,
+      now: home.client.serverClock.now(),
+      clockAhead: this.#clockAhead,
     };
     const told = homeEvent(event, own, origin);
     if (told === undefined || this.#known?.get(told.metadata.name ?? "") === told.count) return;
@@ -163,9 +163,15 @@ export class EventStream {
     }
   }
 
+  /** Times of objects are said by the clocks of the two APIs. */
+  get #clockAhead(): number {
+    const { site, home } = this.#options;
+    return site.kube.serverClock.aheadOf(home.client.serverClock);
+  }
+
   #isOfEarlier(event: CoreEvent): boolean {
     const made = Date.parse(this.#ownOf(event)?.metadata.creationTimestamp ?? "");
-    return Date.parse(String(lastSeen(event))) - this.#options.site.clockAhead < made - SKEW_MS;
+    return Date.parse(String(lastSeen(event))) - this.#clockAhead < made - SKEW_MS;
   }
 }
 

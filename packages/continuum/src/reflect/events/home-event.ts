@@ -11,8 +11,9 @@ export interface EventOrigin {
   readonly twinNamespace: string;
   /** Names of the provider's nodes that events of its pods have shown so far. */
   readonly hosts: ReadonlySet<string>;
+  /** By the clock of the own API. */
   readonly now: number;
-  /** By how many milliseconds the clock of the site is ahead of this one's. @default 0 */
+  /** By how many milliseconds the clock of the site's API is ahead of that. @default 0 */
   readonly clockAhead?: number;
 }
 

@@ -1,8 +1,10 @@
 import type { ContainerStatus } from "@fjord/node/pod-status";
-import { countOf, type Fields, fieldsOf, integerOf, textOf, timeOf, wordOf } from "./sane.ts";
+import { countOf, type Fields, fieldsOf, integerOf, notAfter, textOf, timeOf, wordOf } from "./sane.ts";
+import { type RunTimes, runKey, toldRuns } from "./told-runs.ts";
 
 export interface TimeBounds {
   readonly earliest: number;
+  /** Nothing has happened that is yet to come. */
   readonly latest: number;
   /** By how many milliseconds the clock is ahead that the times are said by. */
   readonly ahead: number;
@@ -23,9 +25,13 @@ export function containerStatus(
   times: TimeBounds,
 ): ContainerStatus {
   const status = fieldsOf(given);
-  const state = containerState(status.state, times);
-  const lastState = containerState(status.lastState, times);
   const containerID = textOf(status.containerID, 256);
+  // A pod that was made again has restarted, as far as anyone at home can tell.
+  const restartCount = Math.max(before?.restartCount ?? 0, countOf(countOf(status.restartCount) + recreations));
+  const told = toldRuns(before);
+  const toldOf = (id: string | undefined, number: number) => told.get(runKey(id, number)) ?? {};
+  const state = containerState(status.state, times, (ended) => toldOf(ended ? ended.id : containerID, restartCount));
+  const lastState = containerState(status.lastState, times, (ended) => toldOf(ended?.id, restartCount - 1));
   return {
     name,
     image: textOf(status.image, 1024) ?? image ?? "",
@@ -34,19 +40,21 @@ export function containerStatus(
     // Of init containers those are ready that have done their work.
     ready: status.ready === true && (state.running !== undefined || state.terminated?.exitCode === 0),
     started: status.started === true,
-    // A pod that was made again has restarted, as far as anyone at home can tell.
-    restartCount: Math.max(before?.restartCount ?? 0, countOf(countOf(status.restartCount) + recreations)),
+    restartCount,
     state,
     ...(Object.keys(lastState).length > 0 && { lastState }),
     ...resources(status),
   };
 }
 
-function containerState(given: unknown, times: TimeBounds): ContainerState {
+/** What home knows of the run that is told of; of one that has ended, its own id. */
+type ToldOf = (ended?: { readonly id: string | undefined }) => RunTimes;
+
+function containerState(given: unknown, times: TimeBounds, toldOf: ToldOf): ContainerState {
   const { running, terminated, waiting } = fieldsOf(given);
-  if (isObject(terminated)) return { terminated: terminatedState(terminated, times) };
+  if (isObject(terminated)) return { terminated: terminatedState(terminated, times, toldOf) };
   if (isObject(running)) {
-    const startedAt = timeOf(running.startedAt, times.earliest, times.latest, times.ahead);
+    const { startedAt } = runTimes(running, times, toldOf());
     return { running: { ...(startedAt && { startedAt }) } };
   }
   if (isObject(waiting)) {
@@ -57,20 +65,11 @@ function containerState(given: unknown, times: TimeBounds): ContainerState {
   return {};
 }
 
-function terminatedState(
-  given: Fields,
-  { earliest, latest, ahead }: TimeBounds,
-): NonNullable<ContainerState["terminated"]> {
+function terminatedState(given: Fields, times: TimeBounds, toldOf: ToldOf): NonNullable<ContainerState["terminated"]> {
   const reason = wordOf(given.reason);
   const message = textOf(given.message, LONGEST_MESSAGE);
-  const startedAt = timeOf(given.startedAt, earliest, latest, ahead);
-  const finishedAt = timeOf(
-    given.finishedAt,
-    startedAt === undefined ? earliest : Date.parse(startedAt),
-    latest,
-    ahead,
-  );
   const containerID = textOf(given.containerID, 256);
+  const { startedAt, finishedAt } = runTimes(given, times, toldOf({ id: containerID }));
   const signal = integerOf(given.signal);
   return {
     exitCode: integerOf(given.exitCode) ?? 255,
@@ -81,6 +80,17 @@ function terminatedState(
     ...(finishedAt && { finishedAt }),
     ...(containerID && { containerID }),
   };
+}
+
+/** What was told stays: a time that was yet to come would be another one at each look. */
+function runTimes(given: Fields, { earliest, latest, ahead }: TimeBounds, told: RunTimes): RunTimes {
+  const end = notAfter(told.finishedAt, latest);
+  const startedAt =
+    notAfter(told.startedAt, latest) ??
+    timeOf(given.startedAt, earliest, end === undefined ? latest : Date.parse(end), ahead);
+  const begin = startedAt === undefined ? earliest : Date.parse(startedAt);
+  const finishedAt = end ?? timeOf(given.finishedAt, begin, latest, ahead);
+  return { ...(startedAt && { startedAt }), ...(finishedAt && { finishedAt }) };
 }
 
 const quantity = /^[0-9]{1,18}(\.[0-9]{1,9})?([numkMGTPE]|[KMGTPE]i)?$/;

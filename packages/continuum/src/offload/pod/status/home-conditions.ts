@@ -1,6 +1,7 @@
 import type { Pod } from "@fjord/kube";
 import type { ContainerStatus, PodCondition, PodStatus } from "@fjord/node/pod-status";
 import { LINK_SILENT } from "../../../offloaded-pods.ts";
+import { dateOf, notAfter } from "./sane.ts";
 
 /** On a consumer's pod: whether the provider has taken it, and if not why. Shown once there has been something to say. */
 export const OFFLOADED_CONDITION = "fjord.dev/Offloaded";
@@ -108,21 +109,17 @@ export function withReach(status: PodStatus, isCutOff: boolean, now: number): Po
   return { ...status, conditions: conditions.map((each) => (each === ready ? after : each)) };
 }
 
-function dateOf(now: number): string {
-  return new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
-}
-
 function dated(
   condition: NewCondition,
   before: readonly PodCondition[],
   { now, pod, isBehind }: ConditionInput,
 ): PodCondition {
   const old = before.find(({ type }) => type === condition.type);
-  const isSame = old?.status === condition.status && old.lastTransitionTime !== undefined;
+  const since = old?.status === condition.status ? notAfter(old.lastTransitionTime, now) : undefined;
   const generation = observedGeneration(pod, isBehind);
   return {
     ...condition,
-    lastTransitionTime: isSame ? old.lastTransitionTime : dateOf(now),
+    lastTransitionTime: since ?? dateOf(now),
     ...(generation !== undefined && { observedGeneration: generation }),
   };
 }

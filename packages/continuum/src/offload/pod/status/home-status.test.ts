@@ -51,6 +51,12 @@ function map(guest: unknown, more: Partial<StatusSources> = {}): PodStatus | und
   return homeStatus({ pod: podOf(), ...guests, hostIPs: ["10.9.9.9"], now, ...more });
 }
 
+/** Every time in it. */
+function timesOf(status: PodStatus | undefined): string[] {
+  const times = JSON.stringify(status).matchAll(/"\d{4}-\d\d-\d\dT[^"]*"/g);
+  return [...times].map(([time]) => time.slice(1, -1));
+}
+
 const shadowWith = (status: unknown) => ({ status }) as Pick<ShadowPod, "status">;
 const condition = (status: PodStatus | undefined, type: string) =>
   status?.conditions?.find((each) => each.type === type);
@@ -65,6 +71,54 @@ describe("the status of a pod that runs elsewhere", () => {
       const [own] = map(guest, { now: at, clockAhead: ahead })?.containerStatuses ?? [];
       assert.equal(own?.state?.running?.startedAt, "2030-01-01T00:00:02Z");
     }
+  });
+
+  it("says no time that is yet to come at home, in order, and the same however late it is asked", () => {
+    const [{ containerID: _, ...container } = {}] = running.containerStatuses ?? [];
+    const soon = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
+    for (const ids of [
+      [{ containerID: "containerd://1" }, { containerID: "containerd://2" }],
+      [{}, {}],
+    ] as const) {
+      const first = { running: { startedAt: soon(40) } };
+      const ended = { terminated: { exitCode: 1, startedAt: soon(40), finishedAt: soon(60), ...ids[0] } };
+      const second = { running: { startedAt: soon(120) } };
+      let pod = podOf();
+      const told = [];
+      for (const [at, more] of [
+        [0, { ...ids[0], restartCount: 0, state: first }],
+        [50, { ...ids[0], restartCount: 0, state: first }],
+        [52, { ...ids[0], restartCount: 0, state: ended }],
+        [90, { ...ids[0], restartCount: 0, state: ended }],
+        [95, { ...ids[1], restartCount: 1, state: second, lastState: ended }],
+        [150, { ...ids[1], restartCount: 1, state: second, lastState: ended }],
+      ] as const) {
+        const guest = { ...running, startTime: soon(30), containerStatuses: [{ ...container, ...more }] };
+        const status = map(guest, { pod, now: now + at * 1_000 });
+        const late = timesOf(status).filter((time) => Date.parse(time) > now + at * 1_000);
+        assert.deepEqual(late, [], `after ${at} s`);
+        const { state, lastState } = status?.containerStatuses?.[0] ?? {};
+        const { startedAt, finishedAt } = state?.terminated ?? lastState?.terminated ?? {};
+        told.push([state?.running?.startedAt, startedAt, finishedAt].map((time) => time?.slice(14, 19)));
+        pod = podOf(status);
+      }
+      assert.deepEqual(told, [
+        ["00:00", undefined, undefined],
+        ["00:00", undefined, undefined],
+        [undefined, "00:00", "00:52"],
+        [undefined, "00:00", "00:52"],
+        ["01:35", "00:00", "00:52"],
+        ["01:35", "00:00", "00:52"],
+      ]);
+    }
+  });
+
+  it("takes back times that are yet to come, whoever wrote them", () => {
+    const early = map(running, { now: now + 600_000 });
+    const late = map(running, { pod: podOf(early), now });
+    for (const time of timesOf(late)) assert.ok(Date.parse(time) <= now, time);
+    const later = map(running, { pod: podOf(late), now: now + 5_000 });
+    assert.deepEqual(condition(later, "Ready"), condition(late, "Ready"));
   });
 
   it("says what the provider says of phase, address and containers", () => {
@@ -334,13 +388,20 @@ describe("whatever a provider says", () => {
   const anything = fc.anything({ maxDepth: 4, withBigInt: false });
   const text = fc.oneof(fc.string(), fc.string({ minLength: 5_000, maxLength: 5_001 }), fc.constant("\u001b[2J\ud800"));
   const scalar = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null), anything);
+  const time = fc.oneof(
+    scalar,
+    fc.integer({ min: -7_200, max: 600 }).map((seconds) => new Date(now + seconds * 1_000).toISOString()),
+  );
   const state = fc.record(
     {
-      running: fc.oneof(anything, fc.record({ startedAt: scalar })),
+      running: fc.oneof(anything, fc.record({ startedAt: time }, { requiredKeys: [] })),
       waiting: fc.oneof(anything, fc.record({ reason: scalar, message: scalar })),
       terminated: fc.oneof(
         anything,
-        fc.record({ exitCode: scalar, reason: scalar, message: scalar, startedAt: scalar, finishedAt: scalar }),
+        fc.record(
+          { exitCode: scalar, reason: scalar, message: scalar, startedAt: time, finishedAt: time, containerID: scalar },
+          { requiredKeys: [] },
+        ),
       ),
     },
     { requiredKeys: [] },
@@ -377,7 +438,7 @@ describe("whatever a provider says", () => {
     fc.record(
       {
         phase: fc.oneof(fc.constantFrom("Pending", "Running", "Succeeded", "Failed", "Unknown"), scalar),
-        startTime: scalar,
+        startTime: time,
         podIP: scalar,
         podIPs: fc.oneof(anything, fc.array(fc.record({ ip: fc.oneof(scalar, fc.ipV4(), fc.ipV6()) }))),
         hostIP: scalar,
@@ -411,6 +472,10 @@ describe("whatever a provider says", () => {
         for (const { ip = "" } of mapped.podIPs ?? []) assert.match(ip, /^[0-9a-f.:]+$/i);
         assert.ok((mapped.podIPs ?? []).length <= 2);
         assert.equal(mapped.hostIP, "10.9.9.9");
+        for (const said of timesOf(mapped)) assert.ok(Date.parse(said) >= created && Date.parse(said) <= now, said);
+        for (const { state: is, lastState: was } of mapped.containerStatuses ?? [])
+          for (const { startedAt = "", finishedAt = startedAt } of [is?.terminated ?? {}, was?.terminated ?? {}])
+            assert.ok(startedAt <= finishedAt || finishedAt === "", `${startedAt} to ${finishedAt}`);
         const own = ["Ready", "ContainersReady", "Initialized", "PodReadyToStartContainers", "PodScheduled"];
         const types = (mapped.conditions ?? []).map(({ type }) => type);
         for (const type of types) assert.ok([...own, OFFLOADED_CONDITION, "DisruptionTarget"].includes(type), type);
@@ -426,7 +491,7 @@ describe("whatever a provider says", () => {
       fc.property(status, status, (guest, shadow) => {
         const first = map(guest, { shadow: shadowWith(shadow) });
         if (first === undefined || first.phase === "Succeeded" || first.phase === "Failed") return;
-        const second = map(guest, { shadow: shadowWith(shadow), pod: podOf(first), now: now + 1_000 });
+        const second = map(guest, { shadow: shadowWith(shadow), pod: podOf(first), now: now + 300_000 });
         if (second === undefined) return;
         const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
         const sorted = (value: PodStatus) => ({

@@ -13,7 +13,7 @@ import {
 
 export { OFFLOADED_CONDITION };
 
-import { addressOf, countOf, fieldsOf, listOf, textOf, timeOf, wordOf } from "./sane.ts";
+import { addressOf, countOf, dateOf, fieldsOf, listOf, textOf, timeOf, wordOf } from "./sane.ts";
 
 export interface StatusSources {
   /** The own pod, as the own API has it. */
@@ -31,8 +31,9 @@ export interface StatusSources {
   readonly calledHere?: (address: string) => string | undefined;
   /** Whether packets to pods there are known to get nowhere. */
   readonly isCutOff?: boolean;
+  /** By the clock of the own API: those who read the status go by it, as a Job that waits before it makes the next pod. */
   readonly now: number;
-  /** By how many milliseconds the provider's clock is ahead. @default 0 */
+  /** By how many milliseconds the clock of the provider's API is ahead of that. @default 0 */
   readonly clockAhead?: number;
 }
 
@@ -40,8 +41,6 @@ type Phase = NonNullable<PodStatus["phase"]>;
 
 const phases = ["Pending", "Running", "Succeeded", "Failed"];
 const LONGEST_MESSAGE = 4096;
-/** How far the clock of another site may be ahead before its times are taken for wrong. */
-const SKEW_MS = 60_000;
 
 /**
  * The status of the own pod by what the provider says, or undefined where that adds nothing to what the own API knows:
@@ -62,7 +61,7 @@ export function homeStatus(sources: StatusSources): PodStatus | undefined {
     return offloaded === undefined ? undefined : waiting(sources, offloaded);
   }
   const created = Date.parse(pod.metadata.creationTimestamp ?? "") || 0;
-  const times = { earliest: created, latest: Math.max(created, now + SKEW_MS), ahead: sources.clockAhead ?? 0 };
+  const times = { earliest: created, latest: Math.max(created, now), ahead: sources.clockAhead ?? 0 };
   const statuses = allStatuses(pod, guest, countOf(shadow.recreations, 1_000_000), times);
   const end = phase === "Failed" ? failure(guest, shadow) : undefined;
   // A change that is refused is known, and told of.
@@ -198,9 +197,7 @@ function base(
     ...(generation !== undefined && { observedGeneration: generation }),
     ...(hostIP !== undefined && { hostIP, hostIPs: hostIPs.map((ip) => ({ ip })) }),
     startTime:
-      pod.status?.startTime ??
-      timeOf(guest.startTime, times.earliest, times.latest, times.ahead) ??
-      new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
+      pod.status?.startTime ?? timeOf(guest.startTime, times.earliest, times.latest, times.ahead) ?? dateOf(now),
     qosClass: pod.status?.qosClass ?? qosClass(pod),
   };
 }

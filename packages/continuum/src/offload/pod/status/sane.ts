@@ -41,7 +41,17 @@ export function timeOf(value: unknown, earliest: number, latest: number, ahead =
   if (typeof value !== "string" || !timePattern.test(value)) return undefined;
   const time = Date.parse(value) - ahead;
   if (Number.isNaN(time)) return undefined;
-  return new Date(Math.max(earliest, Math.min(latest, time))).toISOString().replace(/\.\d+Z$/, "Z");
+  return dateOf(Math.max(earliest, Math.min(latest, time)));
+}
+
+/** A time that home has been told, but none that is yet to come. */
+export function notAfter(time: string | undefined, latest: number): string | undefined {
+  return time !== undefined && Date.parse(time) > latest ? dateOf(latest) : time;
+}
+
+/** As Kubernetes writes times, to the second. */
+export function dateOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /** Two lists: in one, IPv4 in the words of IPv6 would be all of IPv4. */

@@ -2,8 +2,6 @@
 const NEGLIGIBLE_MS = 2_000;
 /** That is no clock: no certificate would be good, either. */
 const LONGEST_MS = 365 * 86_400_000;
-/** From here on people are told. */
-const WORTH_TELLING_MS = 10_000;
 
 /**
  * By how many milliseconds, in whole seconds, the clock of whoever answered is ahead of the own one, out of the `date` of its answer.
@@ -21,12 +19,4 @@ export function clockAhead(
   const doubt = NEGLIGIBLE_MS + Math.abs(answered - asked) / 2;
   if (Math.abs(measured - before) <= doubt || Math.abs(measured) > LONGEST_MS) return before;
   return Math.abs(measured) <= doubt ? 0 : Math.round(measured / 1_000) * 1_000;
-}
-
-/** For whoever reads how a site is: nothing where its clock is nearly right. */
-export function describeClock(ahead: number): string {
-  if (Math.abs(ahead) < WORTH_TELLING_MS) return "";
-  const seconds = Math.abs(Math.round(ahead / 1_000));
-  const amount = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
-  return `; its clock is ${amount} ${ahead > 0 ? "ahead of" : "behind"} this site's: set both by the same source`;
 }
