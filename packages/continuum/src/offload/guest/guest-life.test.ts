@@ -7,6 +7,7 @@ import { ApiError, againAfter, Namespace, Pod, type SharedCaches } from "@fjord/
 import { quantitiesOf } from "@fjord/node/pod-status";
 import type { Home } from "../../home.ts";
 import type { LiveContract, LiveContracts } from "../../live-contracts.ts";
+import { serverClockOf } from "../../test-server-clock.ts";
 import { GuestLife } from "./guest-life.ts";
 import { CONTRACT_ANNOTATION, SHADOW_UID_ANNOTATION } from "./guest-pod.ts";
 import { GuestState } from "./guest-state.ts";
@@ -61,10 +62,13 @@ interface World {
   readonly onDelete?: () => void;
   /** The shadow pod as the API has it. @default as the watch shows it */
   readonly promised?: () => ShadowPod | undefined;
+  /** By how many milliseconds the API's clock is ahead of the agent's. @default 0 */
+  readonly apiAhead?: number;
 }
 
 /** One guest that runs, and what is asked of the API for it. */
-function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = () => shadow }: World) {
+function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = () => shadow, apiAhead }: World) {
+  const clock = new ManualClock();
   const objects = new Map<unknown, unknown>([
     [Pod, pod],
     [ShadowPod, shadow],
@@ -86,6 +90,7 @@ function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = (
   let evictions = 0;
   const created: unknown[] = [];
   const client = {
+    serverClock: serverClockOf(clock, apiAhead),
     get: async (kind: unknown) => {
       const found = kind === ShadowPod ? promised() : pod;
       if (found === undefined) throw new ApiError({ action: "get", statusCode: 404, text: "there is none" });
@@ -117,7 +122,6 @@ function setUp({ pod, shadow, contracts, refuses = false, onDelete, promised = (
   });
   state.follow();
   for (const { onAdd } of handlers) onAdd?.(pod);
-  const clock = new ManualClock();
   const home = { client, clock, logger: silentLogger } as unknown as Home;
   const life = new GuestLife({ home, contracts: book as unknown as LiveContracts, state, tell: () => {} });
   /** What the watch shows of the guest from now on. */
@@ -179,6 +183,22 @@ test("no guest outlives its contract by the years that it gives itself to end", 
   assert.deepEqual(await deleted({ pod: guest({}), shadow }), [undefined]);
   assert.deepEqual(await deleted({ pod: guest({}, { ...ending, deletionGracePeriodSeconds: 30 }) }), []);
   assert.deepEqual(await deleted({ pod: guest({}, ending, years) }, [live("c-small", "1")]), []);
+});
+
+test("a guest whose node is away is given up in time, however wrong the agent's clock is", async () => {
+  for (const apiAhead of [-480_000, 0, 480_000]) {
+    const due = new ManualClock().now() + apiAhead;
+    for (const [since, graces] of [
+      [2_000, []],
+      [8_000, [0]],
+    ] as const) {
+      const pod = guest({}, { deletionTimestamp: new Date(due - since).toISOString() });
+      Object.assign(pod.spec ?? {}, { nodeName: "lost" });
+      const t = setUp({ pod, shadow: shadowOf("c-small", []), contracts: [live("c-small", "1")], apiAhead });
+      await t.reconcile();
+      assert.deepEqual(t.deleted, graces, `${apiAhead}, ${since} ms`);
+    }
+  }
 });
 
 test("a provider that drains a contract ends in half a minute what a budget keeps, and a consumer that does keeps its budgets", async () => {

@@ -164,11 +164,12 @@ export class GuestLife {
   /** A pod that does not end because its node is away is given up, unless there may be only one. */
   async #awaitEnd(shadow: ShadowPod, pod: Pod, work: Work): Promise<Result> {
     const { home, givenUpMs = 5_000 } = this.#options;
-    const { clock, client } = home;
+    const { client } = home;
     const isBound = pod.spec?.nodeName !== undefined && pod.spec.nodeName !== "";
     const mayBeTwo = shadow.spec.recreate === "Always" && shadow.metadata.annotations?.[ONLY_ONE_ANNOTATION] !== "true";
     if (!mayBeTwo || !isBound) return done();
-    const left = Date.parse(pod.metadata.deletionTimestamp ?? "") + givenUpMs - clock.now();
+    // By the clock that dated it.
+    const left = Date.parse(pod.metadata.deletionTimestamp ?? "") + givenUpMs - client.serverClock.now();
     if (left > 0) return againAfter(left);
     const node = await client.get(Node, { name: pod.spec?.nodeName ?? "" }, { signal: work.signal }).catch(ifNotFound);
     const isThere = node?.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");

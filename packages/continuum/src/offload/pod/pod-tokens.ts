@@ -39,12 +39,13 @@ export class PodTokens {
     if (wantsHomeAuthority(pod)) await this.#bringAuthority(pod, twin, site, client, work.signal);
     const wanted = wantedTokens(pod);
     if (wanted.length === 0) return undefined;
-    const { clock } = this.#home;
+    const { clock, client: own } = this.#home;
     const { uid = "" } = pod.metadata;
     const due = this.#renewals.get(uid) ?? 0;
     if (due > clock.now()) return due - clock.now();
     const ends = await Promise.all(wanted.map((token) => this.#bring(token, pod, shadow, client, work.signal)));
-    const life = Math.min(...ends) - clock.now();
+    // By the clock that dated them.
+    const life = Math.min(...ends) - own.serverClock.now();
     const next = Math.max(SOONEST_MS, life * RENEWED_AT);
     this.#renewals.set(uid, clock.now() + next);
     return next;
