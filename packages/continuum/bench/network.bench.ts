@@ -8,7 +8,7 @@ import { restingGateway } from "./network/resting-gateway.ts";
 import { inTurn, together } from "./network/rounds.ts";
 
 const SETTINGS =
-  "All of it, both ends of both links and the programs that measure, shares the machine's processors, and no wire is as slow as real ones; WireGuard is wireguard-go.";
+  "All of it, both ends of both links and the programs that measure, shares the machine's processors, of which each site has a half, and no wire is as slow as real ones; WireGuard is wireguard-go.";
 const WAYS = ["translated", "as it is", "raw"] as const satisfies Way[];
 const LINKED = ["translated", "as it is"] as const satisfies Way[];
 const ALONE = "WireGuard alone";

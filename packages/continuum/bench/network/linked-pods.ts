@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { silentLogger, sleep, systemClock } from "@fjord/base";
 import { cpuSeconds } from "@fjord/testbed/bench";
 import { type NamespaceSite, type NetworkNamespaces, namespaceSites, wireguardKeys } from "@fjord/testbed/namespaces";
@@ -49,6 +50,14 @@ const address = (range: string, pod: { ipv4: string }) =>
   range.replace(/\.0\.0\/16$/, pod.ipv4.replace(/^\d+\.\d+/, ""));
 
 let beds = 0;
+
+/** Each site has half of the processors to itself, as sites have: who runs beside whom would else be chance, and change from run to run. */
+function share(end: "a" | "b"): string {
+  const count = cpus().length;
+  const half = Math.floor(count / 2);
+  if (half === 0) return "0";
+  return end === "a" ? `0-${half - 1}` : `${half}-${count - 1}`;
+}
 
 export async function linkedPods(
   namespaces: NetworkNamespaces,
@@ -104,29 +113,41 @@ export async function linkedPods(
     const prefix = `y${mark}${name}r`;
     await rawWireguard(namespaces, network, { site, other, name, peer, keys, links, others, prefix });
   }
-  let server = namespaces.spawn("b1", "iperf3", "-s");
-  namespaces.spawn("b1", process.execPath, "-e", ECHO);
+  const pids = await wireguards(namespaces, [a.gateway, b.gateway]);
+  for (const { pid, namespace } of pids)
+    await namespaces.run(
+      namespace,
+      "taskset",
+      "--all-tasks",
+      "--cpu-list",
+      "--pid",
+      share(namespace === a.gateway ? "a" : "b"),
+      String(pid),
+    );
+  const at = (end: "a" | "b", ...command: string[]) =>
+    [`${end}1`, "taskset", "--cpu-list", share(end), ...command] as const;
+  let server = namespaces.spawn(...at("b", "iperf3", "-s"));
+  namespaces.spawn(...at("b", process.execPath, "-e", ECHO));
   const target = {
     translated: address(SAME.called, podOf(b)),
     "as it is": address(OTHER.b, podOf(b)),
     raw: address(RAW.b, podOf(b)),
   };
-  for (const to of Object.values(target)) await namespaces.run("a1", process.execPath, "-e", PING, "10", to);
+  for (const to of Object.values(target)) await namespaces.run(...at("a", process.execPath, "-e", PING, "10", to));
   // It takes whole seconds alone, and cuts off what is beyond. Once in some hundred times its two ends wait for each other for ever: then it is begun anew.
   const iperf = async (way: Way, ...options: string[]): Promise<Measured> => {
     for (let left = 3; ; left--) {
       try {
         const command = ["timeout", "10", "iperf3", "-J", "-c", target[way], "-t", "1", ...options];
-        return JSON.parse(await namespaces.run("a1", ...command));
+        return JSON.parse(await namespaces.run(...at("a", ...command)));
       } catch (error) {
         if (left === 0) throw error;
         server.kill("SIGKILL");
-        server = namespaces.spawn("b1", "iperf3", "-s");
+        server = namespaces.spawn(...at("b", "iperf3", "-s"));
         await sleep(systemClock, 500);
       }
     }
   };
-  const pids = await wireguards(namespaces, [a.gateway, b.gateway]);
   const spent = (way: Way) =>
     pids
       .filter(({ name }) => /r\d+$/.test(name) === (way === "raw"))
@@ -147,14 +168,8 @@ export async function linkedPods(
     },
     async roundTrips(...ways) {
       const count = String(2000 * ways.length);
-      const printed = await namespaces.run(
-        "a1",
-        process.execPath,
-        "-e",
-        PING,
-        count,
-        ...ways.map((way) => target[way]),
-      );
+      const targets = ways.map((way) => target[way]);
+      const printed = await namespaces.run(...at("a", process.execPath, "-e", PING, count, ...targets));
       const medians = JSON.parse(printed) as number[];
       return new Map(ways.map((way, i) => [way, { median: medians[i] ?? Number.NaN }]));
     },
@@ -172,14 +187,14 @@ interface Measured {
 
 /** Processes of WireGuard in these namespaces, and their interfaces. */
 async function wireguards(namespaces: NetworkNamespaces, where: readonly string[]) {
-  const found: { pid: number; name: string }[] = [];
+  const found: { pid: number; name: string; namespace: string }[] = [];
   for (const namespace of where) {
     const text = await namespaces.run(namespace, "ip", "netns", "pids", namespaces.fullName(namespace));
     for (const pid of text.split("\n").filter(Boolean).map(Number)) {
       // The one that has listed them has ended.
       if (!existsSync(`/proc/${pid}`)) continue;
       const [program = "", name = ""] = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-      if (program.endsWith("wireguard-go")) found.push({ pid, name });
+      if (program.endsWith("wireguard-go")) found.push({ pid, name, namespace });
     }
   }
   return found;

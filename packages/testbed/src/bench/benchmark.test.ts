@@ -45,6 +45,22 @@ test("subject and baseline are measured in turn, and the record holds medians an
   });
 });
 
+test("of four runs and more the record says how far apart their own ratios are", async () => {
+  const values = [1, 2, 3, 4, 50, 6, 7, 8];
+  const signal = new AbortController().signal;
+  const options = { runs: 8, machine: "a machine", date: "2030-01-31", signal, progress: () => {} };
+  const measured = (runs: number) =>
+    new BenchmarkSession({ ...options, runs }).measure({
+      name: "list",
+      unit: "ms",
+      subject: async () => values.push(values[0] as number) && (values.shift() as number),
+      baseline: { name: "another", measure: async () => 2 },
+      notShown: "",
+    });
+  assert.deepEqual((await measured(8)).spread, [1.5, 3.5]);
+  assert.equal((await measured(3)).spread, undefined);
+});
+
 test("a missed bound is recorded as missed", async () => {
   const record = await session().measure({
     name: "memory",

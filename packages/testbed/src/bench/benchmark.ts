@@ -6,6 +6,7 @@ import {
   describeBound,
   type FigureParts,
   median,
+  middleHalf,
   type OtherFigures,
 } from "./record.ts";
 
@@ -93,6 +94,7 @@ export class BenchmarkSession {
       unit: measurement.unit,
       baseline: baseline === null ? null : round(baseline),
       ratio: ratio === null ? null : round(ratio),
+      ...(baselines.length >= FEWEST_SPREAD && { spread: spreadOf(values, baselines) }),
       expected: expected ? describeBound(expected) : null,
       holds: expected ? boundHolds(expected, value, ratio) : null,
       runs: values.length,
@@ -105,6 +107,14 @@ export class BenchmarkSession {
       date: this.#options.date,
     };
   }
+}
+
+/** Of fewer runs there is no middle half. */
+const FEWEST_SPREAD = 4;
+
+function spreadOf(values: readonly number[], baselines: readonly number[]): readonly [number, number] {
+  const [low, high] = middleHalf(values.map((value, run) => value / (baselines[run] as number)));
+  return [round(low), round(high)];
 }
 
 function round(value: number): number {

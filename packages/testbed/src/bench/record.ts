@@ -8,6 +8,8 @@ export interface BenchmarkRecord {
   baseline: number | null;
   /** value / baseline. */
   ratio: number | null;
+  /** The middle half of the runs' own ratios, each of a value and the baseline beside it, from four runs on: how far apart they are. */
+  spread?: readonly [low: number, high: number];
   /** The bound that was asked for, in words. */
   expected: string | null;
   holds: boolean | null;
@@ -67,4 +69,11 @@ export function median(values: readonly number[]): number {
   const lower = sorted[Math.floor((sorted.length - 1) / 2)];
   if (upper === undefined || lower === undefined) throw new RangeError("the median of no values was asked for");
   return (lower + upper) / 2;
+}
+
+/** What is between the lower and the upper quarter. */
+export function middleHalf(values: readonly number[]): readonly [low: number, high: number] {
+  const sorted = values.toSorted((a, b) => a - b);
+  const quarter = Math.floor(sorted.length / 4);
+  return [sorted[quarter] ?? Number.NaN, sorted[sorted.length - 1 - quarter] ?? Number.NaN];
 }

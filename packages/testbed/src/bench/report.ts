@@ -16,7 +16,7 @@ export function renderReport(results: readonly BenchmarkResults[]): string {
 
 Written by \`npm run generate\` from the files in [benchmarks](benchmarks). Take the figures anew with
 \`npm run bench -- NAME --json docs/benchmarks/NAME.json\`. Every ratio was taken within one run on one machine, subject and
-baseline in turn, medians of the runs given. Absolute values vary from machine to machine; compare ratios.
+baseline in turn, medians of the runs given, and in brackets between what the middle half of the runs' own ratios are. Absolute values vary from machine to machine; compare ratios.
 
 ${sections.join("\n")}`;
 }
@@ -88,7 +88,7 @@ export function renderTable(records: readonly BenchmarkRecord[]): string {
     record.unit,
     cell(record.baseline),
     record.against ?? "",
-    cell(record.ratio),
+    ratioCell(record),
     record.expected ?? "",
     record.holds === null ? "" : record.holds ? "yes" : "**no**",
     String(record.runs),
@@ -104,6 +104,10 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
+}
+
+function ratioCell({ ratio, spread }: BenchmarkRecord): string {
+  return spread ? `${cell(ratio)} (${spread[0]} to ${spread[1]})` : cell(ratio);
 }
 
 function cell(value: number | null): string {
