@@ -22,7 +22,7 @@ export class ApiError extends FjordError {
   static readonly code = "KUBE_API";
   static readonly template = "cannot {action}: {message} ({statusCode} {reason})";
   static readonly advice =
-    "The API server understood the request and refused it, for the reason given. Look the reason up in Kubernetes' API conventions.";
+    "The API server understood the request and refused it, for the reason given. Forbidden: this user lacks a right (`kubectl auth can-i --list` shows which it has), or another context is meant. Unauthorized: log in anew. Invalid: change what is named. Conflict, TooManyRequests and Timeout: try again.";
 
   readonly action: string;
   readonly statusCode: number;
