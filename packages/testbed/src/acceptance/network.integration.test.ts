@@ -78,7 +78,9 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     await home.create(Service, serviceOf("web", "shop"));
     await eventually("one pod runs here and one there", async () => {
       const pods = await podsOf(home, "shop");
-      return pods.length === 2 && pods.every(({ status }) => status?.podIP !== undefined);
+      return (
+        pods.length === 2 && pods.every(({ status }) => getCondition(status?.conditions, "Ready")?.status === "True")
+      );
     });
   });
 
@@ -91,6 +93,13 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
   it("have no link that nobody asked for", async () => {
     assert.deepEqual((await home.list(AddressPlan)).items, []);
     assert.deepEqual((await away.list(Link)).items, []);
+  });
+
+  it("show no address of the pod that is away, which would be one of home's own", async () => {
+    const pods = await podsOf(home, "shop");
+    const addressOf = (isAway: boolean) => pods.find(({ spec }) => (spec?.nodeName === AWAY) === isAway)?.status?.podIP;
+    assert.ok(addressOf(false));
+    assert.equal(addressOf(true), undefined);
   });
 
   it("agree on what they call each other, once a Peering asks for it", async () => {
@@ -119,6 +128,9 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
       assert.notEqual(own?.called, theirs?.called, "guests know both words");
       if (client === away) homeThere = (theirs?.called ?? "").split(".").slice(0, 2);
     }
+    await eventually("the pod that is away has an address at home", async () =>
+      (await podsOf(home, "shop")).every(({ status }) => status?.podIP !== undefined),
+    );
   });
 
   it("have one address for a Service at both", async () => {
@@ -742,8 +754,10 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
         return plans.items.length === 0 && links.items.length === 0;
       });
     }
-    await eventually("pods are shown by their own addresses", async () =>
-      (await podsOf(home, "shop")).every(({ status }) => !status?.podIP?.startsWith(CALLED)),
+    await eventually("the pod that is away has no address here", async () =>
+      (await podsOf(home, "shop")).every(
+        ({ spec, status }) => (status?.podIP === undefined) === (spec?.nodeName === AWAY),
+      ),
     );
   });
 });
