@@ -79,7 +79,10 @@ describe("two sites whose pods have the same range", { timeout: 300_000 }, () =>
     await eventually("one pod runs here and one there", async () => {
       const pods = await podsOf(home, "shop");
       return (
-        pods.length === 2 && pods.every(({ status }) => getCondition(status?.conditions, "Ready")?.status === "True")
+        pods.length === 2 &&
+        pods.every(({ status }) =>
+          status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
+        )
       );
     });
   });

@@ -57,7 +57,7 @@ test("of four runs and more the record says how far apart their own ratios are",
       baseline: { name: "another", measure: async () => 2 },
       notShown: "",
     });
-  assert.deepEqual((await measured(8)).spread, [1.5, 3.5]);
+  assert.deepEqual((await measured(8)).spread, { low: 1.5, high: 3.5 });
   assert.equal((await measured(3)).spread, undefined);
 });
 

@@ -8,6 +8,7 @@ import {
   median,
   middleHalf,
   type OtherFigures,
+  type Spread,
 } from "./record.ts";
 
 /** A named set of figures. `packages/*\/bench/NAME.bench.ts` exports one as `benchmark`. */
@@ -112,9 +113,9 @@ export class BenchmarkSession {
 /** Of fewer runs there is no middle half. */
 const FEWEST_SPREAD = 4;
 
-function spreadOf(values: readonly number[], baselines: readonly number[]): readonly [number, number] {
-  const [low, high] = middleHalf(values.map((value, run) => value / (baselines[run] as number)));
-  return [round(low), round(high)];
+function spreadOf(values: readonly number[], baselines: readonly number[]): Spread {
+  const { low, high } = middleHalf(values.map((value, run) => value / (baselines[run] as number)));
+  return { low: round(low), high: round(high) };
 }
 
 function round(value: number): number {

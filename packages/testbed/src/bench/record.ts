@@ -9,7 +9,7 @@ export interface BenchmarkRecord {
   /** value / baseline. */
   ratio: number | null;
   /** The middle half of the runs' own ratios, each of a value and the baseline beside it, from four runs on: how far apart they are. */
-  spread?: readonly [low: number, high: number];
+  spread?: Spread;
   /** The bound that was asked for, in words. */
   expected: string | null;
   holds: boolean | null;
@@ -25,6 +25,11 @@ export interface BenchmarkRecord {
   machine: string;
   /** The day it was measured, as 2030-01-31. */
   date: string;
+}
+
+export interface Spread {
+  readonly low: number;
+  readonly high: number;
 }
 
 /** What a figure is made of: one column of a table that several figures share. */
@@ -72,8 +77,8 @@ export function median(values: readonly number[]): number {
 }
 
 /** What is between the lower and the upper quarter. */
-export function middleHalf(values: readonly number[]): readonly [low: number, high: number] {
+export function middleHalf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   const quarter = Math.floor(sorted.length / 4);
-  return [sorted[quarter] ?? Number.NaN, sorted[sorted.length - 1 - quarter] ?? Number.NaN];
+  return { low: sorted[quarter] ?? Number.NaN, high: sorted[sorted.length - 1 - quarter] ?? Number.NaN };
 }

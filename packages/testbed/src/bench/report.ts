@@ -107,7 +107,7 @@ function unique(texts: readonly string[]): string[] {
 }
 
 function ratioCell({ ratio, spread }: BenchmarkRecord): string {
-  return spread ? `${cell(ratio)} (${spread[0]} to ${spread[1]})` : cell(ratio);
+  return spread ? `${cell(ratio)} (${spread.low} to ${spread.high})` : cell(ratio);
 }
 
 function cell(value: number | null): string {
